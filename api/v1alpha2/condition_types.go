@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha2
+
+// The condition types of a LlamaStackDistribution.
+const (
+	// ConditionReady sums up the other conditions: the spec is in force and the server is available.
+	ConditionReady = "Ready"
+	// ConditionConfigGenerated tells whether the server's configuration could be made from the spec.
+	ConditionConfigGenerated = "ConfigGenerated"
+	// ConditionSecretsResolved tells whether every referenced Secret and key exists and can be used.
+	ConditionSecretsResolved = "SecretsResolved"
+	// ConditionDeploymentUpdated tells whether the Deployment carries the spec.
+	ConditionDeploymentUpdated = "DeploymentUpdated"
+	// ConditionAvailable tells whether the server serves, whatever the other conditions say.
+	ConditionAvailable = "Available"
+	// ConditionStalled is True while only an edit can help (a kstatus condition); it is absent otherwise.
+	ConditionStalled = "Stalled"
+)
+
+// The reasons of ConditionConfigGenerated.
+const (
+	// ReasonConfigGenerationSucceeded: a configuration was generated.
+	ReasonConfigGenerationSucceeded = "ConfigGenerationSucceeded"
+	// ReasonImageDefault: nothing had to be generated, the image runs its own default configuration.
+	ReasonImageDefault = "ImageDefault"
+	// ReasonInvalidSpec: the spec is wrong; the message names the fields.
+	ReasonInvalidSpec = "InvalidSpec"
+	// ReasonUnsupported: the spec uses a field that this operator does not support yet.
+	ReasonUnsupported = "Unsupported"
+	// ReasonUnknownDistribution: no distribution of that name is known.
+	ReasonUnknownDistribution = "UnknownDistribution"
+	// ReasonUnknownServerLine: nothing tells the release line of the server.
+	ReasonUnknownServerLine = "UnknownServerLine"
+	// ReasonMissingConfigLabels: no base configuration is known for the image.
+	ReasonMissingConfigLabels = "MissingConfigLabels"
+	// ReasonInvalidSettings: the operator's own settings are wrong.
+	ReasonInvalidSettings = "InvalidOperatorSettings"
+)
+
+// The reasons of ConditionSecretsResolved.
+const (
+	// ReasonAllSecretsFound: every referenced Secret and key exists.
+	ReasonAllSecretsFound = "AllSecretsFound"
+	// ReasonNoSecrets: the spec references no Secret.
+	ReasonNoSecrets = "NoSecretsReferenced"
+	// ReasonSecretNotFound: a referenced Secret or key does not exist, or is empty.
+	ReasonSecretNotFound = "SecretNotFound"
+	// ReasonSecretInvalid: the server could not use a value as it is.
+	ReasonSecretInvalid = "SecretInvalid"
+)
+
+// The reasons of ConditionDeploymentUpdated.
+const (
+	// ReasonDeploymentUpdated: the Deployment carries the spec and its pods do too.
+	ReasonDeploymentUpdated = "DeploymentUpdated"
+	// ReasonRolloutInProgress: the Deployment carries the spec, its pods do not all yet.
+	ReasonRolloutInProgress = "RolloutInProgress"
+	// ReasonRolloutStuck: the Deployment does not make progress.
+	ReasonRolloutStuck = "ProgressDeadlineExceeded"
+	// ReasonConflict: an object of the needed name belongs to somebody else.
+	ReasonConflict = "Conflict"
+	// ReasonNotApplied: an earlier step failed, the Deployment stays as it was.
+	ReasonNotApplied = "NotApplied"
+	// ReasonApplyFailed: the API server refused or could not be asked.
+	ReasonApplyFailed = "ApplyFailed"
+)
+
+// The reasons of ConditionAvailable.
+const (
+	// ReasonServerAvailable: enough pods are available.
+	ReasonServerAvailable = "ServerAvailable"
+	// ReasonServerUnavailable: not enough pods are available.
+	ReasonServerUnavailable = "ServerUnavailable"
+	// ReasonScaledToZero: no pod is wanted.
+	ReasonScaledToZero = "ScaledToZero"
+	// ReasonNotDeployed: there is no Deployment yet.
+	ReasonNotDeployed = "NotDeployed"
+)
+
+// The reasons of ConditionReady that are its own; otherwise it takes the reason of the condition that is False.
+const (
+	// ReasonReady: all is well.
+	ReasonReady = "Ready"
+	// ReasonFailedToAsk: something could not be read; the operator tries again.
+	ReasonFailedToAsk = "FailedToAsk"
+)

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha2
+
+// StateStorageSpec configures where the server keeps its state. A half that is omitted stays as the distribution
+// has it; an empty half means sqlite.
+type StateStorageSpec struct {
+	// KV configures the key-value storage backend (sqlite or redis).
+	// +optional
+	KV *KVStorageSpec `json:"kv,omitempty"`
+
+	// SQL configures the relational storage backend (sqlite or postgres).
+	// +optional
+	SQL *SQLStorageSpec `json:"sql,omitempty"`
+}
+
+// KVStorageType is a key-value storage backend.
+// +kubebuilder:validation:Enum=sqlite;redis
+type KVStorageType string
+
+// The key-value storage backends.
+const (
+	KVStorageSQLite KVStorageType = "sqlite"
+	KVStorageRedis  KVStorageType = "redis"
+)
+
+// KVStorageSpec configures the key-value storage backend.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.type) || self.type != 'redis' || (has(self.endpoint) && self.endpoint.size() > 0)",message="type redis needs an endpoint: for example endpoint: redis.example.svc:6379"
+// +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type == 'redis') || !has(self.endpoint) || self.endpoint.size() == 0",message="endpoint belongs to type redis: set type: redis, or remove endpoint"
+// +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type == 'redis') || !has(self.password)",message="password belongs to type redis: set type: redis, or remove password"
+type KVStorageSpec struct {
+	// Type is the key-value storage backend.
+	// +optional
+	// +kubebuilder:default=sqlite
+	Type *KVStorageType `json:"type,omitempty"`
+
+	// Endpoint is the Redis endpoint, host:port or redis://host:port. Required when type is "redis".
+	// +optional
+	Endpoint *string `json:"endpoint,omitempty"`
+
+	// Password refers to the Secret that holds the Redis password.
+	// +optional
+	Password *SecretKeyRef `json:"password,omitempty"`
+}
+
+// SQLStorageType is a relational storage backend.
+// +kubebuilder:validation:Enum=sqlite;postgres
+type SQLStorageType string
+
+// The relational storage backends.
+const (
+	SQLStorageSQLite   SQLStorageType = "sqlite"
+	SQLStoragePostgres SQLStorageType = "postgres"
+)
+
+// SQLStorageSpec configures the relational storage backend.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.type) || self.type != 'postgres' || has(self.connectionString)",message="type postgres needs a connectionString: a secret reference to a DSN such as postgresql://user:password@host:5432/db"
+// +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type == 'postgres') || !has(self.connectionString)",message="connectionString belongs to type postgres: set type: postgres, or remove connectionString"
+type SQLStorageSpec struct {
+	// Type is the relational storage backend.
+	// +optional
+	// +kubebuilder:default=sqlite
+	Type *SQLStorageType `json:"type,omitempty"`
+
+	// ConnectionString refers to the Secret that holds the database connection string.
+	// Required when type is "postgres".
+	// +optional
+	ConnectionString *SecretKeyRef `json:"connectionString,omitempty"`
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha2
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// WorkloadSpec consolidates Kubernetes deployment settings.
+type WorkloadSpec struct {
+	// Replicas is the desired number of pods.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=0
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// Workers is the number of server worker processes in a pod.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	Workers *int32 `json:"workers,omitempty"`
+
+	// Resources are the requests and limits of the server container.
+	// +optional
+	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
+
+	// Autoscaling configures a HorizontalPodAutoscaler.
+	// +optional
+	Autoscaling *AutoscalingSpec `json:"autoscaling,omitempty"`
+
+	// Storage configures a persistent volume for the server's data. {} means a claim of 10Gi at /.llama.
+	// +optional
+	Storage *PVCStorageSpec `json:"storage,omitempty"`
+
+	// PodDisruptionBudget configures a PodDisruptionBudget.
+	// +optional
+	PodDisruptionBudget *PodDisruptionBudgetSpec `json:"podDisruptionBudget,omitempty"`
+
+	// TopologySpreadConstraints spread the pods over the cluster.
+	// +optional
+	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
+
+	// Overrides customizes the pod at a low level.
+	// +optional
+	Overrides *WorkloadOverrides `json:"overrides,omitempty"`
+}
+
+// AutoscalingSpec configures a HorizontalPodAutoscaler.
+type AutoscalingSpec struct {
+	// MinReplicas is the lower bound of the replica count.
+	// +optional
+	MinReplicas *int32 `json:"minReplicas,omitempty"`
+
+	// MaxReplicas is the upper bound of the replica count.
+	// +optional
+	MaxReplicas *int32 `json:"maxReplicas,omitempty"`
+
+	// TargetCPUUtilizationPercentage is the average CPU utilization to aim at, in percent of the requests.
+	// +optional
+	TargetCPUUtilizationPercentage *int32 `json:"targetCPUUtilizationPercentage,omitempty"`
+
+	// TargetMemoryUtilizationPercentage is the average memory utilization to aim at, in percent of the requests.
+	// +optional
+	TargetMemoryUtilizationPercentage *int32 `json:"targetMemoryUtilizationPercentage,omitempty"`
+}
+
+// PVCStorageSpec configures a persistent volume claim.
+type PVCStorageSpec struct {
+	// Size is the size of the claim; 10Gi where none is given.
+	// +optional
+	Size *resource.Quantity `json:"size,omitempty"`
+
+	// MountPath is where the volume is mounted; /.llama where none is given.
+	// +optional
+	MountPath *string `json:"mountPath,omitempty"`
+}
+
+// PodDisruptionBudgetSpec configures a PodDisruptionBudget.
+type PodDisruptionBudgetSpec struct {
+	// MinAvailable is the number or percentage of pods that must remain available.
+	// +optional
+	MinAvailable *intstr.IntOrString `json:"minAvailable,omitempty"`
+
+	// MaxUnavailable is the number or percentage of pods that may be unavailable.
+	// +optional
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+}
+
+// WorkloadOverrides customizes the pod at a low level.
+type WorkloadOverrides struct {
+	// ServiceAccountName names a ServiceAccount of the user's own.
+	// +optional
+	ServiceAccountName *string `json:"serviceAccountName,omitempty"`
+
+	// Env are additional environment variables.
+	// +optional
+	Env []corev1.EnvVar `json:"env,omitempty"`
+
+	// Command overrides the entrypoint of the container.
+	// +optional
+	Command []string `json:"command,omitempty"`
+
+	// Args overrides the arguments of the container.
+	// +optional
+	Args []string `json:"args,omitempty"`
+
+	// Volumes are additional volumes of the pod.
+	// +optional
+	Volumes []corev1.Volume `json:"volumes,omitempty"`
+
+	// VolumeMounts are additional volume mounts of the container.
+	// +optional
+	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
+}

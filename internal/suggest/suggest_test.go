@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package suggest
+
+import "testing"
+
+// Proves: FR-075 (messages name the nearest known name), R3.
+func TestNearest(t *testing.T) {
+	known := []string{"endpoint", "provider", "apiKey", "settings", "base_url"}
+	for word, want := range map[string]string{
+		"endpont":  "endpoint",
+		"api_key":  "apiKey",
+		"baseUrl":  "base_url",
+		"setting":  "settings",
+		"xylophon": "",
+		"url":      "",
+	} {
+		got, ok := Nearest(word, known)
+		if got != want || ok != (want != "") {
+			t.Errorf("Nearest(%q) = %q, %v; want %q", word, got, ok, want)
+		}
+	}
+}
+
+func TestSentence(t *testing.T) {
+	if got, want := Sentence("endpont", []string{"endpoint"}), `did you mean "endpoint"? `; got != want {
+		t.Errorf("Sentence = %q, want %q", got, want)
+	}
+	if got := Sentence("zzzzzz", []string{"endpoint"}); got != "" {
+		t.Errorf("Sentence = %q, want nothing", got)
+	}
+}
