@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# "make" lists the targets. Everything is built from source with the Go toolchain; nothing is installed outside the
+# checkout but a cache, whose place is LLSD_CACHE, else XDG_CACHE_HOME, else ~/.cache.
+
+MODULE := github.com/llamastack/llama-stack-k8s-operator
+
+# What is built and shipped. IMG is the image reference that the install manifest names.
+VERSION ?= $(shell cat VERSION 2>/dev/null)
+IMG ?= quay.io/llamastack/llama-stack-k8s-operator:v$(VERSION)
+COMMIT ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)
+
+# RACE=1 runs the unit tests with the race detector, which needs cgo and a C compiler.
+RACE ?=
+# TESTFLAGS is added to every go test, for example TESTFLAGS='-run TestName -v'.
+TESTFLAGS ?=
+E2E_TIMEOUT ?= 60m
+
+BIN := $(CURDIR)/bin
+CACHE := $(or $(LLSD_CACHE),$(XDG_CACHE_HOME),$(HOME)/.cache)/llama-stack-k8s-operator
+
+# Each module has its own go.mod: the operator does not depend on what its tools depend on.
+MODULES = $(shell find . -name go.mod -not -path './.git/*' -not -path './bin/*' -exec dirname {} \; | sort)
+# The module that pins the linter has no code.
+CODE_MODULES = $(filter-out ./hack/tools/lint,$(MODULES))
+
+include hack/make/tools.mk
+
+SHELL := /bin/bash
+.SHELLFLAGS := -o errexit -o nounset -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# The order of prerequisites is the order in which they must run; go itself uses every core.
+.NOTPARALLEL:
+
+.PHONY: help
+help: ## Show this list.
+	@awk 'BEGIN { FS = ":.*## "; print "usage: make TARGET [VARIABLE=VALUE]" } \
+	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+##@ Development
+
+.PHONY: generate
+generate: generate-code generate-crds generate-rbac generate-docs install-manifest ## Generate everything that is generated and committed.
+
+.PHONY: generate-code
+generate-code: $(GENERATORS) # deepcopy functions of the API types
+	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/...
+
+.PHONY: generate-crds
+generate-crds: $(GENERATORS) generate-code # CustomResourceDefinition
+	rm -f config/crd/bases/*.yaml
+	$(CRDGEN) -output config/crd/bases ./api/...
+
+.PHONY: generate-rbac
+generate-rbac: $(GENERATORS) generate-code # the manager's ClusterRole, from +kubebuilder:rbac markers
+	$(CONTROLLER_GEN) rbac:roleName=manager-role paths=./internal/controller/... paths=./cmd/manager/... \
+	  output:rbac:artifacts:config=config/rbac
+
+.PHONY: generate-docs
+generate-docs: $(GENERATORS) # docs/api-overview.md
+	@mkdir -p docs
+	$(CRD_REF_DOCS) --log-level=ERROR --source-path=./api --config=hack/crd-ref-docs/config.yaml \
+	  --templates-dir=hack/crd-ref-docs/templates --renderer=markdown --output-path=docs/api-overview.md
+
+.PHONY: fmt
+fmt: $(GOLANGCI_LINT) ## Format the Go code and sort its imports.
+	@for module in $(CODE_MODULES); do (cd $$module && $(GOLANGCI_LINT) fmt ./...) || exit 1; done
+
+.PHONY: vet
+vet: ## Run go vet on every module.
+	@for module in $(CODE_MODULES); do (cd $$module && go vet ./...) || exit 1; done
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## Run golangci-lint on every module.
+	$(GOLANGCI_LINT) config verify
+	@for module in $(CODE_MODULES); do (cd $$module && $(GOLANGCI_LINT) run ./...) || exit 1; done
+
+.PHONY: verify
+verify: verify-headers verify-format verify-modules verify-generated vet lint ## Check generated files, format, modules, vet and lint.
+
+.PHONY: verify-headers
+verify-headers:
+	@missing=$$(find . \( -name '*.go' -o -name '*.sh' -o -name '*.py' \) -not -path './.git/*' -not -path './bin/*' \
+	  -exec grep -L 'SPDX-License-Identifier: Apache-2.0' {} +) || true; \
+	if [ -n "$$missing" ]; then printf 'no SPDX-License-Identifier line in:\n%s\n' "$$missing"; exit 1; fi
+
+.PHONY: verify-format
+verify-format:
+	@unformatted=$$(gofmt -l .); \
+	if [ -n "$$unformatted" ]; then printf 'not formatted (make fmt):\n%s\n' "$$unformatted"; exit 1; fi
+
+.PHONY: verify-modules
+verify-modules:
+	@for module in $(MODULES); do (cd $$module && go mod tidy -diff) || { echo "$$module: go mod tidy needed"; exit 1; }; done
+
+.PHONY: verify-generated
+verify-generated:
+	@hack/make/verify-generated.sh
+
+##@ Testing
+
+# The tests that need more than the Go toolchain. Every other package is a unit test.
+SPECIAL_TESTS := $(MODULE)/tests/(integration|e2e|server)(/|$$)
+
+.PHONY: test
+test: test-unit test-integration ## Run the unit and the integration tests.
+
+.PHONY: test-unit
+test-unit: ## Run the tests that need nothing but Go.
+	go test $(if $(RACE),-race) $(TESTFLAGS) $$(go list ./... | grep -Ev '$(SPECIAL_TESTS)')
+
+.PHONY: test-integration
+test-integration: cluster ## Run the tests against a real API server.
+	$(BIN)/cluster build --tier controlplane
+	LLSD_CLUSTER=$(BIN)/cluster go test -count=1 -timeout 20m $(TESTFLAGS) ./tests/integration/...
+
+.PHONY: test-server
+test-server: ## Let real llama-stack servers load the generated configurations.
+	go test -timeout 60m $(TESTFLAGS) ./tests/server/...
+
+.PHONY: test-e2e
+test-e2e: cluster image ## Run the tests against a real cluster with real servers (Linux and root).
+	$(BIN)/cluster build --tier node
+	server_image=$$(hack/serverimage/build.sh); \
+	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR_IMAGE=$(BIN)/operator-image.tar LLSD_SERVER_IMAGE="$$server_image" \
+	  go test -count=1 -timeout $(E2E_TIMEOUT) $(TESTFLAGS) ./tests/e2e/...
+
+.PHONY: bench
+bench: ## Run the benchmarks.
+	go test -run '^$$' -bench . -benchmem $(TESTFLAGS) ./pkg/... ./internal/...
+
+.PHONY: cluster
+cluster: # the command that runs a real cluster for tests and the demo
+	cd hack/cluster && go build -o $(BIN)/cluster ./cmd/cluster
+
+##@ Build
+
+LDFLAGS = -s -w -X $(MODULE)/internal/version.version=$(VERSION) -X $(MODULE)/internal/version.commit=$(COMMIT)
+
+.PHONY: build
+build: ## Build the operator and the kubectl plugin into bin/.
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
+
+.PHONY: image
+image: build ## Build the operator's image archive, bin/operator-image.tar, without a container engine.
+	go run ./hack/image --binary $(BIN)/manager --ref '$(IMG)' --output $(BIN)/operator-image.tar
+
+.PHONY: server-image
+server-image: ## Build an image archive of the real server for tests and the demo, print its path (Linux and root).
+	@hack/serverimage/build.sh
+
+# config/manager names the image "controller:latest"; only this place knows what it is called when it ships.
+.PHONY: install-manifest
+install-manifest: $(GENERATORS) ## Write dist/install.yaml, which installs the operator image IMG.
+	@mkdir -p dist
+	$(KUSTOMIZE) build config/default | sed 's|image: controller:latest$$|image: $(IMG)|' > dist/install.yaml
+
+##@ Demo
+
+.PHONY: demo
+demo: cluster ## Start a cluster with the operator and a server, and show how to use them (Linux and root).
+	LLSD_CLUSTER=$(BIN)/cluster hack/demo/demo.sh up
+
+.PHONY: demo-down
+demo-down: cluster ## End the demo's cluster.
+	LLSD_CLUSTER=$(BIN)/cluster hack/demo/demo.sh down
+
+##@ Housekeeping
+
+.PHONY: clean
+clean: ## Remove what was built in the checkout. The cache stays.
+	rm -rf $(BIN) coverage coverage.out

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// DistributionPhase sums up the state of a LlamaStackDistribution in one word.
+// +kubebuilder:validation:Enum=Pending;Initializing;Ready;Failed;Terminating
+type DistributionPhase string
+
+// The phases.
+const (
+	// PhasePending: nothing runs yet and nothing is wrong.
+	PhasePending DistributionPhase = "Pending"
+	// PhaseInitializing: the Deployment is making progress.
+	PhaseInitializing DistributionPhase = "Initializing"
+	// PhaseReady: the server is available. A failing edit does not leave this phase while the server serves on.
+	PhaseReady DistributionPhase = "Ready"
+	// PhaseFailed: something is wrong and nothing serves.
+	PhaseFailed DistributionPhase = "Failed"
+	// PhaseTerminating: the resource is being deleted.
+	PhaseTerminating DistributionPhase = "Terminating"
+)
+
+// LlamaStackDistributionStatus is the observed state of a LlamaStackDistribution.
+type LlamaStackDistributionStatus struct {
+	// Phase sums up the state in one word.
+	// +optional
+	Phase DistributionPhase `json:"phase,omitempty"`
+
+	// ObservedGeneration is the generation of the spec that this status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// Version tells the versions of the operator and of the server.
+	// +optional
+	Version *VersionInfo `json:"version,omitempty"`
+
+	// DistributionConfig tells what the running server says about itself.
+	// +optional
+	DistributionConfig *DistributionConfig `json:"distributionConfig,omitempty"`
+
+	// ResolvedDistribution tells which image runs and where its base configuration comes from.
+	// +optional
+	ResolvedDistribution *ResolvedDistributionStatus `json:"resolvedDistribution,omitempty"`
+
+	// ConfigGeneration tells which configuration was generated.
+	// +optional
+	ConfigGeneration *ConfigGenerationStatus `json:"configGeneration,omitempty"`
+
+	// Conditions are the latest observations.
+	// +optional
+	// +listType=atomic
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// Replicas is the number of pods.
+	// +optional
+	Replicas int32 `json:"replicas"`
+
+	// AvailableReplicas is the number of available pods.
+	// +optional
+	AvailableReplicas int32 `json:"availableReplicas"`
+
+	// Selector is the label selector of the pods, as text, for the scale subresource.
+	// +optional
+	Selector string `json:"selector,omitempty"`
+
+	// ServiceURL is the URL of the server inside the cluster.
+	// +optional
+	ServiceURL string `json:"serviceURL,omitempty"`
+
+	// RouteURL is the URL of the server outside the cluster: absent when it is not exposed, empty while the URL is
+	// not known yet.
+	// +optional
+	RouteURL *string `json:"routeURL,omitempty"`
+}
+
+// VersionInfo tells versions.
+type VersionInfo struct {
+	// OperatorVersion is the version of the operator that wrote the status.
+	// +optional
+	OperatorVersion string `json:"operatorVersion,omitempty"`
+
+	// LlamaStackServerVersion is the version that the running server reports.
+	// +optional
+	LlamaStackServerVersion string `json:"llamaStackServerVersion,omitempty"`
+
+	// LastUpdated is when one of the versions last changed.
+	// +optional
+	LastUpdated *metav1.Time `json:"lastUpdated,omitempty"`
+}
+
+// DistributionConfig tells what the running server says about itself.
+type DistributionConfig struct {
+	// ActiveDistribution is the distribution in use: its name, or the image.
+	// +optional
+	ActiveDistribution string `json:"activeDistribution,omitempty"`
+
+	// Providers are the providers that the running server lists.
+	// +optional
+	// +listType=atomic
+	Providers []ProviderInfo `json:"providers,omitempty"`
+
+	// AvailableDistributions are the distributions that the operator knows and their images.
+	// +optional
+	AvailableDistributions map[string]string `json:"availableDistributions,omitempty"`
+}
+
+// ProviderInfo is one provider of the running server. The JSON names are those of the server's own API.
+type ProviderInfo struct {
+	// API is the API that the provider serves.
+	// +optional
+	API string `json:"api"`
+
+	// ProviderID is the id of the provider.
+	// +optional
+	ProviderID string `json:"provider_id"`
+
+	// ProviderType is the type of the provider, such as "remote::vllm".
+	// +optional
+	ProviderType string `json:"provider_type"`
+
+	// Config is the configuration that the operator generated for the provider, with placeholders for secrets.
+	// +optional
+	Config *apiextensionsv1.JSON `json:"config,omitempty"`
+
+	// Health is the health that the server reports for the provider.
+	// +optional
+	Health *ProviderHealthStatus `json:"health,omitempty"`
+}
+
+// ProviderHealthStatus is the health of a provider.
+type ProviderHealthStatus struct {
+	// Status is the state in one word.
+	// +optional
+	Status string `json:"status"`
+
+	// Message explains the state.
+	// +optional
+	Message string `json:"message"`
+}
+
+// ResolvedDistributionStatus tells which image runs and where its base configuration comes from.
+type ResolvedDistributionStatus struct {
+	// Image is the resolved container image reference.
+	// +optional
+	Image string `json:"image,omitempty"`
+
+	// ConfigSource is the origin of the base configuration.
+	// +optional
+	ConfigSource ConfigSource `json:"configSource,omitempty"`
+
+	// ConfigHash is the SHA-256 hash of the base configuration.
+	// +optional
+	ConfigHash string `json:"configHash,omitempty"`
+
+	// ServerLine is the release line of the server, such as "0.7", that the configuration was made for.
+	// +optional
+	ServerLine string `json:"serverLine,omitempty"`
+
+	// ServerLineSource tells what the release line was derived from.
+	// +optional
+	ServerLineSource string `json:"serverLineSource,omitempty"`
+}
+
+// ConfigSource tells where a configuration comes from.
+// +kubebuilder:validation:Enum=registered;embedded;oci-label;override;image
+type ConfigSource string
+
+// The sources of a configuration.
+const (
+	// ConfigSourceRegistered: the operator's settings register a base configuration for the name or image.
+	ConfigSourceRegistered ConfigSource = "registered"
+	// ConfigSourceEmbedded: the base configuration is part of the operator.
+	ConfigSourceEmbedded ConfigSource = "embedded"
+	// ConfigSourceOCILabel: the base configuration stands in the labels of the image.
+	ConfigSourceOCILabel ConfigSource = "oci-label"
+	// ConfigSourceOverride: the user gives the whole configuration.
+	ConfigSourceOverride ConfigSource = "override"
+	// ConfigSourceImage: nothing was generated, the image runs its own default configuration.
+	ConfigSourceImage ConfigSource = "image"
+)
+
+// ConfigGenerationStatus tells which configuration was generated.
+type ConfigGenerationStatus struct {
+	// ConfigMapName is the name of the generated ConfigMap.
+	// +optional
+	ConfigMapName string `json:"configMapName,omitempty"`
+
+	// GeneratedAt is when this configuration was first generated.
+	// +optional
+	GeneratedAt *metav1.Time `json:"generatedAt,omitempty"`
+
+	// ProviderCount is the number of providers that the spec configures.
+	// +optional
+	ProviderCount int32 `json:"providerCount"`
+
+	// ResourceCount is the number of models, tools and shields that the spec registers.
+	// +optional
+	ResourceCount int32 `json:"resourceCount"`
+
+	// ConfigVersion is the schema version of config.yaml.
+	// +optional
+	ConfigVersion int32 `json:"configVersion,omitempty"`
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command manager runs the operator.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
+)
+
+const leaseName = "llama-stack-operator.llamastack.io"
+
+type flags struct {
+	metricsAddress, healthAddress string
+	leaderElection                bool
+	watchNamespaces               string
+	operatorNamespace             string
+	zap                           zap.Options
+}
+
+func main() {
+	f := parse()
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&f.zap)))
+	if err := run(ctrl.SetupSignalHandler(), f); err != nil {
+		ctrl.Log.Error(err, "the operator ends")
+		os.Exit(1)
+	}
+}
+
+func parse() *flags {
+	f := &flags{}
+	flag.StringVar(&f.metricsAddress, "metrics-bind-address", ":8080", `address of the metrics endpoint; "0" turns it off`)
+	flag.StringVar(&f.healthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
+	flag.BoolVar(&f.leaderElection, "leader-elect", false, "let one replica at a time reconcile")
+	flag.StringVar(&f.watchNamespaces, "watch-namespaces", "", "comma-separated namespaces to look after; empty means all")
+	flag.StringVar(&f.operatorNamespace, "operator-namespace", os.Getenv("POD_NAMESPACE"),
+		"namespace of the operator's own ConfigMap, Secret and Lease; defaults to $POD_NAMESPACE")
+	f.zap.BindFlags(flag.CommandLine)
+	flag.Parse()
+	return f
+}
+
+func run(ctx context.Context, f *flags) error {
+	if f.operatorNamespace == "" {
+		return errors.New("--operator-namespace is empty: name the operator's namespace, or set POD_NAMESPACE")
+	}
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme)); err != nil {
+		return err
+	}
+	restConfig, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("no way to the cluster: %w", err)
+	}
+	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         controller.CacheOptions(namespaces(f.watchNamespaces), f.operatorNamespace),
+		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: controller.UncachedKinds()}},
+		Metrics:                       metricsserver.Options{BindAddress: f.metricsAddress},
+		HealthProbeBindAddress:        f.healthAddress,
+		LeaderElection:                f.leaderElection,
+		LeaderElectionID:              leaseName,
+		LeaderElectionNamespace:       f.operatorNamespace,
+		LeaderElectionReleaseOnCancel: true, // the process ends right after the manager has stopped
+	})
+	if err != nil {
+		return err
+	}
+	if err := controller.Setup(ctx, mgr, controller.Options{OperatorNamespace: f.operatorNamespace}); err != nil {
+		return err
+	}
+	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {
+		return err
+	}
+	ctrl.Log.Info("the operator starts", "version", version.Version(), "build", version.Build())
+	return mgr.Start(ctx)
+}
+
+// namespaces splits the flag; no names mean all namespaces.
+func namespaces(list string) []string {
+	names := strings.Split(list, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == "" })
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package configs
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Distribution is a distribution that the operator knows by name.
+type Distribution struct {
+	// Name is the name in spec.distribution.name.
+	Name string `json:"name"`
+	// Image is the image that the name stands for, pinned to a release.
+	Image string `json:"image"`
+	// ServerVersion is the version of the server in the image.
+	ServerVersion string `json:"serverVersion"`
+	// Line is the release line of that version, a name of package catalog.
+	Line string `json:"line"`
+	// Base is the name of the base configuration: Base(Base, Line) has it.
+	Base string `json:"base"`
+}
+
+//go:embed distributions.json */*.yaml
+var files embed.FS
+
+// distributions reads the embedded table once. It is part of the program and covered by its tests: a fault is a bug.
+var distributions = sync.OnceValue(func() []Distribution {
+	data, err := files.ReadFile("distributions.json")
+	if err != nil {
+		panic(fmt.Sprintf("configs: %v", err))
+	}
+	var table struct {
+		Distributions []Distribution `json:"distributions"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&table); err != nil {
+		panic(fmt.Sprintf("configs: distributions.json: %v", err))
+	}
+	return table.Distributions
+})
+
+// Distributions returns the known distributions in the order of the table. The slice is the caller's own.
+func Distributions() []Distribution { return slices.Clone(distributions()) }
+
+// Base returns the base configuration of that name for a release line such as "0.7".
+func Base(name, line string) ([]byte, bool) {
+	data, err := files.ReadFile(name + "/" + line + ".yaml")
+	return data, err == nil
+}

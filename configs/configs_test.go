@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package configs_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// Proves: R28, R47, L-16 (every name has a pinned image, a known release line and a base that parses).
+func TestDistributions(t *testing.T) {
+	seen := map[string]bool{}
+	for _, d := range configs.Distributions() {
+		if seen[d.Name] {
+			t.Errorf("%s stands twice", d.Name)
+		}
+		seen[d.Name] = true
+		if !strings.HasSuffix(d.Image, ":"+d.ServerVersion) {
+			t.Errorf("%s: image %s is not pinned to %s", d.Name, d.Image, d.ServerVersion)
+		}
+		line, ok := catalog.ForVersion(d.ServerVersion)
+		if !ok || line.Name != d.Line {
+			t.Errorf("%s: version %s is not of the known line %s", d.Name, d.ServerVersion, d.Line)
+		}
+		data, ok := configs.Base(d.Base, d.Line)
+		if !ok {
+			t.Fatalf("%s: no base %s for line %s", d.Name, d.Base, d.Line)
+		}
+		if _, err := config.ParseBase(d.Base, data); err != nil {
+			t.Errorf("%s: %v", d.Name, err)
+		}
+	}
+	for _, name := range []string{"starter", "remote-vllm"} {
+		if !seen[name] {
+			t.Errorf("no distribution %s", name)
+		}
+	}
+}
+
+func TestBaseOfUnknownName(t *testing.T) {
+	for _, c := range [][2]string{{"starter", "0.1"}, {"nope", "0.7"}, {"..", "0.7"}, {"", ""}} {
+		if _, ok := configs.Base(c[0], c[1]); ok {
+			t.Errorf("Base(%q, %q) exists", c[0], c[1])
+		}
+	}
+}
+
+// The table that Distributions returns is the caller's own.
+func TestDistributionsIsACopy(t *testing.T) {
+	configs.Distributions()[0].Image = "changed"
+	if got := configs.Distributions()[0].Image; got == "changed" {
+		t.Error("a caller changed the table of all")
+	}
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+)
+
+// volumeCount is how many claims a node-tier cluster can bind in its life.
+const volumeCount = 32
+
+// object is a Kubernetes object and the path that creates it.
+type object struct {
+	path string
+	body map[string]any
+}
+
+// bootstrapObjects are the roles of the node's own users, and local volumes with
+// a default class. Local volumes are made ahead, as no provisioner runs; kubelet
+// gives them to a pod's fsGroup, as the drivers of real storage do.
+func (c config) bootstrapObjects() []object {
+	list := []object{
+		clusterRole(dnsUser, []map[string]any{
+			{"apiGroups": []string{""}, "resources": []string{"services", "namespaces", "pods"}, "verbs": []string{"list", "watch"}},
+			{"apiGroups": []string{"discovery.k8s.io"}, "resources": []string{"endpointslices"}, "verbs": []string{"list", "watch"}},
+		}),
+		clusterRoleBinding(dnsUser, dnsUser),
+		clusterRoleBinding("system:kubelet-api-admin", kubeletClientUser),
+		{"/apis/storage.k8s.io/v1/storageclasses", map[string]any{
+			"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
+			"metadata": map[string]any{
+				"name":        storageClass,
+				"annotations": map[string]string{"storageclass.kubernetes.io/is-default-class": "true"},
+			},
+			"provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer",
+		}},
+	}
+	for i := range volumeCount {
+		list = append(list, c.localVolume(i))
+	}
+	return list
+}
+
+func (c config) volumePath(i int) string { return c.path("volumes", fmt.Sprintf("%02d", i)) }
+
+func (c config) localVolume(i int) object {
+	return object{"/api/v1/persistentvolumes", map[string]any{
+		"apiVersion": "v1", "kind": "PersistentVolume",
+		"metadata": map[string]any{"name": fmt.Sprintf("local-%02d", i)},
+		"spec": map[string]any{
+			"capacity":         map[string]string{"storage": "100Gi"}, // not enforced
+			"accessModes":      []string{"ReadWriteOnce", "ReadWriteMany"},
+			"storageClassName": storageClass,
+			"local":            map[string]string{"path": c.volumePath(i)},
+			"nodeAffinity": map[string]any{"required": map[string]any{"nodeSelectorTerms": []any{map[string]any{
+				"matchExpressions": []any{map[string]any{"key": "kubernetes.io/hostname", "operator": "In", "values": []string{nodeName}}},
+			}}}},
+		},
+	}}
+}
+
+func clusterRole(name string, rules []map[string]any) object {
+	return object{"/apis/rbac.authorization.k8s.io/v1/clusterroles", map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+		"metadata": map[string]any{"name": name}, "rules": rules,
+	}}
+}
+
+// clusterRoleBinding binds the role to a user, under the user's name.
+func clusterRoleBinding(role, user string) object {
+	return object{"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+		"metadata": map[string]any{"name": user},
+		"roleRef":  map[string]string{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+		"subjects": []any{map[string]string{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}},
+	}}
+}
+
+// bootstrap creates the objects and the volumes' directories.
+func (c config) bootstrap(ctx context.Context, api *apiClient) error {
+	for i := range volumeCount {
+		if err := os.MkdirAll(c.volumePath(i), 0o755); err != nil {
+			return err
+		}
+	}
+	for _, o := range c.bootstrapObjects() {
+		if err := api.post(ctx, o.path, o.body, nil); err != nil {
+			return fmt.Errorf("creating %s: %w", o.path, err)
+		}
+	}
+	return nil
+}
+
+// nodeReady returns nil if the node takes pods: it is ready, and no taint of a
+// starting node keeps them away.
+func nodeReady(ctx context.Context, api *apiClient) error {
+	var node struct {
+		Spec struct {
+			Taints []struct {
+				Key string `json:"key"`
+			} `json:"taints"`
+		} `json:"spec"`
+		Status struct {
+			Conditions []struct {
+				Type    string `json:"type"`
+				Status  string `json:"status"`
+				Message string `json:"message"`
+			} `json:"conditions"`
+		} `json:"status"`
+	}
+	if err := api.get(ctx, "/api/v1/nodes/"+nodeName, &node); err != nil {
+		return err
+	}
+	for _, condition := range node.Status.Conditions {
+		if condition.Type != "Ready" {
+			continue
+		}
+		if condition.Status != "True" {
+			return errors.New(condition.Message)
+		}
+		if len(node.Spec.Taints) > 0 {
+			return fmt.Errorf("the node has the taint %s", node.Spec.Taints[0].Key)
+		}
+		return nil
+	}
+	return errors.New("the node has not reported")
+}
+
+// answersOK returns nil if a GET of a plain HTTP URL succeeds.
+func answersOK(ctx context.Context, url string) error {
+	plain := &apiClient{server: url, http: http.DefaultClient}
+	return plain.get(ctx, "", nil)
+}

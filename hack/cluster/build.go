@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// binary is one program of the cluster.
+type binary struct {
+	name string // file name
+	pkg  string // import path of its main package
+}
+
+// binaries lists the programs of a tier.
+func binaries(tier Tier) []binary {
+	kubernetes := func(name string) binary { return binary{name, "k8s.io/kubernetes/cmd/" + name} }
+	own := func(name string) binary { return binary{name, modulePath + "/" + name} }
+	list := []binary{own("etcd"), kubernetes("kube-apiserver"), kubernetes("kube-controller-manager"), kubernetes("kubectl")}
+	if tier == Node {
+		list = append(list, kubernetes("kube-scheduler"), kubernetes("kubelet"), kubernetes("kube-proxy"), own("coredns"), own("pause"))
+	}
+	return list
+}
+
+var kubernetesRequirement = regexp.MustCompile(`(?m)^\s*k8s\.io/kubernetes (v\d+\.\d+\.\d+\S*)`)
+
+// KubernetesVersion is the release that go.mod pins, such as v1.36.3.
+func KubernetesVersion() (string, error) {
+	mod, err := sources.ReadFile("go.mod")
+	if err != nil {
+		return "", err
+	}
+	m := kubernetesRequirement.FindSubmatch(mod)
+	if m == nil {
+		return "", fmt.Errorf("the module of this command requires no k8s.io/kubernetes release")
+	}
+	return string(m[1]), nil
+}
+
+// linkerFlags make the Kubernetes programs report the version they were built
+// from; without them they say v0.0.0, and clients refuse the version skew.
+func linkerFlags(version string) string {
+	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	const pkg = "k8s.io/component-base/version"
+	return fmt.Sprintf("-s -w -X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s", pkg, version, parts[0], parts[1])
+}
+
+// binKey names the build: a changed pin, program or toolchain gives another key.
+func binKey(version, goVersion string) (string, error) {
+	sum := sha256.New()
+	err := fs.WalkDir(sources, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := sources.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(sum, "%s %d\n%s", name, len(data), data)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	_, _ = fmt.Fprintf(sum, "%s %s %s", goVersion, runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("%s-%x", version, sum.Sum(nil)[:6]), nil
+}
+
+// Build compiles the programs of a tier that the cache lacks and returns the
+// directory that holds them. Concurrent builds wait for each other. Progress,
+// with seconds for each program, goes to progress.
+func Build(ctx context.Context, tier Tier, progress io.Writer) (string, error) {
+	version, err := KubernetesVersion()
+	if err != nil {
+		return "", err
+	}
+	key, err := binKey(version, runtime.Version())
+	if err != nil {
+		return "", err
+	}
+	cache, err := CacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "bin", key)
+	if len(missing(dir, tier)) == 0 {
+		return dir, nil
+	}
+	unlock, err := lockFile(ctx, dir+".lock", func() {
+		_, _ = fmt.Fprintln(progress, "waiting for another build of the same programs")
+	})
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	todo := missing(dir, tier)
+	if len(todo) == 0 {
+		return dir, nil
+	}
+	if err := compile(ctx, dir, todo, linkerFlags(version), progress); err != nil {
+		return "", err
+	}
+	return dir, nil
+}
+
+func missing(dir string, tier Tier) []binary {
+	var list []binary
+	for _, b := range binaries(tier) {
+		if _, err := os.Stat(filepath.Join(dir, b.name)); err != nil {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// compile builds all programs with one go command, which overlaps the linking of
+// one with the compilation of the next, and moves them to dir when all are done.
+func compile(ctx context.Context, dir string, list []binary, ldflags string, progress io.Writer) error {
+	if _, err := exec.LookPath("go"); err != nil {
+		return fmt.Errorf("building the cluster's programs needs the go command: install Go and put it on PATH: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp(dir, ".build-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	module, out := filepath.Join(work, "module"), filepath.Join(work, "bin")
+	if err := os.CopyFS(module, sources); err != nil {
+		return fmt.Errorf("writing the module to build: %w", err)
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+
+	args := []string{"build", "-trimpath", "-ldflags", ldflags, "-o", out + string(filepath.Separator)}
+	var names []string
+	for _, b := range list {
+		args = append(args, b.pkg)
+		names = append(names, b.name)
+	}
+	_, _ = fmt.Fprintf(progress, "building %s (minutes when nothing is cached)\n", strings.Join(names, ", "))
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = module
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := runReporting(cmd, out, names, progress); err != nil {
+		return fmt.Errorf("go build failed: %w\n%s", err, lastLines(stderr.String(), 30))
+	}
+	for _, name := range names {
+		if err := os.Rename(filepath.Join(out, name), filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runReporting runs a build and says after how many seconds each file of names
+// appeared in out.
+func runReporting(cmd *exec.Cmd, out string, names []string, progress io.Writer) error {
+	start, seen := time.Now(), map[string]bool{}
+	report := func() {
+		for _, name := range names {
+			if _, err := os.Stat(filepath.Join(out, name)); err == nil && !seen[name] {
+				seen[name] = true
+				_, _ = fmt.Fprintf(progress, "  %-24s built after %3.0f s\n", path.Base(name), time.Since(start).Seconds())
+			}
+		}
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	tick := time.NewTicker(250 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-done:
+			report()
+			return err
+		case <-tick.C:
+			report()
+		}
+	}
+}
+
+// lastLines returns the last n lines of text.
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// cgroupRoots lists the tops of the hierarchies of control groups: the one of
+// version 2, or that of each controller of version 1.
+func cgroupRoots() ([]string, error) {
+	const top = "/sys/fs/cgroup"
+	if hasAll(top, []string{"cgroup.controllers"}) {
+		return []string{top}, nil
+	}
+	files, err := filepath.Glob(filepath.Join(top, "*", "cgroup.procs"))
+	if err != nil {
+		return nil, err
+	}
+	var roots []string
+	for _, file := range files {
+		roots = append(roots, filepath.Dir(file))
+	}
+	return roots, nil
+}
+
+// createCgroups makes the control group that holds all of a cluster's pods.
+func createCgroups(name string) error {
+	roots, err := cgroupRoots()
+	if err != nil {
+		return err
+	}
+	for _, root := range roots {
+		if err := os.Mkdir(filepath.Join(root, name), 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+			return fmt.Errorf("creating the cluster's control group: %w", err)
+		}
+	}
+	return nil
+}
+
+// removeCgroups removes the control groups that createCgroups made and
+// those below.
+func removeCgroups(ctx context.Context, name string) error {
+	roots, err := cgroupRoots()
+	if err != nil {
+		return err
+	}
+	for _, root := range roots {
+		var dirs []string
+		err := filepath.WalkDir(filepath.Join(root, name), func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.IsDir() {
+				dirs = append(dirs, path)
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		for _, dir := range slices.Backward(dirs) {
+			// The kernel takes a moment to let go of processes that ended.
+			err := until(ctx, "the control group "+dir, nil, func(context.Context) error {
+				if err := os.Remove(dir); !errors.Is(err, os.ErrNotExist) {
+					return err
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

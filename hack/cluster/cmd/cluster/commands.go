@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster"
+)
+
+// parse reads flags and checks the number of arguments; most < 0 means no limit.
+func parse(flags *flag.FlagSet, args []string, least, most int) error {
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return err
+		}
+		return usageError{err}
+	}
+	if n := flags.NArg(); n < least || (most >= 0 && n > most) {
+		return usageError{fmt.Errorf("%s: unexpected number of arguments (%d): %q", flags.Name(), n, flags.Args())}
+	}
+	return nil
+}
+
+// place is the flags that choose a cluster.
+type place struct{ name, dir string }
+
+func (p *place) register(flags *flag.FlagSet) {
+	flags.StringVar(&p.name, "name", "default", "the cluster's `name`; chooses the directory unless --dir does")
+	flags.StringVar(&p.dir, "dir", "", "the cluster's `directory`, for it alone (default: below the cache, by name)")
+}
+
+func (p *place) resolve() (string, error) {
+	if p.dir != "" {
+		return filepath.Abs(p.dir)
+	}
+	if p.name == "" || p.name != filepath.Base(p.name) || p.name == "." || p.name == ".." {
+		return "", usageError{fmt.Errorf("--name %q: use a plain name, or --dir for a directory", p.name)}
+	}
+	return cluster.DefaultDir(p.name)
+}
+
+// tierValue is a flag whose value is a tier.
+type tierValue struct{ tier *cluster.Tier }
+
+func (v tierValue) String() string {
+	if v.tier == nil {
+		return ""
+	}
+	return string(*v.tier)
+}
+
+func (v tierValue) Set(text string) (err error) {
+	*v.tier, err = cluster.ParseTier(text)
+	return err
+}
+
+func tierFlag(flags *flag.FlagSet) *cluster.Tier {
+	tier := cluster.ControlPlane
+	flags.Var(tierValue{&tier}, "tier", "`controlplane` (API server, no pods run) or node (pods run; Linux and root)")
+	return &tier
+}
+
+func build(ctx context.Context, flags *flag.FlagSet, args []string, out io.Writer) error {
+	tier := tierFlag(flags)
+	if err := parse(flags, args, 0, 0); err != nil {
+		return err
+	}
+	dir, err := cluster.Build(ctx, *tier, os.Stderr)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, dir)
+	return err
+}
+
+func up(ctx context.Context, flags *flag.FlagSet, args []string, out io.Writer) error {
+	var where place
+	where.register(flags)
+	tier := tierFlag(flags)
+	install := flags.Bool("install-packages", false, "install missing Debian packages with apt-get (tier node)")
+	timeout := flags.Duration("timeout", 3*time.Minute, "how long the start may take, without the build")
+	if err := parse(flags, args, 0, 0); err != nil {
+		return err
+	}
+	dir, err := where.resolve()
+	if err != nil {
+		return err
+	}
+	result, err := cluster.Up(ctx, cluster.Options{
+		Tier: *tier, Name: where.name, Dir: dir, InstallPackages: *install, Timeout: *timeout, Progress: os.Stderr,
+	})
+	if err != nil {
+		return err
+	}
+	return printJSON(out, result)
+}
+
+func status(ctx context.Context, flags *flag.FlagSet, args []string, out io.Writer) error {
+	var where place
+	where.register(flags)
+	if err := parse(flags, args, 0, 0); err != nil {
+		return err
+	}
+	dir, err := where.resolve()
+	if err != nil {
+		return err
+	}
+	report, err := cluster.Inspect(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if err := printJSON(out, report); err != nil {
+		return err
+	}
+	return report.Err()
+}
+
+func kubeconfig(ctx context.Context, flags *flag.FlagSet, args []string, out io.Writer) error {
+	var where place
+	where.register(flags)
+	account := flags.String("serviceaccount", "", "the ServiceAccount as `NAMESPACE/NAME`")
+	file := flags.String("o", "", "write to this `file` instead of standard output")
+	life := flags.Duration("duration", 24*time.Hour, "how long the token holds; at least 10m")
+	if err := parse(flags, args, 0, 0); err != nil {
+		return err
+	}
+	if *account == "" {
+		return usageError{errors.New("kubeconfig: --serviceaccount NAMESPACE/NAME is needed")}
+	}
+	dir, err := where.resolve()
+	if err != nil {
+		return err
+	}
+	data, err := cluster.ServiceAccountKubeconfig(ctx, dir, *account, *life)
+	if err != nil {
+		return err
+	}
+	if *file != "" {
+		return os.WriteFile(*file, data, 0o600)
+	}
+	_, err = out.Write(data)
+	return err
+}
+
+func load(ctx context.Context, flags *flag.FlagSet, args []string, _ io.Writer) error {
+	var where place
+	where.register(flags)
+	if err := parse(flags, args, 1, -1); err != nil {
+		return err
+	}
+	dir, err := where.resolve()
+	if err != nil {
+		return err
+	}
+	return cluster.Load(ctx, dir, flags.Args(), os.Stderr)
+}
+
+func push(ctx context.Context, flags *flag.FlagSet, args []string, out io.Writer) error {
+	var where place
+	where.register(flags)
+	if err := parse(flags, args, 2, 2); err != nil {
+		return err
+	}
+	dir, err := where.resolve()
+	if err != nil {
+		return err
+	}
+	reference, err := cluster.Push(ctx, dir, flags.Arg(0), flags.Arg(1))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, reference)
+	return err
+}
+
+func down(ctx context.Context, flags *flag.FlagSet, args []string, _ io.Writer) error {
+	var where place
+	where.register(flags)
+	if err := parse(flags, args, 0, 0); err != nil {
+		return err
+	}
+	dir, err := where.resolve()
+	if err != nil {
+		return err
+	}
+	existed, err := cluster.Down(ctx, dir, os.Stderr)
+	if err == nil && !existed {
+		_, err = fmt.Fprintf(os.Stderr, "no cluster in %s\n", dir)
+	}
+	return err
+}
+
+func printJSON(out io.Writer, value any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}

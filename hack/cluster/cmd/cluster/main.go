@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command cluster builds, starts and stops a real single-node Kubernetes cluster
+// for tests and demonstrations. Results go to standard output, progress and
+// errors to standard error; the exit status is 0 on success, 2 for a wrong
+// command line and 1 for everything else.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster"
+)
+
+const usage = `usage: cluster COMMAND [FLAGS]
+
+  build       build the programs of a tier into the cache
+  up          start a cluster, or find it running, and print how to use it as JSON
+  status      print the state of a cluster's processes; fails unless it is usable
+  kubeconfig  print a kubeconfig that acts as a ServiceAccount
+  load        import image archives into the node
+  push        push an image archive to the cluster's registry, print its reference
+  down        end a cluster and remove everything of it but its logs
+
+cluster COMMAND -h lists the flags of a command.
+`
+
+// command is one verb of the command line.
+type command func(ctx context.Context, flags *flag.FlagSet, args []string, out io.Writer) error
+
+var commands = map[string]command{
+	"build":      build,
+	"up":         up,
+	"status":     status,
+	"kubeconfig": kubeconfig,
+	"load":       load,
+	"push":       push,
+	"down":       down,
+}
+
+// usageError is a mistake on the command line.
+type usageError struct{ error }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	var wrong usageError
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+	case errors.As(err, &wrong):
+		fmt.Fprintf(os.Stderr, "cluster: %v\n", err)
+		os.Exit(2)
+	default:
+		fmt.Fprintf(os.Stderr, "cluster: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) == 0 {
+		return usageError{errors.New("no command\n" + usage)}
+	}
+	if isHelp(args[0]) {
+		_, err := fmt.Fprint(out, usage)
+		return err
+	}
+	if internal, ok := cluster.InternalCommands[args[0]]; ok {
+		return internal(ctx, args[1:])
+	}
+	verb, ok := commands[args[0]]
+	if !ok {
+		return usageError{fmt.Errorf("unknown command %q\n%s", args[0], usage)}
+	}
+	flags := flag.NewFlagSet("cluster "+args[0], flag.ContinueOnError)
+	return verb(ctx, flags, args[1:], out)
+}
+
+func isHelp(arg string) bool { return arg == "help" || arg == "-h" || arg == "--help" }

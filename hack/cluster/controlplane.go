@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+func (c config) etcdArgs() []string {
+	peer := fmt.Sprintf("https://127.0.0.1:%d", c.peerPort)
+	return []string{
+		"--name=etcd", "--data-dir=" + c.path("etcd"),
+		"--listen-client-urls=" + c.etcdURL(), "--advertise-client-urls=" + c.etcdURL(),
+		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=etcd=" + peer,
+		"--client-cert-auth", "--trusted-ca-file=" + c.path("pki/etcd-ca.crt"),
+		"--cert-file=" + c.path("pki/etcd.crt"), "--key-file=" + c.path("pki/etcd.key"),
+		"--peer-client-cert-auth", "--peer-trusted-ca-file=" + c.path("pki/etcd-ca.crt"),
+		"--peer-cert-file=" + c.path("pki/etcd.crt"), "--peer-key-file=" + c.path("pki/etcd.key"),
+		"--unsafe-no-fsync", // the data never outlives the cluster
+	}
+}
+
+func (c config) apiServerArgs() []string {
+	args := []string{
+		"--etcd-servers=" + c.etcdURL(), "--etcd-cafile=" + c.path("pki/etcd-ca.crt"),
+		"--etcd-certfile=" + c.path("pki/etcd-client.crt"), "--etcd-keyfile=" + c.path("pki/etcd-client.key"),
+		"--bind-address=" + c.address.String(), fmt.Sprintf("--secure-port=%d", c.apiPort),
+		"--advertise-address=" + c.address.String(),
+		"--tls-cert-file=" + c.path("pki/kube-apiserver.crt"), "--tls-private-key-file=" + c.path("pki/kube-apiserver.key"),
+		"--client-ca-file=" + c.path("pki/ca.crt"),
+		"--service-account-key-file=" + c.path("pki/service-account.crt"),
+		"--service-account-signing-key-file=" + c.path("pki/service-account.key"),
+		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+		"--service-cluster-ip-range=" + c.services.String(),
+		"--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", "--allow-privileged=true",
+	}
+	if c.node == nil {
+		// The endpoint of the Service "kubernetes" must not be a loopback address,
+		// and nothing here could reach another.
+		return append(args, "--endpoint-reconciler-type=none")
+	}
+	return append(args,
+		// No name server outside the cluster knows the node's name.
+		"--kubelet-preferred-address-types=InternalIP",
+		"--kubelet-certificate-authority="+c.path("pki/ca.crt"),
+		"--kubelet-client-certificate="+c.path("pki/kubelet-client.crt"), "--kubelet-client-key="+c.path("pki/kubelet-client.key"),
+	)
+}
+
+func (c config) controllerManagerArgs() []string {
+	return []string{
+		"--kubeconfig=" + c.path(controllerKubeconfig), "--secure-port=0", "--leader-elect=false",
+		"--use-service-account-credentials=true",
+		// Each of its controllers fetches a token at the start; the usual limit of
+		// 20 requests a second makes that take seconds.
+		"--kube-api-qps=500", "--kube-api-burst=500",
+		"--service-account-private-key-file=" + c.path("pki/service-account.key"), "--root-ca-file=" + c.path("pki/ca.crt"),
+		"--cluster-signing-cert-file=" + c.path("pki/ca.crt"), "--cluster-signing-key-file=" + c.path("pki/ca.key"),
+	}
+}
+
+// startControlPlane starts etcd, the API server and the controller manager and
+// waits until the API server is ready and namespaces get their ServiceAccount.
+// Each process goes to started as soon as it runs.
+func (c config) startControlPlane(ctx context.Context, progress io.Writer, started func(*Process) error) (*apiClient, error) {
+	if err := os.MkdirAll(c.path("log"), 0o700); err != nil {
+		return nil, err
+	}
+	if err := c.writeIdentities(); err != nil {
+		return nil, err
+	}
+	etcdAPI, err := newAPIClient(c.etcdURL(), c.path("pki"), "etcd-ca", "etcd-client")
+	if err != nil {
+		return nil, err
+	}
+	api, err := newKubeconfigClient(c.path(adminKubeconfig))
+	if err != nil {
+		return nil, err
+	}
+	var running []*Process
+	for _, step := range []struct {
+		name  string
+		args  []string
+		ready func(context.Context) error
+	}{
+		{"etcd", c.etcdArgs(), func(ctx context.Context) error { return etcdAPI.get(ctx, "/health", nil) }},
+		{"kube-apiserver", c.apiServerArgs(), func(ctx context.Context) error { return api.get(ctx, "/readyz", nil) }},
+		{"kube-controller-manager", c.controllerManagerArgs(), func(ctx context.Context) error {
+			return api.get(ctx, "/api/v1/namespaces/default/serviceaccounts/default", nil)
+		}},
+	} {
+		_, _ = fmt.Fprintf(progress, "starting %s\n", step.name)
+		p, err := launch(c.root, step.name, nil, filepath.Join(c.bin, step.name), step.args...)
+		if err != nil {
+			return nil, err
+		}
+		running = append(running, p)
+		if err := started(p); err != nil {
+			return nil, err
+		}
+		if err := until(ctx, step.name, running, step.ready); err != nil {
+			return nil, err
+		}
+	}
+	return api, nil
+}
+
+// portTaken reports whether a process ended because another program took a port
+// between its choice and its use.
+func portTaken(err error) bool {
+	var ended *processError
+	return errors.As(err, &ended) && strings.Contains(logTail(ended.log), "address already in use")
+}

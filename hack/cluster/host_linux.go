@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+)
+
+// cleanHost removes what a cluster that ended leaves on the machine: routes and
+// empty control groups. If another cluster has its index by now, they are that
+// one's.
+func cleanHost(s *state) error {
+	if s.Result.Index == nil {
+		return nil
+	}
+	plan, err := NewPlan(*s.Result.Index)
+	if err != nil {
+		return err
+	}
+	held, err := machineIndexes.holds(plan.Index, s.Result.Dir)
+	if err != nil || !held {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := leaveNetwork(ctx, plan); err != nil {
+		return err
+	}
+	if err := removeCgroups(ctx, plan.Link); err != nil {
+		return err
+	}
+	return machineIndexes.release(plan.Index)
+}
+
+// Load imports image archives, as docker save and OCI tools write them, into the
+// node of the cluster in dir.
+func Load(ctx context.Context, dir string, archives []string, progress io.Writer) error {
+	s, err := running(dir)
+	if err != nil {
+		return err
+	}
+	if s.Result.Tier != Node {
+		return fmt.Errorf("the cluster in %s runs no images: its tier is %s, and only the tier %s does", dir, s.Result.Tier, Node)
+	}
+	for _, archive := range archives {
+		if err := importImage(ctx, s.Processes[0].PID, archive, progress); err != nil {
+			return fmt.Errorf("loading %s: %w", archive, err)
+		}
+	}
+	return nil
+}
+
+// importImage hands the archive over as standard input: the node may see another
+// file at its path.
+func importImage(ctx context.Context, pid int, archive string, progress io.Writer) error {
+	file, err := os.Open(archive)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	begin := time.Now()
+	cmd := exec.CommandContext(ctx, "nsenter", "--target", strconv.Itoa(pid), "--mount",
+		"ctr", "--namespace", "k8s.io", "images", "import", "-")
+	cmd.Stdin = file
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, lastLines(string(out), 5))
+	}
+	_, err = fmt.Fprintf(progress, "%s(%.1f s)\n", out, time.Since(begin).Seconds())
+	return err
+}

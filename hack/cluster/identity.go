@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+)
+
+// Identity names one process for good: the kernel reuses a pid, but not a pid
+// together with the time at which its process started.
+type Identity struct {
+	PID int `json:"pid"`
+	// Start is an opaque mark of the start time, unique within a pid's uses.
+	Start string `json:"start"`
+}
+
+// errNoProcess means that no process with the pid runs.
+var errNoProcess = errors.New("no such process")
+
+// identify returns the identity of the running process pid.
+func identify(pid int) (Identity, error) {
+	start, err := startMark(pid)
+	if err != nil {
+		return Identity{}, fmt.Errorf("process %d: %w", pid, err)
+	}
+	return Identity{PID: pid, Start: start}, nil
+}
+
+// Alive reports whether that very process still runs. A process that ended but
+// that its parent has not collected counts as ended.
+func (id Identity) Alive() bool {
+	if id.PID <= 0 {
+		return false
+	}
+	start, err := startMark(id.PID)
+	return err == nil && start == id.Start
+}
+
+// stop ends the process: SIGTERM, and SIGKILL after grace. It returns when the
+// process is gone, and does nothing to another process that has its pid now.
+func (id Identity) stop(grace time.Duration) error {
+	for _, step := range []struct {
+		signal syscall.Signal
+		wait   time.Duration
+	}{{syscall.SIGTERM, grace}, {syscall.SIGKILL, 10 * time.Second}} {
+		if !id.Alive() {
+			return nil
+		}
+		if err := syscall.Kill(id.PID, step.signal); err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("ending process %d: %w", id.PID, err)
+		}
+		for deadline := time.Now().Add(step.wait); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			if !id.Alive() {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("process %d does not end, not even by SIGKILL", id.PID)
+}

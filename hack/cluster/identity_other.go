@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package cluster
+
+import (
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// startMark is the start time that ps prints.
+func startMark(pid int) (string, error) {
+	out, err := exec.Command("ps", "-o", "state=,lstart=", "-p", strconv.Itoa(pid)).Output()
+	state, start, found := strings.Cut(strings.TrimSpace(string(out)), " ")
+	if err != nil || !found || strings.HasPrefix(state, "Z") {
+		return "", errNoProcess
+	}
+	return strings.TrimSpace(start), nil
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// runInit is process 1 of the cluster: it starts the supervisor, collects every
+// process that is orphaned to it, and ends, and everything with it, when the
+// supervisor does.
+func runInit(ctx context.Context, args []string) error {
+	pipes := []*os.File{os.NewFile(reportsFD, "reports"), os.NewFile(goAheadFD, "go-ahead")}
+	supervisor, err := os.StartProcess(selfProgram, append([]string{"cluster", supervisorCommand}, args...), &os.ProcAttr{
+		Env:   os.Environ(),
+		Files: append([]*os.File{nil, os.Stdout, os.Stderr}, pipes...),
+	})
+	if err != nil {
+		return err
+	}
+	// These ends of the pipes must not outlive the supervisor's.
+	for _, pipe := range pipes {
+		_ = pipe.Close()
+	}
+	stop := context.AfterFunc(ctx, func() { _ = syscall.Kill(supervisor.Pid, syscall.SIGTERM) })
+	defer stop()
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, 0, nil)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("collecting processes: %w", err)
+		}
+		if pid == supervisor.Pid {
+			if status.ExitStatus() != 0 {
+				return fmt.Errorf("the supervisor ended with status %d", status.ExitStatus())
+			}
+			return nil
+		}
+	}
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// kernelSettings are what kubelet wants of the machine's kernel. It sees these
+// values in files instead of the machine's own, and so changes nothing.
+var kernelSettings = map[string]string{
+	"vm/overcommit_memory":      "1",
+	"vm/panic_on_oom":           "0",
+	"kernel/panic":              "10",
+	"kernel/panic_on_oops":      "1",
+	"kernel/keys/root_maxkeys":  "1000000",
+	"kernel/keys/root_maxbytes": "25000000",
+}
+
+// mountNode turns the supervisor's mount namespace into the node's: a /proc of
+// its own processes, an empty /run, and the cluster's directory as /var, so that
+// everything with a fixed place there (kubelet, containerd, CNI, logs, sockets)
+// is the cluster's own, below short paths. All of it goes with the namespace.
+func mountNode(dir, bin string) error {
+	state := filepath.Join(dir, "var")
+	for _, d := range []string{"bin", "sysctl", "var/lib/cluster", "var/lib/containerd", "var/tmp"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
+			return err
+		}
+	}
+	for link, target := range map[string]string{"run": "/run", "log": filepath.Join(nodeRoot, "log")} {
+		if err := os.Symlink(target, filepath.Join(state, link)); err != nil {
+			return err
+		}
+	}
+	for _, m := range []struct {
+		source, target, kind string
+		flags                uintptr
+	}{
+		// First: nothing below reaches the machine. Then: mounts reach containers
+		// that ask for propagation.
+		{"", "/", "", unix.MS_SLAVE | unix.MS_REC},
+		{"", "/", "", unix.MS_SHARED | unix.MS_REC},
+		{"proc", "/proc", "proc", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC},
+		{bin, filepath.Join(dir, "bin"), "", unix.MS_BIND},
+		{dir, filepath.Join(state, strings.TrimPrefix(nodeRoot, "/var/")), "", unix.MS_BIND | unix.MS_REC},
+		// The last two hide what lies below; the directories above may do so.
+		{state, "/var", "", unix.MS_BIND | unix.MS_REC},
+		{"tmpfs", "/run", "tmpfs", unix.MS_NOSUID | unix.MS_NODEV},
+	} {
+		if err := unix.Mount(m.source, m.target, m.kind, m.flags, ""); err != nil {
+			return fmt.Errorf("mounting %q at %s: %w", m.source, m.target, err)
+		}
+	}
+	for name, value := range kernelSettings {
+		file := filepath.Join(nodeRoot, "sysctl", strings.ReplaceAll(name, "/", "."))
+		if err := os.WriteFile(file, []byte(value+"\n"), 0o600); err != nil {
+			return err
+		}
+		if err := unix.Mount(file, "/proc/sys/"+name, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("covering the kernel setting %s: %w", name, err)
+		}
+	}
+	return nil
+}

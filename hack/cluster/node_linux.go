@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// machineIndexes is where the clusters of one machine keep their claims.
+var machineIndexes = indexes{"/run/llama-stack-cluster"}
+
+// InternalCommands are the parts of a node that run as processes of the program
+// that uses this package: it must hand their words' arguments to them.
+var InternalCommands = map[string]func(context.Context, []string) error{
+	registryCommand:   serveRegistry,
+	initCommand:       runInit,
+	supervisorCommand: runSupervisor,
+}
+
+const (
+	initCommand       = "internal-init"
+	supervisorCommand = "internal-supervisor"
+
+	// Descriptors of the pipes between a supervisor and the command that started
+	// its cluster: its reports, and the sign that the network is there.
+	reportsFD = 3
+	goAheadFD = 4
+)
+
+// nodeOrder is what the supervisor of a node is told.
+type nodeOrder struct {
+	Dir    string `json:"dir"`    // the cluster's directory as the machine sees it
+	Bin    string `json:"bin"`    // likewise, the programs
+	CNIBin string `json:"cniBin"` // the CNI plugins
+	Plan   Plan   `json:"plan"`
+}
+
+// startNodeTier starts the init process of a cluster in namespaces of its own,
+// joins its network to the machine's, and follows its supervisor until the
+// cluster is usable.
+func startNodeTier(ctx context.Context, s *state, bin string, progress io.Writer) error {
+	plan, err := takePlan(ctx, s.Result.Dir)
+	if err != nil {
+		return err
+	}
+	describe(&s.Result, plan)
+	order, err := json.Marshal(nodeOrder{Dir: s.Result.Dir, Bin: bin, CNIBin: inspectMachine().cniBin, Plan: plan})
+	if err != nil {
+		return err
+	}
+	reports, reportsEnd, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = reports.Close() }()
+	goAheadEnd, goAhead, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = goAhead.Close() }()
+
+	node, err := launch(s.Result.Dir, "node", func(cmd *exec.Cmd) {
+		cmd.ExtraFiles = []*os.File{reportsEnd, goAheadEnd} // reportsFD and goAheadFD
+		cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWPID
+		// Nothing else of the caller's environment, a proxy least of all, concerns the cluster.
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/root", "TMPDIR=/var/tmp"}
+	}, selfProgram, initCommand, string(order))
+	// The ends of the pipes that are the child's now.
+	_, _ = reportsEnd.Close(), goAheadEnd.Close()
+	if err != nil {
+		return err
+	}
+	s.Processes = append(s.Processes, node)
+	if err := errors.Join(s.save(), machineIndexes.keep(plan.Index, s.Result.Dir, node.Identity)); err != nil {
+		return err
+	}
+	if err := joinNetwork(ctx, plan, node.PID); err != nil {
+		return err
+	}
+	if _, err := goAhead.Write([]byte{1}); err != nil {
+		return errors.Join(fmt.Errorf("the node's supervisor does not answer: %w", err), node.endedError())
+	}
+	return follow(ctx, reports, node, progress)
+}
+
+func takePlan(ctx context.Context, dir string) (Plan, error) {
+	self, err := identify(os.Getpid())
+	if err != nil {
+		return Plan{}, err
+	}
+	used, err := usedRanges()
+	if err != nil {
+		return Plan{}, err
+	}
+	return machineIndexes.take(ctx, dir, self, used)
+}
+
+func describe(r *Result, plan Plan) {
+	r.Index = &plan.Index
+	r.Server = nodeConfig(plan).server()
+	r.NodeName, r.StorageClass = nodeName, storageClass
+	r.NodeAddress, r.HostAddress, r.DNS = plan.Node.String(), plan.Host.String(), plan.Node.String()
+	r.ServiceRange, r.PodRange = plan.Services.String(), plan.Pods.String()
+	r.Registry = plan.registry()
+}
+
+// report is one line of the supervisor to the command that started it.
+type report struct {
+	Progress string `json:"progress,omitempty"`
+	Error    string `json:"error,omitempty"`
+	Ready    bool   `json:"ready,omitempty"`
+}
+
+// follow passes the supervisor's progress on until it reports success or failure.
+func follow(ctx context.Context, reports *os.File, node *Process, progress io.Writer) error {
+	stop := context.AfterFunc(ctx, func() { _ = reports.Close() })
+	defer stop()
+	lines := bufio.NewScanner(reports)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var r report
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return fmt.Errorf("unexpected report of the node's supervisor: %w", err)
+		}
+		switch {
+		case r.Ready:
+			return nil
+		case r.Error != "":
+			return errors.New(r.Error)
+		default:
+			_, _ = fmt.Fprintln(progress, r.Progress)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("waiting for the node (logs in %s): %w", filepath.Dir(node.Log), err)
+	}
+	return node.endedError()
+}
+
+// endedError waits a moment for a process that is ending and describes its end.
+func (p *Process) endedError() error {
+	if err := p.stop(stopGrace); err != nil {
+		return err
+	}
+	<-p.ended
+	return p.failure()
+}

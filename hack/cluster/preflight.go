@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// machine is what the node tier needs to know about where it is to run.
+type machine struct {
+	root     bool
+	programs map[string]bool // found on PATH
+	// cniBin is a directory with the needed CNI plugins, empty if there is none.
+	cniBin string
+	aptGet bool
+	// cgroups says that a hierarchy of control groups is mounted.
+	cgroups bool
+}
+
+// packageOf names the Debian and Ubuntu package of each program that the node
+// tier runs beside those that it builds.
+var packageOf = map[string]string{
+	"containerd": "containerd",
+	"ctr":        "containerd",
+	"runc":       "runc",
+	"ip":         "iproute2",
+	"nft":        "nftables",
+	"nsenter":    "util-linux",
+}
+
+// cniPackage has the CNI plugins; cniDirectories are where distributions and
+// releases put them, cniPlugins those that are needed.
+const cniPackage = "containernetworking-plugins"
+
+var (
+	cniDirectories = []string{"/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"}
+	cniPlugins     = []string{"host-local", "loopback", "ptp"}
+)
+
+// missingPackages lists the packages to install, sorted.
+func (m machine) missingPackages() []string {
+	var list []string
+	for program, found := range m.programs {
+		if !found {
+			list = append(list, packageOf[program])
+		}
+	}
+	if m.cniBin == "" {
+		list = append(list, cniPackage)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// preflightError says everything that keeps the node tier from running, and what
+// to do about each.
+type preflightError struct{ problems []string }
+
+func (e *preflightError) Error() string {
+	return "the node tier cannot run here:\n  - " + strings.Join(e.problems, "\n  - ")
+}
+
+// check returns nil if the node tier can run on the machine.
+func (m machine) check() error {
+	var problems []string
+	if !m.root {
+		problems = append(problems, "it needs root, for namespaces and mounts: run the command with sudo (and keep the cache: sudo --preserve-env=LLSD_CACHE,HOME,PATH), or use the tier controlplane")
+	}
+	if packages := m.missingPackages(); len(packages) > 0 {
+		names := strings.Join(packages, " ")
+		if m.aptGet {
+			problems = append(problems, fmt.Sprintf("missing packages: run apt-get install --no-install-recommends %s, or give --install-packages", names))
+		} else {
+			problems = append(problems, fmt.Sprintf("missing programs: install what Debian packages as %s", names))
+		}
+	}
+	if !m.cgroups {
+		problems = append(problems, "no control groups below /sys/fs/cgroup: mount them, or use a machine that has them (a container without privileges has none)")
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return &preflightError{problems}
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// Process is a program of the cluster that runs on its own.
+type Process struct {
+	Name string `json:"name"`
+	Identity
+	// Log is the file that has its output.
+	Log string `json:"log"`
+
+	ended chan struct{} // closed once it ended; nil for a process of another run
+	err   error         // how it ended; valid once ended is closed
+}
+
+// launch starts a program in a session of its own, so that it outlives this
+// process, with its output in dir/log/<name>.log.
+func launch(dir, name string, configure func(*exec.Cmd), program string, args ...string) (*Process, error) {
+	p := &Process{Name: name, Log: filepath.Join(dir, "log", name+".log"), ended: make(chan struct{})}
+	log, err := os.OpenFile(p.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.Command(program, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if configure != nil {
+		configure(cmd)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", name, err)
+	}
+	id, err := identify(cmd.Process.Pid)
+	go func() {
+		p.err = cmd.Wait()
+		close(p.ended)
+	}()
+	if err != nil {
+		<-p.ended
+		return nil, p.failure()
+	}
+	p.Identity = id
+	return p, nil
+}
+
+// failure describes a process that ended on its own, with the end of its log.
+func (p *Process) failure() error {
+	how := "ended"
+	if p.err != nil {
+		how = p.err.Error()
+	}
+	return &processError{name: p.Name, log: p.Log, how: how}
+}
+
+// processError is the end of a process that should have gone on.
+type processError struct{ name, log, how string }
+
+func (e *processError) Error() string {
+	return fmt.Sprintf("%s stopped (%s); the end of its log %s:\n%s", e.name, e.how, e.log, logTail(e.log))
+}
+
+// logTail returns the last lines of a log file.
+func logTail(file string) string {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err.Error()
+	}
+	return lastLines(string(data), 15)
+}
+
+// until polls done until it reports true. It fails when ctx ends, naming what it
+// waited for and the last reason, or as soon as one of the processes ends.
+func until(ctx context.Context, what string, processes []*Process, done func(context.Context) error) error {
+	for {
+		err := done(ctx)
+		if err == nil {
+			return nil
+		}
+		for _, p := range processes {
+			select {
+			case <-p.ended:
+				return p.failure()
+			default:
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s: %w (last: %w)", what, ctx.Err(), err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// ServiceAccountKubeconfig returns a kubeconfig that acts as a ServiceAccount,
+// named NAMESPACE/NAME, with a token that the API server issued for life.
+func ServiceAccountKubeconfig(ctx context.Context, dir, account string, life time.Duration) ([]byte, error) {
+	namespace, name, found := strings.Cut(account, "/")
+	if !found || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return nil, fmt.Errorf("service account %q: write it as NAMESPACE/NAME", account)
+	}
+	s, err := running(dir)
+	if err != nil {
+		return nil, err
+	}
+	server, ca, pair, err := readKubeconfig(s.Result.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	api, err := newTLSClient(server, ca, pair)
+	if err != nil {
+		return nil, err
+	}
+	request := map[string]any{
+		"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+		"spec": map[string]any{"expirationSeconds": int64(life.Seconds())},
+	}
+	var answer struct {
+		Status struct {
+			Token string `json:"token"`
+		} `json:"status"`
+	}
+	path := fmt.Sprintf("/api/v1/namespaces/%s/serviceaccounts/%s/token", url.PathEscape(namespace), url.PathEscape(name))
+	if err := api.post(ctx, path, request, &answer); err != nil {
+		return nil, fmt.Errorf("token of service account %s: %w", account, err)
+	}
+	return kubeconfig(server, ca, credentials{token: answer.Status.Token}, namespace)
+}
+
+// running returns the state of the cluster in dir, or an error that says what to
+// do if none runs there.
+func running(dir string) (*state, error) {
+	s, err := loadState(dir)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil || !s.Ready {
+		return nil, fmt.Errorf("no cluster runs in %s: start one with cluster up --dir %s", dir, dir)
+	}
+	reports, err := s.reports()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range reports {
+		if !p.Running {
+			return nil, fmt.Errorf("%s of the cluster in %s no longer runs (log %s): start it anew with cluster up --dir %s", p.Name, dir, p.Log, dir)
+		}
+	}
+	return s, nil
+}

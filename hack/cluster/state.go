@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Result is what a caller needs to use a running cluster. The fields from
+// Index on are empty on the control plane tier.
+type Result struct {
+	Name string `json:"name"`
+	Tier Tier   `json:"tier"`
+	// Started is false if the cluster ran before the call.
+	Started bool `json:"started"`
+	// Dir is the cluster's directory; Logs is where its processes write.
+	Dir  string `json:"dir"`
+	Logs string `json:"logs"`
+	// Kubeconfig is the file of a cluster administrator; Kubectl the program.
+	Kubeconfig string `json:"kubeconfig"`
+	Kubectl    string `json:"kubectl"`
+	// Server is the API server's URL.
+	Server            string `json:"server"`
+	KubernetesVersion string `json:"kubernetesVersion"`
+
+	// Index is the number, unique on the machine, that names and addresses derive from.
+	Index *int `json:"index,omitempty"`
+	// NodeName is the one node's name.
+	NodeName string `json:"nodeName,omitempty"`
+	// NodeAddress is the node's address, HostAddress the machine's as pods and
+	// the API server reach it.
+	NodeAddress string `json:"nodeAddress,omitempty"`
+	HostAddress string `json:"hostAddress,omitempty"`
+	// ServiceRange and PodRange are CIDRs that the machine has routes for.
+	ServiceRange string `json:"serviceRange,omitempty"`
+	PodRange     string `json:"podRange,omitempty"`
+	// DNS is the address of the cluster's name server, port 53.
+	DNS string `json:"dns,omitempty"`
+	// Registry is the host:port of an empty image registry, plain HTTP, that the
+	// machine may push to and pods' images may name.
+	Registry string `json:"registry,omitempty"`
+	// StorageClass is the default class; claims bind when a pod uses them.
+	StorageClass string `json:"storageClass,omitempty"`
+}
+
+// state is what the directory of a cluster remembers between commands.
+type state struct {
+	// Ready is set once the cluster was usable; a state without it is what a
+	// start left that was killed.
+	Ready     bool       `json:"ready"`
+	Result    Result     `json:"result"`
+	Processes []*Process `json:"processes"`
+}
+
+func stateFile(dir string) string { return filepath.Join(dir, "state.json") }
+
+// loadState returns nil if the directory has no cluster.
+func loadState(dir string) (*state, error) {
+	data, err := os.ReadFile(stateFile(dir))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var s state
+	if err := json.Unmarshal(data, &s); err != nil {
+		return nil, fmt.Errorf("%s: %w", stateFile(dir), err)
+	}
+	return &s, nil
+}
+
+// save writes the state file.
+func (s *state) save() error {
+	data, err := indentedJSON(s)
+	if err != nil {
+		return err
+	}
+	return replaceFile(stateFile(s.Result.Dir), data)
+}
+
+// replaceFile writes a file as a whole: a reader sees the old or the new one.
+func replaceFile(file string, data []byte) error {
+	if err := os.WriteFile(file+".new", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
+}
+
+// intact reports whether the cluster was usable once and all of it still runs.
+func (s *state) intact() (bool, error) {
+	reports, err := s.reports()
+	if err != nil || !s.Ready {
+		return false, err
+	}
+	for _, p := range reports {
+		if !p.Running {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// reports lists the processes of the cluster, those inside the node included.
+func (s *state) reports() ([]ProcessReport, error) {
+	var list []ProcessReport
+	for _, p := range s.Processes {
+		list = append(list, ProcessReport{Name: p.Name, Running: p.Alive(), Log: p.Log})
+	}
+	if s.Result.Tier != Node {
+		return list, nil
+	}
+	inside, err := loadNodeProcesses(s.Result.Dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range inside {
+		list = append(list, ProcessReport{
+			Name: p.Name, Running: p.Running && list[0].Running, Log: filepath.Join(s.Result.Logs, p.Name+".log"),
+		})
+	}
+	return list, nil
+}
+
+// nodeProcess is what the supervisor of a node writes down for the machine, where
+// its processes have other pids.
+type nodeProcess struct {
+	Name    string `json:"name"`
+	Running bool   `json:"running"`
+}
+
+func nodeProcessesFile(dir string) string { return filepath.Join(dir, "processes.json") }
+
+func loadNodeProcesses(dir string) ([]nodeProcess, error) {
+	data, err := os.ReadFile(nodeProcessesFile(dir))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil // not started that far
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []nodeProcess
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, fmt.Errorf("%s: %w", nodeProcessesFile(dir), err)
+	}
+	return list, nil
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Report is the state of a cluster.
+type Report struct {
+	Result    Result          `json:"cluster"`
+	Processes []ProcessReport `json:"processes"`
+	// Problem is empty if the cluster is usable.
+	Problem string `json:"problem,omitempty"`
+}
+
+// ProcessReport is the state of one process of a cluster.
+type ProcessReport struct {
+	Name    string `json:"name"`
+	Running bool   `json:"running"`
+	Log     string `json:"log"`
+}
+
+// Err is the report's problem as an error, nil if there is none.
+func (r *Report) Err() error {
+	if r.Problem == "" {
+		return nil
+	}
+	return errors.New(r.Problem)
+}
+
+// Inspect looks at the cluster of a directory. That no cluster is there is an
+// error; that one is broken is the report's problem.
+func Inspect(ctx context.Context, dir string) (*Report, error) {
+	s, err := loadState(dir)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		return nil, fmt.Errorf("no cluster in %s: start one with cluster up --dir %s", dir, dir)
+	}
+	processes, err := s.reports()
+	if err != nil {
+		return nil, err
+	}
+	report := &Report{Result: s.Result, Processes: processes}
+	for _, p := range report.Processes {
+		if !p.Running {
+			report.Problem = fmt.Sprintf("%s no longer runs; the end of its log %s:\n%s", p.Name, p.Log, logTail(p.Log))
+			return report, nil
+		}
+	}
+	if !s.Ready {
+		report.Problem = "the cluster is being started, or its start was interrupted: run cluster up again"
+		return report, nil
+	}
+	api, err := newKubeconfigClient(s.Result.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := api.get(ctx, "/readyz", nil); err != nil {
+		report.Problem = fmt.Sprintf("the API server does not answer that it is ready: %v; logs are in %s", err, s.Result.Logs)
+	}
+	return report, nil
+}

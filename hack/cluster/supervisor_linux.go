@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// supervisor starts and watches the processes of a node from inside. It does not
+// restart any: a test that loses one must fail and say so.
+type supervisor struct {
+	config
+	order   nodeOrder
+	reports *os.File
+
+	mu        sync.Mutex
+	processes []*Process
+}
+
+// runSupervisor brings the node up and stays until it is told to end.
+func runSupervisor(ctx context.Context, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("%s: got %d arguments, need one", supervisorCommand, len(args))
+	}
+	s := &supervisor{reports: os.NewFile(reportsFD, "reports")}
+	if err := json.Unmarshal([]byte(args[0]), &s.order); err != nil {
+		return err
+	}
+	s.config = nodeConfig(s.order.Plan)
+	if err := s.up(ctx); err != nil {
+		s.report(report{Error: s.outside(err.Error())})
+		return err
+	}
+	s.report(report{Ready: true})
+	_ = s.reports.Close()
+	<-ctx.Done()
+	s.stop()
+	return nil
+}
+
+// outside names the cluster's directory in a message as the machine sees it.
+func (s *supervisor) outside(message string) string {
+	return strings.ReplaceAll(message, nodeRoot, s.order.Dir)
+}
+
+// report tells the command that started the cluster; it may have gone.
+func (s *supervisor) report(r report) { _ = json.NewEncoder(s.reports).Encode(r) }
+
+// Write reports a line of progress, which makes the supervisor a progress writer.
+func (s *supervisor) Write(line []byte) (int, error) {
+	s.report(report{Progress: strings.TrimSuffix(s.outside(string(line)), "\n")})
+	return len(line), nil
+}
+
+func (s *supervisor) up(ctx context.Context) error {
+	goAhead := os.NewFile(goAheadFD, "go-ahead")
+	if n, err := goAhead.Read(make([]byte, 1)); n != 1 {
+		return fmt.Errorf("the command that starts the cluster has gone: %w", err)
+	}
+	_ = goAhead.Close()
+	if err := mountNode(s.order.Dir, s.order.Bin); err != nil {
+		return err
+	}
+	if err := os.Chdir(nodeRoot); err != nil {
+		return err
+	}
+	if err := setUpNodeNetwork(ctx, s.order.Plan); err != nil {
+		return err
+	}
+	if err := createCgroups(s.order.Plan.Link); err != nil {
+		return err
+	}
+	if err := s.writeNodeFiles(s.order.CNIBin); err != nil {
+		return err
+	}
+	containerd := program{name: "containerd", path: "containerd", args: []string{"--config", s.path("containerd.toml")}}
+	if err := s.start(containerd); err != nil {
+		return err
+	}
+	api, err := s.startControlPlane(ctx, s, s.watch)
+	if err != nil {
+		return err
+	}
+	if err := s.bootstrap(ctx, api); err != nil {
+		return err
+	}
+	if err := s.importPause(ctx); err != nil {
+		return err
+	}
+	for _, p := range s.nodePrograms() {
+		if err := s.start(p); err != nil {
+			return err
+		}
+	}
+	return s.waitUsable(ctx, api)
+}
+
+func (s *supervisor) waitUsable(ctx context.Context, api *apiClient) error {
+	for _, step := range []struct {
+		what string
+		done func(context.Context) error
+	}{
+		{"the registry", func(ctx context.Context) error { return answersOK(ctx, "http://"+s.order.Plan.registry()+"/v2/") }},
+		{"cluster DNS", func(ctx context.Context) error {
+			return answersOK(ctx, fmt.Sprintf("http://%s:%d/ready", s.order.Plan.Node, dnsReadyPort))
+		}},
+		{"kube-proxy", func(ctx context.Context) error { return answersOK(ctx, "http://127.0.0.1:10256/healthz") }},
+		{"the node", func(ctx context.Context) error { return nodeReady(ctx, api) }},
+	} {
+		if err := until(ctx, step.what, s.all(), step.done); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// importPause gives containerd the image of the pods' sandboxes.
+func (s *supervisor) importPause(ctx context.Context) error {
+	archive := s.path("pause.tar")
+	if err := writeProgramImage(archive, pauseImage, s.path("bin", "pause")); err != nil {
+		return fmt.Errorf("packing the sandbox image: %w", err)
+	}
+	return until(ctx, "containerd", s.all(), func(ctx context.Context) error {
+		return command(ctx, "ctr", "--namespace", "k8s.io", "images", "import", archive)
+	})
+}
+
+func (s *supervisor) start(p program) error {
+	_, _ = fmt.Fprintf(s, "starting %s\n", p.name)
+	process, err := launch(s.root, p.name, nil, p.path, p.args...)
+	if err != nil {
+		return err
+	}
+	return s.watch(process)
+}
+
+// watch writes down that a process runs, and later that it ended.
+func (s *supervisor) watch(p *Process) error {
+	s.mu.Lock()
+	s.processes = append(s.processes, p)
+	s.mu.Unlock()
+	go func() {
+		<-p.ended
+		if err := s.save(); err != nil {
+			_, _ = fmt.Fprintln(os.Stderr, err)
+		}
+	}()
+	return s.save()
+}
+
+func (s *supervisor) all() []*Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.processes)
+}
+
+func (s *supervisor) save() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []nodeProcess
+	for _, p := range s.processes {
+		list = append(list, nodeProcess{Name: p.Name, Running: p.Alive()})
+	}
+	data, err := indentedJSON(list)
+	if err != nil {
+		return err
+	}
+	return replaceFile(nodeProcessesFile(s.root), data)
+}
+
+// stop ends the processes, last started first. Containers end with process 1.
+func (s *supervisor) stop() {
+	var errs []error
+	for _, p := range slices.Backward(s.all()) {
+		errs = append(errs, p.Identity.stop(stopGrace))
+	}
+	if err := errors.Join(errs...); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, err)
+	}
+}

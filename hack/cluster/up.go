@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Options say which cluster to start.
+type Options struct {
+	Tier Tier
+	// Name is for people; it changes nothing.
+	Name string
+	// Dir is the cluster's directory, absolute. It belongs to the cluster alone.
+	Dir string
+	// InstallPackages lets the node tier install missing Debian packages.
+	InstallPackages bool
+	// Timeout bounds the start, not the build before it.
+	Timeout time.Duration
+	// Progress receives lines for people.
+	Progress io.Writer
+}
+
+// portAttempts bounds the starts of a control plane whose ports are taken by
+// another program between their choice and their use.
+const portAttempts = 3
+
+// Up starts the cluster and returns when it is usable, or returns the running
+// one. What an earlier cluster in the directory left is removed first. After an
+// error nothing of it runs; the error has the end of the log of a process that
+// failed.
+func Up(ctx context.Context, o Options) (*Result, error) {
+	if o.Tier == Node {
+		if err := preflight(ctx, o.InstallPackages, o.Progress); err != nil {
+			return nil, err
+		}
+	}
+	bin, err := Build(ctx, o.Tier, o.Progress)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	unlock, err := lockDir(ctx, o.Dir, o.Progress)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+
+	old, err := loadState(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if old != nil {
+		running, err := old.intact()
+		if err != nil {
+			return nil, err
+		}
+		if running && old.Result.Tier == o.Tier {
+			_, _ = fmt.Fprintf(o.Progress, "cluster %s already runs\n", old.Result.Name)
+			result := old.Result
+			result.Started = false
+			return &result, nil
+		}
+		if running {
+			return nil, fmt.Errorf("a cluster of tier %s runs in %s: end it first (cluster down --dir %s), or use another directory", old.Result.Tier, o.Dir, o.Dir)
+		}
+		_, _ = fmt.Fprintln(o.Progress, "removing what an earlier cluster left")
+		if err := clean(o.Dir, old, o.Progress); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(o.Dir, "log")); err != nil {
+		return nil, err
+	}
+	return start(ctx, o, bin)
+}
+
+func start(ctx context.Context, o Options, bin string) (*Result, error) {
+	version, err := KubernetesVersion()
+	if err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	s := &state{Result: Result{
+		Name: o.Name, Tier: o.Tier, Started: true, Dir: o.Dir,
+		Logs: filepath.Join(o.Dir, "log"), Kubeconfig: filepath.Join(o.Dir, adminKubeconfig),
+		Kubectl: filepath.Join(bin, "kubectl"), KubernetesVersion: version,
+	}}
+	if err := os.MkdirAll(s.Result.Logs, 0o700); err != nil {
+		return nil, err
+	}
+	run := startLocalControlPlane
+	if o.Tier == Node {
+		run = startNodeTier
+	}
+	if err := run(ctx, s, bin, o.Progress); err != nil {
+		return nil, errors.Join(err, clean(o.Dir, s, io.Discard))
+	}
+	s.Ready = true
+	if err := s.save(); err != nil {
+		return nil, errors.Join(err, clean(o.Dir, s, io.Discard))
+	}
+	_, _ = fmt.Fprintf(o.Progress, "cluster %s is ready after %.1f s; logs in %s\n", o.Name, time.Since(begin).Seconds(), s.Result.Logs)
+	return &s.Result, nil
+}
+
+// startLocalControlPlane runs the control plane tier as processes of this machine.
+func startLocalControlPlane(ctx context.Context, s *state, bin string, progress io.Writer) error {
+	for attempt := 1; ; attempt++ {
+		c, err := controlPlaneConfig(s.Result.Dir, bin)
+		if err != nil {
+			return err
+		}
+		s.Result.Server = c.server()
+		_, err = c.startControlPlane(ctx, progress, func(p *Process) error {
+			s.Processes = append(s.Processes, p)
+			return s.save()
+		})
+		if err == nil || attempt == portAttempts || !portTaken(err) {
+			return err
+		}
+		_, _ = fmt.Fprintln(progress, "another program took a port; trying others")
+		if err := clean(s.Result.Dir, s, io.Discard); err != nil {
+			return err
+		}
+		s.Processes = nil
+		if err := os.RemoveAll(s.Result.Logs); err != nil {
+			return err
+		}
+	}
+}
+
+// lockName is the lock's file in a cluster's directory; it also marks the
+// directory as a cluster's.
+const lockName = "cluster.lock"
+
+// lockDir creates a cluster's directory and takes its lock. A directory that has
+// something else in it is refused: Down removes everything from it.
+func lockDir(ctx context.Context, dir string, progress io.Writer) (func(), error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	lock := filepath.Join(dir, lockName)
+	if _, err := os.Stat(lock); errors.Is(err, os.ErrNotExist) && len(entries) > 0 {
+		return nil, fmt.Errorf("the directory %s has files that are not a cluster's, such as %s: choose an empty or new one", dir, entries[0].Name())
+	}
+	return lockFile(ctx, lock, func() {
+		_, _ = fmt.Fprintf(progress, "waiting for another command on %s\n", dir)
+	})
+}

@@ -1,0 +1,7 @@
+{{- /* SPDX-License-Identifier: Apache-2.0 */ -}}
+{{- define "gvDetails" -}}
+<a id="{{ .Version }}"></a>
+
+## {{ .GroupVersionString }}
+{{ range .SortedTypes }}{{ template "type" . }}{{ end }}
+{{- end -}}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// The two users that an image without a distribution needs: programs look up the name and the home of their own.
+const (
+	passwd = "root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/:/sbin/nologin\n"
+	group  = "root:x:0:\nnonroot:x:65532:\n"
+)
+
+// layerContent packs files, and what every image has, into an uncompressed tar whose bytes depend on nothing else.
+func layerContent(files []file) ([]byte, error) {
+	members := map[string]tar.Header{}
+	contents := map[string][]byte{}
+	add := func(destination string, mode int64, content []byte) error {
+		if !path.IsAbs(destination) || path.Clean(destination) != destination || destination == "/" {
+			return fmt.Errorf("%q: the place in the image must be a clean absolute path, such as /manager", destination)
+		}
+		if _, taken := members[destination]; taken {
+			return fmt.Errorf("%s: two things for one place in the image", destination)
+		}
+		members[destination] = tar.Header{Typeflag: tar.TypeReg, Mode: mode, Size: int64(len(content))}
+		contents[destination] = content
+		return nil
+	}
+
+	for _, f := range files {
+		content, mode, err := read(f.source)
+		if err != nil {
+			return nil, err
+		}
+		if err := add(f.destination, mode, content); err != nil {
+			return nil, err
+		}
+	}
+	for destination, content := range map[string]string{"/etc/passwd": passwd, "/etc/group": group} {
+		if err := add(destination, 0o644, []byte(content)); err != nil {
+			return nil, err
+		}
+	}
+	if err := addDirectories(members); err != nil {
+		return nil, err
+	}
+	return pack(members, contents)
+}
+
+// read returns a regular file and its mode in the image, which does not depend on the umask.
+func read(source string) ([]byte, int64, error) {
+	info, err := os.Stat(source)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, fmt.Errorf("%s is not a regular file", source)
+	}
+	content, err := os.ReadFile(source)
+	if err != nil {
+		return nil, 0, err
+	}
+	if info.Mode()&0o100 != 0 {
+		return content, 0o755, nil
+	}
+	return content, 0o644, nil
+}
+
+// addDirectories adds /tmp and every directory above a member.
+func addDirectories(members map[string]tar.Header) error {
+	directories := map[string]int64{"/tmp": 0o1777}
+	for destination := range members {
+		for parent := path.Dir(destination); parent != "/"; parent = path.Dir(parent) {
+			if _, known := directories[parent]; !known {
+				directories[parent] = 0o755
+			}
+		}
+	}
+	for directory, mode := range directories {
+		if _, taken := members[directory]; taken {
+			return fmt.Errorf("%s: is a directory in the image, not a file", directory)
+		}
+		members[directory] = tar.Header{Typeflag: tar.TypeDir, Mode: mode}
+	}
+	return nil
+}
+
+// pack writes the members in the order of their paths, directories before what is in them.
+func pack(members map[string]tar.Header, contents map[string][]byte) ([]byte, error) {
+	var out bytes.Buffer
+	writer := tar.NewWriter(&out)
+	places := make([]string, 0, len(members))
+	for place := range members {
+		places = append(places, place)
+	}
+	slices.Sort(places)
+	for _, place := range places {
+		header := members[place]
+		header.Name = strings.TrimPrefix(place, "/")
+		if header.Typeflag == tar.TypeDir {
+			header.Name += "/"
+		}
+		header.ModTime = epoch
+		header.Format = tar.FormatPAX
+		if err := writer.WriteHeader(&header); err != nil {
+			return nil, fmt.Errorf("pack %s: %w", place, err)
+		}
+		if _, err := writer.Write(contents[place]); err != nil {
+			return nil, fmt.Errorf("pack %s: %w", place, err)
+		}
+	}
+	if err := writer.Close(); err != nil {
+		return nil, fmt.Errorf("pack the layer: %w", err)
+	}
+	return out.Bytes(), nil
+}

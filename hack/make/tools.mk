@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# The tools that generate and lint, built on demand from the versions that hack/tools/go.mod and hack/tools/lint/go.mod
+# pin. A directory of the cache is named after all that makes its binaries, so they are built once and never stale.
+# The linter has a module of its own: generating does not wait for it, and neither pins the dependencies of the other.
+
+sha256 := $(shell command -v sha256sum >/dev/null 2>&1 && echo sha256sum || echo shasum -a 256)
+tools-key = $(shell (go env GOVERSION GOHOSTOS GOHOSTARCH; cat $(1)) | $(sha256) | cut -c1-16)
+
+GENERATORS_DIR := $(CACHE)/tools/$(call tools-key,hack/tools/go.mod hack/tools/go.sum hack/tools/crdgen/*.go)
+GENERATORS := $(GENERATORS_DIR)/.built
+CONTROLLER_GEN := $(GENERATORS_DIR)/controller-gen
+CRDGEN := $(GENERATORS_DIR)/crdgen
+CRD_REF_DOCS := $(GENERATORS_DIR)/crd-ref-docs
+KUSTOMIZE := $(GENERATORS_DIR)/kustomize
+
+LINT_DIR := $(CACHE)/tools/$(call tools-key,hack/tools/lint/go.mod hack/tools/lint/go.sum)
+GOLANGCI_LINT := $(LINT_DIR)/golangci-lint
+
+# Tools run here, whatever the operator is built for.
+build-tools = GOOS= GOARCH= GOFLAGS= go build -o
+
+$(GENERATORS):
+	@echo "building the generators into $(GENERATORS_DIR)"
+	@mkdir -p $(GENERATORS_DIR)
+	@cd hack/tools && $(build-tools) $(GENERATORS_DIR)/ tool ./crdgen
+	@touch $@
+
+$(GOLANGCI_LINT):
+	@echo "building the linter into $(LINT_DIR); the first time takes minutes"
+	@mkdir -p $(LINT_DIR)
+	@cd hack/tools/lint && $(build-tools) $(LINT_DIR)/ tool
+
+.PHONY: tools
+tools: $(GENERATORS) $(GOLANGCI_LINT)

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/controller-tools/pkg/crd"
+	"sigs.k8s.io/controller-tools/pkg/genall"
+	"sigs.k8s.io/controller-tools/pkg/loader"
+)
+
+// crds is controller-gen's CRD generator (whose markers and filters it inherits) with foreign descriptions left out.
+type crds struct{ crd.Generator }
+
+// Generate writes one file for each kind of the root packages.
+func (crds) Generate(ctx *genall.GenerationContext) error {
+	parser := &crd.Parser{Collector: ctx.Collector, Checker: ctx.Checker}
+	crd.AddKnownTypes(parser)
+	for _, root := range ctx.Roots {
+		parser.NeedPackage(root)
+	}
+	dropSkipped(parser)
+	metav1 := crd.FindMetav1(ctx.Roots)
+	if metav1 == nil {
+		return nil
+	}
+	kinds := crd.FindKubeKinds(parser, metav1)
+	for _, kind := range kinds {
+		for _, root := range ctx.Roots {
+			if ident := (crd.TypeIdent{Package: root, Name: kind.Kind}); parser.Types[ident] != nil {
+				parser.NeedSchemaFor(ident) // and, by reference, for every type below it
+			}
+		}
+	}
+	stripForeign(parser.Schemata, ctx.Roots)
+
+	for _, kind := range kinds {
+		parser.NeedCRDFor(kind, nil)
+		definition := parser.CustomResourceDefinitions[kind]
+		definition.Annotations = map[string]string{"controller-gen.kubebuilder.io/version": controllerToolsVersion()}
+		crd.FixTopLevelMetadata(definition)
+		name := fmt.Sprintf("%s_%s.yaml", definition.Spec.Group, definition.Spec.Names.Plural)
+		if err := ctx.WriteYAML(name, "", []any{definition}, genall.WithTransform(withoutStatus)); err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// dropSkipped forgets the types that are marked +kubebuilder:skipversion. The parser does leave their versions out, but
+// then takes each of their other markers (columns, subresources) for an error.
+func dropSkipped(parser *crd.Parser) {
+	for ident, info := range parser.Types {
+		if info.Markers.Get("kubebuilder:skipversion") != nil {
+			delete(parser.Types, ident)
+		}
+	}
+}
+
+// stripForeign removes the descriptions from the schemata of types outside the root packages. It runs before
+// references are resolved, so that a root package's own words about a field of a foreign type stay.
+func stripForeign(schemata map[crd.TypeIdent]apiextensionsv1.JSONSchemaProps, roots []*loader.Package) {
+	own := make(map[string]bool, len(roots))
+	for _, root := range roots {
+		own[root.PkgPath] = true
+	}
+	for ident, schema := range schemata {
+		if !own[ident.Package.PkgPath] {
+			crd.EditSchema(&schema, noDescription{})
+			schemata[ident] = schema
+		}
+	}
+}
+
+// noDescription is a schema visitor that removes every description.
+type noDescription struct{}
+
+func (v noDescription) Visit(schema *apiextensionsv1.JSONSchemaProps) crd.SchemaVisitor {
+	if schema != nil {
+		schema.Description = ""
+	}
+	return v
+}
+
+// controllerToolsVersion is the version of the library that made the schema, which the definition names.
+func controllerToolsVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, dependency := range info.Deps {
+			if dependency.Path == "sigs.k8s.io/controller-tools" {
+				return dependency.Version
+			}
+		}
+	}
+	return "unknown"
+}
+
+// withoutStatus drops the status, which only an API server writes.
+func withoutStatus(definition map[string]any) error {
+	delete(definition, "status")
+	return nil
+}

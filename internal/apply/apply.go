@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+// FieldManager is the operator's one field manager, from the first write.
+const FieldManager = objects.ManagedBy
+
+// Applier writes objects. Its fields are set once, before the first call.
+type Applier struct {
+	// Client writes.
+	Client client.Client
+	// Cached reads what is cached: the full kinds, and the metadata of ConfigMaps.
+	Cached client.Reader
+	// Live reads from the API server.
+	Live client.Reader
+
+	mu   sync.Mutex
+	last map[types.UID]applied // by the UID of the object
+}
+
+// applied is what was sent last for an object, and the version that came of it.
+type applied struct {
+	owner           types.UID
+	resourceVersion string
+	wish            string
+}
+
+// Result is what came of applying.
+type Result struct {
+	// Deployment is the Deployment as the API server returned it; nil where it was not sent.
+	Deployment *appsv1.Deployment
+	// Written counts the objects that were created or changed.
+	Written int
+}
+
+// Apply brings the objects into the cluster, in their order. It stops at the first fault: what depends on an object that
+// is not there is not sent.
+func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, list []objects.Object) (*Result, *fault.Fault) {
+	result := &Result{}
+	for _, o := range list {
+		if f := a.applyOne(ctx, owner, o, result); f != nil {
+			return result, f
+		}
+	}
+	return result, nil
+}
+
+func (a *Applier) applyOne(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o objects.Object, result *Result) *fault.Fault {
+	gvk := o.GetObjectKind().GroupVersionKind()
+	what := gvk.Kind + " " + o.GetName()
+	live, err := a.live(ctx, o)
+	switch {
+	case err != nil:
+		return failed(what, "could not be read", err)
+	case live != nil && !metav1.IsControlledBy(live, owner):
+		return conflict(what, live, owner)
+	}
+	u, wish, err := toUnstructured(o)
+	if err != nil {
+		return failed(what, "could not be encoded", err)
+	}
+	if live != nil && (a.unchanged(live, wish) || gvk == configMapKind) {
+		return nil // a generated ConfigMap is immutable and named by its content
+	}
+	if err := a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldManager), client.ForceOwnership); err != nil {
+		return failed(what, "could not be applied", err)
+	}
+	if live == nil || live.GetResourceVersion() != u.GetResourceVersion() {
+		result.Written++
+	}
+	a.remember(owner, u, wish)
+	if gvk.Kind == "Deployment" {
+		result.Deployment = &appsv1.Deployment{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, result.Deployment); err != nil {
+			return failed(what, "was answered with something unreadable", err)
+		}
+	}
+	return nil
+}
+
+// live finds the object in the cluster. The caches hold only what carries the operator's label, so that an object which
+// is not there is looked up once more before it is created.
+func (a *Applier) live(ctx context.Context, o objects.Object) (metav1.Object, error) {
+	key := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+	gvk := o.GetObjectKind().GroupVersionKind()
+	var found client.Object = metadataOf(gvk)
+	if gvk != configMapKind {
+		found = o.DeepCopyObject().(client.Object)
+	}
+	err := a.Cached.Get(ctx, key, found)
+	if apierrors.IsNotFound(err) {
+		found = metadataOf(gvk)
+		err = a.Live.Get(ctx, key, found)
+	}
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return found, err
+}
+
+func (a *Applier) unchanged(live metav1.Object, wish string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	last, ok := a.last[live.GetUID()]
+	return ok && last.wish == wish && last.resourceVersion == live.GetResourceVersion()
+}
+
+func (a *Applier) remember(owner *v1alpha2.LlamaStackDistribution, u *unstructured.Unstructured, wish string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.last == nil {
+		a.last = map[types.UID]applied{}
+	}
+	a.last[u.GetUID()] = applied{owner: owner.UID, resourceVersion: u.GetResourceVersion(), wish: wish}
+}
+
+// Forget drops what was remembered of an owner that is gone.
+func (a *Applier) Forget(owner types.UID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for uid, last := range a.last {
+		if last.owner == owner {
+			delete(a.last, uid)
+		}
+	}
+}
+
+// toUnstructured encodes an object for server-side apply, without the empty fields that typed objects write and nobody
+// wishes, and returns the encoding as text.
+func toUnstructured(o objects.Object) (*unstructured.Unstructured, string, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return nil, "", err
+	}
+	delete(content, "status")
+	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
+	unstructured.RemoveNestedField(content, "spec", "template", "metadata", "creationTimestamp")
+	text, err := json.Marshal(content)
+	return &unstructured.Unstructured{Object: content}, string(text), err
+}
+
+func conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistribution) *fault.Fault {
+	f := &fault.Fault{
+		Class: fault.Wrong, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: v1alpha2.ReasonConflict,
+	}
+	controller := metav1.GetControllerOf(live)
+	switch {
+	case controller == nil:
+		f.Message = fmt.Sprintf("%s exists and does not belong to this resource: remove it, or rename the resource", what)
+	case controller.Kind == v1alpha2.Kind && controller.Name == owner.Name:
+		// The garbage collector is about to remove it; its going is an event.
+		f.Class = fault.Missing
+		f.Message = fmt.Sprintf("%s still belongs to an earlier resource of this name, which is being removed", what)
+	default:
+		f.Message = fmt.Sprintf("%s exists and belongs to %s %s: remove it, or rename the resource", what, controller.Kind, controller.Name)
+	}
+	return f
+}
+
+// failed classifies an error of the API server: what it calls invalid only an edit can mend, everything else may pass.
+func failed(what, how string, err error) *fault.Fault {
+	f := &fault.Fault{
+		Class: fault.FailedToAsk, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: v1alpha2.ReasonApplyFailed,
+		Message: fmt.Sprintf("%s %s: %v", what, how, err), Err: err,
+	}
+	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+		f.Class = fault.Wrong
+	}
+	return f
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// OwnedKinds are the kinds of objects that a resource owns, as the caches hold them: full objects of what the operator
+// labels as its own, metadata alone of ConfigMaps, which may be anybody's and large.
+func OwnedKinds() []client.Object {
+	return []client.Object{&corev1.ServiceAccount{}, &corev1.Service{}, &appsv1.Deployment{}, ConfigMapMetadata()}
+}
+
+// FullKinds are the owned kinds that are cached as full objects, restricted to those that the operator labels as its own.
+func FullKinds() []client.Object {
+	return []client.Object{&corev1.ServiceAccount{}, &corev1.Service{}, &appsv1.Deployment{}}
+}
+
+// configMapKind is cached as metadata only.
+var configMapKind = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+
+// ConfigMapMetadata returns an empty ConfigMap of which only the metadata is read.
+func ConfigMapMetadata() *metav1.PartialObjectMetadata { return metadataOf(configMapKind) }
+
+// SecretMetadata returns an empty Secret of which only the metadata is read.
+func SecretMetadata() *metav1.PartialObjectMetadata {
+	return metadataOf(schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
+}
+
+func metadataOf(gvk schema.GroupVersionKind) *metav1.PartialObjectMetadata {
+	m := &metav1.PartialObjectMetadata{}
+	m.SetGroupVersionKind(gvk)
+	return m
+}

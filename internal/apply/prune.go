@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+// Prune removes what the resource owns and nobody wants any more: owned minus wanted. Of the generated ConfigMaps the
+// wanted and the previous one stay, and every one that a ReplicaSet with replicas mounts.
+func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, wanted []objects.Object) *fault.Fault {
+	keep := map[string]bool{}
+	for _, o := range wanted {
+		keep[o.GetObjectKind().GroupVersionKind().Kind+"/"+o.GetName()] = true
+	}
+	var doomed []client.Object
+	for _, list := range []client.ObjectList{&corev1.ServiceAccountList{}, &corev1.ServiceList{}, &appsv1.DeploymentList{}} {
+		owned, err := a.owned(ctx, owner, list)
+		if err != nil {
+			return failed("the owned objects", "could not be listed", err)
+		}
+		for _, o := range owned {
+			if !keep[kindOf(o)+"/"+o.GetName()] {
+				doomed = append(doomed, o)
+			}
+		}
+	}
+	configMaps, err := a.obsoleteConfigMaps(ctx, owner, keep)
+	if err != nil {
+		return failed("the generated ConfigMaps", "could not be listed", err)
+	}
+	for _, o := range append(doomed, configMaps...) {
+		err := a.Client.Delete(ctx, o, client.Preconditions{UID: ptr.To(o.GetUID())},
+			client.PropagationPolicy(metav1.DeletePropagationBackground))
+		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+			return failed(kindOf(o)+" "+o.GetName(), "could not be removed", err)
+		}
+	}
+	return nil
+}
+
+func kindOf(o client.Object) string {
+	switch o.(type) {
+	case *corev1.ServiceAccount:
+		return "ServiceAccount"
+	case *corev1.Service:
+		return "Service"
+	case *appsv1.Deployment:
+		return "Deployment"
+	}
+	return o.GetObjectKind().GroupVersionKind().Kind
+}
+
+// owned lists from the cache what the resource controls.
+func (a *Applier) owned(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, list client.ObjectList) ([]client.Object, error) {
+	err := a.Cached.List(ctx, list, client.InNamespace(owner.Namespace), client.MatchingLabels(objects.Selector(owner.Name)))
+	if err != nil {
+		return nil, err
+	}
+	var owned []client.Object
+	err = meta.EachListItem(list, func(item runtime.Object) error {
+		if o := item.(client.Object); metav1.IsControlledBy(o, owner) && o.GetDeletionTimestamp() == nil {
+			owned = append(owned, o)
+		}
+		return nil
+	})
+	return owned, err
+}
+
+func (a *Applier) obsoleteConfigMaps(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, keep map[string]bool) ([]client.Object, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMapList"})
+	owned, err := a.owned(ctx, owner, list)
+	if err != nil {
+		return nil, err
+	}
+	others := slices.DeleteFunc(owned, func(o client.Object) bool { return keep["ConfigMap/"+o.GetName()] })
+	if len(others) < 2 {
+		return nil, nil // the wanted and the previous one
+	}
+	slices.SortFunc(others, func(a, b client.Object) int { // newest first
+		if c := b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time); c != 0 {
+			return c
+		}
+		return strings.Compare(a.GetName(), b.GetName())
+	})
+	mounted, err := a.mountedConfigMaps(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(others[1:], func(o client.Object) bool { return mounted[o.GetName()] }), nil
+}
+
+// mountedConfigMaps names the ConfigMaps that pods mount or may still mount. It is asked for only when something would
+// be removed, so that no cache of ReplicaSets is needed.
+func (a *Applier) mountedConfigMaps(ctx context.Context, owner *v1alpha2.LlamaStackDistribution) (map[string]bool, error) {
+	var list appsv1.ReplicaSetList
+	err := a.Live.List(ctx, &list, client.InNamespace(owner.Namespace), client.MatchingLabels(objects.Selector(owner.Name)))
+	if err != nil {
+		return nil, err
+	}
+	mounted := map[string]bool{}
+	for i := range list.Items {
+		rs := &list.Items[i]
+		if ptr.Deref(rs.Spec.Replicas, 1) > 0 || rs.Status.Replicas > 0 {
+			mounted[objects.MountedConfigMap(&rs.Spec.Template.Spec)] = true
+		}
+	}
+	return mounted, nil
+}

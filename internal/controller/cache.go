@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+// CacheOptions restricts what the operator holds in memory: its own objects in full, and of Secrets and ConfigMaps a
+// few metadata. An empty list of namespaces means all of them.
+func CacheOptions(namespaces []string, operatorNamespace string) cache.Options {
+	own := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{objects.LabelManagedBy: objects.ManagedBy})}
+	o := cache.Options{
+		DefaultTransform: strip,
+		ByObject:         map[client.Object]cache.ByObject{},
+	}
+	for _, kind := range apply.FullKinds() {
+		o.ByObject[kind] = own
+	}
+	if len(namespaces) == 0 {
+		return o
+	}
+	o.DefaultNamespaces = map[string]cache.Config{}
+	withOwn := map[string]cache.Config{operatorNamespace: {}}
+	for _, n := range namespaces {
+		o.DefaultNamespaces[n] = cache.Config{}
+		withOwn[n] = cache.Config{}
+	}
+	// The operator's settings are a ConfigMap in its own namespace, which need not be among the watched ones.
+	o.ByObject[&corev1.ConfigMap{}] = cache.ByObject{Namespaces: withOwn}
+	return o
+}
+
+// UncachedKinds are never read from a cache: a full copy of every Secret or ConfigMap of a cluster does not fit.
+func UncachedKinds() []client.Object {
+	return []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}, &corev1.Pod{}}
+}
+
+// strip drops what the operator does not use before an object enters a cache. Of foreign objects, known by metadata alone,
+// only their identity stays: annotations may hold anything.
+func strip(in any) (any, error) {
+	switch o := in.(type) {
+	case *metav1.PartialObjectMetadata:
+		kept := metav1.ObjectMeta{
+			Name: o.Name, Namespace: o.Namespace, UID: o.UID, ResourceVersion: o.ResourceVersion,
+			CreationTimestamp: o.CreationTimestamp, DeletionTimestamp: o.DeletionTimestamp,
+		}
+		if o.Labels[objects.LabelManagedBy] == objects.ManagedBy {
+			kept.Labels = o.Labels
+		}
+		if controller := metav1.GetControllerOf(o); controller != nil {
+			kept.OwnerReferences = []metav1.OwnerReference{*controller}
+		}
+		o.ObjectMeta = kept
+		return o, nil
+	case metav1.Object:
+		o.SetManagedFields(nil)
+	}
+	return in, nil
+}

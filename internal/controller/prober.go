@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+)
+
+const (
+	// maxProbes bounds the servers that are asked at once.
+	maxProbes = 8
+	// maxProbeAttempts bounds how often a silent server is asked before the next rollout.
+	maxProbeAttempts = 8
+	// firstProbeDelay doubles after each attempt.
+	firstProbeDelay = time.Second
+)
+
+// asker asks a server about itself.
+type asker interface {
+	Ask(ctx context.Context, baseURL string) (*probe.Observation, error)
+}
+
+// prober asks running servers about themselves, off the reconcile worker: once for each rollout, and a few times more
+// where the server stays silent. Each answer is an event that starts a pass.
+type prober struct {
+	asker   asker
+	urlOf   func(*v1alpha2.LlamaStackDistribution) string
+	answers chan event.GenericEvent
+	slots   chan struct{}
+
+	mu      sync.Mutex
+	ctx     context.Context //nolint:containedctx // the manager's, from Start on: it ends what is under way
+	servers map[types.NamespacedName]*server
+}
+
+// server is what is known about one server.
+type server struct {
+	rollout     string
+	observation *probe.Observation
+	silent      string
+	stop        context.CancelFunc
+}
+
+func newProber(a asker, urlOf func(*v1alpha2.LlamaStackDistribution) string) *prober {
+	if urlOf == nil {
+		urlOf = func(cr *v1alpha2.LlamaStackDistribution) string {
+			return objects.ServiceURL(cr.Name, cr.Namespace, objects.Port(&cr.Spec))
+		}
+	}
+	return &prober{
+		asker: a, urlOf: urlOf, answers: make(chan event.GenericEvent, maxProbes),
+		slots: make(chan struct{}, maxProbes), servers: map[types.NamespacedName]*server{},
+	}
+}
+
+// Start keeps the manager's context; it returns when that ends.
+func (p *prober) Start(ctx context.Context) error {
+	p.mu.Lock()
+	p.ctx = ctx
+	p.mu.Unlock()
+	<-ctx.Done()
+	return nil
+}
+
+// observe returns what the server of this rollout has said, or why it is silent; neither is known at first. A rollout
+// that was not asked before is asked now.
+func (p *prober) observe(cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment) (*probe.Observation, string) {
+	key := types.NamespacedName{Namespace: cr.Namespace, Name: cr.Name}
+	rollout := fmt.Sprintf("%s/%s/%d", cr.UID, d.UID, d.Generation)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.servers[key]
+	if s != nil && s.rollout == rollout {
+		return s.observation, s.silent
+	}
+	if s != nil {
+		s.stop()
+	}
+	if p.ctx == nil {
+		return nil, "" // not started yet: the first pass after the start asks
+	}
+	ctx, stop := context.WithCancel(p.ctx)
+	s = &server{rollout: rollout, stop: stop}
+	p.servers[key] = s
+	go p.ask(ctx, s, key, p.urlOf(cr))
+	return nil, ""
+}
+
+// ask asks until the server answers, a few times at most.
+func (p *prober) ask(ctx context.Context, s *server, key types.NamespacedName, url string) {
+	delay := firstProbeDelay
+	for attempt := 1; ; attempt++ {
+		observation, err := p.askOnce(ctx, url)
+		if ctx.Err() != nil {
+			return
+		}
+		p.mu.Lock()
+		s.observation, s.silent = observation, ""
+		if err != nil {
+			s.silent = err.Error()
+		}
+		p.mu.Unlock()
+		if err == nil || attempt > 1 { // one silent moment after a rollout is no news
+			p.announce(ctx, key)
+		}
+		if err == nil || attempt == maxProbeAttempts {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(delay):
+		}
+		delay *= 2
+	}
+}
+
+func (p *prober) askOnce(ctx context.Context, url string) (*probe.Observation, error) {
+	select {
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return p.asker.Ask(ctx, url)
+}
+
+func (p *prober) announce(ctx context.Context, key types.NamespacedName) {
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	select {
+	case p.answers <- event.GenericEvent{Object: cr}:
+	case <-ctx.Done():
+	}
+}
+
+// forget drops what is known about the server of a resource that is gone.
+func (p *prober) forget(key types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.servers[key]; s != nil {
+		s.stop()
+		delete(p.servers, key)
+	}
+}

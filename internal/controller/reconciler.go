@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
+)
+
+// conflictDelay is how long a pass waits for the cache after somebody else wrote the resource.
+const conflictDelay = 200 * time.Millisecond
+
+// Reconciler brings a LlamaStackDistribution into force.
+type Reconciler struct {
+	client   client.Client
+	gatherer *gather.Gatherer
+	applier  *apply.Applier
+	prober   *prober
+	recorder events.EventRecorder
+}
+
+// Reconcile makes one pass over a resource.
+//
+// +kubebuilder:rbac:groups=llamastack.io,resources=llamastackdistributions,verbs=get;list;watch
+// +kubebuilder:rbac:groups=llamastack.io,resources=llamastackdistributions/status,verbs=patch
+// +kubebuilder:rbac:groups=llamastack.io,resources=llamastackdistributions/finalizers,verbs=update
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list
+// +kubebuilder:rbac:groups="",resources=configmaps;serviceaccounts;services,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	s := &scope{key: req.NamespacedName, cr: &v1alpha2.LlamaStackDistribution{}}
+	if err := r.client.Get(ctx, req.NamespacedName, s.cr); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.prober.forget(req.NamespacedName)
+			return ctrl.Result{}, nil
+		}
+		return ctrl.Result{}, err
+	}
+	if s.cr.DeletionTimestamp != nil {
+		r.applier.Forget(s.cr.UID)
+		return r.report(ctx, s)
+	}
+	for _, phase := range []func(context.Context, *scope){
+		r.gather,
+		r.build,
+		r.apply,
+		r.prune,
+		r.observe,
+	} {
+		phase(ctx, s)
+	}
+	return r.report(ctx, s)
+}
+
+func (r *Reconciler) gather(ctx context.Context, s *scope) {
+	var faults fault.List
+	s.gathered, faults = r.gatherer.Gather(ctx, s.cr)
+	s.fail(faults...)
+}
+
+func (r *Reconciler) build(_ context.Context, s *scope) {
+	if len(s.faults) > 0 {
+		return
+	}
+	var faults fault.List
+	s.desired, faults = desired.Build(s.gathered.Inputs)
+	s.fail(faults...)
+}
+
+func (r *Reconciler) apply(ctx context.Context, s *scope) {
+	if len(s.faults) > 0 {
+		return
+	}
+	result, f := r.applier.Apply(ctx, s.cr, s.desired.Objects)
+	s.applied = result
+	if f != nil {
+		s.fail(f)
+	}
+}
+
+func (r *Reconciler) prune(ctx context.Context, s *scope) {
+	if len(s.faults) > 0 {
+		return
+	}
+	if f := r.applier.Prune(ctx, s.cr, s.wanted()); f != nil {
+		s.fail(f)
+	}
+}
+
+// observe looks at what came of it: the Deployment, and what the server says about itself once it is rolled out.
+func (r *Reconciler) observe(_ context.Context, s *scope) {
+	s.deployment = s.gathered.Inputs.Live
+	if s.applied != nil && s.applied.Deployment != nil {
+		s.deployment = s.applied.Deployment
+	}
+	if s.desired == nil || len(s.faults) > 0 || !status.RolledOut(s.deployment) {
+		return
+	}
+	s.server, s.serverSilent = r.prober.observe(s.cr, s.deployment)
+}
+
+// report writes the status where it changed, and tells of what changed by events.
+func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) {
+	log := logf.FromContext(ctx)
+	before := s.cr.DeepCopy()
+	s.cr.Status = status.Compute(s.facts(version.Version()))
+	if !equality.Semantic.DeepEqual(before.Status, s.cr.Status) {
+		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+		err := r.client.Status().Patch(ctx, s.cr, patch)
+		switch {
+		case apierrors.IsConflict(err):
+			return ctrl.Result{RequeueAfter: conflictDelay}, nil
+		case apierrors.IsNotFound(err):
+			return ctrl.Result{}, nil
+		case err != nil:
+			return ctrl.Result{}, err
+		}
+		r.emit(s.cr, before.Status.Conditions)
+		log.Info("status changed", "phase", s.cr.Status.Phase, "generation", s.cr.Generation)
+	}
+	if s.applied != nil && s.applied.Written > 0 {
+		log.Info("objects written", "count", s.applied.Written, "generation", s.cr.Generation)
+	}
+	return ctrl.Result{}, s.faults.Retry()
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+)
+
+// secretIndex indexes resources by the names of the Secrets that their specs refer to.
+const secretIndex = "spec.secretRefs"
+
+func indexReferences(ctx context.Context, indexer client.FieldIndexer) error {
+	return indexer.IndexField(ctx, &v1alpha2.LlamaStackDistribution{}, secretIndex, func(o client.Object) []string {
+		uses, _ := config.SecretUses(&o.(*v1alpha2.LlamaStackDistribution).Spec) // wrong references are told of by a pass
+		names := make([]string, 0, len(uses))
+		for _, use := range uses {
+			names = append(names, use.Ref.Name)
+		}
+		return names
+	})
+}
+
+// referrersOfSecret maps a Secret to the resources that refer to it.
+func (r *Reconciler) referrersOfSecret(ctx context.Context, o client.Object) []reconcile.Request {
+	return r.requests(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{secretIndex: o.GetName()})
+}
+
+// allWhenSettings maps the operator's own ConfigMap to every resource, and any other ConfigMap to none.
+func (r *Reconciler) allWhenSettings(operatorNamespace string) handler.MapFunc {
+	return func(ctx context.Context, o client.Object) []reconcile.Request {
+		if o.GetNamespace() != operatorNamespace || o.GetName() != settings.ConfigMapName {
+			return nil
+		}
+		return r.requests(ctx)
+	}
+}
+
+func (r *Reconciler) requests(ctx context.Context, options ...client.ListOption) []reconcile.Request {
+	var list v1alpha2.LlamaStackDistributionList
+	if err := r.client.List(ctx, &list, options...); err != nil {
+		logf.FromContext(ctx).Error(err, "resources could not be listed from the cache")
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(list.Items))
+	for i := range list.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{
+			Namespace: list.Items[i].Namespace, Name: list.Items[i].Name,
+		}})
+	}
+	return requests
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
+)
+
+// scope holds the facts of one pass as they become known.
+type scope struct {
+	// Set when the pass begins.
+	key types.NamespacedName
+	cr  *v1alpha2.LlamaStackDistribution
+
+	// Set by gather.
+	gathered *gather.Gathered
+	// Set by build, where gather had no faults.
+	desired *desired.Desired
+	// Set by apply, where build had no faults.
+	applied *apply.Result
+	// Set by observe.
+	deployment   *appsv1.Deployment
+	server       *probe.Observation
+	serverSilent string
+
+	// faults are what keeps the spec from being in force; the phases after a fault do nothing.
+	faults fault.List
+}
+
+func (s *scope) fail(faults ...*fault.Fault) { s.faults = append(s.faults, faults...) }
+
+// wanted are the objects that shall exist: those that were applied and those that were left alone.
+func (s *scope) wanted() []objects.Object {
+	return append(append([]objects.Object{}, s.desired.Objects...), s.desired.Held...)
+}
+
+func (s *scope) facts(operatorVersion string) *status.Facts {
+	f := &status.Facts{
+		CR: s.cr, Now: time.Now().Truncate(time.Second), OperatorVersion: operatorVersion,
+		Desired: s.desired, Faults: s.faults, Deployment: s.deployment, Server: s.server, ServerSilent: s.serverSilent,
+	}
+	if s.gathered == nil {
+		return f
+	}
+	f.Distribution = s.gathered.Inputs.Distribution
+	f.SecretCount = len(s.gathered.Inputs.Secrets)
+	f.DeploymentUnknown = s.gathered.DeploymentUnknown
+	if s.gathered.Settings != nil {
+		f.Images = s.gathered.Settings.Images()
+	}
+	return f
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
+)
+
+const (
+	// passTimeout bounds one pass: an API server that hangs must not hold a worker.
+	passTimeout = time.Minute
+	// workers is the number of resources that are looked at at once.
+	workers = 4
+)
+
+// Options are the choices of a Setup.
+type Options struct {
+	// OperatorNamespace is where the operator's ConfigMap and hash key are.
+	OperatorNamespace string
+	// ServerURL tells where the server of a resource is reached; nil means by its Service.
+	ServerURL func(*v1alpha2.LlamaStackDistribution) string
+	// Build overrides the build of the operator; empty means the real one.
+	Build string
+}
+
+// Setup adds the controller to the manager. The hash key is read, or made, at once: the API server must be reachable.
+func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
+	key, err := gather.EnsureHashKey(ctx, mgr.GetAPIReader(), mgr.GetClient(), o.OperatorNamespace)
+	if err != nil {
+		return err
+	}
+	assignsUserIDs, err := clusterAssignsUserIDs(mgr.GetRESTMapper())
+	if err != nil {
+		return err
+	}
+	if o.Build == "" {
+		o.Build = version.Build()
+	}
+	r := &Reconciler{
+		client: mgr.GetClient(),
+		gatherer: &gather.Gatherer{
+			Live: mgr.GetAPIReader(), Cached: mgr.GetCache(), OperatorNamespace: o.OperatorNamespace,
+			HashKey: key, Build: o.Build, ClusterAssignsUserIDs: assignsUserIDs,
+		},
+		applier:  &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
+		prober:   newProber(probe.New(), o.ServerURL),
+		recorder: mgr.GetEventRecorder(objects.ManagedBy),
+	}
+	if err := mgr.Add(r.prober); err != nil {
+		return err
+	}
+	return r.watch(ctx, mgr, o)
+}
+
+// clusterAssignsUserIDs tells whether the cluster gives pods their user id, as OpenShift does.
+func clusterAssignsUserIDs(mapper meta.RESTMapper) (bool, error) {
+	_, err := mapper.RESTMapping(schema.GroupKind{Group: "security.openshift.io", Kind: "SecurityContextConstraints"})
+	if meta.IsNoMatchError(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("asking the cluster for its APIs: %w", err)
+	}
+	return true, nil
+}
+
+func (r *Reconciler) watch(ctx context.Context, mgr manager.Manager, o Options) error {
+	if err := indexReferences(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	owner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1alpha2.LlamaStackDistribution{}, handler.OnlyControllerOwner())
+	b := ctrl.NewControllerManagedBy(mgr).
+		Named("llamastackdistribution").
+		For(&v1alpha2.LlamaStackDistribution{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, ReconciliationTimeout: passTimeout}).
+		WatchesMetadata(apply.SecretMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfSecret)).
+		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.allWhenSettings(o.OperatorNamespace))).
+		WatchesRawSource(source.Channel(r.prober.answers, &handler.EnqueueRequestForObject{}))
+	for _, kind := range apply.OwnedKinds() {
+		b = b.Watches(kind, owner)
+	}
+	return b.Complete(r)
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"fmt"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+)
+
+// Build returns what shall exist. The result holds what could be decided even where there are faults (the configuration
+// is known although a Secret is missing), but Objects only where there are none.
+func Build(in *Inputs) (*Desired, fault.List) {
+	d := &Desired{}
+	faults := unsupported(&in.CR.Spec)
+	faults = append(faults, d.generate(in)...)
+	faults = append(faults, checkSecrets(in)...)
+	if len(faults) > 0 {
+		return d, faults
+	}
+	params := d.params(in)
+	d.Objects = buildObjects(params)
+	d.hold(in, params)
+	return d, nil
+}
+
+// generate makes the configuration, where one is needed.
+func (d *Desired) generate(in *Inputs) fault.List {
+	dist := in.Distribution
+	if !config.Needed(&in.CR.Spec, dist.Line) {
+		return nil
+	}
+	if f := missingBase(dist); f != nil {
+		return fault.List{f}
+	}
+	result, findings := config.Generate(config.Input{
+		Name: in.CR.Name, Namespace: in.CR.Namespace, Spec: &in.CR.Spec, Base: dist.Base, Line: dist.Line,
+	})
+	d.Warnings = findings.Warnings()
+	if findings.HasErrors() {
+		return findingFaults(findings.Errors())
+	}
+	d.Config = result
+	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, result.YAML)
+	return nil
+}
+
+func missingBase(dist *settings.Distribution) *fault.Fault {
+	switch {
+	case dist.Line == nil && dist.Base != nil:
+		return &fault.Fault{
+			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonUnknownServerLine,
+			Message: fmt.Sprintf("spec.distribution: nothing tells the server release in image %s, so no configuration can be generated for it: "+
+				"register the distribution with its serverVersion in the ConfigMap %s", dist.Image, settings.ConfigMapName),
+		}
+	case dist.Base == nil:
+		return &fault.Fault{
+			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonMissingConfigLabels,
+			Message: fmt.Sprintf("Distribution image %s missing config labels. Add labels using `crane mutate` or use `overrideConfig` to provide "+
+				"configuration manually. See docs/configuration.md for details. "+
+				"(Labels are not read yet: register the image with its base configuration in the ConfigMap %s.)", dist.Image, settings.ConfigMapName),
+		}
+	}
+	return nil
+}
+
+// findingFaults maps the engine's errors to the condition that tells of them.
+func findingFaults(errs config.Findings) fault.List {
+	var faults fault.List
+	for _, f := range errs {
+		reason := v1alpha2.ReasonInvalidSpec
+		if f.Code == config.Unsupported {
+			reason = v1alpha2.ReasonUnsupported
+		}
+		faults = append(faults, &fault.Fault{
+			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: reason, Message: f.String(),
+		})
+	}
+	return faults
+}
+
+func (d *Desired) params(in *Inputs) *objects.Params {
+	p := &objects.Params{
+		CR:                    in.CR,
+		Image:                 in.Distribution.Image,
+		Distribution:          in.Distribution.Name,
+		PortVariables:         portVariables(in.Distribution.Line),
+		ClusterAssignsUserIDs: in.ClusterAssignsUserIDs,
+		SecretsHash:           secretsHash(in),
+		InputHash:             inputHash(in),
+		Build:                 in.Build,
+	}
+	if d.Config != nil {
+		p.Config, p.Env = d.Config.YAML, d.Config.Env
+	}
+	return p
+}
+
+// buildObjects is the list of everything that a resource may need; a builder returns nil for what is not wanted.
+func buildObjects(p *objects.Params) []objects.Object {
+	list := []objects.Object{objects.ServiceAccount(p)}
+	if cm := objects.ConfigMap(p); cm != nil {
+		list = append(list, cm)
+	}
+	return append(list, objects.Deployment(p), objects.Service(p))
+}
+
+// hold keeps the live Deployment and its configuration as they are when the same inputs made them with another build of
+// the operator: an upgrade of the operator rolls nothing, the next edit brings the newer form.
+func (d *Desired) hold(in *Inputs, p *objects.Params) {
+	if in.Live == nil || in.Live.DeletionTimestamp != nil {
+		return
+	}
+	made := in.Live.Annotations
+	build := made[objects.AnnotationBuild]
+	if made[objects.AnnotationInputHash] != p.InputHash || build == p.Build {
+		return
+	}
+	d.HeldBuild = build
+	applied := d.Objects
+	d.Objects = nil
+	for _, o := range applied {
+		switch o.GetObjectKind().GroupVersionKind().Kind {
+		case "Deployment", "ConfigMap":
+			d.Held = append(d.Held, o)
+		default:
+			d.Objects = append(d.Objects, o)
+		}
+	}
+	d.ConfigMapName = objects.MountedConfigMap(&in.Live.Spec.Template.Spec)
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"encoding/json"
+
+	kjson "sigs.k8s.io/json"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+)
+
+// inputHash is a keyed hash of everything that the objects are made from, the build of the operator left out: the
+// spec, what it refers to, and what the operator's settings resolve it to.
+func inputHash(in *Inputs) string {
+	h := secret.NewHash(in.HashKey)
+	h.Text(canonicalJSON(&in.CR.Spec))
+	h.Text(secretsHash(in))
+	d := in.Distribution
+	h.Text(d.Name)
+	h.Text(d.Image)
+	if d.Line != nil {
+		h.Text(d.Line.Name)
+	}
+	if d.Base != nil {
+		h.Text(d.Base.Hash())
+	}
+	if in.ClusterAssignsUserIDs {
+		h.Text("the cluster assigns user ids")
+	}
+	return h.Sum()
+}
+
+// canonicalJSON writes keys in sorted order, so that moving a field in a Go type does not change the hash.
+func canonicalJSON(v any) string {
+	raw, err := json.Marshal(v)
+	var tree any
+	if err == nil {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(raw, &tree)
+	}
+	if err == nil {
+		raw, err = json.Marshal(tree)
+	}
+	if err != nil {
+		panic("what was read as JSON cannot be written as JSON: " + err.Error())
+	}
+	return string(raw)
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+)
+
+// Inputs is everything that decides what shall exist. Package gather fills it, once per pass.
+type Inputs struct {
+	// CR is the resource.
+	CR *v1alpha2.LlamaStackDistribution
+	// Distribution is what spec.distribution resolves to.
+	Distribution *settings.Distribution
+	// Secrets are the secret values that the spec refers to, found or not.
+	Secrets []SecretFact
+	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
+	ClusterAssignsUserIDs bool
+	// HashKey is the operator's random key for hashes that depend on secret values.
+	HashKey secret.Value
+	// Build is the build of the operator.
+	Build string
+	// Live is the Deployment as it stands in the cluster; nil where there is none.
+	Live *appsv1.Deployment
+}
+
+// SecretState tells what was found at a secret reference.
+type SecretState int
+
+// The states of a secret reference.
+const (
+	// SecretFound: the key holds a value.
+	SecretFound SecretState = iota
+	// SecretMissing: there is no such Secret.
+	SecretMissing
+	// SecretKeyMissing: the Secret has no such key.
+	SecretKeyMissing
+	// SecretEmpty: the value is empty, which the server takes for an unset variable.
+	SecretEmpty
+)
+
+// SecretFact is what was found at a secret reference.
+type SecretFact struct {
+	// Use tells who refers to what.
+	Use config.SecretUse
+	// State tells what was found.
+	State SecretState
+	// Value is the value where State is SecretFound.
+	Value secret.Value
+	// Keys are the keys of the Secret where State is SecretKeyMissing, sorted.
+	Keys []string
+}
+
+// Desired is what shall exist.
+type Desired struct {
+	// Config is the generated configuration; nil where the image runs its own.
+	Config *config.Result
+	// ConfigMapName is the name of the generated ConfigMap; empty where the image runs its own configuration.
+	ConfigMapName string
+	// Objects are the objects to apply, in this order.
+	Objects []objects.Object
+	// Held are objects that stay as they are in the cluster: neither applied nor pruned.
+	Held []objects.Object
+	// HeldBuild is the build that made the live Deployment, when that is kept as it is although this build would make
+	// another: an upgrade of the operator rolls nothing. Empty otherwise.
+	HeldBuild string
+	// Warnings are what the user should know although nothing is wrong.
+	Warnings config.Findings
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fault
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Class is what has to happen before the operator can go on.
+type Class int
+
+// The classes.
+const (
+	// Wrong: only an edit helps.
+	Wrong Class = iota
+	// Missing: a referenced object does not exist yet; it is watched.
+	Missing
+	// FailedToAsk: a question could not be answered; it is asked again.
+	FailedToAsk
+)
+
+// Fault is one thing that keeps a resource from being brought into force.
+type Fault struct {
+	// Class decides how the operator goes on.
+	Class Class
+	// Condition is the type of the condition that becomes False.
+	Condition string
+	// Reason is the condition's reason.
+	Reason string
+	// Message is for the user: the field, what is wrong, how to mend it.
+	Message string
+	// Err is the cause, where there is one; it is for the log and never holds more than Message may.
+	Err error
+}
+
+// Error makes a Fault an error.
+func (f *Fault) Error() string { return f.Message }
+
+// Unwrap returns the cause.
+func (f *Fault) Unwrap() error { return f.Err }
+
+// List is a set of faults.
+type List []*Fault
+
+// Has tells whether a fault of the class is in the list.
+func (l List) Has(class Class) bool {
+	return slices.ContainsFunc(l, func(f *Fault) bool { return f.Class == class })
+}
+
+// For returns the faults that make the condition False.
+func (l List) For(condition string) List {
+	var out List
+	for _, f := range l {
+		if f.Condition == condition {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Reason returns the reason of the first fault, and the empty string for an empty list.
+func (l List) Reason() string {
+	if len(l) == 0 {
+		return ""
+	}
+	return l[0].Reason
+}
+
+// Message joins the messages, each once, in their order.
+func (l List) Message() string {
+	var parts []string
+	for _, f := range l {
+		if !slices.Contains(parts, f.Message) {
+			parts = append(parts, f.Message)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Retry returns the joined causes of all questions that failed, nil where none did: the error that makes the
+// workqueue ask again with back-off.
+func (l List) Retry() error {
+	var errs []error
+	for _, f := range l {
+		if f.Class == FailedToAsk {
+			errs = append(errs, f)
+		}
+	}
+	return errors.Join(errs...)
+}

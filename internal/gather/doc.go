@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package gather reads everything that decides what shall exist for a resource: the secret values that it refers to, the
+// operator's settings, the Deployment as it stands. It is the one place that reads before anything is decided.
+//
+// Contract: Secrets and ConfigMaps are read live, never from a cache, and only those that the resource or the operator
+// names. What cannot be read because the question failed is a fault of class FailedToAsk; what does not exist is a fact
+// in the Inputs. Nothing is decided here and nothing is written, but for the operator's own hash key, once.
+package gather

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+)
+
+// Gatherer reads the inputs of a pass. Its fields are set once, before the first call.
+type Gatherer struct {
+	// Live reads from the API server: Secrets and ConfigMaps.
+	Live client.Reader
+	// Cached reads what the operator itself wrote.
+	Cached client.Reader
+	// OperatorNamespace is where the operator's ConfigMap and hash key are.
+	OperatorNamespace string
+	// HashKey is the operator's key for hashes of secret content.
+	HashKey secret.Value
+	// Build is the build of the operator.
+	Build string
+	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
+	ClusterAssignsUserIDs bool
+
+	mu     sync.Mutex
+	parsed parsedSettings
+}
+
+// parsedSettings spares parsing the operator's ConfigMap again while it has not changed.
+type parsedSettings struct {
+	uid      types.UID
+	version  string
+	settings *settings.Settings
+	err      error
+}
+
+// Gathered is what a pass has read.
+type Gathered struct {
+	// Inputs are complete where there are no faults.
+	Inputs *desired.Inputs
+	// Settings are the operator's settings; nil where they could not be read.
+	Settings *settings.Settings
+	// DeploymentUnknown is true where the Deployment could not be read.
+	DeploymentUnknown bool
+}
+
+// Gather reads the inputs for the resource.
+func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered, fault.List) {
+	in := &desired.Inputs{
+		CR: cr, HashKey: g.HashKey, Build: g.Build, ClusterAssignsUserIDs: g.ClusterAssignsUserIDs,
+	}
+	out := &Gathered{Inputs: in}
+	var faults fault.List
+	add := func(f *fault.Fault) {
+		if f != nil {
+			faults = append(faults, f)
+		}
+	}
+	var f *fault.Fault
+	if out.Settings, f = g.settings(ctx); f == nil {
+		in.Distribution, f = out.Settings.Resolve(&cr.Spec.Distribution)
+	}
+	add(f)
+	in.Secrets, f = g.secrets(ctx, cr)
+	add(f)
+	in.Live, f = g.deployment(ctx, cr)
+	out.DeploymentUnknown = f != nil
+	add(f)
+	return out, faults
+}
+
+func failedToAsk(condition, what string, err error) *fault.Fault {
+	return &fault.Fault{
+		Class: fault.FailedToAsk, Condition: condition, Reason: v1alpha2.ReasonFailedToAsk,
+		Message: fmt.Sprintf("%s could not be read: %v; trying again", what, err), Err: err,
+	}
+}
+
+// settings reads the operator's ConfigMap. It need not exist.
+func (g *Gatherer) settings(ctx context.Context) (*settings.Settings, *fault.Fault) {
+	var cm corev1.ConfigMap
+	key := types.NamespacedName{Namespace: g.OperatorNamespace, Name: settings.ConfigMapName}
+	if err := g.Live.Get(ctx, key, &cm); err != nil && !apierrors.IsNotFound(err) {
+		return nil, failedToAsk(v1alpha2.ConditionConfigGenerated, "the operator's ConfigMap "+key.String(), err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if p := &g.parsed; (p.settings == nil && p.err == nil) || p.uid != cm.UID || p.version != cm.ResourceVersion {
+		*p = parsedSettings{uid: cm.UID, version: cm.ResourceVersion}
+		p.settings, p.err = settings.Parse(cm.Data)
+	}
+	if err := g.parsed.err; err != nil {
+		return nil, &fault.Fault{
+			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonInvalidSettings,
+			Message: "operator settings: " + err.Error(), Err: err,
+		}
+	}
+	return g.parsed.settings, nil
+}
+
+// secrets reads each referenced Secret once. References that the spec spells wrong are reported by the engine.
+func (g *Gatherer) secrets(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) ([]desired.SecretFact, *fault.Fault) {
+	uses, _ := config.SecretUses(&cr.Spec)
+	read := map[string]*corev1.Secret{}
+	facts := make([]desired.SecretFact, 0, len(uses))
+	for _, use := range uses {
+		s, done := read[use.Ref.Name]
+		if !done {
+			s = &corev1.Secret{}
+			err := g.Live.Get(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: use.Ref.Name}, s)
+			switch {
+			case apierrors.IsNotFound(err):
+				s = nil
+			case err != nil:
+				return nil, failedToAsk(v1alpha2.ConditionSecretsResolved, "Secret "+cr.Namespace+"/"+use.Ref.Name, err)
+			}
+			read[use.Ref.Name] = s
+		}
+		facts = append(facts, secretFact(use, s))
+	}
+	return facts, nil
+}
+
+func secretFact(use config.SecretUse, s *corev1.Secret) desired.SecretFact {
+	f := desired.SecretFact{Use: use}
+	if s == nil {
+		f.State = desired.SecretMissing
+		return f
+	}
+	value, ok := s.Data[use.Ref.Key]
+	switch {
+	case !ok:
+		f.State, f.Keys = desired.SecretKeyMissing, slices.Sorted(maps.Keys(s.Data))
+	case len(value) == 0:
+		f.State = desired.SecretEmpty
+	default:
+		f.Value = secret.New(value)
+	}
+	return f
+}
+
+// deployment reads the resource's own Deployment; one that somebody else controls is not its own.
+func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*appsv1.Deployment, *fault.Fault) {
+	var d appsv1.Deployment
+	key := types.NamespacedName{Namespace: cr.Namespace, Name: objects.DeploymentName(cr.Name)}
+	if err := g.Cached.Get(ctx, key, &d); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		return nil, failedToAsk(v1alpha2.ConditionDeploymentUpdated, "Deployment "+key.String(), err)
+	}
+	if !metav1.IsControlledBy(&d, cr) {
+		return nil, nil
+	}
+	return &d, nil
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+const (
+	// startupBudgetSeconds is how long a server may take to start: slow providers and first downloads take minutes,
+	// and some releases hang with their port closed when a start fails.
+	startupBudgetSeconds = 600
+	startupPeriodSeconds = 2
+	// progressDeadlineSeconds leaves room for pulling the image besides the start.
+	progressDeadlineSeconds = startupBudgetSeconds + 300
+	// serverUserID is the non-root user of the pods where the cluster assigns none.
+	serverUserID = 1001
+)
+
+// Deployment builds the Deployment that runs the server.
+func Deployment(p *Params) *appsv1.Deployment {
+	meta := stamp(p.CR, DeploymentName(p.CR.Name))
+	meta.Annotations = map[string]string{AnnotationInputHash: p.InputHash, AnnotationBuild: p.Build}
+	return &appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: meta,
+		Spec: appsv1.DeploymentSpec{
+			Replicas:                ptr.To(Replicas(&p.CR.Spec)),
+			Selector:                &metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)},
+			Strategy:                appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType},
+			RevisionHistoryLimit:    ptr.To[int32](1),
+			ProgressDeadlineSeconds: ptr.To[int32](progressDeadlineSeconds),
+			Template:                podTemplate(p),
+		},
+	}
+}
+
+func podTemplate(p *Params) corev1.PodTemplateSpec {
+	annotations := map[string]string{}
+	if p.Config != nil {
+		annotations[AnnotationConfigHash] = hash(p.Config)
+	}
+	if p.SecretsHash != "" {
+		annotations[AnnotationSecretsHash] = p.SecretsHash
+	}
+	return corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: objectLabels(p.CR.Name), Annotations: annotations},
+		Spec: corev1.PodSpec{
+			ServiceAccountName:           ServiceAccountName(p.CR.Name),
+			AutomountServiceAccountToken: ptr.To(false),
+			// Service links would inject LLAMA_STACK_PORT=tcp://... for a Service of that name, and the server would
+			// not start.
+			EnableServiceLinks: ptr.To(false),
+			SecurityContext:    podSecurity(p),
+			Containers:         []corev1.Container{container(p)},
+			Volumes:            volumes(p),
+		},
+	}
+}
+
+func podSecurity(p *Params) *corev1.PodSecurityContext {
+	context := &corev1.PodSecurityContext{
+		RunAsNonRoot:   ptr.To(true),
+		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	if !p.ClusterAssignsUserIDs {
+		context.RunAsUser = ptr.To[int64](serverUserID)
+		context.RunAsGroup = ptr.To[int64](serverUserID)
+		context.FSGroup = ptr.To[int64](serverUserID)
+	}
+	return context
+}
+
+// container keeps the image's entrypoint: it sets up instrumentation and steers by environment.
+func container(p *Params) corev1.Container {
+	return corev1.Container{
+		Name:  ContainerName,
+		Image: p.Image,
+		Ports: []corev1.ContainerPort{{
+			Name: ServicePortName, ContainerPort: Port(&p.CR.Spec), Protocol: corev1.ProtocolTCP,
+		}},
+		Env:          environment(p),
+		Resources:    resources(p.CR.Spec.Workload),
+		VolumeMounts: volumeMounts(p),
+		StartupProbe: &corev1.Probe{
+			ProbeHandler:     health(),
+			PeriodSeconds:    startupPeriodSeconds,
+			TimeoutSeconds:   startupPeriodSeconds,
+			FailureThreshold: startupBudgetSeconds / startupPeriodSeconds,
+		},
+		// Ingestion can block the server for a while: only a longer silence takes it out of the Service. There is no
+		// liveness probe, which would kill it in the middle of that work.
+		ReadinessProbe: &corev1.Probe{
+			ProbeHandler:     health(),
+			PeriodSeconds:    10,
+			TimeoutSeconds:   5,
+			FailureThreshold: 6,
+		},
+		SecurityContext: &corev1.SecurityContext{
+			AllowPrivilegeEscalation: ptr.To(false),
+			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		},
+	}
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// The labels of all objects.
+const (
+	// LabelManagedBy marks what the operator writes; its caches of full objects hold nothing else.
+	LabelManagedBy = "app.kubernetes.io/managed-by"
+	// ManagedBy is the value of LabelManagedBy, and the operator's field manager.
+	ManagedBy = "llama-stack-operator"
+
+	labelApp      = "app"
+	labelInstance = "app.kubernetes.io/instance"
+	appName       = "llama-stack"
+)
+
+// Selector returns the labels that select the pods of a resource. They are immutable in a Deployment and never change.
+func Selector(resource string) map[string]string {
+	return map[string]string{labelApp: appName, labelInstance: resource}
+}
+
+func objectLabels(resource string) map[string]string {
+	labels := Selector(resource)
+	maps.Copy(labels, map[string]string{
+		LabelManagedBy:              ManagedBy,
+		"app.kubernetes.io/name":    appName,
+		"app.kubernetes.io/part-of": appName,
+	})
+	return labels
+}
+
+// stamp is the metadata of every object: name, labels and the owner, so that deleting the resource removes it.
+func stamp(cr *v1alpha2.LlamaStackDistribution, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name:      name,
+		Namespace: cr.Namespace,
+		Labels:    objectLabels(cr.Name),
+		OwnerReferences: []metav1.OwnerReference{{
+			APIVersion:         v1alpha2.GroupVersion.String(),
+			Kind:               v1alpha2.Kind,
+			Name:               cr.Name,
+			UID:                cr.UID,
+			Controller:         ptr.To(true),
+			BlockOwnerDeletion: ptr.To(true),
+		}},
+	}
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// ContainerName is the name of the server's container.
+const ContainerName = "llama-stack"
+
+// ServicePortName is the name of the Service's port.
+const ServicePortName = "http"
+
+// ConfigKey is the key of the generated ConfigMap, and the file name in the pod.
+const ConfigKey = "config.yaml"
+
+// The paths in the pod.
+const (
+	// ConfigDir is where the generated ConfigMap is mounted.
+	ConfigDir = "/etc/llama-stack"
+	// DefaultDataDir is where the server's data volume is mounted.
+	DefaultDataDir = "/.llama"
+)
+
+// The annotations that the operator writes.
+const (
+	// AnnotationConfigHash on the pod template is the hash of config.yaml: new content rolls the pods.
+	AnnotationConfigHash = "llamastack.io/config-hash"
+	// AnnotationSecretsHash on the pod template is the keyed hash of the secret values that the pods read.
+	AnnotationSecretsHash = "llamastack.io/secrets-hash"
+	// AnnotationInputHash on the Deployment is the keyed hash of everything that it was made from.
+	AnnotationInputHash = "llamastack.io/input-hash"
+	// AnnotationBuild on the Deployment is the build of the operator that made it.
+	AnnotationBuild = "llamastack.io/operator-build"
+)
+
+// DeploymentName is the name of the Deployment.
+func DeploymentName(resource string) string { return resource }
+
+// ServiceName is the name of the Service.
+func ServiceName(resource string) string { return resource + "-service" }
+
+// ServiceAccountName is the name of the ServiceAccount.
+func ServiceAccountName(resource string) string { return resource + "-sa" }
+
+// ConfigMapName is the name of the generated ConfigMap: the content is part of it, so that a name never changes its
+// content.
+func ConfigMapName(resource string, content []byte) string {
+	return fmt.Sprintf("%s-config-%s", resource, hash(content)[:10])
+}
+
+// ServiceURL is the URL of the server inside the cluster.
+func ServiceURL(resource, namespace string, port int32) string {
+	return fmt.Sprintf("http://%s.%s.svc:%d", ServiceName(resource), namespace, port)
+}
+
+func hash(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+)
+
+// Params is everything that the builders need.
+type Params struct {
+	// CR is the resource.
+	CR *v1alpha2.LlamaStackDistribution
+	// Image is the container image.
+	Image string
+	// Distribution is the name of the distribution, which names the data directory; empty where it is not known.
+	Distribution string
+	// Config is the generated configuration; nil where the image runs its own.
+	Config []byte
+	// Env are the variables that the configuration reads from Secrets.
+	Env []config.EnvVar
+	// PortVariables are the names of the variables that tell the server its port.
+	PortVariables []string
+	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
+	ClusterAssignsUserIDs bool
+	// SecretsHash is the keyed hash of the secret values; empty where the pods read none.
+	SecretsHash string
+	// InputHash is the keyed hash of everything that the objects are made from.
+	InputHash string
+	// Build is the build of the operator.
+	Build string
+}
+
+// Port is the port that the server listens on.
+func Port(spec *v1alpha2.LlamaStackDistributionSpec) int32 {
+	if spec.Networking == nil {
+		return v1alpha2.DefaultPort
+	}
+	return ptr.Deref(spec.Networking.Port, v1alpha2.DefaultPort)
+}
+
+// Replicas is the wanted number of pods.
+func Replicas(spec *v1alpha2.LlamaStackDistributionSpec) int32 {
+	if spec.Workload == nil {
+		return 1
+	}
+	return ptr.Deref(spec.Workload.Replicas, 1)
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"path"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+const (
+	configVolume = "user-config"
+	dataVolume   = "lls-storage"
+	tmpVolume    = "tmp"
+
+	// tmpSize bounds the memory-backed /tmp, where servers put the resolved configuration and uploads.
+	tmpSize = "256Mi"
+)
+
+// Data lives below the data volume in a directory of the distribution's own: where v0.9 left it.
+func distributionDir(distribution string) string { return path.Join("distributions", distribution) }
+
+// environment steers the server: its home and caches on the data volume, its port, its configuration, its secrets.
+func environment(p *Params) []corev1.EnvVar {
+	env := []corev1.EnvVar{
+		{Name: "HOME", Value: "/"},
+		{Name: "HF_HOME", Value: DefaultDataDir},
+	}
+	if p.Distribution != "" {
+		env = append(env, corev1.EnvVar{
+			Name: "SQLITE_STORE_DIR", Value: path.Join(DefaultDataDir, distributionDir(p.Distribution)),
+		})
+	}
+	for _, name := range p.PortVariables {
+		env = append(env, corev1.EnvVar{Name: name, Value: strconv.Itoa(int(Port(&p.CR.Spec)))})
+	}
+	if p.Config != nil {
+		env = append(env, corev1.EnvVar{Name: "RUN_CONFIG_PATH", Value: path.Join(ConfigDir, ConfigKey)})
+	}
+	for _, v := range p.Env {
+		env = append(env, corev1.EnvVar{Name: v.Name, ValueFrom: &corev1.EnvVarSource{
+			SecretKeyRef: &corev1.SecretKeySelector{
+				LocalObjectReference: corev1.LocalObjectReference{Name: v.Ref.Name}, Key: v.Ref.Key,
+			},
+		}})
+	}
+	return env
+}
+
+func volumes(p *Params) []corev1.Volume {
+	size := resource.MustParse(tmpSize)
+	volumes := []corev1.Volume{
+		{Name: dataVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+		{Name: tmpVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
+			Medium: corev1.StorageMediumMemory, SizeLimit: &size,
+		}}},
+	}
+	if p.Config != nil {
+		volumes = append(volumes, corev1.Volume{Name: configVolume, VolumeSource: corev1.VolumeSource{
+			ConfigMap: &corev1.ConfigMapVolumeSource{
+				LocalObjectReference: corev1.LocalObjectReference{Name: ConfigMapName(p.CR.Name, p.Config)},
+			},
+		}})
+	}
+	return volumes
+}
+
+func volumeMounts(p *Params) []corev1.VolumeMount {
+	mounts := []corev1.VolumeMount{
+		{Name: dataVolume, MountPath: DefaultDataDir},
+		{Name: tmpVolume, MountPath: "/tmp"},
+	}
+	if p.Distribution != "" {
+		// The server does not create the directory of its SQL database. Mounting it as a sub path makes the kubelet
+		// create it, writable for the pod's group, without a container that would need a shell in the image.
+		dir := distributionDir(p.Distribution)
+		mounts = append(mounts, corev1.VolumeMount{
+			Name: dataVolume, MountPath: path.Join(DefaultDataDir, dir), SubPath: dir,
+		})
+	}
+	if p.Config != nil {
+		mounts = append(mounts, corev1.VolumeMount{Name: configVolume, MountPath: ConfigDir, ReadOnly: true})
+	}
+	return mounts
+}
+
+// resources are the user's; where there are none a CPU and a gibibyte are requested. Limits default to the requests.
+func resources(workload *v1alpha2.WorkloadSpec) corev1.ResourceRequirements {
+	requirements := corev1.ResourceRequirements{}
+	if workload != nil && workload.Resources != nil {
+		requirements = *workload.Resources.DeepCopy()
+	}
+	if len(requirements.Requests) == 0 && len(requirements.Limits) == 0 {
+		requirements.Requests = corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("1Gi"),
+		}
+	}
+	if len(requirements.Limits) == 0 {
+		requirements.Limits = requirements.Requests.DeepCopy()
+	}
+	return requirements
+}
+
+func health() corev1.ProbeHandler {
+	return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
+		Path: "/v1/health", Port: intstr.FromString(ServicePortName), Scheme: corev1.URISchemeHTTP,
+	}}
+}
+
+// MountedConfigMap returns the name of the ConfigMap that a pod made by this package mounts its configuration from; empty
+// where there is none.
+func MountedConfigMap(pod *corev1.PodSpec) string {
+	for i := range pod.Volumes {
+		if v := &pod.Volumes[i]; v.Name == configVolume && v.ConfigMap != nil {
+			return v.ConfigMap.Name
+		}
+	}
+	return ""
+}

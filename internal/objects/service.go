@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// Service builds the Service of the server.
+func Service(p *Params) *corev1.Service {
+	return &corev1.Service{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+		ObjectMeta: stamp(p.CR, ServiceName(p.CR.Name)),
+		Spec: corev1.ServiceSpec{
+			Type:     corev1.ServiceTypeClusterIP,
+			Selector: Selector(p.CR.Name),
+			Ports: []corev1.ServicePort{{
+				Name:       ServicePortName,
+				Protocol:   corev1.ProtocolTCP,
+				Port:       Port(&p.CR.Spec),
+				TargetPort: intstr.FromString(ServicePortName),
+			}},
+		},
+	}
+}

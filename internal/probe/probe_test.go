@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package probe
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func answer(t *testing.T, providersStatus int, providers string) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/version", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"version":"0.7.1"}`))
+	})
+	mux.HandleFunc("GET /v1/providers", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(providersStatus)
+		_, _ = w.Write([]byte(providers))
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// Proves: R29, STAT (the provider list is the server's own; its config and health are left out).
+func TestAsk(t *testing.T) {
+	url := answer(t, http.StatusOK, `{"data":[
+		{"api":"inference","provider_id":"vllm","provider_type":"remote::vllm","config":{"token":"canary"},"health":{"status":"Error"}},
+		{"api":"files","provider_id":"f","provider_type":"inline::localfs"}]}`)
+	got, err := New().Ask(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Observation{Version: "0.7.1", Providers: []Provider{
+		{API: "files", ID: "f", Type: "inline::localfs"}, {API: "inference", ID: "vllm", Type: "remote::vllm"},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Proves: R29 (a 401 there does not spoil the answer).
+func TestAskOfAServerThatWantsCredentials(t *testing.T) {
+	got, err := New().Ask(t.Context(), answer(t, http.StatusUnauthorized, `{"error":{"message":"no"}}`))
+	if err != nil || !got.ProvidersHidden || got.Version != "0.7.1" {
+		t.Errorf("Ask = %+v, %v", got, err)
+	}
+}
+
+func TestAskReportsWhatFailed(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		want   string
+	}{
+		"server error": {http.StatusInternalServerError, "", "500"},
+		"redirect":     {http.StatusFound, "", "302"},
+		"not JSON":     {http.StatusOK, "<html>", "not the expected JSON"},
+		"too much":     {http.StatusOK, `{"data":[` + strings.Repeat(" ", maxBody) + `]}`, "not the expected JSON"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := New().Ask(t.Context(), answer(t, c.status, c.body))
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "/v1/providers") {
+				t.Errorf("error %v, want it to name the request and %q", err, c.want)
+			}
+		})
+	}
+}

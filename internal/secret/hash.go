@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package secret
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+)
+
+// Hash is a keyed hash (HMAC-SHA-256) over texts and values. Each part counts with its length, so that "a","bc" and
+// "ab","c" differ.
+type Hash struct{ mac hash.Hash }
+
+// NewHash returns an empty hash under the key.
+func NewHash(key Value) *Hash { return &Hash{mac: hmac.New(sha256.New, key.bytes)} }
+
+// Text adds a text.
+func (h *Hash) Text(s string) { h.add([]byte(s)) }
+
+// Value adds a secret value.
+func (h *Hash) Value(v Value) { h.add(v.bytes) }
+
+func (h *Hash) add(b []byte) {
+	var length [8]byte
+	binary.BigEndian.PutUint64(length[:], uint64(len(b)))
+	h.mac.Write(length[:])
+	h.mac.Write(b)
+}
+
+// Sum returns the hash as 32 hexadecimal digits.
+func (h *Hash) Sum() string { return hex.EncodeToString(h.mac.Sum(nil))[:32] }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package secret
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+const redacted = "[redacted]"
+
+// Value is a secret value. The zero Value is empty.
+type Value struct{ bytes []byte }
+
+// New wraps a secret value. The bytes are copied.
+func New(b []byte) Value { return Value{bytes: bytes.Clone(b)} }
+
+// Reveal returns the bytes. They must not reach anything that is written outside of Secrets.
+func (v Value) Reveal() []byte { return v.bytes }
+
+// Empty tells whether there is no value: to the server an empty variable is an unset one.
+func (v Value) Empty() bool { return len(v.bytes) == 0 }
+
+// String returns a fixed word.
+func (v Value) String() string { return redacted }
+
+// Format writes a fixed word for every verb, %x and %#v included.
+func (v Value) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
+
+// MarshalText returns a fixed word, for JSON, YAML and every encoder that respects encoding.TextMarshaler.
+func (v Value) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// LogValue returns a fixed word.
+func (v Value) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// The server converts what it has substituted with Python's int() and float(), which take underscores between
+// digits, surrounding space and any Unicode digit.
+var pythonNumber = regexp.MustCompile(`^\s*[+-]?(\p{Nd}+(_\p{Nd}+)*\.?(\p{Nd}+(_\p{Nd}+)*)?|\.\p{Nd}+(_\p{Nd}+)*)([eE][+-]?\p{Nd}+(_\p{Nd}+)*)?\s*$`)
+
+// Problems tells why the server could not use the value as text; nil where it can. The value is not quoted.
+// The rules are those of the server's substitution of ${env.X}, the same in every release line.
+func (v Value) Problems() []string {
+	s := string(v.bytes)
+	var problems []string
+	if strings.HasSuffix(s, "\n") {
+		problems = append(problems, "ends with a line break: write it without one (for example with printf or echo -n)")
+	}
+	if strings.HasPrefix(s, "~") {
+		problems = append(problems, "begins with '~', which the server replaces by a home directory")
+	}
+	if strings.Contains(s, "${env.") {
+		problems = append(problems, "contains '${env.', which looks like a placeholder that nothing resolves")
+	}
+	if kind := convertedTo(s); kind != "" {
+		problems = append(problems, "looks like "+kind+", which the server would turn into one and then refuse as text")
+	}
+	return problems
+}
+
+// convertedTo names the type that the server would turn the text into; empty where it stays text.
+func convertedTo(s string) string {
+	trimmed := strings.ToLower(strings.TrimSpace(s))
+	switch trimmed {
+	case "":
+		return ""
+	case "true", "false":
+		if s == strings.TrimSpace(s) {
+			return "a boolean"
+		}
+		return ""
+	}
+	if pythonNumber.MatchString(s) {
+		return "a number"
+	}
+	unsigned := strings.TrimLeft(trimmed, "+-")
+	if f, err := strconv.ParseFloat(unsigned, 64); err == nil && (math.IsInf(f, 0) || math.IsNaN(f)) && unsigned[0] > '9' {
+		return "a number" // inf, infinity, nan
+	}
+	return ""
+}

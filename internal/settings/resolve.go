@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// Distribution is what spec.distribution resolves to.
+type Distribution struct {
+	// Name is the name of the distribution; empty for an image that no known distribution uses.
+	Name string
+	// Image is the image to run, as written.
+	Image string
+	// Line is the release line of the server; nil where nothing tells it.
+	Line *catalog.Line
+	// LineSource tells what the release line was derived from.
+	LineSource string
+	// Base is the base configuration; nil where none is known.
+	Base *config.Base
+	// Source is where the base configuration comes from; empty where none is known.
+	Source v1alpha2.ConfigSource
+}
+
+// Resolve finds the distribution that the spec names, by name or by an image that a known distribution uses.
+// An unknown name, and a registered entry that is wrong, are faults; an unknown image is none: it can run as it is.
+func (s *Settings) Resolve(spec *v1alpha2.DistributionSpec) (*Distribution, *fault.Fault) {
+	name, image := ptr.Deref(spec.Name, ""), ptr.Deref(spec.Image, "")
+	e, known := s.lookup(name, image)
+	switch {
+	case name != "" && !known:
+		return nil, &fault.Fault{
+			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonUnknownDistribution,
+			Message: fmt.Sprintf("spec.distribution.name: no distribution %q is known; %sknown distributions: %s; register further ones in the ConfigMap %s",
+				name, suggest.Sentence(name, s.names()), strings.Join(s.names(), ", "), ConfigMapName),
+		}
+	case e.baseErr != nil:
+		return nil, &fault.Fault{
+			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonInvalidSettings,
+			Message: "operator settings: " + e.baseErr.Error(), Err: e.baseErr,
+		}
+	case !known:
+		e = entry{image: image}
+	}
+	d := &Distribution{Name: e.name, Image: e.image}
+	d.Line, d.LineSource = e.line()
+	d.Base, d.Source = e.base, v1alpha2.ConfigSourceRegistered
+	if d.Base == nil {
+		d.Base, d.Source = embeddedBase(e.name, d.Line), v1alpha2.ConfigSourceEmbedded
+	}
+	if d.Base == nil {
+		d.Source = ""
+	}
+	return d, nil
+}
+
+func (s *Settings) lookup(name, image string) (entry, bool) {
+	if name != "" {
+		e, ok := s.entries[name]
+		return e, ok
+	}
+	for _, name := range s.names() {
+		if e := s.entries[name]; e.image == image {
+			return e, true
+		}
+	}
+	return entry{}, false
+}
+
+// line tells the release line: as the entry says, else by the image's tag.
+func (e *entry) line() (*catalog.Line, string) {
+	if line, ok := catalog.ForVersion(e.serverVersion); ok {
+		return line, e.lineSource
+	}
+	if line, ok := catalog.ForVersion(imageTag(e.image)); ok {
+		return line, "tag of the image"
+	}
+	return nil, ""
+}
+
+// imageTag returns the tag of an image reference, empty where it has none.
+func imageTag(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	rest := image[strings.LastIndex(image, "/")+1:]
+	_, tag, _ := strings.Cut(rest, ":")
+	return strings.TrimPrefix(tag, "v")
+}
+
+var embedded sync.Map // of embeddedKey to *config.Base: each embedded file is parsed once per process
+
+type embeddedKey struct{ name, line string }
+
+func embeddedBase(name string, line *catalog.Line) *config.Base {
+	if line == nil {
+		return nil
+	}
+	key := embeddedKey{name, line.Name}
+	if base, ok := embedded.Load(key); ok {
+		return base.(*config.Base)
+	}
+	data, ok := configs.Base(name, line.Name)
+	if !ok {
+		return nil
+	}
+	base, err := config.ParseBase(name, data)
+	if err != nil {
+		panic(fmt.Sprintf("the embedded base configuration %s/%s: %v", name, line.Name, err)) // proven by a test over all files
+	}
+	embedded.Store(key, base)
+	return base
+}

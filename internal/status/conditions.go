@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// maxMessage bounds a condition's message, in bytes; the API allows 32 KiB.
+const maxMessage = 8 << 10
+
+func set(f *Facts, s *statusOf, kind string, status metav1.ConditionStatus, reason, message string) {
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage], "") + " ..."
+	}
+	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
+		Type: kind, Status: status, Reason: reason, Message: message,
+		ObservedGeneration: f.CR.Generation, LastTransitionTime: metav1.NewTime(f.Now),
+	})
+}
+
+// setFaults reports the faults of a condition, and whether there were any. What could not be asked is unknown, not false.
+func setFaults(f *Facts, s *statusOf, kind string) bool {
+	faults := f.Faults.For(kind)
+	if len(faults) == 0 {
+		return false
+	}
+	status := metav1.ConditionFalse
+	if !faults.Has(fault.Wrong) && !faults.Has(fault.Missing) {
+		status = metav1.ConditionUnknown
+	}
+	set(f, s, kind, status, faults.Reason(), faults.Message())
+	return true
+}
+
+func setConfigGenerated(f *Facts, s *statusOf) {
+	const kind = v1alpha2.ConditionConfigGenerated
+	if setFaults(f, s, kind) || f.Desired == nil {
+		return
+	}
+	c := f.Desired.Config
+	if c == nil {
+		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonImageDefault,
+			"Nothing was generated: the spec names only a distribution, whose image runs its own default configuration"+warnings(f))
+		return
+	}
+	set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonConfigGenerationSucceeded,
+		fmt.Sprintf("Generated config.yaml with %s and %s for server release %s%s",
+			count(c.ProviderCount, "provider"), count(c.ResourceCount, "resource"), f.Distribution.Line.Name, warnings(f)))
+}
+
+func warnings(f *Facts) string {
+	if len(f.Desired.Warnings) == 0 {
+		return ""
+	}
+	texts := make([]string, 0, len(f.Desired.Warnings))
+	for _, w := range f.Desired.Warnings {
+		texts = append(texts, w.String())
+	}
+	return "; warning: " + strings.Join(texts, "; warning: ")
+}
+
+func setSecretsResolved(f *Facts, s *statusOf) {
+	const kind = v1alpha2.ConditionSecretsResolved
+	switch {
+	case setFaults(f, s, kind) || f.Desired == nil:
+	case f.SecretCount == 0:
+		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonNoSecrets, "The spec refers to no Secret")
+	default:
+		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonAllSecretsFound,
+			"Resolved "+count(int32(f.SecretCount), "secret reference")) //nolint:gosec // a CR has far fewer
+	}
+}
+
+func setDeploymentUpdated(f *Facts, s *statusOf) {
+	const kind = v1alpha2.ConditionDeploymentUpdated
+	if setFaults(f, s, kind) {
+		return
+	}
+	if len(f.Faults) > 0 {
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonNotApplied,
+			"Nothing was changed, what runs stays as it is: "+f.Faults.Message())
+		return
+	}
+	held := ""
+	if f.Desired != nil && f.Desired.HeldBuild != "" {
+		held = fmt.Sprintf("; made by operator build %s and left alone by the upgrade: the form of this build takes effect with the next edit", f.Desired.HeldBuild)
+	}
+	done, reason, message := rollout(f.Deployment)
+	status := metav1.ConditionFalse
+	if done {
+		status = metav1.ConditionTrue
+	}
+	set(f, s, kind, status, reason, message+held)
+}
+
+// RolledOut tells whether all pods of the Deployment are those of its current template, and serve.
+func RolledOut(d *appsv1.Deployment) bool {
+	done, _, _ := rollout(d)
+	return done && d.Status.AvailableReplicas > 0
+}
+
+// rollout tells whether all pods are those of the current template, and if not, why.
+func rollout(d *appsv1.Deployment) (done bool, reason, message string) {
+	if d == nil {
+		return false, v1alpha2.ReasonRolloutInProgress, "The Deployment is being created"
+	}
+	wanted, got := ptr.Deref(d.Spec.Replicas, 1), d.Status
+	switch {
+	case got.ObservedGeneration < d.Generation:
+		return false, v1alpha2.ReasonRolloutInProgress, "The Deployment is being updated"
+	case isStuck(d):
+		return false, v1alpha2.ReasonRolloutStuck, deploymentCondition(d, appsv1.DeploymentProgressing).Message
+	case got.UpdatedReplicas < wanted:
+		return false, v1alpha2.ReasonRolloutInProgress, fmt.Sprintf("%d of %d pods are up to date", got.UpdatedReplicas, wanted)
+	case got.Replicas > got.UpdatedReplicas:
+		return false, v1alpha2.ReasonRolloutInProgress, "Pods of the former configuration are ending"
+	case got.AvailableReplicas < got.UpdatedReplicas:
+		return false, v1alpha2.ReasonRolloutInProgress, fmt.Sprintf("%d of %d up-to-date pods are available", got.AvailableReplicas, got.UpdatedReplicas)
+	}
+	return true, v1alpha2.ReasonDeploymentUpdated, "All pods are up to date"
+}
+
+func deploymentCondition(d *appsv1.Deployment, kind appsv1.DeploymentConditionType) appsv1.DeploymentCondition {
+	for _, c := range d.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return appsv1.DeploymentCondition{}
+}
+
+func isStuck(d *appsv1.Deployment) bool {
+	return d != nil && deploymentCondition(d, appsv1.DeploymentProgressing).Reason == "ProgressDeadlineExceeded"
+}
+
+func isAvailable(f *Facts) bool {
+	d := f.Deployment
+	return d != nil && d.Status.AvailableReplicas > 0 &&
+		deploymentCondition(d, appsv1.DeploymentAvailable).Status == corev1.ConditionTrue
+}
+
+// setAvailable tells the truth about what serves, whatever became of the last edit.
+func setAvailable(f *Facts, s *statusOf) {
+	const kind = v1alpha2.ConditionAvailable
+	d := f.Deployment
+	switch {
+	case f.DeploymentUnknown:
+		set(f, s, kind, metav1.ConditionUnknown, v1alpha2.ReasonFailedToAsk, "The Deployment could not be read; trying again")
+	case d == nil:
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonNotDeployed, "There is no Deployment yet")
+	case ptr.Deref(d.Spec.Replicas, 1) == 0:
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonScaledToZero, "The server is scaled to zero")
+	case isAvailable(f):
+		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonServerAvailable, pods(d)+serverRemarks(f))
+	default:
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonServerUnavailable, pods(d))
+	}
+}
+
+func pods(d *appsv1.Deployment) string {
+	return fmt.Sprintf("%d of %d pods are available", d.Status.AvailableReplicas, ptr.Deref(d.Spec.Replicas, 1))
+}
+
+// serverRemarks are differences between what the server says of itself and what it was configured to be.
+func serverRemarks(f *Facts) string {
+	var remarks []string
+	switch {
+	case f.ServerSilent != "":
+		remarks = append(remarks, "the server could not be asked for its version and providers: "+f.ServerSilent)
+	case f.Server == nil || !f.inForce():
+	default:
+		if line, ok := catalog.ForVersion(f.Server.Version); f.Distribution.Line != nil && (!ok || line.Name != f.Distribution.Line.Name) {
+			remarks = append(remarks, fmt.Sprintf("the server reports version %s, its configuration was made for release %s",
+				f.Server.Version, f.Distribution.Line.Name))
+		}
+		if missing := missingProviders(f); len(missing) > 0 {
+			remarks = append(remarks, "the server does not list: "+strings.Join(missing, ", "))
+		}
+	}
+	if len(remarks) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(remarks, "; ")
+}
+
+// missingProviders names the configured providers that the server does not list.
+func missingProviders(f *Facts) []string {
+	if f.Desired.Config == nil || f.Server.ProvidersHidden {
+		return nil
+	}
+	var missing []string
+	for _, own := range f.Desired.Config.Providers {
+		if !listed(f, own) {
+			missing = append(missing, own.API+"/"+own.ID)
+		}
+	}
+	slices.Sort(missing)
+	return missing
+}
+
+func listed(f *Facts, own config.ProviderEntry) bool {
+	for _, p := range f.Server.Providers {
+		if p.API == own.API && p.ID == own.ID {
+			return true
+		}
+	}
+	return false
+}
+
+// setReady sums up: the first condition that is not True gives reason and message. A server scaled to zero is as wanted.
+func setReady(f *Facts, s *statusOf) {
+	for _, kind := range []string{
+		v1alpha2.ConditionConfigGenerated, v1alpha2.ConditionSecretsResolved,
+		v1alpha2.ConditionDeploymentUpdated, v1alpha2.ConditionAvailable,
+	} {
+		c := meta.FindStatusCondition(s.Conditions, kind)
+		switch {
+		case c == nil:
+			set(f, s, v1alpha2.ConditionReady, metav1.ConditionUnknown, v1alpha2.ReasonFailedToAsk, kind+" is not known yet")
+			return
+		case c.Status == metav1.ConditionTrue || c.Reason == v1alpha2.ReasonScaledToZero:
+		default:
+			set(f, s, v1alpha2.ConditionReady, c.Status, c.Reason, c.Message)
+			return
+		}
+	}
+	set(f, s, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, "The spec is in force")
+}
+
+// setStalled tells kstatus that waiting does not help.
+func setStalled(f *Facts, s *statusOf) {
+	if f.Faults.Has(fault.Wrong) && !f.Faults.Has(fault.FailedToAsk) {
+		set(f, s, v1alpha2.ConditionStalled, metav1.ConditionTrue, f.Faults.Reason(), f.Faults.Message())
+		return
+	}
+	meta.RemoveStatusCondition(&s.Conditions, v1alpha2.ConditionStalled)
+}
+
+func count(n int32, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

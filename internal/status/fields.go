@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"maps"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+type statusOf = v1alpha2.LlamaStackDistributionStatus
+
+// setResolvedDistribution speaks of what runs: a failing edit leaves it as it was.
+func setResolvedDistribution(f *Facts, s *statusOf) {
+	if !f.inForce() {
+		return
+	}
+	d := f.Distribution
+	r := &v1alpha2.ResolvedDistributionStatus{Image: d.Image, ConfigSource: v1alpha2.ConfigSourceImage}
+	if d.Line != nil {
+		r.ServerLine, r.ServerLineSource = d.Line.Name, d.LineSource
+	}
+	if f.Desired.Config != nil {
+		r.ConfigSource, r.ConfigHash = d.Source, d.Base.Hash()
+	}
+	s.ResolvedDistribution = r
+}
+
+// setConfigGeneration speaks of what runs: a failing edit leaves it as it was.
+func setConfigGeneration(f *Facts, s *statusOf) {
+	if !f.inForce() || f.Desired.HeldBuild != "" {
+		return
+	}
+	c := f.Desired.Config
+	if c == nil {
+		s.ConfigGeneration = nil
+		return
+	}
+	g := &v1alpha2.ConfigGenerationStatus{
+		ConfigMapName: f.Desired.ConfigMapName,
+		GeneratedAt:   ptr.To(metav1.NewTime(f.Now)),
+		ProviderCount: c.ProviderCount,
+		ResourceCount: c.ResourceCount,
+		ConfigVersion: c.Version,
+	}
+	if last := s.ConfigGeneration; last != nil && last.ConfigMapName == g.ConfigMapName {
+		g.GeneratedAt = last.GeneratedAt
+	}
+	s.ConfigGeneration = g
+}
+
+func setDistributionConfig(f *Facts, s *statusOf) {
+	d := ptr.Deref(s.DistributionConfig, v1alpha2.DistributionConfig{})
+	if f.inForce() {
+		d.ActiveDistribution = f.Distribution.Name
+		if d.ActiveDistribution == "" {
+			d.ActiveDistribution = f.Distribution.Image
+		}
+	}
+	if f.Images != nil {
+		d.AvailableDistributions = maps.Clone(f.Images)
+	}
+	if f.Server != nil {
+		d.Providers = providers(f)
+	}
+	s.DistributionConfig = &d
+}
+
+// providers lists what the server lists. The config is the operator's own, for the entries that it generated: the
+// server's answer shows some secrets.
+func providers(f *Facts) []v1alpha2.ProviderInfo {
+	var list []v1alpha2.ProviderInfo
+	for _, p := range f.Server.Providers {
+		info := v1alpha2.ProviderInfo{API: p.API, ProviderID: p.ID, ProviderType: p.Type}
+		if f.Desired != nil && f.Desired.Config != nil {
+			for _, own := range f.Desired.Config.Providers {
+				if own.API == p.API && own.ID == p.ID {
+					info.Config = &apiextensionsv1.JSON{Raw: slices.Clone(own.Config)}
+				}
+			}
+		}
+		list = append(list, info)
+	}
+	return list
+}
+
+func setVersion(f *Facts, s *statusOf) {
+	v := v1alpha2.VersionInfo{OperatorVersion: f.OperatorVersion, LastUpdated: ptr.To(metav1.NewTime(f.Now))}
+	last := ptr.Deref(s.Version, v1alpha2.VersionInfo{})
+	v.LlamaStackServerVersion = last.LlamaStackServerVersion
+	if f.Server != nil {
+		v.LlamaStackServerVersion = f.Server.Version
+	}
+	if last.OperatorVersion == v.OperatorVersion && last.LlamaStackServerVersion == v.LlamaStackServerVersion {
+		v.LastUpdated = last.LastUpdated
+	}
+	s.Version = &v
+}
+
+func setReplicas(f *Facts, s *statusOf) {
+	s.Selector = metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: objects.Selector(f.CR.Name)})
+	if f.DeploymentUnknown {
+		return
+	}
+	s.Replicas, s.AvailableReplicas = 0, 0
+	if f.Deployment != nil {
+		s.Replicas, s.AvailableReplicas = f.Deployment.Status.Replicas, f.Deployment.Status.AvailableReplicas
+	}
+}
+
+// setServiceURL speaks of what runs: a failing edit leaves it as it was.
+func setServiceURL(f *Facts, s *statusOf) {
+	if f.inForce() {
+		s.ServiceURL = objects.ServiceURL(f.CR.Name, f.CR.Namespace, objects.Port(&f.CR.Spec))
+	}
+}
+
+// setPhase follows what serves: a failing edit changes conditions, not the phase.
+func setPhase(f *Facts, s *statusOf) {
+	available, wanted := isAvailable(f), f.Deployment != nil && ptr.Deref(f.Deployment.Spec.Replicas, 1) > 0
+	switch {
+	case f.DeploymentUnknown && s.Phase != "":
+	case available || (f.Deployment != nil && !wanted && f.inForce()):
+		s.Phase = v1alpha2.PhaseReady
+	case f.Faults.Has(fault.Wrong) || isStuck(f.Deployment):
+		s.Phase = v1alpha2.PhaseFailed
+	case f.Deployment != nil && wanted:
+		s.Phase = v1alpha2.PhaseInitializing
+	default:
+		s.Phase = v1alpha2.PhasePending
+	}
+}
+
+// setObservedGeneration says that the spec was dealt with: not so while a question is open.
+func setObservedGeneration(f *Facts, s *statusOf) {
+	if !f.Faults.Has(fault.FailedToAsk) {
+		s.ObservedGeneration = f.CR.Generation
+	}
+}

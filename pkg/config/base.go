@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Base is a parsed base configuration. It is immutable and safe for concurrent use: parse once, generate often.
+type Base struct {
+	name string
+	hash string
+	root *yaml.Node
+}
+
+// ParseBase reads a base configuration. The name stands in the header of what is generated from it. Aliases and merge
+// keys are expanded and comments are dropped. The error is a Finding with code InvalidBase and names the line.
+func ParseBase(name string, data []byte) (*Base, error) {
+	fault := func(err error) error {
+		return Finding{
+			Code: InvalidBase, Severity: Error, Path: "base configuration " + name, Message: err.Error(),
+			Mending: "give a config.yaml of the server that is a YAML map with providers as lists by API",
+		}
+	}
+	root, err := readDocument(data)
+	if err != nil {
+		return nil, fault(err)
+	}
+	if err := checkShape(root); err != nil {
+		return nil, fault(err)
+	}
+	sum := sha256.Sum256(data)
+	return &Base{name: name, hash: "sha256:" + hex.EncodeToString(sum[:]), root: root}, nil
+}
+
+// Name returns the name that was given to ParseBase.
+func (b *Base) Name() string { return b.name }
+
+// Hash returns "sha256:<hex>" of the bytes that were parsed.
+func (b *Base) Hash() string { return b.hash }
+
+func readDocument(data []byte) (*yaml.Node, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var doc, more yaml.Node
+	if err := decoder.Decode(&doc); errors.Is(err, io.EOF) {
+		return nil, errors.New("the document is empty")
+	} else if err != nil {
+		return nil, notYAML(err)
+	}
+	if err := decoder.Decode(&more); err == nil {
+		return nil, fmt.Errorf("line %d: a second document begins", more.Line)
+	} else if !errors.Is(err, io.EOF) {
+		return nil, notYAML(err)
+	}
+	e := expander{budget: maxNodes}
+	root, err := e.expand(doc.Content[0], 0)
+	if err != nil {
+		return nil, err
+	}
+	if root.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("line %d: the document is not a map", doc.Content[0].Line)
+	}
+	return root, nil
+}
+
+func notYAML(err error) error {
+	return fmt.Errorf("not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+}
+
+const (
+	// maxNodes and maxDepth bound a base with its aliases expanded; the largest known one has about 700 nodes.
+	maxNodes = 100_000
+	maxDepth = 100
+)
+
+// expander copies a tree as plain data: aliases and merge keys expanded, comments and anchors dropped.
+type expander struct{ budget int }
+
+func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, error) {
+	if e.budget--; e.budget < 0 || depth > maxDepth {
+		return nil, fmt.Errorf("line %d: too large: more than %d values or %d levels with aliases expanded", n.Line, maxNodes, maxDepth)
+	}
+	if n.Kind == yaml.AliasNode {
+		return e.expand(n.Alias, depth+1)
+	}
+	// Flow style goes: within it the emitter quotes more, and a plain 1:30, a number to YAML 1.1, would become a string.
+	c := &yaml.Node{Kind: n.Kind, Style: n.Style &^ yaml.FlowStyle, Tag: n.Tag, Value: n.Value, Line: n.Line}
+	if n.Kind == yaml.MappingNode {
+		return c, e.expandMap(c, n, depth)
+	}
+	for _, item := range n.Content {
+		ic, err := e.expand(item, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		c.Content = append(c.Content, ic)
+	}
+	return c, nil
+}
+
+func (e *expander) expandMap(c, n *yaml.Node, depth int) error {
+	var merged []*yaml.Node
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, err := e.expand(n.Content[i], depth+1)
+		if err != nil {
+			return err
+		}
+		value, err := e.expand(n.Content[i+1], depth+1)
+		if err != nil {
+			return err
+		}
+		switch {
+		case key.Kind != yaml.ScalarNode:
+			return fmt.Errorf("line %d: a key is not a scalar", key.Line)
+		case key.ShortTag() == "!!merge":
+			merged = append(merged, value)
+			continue
+		case seen[key.Value]:
+			return fmt.Errorf("line %d: the key %q stands twice", key.Line, key.Value)
+		}
+		seen[key.Value] = true
+		c.Content = append(c.Content, key, value)
+	}
+	for _, m := range merged {
+		if err := mergeInto(c, m, seen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mergeInto adds what a merge key brings: a map, or a list of maps of which the first to have a key wins.
+func mergeInto(c, m *yaml.Node, seen map[string]bool) error {
+	sources := []*yaml.Node{m}
+	if m.Kind == yaml.SequenceNode {
+		sources = m.Content
+	}
+	for _, source := range sources {
+		if source.Kind != yaml.MappingNode {
+			return fmt.Errorf("line %d: a merge key needs a map", source.Line)
+		}
+		for i := 0; i+1 < len(source.Content); i += 2 {
+			if key := source.Content[i]; !seen[key.Value] {
+				seen[key.Value] = true
+				c.Content = append(c.Content, key, source.Content[i+1])
+			}
+		}
+	}
+	return nil
+}
+
+// checkShape makes sure of the types that the engine relies on; null counts as absent everywhere.
+func checkShape(root *yaml.Node) error {
+	for _, key := range []string{"server", "providers", "registered_resources", "storage", "vector_stores", "safety"} {
+		if v := child(root, key); v != nil && v.Kind != yaml.MappingNode {
+			return fmt.Errorf("line %d: %s is not a map", v.Line, key)
+		}
+	}
+	for _, key := range []string{"backends", "stores"} {
+		if v := child(child(root, "storage"), key); v != nil && v.Kind != yaml.MappingNode {
+			return fmt.Errorf("line %d: storage.%s is not a map", v.Line, key)
+		}
+	}
+	if v := child(root, "apis"); v != nil && v.Kind != yaml.SequenceNode {
+		return fmt.Errorf("line %d: apis is not a list", v.Line)
+	}
+	for _, key := range []string{"providers", "registered_resources"} {
+		section := child(root, key)
+		for _, name := range keys(section) {
+			if err := checkListOfMaps(child(section, name), key+"."+name); err != nil {
+				return err
+			}
+		}
+	}
+	for _, list := range keys(child(root, "providers")) {
+		for _, entry := range items(child(child(root, "providers"), list)) {
+			if v := child(entry, "config"); v != nil && v.Kind != yaml.MappingNode {
+				return fmt.Errorf("line %d: the config of a provider is not a map", v.Line)
+			}
+		}
+	}
+	return nil
+}
+
+func checkListOfMaps(list *yaml.Node, name string) error {
+	if list == nil {
+		return nil
+	}
+	if list.Kind != yaml.SequenceNode {
+		return fmt.Errorf("line %d: %s is not a list", list.Line, name)
+	}
+	for _, item := range list.Content {
+		if item.Kind != yaml.MappingNode {
+			return fmt.Errorf("line %d: an item of %s is not a map", item.Line, name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// Input is everything that a configuration is made from. Spec, Base and Line are required.
+type Input struct {
+	// Name and Namespace are those of the resource; they stand in the header comment and nowhere else.
+	Name, Namespace string
+	// Spec is the spec of the resource. It is not changed.
+	Spec *v1alpha2.LlamaStackDistributionSpec
+	// Base is the configuration that the spec is laid over.
+	Base *Base
+	// Line is the release line of the server.
+	Line *catalog.Line
+}
+
+// Result is a generated configuration.
+type Result struct {
+	// YAML is the complete config.yaml, with a comment header that names the resource, the release line and the base.
+	YAML []byte
+	// Env are the environment variables with secret values that the YAML refers to, sorted by name.
+	Env []EnvVar
+	// Providers are the providers of the resource as generated, in its order.
+	Providers []ProviderEntry
+	// ProviderCount and ResourceCount count the entries of the resource, not those of the base.
+	ProviderCount, ResourceCount int32
+	// Version is the schema version of the YAML.
+	Version int32
+}
+
+// EnvVar is an environment variable that carries one key of a Secret.
+type EnvVar struct {
+	// Name is the name of the variable.
+	Name string
+	// Ref is the Secret and the key.
+	Ref v1alpha2.SecretReference
+	// Path is the field of the resource that refers to it, for messages.
+	Path string
+	// Type is the type of the config field that gets the value, and empty where it is not known. The server turns a
+	// value that looks like a number or a boolean into one, and then refuses it for a field of type string or url.
+	Type catalog.FieldType
+}
+
+// ProviderEntry is one provider of the resource as generated.
+type ProviderEntry struct {
+	// API is the server's name of the API: "inference".
+	API string
+	// ID is the provider_id.
+	ID string
+	// Type is the provider_type: "remote::vllm".
+	Type string
+	// Config is the provider's config, with ${env.…} where secrets go.
+	Config json.RawMessage
+}
+
+// Generate makes the configuration. The result is nil exactly when the findings have errors; warnings may come with
+// a result.
+func Generate(in Input) (*Result, Findings) {
+	g := &generation{Input: in, root: clone(in.Base.root)}
+	version := g.schemaVersion()
+	g.refuseUnsupported()
+	g.parse()
+	if g.findings.HasErrors() {
+		return nil, g.findings.ordered()
+	}
+	g.applyServer()
+	g.applyProviders()
+	g.applyModels()
+	g.checkIntegrity()
+	if g.findings.HasErrors() {
+		return nil, g.findings.ordered()
+	}
+	rendered, err := g.render()
+	if err != nil {
+		g.findings.fail(InvalidBase, "base configuration "+oneLine(g.Base.name), "cannot be written as YAML: "+err.Error(),
+			"remove explicit tags and unusual characters from it")
+		return nil, g.findings.ordered()
+	}
+	slices.SortFunc(g.env, func(a, b EnvVar) int { return strings.Compare(a.Name, b.Name) })
+	return &Result{
+		YAML:          rendered,
+		Env:           g.env,
+		Providers:     g.entries,
+		ProviderCount: int32(len(g.entries)), //nolint:gosec // an object of 1.5 MB holds far fewer
+		ResourceCount: int32(len(g.models)),  //nolint:gosec // as above
+		Version:       version,
+	}, g.findings.ordered()
+}
+
+// generation is one run of Generate. The steps fill it in the order of Generate.
+type generation struct {
+	Input
+	// root is the tree that is edited: the base's own copy.
+	root     *yaml.Node
+	findings Findings
+
+	// groups and models are the parsed spec, set by parse.
+	groups []v1alpha2.ProviderGroup
+	models []v1alpha2.ModelConfig
+
+	// env and entries are set by applyProviders.
+	env     []EnvVar
+	entries []ProviderEntry
+}
+
+// The schema versions of config.yaml that this operator can edit: the previous and the current one.
+const (
+	previousVersion = 1
+	currentVersion  = 2
+)
+
+// schemaVersion returns the version of the base; a base without one has the current one, as the server sees it.
+func (g *generation) schemaVersion() int32 {
+	n := child(g.root, "version")
+	if n == nil {
+		return currentVersion
+	}
+	switch text(n) {
+	case "1":
+		return previousVersion
+	case "2":
+		return currentVersion
+	}
+	version := text(n)
+	if version == "" {
+		version = "(not a number)"
+	}
+	g.findings.fail(UnsupportedVersion, "config.yaml: version",
+		fmt.Sprintf("Unsupported config.yaml version %s. Supported versions: %d, %d", version, previousVersion, currentVersion),
+		"use a distribution whose configuration has one of these versions, or an operator that knows this one")
+	return 0
+}
+
+// parse reads the open fields of the spec.
+func (g *generation) parse() {
+	groups, errs := v1alpha2.ParseProviders(g.Spec.Providers)
+	g.findings.failFields(errs)
+	secretUses(groups, &g.findings)
+	g.groups = groups
+	if g.Spec.Resources != nil {
+		g.models, errs = v1alpha2.ParseModels(g.Spec.Resources.Models)
+		g.findings.failFields(errs)
+	}
+}
+
+// applyServer sets what the resource says about the server itself.
+func (g *generation) applyServer() {
+	port := v1alpha2.DefaultPort
+	if n := g.Spec.Networking; n != nil && n.Port != nil {
+		port = *n.Port
+	}
+	if port < minPort || port > maxPort {
+		g.findings.fail(InvalidSpec, "spec.networking.port", fmt.Sprintf("Invalid value: the server refuses ports outside of %d to %d", minPort, maxPort),
+			fmt.Sprintf("choose a port in this range, or remove the field for %d", v1alpha2.DefaultPort))
+		return
+	}
+	server := ensure(g.root, "server", yaml.MappingNode)
+	set(server, "port", intNode(int64(port)))
+	if w := g.Spec.Workload; w != nil && w.Workers != nil {
+		set(server, "workers", intNode(int64(*w.Workers)))
+	}
+	if g.Line.NeedsInsecure {
+		set(server, "insecure", boolNode(true))
+	}
+}
+
+// The ports that the server accepts.
+const (
+	minPort int32 = 1024
+	maxPort int32 = 65535
+)
+
+// givenEnv are the environment variables that the container will surely have.
+func (g *generation) givenEnv() []string {
+	var names []string
+	if w := g.Spec.Workload; w != nil && w.Overrides != nil {
+		for i := range w.Overrides.Env {
+			names = append(names, w.Overrides.Env[i].Name)
+		}
+	}
+	for _, env := range g.env {
+		names = append(names, env.Name)
+	}
+	return names
+}
+
+// render writes the tree. The header says nothing that changes without the content.
+func (g *generation) render() ([]byte, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# Generated for the %s %s/%s: edit that resource, not this file.\n", v1alpha2.Kind, g.Namespace, g.Name)
+	fmt.Fprintf(&b, "# Server release line: %s\n# Base configuration: %s\n", g.Line.Name, oneLine(g.Base.name))
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	encoder.CompactSeqIndent()
+	if err := encoder.Encode(g.root); err != nil {
+		return nil, err
+	}
+	if err := encoder.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// oneLine keeps a name from ending the comment that it stands in.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return -1
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Code classifies a finding for machines.
+type Code string
+
+// The codes.
+const (
+	// InvalidSpec: a field of the resource has the wrong form; only an edit helps.
+	InvalidSpec Code = "InvalidSpec"
+	// Unsupported: the resource uses something that this operator does not support yet.
+	Unsupported Code = "Unsupported"
+	// UnsupportedVersion: the base has a schema version that this operator does not know.
+	UnsupportedVersion Code = "UnsupportedVersion"
+	// UnknownProvider: a model names a provider that neither the resource nor the base has.
+	UnknownProvider Code = "UnknownProvider"
+	// UnknownProviderType: the release line does not know the provider type. A warning: an image can bring its own.
+	UnknownProviderType Code = "UnknownProviderType"
+	// UnknownField: the provider type has no such config field on this release line.
+	UnknownField Code = "UnknownField"
+	// NoProvider: a model names no provider and there is no obvious one.
+	NoProvider Code = "NoProvider"
+	// Conflict: two places of the resource set the same thing.
+	Conflict Code = "Conflict"
+	// InvalidEndpoint: an endpoint cannot be used.
+	InvalidEndpoint Code = "InvalidEndpoint"
+	// BrokenReference: the configuration names a provider, shield or storage backend that it does not have.
+	BrokenReference Code = "BrokenReference"
+	// InvalidBase: the base configuration cannot be read.
+	InvalidBase Code = "InvalidBase"
+)
+
+// Severity tells whether a finding prevents a configuration.
+type Severity string
+
+// The severities.
+const (
+	// Error prevents a configuration.
+	Error Severity = "Error"
+	// Warning tells of something that is probably not what the user wants.
+	Warning Severity = "Warning"
+)
+
+// Finding is one thing that is wrong. It is also an error.
+type Finding struct {
+	Code     Code
+	Severity Severity
+	// Path is the field of the resource, or the place in the configuration when it begins with "config.yaml".
+	Path string
+	// Message tells what is wrong.
+	Message string
+	// Mending tells how to mend it.
+	Mending string
+}
+
+// String returns "path: message: mending".
+func (f Finding) String() string { return f.Path + ": " + f.Message + ": " + f.Mending }
+
+// Error returns the same as String.
+func (f Finding) Error() string { return f.String() }
+
+// Findings are all findings of one generation: errors first, otherwise in the order of the resource.
+type Findings []Finding
+
+// HasErrors tells whether there is an error among the findings.
+func (fs Findings) HasErrors() bool {
+	return slices.ContainsFunc(fs, func(f Finding) bool { return f.Severity == Error })
+}
+
+// Errors returns the findings that prevent a configuration.
+func (fs Findings) Errors() Findings { return fs.withSeverity(Error) }
+
+// Warnings returns the findings that do not prevent a configuration.
+func (fs Findings) Warnings() Findings { return fs.withSeverity(Warning) }
+
+// String returns the findings, one in a line.
+func (fs Findings) String() string {
+	lines := make([]string, len(fs))
+	for i, f := range fs {
+		lines[i] = f.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (fs Findings) withSeverity(s Severity) Findings {
+	var some Findings
+	for _, f := range fs {
+		if f.Severity == s {
+			some = append(some, f)
+		}
+	}
+	return some
+}
+
+// ordered returns errors before warnings and keeps the order otherwise.
+func (fs Findings) ordered() Findings { return append(fs.Errors(), fs.Warnings()...) }
+
+func (fs *Findings) fail(code Code, path, message, mending string) {
+	*fs = append(*fs, Finding{Code: code, Severity: Error, Path: path, Message: message, Mending: mending})
+}
+
+func (fs *Findings) warn(code Code, path, message, mending string) {
+	*fs = append(*fs, Finding{Code: code, Severity: Warning, Path: path, Message: message, Mending: mending})
+}
+
+// failFields takes over the errors of the parsers. Their detail says how to mend, so that String gives their own text.
+func (fs *Findings) failFields(errs field.ErrorList) {
+	for _, err := range errs {
+		message, _ := strings.CutSuffix(err.ErrorBody(), ": "+err.Detail)
+		fs.fail(InvalidSpec, err.Field, message, err.Detail)
+	}
+}

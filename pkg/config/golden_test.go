@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing them")
+
+// Each folder of testdata is a case: cr.yaml (a resource), base.yaml (else the starter of the line), and what must
+// come out: want.<line>.yaml, want.env and want.findings, each absent where there is nothing.
+//
+// Proves: FR-021, FR-022, FR-027, FR-028, FR-029, FR-030, FR-031, FR-032, FR-033, FR-034, FR-035, FR-040, FR-041,
+// FR-042, FR-060, FR-075, EC-1, EC-5, EC-6, R2, R3, R6, R9, R10, R11, R13, R16, R23, R31, R34, R35, R39, R49, L-11, L-12.
+func TestGolden(t *testing.T) {
+	for _, dir := range cases(t) {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			for _, name := range catalog.Lines() {
+				in := input(t, dir, name)
+				result, findings := config.Generate(in)
+				if (result == nil) != findings.HasErrors() {
+					t.Fatalf("result %v with findings:\n%s", result, findings)
+				}
+				compare(t, filepath.Join(dir, "want.findings"), findingsText(findings))
+				if result == nil {
+					result = &config.Result{}
+				}
+				compare(t, filepath.Join(dir, "want."+name+".yaml"), string(result.YAML))
+				compare(t, filepath.Join(dir, "want.env"), envText(result.Env))
+			}
+		})
+	}
+}
+
+// Every message names a field or place, says what is wrong and how to mend it, and never shows a value.
+//
+// Proves: FR-075, NFR-003, NFR-004, R7.
+func TestFindingsAreActionable(t *testing.T) {
+	seen := map[config.Code]bool{}
+	for _, dir := range cases(t) {
+		_, findings := config.Generate(input(t, dir, "0.7"))
+		for _, f := range findings {
+			seen[f.Code] = true
+			if f.Path == "" || f.Message == "" || f.Mending == "" {
+				t.Errorf("%s: incomplete finding %+v", dir, f)
+			}
+			if !strings.HasPrefix(f.Path, "spec.") && !strings.HasPrefix(f.Path, "config.yaml: ") {
+				t.Errorf("%s: path %q is neither a field of the spec nor a place in config.yaml", dir, f.Path)
+			}
+			if strings.Contains(f.String(), "hunter2") {
+				t.Errorf("%s: a value got into the message: %s", dir, f)
+			}
+		}
+	}
+	for _, code := range []config.Code{
+		config.InvalidSpec, config.Unsupported, config.UnsupportedVersion, config.UnknownProvider, config.UnknownProviderType,
+		config.UnknownField, config.NoProvider, config.Conflict, config.InvalidEndpoint, config.BrokenReference,
+	} {
+		if !seen[code] {
+			t.Errorf("no case with a finding of code %s", code)
+		}
+	}
+}
+
+func cases(t testing.TB) []string {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/*/cr.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for i := range paths {
+		paths[i] = filepath.Dir(paths[i])
+	}
+	return paths
+}
+
+func input(t testing.TB, dir, lineName string) config.Input {
+	t.Helper()
+	var cr v1alpha2.LlamaStackDistribution
+	if err := yaml.UnmarshalStrict(read(t, filepath.Join(dir, "cr.yaml")), &cr); err != nil {
+		t.Fatal(err)
+	}
+	line, ok := catalog.Get(lineName)
+	if !ok {
+		t.Fatalf("no line %s", lineName)
+	}
+	name := "small"
+	data, err := os.ReadFile(filepath.Join(dir, "base.yaml"))
+	if errors.Is(err, fs.ErrNotExist) {
+		name = "starter"
+		data, ok = configs.Base(name, lineName)
+		if !ok {
+			t.Fatalf("no starter for %s", lineName)
+		}
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return config.Input{Name: cr.Name, Namespace: cr.Namespace, Spec: &cr.Spec, Base: parseBase(t, name, data), Line: line}
+}
+
+func parseBase(t testing.TB, name string, data []byte) *config.Base {
+	t.Helper()
+	base, err := config.ParseBase(name, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return base
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func compare(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if got == "" {
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+func findingsText(findings config.Findings) string {
+	var b strings.Builder
+	for _, f := range findings {
+		fmt.Fprintf(&b, "%s %s\n  %s\n  %s\n  %s\n", f.Severity, f.Code, f.Path, f.Message, f.Mending)
+	}
+	return b.String()
+}
+
+func envText(env []config.EnvVar) string {
+	var b strings.Builder
+	for _, e := range env {
+		fmt.Fprintf(&b, "%s = Secret %s, key %s (%s, type %q)\n", e.Name, e.Ref.Name, e.Ref.Key, e.Path, e.Type)
+	}
+	return b.String()
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"regexp"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// envPattern is the one form in which the server refers to the environment: ${env.X}, ${env.X:=default} and
+// ${env.X:+value if set}.
+var (
+	envPattern      = regexp.MustCompile(`\$\{env\.([A-Z0-9_]+)(?::([=+])([^}]*))?\}`)
+	wholeEnvPattern = regexp.MustCompile(`^` + envPattern.String() + `$`)
+)
+
+// presence tells when a configured provider is there.
+type presence int
+
+const (
+	// never: the id is null, empty or the word by which the server turns an entry off.
+	never presence = iota
+	// always: the id is plain.
+	always
+	// sometimes: the id depends on an environment variable, but what it is when the provider is there is known.
+	sometimes
+	// unknown: the whole id comes from an environment variable.
+	unknown
+)
+
+// disabledID is the id by which the server turns an entry off.
+const disabledID = "__disabled__"
+
+// identity is the id of a configured provider as the server will see it.
+type identity struct {
+	// id is the effective id; empty when the presence is never or unknown.
+	id string
+	// raw is the id as it stands in the configuration.
+	raw      string
+	presence presence
+}
+
+func identityOf(id *yaml.Node) identity {
+	raw := text(id)
+	if id == nil || raw == "" || raw == disabledID {
+		return identity{raw: raw}
+	}
+	m := wholeEnvPattern.FindStringSubmatch(raw)
+	switch {
+	case m == nil && envPattern.MatchString(raw):
+		return identity{raw: raw, presence: unknown}
+	case m == nil:
+		return identity{id: raw, raw: raw, presence: always}
+	case m[3] == disabledID:
+		// ${env.X:=__disabled__}: off unless the environment names it.
+		return identity{raw: raw, presence: unknown}
+	case m[2] == "+" && m[3] != "", m[2] == "=" && m[3] != "":
+		return identity{id: m[3], raw: raw, presence: sometimes}
+	case m[2] == "+":
+		return identity{raw: raw}
+	default:
+		return identity{raw: raw, presence: unknown}
+	}
+}
+
+// identities returns the ids of the providers of an API, in the order of the configuration.
+func identities(root *yaml.Node, api string) []identity {
+	var ids []identity
+	for _, entry := range items(child(child(root, "providers"), api)) {
+		ids = append(ids, identityOf(child(entry, "provider_id")))
+	}
+	return ids
+}
+
+// effectiveIDs returns the known ids among them, sorted and once each, for messages.
+func effectiveIDs(ids []identity) []string {
+	var names []string
+	for _, id := range ids {
+		if id.id != "" {
+			names = append(names, id.id)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func findIdentity(ids []identity, name string) (identity, bool) {
+	at := slices.IndexFunc(ids, func(i identity) bool { return i.id == name && name != "" })
+	if at < 0 {
+		return identity{}, false
+	}
+	return ids[at], true
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// providersOf tells, for each list of registered_resources, the API whose providers its entries name.
+var providersOf = map[string]string{
+	"models":        "inference",
+	"shields":       "safety",
+	"vector_stores": "vector_io",
+	"tool_groups":   "tool_runtime",
+	"datasets":      "datasetio",
+	"scoring_fns":   "scoring",
+	"benchmarks":    "eval",
+}
+
+// The backends that the server makes itself where the configuration has no storage section.
+var implicitBackends = []string{"kv_default", "sql_default"}
+
+// checkIntegrity makes sure that everything that the configuration names is there: the server would otherwise crash
+// on start, or come up without what was asked for.
+func (g *generation) checkIntegrity() {
+	resources := child(g.root, "registered_resources")
+	for _, name := range keys(resources) {
+		api, ok := providersOf[name]
+		if !ok {
+			continue
+		}
+		for i, item := range items(child(resources, name)) {
+			g.checkProviderID(child(item, "provider_id"), api, fmt.Sprintf("registered_resources.%s[%d].provider_id", name, i))
+		}
+	}
+	defaults := child(g.root, "vector_stores")
+	g.checkProviderID(child(defaults, "default_provider_id"), "vector_io", "vector_stores.default_provider_id")
+	for _, name := range []string{"default_embedding_model", "default_reranker_model"} {
+		g.checkProviderID(child(child(defaults, name), "provider_id"), "inference", "vector_stores."+name+".provider_id")
+	}
+	g.checkDefaultShield()
+	g.checkBackends()
+}
+
+// checkProviderID checks one reference to a provider. An absent or empty one is skipped by the server, and one that
+// the environment decides cannot be judged; a provider that may be there counts as there.
+func (g *generation) checkProviderID(ref *yaml.Node, api, path string) {
+	name := identityOf(ref)
+	ids := identities(g.root, api)
+	if name.id == "" || slices.ContainsFunc(ids, func(id identity) bool { return id.id == name.id || id.presence == unknown }) {
+		return
+	}
+	g.broken(path, fmt.Sprintf("there is no %s provider with the id %q", api, name.id), effectiveIDs(ids))
+}
+
+// checkDefaultShield checks the default shield as the server does: only where any shield is registered.
+func (g *generation) checkDefaultShield() {
+	name := text(child(child(g.root, "safety"), "default_shield_id"))
+	shields := items(child(child(g.root, "registered_resources"), "shields"))
+	if name == "" || len(shields) == 0 || envPattern.MatchString(name) {
+		return
+	}
+	var known []string
+	for _, shield := range shields {
+		id := text(child(shield, "shield_id"))
+		if id == name || envPattern.MatchString(id) {
+			return
+		}
+		known = append(known, id)
+	}
+	g.broken("safety.default_shield_id", fmt.Sprintf("there is no shield %q", name), known)
+}
+
+func (g *generation) checkBackends() {
+	known := implicitBackends
+	storage := child(g.root, "storage")
+	if backends := child(storage, "backends"); backends != nil {
+		known = keys(backends)
+	}
+	stores := child(storage, "stores")
+	for _, name := range keys(stores) {
+		g.checkBackendsIn(child(stores, name), known, "storage.stores."+name)
+	}
+	providers := child(g.root, "providers")
+	for _, api := range keys(providers) {
+		for i, entry := range items(child(providers, api)) {
+			if text(child(entry, "provider_id")) != disabledID {
+				g.checkBackendsIn(child(entry, "config"), known, fmt.Sprintf("providers.%s[%d].config", api, i))
+			}
+		}
+	}
+}
+
+// checkBackendsIn checks the references to storage backends in a tree: maps with a backend and a namespace or table
+// in it. A lone "backend" can be any option of a provider.
+func (g *generation) checkBackendsIn(n *yaml.Node, known []string, path string) {
+	for i, item := range items(n) {
+		g.checkBackendsIn(item, known, fmt.Sprintf("%s[%d]", path, i))
+	}
+	for _, key := range keys(n) {
+		g.checkBackendsIn(child(n, key), known, path+"."+key)
+	}
+	backend := text(child(n, "backend"))
+	isReference := child(n, "namespace") != nil || child(n, "table_name") != nil
+	if isReference && backend != "" && !envPattern.MatchString(backend) && !slices.Contains(known, backend) {
+		g.broken(path+".backend", fmt.Sprintf("there is no storage backend %q", backend), known)
+	}
+}
+
+func (g *generation) broken(path, message string, known []string) {
+	mending := "there is none at all"
+	if len(known) > 0 {
+		mending = "name one of " + strings.Join(known, ", ")
+	}
+	g.findings.fail(BrokenReference, "config.yaml: "+path, message,
+		mending+"; the reference comes from the base configuration "+oneLine(g.Base.name)+" or from settings of a provider")
+}

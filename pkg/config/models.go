@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// The keys under which a model's metadata carries what the resource has fields for.
+const (
+	contextLengthKey      = "context_length"
+	quantizationKey       = "quantization"
+	embeddingDimensionKey = "embedding_dimension"
+)
+
+// applyModels registers the models of the resource: over those of the base with the same provider and name, else
+// after them.
+func (g *generation) applyModels() {
+	if len(g.models) == 0 {
+		return
+	}
+	ids := identities(g.root, v1alpha2.APIInference.Name)
+	list := ensure(ensure(g.root, "registered_resources", yaml.MappingNode), "models", yaml.SequenceNode)
+	paths := map[[2]string]string{}
+	for i := range g.models {
+		m := &g.models[i]
+		provider, ok := g.modelProvider(m, ids)
+		if !ok {
+			continue
+		}
+		key := [2]string{provider.id, m.Name}
+		if at, twice := paths[key]; twice {
+			g.findings.fail(Conflict, m.Path, fmt.Sprintf("registers the model for the provider %s, and so does %s", provider.id, at),
+				"keep one of them")
+			continue
+		}
+		paths[key] = m.Path
+		g.overlayModel(list, m, provider)
+	}
+}
+
+// modelProvider finds the provider of a model: the one that it names, else the first inference provider of the
+// resource, else the only one of the base that is always there.
+func (g *generation) modelProvider(m *v1alpha2.ModelConfig, ids []identity) (identity, bool) {
+	known := strings.Join(effectiveIDs(ids), ", ")
+	if m.Provider != "" {
+		provider, ok := findIdentity(ids, m.Provider)
+		if !ok {
+			g.findings.fail(UnknownProvider, m.Path+".provider", fmt.Sprintf("there is no inference provider with the id %q", m.Provider),
+				"configure it under spec.providers.inference, or name one of "+known)
+		}
+		return provider, ok
+	}
+	for _, group := range g.groups {
+		if group.API == v1alpha2.APIInference {
+			return findIdentity(ids, group.Providers[0].EffectiveID())
+		}
+	}
+	var candidates []identity
+	for _, id := range ids {
+		if id.presence == always {
+			candidates = append(candidates, id)
+		}
+	}
+	if len(candidates) == 1 {
+		return candidates[0], true
+	}
+	g.findings.fail(NoProvider, m.Path, "names no provider, the resource configures none, and the base has no single obvious one",
+		"write {name, provider} with one of "+known+", or configure spec.providers.inference")
+	return identity{}, false
+}
+
+func (g *generation) overlayModel(list *yaml.Node, m *v1alpha2.ModelConfig, provider identity) {
+	entry := &yaml.Node{Kind: yaml.MappingNode}
+	at := slices.IndexFunc(list.Content, func(n *yaml.Node) bool {
+		return text(child(n, "model_id")) == m.Name && identityOf(child(n, "provider_id")).id == provider.id
+	})
+	if at < 0 {
+		list.Content = append(list.Content, entry)
+	} else {
+		entry = list.Content[at]
+	}
+	set(entry, "model_id", stringNode(m.Name))
+	// The condition of a conditional provider goes with it: where the provider is off, the server skips the model.
+	set(entry, "provider_id", stringNode(provider.raw))
+	if m.ProviderModelID != "" {
+		set(entry, "provider_model_id", stringNode(m.ProviderModelID))
+	}
+	switch {
+	case m.ModelType != "":
+		set(entry, "model_type", stringNode(string(m.ModelType)))
+	case child(entry, "model_type") == nil:
+		set(entry, "model_type", stringNode(string(v1alpha2.ModelTypeLLM)))
+	}
+	if metadata := g.modelMetadata(m); len(metadata) > 0 {
+		merge(ensure(entry, "metadata", yaml.MappingNode), metadata)
+	}
+}
+
+// modelMetadata puts the fields that the server has no name for beside the user's own metadata.
+func (g *generation) modelMetadata(m *v1alpha2.ModelConfig) map[string]any {
+	metadata := make(map[string]any, len(m.Metadata)+3)
+	maps.Copy(metadata, m.Metadata)
+	put := func(key, field string, value any) {
+		if _, twice := metadata[key]; twice {
+			g.findings.fail(Conflict, m.Path+".metadata."+key, fmt.Sprintf("sets %s, and so does %s.%s", key, m.Path, field), "keep one of them")
+			return
+		}
+		metadata[key] = value
+	}
+	if m.ContextLength != nil {
+		put(contextLengthKey, "contextLength", *m.ContextLength)
+	}
+	if m.Quantization != "" {
+		put(quantizationKey, "quantization", m.Quantization)
+	}
+	if m.EmbeddingDimension != nil {
+		put(embeddingDimensionKey, "embeddingDimension", *m.EmbeddingDimension)
+	}
+	return metadata
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"maps"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// child returns the value of a key of a map, and nil where n is no map, or the key is absent or null.
+func child(n *yaml.Node, key string) *yaml.Node {
+	if at := indexOf(n, key); at >= 0 && !isNull(n.Content[at]) {
+		return n.Content[at]
+	}
+	return nil
+}
+
+// indexOf returns the position of a key's value in a map, or -1.
+func indexOf(n *yaml.Node, key string) int {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return -1
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// set gives a key of a map a value: in its place where the key is there, else at the end.
+func set(n *yaml.Node, key string, value *yaml.Node) {
+	if at := indexOf(n, key); at >= 0 {
+		n.Content[at] = value
+		return
+	}
+	n.Content = append(n.Content, stringNode(key), value)
+}
+
+// ensure returns the value of a key of a map, of the given kind; an absent or null one is made.
+func ensure(n *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
+	if v := child(n, key); v != nil && v.Kind == kind {
+		return v
+	}
+	v := &yaml.Node{Kind: kind}
+	set(n, key, v)
+	return v
+}
+
+// keys returns the keys of a map in their order.
+func keys(n *yaml.Node) []string {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	names := make([]string, 0, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		names = append(names, n.Content[i].Value)
+	}
+	return names
+}
+
+// items returns the items of a list.
+func items(n *yaml.Node) []*yaml.Node {
+	if n == nil || n.Kind != yaml.SequenceNode {
+		return nil
+	}
+	return n.Content
+}
+
+// text returns the text of a scalar, and the empty string for anything else.
+func text(n *yaml.Node) string {
+	if n == nil || n.Kind != yaml.ScalarNode {
+		return ""
+	}
+	return n.Value
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// clone copies a tree. Trees hold no aliases: ParseBase expands them.
+func clone(n *yaml.Node) *yaml.Node {
+	c := *n
+	if n.Content != nil {
+		c.Content = make([]*yaml.Node, len(n.Content))
+		for i := range n.Content {
+			c.Content[i] = clone(n.Content[i])
+		}
+	}
+	return &c
+}
+
+// merge lays decoded JSON over a map: maps merge, everything else replaces; null is a value like any other.
+func merge(n *yaml.Node, over map[string]any) {
+	for _, key := range slices.Sorted(maps.Keys(over)) {
+		inner, isMap := over[key].(map[string]any)
+		if existing := child(n, key); isMap && existing != nil && existing.Kind == yaml.MappingNode {
+			merge(existing, inner)
+			continue
+		}
+		set(n, key, valueNode(over[key]))
+	}
+}
+
+// plain turns a tree into what encoding/json can write.
+func plain(n *yaml.Node) any {
+	switch n.Kind {
+	case yaml.MappingNode:
+		m := make(map[string]any, len(n.Content)/2)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			m[n.Content[i].Value] = plain(n.Content[i+1])
+		}
+		return m
+	case yaml.SequenceNode:
+		list := make([]any, len(n.Content))
+		for i, item := range n.Content {
+			list[i] = plain(item)
+		}
+		return list
+	default:
+		return plainScalar(n)
+	}
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// applyProviders lays the providers of the resource over those of the base, by effective id. Other providers of the
+// base stay, and so does their order; new ones follow in the order of the resource.
+func (g *generation) applyProviders() {
+	for _, group := range g.groups {
+		api := group.API.Name
+		g.enableAPI(api)
+		list := ensure(ensure(g.root, "providers", yaml.MappingNode), api, yaml.SequenceNode)
+		fromBase := slices.Clone(list.Content)
+		for i := range group.Providers {
+			p := resolveProvider(group.API, &group.Providers[i], g.Line, &g.findings)
+			entry := p.entry(startingEntry(fromBase, p))
+			list.Content = overlay(list.Content, p.EffectiveID(), entry)
+			g.env = append(g.env, p.env...)
+			p.checkRequired(entry, g.givenEnv(), &g.findings)
+			g.entries = append(g.entries, p.status(entry))
+		}
+	}
+}
+
+// enableAPI makes sure that the server serves an API. Without a list it serves all.
+func (g *generation) enableAPI(api string) {
+	apis := child(g.root, "apis")
+	if apis == nil || len(apis.Content) == 0 {
+		return
+	}
+	if !slices.ContainsFunc(apis.Content, func(n *yaml.Node) bool { return n.Value == api }) {
+		apis.Content = append(apis.Content, stringNode(api))
+	}
+}
+
+// startingEntry returns the entry of the base that a provider begins with, so that what the server needs and the
+// resource has no name for is there: the one with its id, else the first one of its type. An entry with its id but of
+// another type does not count: its config means nothing to the new type.
+func startingEntry(base []*yaml.Node, p *provider) *yaml.Node {
+	var ofType *yaml.Node
+	for _, entry := range base {
+		if text(child(entry, "provider_type")) != p.providerType {
+			continue
+		}
+		if identityOf(child(entry, "provider_id")).id == p.EffectiveID() {
+			return entry
+		}
+		if ofType == nil {
+			ofType = entry
+		}
+	}
+	return ofType
+}
+
+// overlay puts an entry in the place of those with the same effective id, else at the end. There can be several in a
+// base, each with its own condition; the server would take the last one.
+func overlay(list []*yaml.Node, id string, entry *yaml.Node) []*yaml.Node {
+	placed := false
+	var result []*yaml.Node
+	for _, other := range list {
+		if identityOf(child(other, "provider_id")).id != id {
+			result = append(result, other)
+			continue
+		}
+		if !placed {
+			result = append(result, entry)
+			placed = true
+		}
+	}
+	if !placed {
+		result = append(result, entry)
+	}
+	return result
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// The server reads config.yaml with PyYAML, which follows YAML 1.1: there yes, on, 012, 1:30 and 2026-01-01 are not
+// strings, and 1e5 is not a number. What comes from the resource is therefore written so that YAML 1.1 and 1.2 agree.
+
+// plainPattern are strings that need no quotes: they begin like a name, a path or an environment reference, so that
+// no version of YAML takes them for a number or a date. Whatever is not obviously harmless is quoted.
+var plainPattern = regexp.MustCompile(`^[A-Za-z/$][A-Za-z0-9_./:${}+@%=?&-]*$`)
+
+// plainWords match plainPattern, but some version of YAML takes them for something else than a string.
+var plainWords = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
+
+func stringNode(s string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
+	if !plainPattern.MatchString(s) || strings.HasSuffix(s, ":") || slices.Contains(plainWords, strings.ToLower(s)) {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	return n
+}
+
+func intNode(i int64) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatInt(i, 10)}
+}
+
+func boolNode(b bool) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(b)}
+}
+
+// floatNode writes a dot even before an exponent: without it YAML 1.1 reads a string.
+func floatNode(f float64) *yaml.Node {
+	s := strconv.FormatFloat(f, 'g', -1, 64)
+	if mantissa, exponent, scientific := strings.Cut(s, "e"); !strings.Contains(mantissa, ".") {
+		s = mantissa + ".0"
+		if scientific {
+			s += "e" + exponent
+		}
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: s}
+}
+
+// valueNode turns decoded JSON into a tree; the keys of maps are sorted.
+func valueNode(v any) *yaml.Node {
+	switch v := v.(type) {
+	case string:
+		return stringNode(v)
+	case bool:
+		return boolNode(v)
+	case int64:
+		return intNode(v)
+	case float64:
+		return floatNode(v)
+	case []any:
+		list := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, item := range v {
+			list.Content = append(list.Content, valueNode(item))
+		}
+		return list
+	case map[string]any:
+		m := &yaml.Node{Kind: yaml.MappingNode}
+		merge(m, v)
+		return m
+	default:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
+	}
+}
+
+// plainScalar decodes a scalar; what JSON has no form for stays text.
+func plainScalar(n *yaml.Node) any {
+	switch n.ShortTag() {
+	case "!!null":
+		return nil
+	case "!!bool", "!!int", "!!float":
+		var v any
+		if n.Decode(&v) != nil {
+			return n.Value
+		}
+		if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
+			return n.Value
+		}
+		return v
+	default:
+		return n.Value
+	}
+}

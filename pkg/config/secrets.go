@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// SecretUse is one key of a Secret that the spec reads, and the environment variable that carries it.
+type SecretUse struct {
+	// EnvName is the name of the environment variable: LLSD_<PROVIDER_ID>_<FIELD>.
+	EnvName string
+	// Ref is the Secret and the key.
+	Ref v1alpha2.SecretReference
+	// Path is the field of the resource that refers to it, for messages.
+	Path string
+}
+
+// SecretUses tells which keys of Secrets the spec reads, sorted by environment variable and each variable once. It
+// needs neither base nor release line, so that Secrets can be read before Generate. Two references that need the same
+// variable are an error that names both.
+func SecretUses(spec *v1alpha2.LlamaStackDistributionSpec) ([]SecretUse, Findings) {
+	var findings Findings
+	groups, errs := v1alpha2.ParseProviders(spec.Providers)
+	findings.failFields(errs)
+	uses := secretUses(groups, &findings)
+	return uses, findings
+}
+
+func secretUses(groups []v1alpha2.ProviderGroup, findings *Findings) []SecretUse {
+	var uses []SecretUse
+	for _, group := range groups {
+		for i := range group.Providers {
+			uses = append(uses, secretUsesOf(&group.Providers[i])...)
+		}
+	}
+	first := map[string]string{}
+	unique := uses[:0]
+	for _, use := range uses {
+		if at, clash := first[use.EnvName]; clash {
+			findings.fail(Conflict, use.Path,
+				fmt.Sprintf("needs the environment variable %s, and so does %s", use.EnvName, at),
+				"keep one of them, or choose provider ids that differ in more than case and punctuation")
+			continue
+		}
+		first[use.EnvName] = use.Path
+		unique = append(unique, use)
+	}
+	slices.SortFunc(unique, func(a, b SecretUse) int { return strings.Compare(a.EnvName, b.EnvName) })
+	return unique
+}
+
+func secretUsesOf(p *v1alpha2.ProviderConfig) []SecretUse {
+	var uses []SecretUse
+	// An incomplete reference has been reported by the parser.
+	if p.APIKey != nil && p.APIKey.Name != "" {
+		uses = append(uses, apiKeyUse(p))
+	}
+	for _, s := range p.SecretRefs {
+		uses = append(uses, secretFieldUse(p, s))
+	}
+	return uses
+}
+
+// apiKeyUse is the special case among the names: apiKey is API_KEY whatever the server calls the field.
+func apiKeyUse(p *v1alpha2.ProviderConfig) SecretUse {
+	return SecretUse{EnvName: envName(p.EffectiveID(), "api_key"), Ref: *p.APIKey, Path: p.Path + ".apiKey"}
+}
+
+func secretFieldUse(p *v1alpha2.ProviderConfig, s v1alpha2.SecretField) SecretUse {
+	return SecretUse{EnvName: envName(p.EffectiveID(), snakeCase(s.Field)), Ref: s.Ref, Path: s.Path}
+}
+
+// envName returns LLSD_<PROVIDER_ID>_<FIELD>: upper case, with "_" for every other character.
+func envName(providerID, field string) string {
+	return "LLSD_" + strings.Map(func(r rune) rune {
+		r = unicode.ToUpper(r)
+		if (r >= 'A' && r <= 'Z') || (r >= '0' && r <= '9') {
+			return r
+		}
+		return '_'
+	}, providerID+"_"+field)
+}
+
+// snakeCase folds camelCase to the server's snake_case: clientKey and APIVersion become client_key and api_version.
+func snakeCase(name string) string {
+	runes := []rune(name)
+	var b strings.Builder
+	for i, r := range runes {
+		if i > 0 && unicode.IsUpper(r) && startsWord(runes, i) {
+			b.WriteRune('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// startsWord tells whether the upper-case letter at i begins a word, rather than going on with an acronym.
+func startsWord(runes []rune, i int) bool {
+	if before := runes[i-1]; unicode.IsLower(before) || unicode.IsDigit(before) {
+		return true
+	}
+	return unicode.IsUpper(runes[i-1]) && i+1 < len(runes) && unicode.IsLower(runes[i+1])
+}
+
+// envReference is how the server's configuration refers to an environment variable that must be set.
+func envReference(name string) string { return "${env." + name + "}" }

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// spec shortens the table below.
+type spec = v1alpha2.LlamaStackDistributionSpec
+
+// unsupported are the fields that the resource admits and this operator does not build yet. They fail by name and are
+// never ignored.
+var unsupported = []struct {
+	path    string
+	present func(*spec) bool
+	goOn    string
+}{
+	{"spec.providers.safety", func(s *spec) bool { return s.Providers != nil && jsonPresent(s.Providers.Safety) },
+		"remove it; the safety providers of the distribution stay as they are"},
+	{"spec.providers.vectorIo", func(s *spec) bool { return s.Providers != nil && jsonPresent(s.Providers.VectorIo) },
+		"remove it; those of the distribution stay and read their variables (such as PGVECTOR_DB) from spec.workload.overrides.env"},
+	{"spec.providers.toolRuntime", func(s *spec) bool { return s.Providers != nil && jsonPresent(s.Providers.ToolRuntime) },
+		"remove it; those of the distribution stay and read their keys (such as TAVILY_SEARCH_API_KEY) from spec.workload.overrides.env"},
+	{"spec.providers.telemetry", func(s *spec) bool { return s.Providers != nil && jsonPresent(s.Providers.Telemetry) },
+		"remove it, and set the OTEL_EXPORTER_OTLP_* variables under spec.workload.overrides.env"},
+	{"spec.resources.tools", func(s *spec) bool { return s.Resources != nil && len(s.Resources.Tools) > 0 },
+		"remove it; the tool groups of the distribution stay as they are"},
+	{"spec.resources.shields", func(s *spec) bool { return s.Resources != nil && len(s.Resources.Shields) > 0 },
+		"remove it; the shields of the distribution stay, and SAFETY_MODEL under spec.workload.overrides.env turns on llama-guard"},
+	{"spec.storage", func(s *spec) bool { return s.Storage != nil && (s.Storage.KV != nil || s.Storage.SQL != nil) },
+		"remove it; state is kept in SQLite files, on a volume when spec.workload.storage is set"},
+	{"spec.disabled", func(s *spec) bool { return len(s.Disabled) > 0 },
+		"remove it; the APIs of the distribution stay on"},
+	{"spec.externalProviders", func(s *spec) bool { return jsonFilled(s.ExternalProviders) },
+		"remove it, or use an image that contains the provider"},
+	{"spec.overrideConfig", func(s *spec) bool { return s.OverrideConfig != nil && s.OverrideConfig.ConfigMapName != "" },
+		"remove it, and configure spec.providers.inference and spec.resources.models, or use an image with the configuration in it"},
+	{"spec.networking.tls.enabled", tlsEnabled,
+		"remove it, and end TLS in front of the server, for example at an Ingress"},
+}
+
+func (g *generation) refuseUnsupported() {
+	for _, u := range unsupported {
+		if u.present(g.Spec) {
+			g.findings.fail(Unsupported, u.path, "is not supported by this operator yet", u.goOn)
+		}
+	}
+}
+
+// Needed tells whether a configuration must be generated: not when only a distribution is given, because then the
+// image's own configuration runs unchanged. A server that does not start without server.insecure always needs one; line may
+// be nil where it is not known. A spec with unsupported fields needs one too, so that Generate reports them.
+func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool {
+	if line != nil && line.NeedsInsecure {
+		return true
+	}
+	for _, u := range unsupported {
+		if u.present(spec) {
+			return true
+		}
+	}
+	return (spec.Providers != nil && jsonPresent(spec.Providers.Inference)) ||
+		(spec.Resources != nil && len(spec.Resources.Models) > 0) ||
+		(spec.Workload != nil && spec.Workload.Workers != nil)
+}
+
+func tlsEnabled(s *spec) bool {
+	return s.Networking != nil && s.Networking.TLS != nil && ptr.Deref(s.Networking.TLS.Enabled, false)
+}
+
+// jsonPresent tells whether an open field is there: null is absent.
+func jsonPresent(raw *apiextensionsv1.JSON) bool {
+	if raw == nil {
+		return false
+	}
+	trimmed := bytes.TrimSpace(raw.Raw)
+	return len(trimmed) > 0 && !bytes.Equal(trimmed, []byte("null"))
+}
+
+// jsonFilled tells whether an open map has anything in it: {} and {inference: []} are absent.
+func jsonFilled(raw *apiextensionsv1.JSON) bool {
+	if !jsonPresent(raw) {
+		return false
+	}
+	var byAPI map[string][]json.RawMessage
+	if json.Unmarshal(raw.Raw, &byAPI) != nil {
+		return true
+	}
+	for _, list := range byAPI {
+		if len(list) > 0 {
+			return true
+		}
+	}
+	return false
+}

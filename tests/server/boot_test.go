@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
+)
+
+const (
+	// bootTimeout bounds the server's start, on a slow and busy machine.
+	bootTimeout = 3 * time.Minute
+	// stopTimeout is what the server gets to end after SIGTERM.
+	stopTimeout = 20 * time.Second
+	pollPause   = 200 * time.Millisecond
+)
+
+// Proves: L-09, US-1.2.
+func TestLightBaseBootsAndReachesTheModelServer(t *testing.T) {
+	const key = "canary-key-of-the-model-server"
+	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"m1"}, Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend := httptest.NewServer(double)
+	t.Cleanup(backend.Close)
+	url, log := boot(t, lightBase, "VLLM_URL="+backend.URL+"/v1", "VLLM_API_TOKEN="+key)
+
+	body := `{"model":"vllm/m1","messages":[{"role":"user","content":"ping"}]}`
+	status, answer := post(t, url+"/v1/chat/completions", body)
+	var completion struct {
+		Choices []struct{ Message struct{ Content string } }
+	}
+	if err := json.Unmarshal(answer, &completion); err != nil {
+		t.Fatalf("status %d: %v: %s", status, err, answer)
+	}
+	want := modelserverdouble.Answer("m1", "ping")
+	if len(completion.Choices) != 1 || completion.Choices[0].Message.Content != want {
+		t.Errorf("status %d, want %q, got %s", status, want, answer)
+	}
+	arrived := false
+	for _, request := range double.Requests() {
+		arrived = arrived || request.Path == "/v1/chat/completions" && request.Model == "m1" && request.KeyMatched
+	}
+	if !arrived {
+		t.Errorf("no chat completion arrived with the key: %+v", double.Requests())
+	}
+	if strings.Contains(log(), key) {
+		t.Error("the server's log tells the key")
+	}
+}
+
+// boot starts the real server on loopback with a config and waits until it is healthy. It returns the server's address and
+// a function that returns its log so far. The server ends with the test.
+func boot(t *testing.T, config string, env ...string) (url string, log func() string) {
+	t.Helper()
+	dir, port := t.TempDir(), freePort(t)
+	logFile, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = logFile.Close() })
+	log = func() string {
+		content, err := os.ReadFile(logFile.Name())
+		if err != nil {
+			t.Error(err)
+		}
+		return string(content)
+	}
+
+	ctx, cancel := context.WithCancel(context.Background())
+	server := exec.CommandContext(ctx, serverPython(t), "-m", "llama_stack.cli.llama", "stack", "run", onLoopback(t, config, dir))
+	server.Dir, server.Stdout, server.Stderr = dir, logFile, logFile
+	server.Env = append(env, "PATH="+os.Getenv("PATH"), "HOME="+dir, fmt.Sprintf("LLAMA_STACK_PORT=%d", port))
+	server.Cancel = func() error { return server.Process.Signal(syscall.SIGTERM) }
+	server.WaitDelay = stopTimeout
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { _ = server.Wait(); close(ended) }()
+	t.Cleanup(func() { cancel(); <-ended })
+
+	url = fmt.Sprintf("http://127.0.0.1:%d", port)
+	deadline, tick := time.After(bootTimeout), time.Tick(pollPause)
+	for !healthy(url) {
+		select {
+		case <-tick:
+		case <-ended:
+			t.Fatalf("the server ended by itself:\n%s", log())
+		case <-deadline:
+			t.Fatalf("the server is not healthy after %s:\n%s", bootTimeout, log())
+		}
+	}
+	return url, log
+}
+
+// onLoopback writes a copy of a config that listens on loopback only; every other test of the file is of its very bytes.
+func onLoopback(t *testing.T, config, dir string) string {
+	t.Helper()
+	content, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after, found := bytes.Cut(content, []byte("server:\n"))
+	if !found {
+		t.Fatalf("%s has no section server", config)
+	}
+	file := filepath.Join(dir, "config.yaml")
+	local := bytes.Join([][]byte{before, after}, []byte("server:\n  host: 127.0.0.1\n"))
+	if err := os.WriteFile(file, local, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+var client = &http.Client{Timeout: 30 * time.Second}
+
+func healthy(url string) bool {
+	response, err := client.Get(url + "/v1/health")
+	if err != nil {
+		return false
+	}
+	defer func() { _ = response.Body.Close() }()
+	return response.StatusCode == http.StatusOK
+}
+
+func post(t *testing.T, url, body string) (int, []byte) {
+	t.Helper()
+	response, err := client.Post(url, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, answer
+}

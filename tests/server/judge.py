@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judges config.yaml files by the real server's own code, without starting it.
+
+Run it with the Python of a virtual environment that holds the server (venv.sh prints it):
+
+    "$(./venv.sh 0.7)" judge.py [--json] [--env K=V]... [--env-file FILE]... [--dummy PREFIX] CONFIG...
+
+For each file it resolves ${env.…} as the server does, builds the server's config class, looks up every provider that is
+switched on in the server's registry and builds its config class. It reports what fails there, what would fail only at
+boot because one part names what another part lacks, and every key that the server would silently ignore.
+
+Only the given environment counts, not the caller's: --env over --env-file over a file named `env` beside the config.
+Exit status: 0 all configs are good, 1 something was found, 2 the judge itself could not work.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import references
+import server_package
+import yaml
+from findings import Finding, child, item
+from ignored import ignored
+from pydantic import ValidationError
+from server_package import ServerPackage
+
+# Variables without which neither Python nor a default path works.
+KEPT_VARIABLES = ("HOME", "PATH")
+
+
+@dataclass
+class Verdict:
+    """What the judge says about one file."""
+
+    config: str
+    providers: list[str] = field(default_factory=list)
+    """Providers that were judged, as api/id."""
+    switched_off: int = 0
+    findings: list[Finding] = field(default_factory=list)
+
+
+def judge(server: ServerPackage, path: Path, env: dict[str, str]) -> Verdict:
+    """Judges one file in exactly this environment."""
+    verdict = Verdict(str(path))
+    with mock.patch.dict(os.environ, env, clear=True):
+        verdict.findings.extend(_judge(server, path, verdict))
+    return verdict
+
+
+def _judge(server: ServerPackage, path: Path, verdict: Verdict) -> Iterator[Finding]:
+    try:
+        written = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        yield Finding("failure", "", f"cannot be read: {error}")
+        return
+    if not isinstance(written, dict):
+        yield Finding("failure", "", "is not a mapping")
+        return
+    try:
+        raw = server.replace_env_vars(written)
+    except Exception as error:  # the server's own class of error has no name that all releases share
+        yield Finding("failure", "", str(error))
+        return
+    try:
+        config = server.config_class(**raw)
+    except ValidationError as error:
+        yield from _invalid(error, "", raw)
+        return
+    yield from ignored(raw, config, "")
+    yield from references.unknown_apis(server, config)
+    specs: dict[str, dict[str, Any]] = {}
+    yield from _providers(server, config, raw, verdict, specs)
+    provider_ids = {api: set(by_id) for api, by_id in specs.items()}
+    yield from references.missing_dependencies(server, config, specs)
+    yield from references.broken_resources(raw, provider_ids)
+    yield from references.broken_defaults(config, provider_ids)
+
+
+def _providers(
+    server: ServerPackage,
+    config: Any,
+    raw: dict[str, Any],
+    verdict: Verdict,
+    specs: dict[str, dict[str, Any]],
+) -> Iterator[Finding]:
+    """Judges the config of every provider that is switched on; fills specs (API to provider id to specification)."""
+    try:
+        registry = {api.value: types for api, types in server.provider_registry(config).items()}
+    except Exception as error:  # an external provider's module can raise anything
+        yield Finding("failure", "providers", f"the provider registry cannot be built: {error}")
+        return
+    for api, entries in raw["providers"].items():
+        path = child("providers", api)
+        if api not in registry:
+            yield Finding("failure", path, f"no such API for providers; there is: {', '.join(sorted(registry))}")
+            continue
+        by_id = specs.setdefault(api, {})
+        for index, entry in enumerate(entries):
+            provider_id = entry["provider_id"]
+            if not references.is_on(provider_id):
+                verdict.switched_off += 1
+                continue
+            entry_path = item(path, index, entry)
+            if provider_id in by_id:
+                yield Finding("ignored", entry_path, "a second provider of this id: the last one wins")
+            spec = registry[api].get(entry["provider_type"])
+            if spec is None:
+                message = f"no type {entry['provider_type']!r}; there is: {', '.join(sorted(registry[api]))}"
+                yield Finding("failure", child(entry_path, "provider_type"), message)
+                continue
+            by_id[provider_id] = spec
+            verdict.providers.append(f"{api}/{provider_id}")
+            yield from _provider_config(server, config, spec, entry.get("config") or {}, child(entry_path, "config"))
+
+
+def _provider_config(
+    server: ServerPackage, config: Any, spec: Any, raw: dict[str, Any], path: str
+) -> Iterator[Finding]:
+    if spec.deprecation_error:
+        yield Finding("failure", path, spec.deprecation_error)
+    try:
+        parsed = server.load_class(spec.config_class)(**raw)
+    except ValidationError as error:
+        yield from _invalid(error, path, raw)
+        return
+    except Exception as error:  # importing a config class or building it can raise anything
+        yield Finding("failure", path, f"{type(error).__name__}: {error}")
+        return
+    yield from ignored(raw, parsed, path)
+    yield from references.broken_backends(server, config, parsed, path)
+
+
+def _invalid(error: ValidationError, path: str, raw: Any) -> Iterator[Finding]:
+    """One finding per error of pydantic. Its text of the input is left out: it may be a secret."""
+    for detail in error.errors(include_url=False, include_context=False, include_input=False):
+        place, node = path, raw
+        for step in detail["loc"]:
+            if isinstance(step, int):
+                node = node[step] if isinstance(node, list) and step < len(node) else None
+                place = item(place, step, node)
+            else:
+                node = node.get(step) if isinstance(node, dict) else None
+                place = child(place, step)
+        yield Finding("failure", place, detail["msg"])
+
+
+def read_env(path: Path) -> dict[str, str]:
+    """Reads lines K=V; empty lines and lines that start with # do not count."""
+    env: dict[str, str] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.strip() and not line.startswith("#"):
+            env.update([assignment(line)])
+    return env
+
+
+def assignment(text: str) -> tuple[str, str]:
+    """Splits K=V."""
+    key, separator, value = text.partition("=")
+    if not separator or not key:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form K=V")
+    return key, value
+
+
+def dummies(path: Path, prefix: str) -> dict[str, str]:
+    """A value for every variable of this prefix that the file names: a port or an address where the name says so."""
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    names = re.findall(r"\$\{env\.(" + re.escape(prefix) + "[A-Z0-9_]*)", text)
+    return {name: _dummy(name) for name in names}
+
+
+def _dummy(name: str) -> str:
+    if name.endswith("_PORT"):
+        return "5432"
+    if name.endswith(("_URL", "_URI", "_ENDPOINT")):
+        return "http://dummy.invalid:8000/v1"
+    return "dummy"
+
+
+def environment(path: Path, arguments: argparse.Namespace) -> dict[str, str]:
+    """The environment in which a file is judged."""
+    env = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+    if arguments.dummy:
+        env |= dummies(path, arguments.dummy)
+    beside = path.parent / "env"
+    for file in ([beside] if beside.is_file() else []) + arguments.env_file:
+        env |= read_env(file)
+    return env | dict(arguments.env)
+
+
+def report(verdicts: list[Verdict]) -> str:
+    """The verdicts as text for people."""
+    lines = []
+    for verdict in verdicts:
+        count = f"{len(verdict.providers)} providers judged, {verdict.switched_off} switched off"
+        lines.append(f"{verdict.config}: {len(verdict.findings) or 'no'} findings ({count})")
+        lines.extend(f"  {f.kind}  {f.path or '(whole file)'}: {f.message}" for f in verdict.findings)
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("configs", nargs="+", type=Path, metavar="CONFIG")
+    parser.add_argument("--json", action="store_true", help="print the verdicts as JSON")
+    parser.add_argument("--env", action="append", default=[], type=assignment, metavar="K=V")
+    parser.add_argument("--env-file", action="append", default=[], type=Path, metavar="FILE", help="lines K=V")
+    parser.add_argument("--dummy", metavar="PREFIX", help="give variables of this prefix a value when nobody does")
+    arguments = parser.parse_args()
+
+    warnings.simplefilter("ignore")
+    # Whatever the server's modules print while they are imported must not mix with the verdicts.
+    with contextlib.redirect_stdout(sys.stderr):
+        try:
+            server = server_package.load()
+            environments = [environment(path, arguments) for path in arguments.configs]
+        except (ImportError, OSError, argparse.ArgumentTypeError) as error:
+            print(f"judge: {error}", file=sys.stderr)
+            return 2
+        verdicts = [judge(server, path, env) for path, env in zip(arguments.configs, environments, strict=True)]
+    if arguments.json:
+        judged_by = {"package": server.package, "version": server.version}
+        print(json.dumps(judged_by | {"verdicts": [asdict(v) for v in verdicts]}, indent=2))
+    else:
+        print(f"judged by {server.package} {server.version}")
+        print(report(verdicts))
+    return 1 if any(v.findings for v in verdicts) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

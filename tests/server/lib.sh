@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034 # much is read by the scripts that source this file
+#
+# What venv.sh and hack/serverimage/build.sh share: the release table, the cache folder, a Python, and uv. Sourced, never run.
+
+releases_file=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/releases.tsv
+uv_version=0.13.8
+
+die() {
+  echo "error: $*" >&2
+  exit 1
+}
+
+# cache_dir prints the folder that outlives a checkout and is safe to delete.
+cache_dir() {
+  echo "${LLSD_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}}/llama-stack-k8s-operator"
+}
+
+# load_release LINE|VERSION sets line, package, version, as_of and constraints from the release table.
+load_release() {
+  local found
+  found=$(awk -F '\t' -v want="$1" '!/^#/ && ($1 == want || $3 == want) { print; exit }' "$releases_file")
+  [ -n "$found" ] || die "release '$1' is not in $releases_file; it has: $(awk -F '\t' '!/^#/ { printf "%s (%s) ", $1, $3 }' "$releases_file")"
+  IFS=$'\t' read -r line package version as_of constraints <<<"$found"
+}
+
+# find_python prints the first Python of at least 3.12 that really starts (a pyenv shim may exist and not start).
+find_python() {
+  local candidate
+  for candidate in "${PYTHON:-}" python3.13 python3.12 python3 "$HOME"/.pyenv/versions/3.1[2-9]*/bin/python3; do
+    [ -n "$candidate" ] || continue
+    "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 12)); ' >/dev/null 2>&1 || continue
+    "$candidate" -c 'import sys; print(sys.executable)'
+    return
+  done
+  die "no Python of version 3.12 or newer: looked at \$PYTHON, python3.13, python3.12, python3 and ~/.pyenv/versions; install one or set PYTHON to its path"
+}
+
+# locked NAME COMMAND... runs the command while no other process of this user builds the cached thing NAME.
+locked() {
+  local name=$1 cache
+  shift
+  cache=$(cache_dir)
+  mkdir -p "$cache/lock"
+  (
+    flock -w 1200 9 || die "waited 20 minutes for $cache/lock/$name"
+    "$@"
+  ) 9>"$cache/lock/$name"
+}
+
+# uv_bin prints the path of the pinned uv, installing it into a virtual environment of its own when it is not there yet.
+uv_bin() {
+  local home
+  home=$(cache_dir)/uv/$uv_version
+  if [ ! -x "$home/bin/uv" ]; then
+    locked uv install_uv "$home" >&2
+  fi
+  echo "$home/bin/uv"
+}
+
+install_uv() {
+  local home=$1 python
+  [ ! -x "$home/bin/uv" ] || return 0
+  python=$(find_python)
+  mkdir -p "$(dirname "$home")"
+  uv_scratch=$(mktemp -d "$home.XXXXXX")
+  trap 'rm -rf "$uv_scratch"' EXIT
+  "$python" -m venv "$uv_scratch/uv"
+  "$uv_scratch/uv/bin/python" -m pip install --quiet --disable-pip-version-check "uv==$uv_version"
+  mv -T "$uv_scratch/uv" "$home"
+}

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the judge needs of the real server, taken from the package that is installed in this Python.
+
+This is the only module that knows how the package is called (llama_stack up to 0.7, ogx from 0.8 on) and where things
+lie in it.
+"""
+
+import importlib
+import importlib.metadata
+import importlib.util
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+# Import name, and the name under which the package is installed.
+PACKAGES = {"llama_stack": "llama-stack", "ogx": "ogx"}
+
+
+@dataclass(frozen=True)
+class ServerPackage:
+    """The server's own functions and classes, by the names that the newest release gives them."""
+
+    package: str
+    version: str
+    home: Path
+    """Folder of the package."""
+    config_class: type[BaseModel]
+    """Class of the whole config.yaml."""
+    replace_env_vars: Callable[[Any], Any]
+    """Resolves every ${env.…} of a tree from os.environ; raises when a variable without default is not set."""
+    provider_registry: Callable[[Any], Mapping[Any, Mapping[str, Any]]]
+    """Config to API to provider type to specification; includes the external providers that the config names."""
+    load_class: Callable[[str], type[BaseModel]]
+    """Dotted name of a class to the class."""
+    api_names: frozenset[str]
+    """Every API that may be named under `apis`."""
+    internal_apis: frozenset[str]
+    """APIs that are always served and cannot be configured."""
+    routing: Mapping[str, str]
+    """API that is served by a router to the API of its routing table (inference to models)."""
+    kv_reference: type[Any]
+    sql_reference: type[Any]
+
+
+def load() -> ServerPackage:
+    """Finds the installed server. Raises ImportError when there is none."""
+    for package, installed_name in PACKAGES.items():
+        spec = importlib.util.find_spec(package)
+        if spec is not None and spec.origin is not None:
+            # Read when the package is imported; a finding is worth more than the server's log of it.
+            os.environ.setdefault(f"{package.upper()}_LOGGING", "all=error")
+            return _load(package, importlib.metadata.version(installed_name), Path(spec.origin).parent)
+    raise ImportError(f"none of {', '.join(PACKAGES.values())} is installed in this Python")
+
+
+def _load(package: str, version: str, home: Path) -> ServerPackage:
+    datatypes, distribution, stack, storage, dynamic = (
+        importlib.import_module(f"{package}.core.{name}")
+        for name in ("datatypes", "distribution", "stack", "storage.datatypes", "utils.dynamic")
+    )
+    return ServerPackage(
+        package=package,
+        version=version,
+        home=home,
+        config_class=datatypes.StackConfig,
+        replace_env_vars=stack.replace_env_vars,
+        provider_registry=distribution.get_provider_registry,
+        load_class=dynamic.instantiate_class_type,
+        api_names=frozenset(api.value for api in distribution.stack_apis()),
+        internal_apis=frozenset(api.value for api in distribution.INTERNAL_APIS),
+        routing={
+            info.router_api.value: info.routing_table_api.value
+            for info in distribution.builtin_automatically_routed_apis()
+        },
+        kv_reference=storage.KVStoreReference,
+        sql_reference=storage.SqlStoreReference,
+    )

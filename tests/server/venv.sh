@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# venv.sh LINE|VERSION: prints the Python of a cached virtual environment that holds the real server of that release
+# (a row of releases.tsv), building it first when it is not there. Safe to run several times at once.
+#
+# Environment: PYTHON (the Python to build with), LLSD_CACHE (where the cache lives, else XDG_CACHE_HOME, else ~/.cache).
+set -euo pipefail
+# shellcheck source=tests/server/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+[ $# -eq 1 ] || die "usage: venv.sh LINE|VERSION"
+load_release "$1"
+venv=$(cache_dir)/venv/$package-$version
+recipe="uv=$uv_version as_of=$as_of constraints=$constraints"
+
+# usable tells whether the environment was built by this recipe and its Python still starts.
+usable() {
+  [ "$(cat "$venv/recipe" 2>/dev/null)" = "$recipe" ] && "$venv/bin/python" -c '' 2>/dev/null
+}
+
+build() {
+  local uv python
+  ! usable || return 0
+  python=$(find_python)
+  uv=$(uv_bin)
+  mkdir -p "$(dirname "$venv")"
+  scratch=$(mktemp -d "$venv.XXXXXX")
+  trap 'rm -rf "$scratch"' EXIT
+  tr ' ' '\n' <<<"$constraints" >"$scratch/constraints"
+  # Relocatable, because it is built aside and takes its place only when it is complete.
+  UV_PYTHON_DOWNLOADS=never "$uv" venv --quiet --relocatable --python "$python" "$scratch/venv"
+  "$uv" pip install --quiet --python "$scratch/venv/bin/python" \
+    --exclude-newer "$as_of" --constraints "$scratch/constraints" "$package==$version"
+  echo "$recipe" >"$scratch/venv/recipe"
+  rm -rf "$venv"
+  mv -T "$scratch/venv" "$venv"
+}
+
+if ! usable; then
+  locked "venv-$package-$version" build >&2
+fi
+echo "$venv/bin/python"
