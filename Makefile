@@ -138,14 +138,17 @@ cluster: # the command that runs a real cluster for tests and the demo
 ##@ Build
 
 LDFLAGS = -s -w -X $(MODULE)/internal/version.version=$(VERSION) -X $(MODULE)/internal/version.commit=$(COMMIT)
+GO_BUILD = CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
 
 .PHONY: build
 build: ## Build the operator and the kubectl plugin into bin/.
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
+	$(GO_BUILD) -o $(BIN)/ ./cmd/...
 
 .PHONY: image
-image: build ## Build the operator's image archive, bin/operator-image.tar, without a container engine.
-	go run ./hack/image --binary $(BIN)/manager --ref '$(IMG)' --output $(BIN)/operator-image.tar
+image: ## Build the operator's image archive, bin/operator-image.tar, without a container engine.
+	GOOS=linux $(GO_BUILD) -o $(BIN)/linux/manager ./cmd/manager
+	go run ./hack/image --binary $(BIN)/linux/manager --ref '$(IMG)' --output $(BIN)/operator-image.tar \
+	  --label org.opencontainers.image.version='$(VERSION)' --label org.opencontainers.image.revision='$(COMMIT)'
 
 .PHONY: server-image
 server-image: ## Build an image archive of the real server for tests and the demo, print its path (Linux and root).

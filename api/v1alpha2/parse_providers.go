@@ -205,7 +205,7 @@ func (o *object) getSecretRefs() []SecretField {
 		}
 		v, _ := o.take(name)
 		if _, twice := explicit[name]; twice {
-			o.fail(field.Duplicate(o.path.Child(name), "also given in secretRefs: keep one of them"))
+			o.fail(field.Forbidden(o.path.Child(name), "also given in secretRefs: keep one of them"))
 			continue
 		}
 		add(name, v, o.path.Child(name))

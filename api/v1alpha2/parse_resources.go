@@ -71,7 +71,7 @@ func parseModel(o *object) ModelConfig {
 		Path:               o.path.String(),
 	}
 	if m.ModelType != "" && !slices.Contains(modelTypes, m.ModelType) {
-		o.fail(field.NotSupported(o.path.Child("modelType"), m.ModelType, modelTypes))
+		o.fail(invalid(o.path.Child("modelType"), fmt.Sprintf("must be one of %v", modelTypes)))
 	}
 	_, inMetadata := m.Metadata["embedding_dimension"]
 	if m.ModelType == ModelTypeEmbedding && m.EmbeddingDimension == nil && !inMetadata {

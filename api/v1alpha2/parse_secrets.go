@@ -46,6 +46,11 @@ func ParseSecretRef(v any, path *field.Path) (SecretReference, field.ErrorList) 
 	}
 	o := newObject(path, m)
 	if nested, ok := o.take("secretKeyRef"); ok {
+		_, hasName := o.take("name")
+		_, hasKey := o.take("key")
+		if hasName || hasKey {
+			o.fail(invalid(path, "must be "+secretRefForms+", not both"))
+		}
 		o.refuseRest([]string{"secretKeyRef"})
 		inner, ok := nested.(map[string]any)
 		if !ok {

@@ -25,7 +25,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 )
 
-const leaseName = "llama-stack-operator.llamastack.io"
+// leaseName is the one that v0.9 uses, so that it and this operator never work at the same time.
+const leaseName = "54e06e98.llamastack.io"
 
 type flags struct {
 	metricsAddress, healthAddress string

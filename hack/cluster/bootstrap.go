@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"time"
 )
 
 // volumeCount is how many claims a node-tier cluster can bind in its life.
@@ -132,6 +133,7 @@ func nodeReady(ctx context.Context, api *apiClient) error {
 
 // answersOK returns nil if a GET of a plain HTTP URL succeeds.
 func answersOK(ctx context.Context, url string) error {
-	plain := &apiClient{server: url, http: http.DefaultClient}
+	// A transport of its own takes no proxy from the environment.
+	plain := &apiClient{server: url, http: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
 	return plain.get(ctx, "", nil)
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // cgroupRoots lists the tops of the hierarchies of control groups: the one of
@@ -30,6 +31,33 @@ func cgroupRoots() ([]string, error) {
 	return roots, nil
 }
 
+// delegated are the controllers that kubelet uses if the kernel has them.
+var delegated = []string{"cpu", "cpuset", "hugetlb", "io", "memory", "pids"}
+
+// delegate hands the controllers of a version 2 group to the groups below it.
+// kubelet takes a group without them for a missing one.
+func delegate(group string) error {
+	data, err := os.ReadFile(filepath.Join(group, "cgroup.controllers"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // version 1
+	}
+	if err != nil {
+		return err
+	}
+	available := strings.Fields(string(data))
+	var changes []string
+	for _, controller := range delegated {
+		if slices.Contains(available, controller) {
+			changes = append(changes, "+"+controller)
+		}
+	}
+	file := filepath.Join(group, "cgroup.subtree_control")
+	if err := os.WriteFile(file, []byte(strings.Join(changes, " ")), 0o644); err != nil {
+		return fmt.Errorf("handing down the controllers %s (a container has no right to; use the machine itself): %w", strings.Join(changes, " "), err)
+	}
+	return nil
+}
+
 // createCgroups makes the control group that holds all of a cluster's pods.
 func createCgroups(name string) error {
 	roots, err := cgroupRoots()
@@ -37,6 +65,9 @@ func createCgroups(name string) error {
 		return err
 	}
 	for _, root := range roots {
+		if err := delegate(root); err != nil {
+			return err
+		}
 		if err := os.Mkdir(filepath.Join(root, name), 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 			return fmt.Errorf("creating the cluster's control group: %w", err)
 		}

@@ -85,6 +85,11 @@ func setUpNodeNetwork(ctx context.Context, plan Plan) error {
 	if err := sysctl("net/ipv4/ip_forward", "1"); err != nil {
 		return err
 	}
+	// A pod learns at once, each time, that there is no way out; the kernel's limit
+	// on such answers would turn some into time-outs.
+	if err := sysctl("net/ipv4/icmp_ratelimit", "0"); err != nil {
+		return err
+	}
 	return ipCommands(ctx, [][]string{
 		{"link", "set", "lo", "up"},
 		{"address", "add", netip.PrefixFrom(plan.Node, plan.Net.Bits()).String(), "dev", nodeLink},

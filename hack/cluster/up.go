@@ -53,33 +53,56 @@ func Up(ctx context.Context, o Options) (*Result, error) {
 	}
 	defer unlock()
 
-	old, err := loadState(o.Dir)
-	if err != nil {
-		return nil, err
-	}
-	if old != nil {
-		running, err := old.intact()
-		if err != nil {
-			return nil, err
-		}
-		if running && old.Result.Tier == o.Tier {
-			_, _ = fmt.Fprintf(o.Progress, "cluster %s already runs\n", old.Result.Name)
-			result := old.Result
-			result.Started = false
-			return &result, nil
-		}
-		if running {
-			return nil, fmt.Errorf("a cluster of tier %s runs in %s: end it first (cluster down --dir %s), or use another directory", old.Result.Tier, o.Dir, o.Dir)
-		}
-		_, _ = fmt.Fprintln(o.Progress, "removing what an earlier cluster left")
-		if err := clean(o.Dir, old, o.Progress); err != nil {
-			return nil, err
-		}
+	result, err := reuse(ctx, o)
+	if result != nil || err != nil {
+		return result, err
 	}
 	if err := os.RemoveAll(filepath.Join(o.Dir, "log")); err != nil {
 		return nil, err
 	}
 	return start(ctx, o, bin)
+}
+
+// reuse returns the cluster of the directory if it is usable. A broken one, or
+// the rest of one, is removed.
+func reuse(ctx context.Context, o Options) (*Result, error) {
+	old, err := loadState(o.Dir)
+	if old == nil || err != nil {
+		return nil, err
+	}
+	if old.usable(ctx) {
+		if old.Result.Tier != o.Tier {
+			return nil, fmt.Errorf("a cluster of tier %s runs in %s: end it first (cluster down --dir %s), or use another directory", old.Result.Tier, o.Dir, o.Dir)
+		}
+		_, _ = fmt.Fprintf(o.Progress, "cluster %s already runs\n", old.Result.Name)
+		result := old.Result
+		result.Started = false
+		return &result, nil
+	}
+	_, _ = fmt.Fprintln(o.Progress, "removing what an earlier cluster left")
+	return nil, clean(o.Dir, old, o.Progress)
+}
+
+// usable reports whether all of the cluster runs and its API server is ready.
+// One that is only slow gets a moment.
+func (s *state) usable(ctx context.Context) bool {
+	api, err := newKubeconfigClient(s.Result.Kubeconfig)
+	if err != nil {
+		return false
+	}
+	for range 10 {
+		if whole, err := s.intact(); err != nil || !whole {
+			return false
+		}
+		ask, cancel := context.WithTimeout(ctx, time.Second)
+		err := api.get(ask, "/readyz", nil)
+		cancel()
+		if err == nil {
+			return true
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return false
 }
 
 func start(ctx context.Context, o Options, bin string) (*Result, error) {

@@ -54,10 +54,10 @@ show_cluster() {
   for where in "$operator_namespace" "$namespace"; do
     heading "namespace $where"
     k -n "$where" get deployments,pods -o wide
-    k -n "$where" get events --sort-by=.lastTimestamp 2>/dev/null | tail -n 12
+    k -n "$where" get events --sort-by=.lastTimestamp 2>/dev/null | tail -n 8
   done
   heading "operator log, last lines"
-  k -n "$operator_namespace" logs "deployment/$operator" --tail=15
+  k -n "$operator_namespace" logs "deployment/$operator" --tail=5
   heading "LlamaStackDistribution $stack"
   print_conditions
 }

@@ -5,6 +5,7 @@ package apply
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -94,33 +95,56 @@ func (a *Applier) obsoleteConfigMaps(ctx context.Context, owner *v1alpha2.LlamaS
 	if len(others) < 2 {
 		return nil, nil // the wanted and the previous one
 	}
-	slices.SortFunc(others, func(a, b client.Object) int { // newest first
-		if c := b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time); c != 0 {
-			return c
-		}
-		return strings.Compare(a.GetName(), b.GetName())
-	})
-	mounted, err := a.mountedConfigMaps(ctx, owner)
+	replicaSets, err := a.replicaSets(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(others[1:], func(o client.Object) bool { return mounted[o.GetName()] }), nil
+	spare := mountedByPods(replicaSets)
+	spare[previousConfigMap(replicaSets, others)] = true
+	return slices.DeleteFunc(others, func(o client.Object) bool { return spare[o.GetName()] }), nil
 }
 
-// mountedConfigMaps names the ConfigMaps that pods mount or may still mount. It is asked for only when something would
-// be removed, so that no cache of ReplicaSets is needed.
-func (a *Applier) mountedConfigMaps(ctx context.Context, owner *v1alpha2.LlamaStackDistribution) (map[string]bool, error) {
+// replicaSets lists the resource's ReplicaSets, newest revision first. They are asked for only when something would be
+// removed, so that no cache of them is needed.
+func (a *Applier) replicaSets(ctx context.Context, owner *v1alpha2.LlamaStackDistribution) ([]appsv1.ReplicaSet, error) {
 	var list appsv1.ReplicaSetList
 	err := a.Live.List(ctx, &list, client.InNamespace(owner.Namespace), client.MatchingLabels(objects.Selector(owner.Name)))
 	if err != nil {
 		return nil, err
 	}
+	slices.SortFunc(list.Items, func(a, b appsv1.ReplicaSet) int { return revision(&b) - revision(&a) })
+	return list.Items, nil
+}
+
+func revision(rs *appsv1.ReplicaSet) int {
+	n, _ := strconv.Atoi(rs.Annotations["deployment.kubernetes.io/revision"]) // 0 where there is none yet
+	return n
+}
+
+// mountedByPods names the ConfigMaps that pods mount or may mount any moment.
+func mountedByPods(replicaSets []appsv1.ReplicaSet) map[string]bool {
 	mounted := map[string]bool{}
-	for i := range list.Items {
-		rs := &list.Items[i]
-		if ptr.Deref(rs.Spec.Replicas, 1) > 0 || rs.Status.Replicas > 0 {
+	for i := range replicaSets {
+		if rs := &replicaSets[i]; ptr.Deref(rs.Spec.Replicas, 1) > 0 || rs.Status.Replicas > 0 {
 			mounted[objects.MountedConfigMap(&rs.Spec.Template.Spec)] = true
 		}
 	}
-	return mounted, nil
+	return mounted
+}
+
+// previousConfigMap names, of the ConfigMaps that are not wanted any more, the one that was in force last: that of the
+// newest ReplicaSet, for a rollback to find, else the youngest.
+func previousConfigMap(replicaSets []appsv1.ReplicaSet, others []client.Object) string {
+	for i := range replicaSets {
+		name := objects.MountedConfigMap(&replicaSets[i].Spec.Template.Spec)
+		if slices.ContainsFunc(others, func(o client.Object) bool { return o.GetName() == name }) {
+			return name
+		}
+	}
+	return slices.MaxFunc(others, func(a, b client.Object) int {
+		if c := a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time); c != 0 {
+			return c
+		}
+		return strings.Compare(a.GetName(), b.GetName())
+	}).GetName()
 }

@@ -22,8 +22,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 )
 
-// conflictDelay is how long a pass waits for the cache after somebody else wrote the resource.
-const conflictDelay = 200 * time.Millisecond
+const (
+	// conflictDelay is how long a pass waits for the cache after somebody else wrote the resource.
+	conflictDelay = 200 * time.Millisecond
+	// foreignDelay is how often a pass looks whether an object of somebody else's that is in the way has gone: the
+	// operator does not watch what is not its own.
+	foreignDelay = 30 * time.Second
+)
 
 // Reconciler brings a LlamaStackDistribution into force.
 type Reconciler struct {
@@ -138,5 +143,11 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 	if s.applied != nil && s.applied.Written > 0 {
 		log.Info("objects written", "count", s.applied.Written, "generation", s.cr.Generation)
 	}
-	return ctrl.Result{}, s.faults.Retry()
+	if err := s.faults.Retry(); err != nil {
+		return ctrl.Result{}, err
+	}
+	if s.faults.For(v1alpha2.ConditionDeploymentUpdated).Reason() == v1alpha2.ReasonConflict {
+		return ctrl.Result{RequeueAfter: foreignDelay}, nil
+	}
+	return ctrl.Result{}, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/configs"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 const (
@@ -69,6 +70,9 @@ func Parse(data map[string]string) (*Settings, error) {
 	for name, image := range overrides {
 		e := s.entries[name]
 		e.name, e.image, e.source = name, image, ConfigMapName+"/"+KeyImageOverrides
+		if _, ok := catalog.ForVersion(imageTag(image)); ok {
+			e.serverVersion = "" // the tag tells better than what the operator was built with
+		}
 		s.entries[name] = e
 	}
 	var registrations map[string]yamlMessage

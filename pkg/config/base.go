@@ -22,23 +22,36 @@ type Base struct {
 }
 
 // ParseBase reads a base configuration. The name stands in the header of what is generated from it. Aliases and merge
-// keys are expanded and comments are dropped. The error is a Finding with code InvalidBase and names the line.
+// keys are expanded and comments are dropped. The error is a *BaseError.
 func ParseBase(name string, data []byte) (*Base, error) {
-	fault := func(err error) error {
-		return Finding{
-			Code: InvalidBase, Severity: Error, Path: "base configuration " + name, Message: err.Error(),
-			Mending: "give a config.yaml of the server that is a YAML map with providers as lists by API",
-		}
-	}
 	root, err := readDocument(data)
-	if err != nil {
-		return nil, fault(err)
+	if err == nil {
+		err = checkShape(root)
 	}
-	if err := checkShape(root); err != nil {
-		return nil, fault(err)
+	if err != nil {
+		return nil, &BaseError{Name: name, Reason: err.Error()}
 	}
 	sum := sha256.Sum256(data)
 	return &Base{name: name, hash: "sha256:" + hex.EncodeToString(sum[:]), root: root}, nil
+}
+
+// BaseError tells why a base configuration cannot be read.
+type BaseError struct {
+	// Name is the name that was given to ParseBase.
+	Name string
+	// Reason tells what is wrong, where possible with the line.
+	Reason string
+}
+
+// Error returns the text of the finding.
+func (e *BaseError) Error() string { return e.Finding().String() }
+
+// Finding returns the error as a finding with code InvalidBase.
+func (e *BaseError) Finding() Finding {
+	return Finding{
+		Code: InvalidBase, Severity: Error, Path: "base configuration " + e.Name, Message: e.Reason,
+		Mending: "give a config.yaml of the server: a YAML map in which providers are lists by API",
+	}
 }
 
 // Name returns the name that was given to ParseBase.
@@ -85,7 +98,8 @@ const (
 type expander struct{ budget int }
 
 func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, error) {
-	if e.budget--; e.budget < 0 || depth > maxDepth {
+	e.budget--
+	if e.budget < 0 || depth > maxDepth {
 		return nil, fmt.Errorf("line %d: too large: more than %d values or %d levels with aliases expanded", n.Line, maxNodes, maxDepth)
 	}
 	if n.Kind == yaml.AliasNode {

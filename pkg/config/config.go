@@ -86,8 +86,8 @@ func Generate(in Input) (*Result, Findings) {
 	}
 	rendered, err := g.render()
 	if err != nil {
-		g.findings.fail(InvalidBase, "base configuration "+oneLine(g.Base.name), "cannot be written as YAML: "+err.Error(),
-			"remove explicit tags and unusual characters from it")
+		unwritable := &BaseError{Name: oneLine(g.Base.name), Reason: "cannot be written as YAML: " + err.Error()}
+		g.findings.Findings = append(g.findings.Findings, unwritable.Finding())
 		return nil, g.findings.ordered()
 	}
 	slices.SortFunc(g.env, func(a, b EnvVar) int { return strings.Compare(a.Name, b.Name) })
@@ -106,7 +106,7 @@ type generation struct {
 	Input
 	// root is the tree that is edited: the base's own copy.
 	root     *yaml.Node
-	findings Findings
+	findings report
 
 	// groups and models are the parsed spec, set by parse.
 	groups []v1alpha2.ProviderGroup

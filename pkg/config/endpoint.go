@@ -14,7 +14,7 @@ const endpointExample = "for example endpoint: http://vllm.models.svc:8000"
 // resolveEndpoint checks an endpoint and returns what the server should get: a URL without a path gets the one that
 // the release line needs, a path that the user wrote stays. The row's endpoint is nil for an unknown provider type, whose
 // endpoint is taken as it is. No message carries the endpoint: it may hold a password.
-func resolveEndpoint(endpoint, path string, row *catalog.Endpoint, findings *Findings) string {
+func resolveEndpoint(endpoint, path string, row *catalog.Endpoint, findings *report) string {
 	// References to the environment stand in for parts of the URL; digits are harmless in every part.
 	masked := envPattern.ReplaceAllStringFunc(endpoint, func(ref string) string { return strings.Repeat("0", len(ref)) })
 	_, rest, hasScheme := strings.Cut(masked, "://")

@@ -49,7 +49,7 @@ const (
 	Warning Severity = "Warning"
 )
 
-// Finding is one thing that is wrong. It is also an error.
+// Finding is one thing that is wrong.
 type Finding struct {
 	Code     Code
 	Severity Severity
@@ -63,9 +63,6 @@ type Finding struct {
 
 // String returns "path: message: mending".
 func (f Finding) String() string { return f.Path + ": " + f.Message + ": " + f.Mending }
-
-// Error returns the same as String.
-func (f Finding) Error() string { return f.String() }
 
 // Findings are all findings of one generation: errors first, otherwise in the order of the resource.
 type Findings []Finding
@@ -103,18 +100,21 @@ func (fs Findings) withSeverity(s Severity) Findings {
 // ordered returns errors before warnings and keeps the order otherwise.
 func (fs Findings) ordered() Findings { return append(fs.Errors(), fs.Warnings()...) }
 
-func (fs *Findings) fail(code Code, path, message, mending string) {
-	*fs = append(*fs, Finding{Code: code, Severity: Error, Path: path, Message: message, Mending: mending})
+// report collects findings.
+type report struct{ Findings }
+
+func (r *report) fail(code Code, path, message, mending string) {
+	r.Findings = append(r.Findings, Finding{Code: code, Severity: Error, Path: path, Message: message, Mending: mending})
 }
 
-func (fs *Findings) warn(code Code, path, message, mending string) {
-	*fs = append(*fs, Finding{Code: code, Severity: Warning, Path: path, Message: message, Mending: mending})
+func (r *report) warn(code Code, path, message, mending string) {
+	r.Findings = append(r.Findings, Finding{Code: code, Severity: Warning, Path: path, Message: message, Mending: mending})
 }
 
 // failFields takes over the errors of the parsers. Their detail says how to mend, so that String gives their own text.
-func (fs *Findings) failFields(errs field.ErrorList) {
+func (r *report) failFields(errs field.ErrorList) {
 	for _, err := range errs {
 		message, _ := strings.CutSuffix(err.ErrorBody(), ": "+err.Detail)
-		fs.fail(InvalidSpec, err.Field, message, err.Detail)
+		r.fail(InvalidSpec, err.Field, message, err.Detail)
 	}
 }

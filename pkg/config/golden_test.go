@@ -78,11 +78,11 @@ func TestFindingsAreActionable(t *testing.T) {
 	}
 }
 
-func cases(t testing.TB) []string {
-	t.Helper()
+func cases(tb testing.TB) []string {
+	tb.Helper()
 	paths, err := filepath.Glob("testdata/*/cr.yaml")
 	if err != nil || len(paths) == 0 {
-		t.Fatalf("no cases: %v", err)
+		tb.Fatalf("no cases: %v", err)
 	}
 	for i := range paths {
 		paths[i] = filepath.Dir(paths[i])
@@ -90,15 +90,15 @@ func cases(t testing.TB) []string {
 	return paths
 }
 
-func input(t testing.TB, dir, lineName string) config.Input {
-	t.Helper()
+func input(tb testing.TB, dir, lineName string) config.Input {
+	tb.Helper()
 	var cr v1alpha2.LlamaStackDistribution
-	if err := yaml.UnmarshalStrict(read(t, filepath.Join(dir, "cr.yaml")), &cr); err != nil {
-		t.Fatal(err)
+	if err := yaml.UnmarshalStrict(read(tb, filepath.Join(dir, "cr.yaml")), &cr); err != nil {
+		tb.Fatal(err)
 	}
 	line, ok := catalog.Get(lineName)
 	if !ok {
-		t.Fatalf("no line %s", lineName)
+		tb.Fatalf("no line %s", lineName)
 	}
 	name := "small"
 	data, err := os.ReadFile(filepath.Join(dir, "base.yaml"))
@@ -106,28 +106,28 @@ func input(t testing.TB, dir, lineName string) config.Input {
 		name = "starter"
 		data, ok = configs.Base(name, lineName)
 		if !ok {
-			t.Fatalf("no starter for %s", lineName)
+			tb.Fatalf("no starter for %s", lineName)
 		}
 	} else if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	return config.Input{Name: cr.Name, Namespace: cr.Namespace, Spec: &cr.Spec, Base: parseBase(t, name, data), Line: line}
+	return config.Input{Name: cr.Name, Namespace: cr.Namespace, Spec: &cr.Spec, Base: parseBase(tb, name, data), Line: line}
 }
 
-func parseBase(t testing.TB, name string, data []byte) *config.Base {
-	t.Helper()
+func parseBase(tb testing.TB, name string, data []byte) *config.Base {
+	tb.Helper()
 	base, err := config.ParseBase(name, data)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return base
 }
 
-func read(t testing.TB, path string) []byte {
-	t.Helper()
+func read(tb testing.TB, path string) []byte {
+	tb.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return data
 }

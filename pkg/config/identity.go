@@ -5,6 +5,7 @@ package config
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -45,7 +46,10 @@ type identity struct {
 func identityOf(id *yaml.Node) identity {
 	raw := text(id)
 	if id == nil || raw == "" || raw == disabledID {
-		return identity{raw: raw}
+		return identity{raw: raw, presence: never}
+	}
+	if !strings.Contains(raw, "${env.") {
+		return identity{id: raw, raw: raw, presence: always}
 	}
 	m := wholeEnvPattern.FindStringSubmatch(raw)
 	switch {
@@ -59,7 +63,7 @@ func identityOf(id *yaml.Node) identity {
 	case m[2] == "+" && m[3] != "", m[2] == "=" && m[3] != "":
 		return identity{id: m[3], raw: raw, presence: sometimes}
 	case m[2] == "+":
-		return identity{raw: raw}
+		return identity{raw: raw, presence: never}
 	default:
 		return identity{raw: raw, presence: unknown}
 	}

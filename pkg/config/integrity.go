@@ -81,34 +81,49 @@ func (g *generation) checkBackends() {
 	if backends := child(storage, "backends"); backends != nil {
 		known = keys(backends)
 	}
-	stores := child(storage, "stores")
-	for _, name := range keys(stores) {
-		g.checkBackendsIn(child(stores, name), known, "storage.stores."+name)
+	report := func(where string, broken []brokenBackend) {
+		for _, b := range broken {
+			g.broken(where+b.path+".backend", fmt.Sprintf("there is no storage backend %q", b.name), known)
+		}
 	}
+	report("storage.stores", brokenBackends(child(storage, "stores"), known))
 	providers := child(g.root, "providers")
 	for _, api := range keys(providers) {
 		for i, entry := range items(child(providers, api)) {
 			if text(child(entry, "provider_id")) != disabledID {
-				g.checkBackendsIn(child(entry, "config"), known, fmt.Sprintf("providers.%s[%d].config", api, i))
+				report(fmt.Sprintf("providers.%s[%d].config", api, i), brokenBackends(child(entry, "config"), known))
 			}
 		}
 	}
 }
 
-// checkBackendsIn checks the references to storage backends in a tree: maps with a backend and a namespace or table
-// in it. A lone "backend" can be any option of a provider.
-func (g *generation) checkBackendsIn(n *yaml.Node, known []string, path string) {
+// brokenBackend is a reference to a storage backend that is not there; its path begins at the tree that was searched.
+type brokenBackend struct{ path, name string }
+
+// brokenBackends searches a tree for references to storage backends: maps with a backend and a namespace or table in
+// it. A lone "backend" can be any option of a provider. Paths are put together only where something is wrong.
+func brokenBackends(n *yaml.Node, known []string) []brokenBackend {
+	var broken []brokenBackend
+	add := func(at func() string, inner []brokenBackend) {
+		for _, b := range inner {
+			broken = append(broken, brokenBackend{path: at() + b.path, name: b.name})
+		}
+	}
 	for i, item := range items(n) {
-		g.checkBackendsIn(item, known, fmt.Sprintf("%s[%d]", path, i))
+		add(func() string { return fmt.Sprintf("[%d]", i) }, brokenBackends(item, known))
 	}
-	for _, key := range keys(n) {
-		g.checkBackendsIn(child(n, key), known, path+"."+key)
+	if n == nil || n.Kind != yaml.MappingNode {
+		return broken
 	}
-	backend := text(child(n, "backend"))
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		add(func() string { return "." + n.Content[i].Value }, brokenBackends(n.Content[i+1], known))
+	}
+	name := text(child(n, "backend"))
 	isReference := child(n, "namespace") != nil || child(n, "table_name") != nil
-	if isReference && backend != "" && !envPattern.MatchString(backend) && !slices.Contains(known, backend) {
-		g.broken(path+".backend", fmt.Sprintf("there is no storage backend %q", backend), known)
+	if isReference && name != "" && !envPattern.MatchString(name) && !slices.Contains(known, name) {
+		broken = append(broken, brokenBackend{name: name})
 	}
+	return broken
 }
 
 func (g *generation) broken(path, message string, known []string) {

@@ -118,7 +118,10 @@ func plain(n *yaml.Node) any {
 			list[i] = plain(item)
 		}
 		return list
-	default:
+	case yaml.ScalarNode, yaml.AliasNode, yaml.DocumentNode:
+		// Trees hold neither aliases nor documents.
 		return plainScalar(n)
+	default:
+		return nil
 	}
 }

@@ -44,7 +44,7 @@ type assignment struct {
 }
 
 // resolveProvider reads one provider of the resource against the release line.
-func resolveProvider(api v1alpha2.ProviderAPI, p *v1alpha2.ProviderConfig, line *catalog.Line, findings *Findings) *provider {
+func resolveProvider(api v1alpha2.ProviderAPI, p *v1alpha2.ProviderConfig, line *catalog.Line, findings *report) *provider {
 	r := &provider{ProviderConfig: p, api: api, line: line, providerType: providerType(line, api.Name, p.Provider)}
 	row, known := line.Provider(api.Name, r.providerType)
 	if known {
@@ -74,7 +74,7 @@ func providerType(line *catalog.Line, api, name string) string {
 	return remote
 }
 
-func (p *provider) warnUnknownType(findings *Findings) {
+func (p *provider) warnUnknownType(findings *report) {
 	var names []string
 	for _, t := range p.line.ProviderTypes(p.api.Name) {
 		names = append(names, t[strings.Index(t, "::")+2:])
@@ -90,7 +90,7 @@ func (p *provider) warnUnknownType(findings *Findings) {
 			hint, fallbackEndpointField, fallbackKeyField))
 }
 
-func (p *provider) assign(field string, value *yaml.Node, path string, findings *Findings) {
+func (p *provider) assign(field string, value *yaml.Node, path string, findings *report) {
 	for _, other := range p.fields {
 		if other.field == field {
 			p.conflict(field, other.path, path, findings)
@@ -100,11 +100,11 @@ func (p *provider) assign(field string, value *yaml.Node, path string, findings 
 	p.fields = append(p.fields, assignment{field: field, value: value, path: path})
 }
 
-func (p *provider) conflict(field, a, b string, findings *Findings) {
+func (p *provider) conflict(field, a, b string, findings *report) {
 	findings.fail(Conflict, b, fmt.Sprintf("sets %s of %s, and so does %s", field, p.providerType, a), "keep one of them")
 }
 
-func (p *provider) assignSecret(field string, use SecretUse, findings *Findings) {
+func (p *provider) assignSecret(field string, use SecretUse, findings *report) {
 	env := EnvVar{Name: use.EnvName, Ref: use.Ref, Path: use.Path}
 	if p.row != nil {
 		env.Type = p.row.Fields[field].Type
@@ -113,7 +113,7 @@ func (p *provider) assignSecret(field string, use SecretUse, findings *Findings)
 	p.assign(field, stringNode(envReference(use.EnvName)), use.Path, findings)
 }
 
-func (p *provider) assignEndpoint(findings *Findings) {
+func (p *provider) assignEndpoint(findings *report) {
 	if p.Endpoint == "" {
 		return
 	}
@@ -129,7 +129,7 @@ func (p *provider) assignEndpoint(findings *Findings) {
 	p.assign(field, stringNode(resolveEndpoint(p.Endpoint, path, row, findings)), path, findings)
 }
 
-func (p *provider) assignKey(findings *Findings) {
+func (p *provider) assignKey(findings *report) {
 	if p.APIKey == nil {
 		return
 	}
@@ -144,7 +144,7 @@ func (p *provider) assignKey(findings *Findings) {
 }
 
 // assignNamed writes a field whose meaning only the catalog knows.
-func (p *provider) assignNamed(name, value string, target func(*catalog.Provider) string, findings *Findings) {
+func (p *provider) assignNamed(name, value string, target func(*catalog.Provider) string, findings *report) {
 	if value == "" {
 		return
 	}
@@ -163,7 +163,7 @@ func (p *provider) assignNamed(name, value string, target func(*catalog.Provider
 }
 
 // refuse reports a field of the resource that the provider type has no use for.
-func (p *provider) refuse(name string, findings *Findings) {
+func (p *provider) refuse(name string, findings *report) {
 	mending := "remove it; options of the provider itself go under settings"
 	if instead, ok := p.row.Instead[name]; ok {
 		mending = "remove it: " + instead
@@ -172,7 +172,7 @@ func (p *provider) refuse(name string, findings *Findings) {
 		fmt.Sprintf("%s has no %s on release line %s", p.providerType, name, p.line.Name), mending)
 }
 
-func (p *provider) assignSecretRefs(findings *Findings) {
+func (p *provider) assignSecretRefs(findings *report) {
 	for _, s := range p.SecretRefs {
 		field, ok := p.fieldName(s.Field)
 		if !ok {
@@ -208,7 +208,7 @@ func (p *provider) unknownField(path, field string, report func(code Code, path,
 }
 
 // checkSettings finds what settings sets a second time, and fields that the server would ignore silently.
-func (p *provider) checkSettings(findings *Findings) {
+func (p *provider) checkSettings(findings *report) {
 	for _, key := range slices.Sorted(maps.Keys(p.Settings)) {
 		path := p.Path + "." + p.SettingsField + "." + key
 		for _, a := range p.fields {
@@ -246,7 +246,7 @@ func (p *provider) entry(start *yaml.Node) *yaml.Node {
 
 // checkRequired reports what the server cannot do without and would crash over. given are the environment variables
 // that are known to be set.
-func (p *provider) checkRequired(entry *yaml.Node, given []string, findings *Findings) {
+func (p *provider) checkRequired(entry *yaml.Node, given []string, findings *report) {
 	if p.row == nil {
 		return
 	}
@@ -260,7 +260,8 @@ func (p *provider) checkRequired(entry *yaml.Node, given []string, findings *Fin
 	}
 	for _, name := range p.row.FieldNames() {
 		if p.row.Fields[name].Required && name != endpointField && unset(child(config, name), given) {
-			findings.fail(InvalidSpec, p.Path+".settings."+name, "Required value", p.providerType+" does not start without it: write it under settings, or give it by secretRefs")
+			findings.fail(InvalidSpec, p.Path+".settings."+name, "Required value",
+				p.providerType+" does not start without it: write it under settings, or give it by secretRefs")
 		}
 	}
 }

@@ -25,14 +25,14 @@ type SecretUse struct {
 // needs neither base nor release line, so that Secrets can be read before Generate. Two references that need the same
 // variable are an error that names both.
 func SecretUses(spec *v1alpha2.LlamaStackDistributionSpec) ([]SecretUse, Findings) {
-	var findings Findings
+	var findings report
 	groups, errs := v1alpha2.ParseProviders(spec.Providers)
 	findings.failFields(errs)
 	uses := secretUses(groups, &findings)
-	return uses, findings
+	return uses, findings.Findings
 }
 
-func secretUses(groups []v1alpha2.ProviderGroup, findings *Findings) []SecretUse {
+func secretUses(groups []v1alpha2.ProviderGroup, findings *report) []SecretUse {
 	var uses []SecretUse
 	for _, group := range groups {
 		for i := range group.Providers {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"embed"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -52,7 +53,7 @@ type Provider struct {
 // EndpointKind is how an endpoint is written into the config.
 type EndpointKind string
 
-// EndpointURL: the endpoint is an http or https URL in one field.
+// EndpointURL means that the endpoint is an http or https URL in one field.
 const EndpointURL EndpointKind = "url"
 
 // Endpoint tells where the endpoint of a provider goes.
@@ -167,7 +168,7 @@ func parse(data []byte) (*Line, error) {
 		return nil, err
 	}
 	if line.Name == "" || line.Package == "" || line.PortEnv == "" {
-		return nil, fmt.Errorf("line, package and portEnv are required")
+		return nil, errors.New("line, package and portEnv are required")
 	}
 	for api, rows := range line.Rows {
 		for i := range rows {

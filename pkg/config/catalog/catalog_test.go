@@ -71,7 +71,7 @@ func TestParseRefusesContradictions(t *testing.T) {
 	const head = "line: x\npackage: p\nportEnv: P\nproviders:\n  inference:\n"
 	for want, data := range map[string]string{
 		"required":         "line: x\n",
-		"not found":        "line: x\npackage: p\nportEnv: P\ncolour: red\n",
+		"not found":        "line: x\npackage: p\nportEnv: P\nshade: red\n",
 		"no such field":    head + "  - {type: a, key: nope}\n",
 		"unknown type":     head + "  - {type: a, fields: {f: {type: text}}}\n",
 		"endpoint kind":    head + "  - {type: a, endpoint: {field: f, kind: x}, fields: {f: {type: url}}}\n",

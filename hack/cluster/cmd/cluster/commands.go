@@ -18,11 +18,14 @@ import (
 
 // parse reads flags and checks the number of arguments; most < 0 means no limit.
 func parse(flags *flag.FlagSet, args []string, least, most int) error {
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return err
-		}
-		return usageError{err}
+	flags.SetOutput(io.Discard) // mistakes are reported once, by main
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		flags.SetOutput(os.Stdout)
+		_, _ = fmt.Println("flags of", flags.Name())
+		flags.PrintDefaults()
+		return err
+	} else if err != nil {
+		return usageError{fmt.Errorf("%w (%s -h lists the flags)", err, flags.Name())}
 	}
 	if n := flags.NArg(); n < least || (most >= 0 && n > most) {
 		return usageError{fmt.Errorf("%s: unexpected number of arguments (%d): %q", flags.Name(), n, flags.Args())}

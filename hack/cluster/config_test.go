@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+)
+
+func TestFreePortsAreDistinct(t *testing.T) {
+	ports, err := freePorts(20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(ports)
+	if got := len(slices.Compact(ports)); got != 20 {
+		t.Errorf("%d distinct ports, want 20", got)
+	}
+}
+
+func TestIdentitiesOfANode(t *testing.T) {
+	c := nodeConfig(plans(t)[3])
+	c.root = t.TempDir()
+	if err := c.writeIdentities(); err != nil {
+		t.Fatal(err)
+	}
+	verify := func(ca, leaf, name string) error {
+		roots := x509.NewCertPool()
+		data, err := os.ReadFile(c.path("pki", ca+".crt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		roots.AppendCertsFromPEM(data)
+		if data, err = os.ReadFile(c.path("pki", leaf+".crt")); err != nil {
+			t.Fatal(err)
+		}
+		block, _ := pem.Decode(data)
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = cert.Verify(x509.VerifyOptions{Roots: roots, DNSName: name})
+		return err
+	}
+	for _, name := range []string{"172.30.3.1", "127.0.0.1", "10.96.48.1", "kubernetes.default.svc"} {
+		if err := verify("ca", "kube-apiserver", name); err != nil {
+			t.Errorf("the API server as %s: %v", name, err)
+		}
+	}
+	if err := verify("ca", "kubelet", "172.30.3.1"); err != nil {
+		t.Errorf("kubelet: %v", err)
+	}
+	if err := verify("etcd-ca", "kube-apiserver", ""); err == nil {
+		t.Error("a certificate of the cluster opens the store")
+	}
+	for file := range c.users() {
+		info, err := os.Stat(c.path(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: mode %o, want 600", file, info.Mode().Perm())
+		}
+		server, _, _, err := readKubeconfig(c.path(file))
+		if err != nil || server != "https://172.30.3.1:6443" {
+			t.Errorf("%s: server %q, %v", file, server, err)
+		}
+	}
+}
+
+func TestNodeFilesUseOnlyTheNodesPaths(t *testing.T) {
+	c := nodeConfig(plans(t)[3])
+	kubelet, err := c.kubeletConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, err := c.cniConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy, err := c.proxyConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]struct {
+		data []byte
+		text string
+	}{
+		"kubelet":    {kubelet, `"cgroupRoot": "/llsd3"`},
+		"CNI":        {network, `"subnet": "10.88.3.0/24"`},
+		"kube-proxy": {proxy, `"mode": "nftables"`},
+	} {
+		if !json.Valid(want.data) || !strings.Contains(string(want.data), want.text) {
+			t.Errorf("%s: no %q in\n%s", name, want.text, want.data)
+		}
+	}
+	if got := string(c.corefile()); !strings.Contains(got, "bind 172.30.3.1\n") {
+		t.Errorf("Corefile:\n%s", got)
+	}
+}
+
+func TestBootstrapVolumesBindToTheNode(t *testing.T) {
+	c := nodeConfig(plans(t)[0])
+	names, paths := map[string]bool{}, map[string]bool{}
+	for i := range volumeCount {
+		body := c.localVolume(i).body
+		names[body["metadata"].(map[string]any)["name"].(string)] = true
+		paths[c.volumePath(i)] = true
+	}
+	if len(names) != volumeCount || len(paths) != volumeCount {
+		t.Errorf("%d names and %d paths for %d volumes", len(names), len(paths), volumeCount)
+	}
+}
+
+func TestProgramImage(t *testing.T) {
+	dir := t.TempDir()
+	program, archive := filepath.Join(dir, "pause"), filepath.Join(dir, "pause.tar")
+	if err := os.WriteFile(program, []byte("a program"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeProgramImage(archive, pauseImage, program); err != nil {
+		t.Fatal(err)
+	}
+	image, err := tarball.ImageFromPath(archive, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if file.OS != "linux" || len(file.Config.Entrypoint) != 1 || file.Config.Entrypoint[0] != "/pause" {
+		t.Errorf("os %q, entry point %q", file.OS, file.Config.Entrypoint)
+	}
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// sleeper starts a process that the test owns.
+func sleeper(t *testing.T) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd
+}
+
+func TestIdentityOfThisProcess(t *testing.T) {
+	id, err := identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !id.Alive() {
+		t.Error("this process counts as ended")
+	}
+	id.Start += "0"
+	if id.Alive() {
+		t.Error("a process with another start time counts as this one")
+	}
+	if (Identity{}).Alive() {
+		t.Error("the empty identity counts as running")
+	}
+}
+
+func TestStopSparesAnotherProcessWithThePID(t *testing.T) {
+	cmd := sleeper(t)
+	id, err := identify(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	former := Identity{PID: id.PID, Start: id.Start + "0"}
+	if err := former.stop(time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if !id.Alive() {
+		t.Fatal("stop ended a process that only has the pid of the wanted one")
+	}
+	if err := id.stop(5 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if id.Alive() {
+		t.Error("stop returned before the process ended")
+	}
+}
+
+func TestStopKillsWhatIgnoresTermination(t *testing.T) {
+	cmd := exec.Command("sh", "-c", `trap "" TERM; echo; while :; do sleep 1; done`)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Wait() })
+	if _, err := out.Read(make([]byte, 1)); err != nil { // the trap is set
+		t.Fatal(err)
+	}
+	id, err := identify(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := id.stop(100 * time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if id.Alive() {
+		t.Error("the process still runs")
+	}
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// able is a machine that can run the node tier.
+func able() machine {
+	m := machine{root: true, programs: map[string]bool{}, cniBin: "/usr/lib/cni", aptGet: true, cgroups: true}
+	for program := range packageOf {
+		m.programs[program] = true
+	}
+	return m
+}
+
+func TestPreflightAccepts(t *testing.T) {
+	if err := able().check(); err != nil {
+		t.Errorf("a machine that has everything: %v", err)
+	}
+}
+
+func TestPreflightMessages(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*machine)
+		want   string
+	}{
+		{"not root", func(m *machine) { m.root = false }, "run the command with sudo"},
+		{
+			"packages", func(m *machine) {
+				m.programs["ctr"], m.programs["containerd"], m.programs["nft"], m.cniBin = false, false, false, ""
+			},
+			"run apt-get install --no-install-recommends containerd containernetworking-plugins nftables, or give --install-packages",
+		},
+		{
+			"packages on another system", func(m *machine) { m.programs["runc"], m.aptGet = false, false },
+			"install what Debian packages as runc",
+		},
+		{"no control groups", func(m *machine) { m.cgroups = false }, "no control groups below /sys/fs/cgroup"},
+	} {
+		m := able()
+		m.programs = maps.Clone(m.programs)
+		c.change(&m)
+		err := m.check()
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v; want a message with %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestPreflightSaysAllAtOnce(t *testing.T) {
+	err := machine{programs: map[string]bool{"ip": false}}.check()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if got := strings.Count(err.Error(), "\n  - "); got != 3 {
+		t.Errorf("%d problems in %q, want 3", got, err)
+	}
+}
+
+func TestMissingPackagesAreNamedOnce(t *testing.T) {
+	m := able()
+	m.programs["ctr"], m.programs["containerd"] = false, false
+	if diff := cmp.Diff([]string{"containerd"}, m.missingPackages()); diff != "" {
+		t.Error(diff)
+	}
+}

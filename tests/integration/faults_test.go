@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// Proves: R19, R49, FR-034, FR-075, US-2.2, L-17, L-35 (a failing edit says where and how to mend it; what runs goes on).
+func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
+	e := newEnv(t)
+	op := e.ready()
+	e.quiet(op)
+	before := e.versions("my-stack")
+	delete(before, "itself")
+	for name, c := range map[string]struct {
+		spec   string
+		reason string
+		want   []string
+	}{
+		"unknown provider key": {
+			`{"providers":{"inference":{"provider":"vllm","endpont":"http://vllm:8000"}}}`, v1alpha2.ReasonInvalidSpec,
+			[]string{"spec.providers.inference.endpont", `did you mean "endpoint"?`},
+		},
+		"list without ids": {
+			`{"providers":{"inference":[{"provider":"vllm","endpoint":"http://a"},{"provider":"vllm","endpoint":"http://b"}]}}`,
+			v1alpha2.ReasonInvalidSpec, []string{"spec.providers.inference[0].id", "spec.providers.inference[1].id", "needs an id: for example id: vllm-1"},
+		},
+		"endpoint without scheme": {
+			`{"providers":{"inference":{"provider":"vllm","endpoint":"vllm:8000"}}}`, v1alpha2.ReasonInvalidSpec,
+			[]string{"spec.providers.inference.endpoint", "http://"},
+		},
+		"model of an unknown provider": {
+			`{"resources":{"models":[{"name":"m","provider":"nobody"}]}}`, v1alpha2.ReasonInvalidSpec,
+			[]string{"spec.resources.models[0].provider", "vllm"},
+		},
+		"not built yet": {
+			`{"networking":{"expose":true}}`, v1alpha2.ReasonUnsupported, []string{"spec.networking.expose", "not supported"},
+		},
+		"unknown distribution": {
+			`{"distribution":{"name":"startr"}}`, v1alpha2.ReasonUnknownDistribution,
+			[]string{"spec.distribution.name", `did you mean "starter"?`, "llama-stack-operator-config"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e.patchSpec("my-stack", c.spec)
+			message := e.waitFor("my-stack", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, c.reason)
+			for _, want := range c.want {
+				if !strings.Contains(message, want) {
+					t.Errorf("the message does not mention %q: %s", want, message)
+				}
+			}
+			e.waitFor("my-stack", v1alpha2.ConditionReady, metav1.ConditionFalse, c.reason)
+			e.waitFor("my-stack", v1alpha2.ConditionStalled, metav1.ConditionTrue, c.reason)
+			e.waitFor("my-stack", v1alpha2.ConditionAvailable, metav1.ConditionTrue, "")
+			if phase := e.resource("my-stack").Status.Phase; phase != v1alpha2.PhaseReady {
+				t.Errorf("phase %s, want Ready: the server serves on", phase)
+			}
+			e.patchSpec("my-stack", `{"networking":null}`)
+			e.mustApply(sample(t, "v1alpha2-simple.yaml"))
+			e.replaceSpec("my-stack", "v1alpha2-simple.yaml")
+			e.waitFor("my-stack", v1alpha2.ConditionReady, metav1.ConditionTrue, "")
+			after := e.versions("my-stack")
+			delete(after, "itself")
+			if diff := cmp.Diff(before, after); diff != "" {
+				t.Errorf("a failing edit and its mending touched objects (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// replaceSpec puts the spec of a sample in the place of the resource's, as kubectl replace does.
+func (e *env) replaceSpec(name, file string) {
+	e.t.Helper()
+	if out, err := cluster.KubectlInput(e.t.Context(), sample(e.t, file), "replace", "-n", e.namespace, "-f", "-"); err != nil {
+		e.t.Fatalf("%s: %v: %s", name, err, out)
+	}
+}
+
+// Proves: R20, EC-2, FR-073, US-1.2 (a missing Secret is named with namespace and field, and heals by itself).
+func TestMissingSecretHeals(t *testing.T) {
+	e := newEnv(t)
+	e.startOperator(operatorOptions{})
+	e.mustApply(sample(t, "v1alpha2-simple.yaml"))
+	message := e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, v1alpha2.ReasonSecretNotFound)
+	for _, want := range []string{"Secret not found: vllm-creds", e.namespace, "spec.providers.inference.apiKey", `"token"`} {
+		if !strings.Contains(message, want) {
+			t.Errorf("the message does not mention %q: %s", want, message)
+		}
+	}
+	e.waitFor("my-stack", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
+	if cr := e.resource("my-stack"); cr.Status.Phase != v1alpha2.PhasePending {
+		t.Errorf("phase %s, want Pending", cr.Status.Phase)
+	}
+	if owned := e.owned(); len(owned) > 0 {
+		t.Errorf("objects were made although a Secret is missing: %v", owned)
+	}
+	e.createSecret("vllm-creds", map[string]string{"tokn": "x"})
+	message = e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, v1alpha2.ReasonSecretNotFound)
+	fixture.Eventually(t, 10*time.Second, "the message tells of the missing key", func() error {
+		message = e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, v1alpha2.ReasonSecretNotFound)
+		if !strings.Contains(message, `has no key "token"`) || !strings.Contains(message, "tokn") {
+			return fmt.Errorf("message %q", message)
+		}
+		return nil
+	})
+	e.patchSecret("vllm-creds", `{"stringData":{"token":"123456"}}`)
+	message = e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, v1alpha2.ReasonSecretInvalid)
+	if !strings.Contains(message, "looks like a number") || strings.Contains(message, "123456") {
+		t.Errorf("message %q: want the problem without the value (R8)", message)
+	}
+	e.patchSecret("vllm-creds", `{"stringData":{"token":"`+canary+`"}}`)
+	e.waitReady("my-stack")
+}
+
+// Proves: L-08 (an object of somebody else's in the way is named and left alone).
+func TestForeignObjectIsLeftAlone(t *testing.T) {
+	e := newEnv(t)
+	e.createSecret("vllm-creds", map[string]string{"token": canary})
+	foreign := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "my-stack-service"},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}},
+	}
+	if err := admin.Create(t.Context(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	e.startOperator(operatorOptions{})
+	e.mustApply(sample(t, "v1alpha2-simple.yaml"))
+	message := e.waitFor("my-stack", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonConflict)
+	if !strings.Contains(message, "Service my-stack-service") || !strings.Contains(message, "does not belong") {
+		t.Errorf("message %q", message)
+	}
+	after := &corev1.Service{}
+	if err := e.get(after, "my-stack-service"); err != nil || after.ResourceVersion != foreign.ResourceVersion {
+		t.Errorf("the foreign Service was touched: %v %v", after, err)
+	}
+	e.waitForEvent(v1alpha2.ReasonConflict, corev1.EventTypeWarning)
+}
+
+func (e *env) waitForEvent(reason, kind string) {
+	e.t.Helper()
+	fixture.Eventually(e.t, 10*time.Second, "an event "+reason, func() error {
+		var list eventsv1.EventList
+		if err := admin.List(e.t.Context(), &list, client.InNamespace(e.namespace)); err != nil {
+			return err
+		}
+		var seen []string
+		for i := range list.Items {
+			if ev := &list.Items[i]; ev.Regarding.Kind == v1alpha2.Kind {
+				if ev.Reason == reason && ev.Type == kind {
+					return nil
+				}
+				seen = append(seen, ev.Type+" "+ev.Reason)
+			}
+		}
+		return fmt.Errorf("there are %v", seen)
+	})
+}
+
+// Proves: R47, R14 (the operator's ConfigMap registers distributions; a change is seen at once), US-1.3, R15.
+func TestOperatorSettings(t *testing.T) {
+	e := newEnv(t)
+	e.startOperator(operatorOptions{})
+	e.mustApply(manifest("light", "distribution: {name: light-"+e.namespace+"}"))
+	e.waitFor("light", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, v1alpha2.ReasonUnknownDistribution)
+	cm := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "llama-stack-operator-config"},
+		Data:       map[string]string{"distributions": "light-" + e.namespace + ": {image: 'registry.example.com/light:0.7.1'}\nbroken: {imag: x}\n"},
+	}
+	if err := admin.Create(t.Context(), cm); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = admin.Delete(context.Background(), cm) })
+	e.waitFor("light", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonImageDefault)
+	d := e.deployment("light")
+	if c := d.Spec.Template.Spec.Containers[0]; c.Image != "registry.example.com/light:0.7.1" || len(e.ownedConfigMaps()) != 0 {
+		t.Errorf("image %s, ConfigMaps %v; want the registered image and no ConfigMap", c.Image, e.ownedConfigMaps())
+	}
+	e.mustApply(manifest("broken", "distribution: {name: broken}"))
+	message := e.waitFor("broken", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, v1alpha2.ReasonInvalidSettings)
+	if !strings.Contains(message, "distributions[broken]") {
+		t.Errorf("message %q does not name the entry", message)
+	}
+}
+
+// Proves: R7, NFR-003 (no secret value outside of Secrets).
+func TestCanary(t *testing.T) {
+	e := newEnv(t)
+	e.ready()
+	// The worst places to put a key: a wrong field and a wrong form.
+	for _, spec := range []string{
+		`{"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000","apiKey":"` + canary + `"}}}`,
+		`{"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000","api_key":"` + canary + `"}}}`,
+		`{"providers":{"inference":{"provider":"vllm","endpoint":"http://user:` + canary + `@vllm:8000"}}}`,
+	} {
+		e.patchSpec("my-stack", `{"providers":null}`)
+		e.patchSpec("my-stack", spec)
+		e.waitFor("my-stack", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, "")
+	}
+	status := fmt.Sprintf("%+v", e.resource("my-stack").Status)
+	if strings.Contains(status, canary) {
+		t.Errorf("the status holds the value: %s", status)
+	}
+	e.replaceSpec("my-stack", "v1alpha2-simple.yaml")
+	e.waitReady("my-stack")
+	out, err := cluster.KubectlRun(t.Context(), "get", "-n", e.namespace, "-o", "yaml", "--show-managed-fields",
+		"configmaps,deployments,replicasets,pods,services,serviceaccounts,events,events.events.k8s.io,llsd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for place, text := range map[string]string{"the cluster": out, "the operator's log": operatorLog.String()} {
+		if at := strings.Index(text, canary); at >= 0 {
+			t.Errorf("%s holds the value: ...%s...", place, text[max(0, at-200):at+len(canary)])
+		}
+	}
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+const (
+	operatorNamespace      = "llama-stack-k8s-operator-system"
+	operatorServiceAccount = "llama-stack-k8s-operator-controller-manager"
+)
+
+var (
+	cluster        *fixture.Cluster
+	scheme         = runtime.NewScheme()
+	admin          client.WithWatch
+	operatorConfig *rest.Config
+	operatorLog    = &safeBuffer{}
+)
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(zap.New(zap.WriteTo(operatorLog)))
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	if code != 0 && cluster != nil {
+		fmt.Fprintln(os.Stderr, "logs of the cluster:", cluster.Logs)
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	if cluster, err = fixture.Up(fixture.ControlPlane); err != nil {
+		return 1, err
+	}
+	defer func() {
+		if downErr := cluster.Down(); downErr != nil {
+			err = downErr
+		}
+	}()
+	if err := connect(); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+// connect installs the released manifest and takes the operator's own permissions.
+func connect() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha2.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return err
+		}
+	}
+	if out, err := cluster.KubectlRun(ctx, "apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml")); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	if out, err := cluster.KubectlRun(ctx, "wait", "--for=condition=Established", "--timeout=30s",
+		"crd/llamastackdistributions.llamastack.io"); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	config, err := cluster.AdminConfig()
+	if err != nil {
+		return err
+	}
+	if admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
+		return err
+	}
+	operatorConfig, err = cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
+	return err
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// safeBuffer is a buffer that several goroutines may write to.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// requestLog records the operator's requests to the API server, long-running watches left out.
+type requestLog struct {
+	mu       sync.Mutex
+	requests []string
+}
+
+func (l *requestLog) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Query().Get("watch") != "true" {
+			l.mu.Lock()
+			l.requests = append(l.requests, r.Method+" "+r.URL.Path)
+			l.mu.Unlock()
+		}
+		return next.RoundTrip(r)
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func (l *requestLog) all() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.requests)
+}
+
+// writes returns the requests after the first n that could change something; events are no state.
+func (l *requestLog) writes(n int) []string {
+	return slices.DeleteFunc(l.all()[n:], func(r string) bool {
+		return strings.HasPrefix(r, "GET ") || strings.HasSuffix(r, "/events")
+	})
+}
+
+// operator is an operator that runs in this process for the time of a test.
+type operator struct {
+	requests *requestLog
+	stop     func()
+}
+
+type operatorOptions struct {
+	build      string
+	namespaces []string
+	config     *rest.Config
+}
+
+// startOperator runs the operator with its own permissions, for the namespace of the test unless told otherwise.
+func (e *env) startOperator(o operatorOptions) *operator {
+	e.t.Helper()
+	if o.config == nil {
+		o.config = operatorConfig
+	}
+	if o.namespaces == nil {
+		o.namespaces = []string{e.namespace}
+	}
+	op := &operator{requests: &requestLog{}}
+	restConfig := rest.CopyConfig(o.config)
+	restConfig.Wrap(op.requests.wrap)
+	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
+		Scheme:     scheme,
+		Cache:      controller.CacheOptions(o.namespaces, operatorNamespace),
+		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: controller.UncachedKinds()}},
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+	})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	err = controller.Setup(ctx, mgr, controller.Options{
+		OperatorNamespace: operatorNamespace, Build: o.build,
+		ServerURL: func(*v1alpha2.LlamaStackDistribution) string { return e.server.URL },
+	})
+	if err != nil {
+		cancel()
+		e.t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- mgr.Start(ctx) }()
+	op.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			e.t.Errorf("the operator ended with %v", err)
+		}
+	})
+	e.t.Cleanup(op.stop)
+	return op
+}
+
+// env is the world of one test.
+type env struct {
+	t         *testing.T
+	namespace string
+	server    *httptest.Server
+}
+
+// newEnv gives a test a namespace of its own, a node double and a server double.
+func newEnv(t *testing.T) *env {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "t-", Labels: map[string]string{
+		"pod-security.kubernetes.io/enforce": "restricted",
+	}}}
+	if err := admin.Create(t.Context(), ns); err != nil {
+		t.Fatal(err)
+	}
+	e := &env{t: t, namespace: ns.Name, server: serverDouble(t)}
+	e.nodeDouble()
+	return e
+}
+
+// serverDouble answers what the operator asks of a running server, as release 0.7.1 does.
+func serverDouble(t *testing.T) *httptest.Server {
+	mux := http.NewServeMux()
+	for path, answer := range map[string]string{
+		"GET /v1/version": `{"version":"0.7.1"}`,
+		"GET /v1/providers": `{"data":[{"api":"inference","provider_id":"vllm","provider_type":"remote::vllm",
+			"config":{"api_token":"********"},"health":{"status":"Not Implemented"}}]}`,
+	} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(answer)) })
+	}
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// nodeDouble plays the node: it says of every pod of the namespace that it runs and is ready.
+func (e *env) nodeDouble() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	e.t.Cleanup(func() { cancel(); <-done })
+	go func() {
+		defer close(done)
+		for {
+			e.readyPods(ctx)
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}()
+}
+
+func (e *env) readyPods(ctx context.Context) {
+	var pods corev1.PodList
+	if err := admin.List(ctx, &pods, client.InNamespace(e.namespace)); err != nil {
+		return // the next round asks again
+	}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		if pod.DeletionTimestamp != nil {
+			_ = admin.Delete(ctx, pod, client.GracePeriodSeconds(0))
+			continue
+		}
+		if pod.Status.Phase == corev1.PodRunning {
+			continue
+		}
+		pod.Status.Phase = corev1.PodRunning
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+		_ = admin.Status().Update(ctx, pod)
+	}
+}
+
+// apply applies a manifest as a user does, in the namespace of the test, and returns what kubectl prints.
+func (e *env) apply(manifest string) (string, error) {
+	return cluster.KubectlInput(e.t.Context(), manifest, "apply", "-n", e.namespace, "-f", "-")
+}
+
+func (e *env) mustApply(manifest string) {
+	e.t.Helper()
+	if _, err := e.apply(manifest); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e *env) createSecret(name string, data map[string]string) {
+	e.t.Helper()
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name}, StringData: data}
+	if err := admin.Create(e.t.Context(), s); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e *env) get(o client.Object, name string) error {
+	return admin.Get(e.t.Context(), client.ObjectKey{Namespace: e.namespace, Name: name}, o)
+}
+
+func (e *env) resource(name string) *v1alpha2.LlamaStackDistribution {
+	e.t.Helper()
+	cr := &v1alpha2.LlamaStackDistribution{}
+	if err := e.get(cr, name); err != nil {
+		e.t.Fatal(err)
+	}
+	return cr
+}
+
+// waitFor waits until the condition of the resource has the status and the reason, for its current generation, and returns
+// its message.
+func (e *env) waitFor(name, condition string, status metav1.ConditionStatus, reason string) string {
+	e.t.Helper()
+	var message string
+	fixture.Eventually(e.t, 30*time.Second, fmt.Sprintf("%s %s=%s %s", name, condition, status, reason), func() error {
+		cr := e.resource(name)
+		for _, c := range cr.Status.Conditions {
+			if c.Type != condition {
+				continue
+			}
+			message = c.Message
+			if c.Status == status && (reason == "" || c.Reason == reason) && c.ObservedGeneration == cr.Generation {
+				return nil
+			}
+			return fmt.Errorf("it is %s %s for generation %d of %d: %s", c.Status, c.Reason, c.ObservedGeneration, cr.Generation, c.Message)
+		}
+		return fmt.Errorf("no such condition: %+v", cr.Status)
+	})
+	return message
+}
+
+// waitReady waits until the resource is Ready and the server was asked, and nothing more is about to happen.
+func (e *env) waitReady(name string) *v1alpha2.LlamaStackDistribution {
+	e.t.Helper()
+	e.waitFor(name, v1alpha2.ConditionReady, metav1.ConditionTrue, "")
+	fixture.Eventually(e.t, 10*time.Second, "the server was asked", func() error {
+		if v := e.resource(name).Status.Version; v == nil || v.LlamaStackServerVersion == "" {
+			return fmt.Errorf("version %+v", v)
+		}
+		return nil
+	})
+	return e.resource(name)
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+const canary = "sk-canary-4711"
+
+// ready brings the simple sample to Ready and returns the operator that did it.
+func (e *env) ready() *operator {
+	e.t.Helper()
+	e.createSecret("vllm-creds", map[string]string{"token": canary, "other": "sk-other"})
+	op := e.startOperator(operatorOptions{})
+	e.mustApply(sample(e.t, "v1alpha2-simple.yaml"))
+	e.waitReady("my-stack")
+	return op
+}
+
+// owned lists what the resource owns, as "Kind/name".
+func (e *env) owned() map[string]client.Object {
+	e.t.Helper()
+	objects := map[string]client.Object{}
+	add := func(kind string, o client.Object) {
+		if c := metav1.GetControllerOf(o); c != nil && c.Kind == v1alpha2.Kind {
+			objects[kind+"/"+o.GetName()] = o
+		}
+	}
+	var deployments appsv1.DeploymentList
+	var services corev1.ServiceList
+	var accounts corev1.ServiceAccountList
+	var configMaps corev1.ConfigMapList
+	for _, list := range []client.ObjectList{&deployments, &services, &accounts, &configMaps} {
+		if err := admin.List(e.t.Context(), list, client.InNamespace(e.namespace)); err != nil {
+			e.t.Fatal(err)
+		}
+	}
+	for i := range deployments.Items {
+		add("Deployment", &deployments.Items[i])
+	}
+	for i := range services.Items {
+		add("Service", &services.Items[i])
+	}
+	for i := range accounts.Items {
+		add("ServiceAccount", &accounts.Items[i])
+	}
+	for i := range configMaps.Items {
+		add("ConfigMap", &configMaps.Items[i])
+	}
+	return objects
+}
+
+func (e *env) ownedConfigMaps() []string {
+	e.t.Helper()
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(e.owned())), func(n string) bool { return !strings.HasPrefix(n, "ConfigMap/") })
+}
+
+// versions are the resource versions of what the resource owns, and its own.
+func (e *env) versions(resource string) map[string]string {
+	e.t.Helper()
+	versions := map[string]string{"itself": e.resource(resource).ResourceVersion}
+	for name, o := range e.owned() {
+		versions[name] = o.GetResourceVersion()
+	}
+	return versions
+}
+
+func (e *env) deployment(name string) *appsv1.Deployment {
+	e.t.Helper()
+	d := &appsv1.Deployment{}
+	if err := e.get(d, name); err != nil {
+		e.t.Fatal(err)
+	}
+	return d
+}
+
+// Proves: FLOW, FR-021, FR-023, FR-024, FR-025, FR-026, R17, R21, R27, STAT, R29, R50.
+func TestResourceBecomesReady(t *testing.T) {
+	e := newEnv(t)
+	e.ready()
+	cr := e.resource("my-stack")
+	g := cr.Status.ConfigGeneration
+	if g == nil || g.ProviderCount != 1 || g.ResourceCount != 1 || g.ConfigVersion != 2 || g.GeneratedAt == nil {
+		t.Fatalf("configGeneration %+v", g)
+	}
+	if got, want := slices.Sorted(maps.Keys(e.owned())), []string{
+		"ConfigMap/" + g.ConfigMapName, "Deployment/my-stack", "Service/my-stack-service", "ServiceAccount/my-stack-sa",
+	}; !cmp.Equal(got, want) {
+		t.Errorf("owned objects %v, want %v", got, want)
+	}
+	var cm corev1.ConfigMap
+	if err := e.get(&cm, g.ConfigMapName); err != nil {
+		t.Fatal(err)
+	}
+	if cm.Immutable == nil || !*cm.Immutable || !strings.Contains(cm.Data["config.yaml"], "base_url: http://vllm:8000/v1") {
+		t.Errorf("ConfigMap %+v", cm)
+	}
+	if s := cr.Status; s.Phase != v1alpha2.PhaseReady || s.AvailableReplicas != 1 || s.Replicas != 1 || s.ObservedGeneration != cr.Generation ||
+		s.ServiceURL != "http://my-stack-service."+e.namespace+".svc:8321" || s.Version.LlamaStackServerVersion != "0.7.1" ||
+		s.ResolvedDistribution.ConfigSource != v1alpha2.ConfigSourceEmbedded || s.ResolvedDistribution.ServerLine != "0.7" ||
+		!strings.HasSuffix(s.ResolvedDistribution.Image, ":0.7.1") {
+		t.Errorf("status %+v", s)
+	}
+	providers := cr.Status.DistributionConfig.Providers
+	if len(providers) != 1 || providers[0].ProviderID != "vllm" || providers[0].Config == nil ||
+		!strings.Contains(string(providers[0].Config.Raw), `"${env.LLSD_VLLM_API_KEY}"`) || providers[0].Health != nil {
+		t.Errorf("providers %+v", providers)
+	}
+	template := e.deployment("my-stack").Spec.Template
+	if template.Annotations["llamastack.io/config-hash"] == "" || template.Annotations["llamastack.io/secrets-hash"] == "" {
+		t.Errorf("the pod template lacks the hash annotations: %v", template.Annotations)
+	}
+	for _, m := range e.deployment("my-stack").ManagedFields {
+		if m.Subresource == "" && m.Manager != "llama-stack-operator" && m.Manager != "kube-controller-manager" {
+			t.Errorf("the Deployment has a second field manager %q", m.Manager)
+		}
+	}
+}
+
+// Proves: R56, FR-026, L-03, L-07 (an unchanged resource costs no write, and an idle one no request).
+func TestUnchangedResourceCostsNothing(t *testing.T) {
+	e := newEnv(t)
+	op := e.ready()
+	before := e.versions("my-stack")
+	e.quiet(op)
+
+	idle := len(op.requests.all())
+	fixture.Consistently(t, 3*time.Second, "an idle operator asks nothing", func() error {
+		if now := op.requests.all(); len(now) > idle {
+			return fmt.Errorf("requests: %v", now[idle:])
+		}
+		return nil
+	})
+
+	// A pass without a change: a foreign label on the Secret is an event, and the manifest is applied again.
+	var s corev1.Secret
+	if err := e.get(&s, "vllm-creds"); err != nil {
+		t.Fatal(err)
+	}
+	s.Labels = map[string]string{"touched": "yes"}
+	if err := admin.Update(t.Context(), &s); err != nil {
+		t.Fatal(err)
+	}
+	e.mustApply(sample(t, "v1alpha2-simple.yaml"))
+	fixture.Eventually(t, 10*time.Second, "the event starts a pass", func() error {
+		if len(op.requests.all()) == idle {
+			return fmt.Errorf("no request yet")
+		}
+		return nil
+	})
+	e.quiet(op)
+	if writes := op.requests.writes(idle); len(writes) > 0 {
+		t.Errorf("a pass without a change wrote: %v", writes)
+	}
+	if diff := cmp.Diff(before, e.versions("my-stack")); diff != "" {
+		t.Errorf("resource versions changed (-before +after):\n%s", diff)
+	}
+}
+
+// quiet waits until the operator has made no request for half a second.
+func (e *env) quiet(op *operator) {
+	e.t.Helper()
+	last, since := len(op.requests.all()), time.Now()
+	fixture.Eventually(e.t, 30*time.Second, "the operator comes to rest", func() error {
+		if n := len(op.requests.all()); n != last {
+			last, since = n, time.Now()
+		}
+		if time.Since(since) < 500*time.Millisecond {
+			return fmt.Errorf("last request: %v", op.requests.all()[max(0, last-1):])
+		}
+		return nil
+	})
+}
+
+// Proves: FR-024, FR-026, NFR-005, R17, US-2.1 (a new ConfigMap and one rollout for each edit; the previous ConfigMap stays,
+// older ones go).
+func TestEditsRollOnceAndKeepThePreviousConfig(t *testing.T) {
+	e := newEnv(t)
+	e.ready()
+	first := e.resource("my-stack").Status.ConfigGeneration.ConfigMapName
+	previous := first
+	for i, model := range []string{"m1", "m2", "m3"} {
+		generation := e.deployment("my-stack").Generation
+		e.patchSpec("my-stack", `{"resources":{"models":["`+model+`"]}}`)
+		e.waitFor("my-stack", v1alpha2.ConditionReady, metav1.ConditionTrue, "")
+		current := e.resource("my-stack").Status.ConfigGeneration.ConfigMapName
+		if current == previous {
+			t.Fatalf("edit %d: still ConfigMap %s", i, current)
+		}
+		if got := e.deployment("my-stack").Generation; got != generation+1 {
+			t.Errorf("edit %d: the Deployment changed %d times, want once", i, got-generation)
+		}
+		want := []string{"ConfigMap/" + current, "ConfigMap/" + previous}
+		slices.Sort(want)
+		fixture.Eventually(t, 20*time.Second, "the current and the previous ConfigMap stay", func() error {
+			if got := e.ownedConfigMaps(); !cmp.Equal(got, want) {
+				return fmt.Errorf("there are %v, want %v", got, want)
+			}
+			return nil
+		})
+		previous = current
+	}
+}
+
+func (e *env) patchSpec(name, spec string) {
+	e.t.Helper()
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name}}
+	if err := admin.Patch(e.t.Context(), cr, client.RawPatch("application/merge-patch+json", []byte(`{"spec":`+spec+`}`))); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// Proves: L-04, L-31 (what is set and then unset is gone; fields, labels and restarts of others survive).
+func TestUnsetFieldsGoAndForeignFieldsStay(t *testing.T) {
+	e := newEnv(t)
+	e.ready()
+	if _, err := cluster.KubectlRun(t.Context(), "rollout", "restart", "-n", e.namespace, "deployment/my-stack"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cluster.KubectlRun(t.Context(), "label", "-n", e.namespace, "deployment/my-stack", "team=a"); err != nil {
+		t.Fatal(err)
+	}
+	e.patchSpec("my-stack", `{"workload":{"resources":{"claims":null,"limits":{"memory":"3Gi"},"requests":null}}}`)
+	fixture.Eventually(t, 20*time.Second, "the limit is in force and the requests are gone", func() error {
+		d := e.deployment("my-stack")
+		r := d.Spec.Template.Spec.Containers[0].Resources
+		if r.Limits.Memory().String() != "3Gi" || len(r.Requests) > 0 {
+			return fmt.Errorf("resources %+v", r)
+		}
+		if d.Labels["team"] != "a" || d.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] == "" {
+			return fmt.Errorf("foreign fields were lost: %v %v", d.Labels, d.Spec.Template.Annotations)
+		}
+		return nil
+	})
+}
+
+// Proves: L-23, R54 (new content of a referenced key rolls the pods exactly once; another key and labels never).
+func TestSecretRotation(t *testing.T) {
+	e := newEnv(t)
+	op := e.ready()
+	generation := e.deployment("my-stack").Generation
+	e.patchSecret("vllm-creds", `{"metadata":{"labels":{"x":"y"}},"stringData":{"other":"sk-new"}}`)
+	e.quiet(op)
+	if got := e.deployment("my-stack").Generation; got != generation {
+		t.Errorf("a key that nobody refers to rolled the pods")
+	}
+	e.patchSecret("vllm-creds", `{"stringData":{"token":"sk-rotated"}}`)
+	fixture.Eventually(t, 20*time.Second, "the new value rolls the pods", func() error {
+		if got := e.deployment("my-stack").Generation; got != generation+1 {
+			return fmt.Errorf("generation %d, want %d", got, generation+1)
+		}
+		return nil
+	})
+	e.waitFor("my-stack", v1alpha2.ConditionReady, metav1.ConditionTrue, "")
+	e.quiet(op)
+	if got := e.deployment("my-stack").Generation; got != generation+1 {
+		t.Errorf("the new value rolled the pods %d times", got-generation)
+	}
+}
+
+func (e *env) patchSecret(name, patch string) {
+	e.t.Helper()
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name}}
+	if err := admin.Patch(e.t.Context(), s, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// Proves: FR-025 (deleting the resource removes everything it owned).
+func TestDeletingRemovesEverything(t *testing.T) {
+	e := newEnv(t)
+	e.ready()
+	cr := e.resource("my-stack")
+	if err := admin.Delete(t.Context(), cr, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+		t.Fatal(err)
+	}
+	fixture.Eventually(t, 60*time.Second, "everything it owned is gone", func() error {
+		if left := e.owned(); len(left) > 0 {
+			return fmt.Errorf("left: %v", slices.Sorted(maps.Keys(left)))
+		}
+		return nil
+	})
+	// The same name again: nothing of the former resource is in the way.
+	e.mustApply(sample(t, "v1alpha2-simple.yaml"))
+	e.waitReady("my-stack")
+}
+
+// Proves: R48, L-28 (an upgrade of the operator rolls nothing, the next edit brings the newer form).
+func TestOperatorUpgradeRollsNothing(t *testing.T) {
+	e := newEnv(t)
+	op := e.ready()
+	op.stop()
+	before := e.deployment("my-stack")
+	e.startOperator(operatorOptions{build: "9.9.9"})
+	message := ""
+	fixture.Eventually(t, 20*time.Second, "the status tells of the newer form", func() error {
+		message = e.waitFor("my-stack", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionTrue, "")
+		if !strings.Contains(message, "takes effect with the next edit") {
+			return fmt.Errorf("message %q", message)
+		}
+		return nil
+	})
+	if after := e.deployment("my-stack"); after.ResourceVersion != before.ResourceVersion {
+		t.Errorf("the Deployment was touched: %s", cmp.Diff(before, after))
+	}
+	e.patchSpec("my-stack", `{"resources":{"models":["m1"]}}`)
+	fixture.Eventually(t, 20*time.Second, "the edit brings the newer form", func() error {
+		if got := e.deployment("my-stack").Annotations["llamastack.io/operator-build"]; got != "9.9.9" {
+			return fmt.Errorf("build %q", got)
+		}
+		return nil
+	})
+}
+
+// Proves: R51, API-DEF (the scale subresource works on the resource; scaled to zero is as wanted).
+func TestScale(t *testing.T) {
+	e := newEnv(t)
+	e.ready()
+	scale := func(n string) {
+		if out, err := cluster.KubectlRun(t.Context(), "scale", "-n", e.namespace, "llsd/my-stack", "--replicas="+n); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	scale("0")
+	e.waitFor("my-stack", v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonScaledToZero)
+	e.waitFor("my-stack", v1alpha2.ConditionReady, metav1.ConditionTrue, "")
+	if phase := e.resource("my-stack").Status.Phase; phase != v1alpha2.PhaseReady {
+		t.Errorf("phase %s, want Ready", phase)
+	}
+	scale("2")
+	fixture.Eventually(t, 20*time.Second, "two pods", func() error {
+		if s := e.resource("my-stack").Status; s.AvailableReplicas != 2 || s.Selector == "" {
+			return fmt.Errorf("status %+v", s)
+		}
+		return nil
+	})
+}
