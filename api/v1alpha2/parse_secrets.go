@@ -3,6 +3,7 @@
 package v1alpha2
 
 import (
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 )
@@ -30,6 +31,12 @@ func completeRef(name, key string, path *field.Path) (SecretReference, field.Err
 	}
 	if key == "" {
 		errs = append(errs, field.Required(path.Child("key"), "the key within the Secret"))
+	}
+	if name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
+		errs = append(errs, invalid(path.Child("name"), "is no name of a Secret: use lower-case letters, digits, '-' and '.'"))
+	}
+	if key != "" && len(validation.IsConfigMapKey(key)) > 0 {
+		errs = append(errs, invalid(path.Child("key"), "is no key of a Secret: use letters, digits, '-', '_' and '.'"))
 	}
 	if len(errs) > 0 {
 		return SecretReference{}, errs

@@ -27,7 +27,7 @@ type config struct {
 	root     string       // the cluster's directory as its processes see it
 	bin      string       // the programs' directory as the processes see it
 	address  netip.Addr   // where the API server listens
-	apiPort  uint16       //
+	apiPort  uint16       // likewise
 	etcdPort uint16       // on loopback, for clients
 	peerPort uint16       // on loopback, for etcd's peers: never used, always open
 	services netip.Prefix // range of Service addresses

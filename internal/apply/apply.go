@@ -4,6 +4,7 @@ package apply
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -39,9 +40,9 @@ type Applier struct {
 
 // applied is what was sent last for an object, and the version that came of it.
 type applied struct {
-	owner           types.UID
+	owner           types.NamespacedName
 	resourceVersion string
-	wish            string
+	wish            [sha256.Size]byte
 }
 
 // Result is what came of applying.
@@ -117,24 +118,24 @@ func (a *Applier) live(ctx context.Context, o objects.Object) (metav1.Object, er
 	return found, err
 }
 
-func (a *Applier) unchanged(live metav1.Object, wish string) bool {
+func (a *Applier) unchanged(live metav1.Object, wish [sha256.Size]byte) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	last, ok := a.last[live.GetUID()]
 	return ok && last.wish == wish && last.resourceVersion == live.GetResourceVersion()
 }
 
-func (a *Applier) remember(owner *v1alpha2.LlamaStackDistribution, u *unstructured.Unstructured, wish string) {
+func (a *Applier) remember(owner *v1alpha2.LlamaStackDistribution, u *unstructured.Unstructured, wish [sha256.Size]byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.last == nil {
 		a.last = map[types.UID]applied{}
 	}
-	a.last[u.GetUID()] = applied{owner: owner.UID, resourceVersion: u.GetResourceVersion(), wish: wish}
+	a.last[u.GetUID()] = applied{owner: client.ObjectKeyFromObject(owner), resourceVersion: u.GetResourceVersion(), wish: wish}
 }
 
 // Forget drops what was remembered of an owner that is gone.
-func (a *Applier) Forget(owner types.UID) {
+func (a *Applier) Forget(owner types.NamespacedName) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for uid, last := range a.last {
@@ -145,17 +146,17 @@ func (a *Applier) Forget(owner types.UID) {
 }
 
 // toUnstructured encodes an object for server-side apply, without the empty fields that typed objects write and nobody
-// wishes, and returns the encoding as text.
-func toUnstructured(o objects.Object) (*unstructured.Unstructured, string, error) {
+// wishes, and returns the hash of the encoding.
+func toUnstructured(o objects.Object) (*unstructured.Unstructured, [sha256.Size]byte, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
-		return nil, "", err
+		return nil, [sha256.Size]byte{}, err
 	}
 	delete(content, "status")
 	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
 	unstructured.RemoveNestedField(content, "spec", "template", "metadata", "creationTimestamp")
 	text, err := json.Marshal(content)
-	return &unstructured.Unstructured{Object: content}, string(text), err
+	return &unstructured.Unstructured{Object: content}, sha256.Sum256(text), err
 }
 
 func conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistribution) *fault.Fault {

@@ -53,7 +53,7 @@ func strip(in any) (any, error) {
 			CreationTimestamp: o.CreationTimestamp, DeletionTimestamp: o.DeletionTimestamp,
 		}
 		if o.Labels[objects.LabelManagedBy] == objects.ManagedBy {
-			kept.Labels = o.Labels
+			kept.Labels = objects.OwnLabels(o.Labels)
 		}
 		if controller := metav1.GetControllerOf(o); controller != nil {
 			kept.OwnerReferences = []metav1.OwnerReference{*controller}

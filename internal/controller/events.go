@@ -3,6 +3,8 @@
 package controller
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,32 +15,36 @@ import (
 // maxNote bounds the text of an event, in bytes, as the API does.
 const maxNote = 1024
 
-// emit tells by events which conditions changed: on the edge, after the status was written. Ready and Stalled repeat what
-// others say and get none.
+// emit tells by events which conditions changed: on the edge, after the status was written. Conditions that only repeat what
+// others say get none.
 func (r *Reconciler) emit(cr *v1alpha2.LlamaStackDistribution, before []metav1.Condition) {
 	for i := range cr.Status.Conditions {
 		c := &cr.Status.Conditions[i]
 		last := meta.FindStatusCondition(before, c.Type)
-		if c.Type == v1alpha2.ConditionReady || c.Type == v1alpha2.ConditionStalled ||
-			(last != nil && last.Status == c.Status && last.Reason == c.Reason) {
+		if last != nil && last.Status == c.Status && last.Reason == c.Reason {
 			continue
 		}
-		kind := corev1.EventTypeNormal
-		if c.Status != metav1.ConditionTrue && !expected[c.Reason] {
-			kind = corev1.EventTypeWarning
+		if c.Type == v1alpha2.ConditionReady || c.Type == v1alpha2.ConditionStalled || c.Reason == v1alpha2.ReasonNotApplied {
+			continue
 		}
 		note := c.Message
 		if len(note) > maxNote {
-			note = note[:maxNote-4] + " ..."
+			note = strings.ToValidUTF8(note[:maxNote-4], "") + " ..."
 		}
-		r.recorder.Eventf(cr, nil, kind, c.Reason, c.Type, "%s", note)
+		r.recorder.Eventf(cr, nil, eventType(c, last), c.Reason, c.Type, "%s", note)
 	}
 }
 
-// expected are reasons of a condition that is not True although all goes well.
-var expected = map[string]bool{
-	v1alpha2.ReasonRolloutInProgress: true,
-	v1alpha2.ReasonNotDeployed:       true,
-	v1alpha2.ReasonScaledToZero:      true,
-	v1alpha2.ReasonServerUnavailable: true,
+// eventType is Warning for what is wrong. A server that is not available yet is on its way; one that was is not.
+func eventType(c, last *metav1.Condition) string {
+	wasTrue := last != nil && last.Status == metav1.ConditionTrue
+	switch {
+	case c.Status == metav1.ConditionTrue,
+		c.Reason == v1alpha2.ReasonRolloutInProgress,
+		c.Reason == v1alpha2.ReasonNotDeployed,
+		c.Reason == v1alpha2.ReasonScaledToZero,
+		c.Reason == v1alpha2.ReasonServerUnavailable && !wasTrue:
+		return corev1.EventTypeNormal
+	}
+	return corev1.EventTypeWarning
 }

@@ -40,8 +40,9 @@ type prober struct {
 	answers chan event.GenericEvent
 	slots   chan struct{}
 
+	ctx context.Context //nolint:containedctx // the manager's: it ends what is under way
+
 	mu      sync.Mutex
-	ctx     context.Context //nolint:containedctx // the manager's, from Start on: it ends what is under way
 	servers map[types.NamespacedName]*server
 }
 
@@ -53,25 +54,16 @@ type server struct {
 	stop        context.CancelFunc
 }
 
-func newProber(a asker, urlOf func(*v1alpha2.LlamaStackDistribution) string) *prober {
+func newProber(ctx context.Context, a asker, urlOf func(*v1alpha2.LlamaStackDistribution) string) *prober {
 	if urlOf == nil {
 		urlOf = func(cr *v1alpha2.LlamaStackDistribution) string {
 			return objects.ServiceURL(cr.Name, cr.Namespace, objects.Port(&cr.Spec))
 		}
 	}
 	return &prober{
-		asker: a, urlOf: urlOf, answers: make(chan event.GenericEvent, maxProbes),
+		ctx: ctx, asker: a, urlOf: urlOf, answers: make(chan event.GenericEvent, maxProbes),
 		slots: make(chan struct{}, maxProbes), servers: map[types.NamespacedName]*server{},
 	}
-}
-
-// Start keeps the manager's context; it returns when that ends.
-func (p *prober) Start(ctx context.Context) error {
-	p.mu.Lock()
-	p.ctx = ctx
-	p.mu.Unlock()
-	<-ctx.Done()
-	return nil
 }
 
 // observe returns what the server of this rollout has said, or why it is silent; neither is known at first. A rollout
@@ -87,9 +79,6 @@ func (p *prober) observe(cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployme
 	}
 	if s != nil {
 		s.stop()
-	}
-	if p.ctx == nil {
-		return nil, "" // not started yet: the first pass after the start asks
 	}
 	ctx, stop := context.WithCancel(p.ctx)
 	s = &server{rollout: rollout, stop: stop}

@@ -54,12 +54,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.client.Get(ctx, req.NamespacedName, s.cr); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.prober.forget(req.NamespacedName)
+			r.applier.Forget(req.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, err
 	}
 	if s.cr.DeletionTimestamp != nil {
-		r.applier.Forget(s.cr.UID)
 		return r.report(ctx, s)
 	}
 	for _, phase := range []func(context.Context, *scope){

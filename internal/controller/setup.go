@@ -42,7 +42,7 @@ type Options struct {
 	Build string
 }
 
-// Setup adds the controller to the manager. The hash key is read, or made, at once: the API server must be reachable.
+// Setup adds the controller to the manager, which runs until the context ends. The hash key is read, or made, at once: the API server must be reachable.
 func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	key, err := gather.EnsureHashKey(ctx, mgr.GetAPIReader(), mgr.GetClient(), o.OperatorNamespace)
 	if err != nil {
@@ -62,11 +62,8 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			HashKey: key, Build: o.Build, ClusterAssignsUserIDs: assignsUserIDs,
 		},
 		applier:  &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
-		prober:   newProber(probe.New(), o.ServerURL),
+		prober:   newProber(ctx, probe.New(), o.ServerURL),
 		recorder: mgr.GetEventRecorder(objects.ManagedBy),
-	}
-	if err := mgr.Add(r.prober); err != nil {
-		return err
 	}
 	return r.watch(ctx, mgr, o)
 }

@@ -16,9 +16,10 @@ import (
 // is known although a Secret is missing), but Objects only where there are none.
 func Build(in *Inputs) (*Desired, fault.List) {
 	d := &Desired{}
-	faults := unsupported(&in.CR.Spec)
+	faults := append(checkName(in.CR.Name), unsupported(&in.CR.Spec)...)
 	faults = append(faults, d.generate(in)...)
-	faults = append(faults, checkSecrets(in)...)
+	faults = append(faults, d.checkSecrets(in)...)
+	d.Warnings = append(d.Warnings, ineffective(&in.CR.Spec)...)
 	if len(faults) > 0 {
 		return d, faults
 	}
@@ -121,15 +122,20 @@ func (d *Desired) hold(in *Inputs, p *objects.Params) {
 		return
 	}
 	d.HeldBuild = build
-	applied := d.Objects
-	d.Objects = nil
-	for _, o := range applied {
-		switch o.GetObjectKind().GroupVersionKind().Kind {
-		case "Deployment", "ConfigMap":
+	mounted := objects.MountedConfigMap(&in.Live.Spec.Template.Spec)
+	var applied []objects.Object
+	for _, o := range d.Objects {
+		switch {
+		case o.GetObjectKind().GroupVersionKind().Kind == "Deployment":
 			d.Held = append(d.Held, o)
+		case o.GetName() == d.ConfigMapName && d.ConfigMapName != mounted:
+			// What the live Deployment mounts stays in its place.
+			standIn := o.DeepCopyObject().(objects.Object)
+			standIn.SetName(mounted)
+			d.Held = append(d.Held, standIn)
 		default:
-			d.Objects = append(d.Objects, o)
+			applied = append(applied, o)
 		}
 	}
-	d.ConfigMapName = objects.MountedConfigMap(&in.Live.Spec.Template.Spec)
+	d.Objects, d.ConfigMapName = applied, mounted
 }

@@ -9,36 +9,75 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 // checkSecrets reports what keeps the server from using a secret value. Messages name the reference, never the value.
-func checkSecrets(in *Inputs) fault.List {
+func (d *Desired) checkSecrets(in *Inputs) fault.List {
 	var faults fault.List
 	for i := range in.Secrets {
 		f := &in.Secrets[i]
-		name, key, namespace, path := f.Use.Ref.Name, f.Use.Ref.Key, in.CR.Namespace, f.Use.Path
-		switch f.State {
-		case SecretFound:
-			for _, problem := range f.Value.Problems() {
-				faults = append(faults, &fault.Fault{
-					Class: fault.Wrong, Condition: v1alpha2.ConditionSecretsResolved, Reason: v1alpha2.ReasonSecretInvalid,
-					Message: fmt.Sprintf("%s: the value of key %q in Secret %s/%s %s", path, key, namespace, name, problem),
-				})
-			}
-		case SecretMissing:
-			faults = append(faults, missing(fmt.Sprintf(
-				"Secret not found: %s (namespace %s, referenced by %s): create it with the key %q", name, namespace, path, key)))
-		case SecretKeyMissing:
-			faults = append(faults, missing(fmt.Sprintf(
-				"Secret %s (namespace %s, referenced by %s) has no key %q: add it, or refer to one of its keys: %s",
-				name, namespace, path, key, strings.Join(f.Keys, ", "))))
-		case SecretEmpty:
-			faults = append(faults, missing(fmt.Sprintf(
-				"the value of key %q in Secret %s (namespace %s, referenced by %s) is empty, which the server takes for unset: give it a value",
-				key, name, namespace, path)))
+		if f.State != SecretFound {
+			faults = append(faults, absent(f, in.CR.Namespace))
+			continue
+		}
+		for _, problem := range append(f.Value.Problems(), d.converted(f)...) {
+			faults = append(faults, &fault.Fault{
+				Class: fault.Wrong, Condition: v1alpha2.ConditionSecretsResolved, Reason: v1alpha2.ReasonSecretInvalid,
+				Message: f.Use.Path + ": " + about(f, in.CR.Namespace) + " " + problem,
+			})
 		}
 	}
 	return faults
+}
+
+func about(f *SecretFact, namespace string) string {
+	return fmt.Sprintf("the value of key %q in Secret %s/%s", f.Use.Ref.Key, namespace, f.Use.Ref.Name)
+}
+
+// converted reports a value that the server would turn into another type than the field takes. Where the type of the field is
+// not known that is a warning.
+func (d *Desired) converted(f *SecretFact) []string {
+	problem := f.Value.Converted()
+	if problem == "" || d.Config == nil {
+		return nil
+	}
+	for _, v := range d.Config.Env {
+		if v.Name != f.Use.EnvName {
+			continue
+		}
+		switch v.Type {
+		case catalog.TypeString, catalog.TypeURL:
+			return []string{problem}
+		case "":
+			d.Warnings = append(d.Warnings, config.Finding{
+				Code: config.InvalidSpec, Severity: config.Warning, Path: f.Use.Path,
+				Message: "the value in Secret " + f.Use.Ref.Name + " looks like a number or a boolean",
+				Mending: "use another value if the provider wants text there",
+			})
+		case catalog.TypeInt, catalog.TypeFloat, catalog.TypeBool, catalog.TypeList, catalog.TypeMap, catalog.TypeAny:
+		}
+	}
+	return nil
+}
+
+// absent is the fault of a reference that leads to no value; it heals by itself.
+func absent(f *SecretFact, namespace string) *fault.Fault {
+	name, key, path := f.Use.Ref.Name, f.Use.Ref.Key, f.Use.Path
+	switch f.State {
+	case SecretKeyMissing:
+		mend := "add it"
+		if len(f.Keys) > 0 {
+			mend += ", or refer to one of its keys: " + strings.Join(f.Keys, ", ")
+		}
+		return missing(fmt.Sprintf("Secret %s (namespace %s, referenced by %s) has no key %q: %s", name, namespace, path, key, mend))
+	case SecretEmpty:
+		return missing(fmt.Sprintf("%s (referenced by %s) is empty, which the server takes for unset: give it a value",
+			about(f, namespace), path))
+	case SecretMissing, SecretFound:
+	}
+	return missing(fmt.Sprintf("Secret not found: %s (namespace %s, referenced by %s): create it with the key %q", name, namespace, path, key))
 }
 
 func missing(message string) *fault.Fault {

@@ -49,6 +49,17 @@ func (l List) Has(class Class) bool {
 	return slices.ContainsFunc(l, func(f *Fault) bool { return f.Class == class })
 }
 
+// Of returns the faults of the class.
+func (l List) Of(class Class) List {
+	var out List
+	for _, f := range l {
+		if f.Class == class {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // For returns the faults that make the condition False.
 func (l List) For(condition string) List {
 	var out List

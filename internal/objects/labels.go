@@ -54,3 +54,14 @@ func stamp(cr *v1alpha2.LlamaStackDistribution, name string) metav1.ObjectMeta {
 		}},
 	}
 }
+
+// OwnLabels returns, of an object's labels, those by which the operator finds its objects again.
+func OwnLabels(labels map[string]string) map[string]string {
+	own := map[string]string{}
+	for _, key := range []string{LabelManagedBy, labelApp, labelInstance} {
+		if value, ok := labels[key]; ok {
+			own[key] = value
+		}
+	}
+	return own
+}

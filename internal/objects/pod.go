@@ -89,21 +89,33 @@ func volumeMounts(p *Params) []corev1.VolumeMount {
 	return mounts
 }
 
-// resources are the user's; where there are none a CPU and a gibibyte are requested. Limits default to the requests.
+// resources are the user's. Of CPU and memory, what the user says nothing about is one CPU and one gibibyte. A limit that is
+// absent equals the request; a request that is absent beside a limit is Kubernetes' business: it equals the limit.
 func resources(workload *v1alpha2.WorkloadSpec) corev1.ResourceRequirements {
-	requirements := corev1.ResourceRequirements{}
+	r := corev1.ResourceRequirements{}
 	if workload != nil && workload.Resources != nil {
-		requirements = *workload.Resources.DeepCopy()
+		r = *workload.Resources.DeepCopy()
 	}
-	if len(requirements.Requests) == 0 && len(requirements.Limits) == 0 {
-		requirements.Requests = corev1.ResourceList{
-			corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("1Gi"),
+	for name, amount := range map[corev1.ResourceName]string{corev1.ResourceCPU: "1", corev1.ResourceMemory: "1Gi"} {
+		_, requested := r.Requests[name]
+		if _, limited := r.Limits[name]; !requested && !limited {
+			r.Requests = with(r.Requests, name, resource.MustParse(amount))
 		}
 	}
-	if len(requirements.Limits) == 0 {
-		requirements.Limits = requirements.Requests.DeepCopy()
+	for name, amount := range r.Requests {
+		if _, limited := r.Limits[name]; !limited {
+			r.Limits = with(r.Limits, name, amount)
+		}
 	}
-	return requirements
+	return r
+}
+
+func with(list corev1.ResourceList, name corev1.ResourceName, amount resource.Quantity) corev1.ResourceList {
+	if list == nil {
+		list = corev1.ResourceList{}
+	}
+	list[name] = amount
+	return list
 }
 
 func health() corev1.ProbeHandler {

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -91,7 +93,7 @@ func (c *Client) get(ctx context.Context, url string, into any) error {
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return err // names the method and the URL already
+		return fmt.Errorf("GET %s: %w", url, stable(err))
 	}
 	defer func() { _ = response.Body.Close() }()
 	switch response.StatusCode {
@@ -107,4 +109,20 @@ func (c *Client) get(ctx context.Context, url string, into any) error {
 	return nil
 }
 
-func clip(s string) string { return s[:min(len(s), maxText)] }
+// stable reduces a network error to what is the same each time: addresses and ports of connections come and go.
+func stable(err error) error {
+	var timeout interface{ Timeout() bool }
+	var dns *net.DNSError
+	var errno syscall.Errno
+	switch {
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return errors.New("no answer in time")
+	case errors.As(err, &dns):
+		return errors.New("the name cannot be resolved")
+	case errors.As(err, &errno):
+		return errno
+	}
+	return err
+}
+
+func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxText)], "") }

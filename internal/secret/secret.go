@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 const redacted = "[redacted]"
@@ -43,24 +44,33 @@ func (v Value) LogValue() slog.Value { return slog.StringValue(redacted) }
 // digits, surrounding space and any Unicode digit.
 var pythonNumber = regexp.MustCompile(`^\s*[+-]?(\p{Nd}+(_\p{Nd}+)*\.?(\p{Nd}+(_\p{Nd}+)*)?|\.\p{Nd}+(_\p{Nd}+)*)([eE][+-]?\p{Nd}+(_\p{Nd}+)*)?\s*$`)
 
-// Problems tells why the server could not use the value as text; nil where it can. The value is not quoted.
-// The rules are those of the server's substitution of ${env.X}, the same in every release line.
+// Problems tells why a pod could not carry the value, or the server would change it; nil where all is well. The value is not
+// quoted. The rules are those of the server's substitution of ${env.X}, the same in every release line.
 func (v Value) Problems() []string {
 	s := string(v.bytes)
 	var problems []string
+	if strings.ContainsRune(s, 0) || !utf8.ValidString(s) {
+		problems = append(problems, "is not text (it has zero bytes, or is not UTF-8), which an environment variable cannot hold: encode it, or correct it")
+	}
 	if strings.HasSuffix(s, "\n") {
 		problems = append(problems, "ends with a line break: write it without one (for example with printf or echo -n)")
 	}
 	if strings.HasPrefix(s, "~") {
-		problems = append(problems, "begins with '~', which the server replaces by a home directory")
+		problems = append(problems, "begins with '~', which the server replaces by a home directory: use another value")
 	}
 	if strings.Contains(s, "${env.") {
-		problems = append(problems, "contains '${env.', which looks like a placeholder that nothing resolves")
-	}
-	if kind := convertedTo(s); kind != "" {
-		problems = append(problems, "looks like "+kind+", which the server would turn into one and then refuse as text")
+		problems = append(problems, "contains '${env.', which looks like a placeholder that nothing resolves: use another value")
 	}
 	return problems
+}
+
+// Converted tells that the server would turn the value into another type, a field of type text would then refuse it; empty
+// where it stays text.
+func (v Value) Converted() string {
+	if kind := convertedTo(string(v.bytes)); kind != "" {
+		return "looks like " + kind + ", which the server turns into one and then refuses as text: use another value"
+	}
+	return ""
 }
 
 // convertedTo names the type that the server would turn the text into; empty where it stays text.

@@ -50,8 +50,8 @@ func TestProblems(t *testing.T) {
 		"sk-123", "a-123", "yes", "null", "None", "[1]", `{"a":1}`, "0x10", " ", "p@:/#%41?&\"' 1", "1e", "e5", "1__0",
 		"infinite", "nano", "x~y", "$(Y)", "12a", "trueish", "",
 	} {
-		if got := New([]byte(fine)).Problems(); len(got) > 0 {
-			t.Errorf("%q: %v, want none", fine, got)
+		if got, converted := New([]byte(fine)).Problems(), New([]byte(fine)).Converted(); len(got) > 0 || converted != "" {
+			t.Errorf("%q: %v %q, want none", fine, got, converted)
 		}
 	}
 	for bad, want := range map[string]string{
@@ -59,8 +59,9 @@ func TestProblems(t *testing.T) {
 		"1e5": "a number", "12.50": "a number", "inf": "a number", "-Infinity": "a number", "nan": "a number",
 		"1E400": "a number", "+5": "a number", ".5": "a number", "5.": "a number", "TRUE": "a boolean",
 		"false": "a boolean", "~abc": "home directory", "a\n": "line break", "x${env.Y}": "placeholder",
+		"a\x00b": "not text", "\xff": "not text",
 	} {
-		got := strings.Join(New([]byte(bad)).Problems(), "; ")
+		got := strings.Join(append(New([]byte(bad)).Problems(), New([]byte(bad)).Converted()), "; ")
 		if !strings.Contains(got, want) {
 			t.Errorf("%q: %q, want it to mention %q", bad, got, want)
 		}

@@ -45,10 +45,10 @@ func (s *Settings) Resolve(spec *v1alpha2.DistributionSpec) (*Distribution, *fau
 			Message: fmt.Sprintf("spec.distribution.name: no distribution %q is known; %sknown distributions: %s; register further ones in the ConfigMap %s",
 				name, suggest.Sentence(name, s.names()), strings.Join(s.names(), ", "), ConfigMapName),
 		}
-	case e.baseErr != nil:
+	case e.err != nil:
 		return nil, &fault.Fault{
 			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonInvalidSettings,
-			Message: "operator settings: " + e.baseErr.Error(), Err: e.baseErr,
+			Message: "operator settings: " + e.err.Error(), Err: e.err,
 		}
 	case !known:
 		e = entry{image: image}
@@ -57,7 +57,7 @@ func (s *Settings) Resolve(spec *v1alpha2.DistributionSpec) (*Distribution, *fau
 	d.Line, d.LineSource = e.line()
 	d.Base, d.Source = e.base, v1alpha2.ConfigSourceRegistered
 	if d.Base == nil {
-		d.Base, d.Source = embeddedBase(e.name, d.Line), v1alpha2.ConfigSourceEmbedded
+		d.Base, d.Source = embeddedBase(e.embedded, d.Line), v1alpha2.ConfigSourceEmbedded
 	}
 	if d.Base == nil {
 		d.Source = ""
@@ -65,26 +65,31 @@ func (s *Settings) Resolve(spec *v1alpha2.DistributionSpec) (*Distribution, *fau
 	return d, nil
 }
 
+// lookup finds an entry by name, or by image: where several have the image, what the platform team registers wins, then the
+// order of the built-in table. Wrong entries do not count for an image.
 func (s *Settings) lookup(name, image string) (entry, bool) {
 	if name != "" {
 		e, ok := s.entries[name]
 		return e, ok
 	}
+	var best entry
 	for _, name := range s.names() {
-		if e := s.entries[name]; e.image == image {
-			return e, true
+		if e := s.entries[name]; e.image == image && e.err == nil && (best.name == "" || e.rank < best.rank) {
+			best = e
 		}
 	}
-	return entry{}, false
+	return best, best.name != ""
 }
 
-// line tells the release line: as the entry says, else by the image's tag.
+// line tells the release line: as the entry says, else by the image's tag. A version that the entry gives and no line knows
+// is no line: the tag does not overrule it.
 func (e *entry) line() (*catalog.Line, string) {
-	if line, ok := catalog.ForVersion(e.serverVersion); ok {
-		return line, e.lineSource
+	version, source := e.serverVersion, e.lineSource
+	if version == "" {
+		version, source = imageTag(e.image), "tag of the image"
 	}
-	if line, ok := catalog.ForVersion(imageTag(e.image)); ok {
-		return line, "tag of the image"
+	if line, ok := catalog.ForVersion(version); ok {
+		return line, source
 	}
 	return nil, ""
 }

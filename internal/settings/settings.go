@@ -3,6 +3,7 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -41,46 +42,54 @@ var distributionName = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$`)
 type entry struct {
 	name          string
 	image         string
-	serverVersion string
+	serverVersion string // empty: the tag of the image tells it
 	lineSource    string
-	source        string // where the entry stands, for messages
-	registered    bool
-	base          *config.Base
-	baseErr       error
+	rank          int          // which entry an image stands for where several have it: lower wins
+	embedded      string       // the name of the embedded base configuration
+	base          *config.Base // the registered base configuration
+	err           error        // what is wrong with the entry
 }
+
+// The ranks of entries: what the platform team says of an image comes before what is built in.
+const (
+	rankRegistered = iota
+	rankOverridden
+	rankBuiltIn // and up, in the order of the table
+)
 
 // Settings are the operator's settings, parsed.
 type Settings struct {
 	entries map[string]entry
 }
 
-// Parse reads the data of the operator's ConfigMap; nil stands for an absent ConfigMap. The error names the key.
+// Parse reads the data of the operator's ConfigMap; nil stands for an absent ConfigMap. The error names the key. An entry
+// that is wrong in itself is no error: it is a fault of the resources that use it.
 func Parse(data map[string]string) (*Settings, error) {
 	s := &Settings{entries: map[string]entry{}}
-	for _, d := range configs.Distributions() {
+	for i, d := range configs.Distributions() {
 		s.entries[d.Name] = entry{
-			name: d.Name, image: d.Image, serverVersion: d.ServerVersion,
-			lineSource: "the operator's list of distributions", source: "built in",
+			name: d.Name, image: d.Image, serverVersion: d.ServerVersion, embedded: d.Base,
+			rank: rankBuiltIn + i, lineSource: "the operator's list of distributions",
 		}
 	}
-	var overrides map[string]string
-	if err := yaml.UnmarshalStrict([]byte(data[KeyImageOverrides]), &overrides); err != nil {
-		return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML map from name to image: %w", ConfigMapName, KeyImageOverrides, err)
-	}
-	for name, image := range overrides {
-		e := s.entries[name]
-		e.name, e.image, e.source = name, image, ConfigMapName+"/"+KeyImageOverrides
-		if _, ok := catalog.ForVersion(imageTag(image)); ok {
-			e.serverVersion = "" // the tag tells better than what the operator was built with
+	for _, key := range []struct {
+		name string
+		read func(s *Settings, name string, raw []byte) entry
+	}{
+		{KeyImageOverrides, (*Settings).override},
+		{KeyDistributions, (*Settings).register},
+	} {
+		var raw map[string]yamlMessage
+		if err := yaml.UnmarshalStrict([]byte(data[key.name]), &raw); err != nil {
+			return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML map with distribution names as keys: %w", ConfigMapName, key.name, err)
 		}
-		s.entries[name] = e
-	}
-	var registrations map[string]yamlMessage
-	if err := yaml.UnmarshalStrict([]byte(data[KeyDistributions]), &registrations); err != nil {
-		return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML map from name to distribution: %w", ConfigMapName, KeyDistributions, err)
-	}
-	for name, raw := range registrations {
-		s.entries[name] = register(name, raw)
+		for name, value := range raw {
+			e := key.read(s, name, value)
+			if e.err != nil {
+				e.err = fmt.Errorf("%s/%s[%s]: %w", ConfigMapName, key.name, name, e.err)
+			}
+			s.entries[name] = e
+		}
 	}
 	return s, nil
 }
@@ -94,38 +103,62 @@ func (m *yamlMessage) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-func register(name string, raw yamlMessage) entry {
-	e := entry{name: name, registered: true, source: ConfigMapName + "/" + KeyDistributions + "[" + name + "]"}
-	if !distributionName.MatchString(name) {
-		e.baseErr = fmt.Errorf("%s: a name consists of lower-case letters, digits, '.', '_' and '-': it names a directory", e.source)
-		return e
+var (
+	errNoImage  = errors.New("image is missing: name the container image of the distribution")
+	errName     = errors.New("a name consists of lower-case letters, digits, '.', '_' and '-': it names a directory")
+	errOverride = errors.New("want the image as text, such as registry.example.com/llama-stack:0.7.1")
+)
+
+// override reads an entry of KeyImageOverrides: another image for a known name, or an image for a new one.
+func (s *Settings) override(name string, raw []byte) entry {
+	e := s.entries[name]
+	e.name, e.rank, e.image = name, rankOverridden, ""
+	if e.embedded == "" {
+		e.embedded = name
 	}
+	if err := yaml.Unmarshal(raw, &e.image); err != nil || e.image == "" {
+		e.err = errOverride
+	}
+	if _, known := catalog.ForVersion(imageTag(e.image)); known {
+		e.serverVersion = "" // the tag tells better than what the operator was built with
+	}
+	return e.checkName()
+}
+
+// register reads an entry of KeyDistributions.
+func (s *Settings) register(name string, raw []byte) entry {
+	e := entry{name: name, rank: rankRegistered, embedded: name}
 	var r Registration
 	if err := yaml.UnmarshalStrict(raw, &r); err != nil {
-		e.baseErr = fmt.Errorf("%s: %w", e.source, err)
+		e.err = err
 		return e
 	}
 	e.image, e.serverVersion = r.Image, r.ServerVersion
-	if e.serverVersion != "" {
-		e.lineSource = "serverVersion in " + e.source
-	}
+	e.lineSource = fmt.Sprintf("serverVersion in %s/%s[%s]", ConfigMapName, KeyDistributions, name)
 	if r.Image == "" {
-		e.baseErr = fmt.Errorf("%s: image is missing: name the container image of the distribution", e.source)
-		return e
-	}
-	if r.Config != "" {
-		if e.base, e.baseErr = config.ParseBase(name, []byte(r.Config)); e.baseErr != nil {
-			e.baseErr = fmt.Errorf("%s: config: %w", e.source, e.baseErr)
+		e.err = errNoImage
+	} else if r.Config != "" {
+		if e.base, e.err = config.ParseBase(name, []byte(r.Config)); e.err != nil {
+			e.err = fmt.Errorf("config: %w", e.err)
 		}
+	}
+	return e.checkName()
+}
+
+func (e entry) checkName() entry {
+	if e.err == nil && !distributionName.MatchString(e.name) {
+		e.err = errName
 	}
 	return e
 }
 
-// Images returns the known distributions and their images.
+// Images returns the known distributions and their images; wrong entries are left out.
 func (s *Settings) Images() map[string]string {
 	images := make(map[string]string, len(s.entries))
 	for name, e := range s.entries {
-		images[name] = e.image
+		if e.err == nil {
+			images[name] = e.image
+		}
 	}
 	return images
 }

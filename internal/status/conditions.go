@@ -184,8 +184,8 @@ func serverRemarks(f *Facts) string {
 	case f.Server == nil || !f.inForce():
 	default:
 		if line, ok := catalog.ForVersion(f.Server.Version); f.Distribution.Line != nil && (!ok || line.Name != f.Distribution.Line.Name) {
-			remarks = append(remarks, fmt.Sprintf("the server reports version %s, its configuration was made for release %s",
-				f.Server.Version, f.Distribution.Line.Name))
+			remarks = append(remarks, fmt.Sprintf("the server reports version %s, it was taken for release %s (%s)",
+				f.Server.Version, f.Distribution.Line.Name, f.Distribution.LineSource))
 		}
 		if missing := missingProviders(f); len(missing) > 0 {
 			remarks = append(remarks, "the server does not list: "+strings.Join(missing, ", "))
@@ -243,8 +243,8 @@ func setReady(f *Facts, s *statusOf) {
 
 // setStalled tells kstatus that waiting does not help.
 func setStalled(f *Facts, s *statusOf) {
-	if f.Faults.Has(fault.Wrong) && !f.Faults.Has(fault.FailedToAsk) {
-		set(f, s, v1alpha2.ConditionStalled, metav1.ConditionTrue, f.Faults.Reason(), f.Faults.Message())
+	if wrong := f.Faults.Of(fault.Wrong); len(wrong) > 0 && !f.Faults.Has(fault.FailedToAsk) {
+		set(f, s, v1alpha2.ConditionStalled, metav1.ConditionTrue, wrong.Reason(), wrong.Message())
 		return
 	}
 	meta.RemoveStatusCondition(&s.Conditions, v1alpha2.ConditionStalled)

@@ -127,7 +127,7 @@ func setPhase(f *Facts, s *statusOf) {
 	available, wanted := isAvailable(f), f.Deployment != nil && ptr.Deref(f.Deployment.Spec.Replicas, 1) > 0
 	switch {
 	case f.DeploymentUnknown && s.Phase != "":
-	case available || (f.Deployment != nil && !wanted && f.inForce()):
+	case available || (f.Deployment != nil && !wanted && !f.Faults.Has(fault.Wrong)):
 		s.Phase = v1alpha2.PhaseReady
 	case f.Faults.Has(fault.Wrong) || isStuck(f.Deployment):
 		s.Phase = v1alpha2.PhaseFailed

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fault_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+)
+
+var (
+	errTimeout = errors.New("timeout")
+	errRefused = errors.New("refused")
+)
+
+func list() fault.List {
+	return fault.List{
+		{Class: fault.Wrong, Condition: "A", Reason: "WrongA", Message: "a is wrong"},
+		{Class: fault.FailedToAsk, Condition: "B", Reason: "Failed", Message: "b timed out", Err: errTimeout},
+		{Class: fault.Missing, Condition: "A", Reason: "MissingA", Message: "a is missing"},
+		{Class: fault.FailedToAsk, Condition: "B", Reason: "Refused", Message: "b refused", Err: errRefused},
+		{Class: fault.Wrong, Condition: "A", Reason: "WrongA", Message: "a is wrong"},
+	}
+}
+
+// Proves: FR-075 (no message is lost, none stands twice).
+func TestListFor(t *testing.T) {
+	for condition, want := range map[string]struct{ reason, message string }{
+		"A": {"WrongA", "a is wrong; a is missing"},
+		"B": {"Failed", "b timed out; b refused"},
+		"C": {"", ""},
+	} {
+		of := list().For(condition)
+		if of.Reason() != want.reason || of.Message() != want.message {
+			t.Errorf("%s: %s: %s, want %s: %s", condition, of.Reason(), of.Message(), want.reason, want.message)
+		}
+	}
+	if got := list().For("C"); got != nil {
+		t.Errorf("faults of no condition: %v", got)
+	}
+}
+
+func TestListHas(t *testing.T) {
+	for _, class := range []fault.Class{fault.Wrong, fault.Missing, fault.FailedToAsk} {
+		if !list().Has(class) {
+			t.Errorf("class %d is not found", class)
+		}
+		if (fault.List{}).Has(class) {
+			t.Errorf("class %d is found in nothing", class)
+		}
+		only := fault.List{{Class: class}}
+		for _, other := range []fault.Class{fault.Wrong, fault.Missing, fault.FailedToAsk} {
+			if got := only.Has(other); got != (class == other) {
+				t.Errorf("class %d in a list of %d: %v", other, class, got)
+			}
+		}
+	}
+}
+
+// Only a question that failed is asked again: back-off for what is wrong or missing would poll for nothing (L-03).
+func TestListRetry(t *testing.T) {
+	err := list().Retry()
+	if !errors.Is(err, errTimeout) || !errors.Is(err, errRefused) {
+		t.Errorf("Retry = %v, want both causes", err)
+	}
+	if want := "b timed out\nb refused"; err.Error() != want {
+		t.Errorf("Retry = %q, want %q", err, want)
+	}
+	if err := (fault.List{{Class: fault.Wrong, Err: errTimeout}, {Class: fault.Missing, Err: errRefused}}).Retry(); err != nil {
+		t.Errorf("wrong and missing are retried: %v", err)
+	}
+	if err := (fault.List)(nil).Retry(); err != nil {
+		t.Errorf("nothing is retried: %v", err)
+	}
+}
+
+// A fault is an error whose text is the message alone: the cause is for errors.Is.
+func TestFaultIsAnError(t *testing.T) {
+	var err error = list()[1]
+	var f *fault.Fault
+	if err.Error() != "b timed out" || !errors.Is(err, errTimeout) || !errors.As(err, &f) {
+		t.Errorf("%v", err)
+	}
+}

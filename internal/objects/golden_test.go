@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// The golden files show a whole object each. After a wanted change: go test ./internal/objects -update
+//
+// Proves: R21, R27, FR-025, NFR-005.
+func TestGolden(t *testing.T) {
+	p := simple(t)
+	for name, object := range map[string]objects.Object{
+		"serviceaccount": objects.ServiceAccount(p),
+		"configmap":      objects.ConfigMap(p),
+		"deployment":     objects.Deployment(p),
+		"service":        objects.Service(p),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := yaml.Marshal(object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join("testdata", "simple", name+".yaml")
+			if *update {
+				if err := os.WriteFile(file, got, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(got)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", file, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+const starterImage = "docker.io/llamastack/distribution-starter:0.7.1"
+
+func named(name string) *v1alpha2.DistributionSpec {
+	return &v1alpha2.DistributionSpec{Name: ptr.To(name)}
+}
+
+func imaged(image string) *v1alpha2.DistributionSpec {
+	return &v1alpha2.DistributionSpec{Image: ptr.To(image)}
+}
+
+func parse(t *testing.T, data map[string]string) *settings.Settings {
+	t.Helper()
+	s, err := settings.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// resolved is a Distribution for comparison.
+type resolved struct {
+	Name, Image, Line, LineSource, Base string
+	Source                              v1alpha2.ConfigSource
+}
+
+func resolve(t *testing.T, s *settings.Settings, spec *v1alpha2.DistributionSpec) resolved {
+	t.Helper()
+	d, f := s.Resolve(spec)
+	if f != nil {
+		t.Fatalf("fault: %v", f)
+	}
+	got := resolved{Name: d.Name, Image: d.Image, LineSource: d.LineSource, Source: d.Source}
+	if d.Line != nil {
+		got.Line = d.Line.Name
+	}
+	if d.Base != nil {
+		got.Base = d.Base.Name()
+	}
+	return got
+}
+
+// light is a registration with all fields.
+const light = `
+light:
+  image: registry.example/light:nightly
+  serverVersion: "0.7.1"
+  config: |
+    version: 2
+    apis: [inference]
+    providers: {inference: []}
+`
+
+// Proves: R14, R28, R47, R16 (the sources of image, release line and base configuration, in their order).
+func TestResolve(t *testing.T) {
+	const digest = "sha256:0123456789012345678901234567890123456789012345678901234567890123"
+	for name, c := range map[string]struct {
+		data map[string]string
+		spec *v1alpha2.DistributionSpec
+		want resolved
+	}{
+		"built in": {
+			nil, named("starter"),
+			resolved{"starter", starterImage, "0.7", "the operator's list of distributions", "starter", "embedded"},
+		},
+		"registered": {
+			map[string]string{"distributions": light}, named("light"),
+			resolved{
+				"light", "registry.example/light:nightly", "0.7",
+				"serverVersion in llama-stack-operator-config/distributions[light]", "light", "registered",
+			},
+		},
+		"registered, by image": {
+			map[string]string{"distributions": light}, imaged("registry.example/light:nightly"),
+			resolved{
+				"light", "registry.example/light:nightly", "0.7",
+				"serverVersion in llama-stack-operator-config/distributions[light]", "light", "registered",
+			},
+		},
+		"registered in place of a built-in one": {
+			map[string]string{"distributions": strings.Replace(light, "light:", "starter:", 1)}, named("starter"),
+			resolved{
+				"starter", "registry.example/light:nightly", "0.7",
+				"serverVersion in llama-stack-operator-config/distributions[starter]", "starter", "registered",
+			},
+		},
+		"registered wins over an override": {
+			map[string]string{"distributions": light, "image-overrides": "light: registry.example/other:1"}, named("light"),
+			resolved{
+				"light", "registry.example/light:nightly", "0.7",
+				"serverVersion in llama-stack-operator-config/distributions[light]", "light", "registered",
+			},
+		},
+		"registered with the image alone": {
+			map[string]string{"distributions": "starter: {image: 'mirror.example:5000/starter:0.7.1'}"}, named("starter"),
+			resolved{"starter", "mirror.example:5000/starter:0.7.1", "0.7", "tag of the image", "starter", "embedded"},
+		},
+		"registered, nothing tells the release": {
+			map[string]string{"distributions": "mine: {image: 'mirror.example:5000/mine'}"}, named("mine"),
+			resolved{"mine", "mirror.example:5000/mine", "", "", "", ""},
+		},
+		"overridden by digest": {
+			map[string]string{"image-overrides": "starter: mirror.example/starter@" + digest}, named("starter"),
+			resolved{"starter", "mirror.example/starter@" + digest, "0.7", "the operator's list of distributions", "starter", "embedded"},
+		},
+		"a new name by an override": {
+			map[string]string{"image-overrides": "mine: mirror.example/mine:v0.7.3"}, named("mine"),
+			resolved{"mine", "mirror.example/mine:v0.7.3", "0.7", "tag of the image", "", ""},
+		},
+		"unknown image with a known release": {
+			nil, imaged("registry.example:5000/team/mine:0.7.1-rc2@" + digest),
+			resolved{"", "registry.example:5000/team/mine:0.7.1-rc2@" + digest, "0.7", "tag of the image", "", ""},
+		},
+		"unknown image by digest": {
+			nil, imaged("registry.example:5000/mine@" + digest),
+			resolved{"", "registry.example:5000/mine@" + digest, "", "", "", ""},
+		},
+		"the port of a registry is no tag": {
+			nil, imaged("registry.example:0.7/mine"),
+			resolved{"", "registry.example:0.7/mine", "", "", "", ""},
+		},
+		"unknown release": {
+			nil, imaged("registry.example/mine:99.1.0"),
+			resolved{"", "registry.example/mine:99.1.0", "", "", "", ""},
+		},
+		"a moving tag tells no release": {
+			nil, imaged("docker.io/llamastack/distribution-starter:latest"),
+			resolved{"", "docker.io/llamastack/distribution-starter:latest", "", "", "", ""},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, resolve(t, parse(t, c.data), c.spec)); diff != "" {
+				t.Errorf("resolved to (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Proves: R28, R47, US-1.1 (each built-in name can be configured, by name).
+func TestBuiltInDistributions(t *testing.T) {
+	s := parse(t, nil)
+	images := s.Images()
+	if len(images) != len(configs.Distributions()) {
+		t.Errorf("%d distributions, want %d", len(images), len(configs.Distributions()))
+	}
+	for _, want := range configs.Distributions() {
+		got := resolve(t, s, named(want.Name))
+		if got.Image != want.Image || got.Line != want.Line || got.Source != v1alpha2.ConfigSourceEmbedded || got.Base == "" {
+			t.Errorf("%s resolves to %+v, want image %s, line %s and an embedded base", want.Name, got, want.Image, want.Line)
+		}
+		// Proves: L-16.
+		if _, tag, ok := strings.Cut(images[want.Name][strings.LastIndex(images[want.Name], "/"):], ":"); !ok || tag == "latest" {
+			t.Errorf("%s: image %s is not pinned", want.Name, images[want.Name])
+		}
+	}
+}
+
+// Proves: R14, R28 (the image of a built-in distribution is recognized).
+func TestImageOfABuiltInDistribution(t *testing.T) {
+	want := resolved{"starter", starterImage, "0.7", "the operator's list of distributions", "starter", "embedded"}
+	if diff := cmp.Diff(want, resolve(t, parse(t, nil), imaged(starterImage))); diff != "" {
+		t.Errorf("resolved to (-want +got):\n%s", diff)
+	}
+}
+
+// Proves: R47 (an unknown name gets the known ones, and the nearest), NFR-004.
+func TestUnknownName(t *testing.T) {
+	s := parse(t, map[string]string{"distributions": light})
+	for name, hint := range map[string]string{"startre": `did you mean "starter"? `, "something-else-altogether": ""} {
+		d, f := s.Resolve(named(name))
+		if d != nil || f == nil {
+			t.Fatalf("%s resolves to %+v", name, d)
+		}
+		want := `spec.distribution.name: no distribution "` + name + `" is known; ` + hint +
+			"known distributions: light, remote-vllm, starter; register further ones in the ConfigMap llama-stack-operator-config"
+		if f.Message != want {
+			t.Errorf("message\n%s\nwant\n%s", f.Message, want)
+		}
+		if f.Class != fault.Wrong || f.Condition != v1alpha2.ConditionConfigGenerated || f.Reason != v1alpha2.ReasonUnknownDistribution {
+			t.Errorf("fault %+v", f)
+		}
+	}
+}
+
+// Proves: L-35 (a wrong entry harms only its users; the message tells where it stands).
+func TestWrongRegistration(t *testing.T) {
+	const right = "\nright: {image: 'registry.example/right:0.7.1'}"
+	for name, c := range map[string]struct{ name, entry, message string }{
+		"no image":          {"wrong", "{serverVersion: '0.7.1'}", "image is missing"},
+		"null":              {"wrong", "null", "image is missing"},
+		"unknown key":       {"wrong", "{image: a, imagee: b}", `unknown field "imagee"`},
+		"not a map":         {"wrong", "just text", "cannot unmarshal"},
+		"a list":            {"wrong", "[a]", "cannot unmarshal"},
+		"config not a map":  {"wrong", "{image: a, config: 'text'}", "config"},
+		"config not YAML":   {"wrong", "{image: a, config: '{'}", "config"},
+		"unusable name":     {"../wrong", "{image: a}", "a name consists of"},
+		"name in uppercase": {"Wrong", "{image: a}", "a name consists of"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := parse(t, map[string]string{"distributions": `"` + c.name + `": ` + c.entry + right})
+			if got := resolve(t, s, named("right")); got.Line != "0.7" {
+				t.Errorf("the right entry resolves to %+v", got)
+			}
+			if got := resolve(t, s, named("starter")); got.Base != "starter" {
+				t.Errorf("starter resolves to %+v", got)
+			}
+			d, f := s.Resolve(named(c.name))
+			if f == nil {
+				t.Fatalf("resolves to %+v", d)
+			}
+			for _, part := range []string{"operator settings: llama-stack-operator-config/distributions[" + c.name + "]: ", c.message} {
+				if !strings.Contains(f.Message, part) {
+					t.Errorf("message %q, want %q in it", f.Message, part)
+				}
+			}
+			if f.Class != fault.Wrong || f.Reason != v1alpha2.ReasonInvalidSettings || f.Condition != v1alpha2.ConditionConfigGenerated {
+				t.Errorf("fault %+v", f)
+			}
+		})
+	}
+}
+
+// A key that cannot be read as a map cannot be taken apart: the error names it.
+func TestUnreadableKeys(t *testing.T) {
+	for _, key := range []string{settings.KeyImageOverrides, settings.KeyDistributions} {
+		for _, text := range []string{"- a\n- b", "text", "{", "a: b\na: c"} {
+			_, err := settings.Parse(map[string]string{key: text})
+			if err == nil || !strings.Contains(err.Error(), "ConfigMap llama-stack-operator-config, key "+key) {
+				t.Errorf("%s: %q: error %v, want it to name the key", key, text, err)
+			}
+		}
+		for _, text := range []string{"", "\n", "{}", "null", "# nothing yet\n"} {
+			if _, err := settings.Parse(map[string]string{key: text}); err != nil {
+				t.Errorf("%s: %q: %v, want it to mean nothing", key, text, err)
+			}
+		}
+	}
+	if _, err := settings.Parse(map[string]string{"featureFlags": "enableNetworkPolicy: {enabled: true}", "other": "x"}); err != nil {
+		t.Errorf("a key of somebody else: %v", err)
+	}
+}
+
+// Proves: NFR-001 (which of several entries with one image is taken does not depend on the order of a map).
+func TestResolveIsDeterministic(t *testing.T) {
+	data := map[string]string{"distributions": `
+b: {image: registry.example/one:0.7.1}
+a: {image: registry.example/one:0.7.1}
+c: {image: registry.example/one:0.7.1}
+`}
+	want := resolve(t, parse(t, data), imaged("registry.example/one:0.7.1"))
+	for range 100 {
+		if diff := cmp.Diff(want, resolve(t, parse(t, data), imaged("registry.example/one:0.7.1"))); diff != "" {
+			t.Fatalf("resolved differently:\n%s", diff)
+		}
+	}
+}
+
+// What a caller does to the returned map does not reach the settings, which passes share.
+func TestImagesIsACopy(t *testing.T) {
+	s := parse(t, nil)
+	s.Images()["starter"] = "changed"
+	if got := s.Images()["starter"]; got != starterImage {
+		t.Errorf("starter is %s", got)
+	}
+}
