@@ -68,7 +68,7 @@ func freePorts(n int) ([]uint16, error) {
 			return nil, fmt.Errorf("finding a free port: %w", err)
 		}
 		// Kept open until all are found, so that no port is found twice.
-		defer func() { _ = l.Close() }()
+		defer func() { _ = l.Close() }() //nolint:gocritic // on purpose, see above
 		_, port, err := net.SplitHostPort(l.Addr().String())
 		if err != nil {
 			return nil, err

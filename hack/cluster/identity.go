@@ -53,7 +53,7 @@ func (id Identity) stop(grace time.Duration) error {
 		if err := syscall.Kill(id.PID, step.signal); err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH) {
 			return fmt.Errorf("ending process %d: %w", id.PID, err)
 		}
-		for deadline := time.Now().Add(step.wait); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(step.wait); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) { //nolint:forbidigo // polls with a deadline
 			if !id.Alive() {
 				return nil
 			}

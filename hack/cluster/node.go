@@ -58,13 +58,14 @@ func (c config) writeNodeFiles(cniBin string) error {
 	}
 	registry := c.node.registry()
 	for name, data := range map[string][]byte{
-		"containerd.toml":                     c.containerdConfig(cniBin),
-		"cni/10-ptp.conflist":                 network,
-		"kubelet.json":                        kubelet,
-		"kube-proxy.json":                     proxy,
-		"Corefile":                            c.corefile(),
-		"resolv.conf":                         fmt.Appendf(nil, "nameserver %s\n", c.node.Node),
-		"certs.d/" + registry + "/hosts.toml": fmt.Appendf(nil, "server = \"http://%[1]s\"\n\n[host.\"http://%[1]s\"]\n  capabilities = [\"pull\", \"resolve\"]\n", registry),
+		"containerd.toml":     c.containerdConfig(cniBin),
+		"cni/10-ptp.conflist": network,
+		"kubelet.json":        kubelet,
+		"kube-proxy.json":     proxy,
+		"Corefile":            c.corefile(),
+		"resolv.conf":         fmt.Appendf(nil, "nameserver %s\n", c.node.Node),
+		"certs.d/" + registry + "/hosts.toml": fmt.Appendf(nil,
+			"server = \"http://%[1]s\"\n\n[host.\"http://%[1]s\"]\n  capabilities = [\"pull\", \"resolve\"]\n", registry),
 	} {
 		file := c.path(name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

@@ -66,7 +66,8 @@ func (e *preflightError) Error() string {
 func (m machine) check() error {
 	var problems []string
 	if !m.root {
-		problems = append(problems, "it needs root, for namespaces and mounts: run the command with sudo (and keep the cache: sudo --preserve-env=LLSD_CACHE,HOME,PATH), or use the tier controlplane")
+		problems = append(problems, "it needs root, for namespaces and mounts: run the command with sudo "+
+			"(and keep the cache: sudo --preserve-env=LLSD_CACHE,HOME,PATH), or use the tier controlplane")
 	}
 	if packages := m.missingPackages(); len(packages) > 0 {
 		names := strings.Join(packages, " ")

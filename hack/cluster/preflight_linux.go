@@ -13,7 +13,8 @@ import (
 )
 
 // preflight checks that the node tier can run here, and may install packages.
-func preflight(ctx context.Context, install bool, progress io.Writer) error {
+func preflight(ctx context.Context, install bool, //nolint:revive // it is the command's flag
+	progress io.Writer) error {
 	m := inspectMachine()
 	if packages := m.missingPackages(); install && m.root && m.aptGet && len(packages) > 0 {
 		if err := installPackages(ctx, packages, progress); err != nil {
@@ -70,8 +71,7 @@ func installPackages(ctx context.Context, packages []string, progress io.Writer)
 // command runs a program and makes its output part of an error.
 func command(ctx context.Context, program string, args ...string) error {
 	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if _, ok := errors.AsType[*exec.ExitError](err); ok {
 		return fmt.Errorf("%s %q: %w: %s", program, args, err, lastLines(string(out), 5))
 	}
 	return err

@@ -179,7 +179,7 @@ func (s *supervisor) save() error {
 func (s *supervisor) stop() {
 	var errs []error
 	for _, p := range slices.Backward(s.all()) {
-		errs = append(errs, p.Identity.stop(stopGrace))
+		errs = append(errs, p.stop(stopGrace))
 	}
 	if err := errors.Join(errs...); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, err)

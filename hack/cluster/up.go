@@ -100,7 +100,7 @@ func (s *state) usable(ctx context.Context) bool {
 		if err == nil {
 			return true
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // polls, with a deadline
 	}
 	return false
 }

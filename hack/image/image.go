@@ -40,7 +40,7 @@ type file struct {
 var epoch = time.Unix(0, 0).UTC()
 
 // numericUser is what a kubelet can check against runAsNonRoot; it cannot look a name up.
-var numericUser = regexp.MustCompile(`^[0-9]+:[0-9]+$`)
+var numericUser = regexp.MustCompile(`^\d+:\d+$`)
 
 // build makes the image. Equal recipes over equal files give equal digests.
 func (r recipe) build() (v1.Image, error) {

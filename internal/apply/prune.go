@@ -47,7 +47,7 @@ func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 		return failed("the generated ConfigMaps", "could not be listed", err)
 	}
 	for _, o := range append(doomed, configMaps...) {
-		err := a.Client.Delete(ctx, o, client.Preconditions{UID: ptr.To(o.GetUID())},
+		err := a.Client.Delete(ctx, o, client.Preconditions{UID: new(o.GetUID())},
 			client.PropagationPolicy(metav1.DeletePropagationBackground))
 		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 			return failed(kindOf(o)+" "+o.GetName(), "could not be removed", err)

@@ -118,7 +118,7 @@ func (r *Reconciler) observe(_ context.Context, s *scope) {
 	if s.desired == nil || len(s.faults) > 0 || !status.RolledOut(s.deployment) {
 		return
 	}
-	s.server, s.serverSilent = r.prober.observe(s.cr, s.deployment)
+	s.server, s.serverSilent = r.prober.observe(s.cr, s.deployment) //nolint:contextcheck // asking outlives the pass
 }
 
 // report writes the status where it changed, and tells of what changed by events.

@@ -28,7 +28,7 @@ import (
 const (
 	// passTimeout bounds one pass: an API server that hangs must not hold a worker.
 	passTimeout = time.Minute
-	// workers is the number of resources that are looked at at once.
+	// workers is the number of resources that are looked at once.
 	workers = 4
 )
 

@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -36,7 +35,7 @@ func EnsureHashKey(ctx context.Context, reader client.Reader, writer client.Writ
 		_, _ = rand.Read(random) // never fails: the program ends where there is no randomness
 		created := &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: HashKeySecretName},
-			Immutable:  ptr.To(true),
+			Immutable:  new(true),
 			Data:       map[string][]byte{hashKeyField: random},
 		}
 		if err = writer.Create(ctx, created); err == nil {

@@ -28,7 +28,7 @@ func Deployment(p *Params) *appsv1.Deployment {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: meta,
 		Spec: appsv1.DeploymentSpec{
-			Replicas:                ptr.To(Replicas(&p.CR.Spec)),
+			Replicas:                new(Replicas(&p.CR.Spec)),
 			Selector:                &metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)},
 			Strategy:                appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType},
 			RevisionHistoryLimit:    ptr.To[int32](1),
@@ -50,10 +50,10 @@ func podTemplate(p *Params) corev1.PodTemplateSpec {
 		ObjectMeta: metav1.ObjectMeta{Labels: objectLabels(p.CR.Name), Annotations: annotations},
 		Spec: corev1.PodSpec{
 			ServiceAccountName:           ServiceAccountName(p.CR.Name),
-			AutomountServiceAccountToken: ptr.To(false),
+			AutomountServiceAccountToken: new(false),
 			// Service links would inject LLAMA_STACK_PORT=tcp://... for a Service of that name, and the server would
 			// not start.
-			EnableServiceLinks: ptr.To(false),
+			EnableServiceLinks: new(false),
 			SecurityContext:    podSecurity(p),
 			Containers:         []corev1.Container{container(p)},
 			Volumes:            volumes(p),
@@ -63,7 +63,7 @@ func podTemplate(p *Params) corev1.PodTemplateSpec {
 
 func podSecurity(p *Params) *corev1.PodSecurityContext {
 	context := &corev1.PodSecurityContext{
-		RunAsNonRoot:   ptr.To(true),
+		RunAsNonRoot:   new(true),
 		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 	}
 	if !p.ClusterAssignsUserIDs {
@@ -100,7 +100,7 @@ func container(p *Params) corev1.Container {
 			FailureThreshold: 6,
 		},
 		SecurityContext: &corev1.SecurityContext{
-			AllowPrivilegeEscalation: ptr.To(false),
+			AllowPrivilegeEscalation: new(false),
 			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 		},
 	}

@@ -6,7 +6,6 @@ import (
 	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
@@ -49,8 +48,8 @@ func stamp(cr *v1alpha2.LlamaStackDistribution, name string) metav1.ObjectMeta {
 			Kind:               v1alpha2.Kind,
 			Name:               cr.Name,
 			UID:                cr.UID,
-			Controller:         ptr.To(true),
-			BlockOwnerDeletion: ptr.To(true),
+			Controller:         new(true),
+			BlockOwnerDeletion: new(true),
 		}},
 	}
 }

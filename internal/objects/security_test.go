@@ -95,18 +95,22 @@ func TestRestrictedPodSecurity(t *testing.T) {
 // Every rule of the check can fail: a check that finds nothing proves nothing.
 func TestRestrictedFindsEachRule(t *testing.T) {
 	for rule, breakIt := range map[string]func(*corev1.PodSpec, *corev1.Container){
-		"host namespaces":          func(p *corev1.PodSpec, _ *corev1.Container) { p.HostPID = true },
-		"hostPath volumes":         func(p *corev1.PodSpec, _ *corev1.Container) { p.Volumes[0].HostPath = &corev1.HostPathVolumeSource{} },
-		"volume types":             func(p *corev1.PodSpec, _ *corev1.Container) { p.Volumes[0].VolumeSource = corev1.VolumeSource{} },
-		"sysctls":                  func(p *corev1.PodSpec, _ *corev1.Container) { p.SecurityContext.Sysctls = []corev1.Sysctl{{}} },
-		"SELinux":                  func(_ *corev1.PodSpec, c *corev1.Container) { c.SecurityContext.SELinuxOptions = &corev1.SELinuxOptions{} },
+		"host namespaces":  func(p *corev1.PodSpec, _ *corev1.Container) { p.HostPID = true },
+		"hostPath volumes": func(p *corev1.PodSpec, _ *corev1.Container) { p.Volumes[0].HostPath = &corev1.HostPathVolumeSource{} },
+		"volume types":     func(p *corev1.PodSpec, _ *corev1.Container) { p.Volumes[0].VolumeSource = corev1.VolumeSource{} },
+		"sysctls":          func(p *corev1.PodSpec, _ *corev1.Container) { p.SecurityContext.Sysctls = []corev1.Sysctl{{}} },
+		"SELinux": func(_ *corev1.PodSpec, c *corev1.Container) {
+			c.SecurityContext.SELinuxOptions = &corev1.SELinuxOptions{}
+		},
 		"running as non-root":      func(p *corev1.PodSpec, _ *corev1.Container) { p.SecurityContext.RunAsNonRoot = nil },
 		"running as non-root user": func(_ *corev1.PodSpec, c *corev1.Container) { c.SecurityContext.RunAsUser = ptr.To[int64](0) },
 		"privileged containers":    func(_ *corev1.PodSpec, c *corev1.Container) { c.SecurityContext.Privileged = ptr.To(true) },
-		"proc mount":               func(_ *corev1.PodSpec, c *corev1.Container) { c.SecurityContext.ProcMount = ptr.To(corev1.UnmaskedProcMount) },
-		"privilege escalation":     func(_ *corev1.PodSpec, c *corev1.Container) { c.SecurityContext.AllowPrivilegeEscalation = nil },
-		"seccomp":                  func(p *corev1.PodSpec, _ *corev1.Container) { p.SecurityContext.SeccompProfile = nil },
-		"capabilities: drop":       func(_ *corev1.PodSpec, c *corev1.Container) { c.SecurityContext.Capabilities.Drop = nil },
+		"proc mount": func(_ *corev1.PodSpec, c *corev1.Container) {
+			c.SecurityContext.ProcMount = ptr.To(corev1.UnmaskedProcMount)
+		},
+		"privilege escalation": func(_ *corev1.PodSpec, c *corev1.Container) { c.SecurityContext.AllowPrivilegeEscalation = nil },
+		"seccomp":              func(p *corev1.PodSpec, _ *corev1.Container) { p.SecurityContext.SeccompProfile = nil },
+		"capabilities: drop":   func(_ *corev1.PodSpec, c *corev1.Container) { c.SecurityContext.Capabilities.Drop = nil },
 		"capabilities: add": func(_ *corev1.PodSpec, c *corev1.Container) {
 			c.SecurityContext.Capabilities.Add = []corev1.Capability{"SYS_ADMIN"}
 		},

@@ -5,7 +5,6 @@ package objects
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 )
 
 // ServiceAccount builds the identity of the server's pods. It has no permissions and no mounted token: the server
@@ -14,6 +13,6 @@ func ServiceAccount(p *Params) *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{
 		TypeMeta:                     metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
 		ObjectMeta:                   stamp(p.CR, ServiceAccountName(p.CR.Name)),
-		AutomountServiceAccountToken: ptr.To(false),
+		AutomountServiceAccountToken: new(false),
 	}
 }

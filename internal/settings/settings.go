@@ -122,7 +122,8 @@ func (s *Settings) override(name string, raw []byte) entry {
 	if _, known := catalog.ForVersion(imageTag(e.image)); known {
 		e.serverVersion = "" // the tag tells better than what the operator was built with
 	}
-	return e.checkName()
+	e.checkName()
+	return e
 }
 
 // register reads an entry of KeyDistributions.
@@ -142,14 +143,14 @@ func (s *Settings) register(name string, raw []byte) entry {
 			e.err = fmt.Errorf("config: %w", e.err)
 		}
 	}
-	return e.checkName()
+	e.checkName()
+	return e
 }
 
-func (e entry) checkName() entry {
+func (e *entry) checkName() {
 	if e.err == nil && !distributionName.MatchString(e.name) {
 		e.err = errName
 	}
-	return e
 }
 
 // Images returns the known distributions and their images; wrong entries are left out.

@@ -45,7 +45,7 @@ func setConfigGeneration(f *Facts, s *statusOf) {
 	}
 	g := &v1alpha2.ConfigGenerationStatus{
 		ConfigMapName: f.Desired.ConfigMapName,
-		GeneratedAt:   ptr.To(metav1.NewTime(f.Now)),
+		GeneratedAt:   new(metav1.NewTime(f.Now)),
 		ProviderCount: c.ProviderCount,
 		ResourceCount: c.ResourceCount,
 		ConfigVersion: c.Version,
@@ -92,7 +92,7 @@ func providers(f *Facts) []v1alpha2.ProviderInfo {
 }
 
 func setVersion(f *Facts, s *statusOf) {
-	v := v1alpha2.VersionInfo{OperatorVersion: f.OperatorVersion, LastUpdated: ptr.To(metav1.NewTime(f.Now))}
+	v := v1alpha2.VersionInfo{OperatorVersion: f.OperatorVersion, LastUpdated: new(metav1.NewTime(f.Now))}
 	last := ptr.Deref(s.Version, v1alpha2.VersionInfo{})
 	v.LlamaStackServerVersion = last.LlamaStackServerVersion
 	if f.Server != nil {

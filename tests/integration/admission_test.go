@@ -71,6 +71,18 @@ func TestAdmissionRejects(t *testing.T) {
 	}
 }
 
+// Proves: R34 (a name from which no Service name can be made is refused before anything is half built).
+func TestAdmissionRejectsNames(t *testing.T) {
+	e := newEnv(t)
+	for _, name := range []string{"my.stack", "1st", strings.Repeat("a", 56)} {
+		out, err := e.apply(manifest(name, "distribution: {name: starter}"))
+		if err == nil || !strings.Contains(out, "a Service is named after it: use at most 55") {
+			t.Errorf("%s: kubectl apply prints:\n%s", name, out)
+		}
+	}
+	e.mustApply(manifest(strings.Repeat("a", 55), "distribution: {name: starter}"))
+}
+
 // Proves: FR-001, FR-003, FR-004, FR-006 to FR-012, FR-014 (the API server accepts every field and keeps the user's spelling,
 // R4), R2 (both forms of a secret reference).
 func TestAdmissionAcceptsEveryField(t *testing.T) {

@@ -6,5 +6,5 @@
 // POST /v1/chat/completions, whole and streamed, behind a bearer key), GET /health, and GET /double/requests, by which
 // a test asks what arrived. It tells whether the key was right and the start of its hash, never the key.
 //
-// It runs no model: an answer repeats the last message, so that a test can recognise it.
+// It runs no model: an answer repeats the last message, so that a test can recognize it.
 package modelserverdouble

@@ -21,12 +21,12 @@ import (
 
 const usage = `usage: cluster COMMAND [FLAGS]
 
-  build       build the programs of a tier into the cache
+  build       the programs of a tier into the cache
   up          start a cluster, or find it running, and print how to use it as JSON
   status      print the state of a cluster's processes; fails unless it is usable
   kubeconfig  print a kubeconfig that acts as a ServiceAccount
   load        import image archives into the node
-  push        push an image archive to the cluster's registry, print its reference
+  push        an image archive to the cluster's registry, print its reference
   down        end a cluster and remove everything of it but its logs
 
 cluster COMMAND -h lists the flags of a command.
@@ -66,7 +66,7 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 {
-		return usageError{errors.New("no command\n" + usage)}
+		return usageError{errors.New("no command\n" + usage)} //nolint:staticcheck // the usage has lines of its own
 	}
 	if isHelp(args[0]) {
 		_, err := fmt.Fprint(out, usage)

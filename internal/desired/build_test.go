@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+)
+
+// Proves: FLOW, FR-021, FR-023, FR-032 (a complete spec becomes a configuration and everything that runs it).
+func TestBuild(t *testing.T) {
+	in := inputs(t, "simple")
+	before := in.CR.DeepCopy()
+	d := build(t, in)
+	want := []string{"ServiceAccount/my-stack-sa", "ConfigMap/" + d.ConfigMapName, "Deployment/my-stack", "Service/my-stack-service"}
+	if diff := cmp.Diff(want, kinds(d.Objects)); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+	if len(d.Held) != 0 || d.HeldBuild != "" {
+		t.Errorf("held: %v %s", kinds(d.Held), d.HeldBuild)
+	}
+	if cm := d.Objects[1].(*corev1.ConfigMap); cm.Data[objects.ConfigKey] != string(d.Config.YAML) || len(d.Config.YAML) == 0 {
+		t.Error("the ConfigMap does not hold the configuration")
+	}
+	pod := deployment(t, d.Objects).Spec.Template.Spec
+	if got := objects.MountedConfigMap(&pod); got != d.ConfigMapName {
+		t.Errorf("the pods mount %q, want %q", got, d.ConfigMapName)
+	}
+	if got := pod.Containers[0].Image; got != in.Distribution.Image {
+		t.Errorf("image %s, want %s", got, in.Distribution.Image)
+	}
+	env := map[string]corev1.EnvVar{}
+	for _, v := range pod.Containers[0].Env {
+		env[v.Name] = v
+	}
+	key := env["LLSD_VLLM_API_KEY"].ValueFrom
+	if key == nil || key.SecretKeyRef == nil || key.SecretKeyRef.Name != "vllm-creds" || key.SecretKeyRef.Key != "token" || ptr.Deref(key.SecretKeyRef.Optional, false) {
+		t.Errorf("LLSD_VLLM_API_KEY comes from %+v", key)
+	}
+	if env["LLAMA_STACK_PORT"].Value != "8321" {
+		t.Errorf("LLAMA_STACK_PORT = %q", env["LLAMA_STACK_PORT"].Value)
+	}
+	if diff := cmp.Diff(before, in.CR); diff != "" {
+		t.Errorf("the resource was changed:\n%s", diff)
+	}
+}
+
+// Proves: R15, US-1.3, R16 (a distribution alone, or an image that nothing is known of, runs as it is).
+func TestBuildWithoutConfiguration(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Inputs)
+		ports  []string
+	}{
+		"distribution alone": {func(*Inputs) {}, []string{"LLAMA_STACK_PORT"}},
+		"with a port and pods": {func(in *Inputs) {
+			in.CR.Spec.Networking = &v1alpha2.NetworkingSpec{Port: ptr.To[int32](80)}
+			in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Replicas: ptr.To[int32](2)}
+		}, []string{"LLAMA_STACK_PORT"}},
+		"empty sections": {func(in *Inputs) {
+			in.CR.Spec.Providers, in.CR.Spec.Resources = &v1alpha2.ProvidersSpec{Inference: open("null")}, &v1alpha2.ResourcesSpec{}
+			in.CR.Spec.Storage, in.CR.Spec.Disabled = &v1alpha2.StateStorageSpec{}, []string{}
+			in.CR.Spec.ExternalProviders = open(`{}`)
+		}, []string{"LLAMA_STACK_PORT"}},
+		"unknown image": {func(in *Inputs) {
+			in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Image: ptr.To("registry.example/mine")}
+		}, []string{"LLAMA_STACK_PORT", "OGX_PORT"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := inputs(t, "distribution-only")
+			c.change(in)
+			resolve(t, in, nil)
+			d := build(t, in)
+			want := []string{"ServiceAccount/plain-stack-sa", "Deployment/plain-stack", "Service/plain-stack-service"}
+			if diff := cmp.Diff(want, kinds(d.Objects)); diff != "" {
+				t.Errorf("objects (-want +got):\n%s", diff)
+			}
+			if d.Config != nil || d.ConfigMapName != "" {
+				t.Errorf("a configuration in %q", d.ConfigMapName)
+			}
+			var ports []string
+			for _, v := range deployment(t, d.Objects).Spec.Template.Spec.Containers[0].Env {
+				if strings.HasSuffix(v.Name, "_PORT") {
+					ports = append(ports, v.Name)
+				}
+			}
+			if diff := cmp.Diff(c.ports, ports); diff != "" {
+				t.Errorf("port variables (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Proves: R14, R16, FR-027e (what is missing for a configuration, and how to go on).
+func TestNothingToGenerateFrom(t *testing.T) {
+	for name, c := range map[string]struct {
+		image, settings, reason string
+		parts                   []string
+	}{
+		"unknown image": {"registry.example/mine:0.7.1", "", v1alpha2.ReasonMissingConfigLabels, []string{
+			"Distribution image registry.example/mine:0.7.1 missing config labels. Add labels using `crane mutate` or use `overrideConfig` to provide " +
+				"configuration manually. See docs/configuration.md for details.",
+		}},
+		"unknown release": {
+			"registry.example/mine:nightly", "mine: {image: 'registry.example/mine:nightly', config: 'version: 2'}",
+			v1alpha2.ReasonUnknownServerLine, []string{"registry.example/mine:nightly", "serverVersion", "llama-stack-operator-config"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := inputs(t, "simple")
+			in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Image: ptr.To(c.image)}
+			resolve(t, in, map[string]string{"distributions": c.settings})
+			d, faults := fail(t, in)
+			if len(faults) != 1 || faults[0].Class != fault.Wrong || faults[0].Reason != c.reason || faults[0].Condition != v1alpha2.ConditionConfigGenerated {
+				t.Errorf("faults %+v", faults)
+			}
+			for _, part := range c.parts {
+				if !strings.Contains(faults.Message(), part) {
+					t.Errorf("message\n%s\nwant in it\n%s", faults.Message(), part)
+				}
+			}
+			if d.Config != nil {
+				t.Error("a configuration from nothing")
+			}
+		})
+	}
+}
+
+// Proves: R20, EC-2, R8, R33, FR-073, FR-075 (each message names Secret, key, namespace and field, never the value).
+func TestSecretFaults(t *testing.T) {
+	for name, c := range map[string]struct {
+		fact   SecretFact
+		class  fault.Class
+		reason string
+		parts  []string
+	}{
+		"no such Secret": {
+			SecretFact{State: SecretMissing}, fault.Missing, v1alpha2.ReasonSecretNotFound, []string{"Secret not found: vllm-creds", "create it"},
+		},
+		"no such key": {
+			SecretFact{State: SecretKeyMissing, Keys: []string{"tokens", "user"}}, fault.Missing, v1alpha2.ReasonSecretNotFound,
+			[]string{"has no key", "tokens, user"},
+		},
+		"empty value": {SecretFact{State: SecretEmpty}, fault.Missing, v1alpha2.ReasonSecretNotFound, []string{"is empty", "give it a value"}},
+		"line break": {
+			SecretFact{Value: secret.New([]byte(canary + "\n"))}, fault.Wrong, v1alpha2.ReasonSecretInvalid, []string{"ends with a line break"},
+		},
+		"number": {
+			SecretFact{Value: secret.New([]byte("8675309"))}, fault.Wrong, v1alpha2.ReasonSecretInvalid, []string{"looks like a number"},
+		},
+		"boolean": {SecretFact{Value: secret.New([]byte("true"))}, fault.Wrong, v1alpha2.ReasonSecretInvalid, []string{"looks like a boolean"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := inputs(t, "simple")
+			c.fact.Use = in.Secrets[0].Use
+			in.Secrets[0] = c.fact
+			d, faults := fail(t, in)
+			for _, part := range append(c.parts, "vllm-creds", "ai", "token", "spec.providers.inference.apiKey") {
+				if !strings.Contains(faults.Message(), part) {
+					t.Errorf("message %q: %q is not in it", faults.Message(), part)
+				}
+			}
+			if len(faults) != 1 || faults[0].Class != c.class || faults[0].Reason != c.reason || faults[0].Condition != v1alpha2.ConditionSecretsResolved {
+				t.Errorf("faults %+v", faults)
+			}
+			if strings.Contains(faults.Message(), "8675309") {
+				t.Error("the message holds the value")
+			}
+			if d.Config == nil || d.ConfigMapName == "" {
+				t.Error("the configuration is unknown although only a secret value is wrong: ConfigGenerated would not be told")
+			}
+		})
+	}
+}
+
+// Proves: NFR-004, FR-075 (all that is wrong is told at once, each for its condition).
+func TestAllFaultsAtOnce(t *testing.T) {
+	in := inputs(t, "two-providers")
+	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Workers: ptr.To[int32](2)}
+	in.CR.Spec.Resources.Models = append(in.CR.Spec.Resources.Models, *open(`{"name":"m","provider":"nowhere"}`))
+	in.Secrets[0].State = SecretMissing
+	_, faults := fail(t, in)
+	configFaults, secretFaults := faults.For(v1alpha2.ConditionConfigGenerated), faults.For(v1alpha2.ConditionSecretsResolved)
+	for _, part := range []string{"spec.workload.workers", "spec.resources.models[2]", "nowhere"} {
+		if !strings.Contains(configFaults.Message(), part) {
+			t.Errorf("%q is not in: %s", part, configFaults.Message())
+		}
+	}
+	if !strings.Contains(secretFaults.Message(), "Secret not found: vllm-creds") || secretFaults.Has(fault.Wrong) {
+		t.Errorf("faults of the Secrets: %+v", secretFaults)
+	}
+}
+
+// Proves: L-07, NFR-001.
+func TestBuildIsDeterministic(t *testing.T) {
+	in := inputs(t, "two-providers")
+	in.CR.Spec.Providers.Inference = open(`[
+		{"id":"a","provider":"vllm","endpoint":"http://a:8000","settings":{"z":1,"y":{"d":1,"c":2,"b":3,"a":4},"x":[1,2]}},
+		{"id":"b","provider":"vllm","endpoint":"http://b:8000","apiKey":{"name":"n","key":"k"}},
+		{"id":"c","provider":"openai","apiKey":{"name":"n","key":"l"}}]`)
+	in.CR.Spec.Resources.Models = in.CR.Spec.Resources.Models[:1]
+	findSecrets(t, in)
+	var first string
+	for i := range 1000 {
+		got := asJSON(t, build(t, in))
+		if i == 0 {
+			first = got
+		}
+		if got != first {
+			t.Fatalf("build %d differs:\n%s", i, cmp.Diff(first, got))
+		}
+	}
+}
+
+// live returns the inputs of a pass after an upgrade of the operator: the former build made the Deployment.
+func live(t *testing.T, sample string) *Inputs {
+	t.Helper()
+	in := inputs(t, sample)
+	in.Build = "1.0.0"
+	in.Live = deployment(t, build(t, in).Objects).DeepCopy()
+	in.Build = "2.0.0"
+	return in
+}
+
+// Proves: R48, L-28.
+func TestUpgradeHolds(t *testing.T) {
+	in := live(t, "simple")
+	d := build(t, in)
+	if d.HeldBuild != "1.0.0" {
+		t.Errorf("HeldBuild = %q, want the build that made the Deployment", d.HeldBuild)
+	}
+	mounted := objects.MountedConfigMap(&in.Live.Spec.Template.Spec)
+	if d.ConfigMapName != mounted {
+		t.Errorf("configuration in %q, want the one that the Deployment mounts, %q", d.ConfigMapName, mounted)
+	}
+	applied, held := strings.Join(kinds(d.Objects), " "), strings.Join(kinds(d.Held), " ")
+	if strings.Contains(applied, "Deployment") || !strings.Contains(held, "Deployment/my-stack") {
+		t.Errorf("applied %s, held %s: want the Deployment left alone", applied, held)
+	}
+	for _, kind := range []string{"ServiceAccount", "Service/"} {
+		if !strings.Contains(applied, kind) {
+			t.Errorf("%s is not applied: it rolls nothing", kind)
+		}
+	}
+	if d.Config == nil {
+		t.Error("the configuration is unknown")
+	}
+}
+
+// What a held Deployment mounts must be among what is wanted, or else it would be pruned.
+//
+// Proves: R48, R17, R19.
+func TestUpgradeHoldsTheMountedConfigMap(t *testing.T) {
+	in := live(t, "simple")
+	const former = "my-stack-config-0123456789" // a former build wrote other bytes from the same inputs
+	for i := range in.Live.Spec.Template.Spec.Volumes {
+		if source := in.Live.Spec.Template.Spec.Volumes[i].ConfigMap; source != nil {
+			source.Name = former
+		}
+	}
+	d := build(t, in)
+	if d.ConfigMapName != former {
+		t.Errorf("configuration in %q, want %q", d.ConfigMapName, former)
+	}
+	for _, name := range kinds(d.Objects) {
+		if strings.HasPrefix(name, "ConfigMap/") {
+			t.Errorf("%s is written and nothing mounts it", name)
+		}
+	}
+	wanted := strings.Join(append(kinds(d.Objects), kinds(d.Held)...), " ")
+	if !strings.Contains(wanted, "ConfigMap/"+former) {
+		t.Errorf("wanted are %s: the ConfigMap that the Deployment mounts is not among them", wanted)
+	}
+}
+
+// Proves: R48, FR-026 (what releases a held Deployment).
+func TestHoldIsReleased(t *testing.T) {
+	for name, change := range map[string]func(*testing.T, *Inputs){
+		"an edit": func(_ *testing.T, in *Inputs) { in.CR.Spec.Workload.Replicas = ptr.To[int32](2) },
+		"an edit of an open field": func(_ *testing.T, in *Inputs) {
+			in.CR.Spec.Resources.Models = append(in.CR.Spec.Resources.Models, *open(`"another"`))
+		},
+		"a rotated secret": func(_ *testing.T, in *Inputs) { in.Secrets[0].Value = secret.New([]byte("rotated")) },
+		"changed settings": func(t *testing.T, in *Inputs) {
+			resolve(t, in, map[string]string{"image-overrides": "starter: mirror.example/starter:0.7.1"})
+		},
+		"a lost hash key":         func(_ *testing.T, in *Inputs) { in.HashKey = secret.New([]byte("new")) },
+		"the build of the object": func(_ *testing.T, in *Inputs) { in.Build = "1.0.0" },
+		"a removed Deployment":    func(_ *testing.T, in *Inputs) { in.Live = nil },
+		"a Deployment on its way out": func(_ *testing.T, in *Inputs) {
+			in.Live.DeletionTimestamp = ptr.To(in.Live.CreationTimestamp)
+		},
+		"a Deployment of another operator": func(_ *testing.T, in *Inputs) { in.Live.Annotations = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := live(t, "simple")
+			change(t, in)
+			d := build(t, in)
+			if d.HeldBuild != "" || len(d.Held) > 0 {
+				t.Errorf("held: %s, %v", d.HeldBuild, kinds(d.Held))
+			}
+			got := deployment(t, d.Objects)
+			if got.Annotations[objects.AnnotationBuild] != in.Build {
+				t.Errorf("made by %q, want %q", got.Annotations[objects.AnnotationBuild], in.Build)
+			}
+			pod := got.Spec.Template.Spec
+			if objects.MountedConfigMap(&pod) != d.ConfigMapName || !strings.Contains(strings.Join(kinds(d.Objects), " "), "ConfigMap/"+d.ConfigMapName) {
+				t.Errorf("the ConfigMap %s is not applied or not mounted", d.ConfigMapName)
+			}
+		})
+	}
+}
+
+// Proves: R19 (faults beat a hold: nothing is applied).
+func TestFaultsBeatHold(t *testing.T) {
+	in := live(t, "simple")
+	in.Secrets[0].State = SecretMissing
+	if d, _ := fail(t, in); d.HeldBuild != "" {
+		t.Errorf("held by %s", d.HeldBuild)
+	}
+}
+
+// Proves: R12 as far as it reaches: warnings of the engine do not keep a spec from being in force.
+func TestWarningsAreKept(t *testing.T) {
+	in := inputs(t, "simple")
+	in.CR.Spec.Providers.Inference = open(`{"provider":"homegrown","endpoint":"http://x:1"}`)
+	findSecrets(t, in)
+	d := build(t, in)
+	if len(d.Warnings) == 0 || d.Warnings[0].Severity != config.Warning || !strings.Contains(d.Warnings.String(), "spec.providers.inference") {
+		t.Errorf("warnings %v, want one that names the provider", d.Warnings)
+	}
+	if !bytes.Contains(d.Config.YAML, []byte("remote::homegrown")) {
+		t.Error("the provider is not in the configuration")
+	}
+}
+
+// Proves: R33 (where nothing tells the type of a field, a value that looks like a number is a warning).
+func TestNumberForAnUnknownType(t *testing.T) {
+	in := inputs(t, "simple")
+	in.CR.Spec.Providers.Inference = open(`{"provider":"homegrown","endpoint":"http://x:1","secretRefs":{"pin":{"name":"n","key":"k"}}}`)
+	findSecrets(t, in)
+	in.Secrets[0].Value = secret.New([]byte("8675309"))
+	d := build(t, in)
+	if got := d.Warnings.String(); !strings.Contains(got, "spec.providers.inference.secretRefs[pin]") || strings.Contains(got, "8675309") {
+		t.Errorf("warnings %q, want one that names the field and not the value", got)
+	}
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+)
+
+// canary stands for a secret value; no test may find it in what Build returns.
+const canary = "sk-canary-7f3a"
+
+// inputs are complete inputs for a sample: every Secret is there.
+func inputs(t *testing.T, sample string) *Inputs {
+	t.Helper()
+	data, err := os.ReadFile("../../config/samples/v1alpha2-" + sample + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cr := &v1alpha2.LlamaStackDistribution{}
+	if err := yaml.UnmarshalStrict(data, cr); err != nil {
+		t.Fatal(err)
+	}
+	cr.Namespace, cr.UID, cr.Generation = "ai", "11111111-2222-3333-4444-555555555555", 1
+	in := &Inputs{CR: cr, HashKey: secret.New([]byte("0123456789abcdef0123456789abcdef")), Build: "1.2.3+abc"}
+	resolve(t, in, nil)
+	findSecrets(t, in)
+	return in
+}
+
+// resolve sets the distribution, with the operator's settings given.
+func resolve(t *testing.T, in *Inputs, data map[string]string) {
+	t.Helper()
+	s, err := settings.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, f := s.Resolve(&in.CR.Spec.Distribution)
+	if f != nil {
+		t.Fatal(f)
+	}
+	in.Distribution = d
+}
+
+// findSecrets sets the facts for what the spec refers to.
+func findSecrets(t *testing.T, in *Inputs) {
+	t.Helper()
+	uses, findings := config.SecretUses(&in.CR.Spec)
+	if findings.HasErrors() {
+		t.Fatal(findings)
+	}
+	in.Secrets = nil
+	for _, use := range uses {
+		in.Secrets = append(in.Secrets, SecretFact{Use: use, Value: secret.New([]byte(canary))})
+	}
+}
+
+// build builds what must be right.
+func build(t *testing.T, in *Inputs) *Desired {
+	t.Helper()
+	d, faults := Build(in)
+	if len(faults) > 0 {
+		t.Fatalf("faults: %s", faults.Message())
+	}
+	checkNoCanary(t, d, faults)
+	return d
+}
+
+// fail builds what must be wrong, and returns the faults.
+func fail(t *testing.T, in *Inputs) (*Desired, fault.List) {
+	t.Helper()
+	d, faults := Build(in)
+	if len(faults) == 0 {
+		t.Fatal("no faults")
+	}
+	if len(d.Objects) > 0 || len(d.Held) > 0 {
+		t.Errorf("%d objects to apply and %d held although there are faults", len(d.Objects), len(d.Held))
+	}
+	for _, f := range faults {
+		if f.Message == "" || f.Reason == "" || f.Condition == "" || f.Class == fault.FailedToAsk {
+			t.Errorf("incomplete fault %+v", f)
+		}
+	}
+	checkNoCanary(t, d, faults)
+	return d, faults
+}
+
+// checkNoCanary proves R7 for everything that Build returns.
+func checkNoCanary(t *testing.T, d *Desired, faults fault.List) {
+	t.Helper()
+	text := fmt.Sprintf("%+v %s", faults, faults.Message()) + asJSON(t, d)
+	for _, f := range faults {
+		text += fmt.Sprintf("%+v %v", *f, f.Err)
+	}
+	if d.Config != nil {
+		text += string(d.Config.YAML)
+	}
+	if strings.Contains(text, canary) {
+		t.Error("the secret value got out")
+	}
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// kinds lists "Kind/name" of objects.
+func kinds(list []objects.Object) []string {
+	var names []string
+	for _, o := range list {
+		names = append(names, o.GetObjectKind().GroupVersionKind().Kind+"/"+o.GetName())
+	}
+	return names
+}
+
+func deployment(t *testing.T, list []objects.Object) *appsv1.Deployment {
+	t.Helper()
+	for _, o := range list {
+		if d, ok := o.(*appsv1.Deployment); ok {
+			return d
+		}
+	}
+	t.Fatalf("no Deployment among %v", kinds(list))
+	return nil
+}
+
+func open(text string) *apiextensionsv1.JSON { return &apiextensionsv1.JSON{Raw: []byte(text)} }

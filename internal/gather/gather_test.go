@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+)
+
+// Proves: FLOW, L-01 (each Secret is read once, nothing is listed), R20, R33, EC-2 (what is found at a reference).
+func TestSecrets(t *testing.T) {
+	c := newCluster(t, newSecret("one", map[string]string{"k1": canary, "z": "1", "b": "2"}))
+	g := newGatherer(c, c)
+	got, faults := g.Gather(t.Context(), resource())
+	if len(faults) > 0 {
+		t.Fatal(faults.Message())
+	}
+	type fact struct {
+		Env, Secret, Key, Value string
+		State                   desired.SecretState
+		Keys                    []string
+	}
+	var facts []fact
+	for _, f := range got.Inputs.Secrets {
+		facts = append(facts, fact{f.Use.EnvName, f.Use.Ref.Name, f.Use.Ref.Key, string(f.Value.Reveal()), f.State, f.Keys})
+	}
+	want := []fact{
+		{"LLSD_A_API_KEY", "one", "k1", canary, desired.SecretFound, nil},
+		{"LLSD_B_API_KEY", "one", "k2", "", desired.SecretKeyMissing, []string{"b", "k1", "z"}},
+		{"LLSD_C_API_KEY", "two", "k1", "", desired.SecretMissing, nil},
+	}
+	if diff := cmp.Diff(want, facts); diff != "" {
+		t.Errorf("facts (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int{
+		"Secret/one": 1, "Secret/two": 1, "ConfigMap/llama-stack-operator-config": 1, "Deployment/my-stack": 1,
+	}, c.reads); diff != "" {
+		t.Errorf("reads (-want +got):\n%s", diff)
+	}
+	// Proves: R7.
+	if text := fmt.Sprintf("%+v %#v", got.Inputs, got.Inputs.Secrets); strings.Contains(text, canary) {
+		t.Error("the inputs print the value")
+	}
+
+	if err := c.Create(t.Context(), newSecret("two", map[string]string{"k1": ""})); err != nil {
+		t.Fatal(err)
+	}
+	got, _ = g.Gather(t.Context(), resource())
+	if state := got.Inputs.Secrets[2].State; state != desired.SecretEmpty {
+		t.Errorf("state %d of an empty value, want SecretEmpty", state)
+	}
+}
+
+// The rest of the inputs comes from where it is set.
+func TestInputs(t *testing.T) {
+	c := newCluster(t)
+	cr := resource()
+	got, faults := newGatherer(c, c).Gather(t.Context(), cr)
+	if len(faults) > 0 {
+		t.Fatal(faults.Message())
+	}
+	in := got.Inputs
+	if in.CR != cr || in.Build != "1.0.0" || !in.ClusterAssignsUserIDs || len(in.HashKey.Reveal()) != 32 || in.Live != nil || got.DeploymentUnknown {
+		t.Errorf("inputs %+v", in)
+	}
+	if in.Distribution.Name != "starter" || got.Settings == nil {
+		t.Errorf("distribution %+v: want the built-in one, there is no ConfigMap", in.Distribution)
+	}
+}
+
+// Proves: R8 (a failed question is neither wrong nor missing), L-30 (it is asked again), R20.
+func TestFailedToAsk(t *testing.T) {
+	for what, condition := range map[string]string{
+		"Secret/one":                            v1alpha2.ConditionSecretsResolved,
+		"ConfigMap/llama-stack-operator-config": v1alpha2.ConditionConfigGenerated,
+		"Deployment/my-stack":                   v1alpha2.ConditionDeploymentUpdated,
+	} {
+		t.Run(what, func(t *testing.T) {
+			c := newCluster(t, newSecret("one", nil))
+			c.fails[what] = errTimeout
+			got, faults := newGatherer(c, c).Gather(t.Context(), resource())
+			if len(faults) != 1 {
+				t.Fatalf("faults %v, want one", faults)
+			}
+			f := faults[0]
+			if f.Class != fault.FailedToAsk || f.Condition != condition || f.Reason != v1alpha2.ReasonFailedToAsk || !errors.Is(f, errTimeout) {
+				t.Errorf("fault %+v, want FailedToAsk for %s", f, condition)
+			}
+			if _, name, _ := strings.Cut(what, "/"); !strings.Contains(f.Message, name) {
+				t.Errorf("message %q does not name %s", f.Message, name)
+			}
+			if got.DeploymentUnknown != strings.HasPrefix(what, "Deployment") {
+				t.Errorf("DeploymentUnknown = %v", got.DeploymentUnknown)
+			}
+			if (got.Settings == nil) != strings.HasPrefix(what, "ConfigMap") {
+				t.Errorf("Settings = %v", got.Settings)
+			}
+
+			delete(c.fails, what)
+			if _, faults := newGatherer(c, c).Gather(t.Context(), resource()); len(faults) > 0 {
+				t.Errorf("asked again: %s", faults.Message())
+			}
+		})
+	}
+}
+
+// Proves: NFR-004 (all questions that fail are told of, not the first alone).
+func TestEveryFailureIsTold(t *testing.T) {
+	c := newCluster(t)
+	c.fails["Secret/one"], c.fails["Deployment/my-stack"], c.fails["ConfigMap/llama-stack-operator-config"] = errTimeout, errTimeout, errTimeout
+	if _, faults := newGatherer(c, c).Gather(t.Context(), resource()); len(faults) != 3 {
+		t.Errorf("faults %v, want three", faults)
+	}
+}
+
+// References that the spec spells wrong are not looked up: the engine tells of them.
+func TestWrongReferencesAreNotRead(t *testing.T) {
+	for _, providers := range []string{
+		`{"provider":"vllm","apiKey":{"name":"one"}}`, `{"provider":"vllm","apiKey":"plain"}`, `"text"`, `[]`, `{"provider":"vllm","apiKey":{}}`,
+	} {
+		c := newCluster(t)
+		cr := resource()
+		cr.Spec.Providers.Inference = &apiextensionsv1.JSON{Raw: []byte(providers)}
+		got, faults := newGatherer(c, c).Gather(t.Context(), cr)
+		if len(faults) > 0 || len(got.Inputs.Secrets) > 0 {
+			t.Errorf("%s: faults %v, facts %v", providers, faults, got.Inputs.Secrets)
+		}
+		for what := range c.reads {
+			if strings.HasPrefix(what, "Secret/") {
+				t.Errorf("%s: read %s", providers, what)
+			}
+		}
+	}
+}
+
+// A name that cannot be that of a Secret is wrong, and asking for it fails for ever.
+//
+// Proves: FR-073, FR-075.
+func TestImpossibleSecretName(t *testing.T) {
+	for _, name := range []string{"a/b", "..", "a%2fb", "with space", "UPPER"} {
+		c := newCluster(t)
+		cr := resource()
+		cr.Spec.Providers.Inference = &apiextensionsv1.JSON{Raw: []byte(`{"provider":"vllm","endpoint":"http://a:1","apiKey":{"name":"` + name + `","key":"k"}}`)}
+		got, faults := newGatherer(c, c).Gather(t.Context(), cr)
+		if c.reads["Secret/"+name] > 0 {
+			t.Errorf("%q: asked for at the API server, whose client refuses it before any request", name)
+		}
+		if faults.Has(fault.FailedToAsk) || len(got.Inputs.Secrets) > 0 {
+			t.Errorf("%q: faults %v, facts %v", name, faults, got.Inputs.Secrets)
+		}
+	}
+}
+
+// Proves: R47 (settings without a ConfigMap), L-35 (settings that cannot be read are wrong, not a failed question).
+func TestSettings(t *testing.T) {
+	c := newCluster(t, operatorSettings(map[string]string{"distributions": "starter: {image: 'registry.example/starter:0.7.1'}"}))
+	g := newGatherer(c, c)
+	image := func() string {
+		got, faults := g.Gather(t.Context(), resource())
+		if len(faults) > 0 {
+			t.Fatal(faults.Message())
+		}
+		return got.Inputs.Distribution.Image
+	}
+	if got := image(); got != "registry.example/starter:0.7.1" {
+		t.Errorf("image %s", got)
+	}
+	first, _ := g.Gather(t.Context(), resource())
+	second, _ := g.Gather(t.Context(), resource())
+	if first.Settings != second.Settings {
+		t.Error("the same ConfigMap is parsed again")
+	}
+
+	set := func(text string) {
+		t.Helper()
+		var cm corev1.ConfigMap
+		if err := c.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: "llama-stack-operator-config"}, &cm); err != nil {
+			t.Fatal(err)
+		}
+		cm.Data = map[string]string{"distributions": text}
+		if err := c.Update(t.Context(), &cm); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("starter: {image: 'registry.example/starter:0.7.2'}")
+	if got := image(); got != "registry.example/starter:0.7.2" {
+		t.Errorf("image %s after a change of the settings", got)
+	}
+
+	set("- not a map")
+	for range 2 { // a fault is remembered as well
+		got, faults := g.Gather(t.Context(), resource())
+		if len(faults) != 1 || faults[0].Class != fault.Wrong || faults[0].Reason != v1alpha2.ReasonInvalidSettings ||
+			!strings.Contains(faults.Message(), "key distributions") || got.Settings != nil || got.Inputs.Distribution != nil {
+			t.Errorf("faults %v, settings %v", faults, got.Settings)
+		}
+	}
+
+	if err := c.Delete(t.Context(), operatorSettings(nil)); err != nil {
+		t.Fatal(err)
+	}
+	if got := image(); got == "registry.example/starter:0.7.2" {
+		t.Error("the settings outlive their ConfigMap")
+	}
+}
+
+// Proves: L-08 (a Deployment of somebody else's is not the resource's own).
+func TestLiveDeployment(t *testing.T) {
+	cr := resource()
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}
+	owned := deployment.DeepCopy()
+	owned.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cr, v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))}
+	earlier := owned.DeepCopy()
+	earlier.OwnerReferences[0].UID = "u0"
+	for name, c := range map[string]struct {
+		deployment *appsv1.Deployment
+		found      bool
+	}{
+		"own": {owned, true}, "of nobody": {deployment, false}, "of an earlier resource of this name": {earlier, false},
+	} {
+		server := newCluster(t, c.deployment)
+		got, faults := newGatherer(newCluster(t), server).Gather(t.Context(), cr)
+		if len(faults) > 0 || (got.Inputs.Live != nil) != c.found || got.DeploymentUnknown {
+			t.Errorf("%s: live %v, faults %v", name, got.Inputs.Live, faults)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+)
+
+func equal(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// Proves: STAT, R29, R50 (every field of a resource that is in force).
+func TestFields(t *testing.T) {
+	f := serving(t, resource())
+	s := compute(t, f)
+	at := ptr.To(metav1.NewTime(now))
+	equal(t, "resolvedDistribution", &v1alpha2.ResolvedDistributionStatus{
+		Image: image, ConfigSource: v1alpha2.ConfigSourceEmbedded, ConfigHash: f.Distribution.Base.Hash(),
+		ServerLine: "0.7", ServerLineSource: "the operator's list of distributions",
+	}, s.ResolvedDistribution)
+	equal(t, "configGeneration", &v1alpha2.ConfigGenerationStatus{
+		ConfigMapName: f.Desired.ConfigMapName, GeneratedAt: at, ProviderCount: 1, ResourceCount: 1, ConfigVersion: 2,
+	}, s.ConfigGeneration)
+	equal(t, "version", &v1alpha2.VersionInfo{OperatorVersion: "1.0.0", LlamaStackServerVersion: "0.7.1", LastUpdated: at}, s.Version)
+	equal(t, "availableDistributions", f.Images, s.DistributionConfig.AvailableDistributions)
+	if got := s.DistributionConfig.ActiveDistribution; got != "starter" {
+		t.Errorf("activeDistribution %q", got)
+	}
+	if s.ServiceURL != "http://my-stack-service.ai.svc:8321" || s.RouteURL != nil {
+		t.Errorf("serviceURL %q, routeURL %v", s.ServiceURL, s.RouteURL)
+	}
+	if s.Selector != "app=llama-stack,app.kubernetes.io/instance=my-stack" || s.Replicas != 1 || s.AvailableReplicas != 1 {
+		t.Errorf("selector %q, %d of %d pods", s.Selector, s.AvailableReplicas, s.Replicas)
+	}
+	if s.ObservedGeneration != 1 {
+		t.Errorf("observedGeneration %d", s.ObservedGeneration)
+	}
+}
+
+// Proves: R29, R7 (a provider's config is the operator's own, with placeholders, and only for what it generated).
+func TestProviders(t *testing.T) {
+	s := compute(t, serving(t, resource()))
+	list := s.DistributionConfig.Providers
+	if len(list) != 2 {
+		t.Fatalf("providers %+v, want what the server lists", list)
+	}
+	if p := list[0]; p.API != "inference" || p.ProviderID != "vllm" || p.ProviderType != "remote::vllm" || p.Health != nil ||
+		p.Config == nil || !strings.Contains(string(p.Config.Raw), "${env.LLSD_VLLM_API_KEY}") || !strings.Contains(string(p.Config.Raw), "http://vllm:8000/v1") {
+		t.Errorf("provider %+v", p)
+	}
+	if p := list[1]; p.ProviderID != "llama-guard" || p.Config != nil {
+		t.Errorf("provider %+v: a config that the operator did not generate", p)
+	}
+}
+
+// Proves: R50 (an image without a name stands for itself).
+func TestActiveDistributionOfAnImage(t *testing.T) {
+	cr := resource()
+	cr.Spec = v1alpha2.LlamaStackDistributionSpec{Distribution: v1alpha2.DistributionSpec{Image: ptr.To("registry.example/mine")}}
+	s := compute(t, serving(t, cr))
+	if got := s.DistributionConfig.ActiveDistribution; got != "registry.example/mine" {
+		t.Errorf("activeDistribution %q", got)
+	}
+	equal(t, "resolvedDistribution", &v1alpha2.ResolvedDistributionStatus{
+		Image: "registry.example/mine", ConfigSource: v1alpha2.ConfigSourceImage,
+	}, s.ResolvedDistribution)
+}
+
+// Proves: R50 (times change only with content; what is not known now stays as it was last known).
+func TestTimesOfFields(t *testing.T) {
+	later := now.Add(time.Hour)
+	cr := ready(t)
+
+	f := serving(t, cr)
+	f.Now, f.Server, f.Images = later, nil, nil
+	s := compute(t, f)
+	equal(t, "the whole status", cr.Status, s)
+
+	f = serving(t, cr)
+	f.Now, f.OperatorVersion = later, "1.1.0"
+	s = compute(t, f)
+	equal(t, "version", &v1alpha2.VersionInfo{
+		OperatorVersion: "1.1.0", LlamaStackServerVersion: "0.7.1", LastUpdated: ptr.To(metav1.NewTime(later)),
+	}, s.Version)
+	equal(t, "configGeneration", cr.Status.ConfigGeneration, s.ConfigGeneration)
+
+	cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: ptr.To[int32](9000)}
+	f = serving(t, cr)
+	f.Now = later
+	s = compute(t, f)
+	if s.ConfigGeneration.ConfigMapName == cr.Status.ConfigGeneration.ConfigMapName || !s.ConfigGeneration.GeneratedAt.Time.Equal(later) {
+		t.Errorf("configGeneration %+v after a change, was %+v", s.ConfigGeneration, cr.Status.ConfigGeneration)
+	}
+	if s.ServiceURL != "http://my-stack-service.ai.svc:9000" {
+		t.Errorf("serviceURL %s", s.ServiceURL)
+	}
+}
+
+// What the status holds is its own: no fact changes when it is written to.
+func TestStatusSharesNothing(t *testing.T) {
+	f := serving(t, resource())
+	s := compute(t, f)
+	s.DistributionConfig.AvailableDistributions["starter"] = "changed"
+	s.DistributionConfig.Providers[0].Config.Raw[0] = 'x'
+	s.Conditions[0].Reason = "changed"
+	if f.Images["starter"] != image || f.Desired.Config.Providers[0].Config[0] == 'x' {
+		t.Error("the facts changed")
+	}
+	f.Server = &probe.Observation{Version: "0.7.1"}
+	compute(t, f)
+}
