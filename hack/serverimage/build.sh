@@ -13,7 +13,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 suite=trixie
 python=3.13 # that suite's
 ref=
-release=0.7
+release=0.7.1
 while [ $# -gt 0 ]; do
   case $1 in
   --ref) ref=${2:?--ref needs a value} && shift 2 ;;

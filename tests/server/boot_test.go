@@ -84,7 +84,7 @@ func boot(t *testing.T, config string, env ...string) (url string, log func() st
 	}
 
 	ctx, cancel := context.WithCancel(context.Background())
-	server := exec.CommandContext(ctx, serverPython(t), "-m", "llama_stack.cli.llama", "stack", "run", onLoopback(t, config, dir))
+	server := exec.CommandContext(ctx, serverPython(t, imageRelease(t)), "-m", "llama_stack.cli.llama", "stack", "run", onLoopback(t, config, dir))
 	server.Dir, server.Stdout, server.Stderr = dir, logFile, logFile
 	server.Env = append(env, "PATH="+os.Getenv("PATH"), "HOME="+dir, fmt.Sprintf("LLAMA_STACK_PORT=%d", port))
 	server.Cancel = func() error { return server.Process.Signal(syscall.SIGTERM) }

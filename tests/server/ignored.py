@@ -31,7 +31,7 @@ def ignored(raw: Any, parsed: Any, path: str) -> Iterator[Finding]:
 
 def _ignored_by_model(raw: dict[str, Any], parsed: BaseModel, path: str) -> Iterator[Finding]:
     fields = {
-        key: name for name, field in type(parsed).model_fields.items() for key in _yaml_keys(name, field, type(parsed))
+        key: name for name, field in type(parsed).model_fields.items() for key in yaml_keys(name, field, type(parsed))
     }
     takes_others = parsed.model_config.get("extra") == "allow"
     for key, value in raw.items():
@@ -41,7 +41,7 @@ def _ignored_by_model(raw: dict[str, Any], parsed: BaseModel, path: str) -> Iter
             yield Finding("ignored", child(path, str(key)), _unknown(str(key), sorted(fields)))
 
 
-def _yaml_keys(name: str, field: FieldInfo, model: type[BaseModel]) -> Iterator[str]:
+def yaml_keys(name: str, field: FieldInfo, model: type[BaseModel]) -> Iterator[str]:
     """The keys by which YAML can set a field: its aliases, and its own name only where no alias hides it."""
     alias = field.validation_alias
     if isinstance(alias, AliasChoices):

@@ -3,11 +3,12 @@
 
 Run it with the Python of a virtual environment that holds the server (venv.sh prints it):
 
-    "$(./venv.sh 0.7)" judge.py [--json] [--env K=V]... [--env-file FILE]... [--dummy PREFIX] CONFIG...
+    "$(./venv.sh 0.7)" judge.py [--json] [--loaded] [--base] [--env K=V]... [--env-file FILE]... [--dummy PREFIX] CONFIG...
 
 For each file it resolves ${env.…} as the server does, builds the server's config class, looks up every provider that is
 switched on in the server's registry and builds its config class. It reports what fails there, what would fail only at
 boot because one part names what another part lacks, and every key that the server would silently ignore.
+A base (--base) need not say how it is encrypted: what is laid over it does.
 
 Only the given environment counts, not the caller's: --env over --env-file over a file named `env` beside the config.
 Exit status: 0 all configs are good, 1 something was found, 2 the judge itself could not work.
@@ -20,7 +21,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,8 @@ import references
 import server_package
 import yaml
 from findings import Finding, child, item
-from ignored import ignored
-from pydantic import ValidationError
+from ignored import ignored, yaml_keys
+from pydantic import BaseModel, SecretStr, ValidationError
 from server_package import ServerPackage
 
 # Variables without which neither Python nor a default path works.
@@ -47,11 +48,14 @@ class Verdict:
     """Providers that were judged, as api/id."""
     switched_off: int = 0
     findings: list[Finding] = field(default_factory=list)
+    is_base: bool = False
+    loaded: dict[str, Any] = field(default_factory=dict)
+    """What the server's classes made of each provider's config, by api/id: secrets in clear text."""
 
 
-def judge(server: ServerPackage, path: Path, env: dict[str, str]) -> Verdict:
+def judge(server: ServerPackage, path: Path, env: dict[str, str], is_base: bool = False) -> Verdict:
     """Judges one file in exactly this environment."""
-    verdict = Verdict(str(path))
+    verdict = Verdict(str(path), is_base=is_base)
     with mock.patch.dict(os.environ, env, clear=True):
         verdict.findings.extend(_judge(server, path, verdict))
     return verdict
@@ -81,8 +85,11 @@ def _judge(server: ServerPackage, path: Path, verdict: Verdict) -> Iterator[Find
     specs: dict[str, dict[str, Any]] = {}
     yield from _providers(server, config, raw, verdict, specs)
     provider_ids = {api: set(by_id) for api, by_id in specs.items()}
+    if not verdict.is_base:
+        yield from references.missing_tls(server, config)
+    yield from references.unserved_apis(server, config, specs)
     yield from references.missing_dependencies(server, config, specs)
-    yield from references.broken_resources(raw, provider_ids)
+    yield from references.broken_resources(server, raw, provider_ids)
     yield from references.broken_defaults(config, provider_ids)
 
 
@@ -120,24 +127,42 @@ def _providers(
                 continue
             by_id[provider_id] = spec
             verdict.providers.append(f"{api}/{provider_id}")
-            yield from _provider_config(server, config, spec, entry.get("config") or {}, child(entry_path, "config"))
+            at = child(entry_path, "config")
+            parsed = yield from _provider_config(server, config, spec, entry.get("config") or {}, at)
+            verdict.loaded[f"{api}/{provider_id}"] = plain(parsed)
 
 
 def _provider_config(
     server: ServerPackage, config: Any, spec: Any, raw: dict[str, Any], path: str
-) -> Iterator[Finding]:
+) -> Generator[Finding, None, Any]:
+    """Yields what is wrong with a provider's config; returns what the server's class made of it, None for nothing."""
     if spec.deprecation_error:
         yield Finding("failure", path, spec.deprecation_error)
     try:
         parsed = server.load_class(spec.config_class)(**raw)
     except ValidationError as error:
         yield from _invalid(error, path, raw)
-        return
+        return None
     except Exception as error:  # importing a config class or building it can raise anything
         yield Finding("failure", path, f"{type(error).__name__}: {error}")
-        return
+        return None
     yield from ignored(raw, parsed, path)
     yield from references.broken_backends(server, config, parsed, path)
+    return parsed
+
+
+def plain(value: Any) -> Any:
+    """What was loaded as JSON's types, by the names that YAML uses and with secrets in clear text."""
+    if isinstance(value, SecretStr):
+        return value.get_secret_value()
+    if isinstance(value, BaseModel):
+        fields = type(value).model_fields
+        return {next(yaml_keys(name, fields[name], type(value))): plain(getattr(value, name)) for name in fields}
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
 def _invalid(error: ValidationError, path: str, raw: Any) -> Iterator[Finding]:
@@ -211,6 +236,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("configs", nargs="+", type=Path, metavar="CONFIG")
     parser.add_argument("--json", action="store_true", help="print the verdicts as JSON")
+    parser.add_argument("--loaded", action="store_true", help="with --json: tell what was loaded, secrets in clear text")
+    parser.add_argument("--base", action="store_true", help="the files are bases, which something is laid over")
     parser.add_argument("--env", action="append", default=[], type=assignment, metavar="K=V")
     parser.add_argument("--env-file", action="append", default=[], type=Path, metavar="FILE", help="lines K=V")
     parser.add_argument("--dummy", metavar="PREFIX", help="give variables of this prefix a value when nobody does")
@@ -225,7 +252,13 @@ def main() -> int:
         except (ImportError, OSError, argparse.ArgumentTypeError) as error:
             print(f"judge: {error}", file=sys.stderr)
             return 2
-        verdicts = [judge(server, path, env) for path, env in zip(arguments.configs, environments, strict=True)]
+        verdicts = [
+            judge(server, path, env, arguments.base)
+            for path, env in zip(arguments.configs, environments, strict=True)
+        ]
+        if not arguments.loaded:
+            for verdict in verdicts:
+                verdict.loaded = {}
     if arguments.json:
         judged_by = {"package": server.package, "version": server.version}
         print(json.dumps(judged_by | {"verdicts": [asdict(v) for v in verdicts]}, indent=2))

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,6 +31,8 @@ type verdict struct {
 	Providers   []string  `json:"providers"`
 	SwitchedOff int       `json:"switched_off"`
 	Findings    []finding `json:"findings"`
+	// Loaded is what the server made of each provider's config, by api/id; only with --loaded.
+	Loaded map[string]map[string]any `json:"loaded"`
 }
 
 type finding struct {
@@ -41,35 +45,52 @@ func (f finding) String() string {
 	return fmt.Sprintf("%s  %s: %s", f.Kind, f.Path, f.Message)
 }
 
-var findPython = sync.OnceValues(func() (string, error) {
-	if python := os.Getenv("LLSD_SERVER_PYTHON_0_7"); python != "" {
-		return python, nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), venvTimeout)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, "./venv.sh", "0.7").Output()
-	if err != nil {
-		return "", fmt.Errorf("./venv.sh 0.7: %w\n%s", err, stderrOf(err))
-	}
-	return strings.TrimSpace(string(out)), nil
-})
+// pythons are the Pythons of the releases that were asked for, by version.
+var pythons sync.Map
 
-// serverPython returns the Python of the virtual environment that holds the server.
-func serverPython(t *testing.T) string {
+// findPython returns the Python of a release, from the environment or from venv.sh, which builds what is not there.
+func findPython(r release) (string, error) {
+	find, _ := pythons.LoadOrStore(r.version, sync.OnceValues(func() (string, error) {
+		for _, name := range []string{r.version, r.line} {
+			python := os.Getenv("LLSD_SERVER_PYTHON_" + strings.ReplaceAll(name, ".", "_"))
+			if python != "" && (name == r.version || r.newest) {
+				return python, nil
+			}
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), venvTimeout)
+		defer cancel()
+		out, err := exec.CommandContext(ctx, "./venv.sh", r.version).Output() //nolint:gosec // a version of releases.tsv
+		if err != nil {
+			return "", fmt.Errorf("./venv.sh %s: %w\n%s", r.version, err, stderrOf(err))
+		}
+		return strings.TrimSpace(string(out)), nil
+	}))
+	return find.(func() (string, error))()
+}
+
+// serverPython returns the Python of the virtual environment that holds a release of the server.
+func serverPython(t *testing.T, r release) string {
 	t.Helper()
-	python, err := findPython()
+	python, err := findPython(r)
 	if err != nil {
-		t.Fatalf("no virtual environment with the real server (LLSD_SERVER_PYTHON_0_7 may name one): %v", err)
+		t.Fatalf("no virtual environment with the real server (LLSD_SERVER_PYTHON_%s may name one): %v",
+			strings.ReplaceAll(r.version, ".", "_"), err)
 	}
 	return python
 }
 
-// runScript runs one of this folder's scripts and returns its output; a script that found something is no error.
-func runScript(t *testing.T, script string, args ...string) (output []byte, found bool) {
+// runScript runs one of this folder's scripts with a release and returns its output; a script that found something is no error.
+func runScript(t *testing.T, r release, script string, args ...string) (output []byte, found bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), judgeTimeout)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, serverPython(t), append([]string{"-B", script}, args...)...).Output()
+	python := serverPython(t, r)
+	command := exec.CommandContext(ctx, python, append([]string{script}, args...)...) //nolint:gosec // found above
+	// Byte code goes beside the environment: nothing of it in the checkout, and the next run imports the server twice as fast.
+	command.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "PYTHONDONTWRITEBYTECODE=")
+	}), "PYTHONPYCACHEPREFIX="+filepath.Join(filepath.Dir(filepath.Dir(python)), "pycache"))
+	out, err := command.Output()
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
@@ -83,9 +104,9 @@ func runScript(t *testing.T, script string, args ...string) (output []byte, foun
 }
 
 // judge returns one verdict per config, in the order of the arguments that are files.
-func judge(t *testing.T, args ...string) []verdict {
+func judge(t *testing.T, r release, args ...string) []verdict {
 	t.Helper()
-	out, found := runScript(t, "judge.py", append([]string{"--json"}, args...)...)
+	out, found := runScript(t, r, "judge.py", append([]string{"--json"}, args...)...)
 	var report struct{ Verdicts []verdict }
 	if err := json.NewDecoder(bytes.NewReader(out)).Decode(&report); err != nil {
 		t.Fatalf("judge.py's answer: %v", err)

@@ -16,12 +16,17 @@ cache_dir() {
   echo "${LLSD_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}}/llama-stack-k8s-operator"
 }
 
-# load_release LINE|VERSION sets line, package, version, as_of and constraints from the release table.
+# load_release LINE|VERSION sets line, package, version, as_of and constraints from the release table: of a line, the first row.
 load_release() {
   local found
   found=$(awk -F '\t' -v want="$1" '!/^#/ && ($1 == want || $3 == want) { print; exit }' "$releases_file")
   [ -n "$found" ] || die "release '$1' is not in $releases_file; it has: $(awk -F '\t' '!/^#/ { printf "%s (%s) ", $1, $3 }' "$releases_file")"
   IFS=$'\t' read -r line package version as_of constraints <<<"$found"
+}
+
+# release_lines prints the release lines of the table, one each.
+release_lines() {
+  awk -F '\t' '!/^#/ && !seen[$1]++ { print $1 }' "$releases_file"
 }
 
 # find_python prints the first Python of at least 3.12 that really starts (a pyenv shim may exist and not start).

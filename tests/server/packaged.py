@@ -4,8 +4,8 @@
     "$(./venv.sh 0.7)" packaged.py CONFIG DISTRIBUTION
 
 Compared is what the server's config class makes of both, defaults included and environment unset, and the text of every
-provider's entry, placeholders included. The order of lists of APIs and providers and `image_name` (deprecated, for the
-image's old name) do not count. Prints every provider and section that differs; exit status 1 when there is one.
+provider's entry, placeholders included. The order of lists of APIs and providers does not count, nor does `image_name` where
+the release has `distro_name` instead. Prints every provider and section that differs; exit status 1 when there is one.
 """
 
 import json
@@ -21,12 +21,19 @@ import yaml
 from server_package import ServerPackage
 
 
+def dump(server: ServerPackage, written: dict[str, Any]) -> dict[str, Any]:
+    """What the server's config class makes of a config, with the environment unset."""
+    with mock.patch.dict(os.environ, {"HOME": "/home"}, clear=True):
+        return server.config_class(**server.replace_env_vars(written)).model_dump(mode="json")
+
+
 def meaning(server: ServerPackage, path: Path) -> dict[str, Any]:
     """A config's sections in a form that can be compared."""
     written = yaml.safe_load(path.read_text(encoding="utf-8"))
-    with mock.patch.dict(os.environ, {"HOME": "/home"}, clear=True):
-        sections = server.config_class(**server.replace_env_vars(written)).model_dump(mode="json")
-    del sections["image_name"]
+    sections = dump(server, written)
+    # Up to 0.4 the image's name is the only name, later it is the old one.
+    if "distro_name" in sections:
+        del sections["image_name"]
     sections["apis"].sort()
     del sections["providers"]
     # As written, because a default of ${env.…} and a literal of the same value are not the same.
@@ -34,7 +41,7 @@ def meaning(server: ServerPackage, path: Path) -> dict[str, Any]:
         for entry in entries:
             sections[f"{api} {entry['provider_id']} {entry['provider_type']}"] = entry.get("config") or {}
     sections["storage as written"] = written["storage"]
-    sections["shields as written"] = written["registered_resources"]["shields"]
+    sections["shields as written"] = written["registered_resources"].get("shields")
     return sections
 
 
@@ -52,8 +59,7 @@ def main() -> int:
     config, distribution = Path(sys.argv[1]), sys.argv[2]
     warnings.simplefilter("ignore")
     server = server_package.load()
-    packaged = server.home / "distributions" / distribution / "config.yaml"
-    found = differences(meaning(server, config), meaning(server, packaged))
+    found = differences(meaning(server, config), meaning(server, server.packaged(distribution)))
     print("\n".join(found) or f"{config} means what {server.package} {server.version} ships as {distribution}")
     return 1 if found else 0
 

@@ -20,6 +20,7 @@ API_OF_RESOURCE = {
 }
 
 DISABLED = "__disabled__"
+ALL = "all"
 
 
 def is_on(provider_id: Any) -> bool:
@@ -29,17 +30,38 @@ def is_on(provider_id: Any) -> bool:
 
 def unknown_apis(server: ServerPackage, config: Any) -> Iterator[Finding]:
     """Names under `apis` that this release does not have."""
-    for name in config.apis:
+    for name in config.apis or []:
         if name not in server.api_names:
             known = ", ".join(sorted(server.api_names))
             yield Finding("failure", "apis", f"no API {name!r} in this release; it has: {known}")
+
+
+def unserved_apis(
+    server: ServerPackage, config: Any, specs: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Finding]:
+    """Names under `apis` that this release has and that no provider serves. specs: API to provider id to specification."""
+    tables = set(server.routing.values())
+    for name in config.apis or []:
+        if name not in server.api_names or name in server.routing or name in tables or name in server.internal_apis:
+            continue
+        if not specs.get(name):
+            kind = "failure" if server.apis_must_be_served else "ignored"
+            yield Finding(kind, "apis", f"no provider serves the API {name!r}")
+
+
+def missing_tls(server: ServerPackage, config: Any) -> Iterator[Finding]:
+    """What makes the server refuse to start without encryption."""
+    if not server.demands_tls or config.server.insecure:
+        return
+    if not (config.server.tls_certfile and config.server.tls_keyfile):
+        yield Finding("failure", "server", "neither tls_certfile with tls_keyfile nor insecure: true is given")
 
 
 def missing_dependencies(
     server: ServerPackage, config: Any, specs: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[Finding]:
     """APIs that a provider cannot do without and that nothing serves. specs: API to provider id to specification."""
-    serve = set(config.apis) or set(config.providers) | set(server.routing)
+    serve = set(config.apis or []) or set(config.providers) | set(server.routing)
     routed = {api for api in server.routing if api in serve}
     there = server.internal_apis | routed | {server.routing[api] for api in routed}
     there |= {api for api, by_id in specs.items() if by_id and api not in server.routing}
@@ -69,11 +91,16 @@ def broken_backends(server: ServerPackage, config: Any, parsed: Any, path: str) 
         yield from broken_backends(server, config, getattr(parsed, name), child(path, name))
 
 
-def broken_resources(raw: dict[str, Any], provider_ids: Mapping[str, set[str]]) -> Iterator[Finding]:
+def broken_resources(
+    server: ServerPackage, raw: dict[str, Any], provider_ids: Mapping[str, set[str]]
+) -> Iterator[Finding]:
     """Registered resources that the server skips or that name a provider which is not there."""
     for kind, api in API_OF_RESOURCE.items():
         for index, entry in enumerate((raw.get("registered_resources") or {}).get(kind) or []):
             path = item(f"registered_resources.{kind}", index, entry)
+            everywhere = server.registered_everywhere and kind == "models" and entry.get("provider_id") == ALL
+            if everywhere:
+                continue
             if "provider_id" not in entry:
                 yield Finding("ignored", path, "the server skips an entry without provider_id")
             elif is_on(entry["provider_id"]) and entry["provider_id"] not in provider_ids.get(api, set()):
@@ -95,10 +122,11 @@ def broken_defaults(config: Any, provider_ids: Mapping[str, set[str]]) -> Iterat
             if model is not None and model.provider_id not in provider_ids.get("inference", set()):
                 path = f"vector_stores.{name}.provider_id"
                 yield _no_provider(path, model.provider_id, "inference", provider_ids)
-    if config.safety is not None and config.safety.default_shield_id:
+    safety = getattr(config, "safety", None)
+    if safety is not None and safety.default_shield_id:
         shields = {s.shield_id for s in config.registered_resources.shields if is_on(s.provider_id)}
-        if shields and config.safety.default_shield_id not in shields:
-            message = f"no shield {config.safety.default_shield_id!r}; there is: {', '.join(sorted(shields))}"
+        if shields and safety.default_shield_id not in shields:
+            message = f"no shield {safety.default_shield_id!r}; there is: {', '.join(sorted(shields))}"
             yield Finding("failure", "safety.default_shield_id", message)
 
 

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from pydantic import BaseModel
@@ -44,6 +45,22 @@ class ServerPackage:
     """API that is served by a router to the API of its routing table (inference to models)."""
     kv_reference: type[Any]
     sql_reference: type[Any]
+    storage: ModuleType
+    """The module of the storage classes."""
+    registered_everywhere: bool
+    """Tells whether a model of provider `all` is registered with every provider (from 0.8 on)."""
+    apis_must_be_served: bool
+    """Tells whether the server refuses an API under `apis` that no provider serves (up to 1.4) or skips it."""
+    drops_tool_groups: bool
+    """Tells whether the server drops registered tool groups and makes its own (from 0.7 on)."""
+    demands_tls: bool
+    """Tells whether the server refuses to start without TLS unless server.insecure is true (from 1.2 on)."""
+
+    def packaged(self, distribution: str) -> Path:
+        """The config that the package ships for a distribution; it was called run.yaml up to 0.3."""
+        folder = self.home / "distributions" / distribution
+        newer = folder / "config.yaml"
+        return newer if newer.is_file() else folder / "run.yaml"
 
 
 def load() -> ServerPackage:
@@ -62,11 +79,13 @@ def _load(package: str, version: str, home: Path) -> ServerPackage:
         importlib.import_module(f"{package}.core.{name}")
         for name in ("datatypes", "distribution", "stack", "storage.datatypes", "utils.dynamic")
     )
+    # The class was called StackRunConfig up to 0.3.
+    config_class = getattr(datatypes, "StackConfig", None) or datatypes.StackRunConfig
     return ServerPackage(
         package=package,
         version=version,
         home=home,
-        config_class=datatypes.StackConfig,
+        config_class=config_class,
         replace_env_vars=stack.replace_env_vars,
         provider_registry=distribution.get_provider_registry,
         load_class=dynamic.instantiate_class_type,
@@ -78,4 +97,10 @@ def _load(package: str, version: str, home: Path) -> ServerPackage:
         },
         kv_reference=storage.KVStoreReference,
         sql_reference=storage.SqlStoreReference,
+        storage=storage,
+        registered_everywhere=package == "ogx",
+        # The release that made the list optional also began to skip what nothing serves.
+        apis_must_be_served=config_class.model_fields["apis"].get_default(call_default_factory=True) is not None,
+        drops_tool_groups=bool(datatypes.RegisteredResources.model_fields["tool_groups"].deprecated),
+        demands_tls="insecure" in datatypes.ServerConfig.model_fields,
     )

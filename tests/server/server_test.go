@@ -11,78 +11,119 @@ import (
 )
 
 const (
-	starterBase = "../../configs/starter/0.7.yaml"
-	lightBase   = "testdata/light-base.yaml"
-	imageConfig = "../../hack/serverimage/light.yaml"
-	goldens     = "../../pkg/config/testdata/*/want.0.7.yaml"
+	starterBases = "../../configs/starter/"
+	lightBase    = "testdata/light-base.yaml"
+	imageConfig  = "../../hack/serverimage/light.yaml"
+	goldens      = "../../pkg/config/testdata/*/want."
+	allOn        = "testdata/starter-all-on.env"
 )
 
 // Proves: R28.
 func TestStarterBaseMeansWhatTheReleaseShips(t *testing.T) {
-	if out, differs := runScript(t, "packaged.py", starterBase, "starter"); differs {
-		t.Errorf("%s differs from the packaged starter:\n%s", starterBase, out)
-	}
+	forEachRelease(t, func(t *testing.T, r release) {
+		base := starterBases + r.line + ".yaml"
+		if out, differs := runScript(t, r, "packaged.py", base, "starter"); differs {
+			t.Errorf("%s differs from the packaged starter:\n%s", base, out)
+		}
+	})
 }
 
+// Every base is good with every provider that it makes conditional switched off, and with all of them on.
+//
 // Proves: R28, L-09, L-14.
 func TestBaseConfigsAreGood(t *testing.T) {
-	for name, test := range map[string]struct {
-		config string
-		args   []string
-		allOn  bool
-	}{
-		"starter, nothing set":  {config: starterBase},
-		"starter, everything":   {config: starterBase, args: []string{"--env-file", "testdata/starter-all-on.env"}, allOn: true},
-		"light, nothing set":    {config: lightBase},
-		"light, everything":     {config: lightBase, args: []string{"--env-file", "testdata/starter-all-on.env"}, allOn: true},
-		"image's own, with URL": {config: imageConfig, args: []string{"--env", "VLLM_URL=http://vllm.invalid/v1"}, allOn: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			v := judge(t, append(test.args, test.config)...)[0]
+	forEachRelease(t, func(t *testing.T, r release) {
+		bases := []string{starterBases + r.line + ".yaml"}
+		if r == imageRelease(t) {
+			bases = append(bases, lightBase)
+		}
+		var args []string
+		on := map[string]bool{}
+		for _, base := range bases {
+			file := copyWithEnv(t, base, allOn)
+			on[file] = true
+			args = append(args, base, file)
+		}
+		for _, v := range judge(t, r, append([]string{"--base"}, args...)...) {
 			for _, f := range v.Findings {
-				t.Error(f)
+				t.Errorf("%s: %s", v.Config, f)
 			}
-			if len(v.Providers) == 0 || test.allOn && v.SwitchedOff > 0 {
-				t.Errorf("%d providers judged, %d switched off", len(v.Providers), v.SwitchedOff)
+			if len(v.Providers) == 0 || on[v.Config] != (v.SwitchedOff == 0) {
+				t.Errorf("%s: %d providers judged, %d switched off", v.Config, len(v.Providers), v.SwitchedOff)
 			}
-		})
+		}
+	})
+}
+
+// The config of the image for tests needs no base.
+func TestImageConfigIsGood(t *testing.T) {
+	v := judge(t, imageRelease(t), "--env", "VLLM_URL=http://vllm.invalid/v1", imageConfig)[0]
+	for _, f := range v.Findings {
+		t.Error(f)
+	}
+	if len(v.Providers) == 0 || v.SwitchedOff > 0 {
+		t.Errorf("%d providers judged, %d switched off", len(v.Providers), v.SwitchedOff)
 	}
 }
 
-// Every golden is loaded by the real server. A case that shows what the engine does with something that the release does not know
-// (an unknown key of the base survives, say) holds a file want.0.7.judge: the findings that it must give, one "kind path" a line.
+// copyWithEnv copies a config into a folder of its own with a file env beside it, in which the judge then judges it.
+func copyWithEnv(t *testing.T, config, env string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for from, to := range map[string]string{config: filepath.Base(config), env: "env"} {
+		content, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, to), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, filepath.Base(config))
+}
+
+// Every golden is loaded by the real server of its line. A case that shows what the engine does with something that the release does
+// not know (an unknown key of the base survives, say) holds a file want.<line>.judge: the findings that it must give, one "kind path" a line.
 //
 // Proves: FR-021, L-09, L-14.
 func TestGoldensAreGood(t *testing.T) {
-	files, err := filepath.Glob(goldens)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) == 0 {
-		t.Fatalf("no golden matches %s", goldens)
-	}
-	verdicts := judge(t, append([]string{"--dummy", "LLSD_"}, files...)...)
-	if len(verdicts) != len(files) {
-		t.Fatalf("%d verdicts about %d goldens", len(verdicts), len(files))
-	}
-	for _, v := range verdicts {
-		t.Run(filepath.Base(filepath.Dir(v.Config)), func(t *testing.T) {
-			want := map[string]bool{}
-			if raw, err := os.ReadFile(strings.TrimSuffix(v.Config, ".yaml") + ".judge"); err == nil {
-				for line := range strings.Lines(string(raw)) {
-					want[strings.TrimSpace(line)] = true
-				}
+	forEachRelease(t, func(t *testing.T, r release) {
+		files, err := filepath.Glob(goldens + r.line + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(files) == 0 {
+			if r.line == "0.7" {
+				t.Fatalf("no golden matches %s", goldens)
 			}
-			for _, f := range v.Findings {
-				if !want[f.Kind+" "+f.Path] {
-					t.Error(f)
-				}
-				delete(want, f.Kind+" "+f.Path)
-			}
-			for missing := range want {
-				t.Errorf("the judge did not find %q", missing)
-			}
-		})
+			return
+		}
+		verdicts := judge(t, r, append([]string{"--dummy", "LLSD_"}, files...)...)
+		if len(verdicts) != len(files) {
+			t.Fatalf("%d verdicts about %d goldens", len(verdicts), len(files))
+		}
+		for _, v := range verdicts {
+			checkGolden(t, v)
+		}
+	})
+}
+
+func checkGolden(t *testing.T, v verdict) {
+	t.Helper()
+	want := map[string]bool{}
+	if raw, err := os.ReadFile(strings.TrimSuffix(v.Config, ".yaml") + ".judge"); err == nil {
+		for line := range strings.Lines(string(raw)) {
+			want[strings.TrimSpace(line)] = true
+		}
+	}
+	for _, f := range v.Findings {
+		if !want[f.Kind+" "+f.Path] {
+			t.Errorf("%s: %s", v.Config, f)
+		}
+		delete(want, f.Kind+" "+f.Path)
+	}
+	for missing := range want {
+		t.Errorf("%s: the judge did not find %q", v.Config, missing)
 	}
 }
 
@@ -118,7 +159,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		"API that the release lacks":         {"- scoring\n", "- scoring\n- telemetry\n", "failure", "apis"},
 		"API that another one needs":         {"- tool_runtime\n", "", "failure", "providers.responses[builtin]"},
 	}
-	base, err := os.ReadFile(starterBase)
+	base, err := os.ReadFile(starterBases + "0.7.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +177,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		names[file] = name
 		args = append(args, file)
 	}
-	for _, v := range judge(t, args...) {
+	for _, v := range judge(t, imageRelease(t), args...) {
 		t.Run(names[v.Config], func(t *testing.T) {
 			plant, hit := plants[names[v.Config]], false
 			for _, f := range v.Findings {

@@ -3,16 +3,12 @@
 #
 # venv.sh LINE|VERSION: prints the Python of a cached virtual environment that holds the real server of that release
 # (a row of releases.tsv), building it first when it is not there. Safe to run several times at once.
+# venv.sh all: does so for the newest release of every line, JOBS (2) at a time, and prints one row each: line, tab, Python.
 #
 # Environment: PYTHON (the Python to build with), LLSD_CACHE (where the cache lives, else XDG_CACHE_HOME, else ~/.cache).
 set -euo pipefail
 # shellcheck source=tests/server/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-
-[ $# -eq 1 ] || die "usage: venv.sh LINE|VERSION"
-load_release "$1"
-venv=$(cache_dir)/venv/$package-$version
-recipe="uv=$uv_version as_of=$as_of constraints=$constraints"
 
 # usable tells whether the environment was built by this recipe and its Python still starts.
 usable() {
@@ -37,6 +33,23 @@ build() {
   mv -T "$scratch/venv" "$venv"
 }
 
+all() {
+  local script
+  script=$(realpath "${BASH_SOURCE[0]}")
+  # Once, before everybody waits for it.
+  uv_bin >/dev/null
+  release_lines | xargs -P "${JOBS:-2}" -I '{}' "$script" '{}' >/dev/null
+  release_lines | while read -r line; do printf '%s\t%s\n' "$line" "$("$script" "$line")"; done
+}
+
+[ $# -eq 1 ] || die "usage: venv.sh LINE|VERSION|all"
+if [ "$1" = all ]; then
+  all
+  exit
+fi
+load_release "$1"
+venv=$(cache_dir)/venv/$package-$version
+recipe="uv=$uv_version as_of=$as_of constraints=$constraints"
 if ! usable; then
   locked "venv-$package-$version" build >&2
 fi

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// release is a row of releases.tsv.
+type release struct {
+	line, version string
+	// newest tells that it is the first of its line, the one that the catalog is made from.
+	newest bool
+}
+
+func releases(t *testing.T) []release {
+	t.Helper()
+	content, err := os.ReadFile("releases.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []release
+	seen := map[string]bool{}
+	for row := range strings.Lines(string(content)) {
+		if strings.HasPrefix(row, "#") {
+			continue
+		}
+		columns := strings.Split(row, "\t")
+		if len(columns) < 4 {
+			t.Fatalf("releases.tsv: %d columns in %q", len(columns), row)
+		}
+		all = append(all, release{line: columns[0], version: columns[2], newest: !seen[columns[0]]})
+		seen[columns[0]] = true
+	}
+	return all
+}
+
+// forEachRelease runs a test with every release, as many at once as the test flag -parallel says.
+func forEachRelease(t *testing.T, test func(*testing.T, release)) {
+	t.Helper()
+	for _, r := range releases(t) {
+		t.Run(r.version, func(t *testing.T) {
+			t.Parallel()
+			test(t, r)
+		})
+	}
+}
+
+// imageRelease is the release that the pinned image of the distribution starter holds, which light images are made of too.
+func imageRelease(t *testing.T) release {
+	t.Helper()
+	version := configs.Distributions()[0].ServerVersion
+	for _, r := range releases(t) {
+		if r.version == version {
+			return r
+		}
+	}
+	t.Fatalf("releases.tsv has no release %s, which distributions.json pins", version)
+	return release{}
+}
+
+// Every line of the catalog is judged, by the release that it was made from.
+//
+// Proves: R16, R28.
+func TestReleasesAreTheLinesOfTheCatalog(t *testing.T) {
+	var lines []string
+	for _, r := range releases(t) {
+		if !r.newest {
+			continue
+		}
+		lines = append(lines, r.line)
+		line, ok := catalog.Get(r.line)
+		if !ok || line.Release != r.version {
+			t.Errorf("release %s is the newest of line %s, and the catalog was made from %+v: make catalog", r.version, r.line, line)
+		}
+		if _, ok := configs.Base("starter", r.line); !ok {
+			t.Errorf("no starter base for line %s", r.line)
+		}
+	}
+	if want := catalog.Lines(); !slices.Equal(lines, want) {
+		t.Errorf("releases.tsv has the lines %v, the catalog %v", lines, want)
+	}
+}
