@@ -21,9 +21,9 @@ func TestForVersion(t *testing.T) {
 	}
 }
 
-func TestCompareNames(t *testing.T) {
+func TestCompare(t *testing.T) {
 	names := []string{"1.10", "0.10", "1.9", "0.7", "1.0"}
-	slices.SortFunc(names, compareNames)
+	slices.SortFunc(names, Compare)
 	if want := []string{"0.7", "0.10", "1.0", "1.9", "1.10"}; !slices.Equal(names, want) {
 		t.Errorf("order %v, want %v", names, want)
 	}
@@ -79,8 +79,8 @@ func TestParseRefusesContradictions(t *testing.T) {
 		"and stand once":   head + "  - {type: a}\n  - {type: a}\n",
 		"cannot unmarshal": head + "  - {type: a, fields: [f]}\n",
 	} {
-		if _, err := parse([]byte(data)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("parse(%q) = %v, want an error with %q", data, err, want)
+		if _, err := Parse([]byte(data)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Parse(%q) = %v, want an error with %q", data, err, want)
 		}
 	}
 }

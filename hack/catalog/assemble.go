@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// configurable are the APIs that the custom resource configures: each of their provider types must have a row in the overlay.
+var configurable = []string{"inference", "safety", "tool_runtime", "vector_io"}
+
+// describedElsewhere are the sections whose fields the catalog tells in another form.
+var describedElsewhere = []string{"storage", "providers"}
+
+// assemble lays the overlay over what a package answered.
+func assemble(name string, answer *introspection, over *overlay) (*catalog.Line, error) {
+	line := &catalog.Line{
+		Name: name, Package: answer.Package, Release: answer.Release,
+		PortEnv: answer.Env.Port, LogEnv: answer.Env.Log, HomeEnv: answer.Env.Home,
+		NeedsInsecure: answer.NeedsInsecure, RegistersToolGroups: answer.ToolGroupsRegistered, AllProviders: answer.RegisteredEverywhere,
+		APIs: answer.APIs, InternalAPIs: answer.Internal,
+		Sections: catalogFields(answer.Sections),
+		Backends: map[string]catalog.Backend{}, Stores: map[string]catalog.Store{}, Rows: map[string][]catalog.Provider{},
+	}
+	for _, section := range describedElsewhere {
+		field := line.Sections[section]
+		field.Object = ""
+		line.Sections[section] = field
+	}
+	for kind, backend := range answer.Storage.Backends {
+		line.Backends[kind] = catalog.Backend{Fields: catalogFields(backend.Fields)}
+	}
+	for store, described := range answer.Storage.Stores {
+		entry := catalog.Store{Kind: described.Store, Object: described.Object}
+		if place, ok := described.Default[described.Store.Place()].(string); ok {
+			entry.Default = place
+		}
+		line.Stores[store] = entry
+	}
+	fillStores(line, answer.Starter)
+	for api, types := range answer.Providers {
+		for _, providerType := range slices.Sorted(maps.Keys(types)) {
+			row, err := assembleRow(name, api, providerType, types[providerType], over)
+			if err != nil {
+				return nil, err
+			}
+			line.Rows[api] = append(line.Rows[api], *row)
+		}
+	}
+	keepReachable(line, answer.Objects)
+	return line, line.Check()
+}
+
+// fillStores takes the place of a store that has none by default from the packaged starter.
+func fillStores(line *catalog.Line, starter map[string]any) {
+	section, _ := starter["storage"].(map[string]any)
+	stores, _ := section["stores"].(map[string]any)
+	for name, store := range line.Stores {
+		written, _ := stores[name].(map[string]any)
+		if place, ok := written[store.Kind.Place()].(string); ok && store.Default == "" {
+			store.Default = place
+			line.Stores[name] = store
+		}
+	}
+}
+
+func assembleRow(line, api, providerType string, p provider, over *overlay) (*catalog.Provider, error) {
+	written, ok, err := over.row(line, api, providerType)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		if slices.Contains(configurable, api) {
+			return nil, fmt.Errorf("overlay.yaml has no row for %s of API %s: add one", providerType, api)
+		}
+		written = &row{}
+	}
+	if p.ToolGroup == "" {
+		p.ToolGroup = written.ToolGroup
+	}
+	return &catalog.Provider{
+		Type: providerType, Source: written.Source, Endpoint: written.Endpoint, Key: written.Key, Region: written.Region,
+		DeploymentName: written.DeploymentName, ToolGroup: p.ToolGroup, Needs: p.Needs, Uses: p.Uses,
+		Deprecated: p.Deprecated, Refused: p.Refused,
+		Instead: written.Instead, Example: written.Example, Fields: catalogFields(p.Fields),
+	}, nil
+}
+
+func catalogFields(fields map[string]field) map[string]catalog.Field {
+	converted := make(map[string]catalog.Field, len(fields))
+	for name, f := range fields {
+		converted[name] = f.catalogField()
+	}
+	return converted
+}
+
+// keepReachable gives the line the objects that its fields name, and those that the objects name in turn.
+func keepReachable(line *catalog.Line, objects map[string]map[string]field) {
+	line.Objects = map[string]map[string]catalog.Field{}
+	var visit func(fields map[string]catalog.Field)
+	add := func(name string) {
+		if _, there := line.Objects[name]; name != "" && !there {
+			line.Objects[name] = catalogFields(objects[name])
+			visit(line.Objects[name])
+		}
+	}
+	visit = func(fields map[string]catalog.Field) {
+		for _, f := range fields {
+			add(f.Object)
+		}
+	}
+	visit(line.Sections)
+	for _, store := range line.Stores {
+		add(store.Object)
+	}
+	for _, rows := range line.Rows {
+		for i := range rows {
+			visit(rows[i].Fields)
+		}
+	}
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command catalog makes what the operator knows about the server's release lines: pkg/config/catalog/<line>.yaml and apis.yaml
+// there, configs/starter/<line>.yaml, and docs/providers.md.
+//
+//	catalog [-line LINE]... [-check]
+//
+// It asks each line's real package, in a virtual environment that tests/server/venv.sh makes (introspect.py does the asking), lays
+// pkg/config/catalog/overlay.yaml over the answer, and writes the result; the same packages and the same overlay give the same bytes.
+// With -line only those lines are asked, and the others are taken from their files. With -check nothing is written: the command
+// fails and names the files that differ.
+//
+// A starter base that does not begin with the mark of a generated file is kept by hand and left alone; the tests of the server
+// compare it with the package all the same.
+package main

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tells, as JSON, what the server that is installed in this Python knows: the raw material of pkg/config/catalog.
+
+    "$(tests/server/venv.sh 1.5)" hack/catalog/introspect.py
+
+Everything comes from the package itself, by importing its registry and its config classes: names as YAML wants them, types,
+defaults, what is required. Texts of the package (descriptions, prompts) are left out. The answer depends on the package alone:
+the environment counts as empty, and the home directory as `~`.
+"""
+
+import contextlib
+import enum
+import json
+import os
+import re
+import sys
+import types
+import typing
+import warnings
+from pathlib import Path
+from typing import Any
+
+HOME = "/nonexistent-home"
+os.environ.clear()
+os.environ["HOME"] = HOME
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "server"))
+
+import packaged  # noqa: E402
+import server_package  # noqa: E402
+import yaml  # noqa: E402
+from ignored import yaml_keys  # noqa: E402
+from pydantic import AnyUrl, BaseModel, SecretStr  # noqa: E402
+from pydantic.fields import FieldInfo  # noqa: E402
+from pydantic_core import PydanticUndefined  # noqa: E402
+from server_package import ServerPackage  # noqa: E402
+
+# A longer default is a text, a prompt for instance, not a setting.
+LONGEST_DEFAULT = 100
+# Fields that hold a secret although their class may not say so.
+SECRET_NAMES = re.compile(r"(^|_)(api_key|apikey|api_token|token|secret|password|access_key|secret_key|session_token)$")
+NOT_SECRET_NAMES = re.compile(r"^(max_|num_)|_(path|file|url)$")
+
+
+class Introspection:
+    """Describes the classes of one server package."""
+
+    def __init__(self, server: ServerPackage) -> None:
+        self.server = server
+        self.objects: dict[str, dict[str, Any]] = {}
+        self._names: dict[tuple[type[BaseModel], ...], str] = {}
+
+    def fields(self, model: type[BaseModel]) -> dict[str, Any]:
+        """The fields of a class by every key that sets them; a key beside the first names that one as aliasOf."""
+        described: dict[str, Any] = {}
+        for name, info in model.model_fields.items():
+            # A field that a class takes from its parent and leaves out again is not meant to be set.
+            if info.exclude and info.validation_alias is None:
+                continue
+            first, *others = yaml_keys(name, info, model)
+            described[first] = self._field(first, info)
+            for other in others:
+                described[other] = {**described[first], "aliasOf": first}
+        return described
+
+    def _field(self, name: str, info: FieldInfo) -> dict[str, Any]:
+        field = self._type(info.annotation)
+        if field["type"] == "string" and SECRET_NAMES.search(name) and not NOT_SECRET_NAMES.search(name):
+            field["secret"] = True
+        if info.is_required():
+            field["required"] = True
+        default = _scalar(info.default)
+        if default is not None and not field.get("secret"):
+            field["default"] = default
+        return field
+
+    def _type(self, annotation: Any) -> dict[str, Any]:
+        kinds = [k for k in _members(annotation) if k is not type(None)]
+        models = tuple(k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel))
+        if models and len(models) == len(kinds):
+            return self._model(models)
+        described = [self._single(kind) for kind in kinds]
+        first = described[0] if described else {"type": "any"}
+        if any(each["type"] != first["type"] for each in described):
+            return {"type": "any"}
+        values = [value for each in described for value in each.get("values", [])]
+        return {**first, **({"values": values} if values else {})}
+
+    def _single(self, kind: Any) -> dict[str, Any]:
+        origin = typing.get_origin(kind)
+        if origin in (list, set, tuple):
+            element = self._type((typing.get_args(kind) or (Any,))[0])
+            return {"type": "list", **({"object": element["object"]} if "object" in element else {})}
+        if origin is dict or kind is dict:
+            return {"type": "map"}
+        if origin is typing.Literal:
+            return {"type": "string", "values": [str(_value(v)) for v in typing.get_args(kind)]}
+        if not isinstance(kind, type):
+            return {"type": "any"}
+        if issubclass(kind, enum.Enum):
+            return {"type": "string", "values": [str(member.value) for member in kind]}
+        if issubclass(kind, SecretStr):
+            return {"type": "string", "secret": True}
+        if issubclass(kind, AnyUrl):
+            return {"type": "url"}
+        if issubclass(kind, BaseModel):
+            return self._model((kind,))
+        for known, name in ((bool, "bool"), (int, "int"), (float, "float"), (list, "list"), (dict, "map")):
+            if issubclass(kind, known):
+                return {"type": name}
+        return {"type": "string"} if issubclass(kind, str | Path) else {"type": "any"}
+
+    def _model(self, models: tuple[type[BaseModel], ...]) -> dict[str, Any]:
+        described: dict[str, Any] = {"type": "map"}
+        for store, reference in (("kv", self.server.kv_reference), ("sql", self.server.sql_reference)):
+            if all(issubclass(model, reference) for model in models):
+                described["store"] = store
+        if models not in (((self.server.kv_reference),), ((self.server.sql_reference),)):
+            described["object"] = self._object(models)
+        return described
+
+    def _object(self, models: tuple[type[BaseModel], ...]) -> str:
+        """The name under which the fields of a class stand; of several (a union) those of any of them."""
+        if models in self._names:
+            return self._names[models]
+        name = "|".join(model.__name__ for model in models)
+        number = 2
+        unique = name
+        while unique in self._names.values():
+            unique, number = f"{name}{number}", number + 1
+        self._names[models] = unique
+        each = [self.fields(model) for model in models]
+        merged: dict[str, Any] = {}
+        for fields in each:
+            for key, field in fields.items():
+                known = merged.setdefault(key, dict(field))
+                if known["type"] != field["type"]:
+                    known["type"] = "any"
+                if "values" in known and "values" in field:
+                    known["values"] = known["values"] + [v for v in field["values"] if v not in known["values"]]
+                if known.get("default") != field.get("default"):
+                    known.pop("default", None)
+        for key, field in merged.items():
+            if not all(fields.get(key, {}).get("required") for fields in each):
+                field.pop("required", None)
+        self.objects[unique] = merged
+        return unique
+
+    def providers(self) -> dict[str, Any]:
+        """Every provider type of every API."""
+        registry = self.server.provider_registry(None)
+        return {
+            api.value: {name: self._provider(spec) for name, spec in sorted(specs.items())}
+            for api, specs in sorted(registry.items(), key=lambda item: item[0].value)
+        }
+
+    def _provider(self, spec: Any) -> dict[str, Any]:
+        described: dict[str, Any] = {
+            "fields": self.fields(self.server.load_class(spec.config_class)),
+            "needs": sorted(api.value for api in spec.api_dependencies),
+            "uses": sorted(api.value for api in spec.optional_api_dependencies),
+            "toolGroup": getattr(spec, "toolgroup_id", None) or "",
+            "deprecated": bool(spec.deprecation_warning),
+            "refused": bool(spec.deprecation_error),
+        }
+        return {key: value for key, value in described.items() if value or key == "fields"}
+
+    def storage(self) -> dict[str, Any]:
+        """The backends, and the stores with their kind and the place that they have by default."""
+        backends = {}
+        for model in vars(self.server.storage).values():
+            kind = isinstance(model, type) and issubclass(model, BaseModel) and model.model_fields.get("type")
+            if kind and "backend" not in model.model_fields:
+                fields = self.fields(model)
+                backends[str(_value(typing.get_args(kind.annotation)[0]))] = {
+                    "fields": {name: field for name, field in fields.items() if name != "type"}
+                }
+        stores = {}
+        for name, info in self.server.storage.ServerStoresConfig.model_fields.items():
+            store = {key: value for key, value in self._type(info.annotation).items() if key in ("store", "object")}
+            default = info.get_default(call_default_factory=True)
+            if default is not None:
+                store["default"] = default.model_dump()
+            stores[name] = store
+        return {"backends": backends, "stores": stores}
+
+    def apis(self) -> dict[str, Any]:
+        """Every API that a config can name, with the registry that belongs to it."""
+        tables = set(self.server.routing.values())
+        return {
+            name: {"table": self.server.routing.get(name, "")}
+            for name in sorted(self.server.api_names - tables - self.server.internal_apis)
+        }
+
+
+def _members(annotation: Any) -> list[Any]:
+    """The alternatives of a type, with Annotated taken off."""
+    origin = typing.get_origin(annotation)
+    if origin is typing.Annotated:
+        return _members(typing.get_args(annotation)[0])
+    if origin in (typing.Union, types.UnionType):
+        return [member for each in typing.get_args(annotation) for member in _members(each)]
+    return [annotation]
+
+
+def _value(value: Any) -> Any:
+    return value.value if isinstance(value, enum.Enum) else value
+
+
+def _scalar(default: Any) -> Any:
+    default = _value(default)
+    if default is PydanticUndefined or default is None:
+        return None
+    if isinstance(default, AnyUrl | Path):
+        default = str(default)
+    if isinstance(default, str):
+        default = default.replace(HOME, "~")
+        return default if 0 < len(default) <= LONGEST_DEFAULT and "\n" not in default else None
+    return default if isinstance(default, bool | int | float) else None
+
+
+def environment(server: ServerPackage) -> dict[str, str]:
+    """The names of the variables that the server takes its port, its log levels and its home from."""
+
+    def only(name: str, *files: str) -> str:
+        sources = "".join((server.home / file).read_text(encoding="utf-8") for file in files)
+        found = sorted(set(re.findall(rf'(?:getenv|environ\.get)\("([A-Z_]*_{name})"', sources)))
+        found = [variable for variable in found if "_UI_" not in variable]
+        if len(found) != 1:
+            raise ValueError(f"not one variable *_{name} in {', '.join(files)}: {found}")
+        return found[0]
+
+    return {
+        "port": only("PORT", "cli/stack/run.py"),
+        "log": only("LOGGING", "log.py"),
+        "home": only("CONFIG_DIR", "core/utils/config_dirs.py"),
+    }
+
+
+def starter(server: ServerPackage, distribution: str) -> dict[str, Any]:
+    """A packaged config without what changes nothing: keys that the server ignores, and its own defaults spelled out."""
+    path = server.packaged(distribution)
+    written = yaml.safe_load(path.read_text(encoding="utf-8"))
+    whole = packaged.dump(server, written)
+    for section in ("registered_resources", "vector_stores", "safety"):
+        for key in list(written.get(section) or {}):
+            shorter = {**written, section: {k: v for k, v in written[section].items() if k != key}}
+            # Resources keep their lists: an empty one shows where they go.
+            known = section != "registered_resources" or not isinstance(whole[section].get(key), list)
+            if known and packaged.dump(server, shorter) == whole:
+                written = shorter
+    return written
+
+
+def main() -> int:
+    warnings.simplefilter("ignore")
+    with contextlib.redirect_stdout(sys.stderr):
+        server = server_package.load()
+        about = Introspection(server)
+        answer = {
+            "package": server.package.replace("_", "-"),
+            "release": server.version,
+            "env": environment(server),
+            "needsInsecure": server.demands_tls,
+            "registeredEverywhere": server.registered_everywhere,
+            "apis": about.apis(),
+            "internal": sorted(server.internal_apis),
+            "sections": about.fields(server.config_class),
+            "providers": about.providers(),
+            "storage": about.storage(),
+            "toolGroupsRegistered": not server.drops_tool_groups,
+            "starter": starter(server, "starter"),
+        }
+        answer["objects"] = about.objects
+    json.dump(answer, sys.stdout, indent=1, sort_keys=False)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// parallelism is how many packages are asked at once: each is a Python process of one core and some 300 MB.
+const parallelism = 2
+
+// introspection is the answer of introspect.py.
+type introspection struct {
+	Package              string `json:"package"`
+	Release              string `json:"release"`
+	Env                  environment
+	NeedsInsecure        bool                           `json:"needsInsecure"`
+	RegisteredEverywhere bool                           `json:"registeredEverywhere"`
+	ToolGroupsRegistered bool                           `json:"toolGroupsRegistered"`
+	APIs                 map[string]catalog.API         `json:"apis"`
+	Internal             []string                       `json:"internal"`
+	Sections             map[string]field               `json:"sections"`
+	Providers            map[string]map[string]provider `json:"providers"`
+	Storage              storage                        `json:"storage"`
+	Objects              map[string]map[string]field    `json:"objects"`
+	Starter              map[string]any                 `json:"starter"`
+}
+
+// environment are the names of environment variables.
+type environment struct{ Port, Log, Home string }
+
+type storage struct {
+	Backends map[string]struct{ Fields map[string]field }
+	Stores   map[string]struct {
+		Store   catalog.StoreKind
+		Object  string
+		Default map[string]any
+	}
+}
+
+type provider struct {
+	Fields              map[string]field
+	Needs, Uses         []string
+	ToolGroup           string
+	Deprecated, Refused bool
+}
+
+// field is a catalog.Field as JSON has it.
+type field struct {
+	Type     catalog.FieldType
+	Secret   bool
+	Required bool
+	Store    catalog.StoreKind
+	Object   string
+	Values   []string
+	Default  any
+	AliasOf  string
+}
+
+func (f field) catalogField() catalog.Field {
+	if n, ok := f.Default.(json.Number); ok {
+		f.Default = plainNumber(n)
+	}
+	return catalog.Field(f)
+}
+
+func plainNumber(n json.Number) any {
+	if i, err := n.Int64(); err == nil {
+		return i
+	}
+	decimal, err := n.Float64()
+	if err != nil {
+		return n.String()
+	}
+	return decimal
+}
+
+// introspectAll asks the packages of the release lines.
+func introspectAll(ctx context.Context, root string, lines []string) (map[string]*introspection, error) {
+	answers, failures := make([]*introspection, len(lines)), make([]error, len(lines))
+	turn := make(chan struct{}, parallelism)
+	var group sync.WaitGroup
+	for i, line := range lines {
+		group.Go(func() {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			answers[i], failures[i] = introspect(ctx, root, line)
+		})
+	}
+	group.Wait()
+	byLine := make(map[string]*introspection, len(lines))
+	for i, line := range lines {
+		byLine[line] = answers[i]
+	}
+	return byLine, errors.Join(failures...)
+}
+
+func introspect(ctx context.Context, root, line string) (*introspection, error) {
+	python, err := output(exec.CommandContext(ctx, filepath.Join(root, "tests/server/venv.sh"), line)) //nolint:gosec // the project's own script
+	if err != nil {
+		return nil, err
+	}
+	interpreter := strings.TrimSpace(string(python))
+	ask := exec.CommandContext(ctx, interpreter, filepath.Join(root, "hack/catalog/introspect.py")) //nolint:gosec // as above
+	// Byte code goes beside the environment: the checkout stays clean, and the next run is three times as fast.
+	ask.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "PYTHONDONTWRITEBYTECODE=")
+	}), "PYTHONPYCACHEPREFIX="+filepath.Join(filepath.Dir(filepath.Dir(interpreter)), "pycache"))
+	data, err := output(ask)
+	if err != nil {
+		return nil, err
+	}
+	answer := &introspection{}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(answer); err != nil {
+		return nil, fmt.Errorf("the answer of introspect.py for release line %s: %w", line, err)
+	}
+	return answer, nil
+}
+
+func output(command *exec.Cmd) ([]byte, error) {
+	data, err := command.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(command.Args, " "), err, exit.Stderr)
+	}
+	return data, err
+}

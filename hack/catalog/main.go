@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// timeout bounds a whole run, with virtual environments that must be made first.
+const timeout = 30 * time.Minute
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	var wanted []string
+	flags := flag.NewFlagSet("catalog", flag.ContinueOnError)
+	root := flags.String("root", ".", "the checkout")
+	check := flags.Bool("check", false, "write nothing; fail when a file is not what the packages and the overlay make")
+	flags.Func("line", "a release line to ask; may be given several times (default: all)", func(name string) error {
+		wanted = append(wanted, name)
+		return nil
+	})
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	made, err := makeFiles(ctx, *root, wanted)
+	if err != nil {
+		return err
+	}
+	return deliver(*root, made, *check)
+}
+
+// makeFiles returns the content of every file by its path in the checkout.
+func makeFiles(ctx context.Context, root string, wanted []string) (map[string][]byte, error) {
+	over, err := readOverlay(filepath.Join(root, "pkg/config/catalog/overlay.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	names, err := releaseLines(filepath.Join(root, "tests/server/releases.tsv"))
+	if err != nil {
+		return nil, err
+	}
+	if len(wanted) == 0 {
+		wanted = names
+	}
+	for _, name := range wanted {
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("tests/server/releases.tsv has no release line %s; it has: %s", name, strings.Join(names, ", "))
+		}
+	}
+	answers, err := introspectAll(ctx, root, wanted)
+	if err != nil {
+		return nil, err
+	}
+	made := map[string][]byte{}
+	var lines []*catalog.Line
+	for _, name := range names {
+		file := "pkg/config/catalog/" + name + ".yaml"
+		line, err := oneLine(filepath.Join(root, file), name, answers[name], over)
+		if err != nil {
+			return nil, fmt.Errorf("release line %s: %w", name, err)
+		}
+		lines = append(lines, line)
+		if answers[name] == nil {
+			continue
+		}
+		if made[file], err = encodeLine(line); err != nil {
+			return nil, err
+		}
+		base := "configs/starter/" + name + ".yaml"
+		if made[base], err = starterBase(line, answers[name]); err != nil {
+			return nil, err
+		}
+	}
+	if made["pkg/config/catalog/apis.yaml"], err = encodeIndex(lines, over); err != nil {
+		return nil, err
+	}
+	made["docs/providers.md"] = providersPage(lines)
+	return made, over.unused(lines)
+}
+
+// oneLine makes a release line from what its package answered, or reads the file where it was not asked.
+func oneLine(file, name string, answer *introspection, over *overlay) (*catalog.Line, error) {
+	if answer != nil {
+		return assemble(name, answer, over)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return catalog.Parse(data)
+}
+
+// deliver writes the files that differ, or names them where it must only check.
+func deliver(root string, made map[string][]byte, check bool) error {
+	var different []string
+	for _, name := range slices.Sorted(maps.Keys(made)) {
+		path := filepath.Join(root, name)
+		old, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		keptByHand := err == nil && strings.HasPrefix(name, "configs/") && !bytes.Contains(old, []byte(generatedMark))
+		if keptByHand || bytes.Equal(old, made[name]) {
+			continue
+		}
+		different = append(different, name)
+		if check {
+			continue
+		}
+		if err := os.WriteFile(path, made[name], 0o644); err != nil { //nolint:gosec // part of the checkout, for all to read
+			return err
+		}
+		fmt.Println("wrote", name)
+	}
+	if check && len(different) > 0 {
+		return fmt.Errorf("not what the packages and the overlay make: %s; run: make catalog", strings.Join(different, ", "))
+	}
+	return nil
+}
+
+// releaseLines returns the lines of the release table in its order.
+func releaseLines(file string) ([]string, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for row := range strings.Lines(string(data)) {
+		if name, _, _ := strings.Cut(row, "\t"); !strings.HasPrefix(row, "#") && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}

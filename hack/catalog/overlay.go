@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// overlay is what is written by hand; pkg/config/catalog/overlay.yaml says what its keys mean.
+type overlay struct {
+	APIs       map[string]struct{ Instead string }  `yaml:"apis"`
+	ToolGroups map[string]string                    `yaml:"toolGroups"`
+	Providers  map[string]map[string]map[string]any `yaml:"providers"`
+}
+
+// row is the hand-written part of a provider's row on one line.
+type row struct {
+	Source         string            `yaml:"source"`
+	Endpoint       *catalog.Endpoint `yaml:"endpoint"`
+	Key            string            `yaml:"key"`
+	Region         string            `yaml:"region"`
+	DeploymentName string            `yaml:"deploymentName"`
+	ToolGroup      string            `yaml:"toolGroup"`
+	Instead        map[string]string `yaml:"instead"`
+	Example        map[string]any    `yaml:"example"`
+}
+
+func readOverlay(file string) (*overlay, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	over := &overlay{}
+	if err := strictDecode(data, over); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return over, nil
+}
+
+func strictDecode(data []byte, into any) error {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	return decoder.Decode(into)
+}
+
+// row returns the hand-written part for a line; false where the overlay has none.
+func (o *overlay) row(line, api, providerType string) (*row, bool, error) {
+	written, ok := o.Providers[api][providerType]
+	if !ok {
+		return nil, false, nil
+	}
+	keys := maps.Clone(written)
+	delete(keys, "changes")
+	changes, _ := written["changes"].([]any)
+	for _, entry := range changes {
+		change, _ := entry.(map[string]any)
+		lines, _ := change["lines"].(string)
+		applies, err := covers(lines, line)
+		if err != nil {
+			return nil, false, err
+		}
+		if !applies {
+			continue
+		}
+		maps.Copy(keys, change)
+		delete(keys, "lines")
+	}
+	data, err := yaml.Marshal(keys)
+	if err != nil {
+		return nil, false, err
+	}
+	merged := &row{}
+	if err := strictDecode(data, merged); err != nil {
+		return nil, false, err
+	}
+	if merged.Source == "" {
+		return nil, false, fmt.Errorf("overlay: %s %s has no source", api, providerType)
+	}
+	return merged, true, nil
+}
+
+// covers tells whether a range such as "0.3", "-0.5", "1.1-" or "0.4-0.7" contains a line.
+func covers(lines, line string) (bool, error) {
+	from, to, isRange := strings.Cut(lines, "-")
+	if !isRange {
+		to = from
+	}
+	if lines == "" || lines == "-" {
+		return false, fmt.Errorf("overlay: %q is no range of release lines", lines)
+	}
+	return (from == "" || catalog.Compare(from, line) <= 0) && (to == "" || catalog.Compare(line, to) <= 0), nil
+}
+
+// unused reports rows of types that no line has: a mistyped name, or one that outlived its last line.
+func (o *overlay) unused(lines []*catalog.Line) error {
+	for _, api := range slices.Sorted(maps.Keys(o.Providers)) {
+		for _, providerType := range slices.Sorted(maps.Keys(o.Providers[api])) {
+			if !slices.ContainsFunc(lines, func(line *catalog.Line) bool {
+				_, ok := line.Provider(api, providerType)
+				return ok
+			}) {
+				return fmt.Errorf("overlay: no release line has the type %s of API %s", providerType, api)
+			}
+		}
+	}
+	return nil
+}

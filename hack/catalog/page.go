@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// specNames are the names under spec.providers.
+var specNames = map[string]string{"inference": "inference", "safety": "safety", "vector_io": "vectorIo", "tool_runtime": "toolRuntime"}
+
+const pageIntroduction = `<!-- %s -->
+
+# Providers
+
+Every provider type that a release line of the server knows, with the fields of its config: what ` + "`settings`" + ` of a provider may hold.
+An API or a type that is not listed for a line does not exist there.
+
+- **endpoint** and **key** mark the fields that ` + "`endpoint`" + ` and ` + "`apiKey`" + ` of a provider go to; **region** and **deploymentName** likewise.
+- **secret** fields can be given by ` + "`secretRefs`" + `, so that the value stays in a Secret.
+- **store** fields are references to a storage backend; the operator writes them where they are required.
+- A field that stands with release lines exists only on those.
+
+`
+
+// providersPage writes docs/providers.md.
+func providersPage(lines []*catalog.Line) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, pageIntroduction, generatedMark)
+	names := make([]string, len(lines))
+	apis := map[string]bool{}
+	for i, line := range lines {
+		names[i] = line.Name
+		for api := range line.APIs {
+			apis[api] = true
+		}
+	}
+	p := page{b: &b, lines: lines, names: names}
+	for _, api := range slices.SortedFunc(maps.Keys(apis), byOrder(configurable)) {
+		p.api(api)
+	}
+	return b.Bytes()
+}
+
+type page struct {
+	b     *bytes.Buffer
+	lines []*catalog.Line
+	names []string
+}
+
+// variant is a provider type on one line.
+type variant struct {
+	line string
+	row  *catalog.Provider
+}
+
+func (p *page) api(api string) {
+	variants := map[string][]variant{}
+	var with []string
+	for _, line := range p.lines {
+		if _, ok := line.APIs[api]; !ok {
+			continue
+		}
+		with = append(with, line.Name)
+		for _, providerType := range line.ProviderTypes(api) {
+			row, _ := line.Provider(api, providerType)
+			variants[providerType] = append(variants[providerType], variant{line.Name, row})
+		}
+	}
+	fmt.Fprintf(p.b, "## API %s\n\nRelease lines: %s.", api, p.span(with))
+	if name, ok := specNames[api]; ok {
+		fmt.Fprintf(p.b, " In the custom resource: `spec.providers.%s`.", name)
+	} else {
+		p.b.WriteString(" The custom resource does not configure it; the distribution does.")
+	}
+	p.b.WriteString("\n\n")
+	for _, providerType := range slices.Sorted(maps.Keys(variants)) {
+		p.provider(api, providerType, variants[providerType])
+	}
+}
+
+func (p *page) provider(api, providerType string, variants []variant) {
+	newest := variants[len(variants)-1].row
+	var with []string
+	for _, v := range variants {
+		with = append(with, v.line)
+	}
+	fmt.Fprintf(p.b, "### %s `%s`\n\nRelease lines: %s.", api, providerType, p.span(with))
+	if newest.Deprecated {
+		p.b.WriteString(" Deprecated: the server warns of it.")
+	}
+	if newest.ToolGroup != "" {
+		fmt.Fprintf(p.b, " Serves the tool group `%s`.", newest.ToolGroup)
+	}
+	if len(newest.Needs) > 0 {
+		fmt.Fprintf(p.b, " Works only where these APIs are served: %s.", strings.Join(newest.Needs, ", "))
+	}
+	p.b.WriteString("\n\n")
+	for _, name := range slices.Sorted(maps.Keys(newest.Instead)) {
+		fmt.Fprintf(p.b, "- No `%s`: %s.\n", name, newest.Instead[name])
+	}
+	if len(newest.Instead) > 0 {
+		p.b.WriteString("\n")
+	}
+	p.fields(variants, with)
+	if name, ok := specNames[api]; ok && !newest.Refused {
+		p.example(name, providerType, newest)
+	}
+}
+
+func (p *page) fields(variants []variant, with []string) {
+	described := map[string][]variant{}
+	for _, v := range variants {
+		for _, name := range v.row.FieldNames() {
+			described[name] = append(described[name], v)
+		}
+	}
+	if len(described) == 0 {
+		p.b.WriteString("It has no fields.\n\n")
+		return
+	}
+	p.b.WriteString("| field | type | default | |\n|---|---|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(described)) {
+		there := described[name]
+		newest := there[len(there)-1].row
+		field := newest.Fields[name]
+		kind := string(field.Type)
+		if len(field.Values) > 0 {
+			kind = "one of " + strings.Join(field.Values, ", ")
+		}
+		fallback := ""
+		if field.Default != nil {
+			fallback = fmt.Sprintf("`%v`", field.Default)
+		}
+		notes := fieldNotes(newest, name, field)
+		if len(there) < len(variants) {
+			var lines []string
+			for _, v := range there {
+				lines = append(lines, v.line)
+			}
+			notes = append(notes, "lines "+p.span(lines))
+		}
+		fmt.Fprintf(p.b, "| `%s` | %s | %s | %s |\n", name, kind, fallback, strings.Join(notes, ", "))
+	}
+	p.b.WriteString("\n")
+}
+
+func fieldNotes(row *catalog.Provider, name string, field catalog.Field) []string {
+	var notes []string
+	if e := row.Endpoint; e != nil && (name == e.Field || name == e.PortField) {
+		note := "**endpoint**"
+		if e.DefaultPath != "" {
+			note += fmt.Sprintf(" (path `%s` where none is given)", e.DefaultPath)
+		}
+		notes = append(notes, note)
+	}
+	for _, target := range [][2]string{{row.Key, "key"}, {row.Region, "region"}, {row.DeploymentName, "deploymentName"}} {
+		if target[0] == name {
+			notes = append(notes, "**"+target[1]+"**")
+		}
+	}
+	required := field.Required || row.Endpoint != nil && row.Endpoint.Required && row.Endpoint.Field == name
+	for note, holds := range map[string]bool{"required": required, "secret": field.Secret, "store (" + string(field.Store) + ")": field.Store != ""} {
+		if holds {
+			notes = append(notes, note)
+		}
+	}
+	var others []string
+	for other, f := range row.Fields {
+		if f.AliasOf == name {
+			others = append(others, "`"+other+"`")
+		}
+	}
+	if slices.Sort(others); len(others) > 0 {
+		notes = append(notes, "also "+strings.Join(others, ", "))
+	}
+	slices.SortStableFunc(notes, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	return notes
+}
+
+// rank orders notes: the fields of the custom resource, then the rest by the alphabet.
+func rank(note string) string {
+	if strings.HasPrefix(note, "**") {
+		return ""
+	}
+	return note
+}
+
+func (p *page) example(api, providerType string, row *catalog.Provider) {
+	_, short, _ := strings.Cut(providerType, "::")
+	if strings.Contains(short, "::") || strings.HasPrefix(providerType, "inline::") {
+		short = providerType
+	}
+	entry := mapping()
+	put(entry, "provider", scalar(short))
+	if row.Endpoint != nil {
+		put(entry, "endpoint", scalar(exampleEndpoint(row.Endpoint)))
+	}
+	if row.Key != "" {
+		key := mapping()
+		put(key, "name", scalar("my-secret"))
+		put(key, "key", scalar("token"))
+		key.Style = yaml.FlowStyle
+		put(entry, "apiKey", key)
+	}
+	if len(row.Example) > 0 {
+		put(entry, "settings", plainNode(map[string]any(row.Example)))
+	}
+	root, providers := mapping(), mapping()
+	put(providers, api, entry)
+	put(root, "providers", providers)
+	var text bytes.Buffer
+	encoder := yaml.NewEncoder(&text)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(root); err != nil {
+		panic(fmt.Sprintf("catalog: %v", err))
+	}
+	fmt.Fprintf(p.b, "```yaml\n%s```\n\n", text.String())
+}
+
+func exampleEndpoint(e *catalog.Endpoint) string {
+	switch {
+	case e.Kind == catalog.EndpointHostPort:
+		return "database.example.com:5432"
+	case e.Kind == catalog.EndpointAddress:
+		return "server.example.com:8080"
+	case len(e.Schemes) > 0:
+		return e.Schemes[0] + "://server.example.com:7687"
+	default:
+		return "http://server.example.com:8000"
+	}
+}
+
+// span writes release lines: a run of neighbours as "0.3 to 0.7".
+func (p *page) span(with []string) string {
+	var runs []string
+	for i := 0; i < len(with); {
+		end := i
+		for end+1 < len(with) && slices.Index(p.names, with[end+1]) == slices.Index(p.names, with[end])+1 {
+			end++
+		}
+		switch {
+		case end == i:
+			runs = append(runs, with[i])
+		case end == i+1:
+			runs = append(runs, with[i], with[end])
+		default:
+			runs = append(runs, with[i]+" to "+with[end])
+		}
+		i = end + 1
+	}
+	return strings.Join(runs, ", ")
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// The order in which a base is written. What is not named follows in alphabetical order.
+var (
+	sectionOrder = []string{
+		"version", "distro_name", "image_name", "server", "apis", "providers", "storage", "registered_resources", "vector_stores", "safety",
+	}
+	apiOrder = []string{
+		"inference", "safety", "vector_io", "tool_runtime", "responses", "agents", "messages", "interactions", "skills", "files",
+		"file_processors", "batches", "datasetio", "eval", "scoring", "post_training",
+	}
+	entryOrder   = []string{"model_id", "shield_id", "toolgroup_id", "provider_id", "provider_type", "type"}
+	backendOrder = []string{"backend", "namespace", "table_name"}
+)
+
+// What is said above each group of providers of an API.
+var groupComments = []string{
+	"# On when the variable in the id is set.",
+	"# Always on.",
+	"# In the server's own process.",
+}
+
+const (
+	conditional = iota
+	always
+	inProcess
+)
+
+// starterBase writes the base configuration of the distribution "starter" of a line: what its package ships, in the project's form.
+func starterBase(line *catalog.Line, answer *introspection) ([]byte, error) {
+	root := mapping()
+	for _, section := range ordered(answer.Starter, sectionOrder) {
+		value := answer.Starter[section]
+		switch section {
+		case "apis":
+			apis, ok := value.([]any)
+			if !ok {
+				return nil, fmt.Errorf("starter: apis is %T", value)
+			}
+			slices.SortFunc(apis, func(a, b any) int { return byOrder(apiOrder)(fmt.Sprint(a), fmt.Sprint(b)) })
+			put(root, section, plainNode(apis))
+		case "providers":
+			providers, err := providersNode(line, value)
+			if err != nil {
+				return nil, err
+			}
+			put(root, section, providers)
+		default:
+			put(root, section, plainNode(value))
+		}
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s# %s\n", license, generatedMark)
+	fmt.Fprintf(&b, "# Base config of the \"starter\" distribution of %s, release line %s: providers, ids and values as packaged in %s.\n",
+		line.Package, line.Name, line.Release)
+	b.WriteString("# The server itself resolves every ${env.…}: a provider whose id comes out empty is off, and what is not written here takes\n" +
+		"# the server's own default. Providers, resources and storage of a custom resource are laid over this tree.\n")
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	encoder.CompactSeqIndent()
+	if err := encoder.Encode(root); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), encoder.Close()
+}
+
+func providersNode(line *catalog.Line, value any) (*yaml.Node, error) {
+	byAPI, ok := value.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("starter: providers is %T", value)
+	}
+	node := mapping()
+	for _, api := range ordered(byAPI, apiOrder) {
+		entries, ok := byAPI[api].([]any)
+		if !ok {
+			return nil, fmt.Errorf("starter: providers.%s is %T", api, byAPI[api])
+		}
+		slices.SortStableFunc(entries, func(a, b any) int { return cmp.Compare(group(a), group(b)) })
+		list, last := &yaml.Node{Kind: yaml.SequenceNode}, -1
+		for _, each := range entries {
+			entry, ok := each.(map[string]any)
+			if !ok {
+				return nil, fmt.Errorf("starter: a provider of %s is %T", api, each)
+			}
+			item := entryNode(line, api, entry)
+			if api == "inference" && group(each) != last {
+				last = group(each)
+				item.HeadComment = groupComments[last]
+			}
+			list.Content = append(list.Content, item)
+		}
+		put(node, api, list)
+	}
+	return node, nil
+}
+
+// group tells when a provider is on.
+func group(entry any) int {
+	fields, _ := entry.(map[string]any)
+	id, _ := fields["provider_id"].(string)
+	providerType, _ := fields["provider_type"].(string)
+	switch {
+	case strings.HasPrefix(id, "${env."):
+		return conditional
+	case strings.HasPrefix(providerType, "inline::"):
+		return inProcess
+	default:
+		return always
+	}
+}
+
+// entryNode writes a provider: the address first, then the key, where state lies last.
+func entryNode(line *catalog.Line, api string, entry map[string]any) *yaml.Node {
+	node := mapping()
+	providerType, _ := entry["provider_type"].(string)
+	row, known := line.Provider(api, providerType)
+	for _, key := range ordered(entry, entryOrder) {
+		config, isMap := entry[key].(map[string]any)
+		if key != "config" || !isMap || !known {
+			put(node, key, plainNode(entry[key]))
+			continue
+		}
+		first := []string{row.Key}
+		if row.Endpoint != nil {
+			first = []string{row.Endpoint.Field, row.Endpoint.PortField, row.Key}
+		}
+		stateLast := func(name string) int {
+			if row.Fields[name].Store != "" {
+				return 1
+			}
+			return 0
+		}
+		names := ordered(config, first)
+		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(stateLast(a), stateLast(b)) })
+		fields := mapping()
+		for _, name := range names {
+			put(fields, name, plainNode(config[name]))
+		}
+		put(node, key, fields)
+	}
+	return node
+}
+
+// plainNode writes a value as it came from the package, keys in our order.
+func plainNode(value any) *yaml.Node {
+	switch v := value.(type) {
+	case map[string]any:
+		node := mapping()
+		for _, key := range ordered(v, append(slices.Clone(entryOrder), backendOrder...)) {
+			put(node, key, plainNode(v[key]))
+		}
+		return node
+	case []any:
+		node := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, item := range v {
+			node.Content = append(node.Content, plainNode(item))
+		}
+		if len(v) == 0 {
+			node.Style = yaml.FlowStyle
+		}
+		return node
+	case json.Number:
+		return scalar(plainNumber(v))
+	default:
+		return scalar(v)
+	}
+}
+
+func scalar(value any) *yaml.Node {
+	node := &yaml.Node{}
+	if err := node.Encode(value); err != nil {
+		// Strings, numbers, booleans and null always can be written.
+		panic(fmt.Sprintf("catalog: %v", err))
+	}
+	return node
+}
+
+func mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode} }
+
+func put(node *yaml.Node, key string, value *yaml.Node) {
+	node.Content = append(node.Content, scalar(key), value)
+}
+
+// ordered returns the keys of a map: first those of the order, then the others by the alphabet.
+func ordered(m map[string]any, order []string) []string {
+	return slices.SortedFunc(maps.Keys(m), byOrder(order))
+}
+
+func byOrder(order []string) func(a, b string) int {
+	position := func(key string) int {
+		if at := slices.Index(order, key); at >= 0 {
+			return at
+		}
+		return len(order)
+	}
+	return func(a, b string) int { return cmp.Or(cmp.Compare(position(a), position(b)), strings.Compare(a, b)) }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package catalog
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Line is a release line of the server, such as 0.7, with what it knows.
+type Line struct {
+	// Name is the release line: "0.7".
+	Name string `yaml:"line"`
+	// Package is the name of the server's Python package: "llama-stack".
+	Package string `yaml:"package"`
+	// Release is the patch release that all this was read from: "0.7.3".
+	Release string `yaml:"release,omitempty"`
+	// PortEnv is the environment variable that the server takes its port from, before or instead of server.port.
+	PortEnv string `yaml:"portEnv"`
+	// LogEnv is the environment variable of the log levels, such as "core=warning".
+	LogEnv string `yaml:"logEnv,omitempty"`
+	// HomeEnv is the environment variable of the directory in which the server keeps its own files.
+	HomeEnv string `yaml:"homeEnv,omitempty"`
+	// NeedsInsecure tells whether the server refuses to start without TLS unless server.insecure is true.
+	NeedsInsecure bool `yaml:"needsInsecure"`
+	// RegistersToolGroups tells whether registered_resources.tool_groups counts; where not, the server drops that list and makes
+	// the tool groups of its tool_runtime providers by itself.
+	RegistersToolGroups bool `yaml:"registersToolGroups"`
+	// AllProviders tells whether a model may name the provider "all", which registers it under its bare name.
+	AllProviders bool `yaml:"allProviders"`
+	// APIs are the APIs that can be named under apis and have providers, by the server's name.
+	APIs map[string]API `yaml:"apis,omitempty"`
+	// InternalAPIs are the APIs that the server serves by itself and that have no providers, sorted.
+	InternalAPIs []string `yaml:"internalAPIs,omitempty"`
+	// Sections are the top-level fields of config.yaml.
+	Sections map[string]Field `yaml:"sections,omitempty"`
+	// Backends are the types of storage backends, by the value of their field type: "kv_redis".
+	Backends map[string]Backend `yaml:"backends,omitempty"`
+	// Stores are the entries of storage.stores.
+	Stores map[string]Store `yaml:"stores,omitempty"`
+	// Rows are the provider types of each API, by the server's name of the API, sorted by type.
+	Rows map[string][]Provider `yaml:"providers"`
+	// Objects are the fields of the maps that a Field names as its Object.
+	Objects map[string]map[string]Field `yaml:"objects,omitempty"`
+}
+
+// API is an API of the server that providers serve.
+type API struct {
+	// Table is the API of its registry of resources ("models" of inference); empty where it has none. An API with a registry is served
+	// by a router, with any number of providers and also with none; another one by exactly one provider.
+	Table string `yaml:"table,omitempty"`
+}
+
+// StoreKind is how something is stored: by key, or in tables.
+type StoreKind string
+
+// The kinds of storage.
+const (
+	KV  StoreKind = "kv"
+	SQL StoreKind = "sql"
+)
+
+// Place returns the field that says where in a backend of this kind something lies: "namespace" or "table_name".
+func (k StoreKind) Place() string {
+	if k == KV {
+		return "namespace"
+	}
+	return "table_name"
+}
+
+// Backend is a type of storage backend.
+type Backend struct {
+	// Fields are its fields but type, by name.
+	Fields map[string]Field `yaml:"fields"`
+}
+
+// Store is an entry of storage.stores.
+type Store struct {
+	// Kind is the kind of backend that it must name.
+	Kind StoreKind `yaml:"kind"`
+	// Default is the namespace or the table that the server itself chooses; empty where it keeps nothing unless told to.
+	Default string `yaml:"default,omitempty"`
+	// Object names the fields of the entry; empty for no others than backend and namespace or table_name.
+	Object string `yaml:"object,omitempty"`
+}
+
+// FieldType is the type of a config field.
+type FieldType string
+
+// The types of config fields. TypeAny stands for a field that takes more than one type.
+const (
+	TypeString FieldType = "string"
+	TypeInt    FieldType = "int"
+	TypeBool   FieldType = "bool"
+	TypeFloat  FieldType = "float"
+	TypeURL    FieldType = "url"
+	TypeList   FieldType = "list"
+	TypeMap    FieldType = "map"
+	TypeAny    FieldType = "any"
+)
+
+var fieldTypes = []FieldType{TypeString, TypeInt, TypeBool, TypeFloat, TypeURL, TypeList, TypeMap, TypeAny}
+
+// Field is one field of a config.
+type Field struct {
+	// Type is the type that the server demands.
+	Type FieldType `yaml:"type"`
+	// Secret tells that the value is a secret.
+	Secret bool `yaml:"secret,omitempty"`
+	// Required tells that the server refuses a config without the field.
+	Required bool `yaml:"required,omitempty"`
+	// Store tells that the field refers to a storage backend of this kind; it is a map of backend and Store.Place then.
+	Store StoreKind `yaml:"store,omitempty"`
+	// Object names the fields of a map, or of the maps of a list; empty where they are not known or free.
+	Object string `yaml:"object,omitempty"`
+	// Values are the only values that a string may have.
+	Values []string `yaml:"values,omitempty"`
+	// Default is the server's own value where it is a number, a boolean or a short string.
+	Default any `yaml:"default,omitempty"`
+	// AliasOf is the field that this one is another name of.
+	AliasOf string `yaml:"aliasOf,omitempty"`
+}
+
+// Provider returns the row of a provider type, such as "remote::vllm", of an API, such as "inference".
+func (l *Line) Provider(api, providerType string) (*Provider, bool) {
+	rows := l.Rows[api]
+	at, ok := slices.BinarySearchFunc(rows, providerType, func(p Provider, t string) int { return strings.Compare(p.Type, t) })
+	if !ok {
+		return nil, false
+	}
+	return &rows[at], true
+}
+
+// ProviderTypes returns the provider types of an API, sorted.
+func (l *Line) ProviderTypes(api string) []string {
+	types := make([]string, 0, len(l.Rows[api]))
+	for i := range l.Rows[api] {
+		types = append(types, l.Rows[api][i].Type)
+	}
+	return types
+}
+
+// APINames returns the names of the APIs that have providers, sorted.
+func (l *Line) APINames() []string { return slices.Sorted(maps.Keys(l.APIs)) }
+
+// ServerFields returns the fields of the section server.
+func (l *Line) ServerFields() map[string]Field { return l.Objects[l.Sections["server"].Object] }
+
+// ResourceFields returns the fields of the entries of a list under registered_resources, such as "models"; false where the line
+// has no such list.
+func (l *Line) ResourceFields(list string) (map[string]Field, bool) {
+	field, ok := l.Objects[l.Sections["registered_resources"].Object][list]
+	return l.Objects[field.Object], ok
+}
+
+// ToolGroupProviders returns the provider types of tool_runtime that serve a tool group such as "builtin::websearch", sorted.
+func (l *Line) ToolGroupProviders(id string) []string {
+	var types []string
+	for i := range l.Rows["tool_runtime"] {
+		if row := &l.Rows["tool_runtime"][i]; row.ToolGroup == id {
+			types = append(types, row.Type)
+		}
+	}
+	return types
+}
