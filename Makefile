@@ -64,6 +64,11 @@ generate-docs: $(GENERATORS) # docs/api-overview.md
 	$(CRD_REF_DOCS) --log-level=ERROR --source-path=./api --config=hack/crd-ref-docs/config.yaml \
 	  --templates-dir=hack/crd-ref-docs/templates --renderer=markdown --output-path=docs/api-overview.md
 
+# LINE=1.5 asks only the package of that release line.
+.PHONY: catalog
+catalog: ## Read what the server's release lines know from their packages: catalog, starter bases, docs/providers.md (LINE=1.5 for one).
+	go run ./hack/catalog $(addprefix -line ,$(LINE))
+
 .PHONY: fmt
 fmt: $(GOLANGCI_LINT) ## Format the Go code and sort its imports.
 	@for module in $(CODE_MODULES); do (cd $$module && $(GOLANGCI_LINT) fmt ./...) || exit 1; done
@@ -78,7 +83,7 @@ lint: $(GOLANGCI_LINT) ## Run golangci-lint on every module.
 	@for module in $(CODE_MODULES); do (cd $$module && $(GOLANGCI_LINT) run ./...) || exit 1; done
 
 .PHONY: verify
-verify: verify-headers verify-format verify-modules verify-generated vet lint ## Check generated files, format, modules, vet and lint.
+verify: verify-headers verify-format verify-modules verify-generated verify-catalog vet lint ## Check generated files, format, modules, vet and lint.
 
 .PHONY: verify-headers
 verify-headers:
@@ -98,6 +103,12 @@ verify-modules:
 .PHONY: verify-generated
 verify-generated:
 	@hack/make/verify-generated.sh
+
+# The packages can be asked only where a Python can run them; test-server fails where none can.
+.PHONY: verify-catalog
+verify-catalog:
+	@if (. tests/server/lib.sh && find_python) >/dev/null; then go run ./hack/catalog -check; \
+	else echo "verify-catalog: left out, because there is no Python to run the server's packages with"; fi
 
 ##@ Testing
 

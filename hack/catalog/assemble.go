@@ -52,7 +52,10 @@ func assemble(name string, answer *introspection, over *overlay) (*catalog.Line,
 		}
 	}
 	keepReachable(line, answer.Objects)
-	return line, line.Check()
+	if err := line.Check(); err != nil {
+		return nil, err
+	}
+	return line, nil
 }
 
 // fillStores takes the place of a store that has none by default from the packaged starter.

@@ -51,7 +51,7 @@ func encode(header string, value any) ([]byte, error) {
 	if err := node.Encode(value); err != nil {
 		return nil, err
 	}
-	flatten(&node, true)
+	flatten(&node)
 	var b bytes.Buffer
 	b.WriteString(header)
 	encoder := yaml.NewEncoder(&b)
@@ -65,13 +65,22 @@ func encode(header string, value any) ([]byte, error) {
 
 // flatten gives lists of scalars, and maps of such and of scalars, the flow style. The whole document and the items of lists
 // keep theirs.
-func flatten(n *yaml.Node, keep bool) {
-	flat := true
+func flatten(n *yaml.Node) {
 	for _, child := range n.Content {
-		flatten(child, n.Kind == yaml.SequenceNode)
-		flat = flat && (child.Kind == yaml.ScalarNode || child.Kind == yaml.SequenceNode && child.Style == yaml.FlowStyle)
+		flatten(child)
+		if n.Kind == yaml.MappingNode && isFlat(child) {
+			child.Style = yaml.FlowStyle
+		}
 	}
-	if n.Kind != yaml.ScalarNode && flat && !keep {
-		n.Style = yaml.FlowStyle
+}
+
+// isFlat tells of a list of scalars, and of a map of scalars and of such lists.
+func isFlat(n *yaml.Node) bool {
+	for _, child := range n.Content {
+		listOfScalars := child.Kind == yaml.SequenceNode && n.Kind == yaml.MappingNode && isFlat(child)
+		if child.Kind != yaml.ScalarNode && !listOfScalars {
+			return false
+		}
 	}
+	return n.Kind != yaml.ScalarNode
 }

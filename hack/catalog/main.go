@@ -49,16 +49,32 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return deliver(*root, made, *check)
+	different, err := differences(*root, made)
+	if err != nil {
+		return err
+	}
+	if *check {
+		if len(different) > 0 {
+			return fmt.Errorf("not what the packages and the overlay make: %s; run: make catalog", strings.Join(different, ", "))
+		}
+		return nil
+	}
+	for _, name := range different {
+		if err := os.WriteFile(filepath.Join(*root, name), made[name], 0o644); err != nil {
+			return err
+		}
+		fmt.Println("wrote", name)
+	}
+	return nil
 }
 
 // makeFiles returns the content of every file by its path in the checkout.
 func makeFiles(ctx context.Context, root string, wanted []string) (map[string][]byte, error) {
-	over, err := readOverlay(filepath.Join(root, "pkg/config/catalog/overlay.yaml"))
+	over, err := readOverlay(filepath.Join(root, "pkg", "config", "catalog", "overlay.yaml"))
 	if err != nil {
 		return nil, err
 	}
-	names, err := releaseLines(filepath.Join(root, "tests/server/releases.tsv"))
+	names, err := releaseLines(filepath.Join(root, "tests", "server", "releases.tsv"))
 	if err != nil {
 		return nil, err
 	}
@@ -113,32 +129,20 @@ func oneLine(file, name string, answer *introspection, over *overlay) (*catalog.
 	return catalog.Parse(data)
 }
 
-// deliver writes the files that differ, or names them where it must only check.
-func deliver(root string, made map[string][]byte, check bool) error {
+// differences returns the names of the files that are not as they were made, sorted. Bases that are kept by hand do not count.
+func differences(root string, made map[string][]byte) ([]string, error) {
 	var different []string
 	for _, name := range slices.Sorted(maps.Keys(made)) {
-		path := filepath.Join(root, name)
-		old, err := os.ReadFile(path)
+		old, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
+			return nil, err
 		}
 		keptByHand := err == nil && strings.HasPrefix(name, "configs/") && !bytes.Contains(old, []byte(generatedMark))
-		if keptByHand || bytes.Equal(old, made[name]) {
-			continue
+		if !keptByHand && !bytes.Equal(old, made[name]) {
+			different = append(different, name)
 		}
-		different = append(different, name)
-		if check {
-			continue
-		}
-		if err := os.WriteFile(path, made[name], 0o644); err != nil { //nolint:gosec // part of the checkout, for all to read
-			return err
-		}
-		fmt.Println("wrote", name)
 	}
-	if check && len(different) > 0 {
-		return fmt.Errorf("not what the packages and the overlay make: %s; run: make catalog", strings.Join(different, ", "))
-	}
-	return nil
+	return different, nil
 }
 
 // releaseLines returns the lines of the release table in its order.

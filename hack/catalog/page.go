@@ -111,13 +111,13 @@ func (p *page) provider(api, providerType string, variants []variant) {
 	if len(newest.Instead) > 0 {
 		p.b.WriteString("\n")
 	}
-	p.fields(variants, with)
+	p.fields(variants)
 	if name, ok := specNames[api]; ok && !newest.Refused {
 		p.example(name, providerType, newest)
 	}
 }
 
-func (p *page) fields(variants []variant, with []string) {
+func (p *page) fields(variants []variant) {
 	described := map[string][]variant{}
 	for _, v := range variants {
 		for _, name := range v.row.FieldNames() {
@@ -139,7 +139,7 @@ func (p *page) fields(variants []variant, with []string) {
 		}
 		fallback := ""
 		if field.Default != nil {
-			fallback = fmt.Sprintf("`%v`", field.Default)
+			fallback = "`" + fmt.Sprint(field.Default) + "`"
 		}
 		notes := fieldNotes(newest, name, field)
 		if len(there) < len(variants) {
@@ -159,7 +159,7 @@ func fieldNotes(row *catalog.Provider, name string, field catalog.Field) []strin
 	if e := row.Endpoint; e != nil && (name == e.Field || name == e.PortField) {
 		note := "**endpoint**"
 		if e.DefaultPath != "" {
-			note += fmt.Sprintf(" (path `%s` where none is given)", e.DefaultPath)
+			note += " (path `" + e.DefaultPath + "` where none is given)"
 		}
 		notes = append(notes, note)
 	}
@@ -180,7 +180,8 @@ func fieldNotes(row *catalog.Provider, name string, field catalog.Field) []strin
 			others = append(others, "`"+other+"`")
 		}
 	}
-	if slices.Sort(others); len(others) > 0 {
+	slices.Sort(others)
+	if len(others) > 0 {
 		notes = append(notes, "also "+strings.Join(others, ", "))
 	}
 	slices.SortStableFunc(notes, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
@@ -213,7 +214,7 @@ func (p *page) example(api, providerType string, row *catalog.Provider) {
 		put(entry, "apiKey", key)
 	}
 	if len(row.Example) > 0 {
-		put(entry, "settings", plainNode(map[string]any(row.Example)))
+		put(entry, "settings", plainNode(row.Example))
 	}
 	root, providers := mapping(), mapping()
 	put(providers, api, entry)
@@ -240,7 +241,7 @@ func exampleEndpoint(e *catalog.Endpoint) string {
 	}
 }
 
-// span writes release lines: a run of neighbours as "0.3 to 0.7".
+// span writes release lines: a run of neighbors as "0.3 to 0.7".
 func (p *page) span(with []string) string {
 	var runs []string
 	for i := 0; i < len(with); {
@@ -248,10 +249,10 @@ func (p *page) span(with []string) string {
 		for end+1 < len(with) && slices.Index(p.names, with[end+1]) == slices.Index(p.names, with[end])+1 {
 			end++
 		}
-		switch {
-		case end == i:
+		switch end {
+		case i:
 			runs = append(runs, with[i])
-		case end == i+1:
+		case i + 1:
 			runs = append(runs, with[i], with[end])
 		default:
 			runs = append(runs, with[i]+" to "+with[end])

@@ -21,6 +21,9 @@ var providersOf = map[string]string{
 	"benchmarks":    "eval",
 }
 
+// allProviders is the provider of a model that is registered with every provider, on lines that know this.
+const allProviders = "all"
+
 // The backends that the server makes itself where the configuration has no storage section.
 var implicitBackends = []string{"kv_default", "sql_default"}
 
@@ -34,6 +37,9 @@ func (g *generation) checkIntegrity() {
 			continue
 		}
 		for i, item := range items(child(resources, name)) {
+			if name == "models" && g.Line.AllProviders && text(child(item, "provider_id")) == allProviders {
+				continue
+			}
 			g.checkProviderID(child(item, "provider_id"), api, fmt.Sprintf("registered_resources.%s[%d].provider_id", name, i))
 		}
 	}

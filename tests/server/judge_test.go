@@ -59,7 +59,7 @@ func findPython(r release) (string, error) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), venvTimeout)
 		defer cancel()
-		out, err := exec.CommandContext(ctx, "./venv.sh", r.version).Output() //nolint:gosec // a version of releases.tsv
+		out, err := exec.CommandContext(ctx, "./venv.sh", r.version).Output()
 		if err != nil {
 			return "", fmt.Errorf("./venv.sh %s: %w\n%s", r.version, err, stderrOf(err))
 		}
@@ -85,7 +85,7 @@ func runScript(t *testing.T, r release, script string, args ...string) (output [
 	ctx, cancel := context.WithTimeout(t.Context(), judgeTimeout)
 	defer cancel()
 	python := serverPython(t, r)
-	command := exec.CommandContext(ctx, python, append([]string{script}, args...)...) //nolint:gosec // found above
+	command := exec.CommandContext(ctx, python, append([]string{script}, args...)...)
 	// Byte code goes beside the environment: nothing of it in the checkout, and the next run imports the server twice as fast.
 	command.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "PYTHONDONTWRITEBYTECODE=")

@@ -20,6 +20,7 @@ const (
 
 // Proves: R28.
 func TestStarterBaseMeansWhatTheReleaseShips(t *testing.T) {
+	t.Parallel()
 	forEachRelease(t, func(t *testing.T, r release) {
 		base := starterBases + r.line + ".yaml"
 		if out, differs := runScript(t, r, "packaged.py", base, "starter"); differs {
@@ -32,6 +33,7 @@ func TestStarterBaseMeansWhatTheReleaseShips(t *testing.T) {
 //
 // Proves: R28, L-09, L-14.
 func TestBaseConfigsAreGood(t *testing.T) {
+	t.Parallel()
 	forEachRelease(t, func(t *testing.T, r release) {
 		bases := []string{starterBases + r.line + ".yaml"}
 		if r == imageRelease(t) {
@@ -87,6 +89,7 @@ func copyWithEnv(t *testing.T, config, env string) string {
 //
 // Proves: FR-021, L-09, L-14.
 func TestGoldensAreGood(t *testing.T) {
+	t.Parallel()
 	forEachRelease(t, func(t *testing.T, r release) {
 		files, err := filepath.Glob(goldens + r.line + ".yaml")
 		if err != nil {

@@ -63,7 +63,185 @@ func TestRows(t *testing.T) {
 		t.Error("release line 0.7 has no remote::tgi")
 	}
 	if got := len(line.ProviderTypes("inference")); got != 23 {
-		t.Errorf("%d inference provider types, release 0.7.1 has 23", got)
+		t.Errorf("%d inference provider types, release 0.7.3 has 23", got)
+	}
+}
+
+// The knowledge differs from line to line where the servers do.
+//
+// Proves: R11, R16, R26, FR-031, FR-032, L-14.
+func TestRowsDifferByLine(t *testing.T) {
+	for _, c := range []struct{ line, api, providerType, endpoint, path, key string }{
+		{"0.3", "inference", "remote::ollama", "url", "", ""},
+		{"0.4", "inference", "remote::ollama", "base_url", "/v1", ""},
+		{"0.3", "inference", "remote::vllm", "url", "/v1", "api_token"},
+		{"1.5", "inference", "remote::vllm", "base_url", "/v1", "api_token"},
+		{"0.3", "inference", "remote::azure", "api_base", "", "api_key"},
+		{"0.3", "inference", "remote::together", "", "", "api_key"},
+		{"0.3", "inference", "remote::bedrock", "", "", ""},
+		{"1.0", "inference", "remote::bedrock", "", "", "api_key"},
+		{"1.1", "inference", "remote::bedrock", "", "", "aws_bedrock_bearer_token"},
+		{"0.5", "inference", "remote::vertexai", "", "", ""},
+		{"1.5", "vector_io", "remote::milvus", "uri", "", "token"},
+		{"1.5", "vector_io", "remote::weaviate", "weaviate_cluster_url", "", "weaviate_api_key"},
+		{"0.8", "safety", "remote::nvidia", "guardrails_service_url", "", ""},
+	} {
+		row, ok := get(t, c.line).Provider(c.api, c.providerType)
+		if !ok {
+			t.Errorf("line %s has no row %s", c.line, c.providerType)
+			continue
+		}
+		endpoint, path := "", ""
+		if row.Endpoint != nil {
+			endpoint, path = row.Endpoint.Field, row.Endpoint.DefaultPath
+		}
+		if endpoint != c.endpoint || path != c.path || row.Key != c.key {
+			t.Errorf("line %s, %s: endpoint %q, path %q, key %q; want %+v", c.line, c.providerType, endpoint, path, row.Key, c)
+		}
+	}
+}
+
+// Proves: R16, R24, R26, R36.
+func TestLines(t *testing.T) {
+	want := []string{"0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "1.0", "1.1", "1.2", "1.3", "1.4", "1.5"}
+	if !slices.Equal(Lines(), want) || Newest() != "1.5" {
+		t.Fatalf("lines %v, newest %s", Lines(), Newest())
+	}
+	for _, name := range want {
+		line := get(t, name)
+		renamed, fips := Compare(name, "0.8") >= 0, Compare(name, "1.2") >= 0
+		wantPort, wantLog, wantHome := "LLAMA_STACK_PORT", "LLAMA_STACK_LOGGING", "LLAMA_STACK_CONFIG_DIR"
+		if renamed {
+			wantPort, wantLog, wantHome = "OGX_PORT", "OGX_LOGGING", "OGX_CONFIG_DIR"
+		}
+		if line.PortEnv != wantPort || line.LogEnv != wantLog || line.HomeEnv != wantHome {
+			t.Errorf("line %s: %s, %s, %s", name, line.PortEnv, line.LogEnv, line.HomeEnv)
+		}
+		_, insecure := line.ServerFields()["insecure"]
+		if line.NeedsInsecure != fips || insecure != fips || line.AllProviders != renamed {
+			t.Errorf("line %s: insecure needed %v, there %v; provider all %v", name, line.NeedsInsecure, insecure, line.AllProviders)
+		}
+		if registers := Compare(name, "0.7") < 0; line.RegistersToolGroups != registers {
+			t.Errorf("line %s registers tool groups: %v", name, line.RegistersToolGroups)
+		}
+		_, connectionString := line.Backends["sql_postgres"].Fields["connection_string"]
+		if connectionString != (Compare(name, "1.4") >= 0) {
+			t.Errorf("line %s: sql_postgres has a connection_string: %v", name, connectionString)
+		}
+		if _, password := line.Backends["kv_redis"].Fields["password"]; password {
+			t.Errorf("line %s: kv_redis has a password", name)
+		}
+		if line.Stores["metadata"] != (Store{Kind: KV, Default: "registry"}) {
+			t.Errorf("line %s: store metadata %+v", name, line.Stores["metadata"])
+		}
+		_, shields := line.ResourceFields("shields")
+		if _, safety := line.APIs["safety"]; shields != safety {
+			t.Errorf("line %s: shields %v, safety %v", name, shields, safety)
+		}
+	}
+}
+
+// A store's kind is the line's: prompts moved from key-value to tables.
+//
+// Proves: R24, L-14.
+func TestStoreKinds(t *testing.T) {
+	for name, want := range map[string]Store{
+		"0.3": {}, "0.4": {KV, "prompts", ""}, "0.8": {KV, "prompts", ""}, "1.0": {SQL, "prompts", ""}, "1.5": {SQL, "prompts", ""},
+	} {
+		if got := get(t, name).Stores["prompts"]; got != want {
+			t.Errorf("line %s: store prompts %+v, want %+v", name, got, want)
+		}
+	}
+	batches, _ := get(t, "1.0").Provider("batches", "inline::reference")
+	if got := batches.StoreFields(SQL); !slices.Equal(got, []string{"sqlstore"}) || len(batches.StoreFields(KV)) > 0 {
+		t.Errorf("batches needs the stores %v", got)
+	}
+}
+
+// Proves: R25.
+func TestAbsent(t *testing.T) {
+	for _, c := range []struct {
+		line, api   string
+		gone, comes string
+		ok          bool
+	}{
+		{"1.5", "safety", "1.0", "", true},
+		{"1.0", "safety", "1.0", "", true},
+		{"0.8", "safety", "", "", false},
+		{"0.6", "responses", "", "0.7", true},
+		{"0.7", "agents", "0.7", "", true},
+		{"1.0", "skills", "", "1.1", true},
+		{"0.3", "telemetry", "", "", true},
+		{"1.5", "nonsense", "", "", false},
+	} {
+		absence, ok := get(t, c.line).Absent(c.api)
+		if ok != c.ok || absence.GoneSince != c.gone || absence.ComesWith != c.comes {
+			t.Errorf("line %s, %s: %+v, %v; want %+v", c.line, c.api, absence, ok, c)
+		}
+		if _, written := map[string]bool{"safety": true, "telemetry": true, "agents": true}[c.api]; ok && written && absence.Instead == "" {
+			t.Errorf("line %s, %s: nothing is said of what to do instead", c.line, c.api)
+		}
+	}
+	if !slices.Contains(KnownAPIs(), "safety") || slices.Contains(KnownAPIs(), "models") {
+		t.Errorf("known APIs: %v", KnownAPIs())
+	}
+}
+
+// Proves: R36.
+func TestToolGroups(t *testing.T) {
+	for line, id := range map[string]string{"0.3": "builtin::rag", "0.7": "builtin::file_search", "1.5": "builtin::file_search"} {
+		if got := get(t, line).ToolGroupProviders(id); len(got) != 1 {
+			t.Errorf("line %s: %s is served by %v", line, id, got)
+		}
+		other, ok := OtherToolGroup(id)
+		if back, _ := OtherToolGroup(other); !ok || back != id {
+			t.Errorf("%s is called %q elsewhere, and that %q", id, other, back)
+		}
+	}
+	want := []string{"remote::bing-search", "remote::brave-search", "remote::tavily-search"}
+	if got := get(t, "0.5").ToolGroupProviders("builtin::websearch"); !slices.Equal(got, want) {
+		t.Errorf("websearch is served by %v", got)
+	}
+}
+
+// Each row of an API that the resource configures says where its knowledge comes from.
+func TestRowsHaveASource(t *testing.T) {
+	for _, name := range Lines() {
+		for _, api := range []string{"inference", "safety", "tool_runtime", "vector_io"} {
+			for _, row := range get(t, name).Rows[api] {
+				if row.Source == "" {
+					t.Errorf("line %s, %s %s has no source", name, api, row.Type)
+				}
+				if row.Key == "" && row.Instead["apiKey"] == "" && strings.HasPrefix(row.Type, "remote::") {
+					t.Errorf("line %s, %s %s takes no key and does not say what to do instead", name, api, row.Type)
+				}
+				if row.Endpoint == nil && row.Instead["endpoint"] == "" {
+					t.Errorf("line %s, %s %s takes no endpoint and does not say what to do instead", name, api, row.Type)
+				}
+			}
+		}
+	}
+}
+
+func get(t *testing.T, name string) *Line {
+	t.Helper()
+	line, ok := Get(name)
+	if !ok {
+		t.Fatalf("no line %s", name)
+	}
+	return line
+}
+
+// BenchmarkParse shows what the first use of a line costs.
+func BenchmarkParse(b *testing.B) {
+	data, err := files.ReadFile(Newest() + ".yaml")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := Parse(data); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
@@ -75,6 +253,9 @@ func TestParseRefusesContradictions(t *testing.T) {
 		"no such field":    head + "  - {type: a, key: nope}\n",
 		"unknown type":     head + "  - {type: a, fields: {f: {type: text}}}\n",
 		"endpoint kind":    head + "  - {type: a, endpoint: {field: f, kind: x}, fields: {f: {type: url}}}\n",
+		"portField":        head + "  - {type: a, endpoint: {field: f, kind: hostPort}, fields: {f: {type: string}}}\n",
+		"no object":        head + "  - {type: a, fields: {f: {type: map, object: O}}}\n",
+		"unknown kind":     head + "  - {type: a}\nstores:\n  s: {kind: blob}\n",
 		"sorted by type":   head + "  - {type: b}\n  - {type: a}\n",
 		"and stand once":   head + "  - {type: a}\n  - {type: a}\n",
 		"cannot unmarshal": head + "  - {type: a, fields: [f]}\n",

@@ -18,7 +18,10 @@ func Parse(data []byte) (*Line, error) {
 	if err := decode(data, line); err != nil {
 		return nil, err
 	}
-	return line, line.Check()
+	if err := line.Check(); err != nil {
+		return nil, err
+	}
+	return line, nil
 }
 
 func decode(data []byte, into any) error {
