@@ -136,7 +136,7 @@ test-e2e: cluster image ## Run the tests against a real cluster with real server
 	$(BIN)/cluster build --tier node
 	server_image=$$(hack/serverimage/build.sh); \
 	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR_IMAGE=$(BIN)/operator-image.tar LLSD_SERVER_IMAGE="$$server_image" \
-	  go test -count=1 -timeout $(E2E_TIMEOUT) $(TESTFLAGS) ./tests/e2e/...
+	  go test -C tests/e2e -count=1 -timeout $(E2E_TIMEOUT) $(TESTFLAGS)
 
 .PHONY: bench
 bench: ## Run the benchmarks.
@@ -152,7 +152,7 @@ LDFLAGS = -s -w -X $(MODULE)/internal/version.version=$(VERSION) -X $(MODULE)/in
 GO_BUILD = CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
 
 .PHONY: build
-build: ## Build the operator and the kubectl plugin into bin/.
+build: ## Build the operator into bin/.
 	$(GO_BUILD) -o $(BIN)/ ./cmd/...
 
 .PHONY: image

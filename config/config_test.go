@@ -72,7 +72,7 @@ func TestCRDDescriptions(t *testing.T) {
 func TestRoles(t *testing.T) {
 	rules := 0
 	for _, path := range glob(t, "rbac/*role.yaml") {
-		for _, document := range strings.Split(string(read(t, path)), "\n---\n") {
+		for document := range strings.SplitSeq(string(read(t, path)), "\n---\n") {
 			var role rbacv1.ClusterRole // a Role has the same rules
 			if err := yaml.Unmarshal([]byte(document), &role); err != nil {
 				t.Fatalf("%s: %v", path, err)
@@ -113,7 +113,7 @@ func TestManagerSelector(t *testing.T) {
 	}
 }
 
-// TestSamples checks that every sample is a LlamaStackDistribution without unknown or misspelt fields, and listed.
+// TestSamples checks that every sample is a LlamaStackDistribution without unknown or misspelled fields, and listed.
 func TestSamples(t *testing.T) {
 	var kustomization struct {
 		Resources []string `json:"resources"`

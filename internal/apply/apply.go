@@ -181,7 +181,7 @@ func conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistrib
 func failed(what, how string, err error) *fault.Fault {
 	f := &fault.Fault{
 		Class: fault.FailedToAsk, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: v1alpha2.ReasonApplyFailed,
-		Message: fmt.Sprintf("%s %s: %v", what, how, err), Err: err,
+		Message: fmt.Sprintf("%s %s: %v", what, how, fault.Stable(err)), Err: err,
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
 		f.Class = fault.Wrong

@@ -113,8 +113,8 @@ func buildObjects(p *objects.Params) []objects.Object {
 // hold keeps the live Deployment and its configuration as they are when the same inputs made them with another build of
 // the operator: an upgrade of the operator rolls nothing, the next edit brings the newer form.
 func (d *Desired) hold(in *Inputs, p *objects.Params) {
-	if in.Live == nil || in.Live.DeletionTimestamp != nil {
-		return
+	if in.Live == nil || in.Live.DeletionTimestamp != nil || in.LiveConfigMissing {
+		return // there is nothing to keep, or its pods could not start again
 	}
 	made := in.Live.Annotations
 	build := made[objects.AnnotationBuild]

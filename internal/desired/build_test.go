@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
@@ -44,9 +43,11 @@ func TestBuild(t *testing.T) {
 	for _, v := range pod.Containers[0].Env {
 		env[v.Name] = v
 	}
-	key := env["LLSD_VLLM_API_KEY"].ValueFrom
-	if key == nil || key.SecretKeyRef == nil || key.SecretKeyRef.Name != "vllm-creds" || key.SecretKeyRef.Key != "token" || ptr.Deref(key.SecretKeyRef.Optional, false) {
-		t.Errorf("LLSD_VLLM_API_KEY comes from %+v", key)
+	wantKey := corev1.EnvVar{Name: "LLSD_VLLM_API_KEY", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+		LocalObjectReference: corev1.LocalObjectReference{Name: "vllm-creds"}, Key: "token",
+	}}}
+	if diff := cmp.Diff(wantKey, env[wantKey.Name]); diff != "" {
+		t.Errorf("the key (-want +got):\n%s", diff)
 	}
 	if env["LLAMA_STACK_PORT"].Value != "8321" {
 		t.Errorf("LLAMA_STACK_PORT = %q", env["LLAMA_STACK_PORT"].Value)
@@ -64,8 +65,8 @@ func TestBuildWithoutConfiguration(t *testing.T) {
 	}{
 		"distribution alone": {func(*Inputs) {}, []string{"LLAMA_STACK_PORT"}},
 		"with a port and pods": {func(in *Inputs) {
-			in.CR.Spec.Networking = &v1alpha2.NetworkingSpec{Port: ptr.To[int32](80)}
-			in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Replicas: ptr.To[int32](2)}
+			in.CR.Spec.Networking = &v1alpha2.NetworkingSpec{Port: new(int32(80))}
+			in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Replicas: new(int32(2))}
 		}, []string{"LLAMA_STACK_PORT"}},
 		"empty sections": {func(in *Inputs) {
 			in.CR.Spec.Providers, in.CR.Spec.Resources = &v1alpha2.ProvidersSpec{Inference: open("null")}, &v1alpha2.ResourcesSpec{}
@@ -73,7 +74,7 @@ func TestBuildWithoutConfiguration(t *testing.T) {
 			in.CR.Spec.ExternalProviders = open(`{}`)
 		}, []string{"LLAMA_STACK_PORT"}},
 		"unknown image": {func(in *Inputs) {
-			in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Image: ptr.To("registry.example/mine")}
+			in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Image: new("registry.example/mine")}
 		}, []string{"LLAMA_STACK_PORT", "OGX_PORT"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +119,7 @@ func TestNothingToGenerateFrom(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := inputs(t, "simple")
-			in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Image: ptr.To(c.image)}
+			in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Image: new(c.image)}
 			resolve(t, in, map[string]string{"distributions": c.settings})
 			d, faults := fail(t, in)
 			if len(faults) != 1 || faults[0].Class != fault.Wrong || faults[0].Reason != c.reason || faults[0].Condition != v1alpha2.ConditionConfigGenerated {
@@ -186,7 +187,7 @@ func TestSecretFaults(t *testing.T) {
 // Proves: NFR-004, FR-075 (all that is wrong is told at once, each for its condition).
 func TestAllFaultsAtOnce(t *testing.T) {
 	in := inputs(t, "two-providers")
-	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Workers: ptr.To[int32](2)}
+	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Workers: new(int32(2))}
 	in.CR.Spec.Resources.Models = append(in.CR.Spec.Resources.Models, *open(`{"name":"m","provider":"nowhere"}`))
 	in.Secrets[0].State = SecretMissing
 	_, faults := fail(t, in)
@@ -286,7 +287,7 @@ func TestUpgradeHoldsTheMountedConfigMap(t *testing.T) {
 // Proves: R48, FR-026 (what releases a held Deployment).
 func TestHoldIsReleased(t *testing.T) {
 	for name, change := range map[string]func(*testing.T, *Inputs){
-		"an edit": func(_ *testing.T, in *Inputs) { in.CR.Spec.Workload.Replicas = ptr.To[int32](2) },
+		"an edit": func(_ *testing.T, in *Inputs) { in.CR.Spec.Workload.Replicas = new(int32(2)) },
 		"an edit of an open field": func(_ *testing.T, in *Inputs) {
 			in.CR.Spec.Resources.Models = append(in.CR.Spec.Resources.Models, *open(`"another"`))
 		},
@@ -296,9 +297,10 @@ func TestHoldIsReleased(t *testing.T) {
 		},
 		"a lost hash key":         func(_ *testing.T, in *Inputs) { in.HashKey = secret.New([]byte("new")) },
 		"the build of the object": func(_ *testing.T, in *Inputs) { in.Build = "1.0.0" },
+		"a removed ConfigMap":     func(_ *testing.T, in *Inputs) { in.LiveConfigMissing = true },
 		"a removed Deployment":    func(_ *testing.T, in *Inputs) { in.Live = nil },
 		"a Deployment on its way out": func(_ *testing.T, in *Inputs) {
-			in.Live.DeletionTimestamp = ptr.To(in.Live.CreationTimestamp)
+			in.Live.DeletionTimestamp = new(in.Live.CreationTimestamp)
 		},
 		"a Deployment of another operator": func(_ *testing.T, in *Inputs) { in.Live.Annotations = nil },
 	} {
@@ -353,5 +355,20 @@ func TestNumberForAnUnknownType(t *testing.T) {
 	d := build(t, in)
 	if got := d.Warnings.String(); !strings.Contains(got, "spec.providers.inference.secretRefs[pin]") || strings.Contains(got, "8675309") {
 		t.Errorf("warnings %q, want one that names the field and not the value", got)
+	}
+}
+
+// Proves: R34 (a name that no Service can be named after is told of before anything is written).
+func TestResourceName(t *testing.T) {
+	for name, right := range map[string]bool{
+		"a": true, "my-stack-2": true, strings.Repeat("a", 55): true,
+		strings.Repeat("a", 56): false, "my.stack": false, "1st": false, "a-": false, "-a": false, "": false,
+	} {
+		in := inputs(t, "distribution-only")
+		in.CR.Name = name
+		d, faults := Build(in)
+		if right && len(faults) > 0 || !right && (len(d.Objects) > 0 || !strings.HasPrefix(faults.Message(), "metadata.name: ")) {
+			t.Errorf("%q: faults %q, objects %v", name, faults.Message(), kinds(d.Objects))
+		}
 	}
 }

@@ -28,6 +28,8 @@ type Inputs struct {
 	Build string
 	// Live is the Deployment as it stands in the cluster; nil where there is none.
 	Live *appsv1.Deployment
+	// LiveConfigMissing is true where the ConfigMap that Live mounts its configuration from is gone.
+	LiveConfigMissing bool
 }
 
 // SecretState tells what was found at a secret reference.

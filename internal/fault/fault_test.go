@@ -70,7 +70,7 @@ func TestListRetry(t *testing.T) {
 	if err := (fault.List{{Class: fault.Wrong, Err: errTimeout}, {Class: fault.Missing, Err: errRefused}}).Retry(); err != nil {
 		t.Errorf("wrong and missing are retried: %v", err)
 	}
-	if err := (fault.List)(nil).Retry(); err != nil {
+	if err := fault.List(nil).Retry(); err != nil {
 		t.Errorf("nothing is retried: %v", err)
 	}
 }

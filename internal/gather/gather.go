@@ -84,13 +84,15 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	in.Live, f = g.deployment(ctx, cr)
 	out.DeploymentUnknown = f != nil
 	add(f)
+	in.LiveConfigMissing, f = g.configMissing(ctx, in.Live)
+	add(f)
 	return out, faults
 }
 
 func failedToAsk(condition, what string, err error) *fault.Fault {
 	return &fault.Fault{
 		Class: fault.FailedToAsk, Condition: condition, Reason: v1alpha2.ReasonFailedToAsk,
-		Message: fmt.Sprintf("%s could not be read: %v; trying again", what, err), Err: err,
+		Message: fmt.Sprintf("%s could not be read: %v; trying again", what, fault.Stable(err)), Err: err,
 	}
 }
 
@@ -171,4 +173,22 @@ func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistri
 		return nil, nil
 	}
 	return &d, nil
+}
+
+// configMissing tells whether the ConfigMap that the Deployment mounts its configuration from is gone.
+func (g *Gatherer) configMissing(ctx context.Context, d *appsv1.Deployment) (bool, *fault.Fault) {
+	if d == nil {
+		return false, nil
+	}
+	name := objects.MountedConfigMap(&d.Spec.Template.Spec)
+	if name == "" {
+		return false, nil
+	}
+	cm := &metav1.PartialObjectMetadata{}
+	cm.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	err := g.Cached.Get(ctx, types.NamespacedName{Namespace: d.Namespace, Name: name}, cm)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return false, failedToAsk(v1alpha2.ConditionDeploymentUpdated, "ConfigMap "+name, err)
+	}
+	return err != nil, nil
 }

@@ -3,6 +3,7 @@
 package gather_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -36,16 +37,16 @@ func TestEnsureHashKey(t *testing.T) {
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(hashKeySecret("")), &s); err != nil {
 		t.Fatal(err)
 	}
-	if s.Immutable == nil || !*s.Immutable || string(s.Data["key"]) != string(first.Reveal()) {
+	if s.Immutable == nil || !*s.Immutable || !bytes.Equal(s.Data["key"], first.Reveal()) {
 		t.Error("the Secret is not immutable, or holds another key")
 	}
 	second, err := gather.EnsureHashKey(t.Context(), c, c, operatorNamespace)
-	if err != nil || string(second.Reveal()) != string(first.Reveal()) {
+	if err != nil || !bytes.Equal(second.Reveal(), first.Reveal()) {
 		t.Errorf("another key on the second call (%v): all servers would restart", err)
 	}
 	other := newCluster(t)
 	third, err := gather.EnsureHashKey(t.Context(), other, other, operatorNamespace)
-	if err != nil || string(third.Reveal()) == string(first.Reveal()) {
+	if err != nil || bytes.Equal(third.Reveal(), first.Reveal()) {
 		t.Errorf("another cluster has the same key (%v)", err)
 	}
 }

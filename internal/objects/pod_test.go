@@ -61,7 +61,7 @@ func TestPort(t *testing.T) {
 	}{
 		"no networking": {nil, 8321, "8321"},
 		"no port":       {&v1alpha2.NetworkingSpec{}, 8321, "8321"},
-		"custom":        {&v1alpha2.NetworkingSpec{Port: ptr.To[int32](9000)}, 9000, "9000"},
+		"custom":        {&v1alpha2.NetworkingSpec{Port: new(int32(9000))}, 9000, "9000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := with(t, func(p *objects.Params) {
@@ -205,7 +205,7 @@ func TestDeploymentShape(t *testing.T) {
 		want     int32
 	}{
 		"no workload": {nil, 1}, "no replicas": {&v1alpha2.WorkloadSpec{}, 1},
-		"zero": {&v1alpha2.WorkloadSpec{Replicas: ptr.To[int32](0)}, 0}, "three": {&v1alpha2.WorkloadSpec{Replicas: ptr.To[int32](3)}, 3},
+		"zero": {&v1alpha2.WorkloadSpec{Replicas: new(int32(0))}, 0}, "three": {&v1alpha2.WorkloadSpec{Replicas: new(int32(3))}, 3},
 	} {
 		p := with(t, func(p *objects.Params) { p.CR.Spec.Workload = c.workload })
 		if got := objects.Deployment(p).Spec.Replicas; got == nil || *got != c.want {
@@ -225,7 +225,7 @@ func TestTemplateChangesWithContentAlone(t *testing.T) {
 		"build of the operator": {func(p *objects.Params) { p.Build = "9.9.9" }, false},
 		"input hash":            {func(p *objects.Params) { p.InputHash = "other" }, false},
 		"replicas": {func(p *objects.Params) {
-			p.CR.Spec.Workload.Replicas = ptr.To[int32](4)
+			p.CR.Spec.Workload.Replicas = new(int32(4))
 		}, false},
 		"label of the resource": {func(p *objects.Params) { p.CR.Labels = map[string]string{"a": "b"} }, false},
 		"configuration":         {func(p *objects.Params) { p.Config = []byte(configYAML + "x: 1\n") }, true},

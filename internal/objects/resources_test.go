@@ -47,6 +47,14 @@ func TestResources(t *testing.T) {
 				Limits:   quantities("cpu", "2", "memory", "4Gi", "nvidia.com/gpu", "1"),
 			},
 		},
+		"each resource on its own": {
+			&v1alpha2.WorkloadSpec{Resources: &corev1.ResourceRequirements{Requests: quantities("cpu", "250m")}},
+			corev1.ResourceRequirements{Requests: quantities("cpu", "250m", "memory", "1Gi"), Limits: quantities("cpu", "250m", "memory", "1Gi")},
+		},
+		"a limit alone is the request too, as Kubernetes has it": {
+			&v1alpha2.WorkloadSpec{Resources: &corev1.ResourceRequirements{Limits: quantities("memory", "4Gi")}},
+			corev1.ResourceRequirements{Requests: quantities("cpu", "1"), Limits: quantities("cpu", "1", "memory", "4Gi")},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := server(t, with(t, func(p *objects.Params) { p.CR.Spec.Workload = c.workload })).Resources

@@ -103,10 +103,10 @@ func TestRestrictedFindsEachRule(t *testing.T) {
 			c.SecurityContext.SELinuxOptions = &corev1.SELinuxOptions{}
 		},
 		"running as non-root":      func(p *corev1.PodSpec, _ *corev1.Container) { p.SecurityContext.RunAsNonRoot = nil },
-		"running as non-root user": func(_ *corev1.PodSpec, c *corev1.Container) { c.SecurityContext.RunAsUser = ptr.To[int64](0) },
-		"privileged containers":    func(_ *corev1.PodSpec, c *corev1.Container) { c.SecurityContext.Privileged = ptr.To(true) },
+		"running as non-root user": func(_ *corev1.PodSpec, c *corev1.Container) { c.SecurityContext.RunAsUser = new(int64(0)) },
+		"privileged containers":    func(_ *corev1.PodSpec, c *corev1.Container) { c.SecurityContext.Privileged = new(true) },
 		"proc mount": func(_ *corev1.PodSpec, c *corev1.Container) {
-			c.SecurityContext.ProcMount = ptr.To(corev1.UnmaskedProcMount)
+			c.SecurityContext.ProcMount = new(corev1.UnmaskedProcMount)
 		},
 		"privilege escalation": func(_ *corev1.PodSpec, c *corev1.Container) { c.SecurityContext.AllowPrivilegeEscalation = nil },
 		"seccomp":              func(p *corev1.PodSpec, _ *corev1.Container) { p.SecurityContext.SeccompProfile = nil },

@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 )
 
 const (
@@ -23,6 +23,8 @@ const (
 	maxBody = 1 << 20
 	// maxText bounds each text that is taken from an answer, in bytes.
 	maxText = 256
+	// maxProviders bounds the list; no release has a fifth of it.
+	maxProviders = 256
 )
 
 // Observation is what a server says about itself.
@@ -77,7 +79,7 @@ func (c *Client) Ask(ctx context.Context, baseURL string) (*Observation, error) 
 	case err != nil:
 		return nil, err
 	}
-	for _, p := range list.Data {
+	for _, p := range list.Data[:min(len(list.Data), maxProviders)] {
 		o.Providers = append(o.Providers, Provider{API: clip(p.API), ID: clip(p.ID), Type: clip(p.Type)})
 	}
 	slices.SortFunc(o.Providers, func(a, b Provider) int {
@@ -93,7 +95,7 @@ func (c *Client) get(ctx context.Context, url string, into any) error {
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return fmt.Errorf("GET %s: %w", url, stable(err))
+		return fmt.Errorf("GET %s: %w", url, fault.Stable(err))
 	}
 	defer func() { _ = response.Body.Close() }()
 	switch response.StatusCode {
@@ -107,22 +109,6 @@ func (c *Client) get(ctx context.Context, url string, into any) error {
 		return fmt.Errorf("GET %s: the answer is not the expected JSON: %w", url, err)
 	}
 	return nil
-}
-
-// stable reduces a network error to what is the same each time: addresses and ports of connections come and go.
-func stable(err error) error {
-	var timeout interface{ Timeout() bool }
-	var dns *net.DNSError
-	var errno syscall.Errno
-	switch {
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return errors.New("no answer in time")
-	case errors.As(err, &dns):
-		return errors.New("the name cannot be resolved")
-	case errors.As(err, &errno):
-		return errno
-	}
-	return err
 }
 
 func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxText)], "") }

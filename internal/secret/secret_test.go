@@ -12,7 +12,7 @@ import (
 
 const canary = "canary-7f3a"
 
-// Proves: R7, NFR-003 (a secret value cannot be printed or marshalled by accident).
+// Proves: R7, NFR-003 (a secret value cannot be printed or marshaled by accident).
 func TestValueNeverPrints(t *testing.T) {
 	v := New([]byte(canary))
 	type holder struct {

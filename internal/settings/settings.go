@@ -13,7 +13,6 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/configs"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 const (
@@ -37,6 +36,8 @@ type Registration struct {
 }
 
 var distributionName = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$`)
+
+var versionTag = regexp.MustCompile(`^\d+\.\d+`)
 
 // entry is a distribution as known to the operator, from either source.
 type entry struct {
@@ -119,8 +120,8 @@ func (s *Settings) override(name string, raw []byte) entry {
 	if err := yaml.Unmarshal(raw, &e.image); err != nil || e.image == "" {
 		e.err = errOverride
 	}
-	if _, known := catalog.ForVersion(imageTag(e.image)); known {
-		e.serverVersion = "" // the tag tells better than what the operator was built with
+	if versionTag.MatchString(imageTag(e.image)) {
+		e.serverVersion = "" // the tag tells better than what the operator was built with, even a release that no line knows
 	}
 	e.checkName()
 	return e

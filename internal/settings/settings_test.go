@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/configs"
@@ -18,11 +17,11 @@ import (
 const starterImage = "docker.io/llamastack/distribution-starter:0.7.1"
 
 func named(name string) *v1alpha2.DistributionSpec {
-	return &v1alpha2.DistributionSpec{Name: ptr.To(name)}
+	return &v1alpha2.DistributionSpec{Name: new(name)}
 }
 
 func imaged(image string) *v1alpha2.DistributionSpec {
-	return &v1alpha2.DistributionSpec{Image: ptr.To(image)}
+	return &v1alpha2.DistributionSpec{Image: new(image)}
 }
 
 func parse(t *testing.T, data map[string]string) *settings.Settings {
@@ -118,6 +117,18 @@ func TestResolve(t *testing.T) {
 		"overridden by digest": {
 			map[string]string{"image-overrides": "starter: mirror.example/starter@" + digest}, named("starter"),
 			resolved{"starter", "mirror.example/starter@" + digest, "0.7", "the operator's list of distributions", "starter", "embedded"},
+		},
+		"overridden by a release that no line knows": {
+			map[string]string{"image-overrides": "starter: mirror.example/starter:99.1.0"}, named("starter"),
+			resolved{"starter", "mirror.example/starter:99.1.0", "", "", "", ""},
+		},
+		"registered with a release that no line knows": {
+			map[string]string{"distributions": "mine: {image: 'mirror.example/mine:0.7.1', serverVersion: '99.1.0'}"}, named("mine"),
+			resolved{"mine", "mirror.example/mine:0.7.1", "", "", "", ""},
+		},
+		"a registered image comes before a built-in one": {
+			map[string]string{"distributions": "zz: {image: '" + starterImage + "'}\naa: {image: '" + starterImage + "', imagee: x}"}, imaged(starterImage),
+			resolved{"zz", starterImage, "0.7", "tag of the image", "", ""},
 		},
 		"a new name by an override": {
 			map[string]string{"image-overrides": "mine: mirror.example/mine:v0.7.3"}, named("mine"),
@@ -233,6 +244,23 @@ func TestWrongRegistration(t *testing.T) {
 				t.Errorf("fault %+v", f)
 			}
 		})
+	}
+}
+
+// Proves: L-35 (as above, for the other key).
+func TestWrongOverride(t *testing.T) {
+	for _, value := range []string{"''", "null", "[a]", "{image: a}"} {
+		s := parse(t, map[string]string{settings.KeyImageOverrides: "wrong: " + value + "\nremote-vllm: 'mirror.example/remote:0.7.1'"})
+		if got := resolve(t, s, named("remote-vllm")); got.Image != "mirror.example/remote:0.7.1" || got.Base == "" {
+			t.Errorf("%s: the right entry resolves to %+v", value, got)
+		}
+		_, f := s.Resolve(named("wrong"))
+		if f == nil || f.Reason != v1alpha2.ReasonInvalidSettings || !strings.Contains(f.Message, "llama-stack-operator-config/image-overrides[wrong]: ") {
+			t.Errorf("%s: fault %+v", value, f)
+		}
+		if _, shown := s.Images()["wrong"]; shown {
+			t.Errorf("%s: the wrong entry is offered", value)
+		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
@@ -104,7 +103,7 @@ func TestRolledOut(t *testing.T) {
 // Proves: R51, L-22 (zero pods are as wanted: nothing is wrong, nothing is available).
 func TestScaledToZero(t *testing.T) {
 	cr := resource()
-	cr.Spec.Workload = &v1alpha2.WorkloadSpec{Replicas: ptr.To[int32](0)}
+	cr.Spec.Workload = &v1alpha2.WorkloadSpec{Replicas: new(int32(0))}
 	f := built(t, cr)
 	f.Deployment = deployment(0, 0)
 	s := compute(t, f)
@@ -348,7 +347,7 @@ func TestLongMessages(t *testing.T) {
 // Proves: R51.
 func TestTerminating(t *testing.T) {
 	cr := ready(t)
-	cr.DeletionTimestamp = ptr.To(metav1.NewTime(now.Add(time.Minute)))
+	cr.DeletionTimestamp = new(metav1.NewTime(now.Add(time.Minute)))
 	s := compute(t, &status.Facts{CR: cr, Now: now.Add(time.Hour), OperatorVersion: "1.0.0"})
 	if s.Phase != v1alpha2.PhaseTerminating {
 		t.Errorf("phase %s", s.Phase)

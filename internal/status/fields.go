@@ -67,7 +67,8 @@ func setDistributionConfig(f *Facts, s *statusOf) {
 	if f.Images != nil {
 		d.AvailableDistributions = maps.Clone(f.Images)
 	}
-	if f.Server != nil {
+	held := f.Desired != nil && f.Desired.HeldBuild != "" // what runs is not what this build would generate
+	if f.Server != nil && (!held || len(d.Providers) == 0) {
 		d.Providers = providers(f)
 	}
 	s.DistributionConfig = &d

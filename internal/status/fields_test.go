@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
@@ -26,7 +25,7 @@ func equal(t *testing.T, what string, want, got any) {
 func TestFields(t *testing.T) {
 	f := serving(t, resource())
 	s := compute(t, f)
-	at := ptr.To(metav1.NewTime(now))
+	at := new(metav1.NewTime(now))
 	equal(t, "resolvedDistribution", &v1alpha2.ResolvedDistributionStatus{
 		Image: image, ConfigSource: v1alpha2.ConfigSourceEmbedded, ConfigHash: f.Distribution.Base.Hash(),
 		ServerLine: "0.7", ServerLineSource: "the operator's list of distributions",
@@ -69,7 +68,7 @@ func TestProviders(t *testing.T) {
 // Proves: R50 (an image without a name stands for itself).
 func TestActiveDistributionOfAnImage(t *testing.T) {
 	cr := resource()
-	cr.Spec = v1alpha2.LlamaStackDistributionSpec{Distribution: v1alpha2.DistributionSpec{Image: ptr.To("registry.example/mine")}}
+	cr.Spec = v1alpha2.LlamaStackDistributionSpec{Distribution: v1alpha2.DistributionSpec{Image: new("registry.example/mine")}}
 	s := compute(t, serving(t, cr))
 	if got := s.DistributionConfig.ActiveDistribution; got != "registry.example/mine" {
 		t.Errorf("activeDistribution %q", got)
@@ -93,11 +92,11 @@ func TestTimesOfFields(t *testing.T) {
 	f.Now, f.OperatorVersion = later, "1.1.0"
 	s = compute(t, f)
 	equal(t, "version", &v1alpha2.VersionInfo{
-		OperatorVersion: "1.1.0", LlamaStackServerVersion: "0.7.1", LastUpdated: ptr.To(metav1.NewTime(later)),
+		OperatorVersion: "1.1.0", LlamaStackServerVersion: "0.7.1", LastUpdated: new(metav1.NewTime(later)),
 	}, s.Version)
 	equal(t, "configGeneration", cr.Status.ConfigGeneration, s.ConfigGeneration)
 
-	cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: ptr.To[int32](9000)}
+	cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: new(int32(9000))}
 	f = serving(t, cr)
 	f.Now = later
 	s = compute(t, f)

@@ -13,7 +13,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
@@ -33,7 +32,7 @@ const image = "docker.io/llamastack/distribution-starter:0.7.1"
 func resource() *v1alpha2.LlamaStackDistribution {
 	cr := &v1alpha2.LlamaStackDistribution{}
 	cr.Name, cr.Namespace, cr.UID, cr.Generation = "my-stack", "ai", "u1", 1
-	cr.Spec.Distribution.Name = ptr.To("starter")
+	cr.Spec.Distribution.Name = new("starter")
 	cr.Spec.Providers = &v1alpha2.ProvidersSpec{Inference: &apiextensionsv1.JSON{
 		Raw: []byte(`{"provider":"vllm","endpoint":"http://vllm:8000","apiKey":{"name":"vllm-creds","key":"token"}}`),
 	}}
@@ -68,7 +67,7 @@ func built(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 func deployment(wanted, available int32) *appsv1.Deployment {
 	d := &appsv1.Deployment{}
 	d.Generation = 3
-	d.Spec.Replicas = ptr.To(wanted)
+	d.Spec.Replicas = new(wanted)
 	d.Status = appsv1.DeploymentStatus{
 		ObservedGeneration: 3, Replicas: wanted, UpdatedReplicas: wanted, AvailableReplicas: available,
 		Conditions: []appsv1.DeploymentCondition{

@@ -122,8 +122,7 @@ func judge(t *testing.T, r release, args ...string) []verdict {
 }
 
 func stderrOf(err error) []byte {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.Stderr
 	}
 	return nil

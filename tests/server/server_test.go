@@ -146,7 +146,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 			"verify: ${env.VLLM_TLS_VERIFY:=true}", "verfy: true",
 			"ignored", "providers.inference[vllm].config.network.tls.verfy",
 		},
-		"unknown section":                    {"version: 2\n", "version: 2\ncolour: blue\n", "ignored", "colour"},
+		"unknown section":                    {"version: 2\n", "version: 2\ncolor: blue\n", "ignored", "color"},
 		"unknown key of the server":          {"  port: 8321\n", "  port: 8321\n  ports: 1\n", "ignored", "server.ports"},
 		"unknown key of a store":             {"namespace: registry\n", "namespace: registry\n      ttl: 1\n", "ignored", "storage.stores.metadata.ttl"},
 		"unknown key of a backend":           {"type: sql_sqlite\n", "type: sql_sqlite\n      connection_string: x\n", "ignored", "storage.backends.sql_default.connection_string"},

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha2
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// coreTypes are fields whose type is Kubernetes' own: what is below them is not ours to list.
+var coreTypes = []string{"resources", "env", "volumes", "volumeMounts", "topologySpreadConstraints", "conditions"}
+
+// Proves: FR-001, FR-003, FR-012, FR-014, API-DEF, API-VAL, R30, R50 (the generated CRD has the fields of the API reference, and those
+// that were added to it on purpose, with their defaults and limits; testdata/fields.txt is written from the reference).
+func TestCRDHasTheFieldsOfTheReference(t *testing.T) {
+	raw, err := os.ReadFile("../../config/crd/bases/llamastack.io_llamastackdistributions.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := yaml.UnmarshalStrict(raw, &crd); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, v := range crd.Spec.Versions {
+		if v.Name != GroupVersion.Version {
+			continue
+		}
+		if !v.Served || !v.Storage || v.Subresources.Status == nil || v.Subresources.Scale == nil {
+			t.Errorf("version %s: served %v, storage %v, subresources %+v", v.Name, v.Served, v.Storage, v.Subresources)
+		}
+		for _, section := range []string{"spec", "status"} {
+			schema := v.Schema.OpenAPIV3Schema.Properties[section]
+			got = append(got, fields(section, &schema)...)
+		}
+	}
+	if diff := cmp.Diff(listed(t), got); diff != "" {
+		t.Errorf("the CRD differs from testdata/fields.txt (-reference +CRD):\n%s", diff)
+	}
+	names := crd.Spec.Names
+	if names.Kind != Kind || !slices.Contains(names.ShortNames, "llsd") || len(names.Categories) == 0 {
+		t.Errorf("names %+v", names)
+	}
+}
+
+// fields lists the leaves below a schema, one "path type default limits" a line, in sorted order.
+func fields(path string, s *apiextensionsv1.JSONSchemaProps) []string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		p := s.Properties[name]
+		at, items := path+"."+name, &p
+		if p.Items != nil && p.Items.Schema != nil {
+			at, items = at+"[]", p.Items.Schema
+		}
+		if slices.Contains(coreTypes, name) && name != "resources" || at == "spec.workload.resources" || len(items.Properties) == 0 {
+			lines = append(lines, strings.TrimSpace(at+" "+describe(items)))
+			continue
+		}
+		lines = append(lines, fields(at, items)...)
+	}
+	return lines
+}
+
+func describe(s *apiextensionsv1.JSONSchemaProps) string {
+	var words []string
+	switch {
+	case s.XPreserveUnknownFields != nil:
+		words = append(words, "open")
+	case s.XIntOrString:
+		words = append(words, "int-or-string")
+	default:
+		words = append(words, s.Type)
+	}
+	if s.Default != nil {
+		words = append(words, "default="+string(s.Default.Raw))
+	}
+	for _, e := range s.Enum {
+		words = append(words, "enum="+string(e.Raw))
+	}
+	if s.MinLength != nil {
+		words = append(words, fmt.Sprintf("minLength=%d", *s.MinLength))
+	}
+	if s.Minimum != nil {
+		words = append(words, fmt.Sprintf("minimum=%g", *s.Minimum))
+	}
+	if s.Maximum != nil {
+		words = append(words, fmt.Sprintf("maximum=%g", *s.Maximum))
+	}
+	return strings.Join(words, " ")
+}
+
+// listed reads the list, without comments.
+func listed(t *testing.T) []string {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/fields.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for line := range strings.Lines(string(raw)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+)
+
+// Proves: R56, FR-026 (nothing is sent where wish and live object are those of last time).
+func TestNothingIsSentTwice(t *testing.T) {
+	c := newCluster(t)
+	a := c.applier()
+	apply := func(config string, want int) *Result {
+		t.Helper()
+		c.applied = nil
+		result, f := a.Apply(t.Context(), owner(), wish(config))
+		if f != nil {
+			t.Fatal(f)
+		}
+		if len(c.applied) != want {
+			t.Errorf("sent %v, want %d objects", c.applied, want)
+		}
+		return result
+	}
+	if r := apply("a: 1", 4); r.Written != 4 || r.Deployment == nil || r.Deployment.Name != "my-stack" {
+		t.Errorf("result %+v", r)
+	}
+	if r := apply("a: 1", 0); r.Written != 0 || r.Deployment != nil {
+		t.Errorf("result %+v of sending nothing", r)
+	}
+	// Other content is another ConfigMap and another pod template; the rest stays.
+	apply("a: 2", 2)
+	if got := sorted(c.applied); !strings.HasPrefix(got, "[ConfigMap/my-stack-config-") || !strings.HasSuffix(got, " Deployment/my-stack]") {
+		t.Errorf("sent %s", got)
+	}
+
+	// Whoever changes an object brings the operator to look at it again.
+	var d appsv1.Deployment
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "ai", Name: "my-stack"}, &d); err != nil {
+		t.Fatal(err)
+	}
+	d.Labels["theirs"] = "x"
+	if err := c.Update(t.Context(), &d); err != nil {
+		t.Fatal(err)
+	}
+	apply("a: 2", 1)
+	apply("a: 2", 0)
+
+	// A new operator knows nothing of what was sent; it need not write an immutable object again.
+	a = c.applier()
+	apply("a: 2", 3)
+}
+
+// Proves: L-01 (what is remembered goes with the resource).
+func TestForget(t *testing.T) {
+	a := newCluster(t).applier()
+	if _, f := a.Apply(t.Context(), owner(), wish("a: 1")); f != nil {
+		t.Fatal(f)
+	}
+	other := owner()
+	other.Name = "other"
+	a.Forget(client.ObjectKeyFromObject(other))
+	if len(a.last) == 0 {
+		t.Error("another resource's memory went")
+	}
+	a.Forget(client.ObjectKeyFromObject(owner()))
+	if len(a.last) != 0 {
+		t.Errorf("%d objects are remembered of a resource that is gone", len(a.last))
+	}
+}
+
+// Proves: L-08 (what belongs to somebody else is never touched, and named), R19 (what depends on it is not sent).
+func TestConflict(t *testing.T) {
+	yes := true
+	foreign := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack", OwnerReferences: []metav1.OwnerReference{
+		{Kind: "Rollout", Name: "theirs", UID: "x", Controller: &yes},
+	}}}
+	for name, c := range map[string]struct {
+		live  client.Object
+		class fault.Class
+		want  string
+	}{
+		"of nobody": {
+			&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}, fault.Wrong,
+			"Deployment my-stack exists and does not belong to this resource: remove it, or rename the resource",
+		},
+		"of somebody": {foreign, fault.Wrong, "Deployment my-stack exists and belongs to Rollout theirs: remove it, or rename the resource"},
+		"of an earlier resource": {
+			owned(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "my-stack"}}, "u0"), fault.Missing,
+			"Deployment my-stack still belongs to an earlier resource of this name, which is being removed",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := newCluster(t, c.live)
+			a := live.applier()
+			a.Cached = newCluster(t) // the caches do not hold what lacks the operator's label
+			_, f := a.Apply(t.Context(), owner(), wish("a: 1"))
+			if f == nil || f.Class != c.class || f.Reason != v1alpha2.ReasonConflict || f.Condition != v1alpha2.ConditionDeploymentUpdated {
+				t.Fatalf("fault %+v", f)
+			}
+			if !strings.HasPrefix(f.Message, c.want) {
+				t.Errorf("message %q, want %q", f.Message, c.want)
+			}
+			for _, what := range live.applied {
+				if strings.HasPrefix(what, "Deployment") || strings.HasPrefix(what, "Service/") {
+					t.Errorf("sent %s", what)
+				}
+			}
+		})
+	}
+}
+
+// Proves: L-06 (an error that only an edit can mend is terminal and readable), L-30 (any other is asked again).
+func TestRefusals(t *testing.T) {
+	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
+	for name, c := range map[string]struct {
+		err   error
+		class fault.Class
+	}{
+		"invalid":     {apierrors.NewInvalid(schema.GroupKind{Group: "apps", Kind: "Deployment"}, "my-stack", nil), fault.Wrong},
+		"bad request": {apierrors.NewBadRequest("strict decoding error"), fault.Wrong},
+		"forbidden":   {apierrors.NewForbidden(deployments, "my-stack", errors.New("exceeded quota")), fault.FailedToAsk},
+		"conflict":    {apierrors.NewConflict(deployments, "my-stack", errors.New("modified")), fault.FailedToAsk},
+		"timeout":     {apierrors.NewServerTimeout(deployments, "patch", 1), fault.FailedToAsk},
+		"network":     {errors.New("connection refused"), fault.FailedToAsk},
+	} {
+		cluster := newCluster(t)
+		cluster.refuse["Deployment/my-stack"] = c.err
+		result, f := cluster.applier().Apply(t.Context(), owner(), wish("a: 1"))
+		if f == nil || f.Class != c.class || f.Reason != v1alpha2.ReasonApplyFailed || f.Condition != v1alpha2.ConditionDeploymentUpdated || !errors.Is(f, c.err) {
+			t.Fatalf("%s: fault %+v, want class %d", name, f, c.class)
+		}
+		if want := fmt.Sprintf("Deployment my-stack could not be applied: %v", c.err); f.Message != want {
+			t.Errorf("%s: message %q, want %q", name, f.Message, want)
+		}
+		if result.Written != 2 || result.Deployment != nil || strings.Contains(sorted(cluster.applied), "Service/") {
+			t.Errorf("%s: sent %v, result %+v: want nothing after the refusal", name, cluster.applied, result)
+		}
+	}
+}
+
+// An object that is not ours keeps its content: what is asked about it is its metadata.
+func TestOwnedKindsHoldConfigMapsAsMetadata(t *testing.T) {
+	for _, o := range FullKinds() {
+		switch o.(type) {
+		case *corev1.ConfigMap, *corev1.Secret, *corev1.Pod, *appsv1.ReplicaSet:
+			t.Errorf("%T is cached in full", o)
+		}
+	}
+	if got := ConfigMapMetadata().GroupVersionKind().Kind + SecretMetadata().GroupVersionKind().Kind; got != "ConfigMapSecret" {
+		t.Errorf("kinds %s", got)
+	}
+}

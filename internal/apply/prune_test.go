@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+// generated is a generated ConfigMap that is so many minutes old.
+func generated(name string, age int) client.Object {
+	at := metav1.NewTime(time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC).Add(-time.Duration(age) * time.Minute))
+	return owned(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), CreationTimestamp: at}}, "u1")
+}
+
+// replicaSet is a ReplicaSet that mounts a generated ConfigMap.
+func replicaSet(revision int, replicas int32, configMap string) client.Object {
+	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
+		Name: "rs-" + strconv.Itoa(revision), Annotations: map[string]string{"deployment.kubernetes.io/revision": strconv.Itoa(revision)},
+	}}
+	rs.Spec.Replicas = &replicas
+	rs.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "user-config", VolumeSource: corev1.VolumeSource{
+		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: configMap}},
+	}}}
+	return owned(rs, "")
+}
+
+func configMap(name string) objects.Object {
+	return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+// Proves: R17 (of the generated ConfigMaps the wanted and the previous one stay, and what pods mount), R19.
+func TestPruneConfigMaps(t *testing.T) {
+	for name, c := range map[string]struct {
+		cluster []client.Object
+		wanted  []objects.Object
+		deleted string
+		asked   bool // for the ReplicaSets
+	}{
+		"the first": {[]client.Object{generated("a", 1)}, []objects.Object{configMap("a")}, "[]", false},
+		"the first edit": {
+			[]client.Object{generated("a", 2), generated("b", 1), replicaSet(1, 1, "a")}, []objects.Object{configMap("b")}, "[]", false,
+		},
+		"the third, while the rollout begins": {
+			[]client.Object{generated("a", 3), generated("b", 2), generated("c", 1), replicaSet(1, 0, "a"), replicaSet(2, 1, "b")},
+			[]objects.Object{configMap("c")}, "[ConfigMap/a]", true,
+		},
+		"the third, after the rollout": {
+			[]client.Object{generated("a", 3), generated("b", 2), generated("c", 1), replicaSet(2, 0, "b"), replicaSet(3, 1, "c")},
+			[]objects.Object{configMap("c")}, "[ConfigMap/a]", true,
+		},
+		"a slow rollout: pods of the oldest still serve": {
+			[]client.Object{generated("a", 3), generated("b", 2), generated("c", 1), replicaSet(1, 1, "a"), replicaSet(2, 1, "b"), replicaSet(3, 1, "c")},
+			[]objects.Object{configMap("c")}, "[]", true,
+		},
+		"previous is what ran last, not what was made last": { // a, b, a again, c
+			[]client.Object{generated("a", 3), generated("b", 2), generated("c", 1), replicaSet(2, 0, "b"), replicaSet(3, 0, "a"), replicaSet(4, 1, "c")},
+			[]objects.Object{configMap("c")}, "[ConfigMap/b]", true,
+		},
+		"no ReplicaSets left: the youngest is the previous one": {
+			[]client.Object{generated("a", 3), generated("b", 2), generated("c", 1)}, []objects.Object{configMap("c")}, "[ConfigMap/a]", true,
+		},
+		"back to the image's own configuration": {
+			[]client.Object{generated("a", 2), generated("b", 1), replicaSet(2, 0, "b"), replicaSet(3, 1, "")}, nil, "[ConfigMap/a]", true,
+		},
+		"of others": {
+			[]client.Object{
+				generated("a", 1),
+				owned(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "unowned", UID: "x"}}, ""),
+				owned(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "earlier", UID: "y"}}, "u0"),
+				&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "users"}},
+			},
+			[]objects.Object{configMap("a")}, "[]", false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := newCluster(t, c.cluster...)
+			if f := cluster.applier().Prune(t.Context(), owner(), c.wanted); f != nil {
+				t.Fatal(f)
+			}
+			if got := sorted(cluster.deleted); got != c.deleted {
+				t.Errorf("deleted %s, want %s", got, c.deleted)
+			}
+			// Proves: R56, L-03 (an idle resource costs no request).
+			if (cluster.listsOfReplicas > 0) != c.asked {
+				t.Errorf("ReplicaSets were listed %d times", cluster.listsOfReplicas)
+			}
+		})
+	}
+}
+
+// Proves: R17, L-08 (owned minus wanted, and nothing else).
+func TestPruneOtherKinds(t *testing.T) {
+	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name, UID: types.UID(name)} }
+	cluster := newCluster(t,
+		owned(&appsv1.Deployment{ObjectMeta: named("my-stack")}, "u1"),
+		owned(&corev1.Service{ObjectMeta: named("my-stack-service")}, "u1"),
+		owned(&corev1.Service{ObjectMeta: named("obsolete")}, "u1"),
+		owned(&corev1.Service{ObjectMeta: named("unowned")}, ""),
+		owned(&corev1.Service{ObjectMeta: named("earlier")}, "u0"),
+		owned(&corev1.ServiceAccount{ObjectMeta: named("my-stack-sa")}, "u1"),
+		owned(&corev1.ServiceAccount{ObjectMeta: named("my-stack")}, "u1"), // the name of another kind's
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "users"}},
+	)
+	if f := cluster.applier().Prune(t.Context(), owner(), wish("a: 1")); f != nil {
+		t.Fatal(f)
+	}
+	if got := sorted(cluster.deleted); got != "[Service/obsolete ServiceAccount/my-stack]" {
+		t.Errorf("deleted %s", got)
+	}
+}
+
+func TestPruneFails(t *testing.T) {
+	services := schema.GroupResource{Resource: "services"}
+	for name, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"gone already":         {apierrors.NewNotFound(services, "obsolete"), false},
+		"another of this name": {apierrors.NewConflict(services, "obsolete", errors.New("uid")), false},
+		"timeout":              {apierrors.NewServerTimeout(services, "delete", 1), true},
+	} {
+		cluster := newCluster(t, owned(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "obsolete", UID: "s"}}, "u1"))
+		cluster.refuse["Service/obsolete"] = c.err
+		f := cluster.applier().Prune(t.Context(), owner(), nil)
+		if (f != nil) != c.want {
+			t.Errorf("%s: fault %v", name, f)
+		}
+		if f != nil && (f.Class != fault.FailedToAsk || !strings.Contains(f.Message, "Service obsolete")) {
+			t.Errorf("%s: fault %+v", name, f)
+		}
+	}
+}

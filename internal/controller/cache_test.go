@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+const canary = "sk-canary-7f3a"
+
+// full is metadata in which every field is set.
+func full(managedBy string) metav1.ObjectMeta {
+	yes, seconds := true, int64(30)
+	at := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	return metav1.ObjectMeta{
+		Name: "n", GenerateName: "g", Namespace: "ns", UID: "u", ResourceVersion: "7", Generation: 3,
+		CreationTimestamp: at, DeletionTimestamp: &at, DeletionGracePeriodSeconds: &seconds,
+		Labels: map[string]string{
+			"app.kubernetes.io/managed-by": managedBy, "app": "llama-stack", "app.kubernetes.io/instance": "my-stack", "theirs": canary,
+		},
+		Annotations: map[string]string{"kubectl.kubernetes.io/last-applied-configuration": canary},
+		OwnerReferences: []metav1.OwnerReference{
+			{Kind: "Other", Name: "other", UID: "o1"}, {Kind: "LlamaStackDistribution", Name: "my-stack", UID: "o2", Controller: &yes},
+		},
+		Finalizers:    []string{"f"},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
+	}
+}
+
+// Proves: R55, R7, L-01 (what the operator holds in memory of Secrets and ConfigMaps, its own and those of others).
+func TestStripMetadata(t *testing.T) {
+	for name, c := range map[string]struct {
+		managedBy string
+		labels    map[string]string
+	}{
+		"our own": {"llama-stack-operator", map[string]string{
+			"app.kubernetes.io/managed-by": "llama-stack-operator", "app": "llama-stack", "app.kubernetes.io/instance": "my-stack",
+		}},
+		"foreign": {"helm", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := &metav1.PartialObjectMetadata{
+				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: full(c.managedBy),
+			}
+			all := full(c.managedBy)
+			want := &metav1.PartialObjectMetadata{TypeMeta: in.TypeMeta, ObjectMeta: metav1.ObjectMeta{
+				Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "7",
+				CreationTimestamp: all.CreationTimestamp, DeletionTimestamp: all.DeletionTimestamp,
+				Labels: c.labels, OwnerReferences: all.OwnerReferences[1:],
+			}}
+			got, err := strip(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(any(want), got); diff != "" {
+				t.Errorf("kept (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Whole objects of our own lose the bookkeeping of the API server; anything else passes.
+func TestStripObjects(t *testing.T) {
+	service := &corev1.Service{ObjectMeta: full("llama-stack-operator")}
+	want := service.DeepCopy()
+	want.ManagedFields = nil
+	got, err := strip(service)
+	if diff := cmp.Diff(any(want), got); diff != "" || err != nil {
+		t.Errorf("error %v, kept (-want +got):\n%s", err, diff)
+	}
+	if got, err := strip("a tombstone"); got != "a tombstone" || err != nil {
+		t.Errorf("%v %v", got, err)
+	}
+}
+
+// Proves: L-01, L-34 (which namespaces, and what of them).
+func TestCacheOptions(t *testing.T) {
+	all := CacheOptions(nil, "op")
+	if len(all.DefaultNamespaces) != 0 || all.DefaultTransform == nil {
+		t.Errorf("options for all namespaces: %+v", all)
+	}
+	kinds := map[string]bool{}
+	for kind, by := range all.ByObject {
+		kinds[fmt.Sprintf("%T", kind)] = true
+		foreign, own := labels.Set{"app": "llama-stack"}, labels.Set{"app.kubernetes.io/managed-by": "llama-stack-operator"}
+		if by.Label == nil || by.Label.Matches(foreign) || !by.Label.Matches(own) {
+			t.Errorf("%T: selector %v: foreign objects would be held in full", kind, by.Label)
+		}
+	}
+	for _, kind := range []string{"*v1.Deployment", "*v1.Service", "*v1.ServiceAccount"} {
+		if !kinds[kind] {
+			t.Errorf("%s is not restricted", kind)
+		}
+	}
+
+	some := CacheOptions([]string{"a", "b"}, "op")
+	if got := sortedKeys(some.DefaultNamespaces); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("namespaces %v", got)
+	}
+	found := false
+	for kind, by := range some.ByObject {
+		if _, ok := kind.(*corev1.ConfigMap); ok {
+			found = true
+			if got := sortedKeys(by.Namespaces); !slices.Equal(got, []string{"a", "b", "op"}) {
+				t.Errorf("ConfigMaps of %v: the operator's settings are in op", got)
+			}
+		} else if len(by.Namespaces) != 0 {
+			t.Errorf("%T of %v: want those of the resources", kind, by.Namespaces)
+		}
+	}
+	if !found {
+		t.Error("the operator's settings are not watched")
+	}
+
+	uncached := map[string]bool{}
+	for _, kind := range UncachedKinds() {
+		uncached[fmt.Sprintf("%T", kind)] = true
+	}
+	if !uncached["*v1.Secret"] || !uncached["*v1.ConfigMap"] {
+		t.Errorf("read from a cache: all but %v", uncached)
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	var keys []string
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

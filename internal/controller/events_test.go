@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// list makes conditions, each written as "Type Status Reason message".
+func list(texts ...string) []metav1.Condition {
+	var conditions []metav1.Condition
+	for _, text := range texts {
+		parts := strings.SplitN(text, " ", 4)
+		conditions = append(conditions, metav1.Condition{
+			Type: parts[0], Status: metav1.ConditionStatus(parts[1]), Reason: parts[2], Message: parts[3],
+		})
+	}
+	return conditions
+}
+
+// emitted returns the events for a change of conditions.
+func emitted(before, after []metav1.Condition) []string {
+	recorder := events.NewFakeRecorder(100)
+	cr := &v1alpha2.LlamaStackDistribution{}
+	cr.Status.Conditions = after
+	(&Reconciler{recorder: recorder}).emit(cr, before)
+	close(recorder.Events)
+	var got []string
+	for e := range recorder.Events {
+		got = append(got, e)
+	}
+	return got
+}
+
+// Proves: L-33 (events on edges, Warning for what is wrong alone).
+func TestEmit(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after []metav1.Condition
+		want          []string
+	}{
+		"first pass": {
+			nil,
+			list("ConfigGenerated True ConfigGenerationSucceeded made", "SecretsResolved False SecretNotFound gone", "DeploymentUpdated False NotApplied gone",
+				"Available False NotDeployed none", "Ready False SecretNotFound gone"),
+			[]string{"Normal ConfigGenerationSucceeded made", "Warning SecretNotFound gone", "Normal NotDeployed none"},
+		},
+		"nothing new": {
+			list("ConfigGenerated True ConfigGenerationSucceeded made"), list("ConfigGenerated True ConfigGenerationSucceeded made"), nil,
+		},
+		"another text alone": {
+			list("DeploymentUpdated False RolloutInProgress 1 of 3"), list("DeploymentUpdated False RolloutInProgress 2 of 3"), nil,
+		},
+		"sums of others": {
+			list("Ready True Ready fine"), list("Ready False SecretNotFound gone", "Stalled True InvalidSpec wrong"), nil,
+		},
+		"another reason": {
+			list("DeploymentUpdated False RolloutInProgress 1 of 3"), list("DeploymentUpdated False ProgressDeadlineExceeded stuck"),
+			[]string{"Warning ProgressDeadlineExceeded stuck"},
+		},
+		"becoming available": {
+			list("Available False ServerUnavailable 0 of 1"), list("Available True ServerAvailable 1 of 1"), []string{"Normal ServerAvailable 1 of 1"},
+		},
+		"not available yet": {
+			list("Available False NotDeployed none"), list("Available False ServerUnavailable 0 of 1"), []string{"Normal ServerUnavailable 0 of 1"},
+		},
+		"not available any more": {
+			list("Available True ServerAvailable 1 of 1"), list("Available False ServerUnavailable 0 of 1"), []string{"Warning ServerUnavailable 0 of 1"},
+		},
+		"scaled to zero": {
+			list("Available True ServerAvailable 1 of 1"), list("Available False ScaledToZero zero"), []string{"Normal ScaledToZero zero"},
+		},
+		"unknown": {
+			list("SecretsResolved True AllSecretsFound found"), list("SecretsResolved Unknown FailedToAsk timeout"), []string{"Warning FailedToAsk timeout"},
+		},
+		"a percent sign": {
+			nil, list("ConfigGenerated False InvalidSpec 100%s"), []string{"Warning InvalidSpec 100%s"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, emitted(c.before, c.after)); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The API refuses a note of more than 1024 bytes.
+func TestEmitBoundsTheNote(t *testing.T) {
+	for _, shift := range []string{"", "x", "xx"} {
+		got := emitted(nil, list("ConfigGenerated False InvalidSpec "+shift+strings.Repeat("€", 1000)))
+		if len(got) != 1 {
+			t.Fatalf("%d events", len(got))
+		}
+		note := strings.TrimPrefix(got[0], "Warning InvalidSpec ")
+		if len(note) > 1024 || !utf8.ValidString(note) || !strings.HasSuffix(note, " ...") {
+			t.Errorf("a note of %d bytes, valid: %v", len(note), utf8.ValidString(note))
+		}
+	}
+}

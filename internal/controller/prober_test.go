@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+)
+
+// fakeServers answers by a function and keeps count.
+type fakeServers struct {
+	answer func(ctx context.Context, url string) (*probe.Observation, error)
+
+	mu          sync.Mutex
+	asked       []string
+	now, atOnce int
+}
+
+func (f *fakeServers) Ask(ctx context.Context, url string) (*probe.Observation, error) {
+	f.mu.Lock()
+	f.asked = append(f.asked, url)
+	f.now++
+	f.atOnce = max(f.atOnce, f.now)
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		f.now--
+		f.mu.Unlock()
+	}()
+	return f.answer(ctx, url)
+}
+
+func (f *fakeServers) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.asked)
+}
+
+var errRefused = errors.New("connection refused")
+
+func answers(context.Context, string) (*probe.Observation, error) {
+	return &probe.Observation{Version: "0.7.1"}, nil
+}
+
+func refuses(context.Context, string) (*probe.Observation, error) { return nil, errRefused }
+
+// hangs answers when it is told to stop, and not before.
+func hangs(ctx context.Context, _ string) (*probe.Observation, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func stack(name string) *v1alpha2.LlamaStackDistribution {
+	return &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: name, UID: types.UID("uid-" + name)}}
+}
+
+func rollout(generation int64) *appsv1.Deployment {
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{UID: "d", Generation: generation}}
+}
+
+// inBubble runs a test with a clock of its own; all that a prober has started must end with the manager's context.
+func inBubble(
+	t *testing.T, answer func(context.Context, string) (*probe.Observation, error),
+	test func(*testing.T, *prober, *fakeServers, context.CancelFunc),
+) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		servers := &fakeServers{answer: answer}
+		test(t, newProber(ctx, servers, nil), servers, cancel)
+	})
+}
+
+// announced empties the channel of answers and returns whom they speak of.
+func announced(p *prober) []string {
+	var names []string
+	for {
+		select {
+		case e := <-p.answers:
+			names = append(names, e.Object.GetNamespace()+"/"+e.Object.GetName())
+		default:
+			return names
+		}
+	}
+}
+
+// Proves: L-03 (a server is asked once for each rollout; the answer starts a pass), FR-060 (at its own port).
+func TestProberAsksOncePerRollout(t *testing.T) {
+	inBubble(t, answers, func(t *testing.T, p *prober, servers *fakeServers, _ context.CancelFunc) {
+		port := int32(9000)
+		cr := stack("a")
+		cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: &port}
+		if o, silent := p.observe(cr, rollout(1)); o != nil || silent != "" {
+			t.Errorf("known before it was asked: %v %q", o, silent)
+		}
+		synctest.Wait()
+		if got := fmt.Sprint(announced(p)); got != "[ai/a]" {
+			t.Errorf("announced %s", got)
+		}
+		for range 5 {
+			if o, silent := p.observe(cr, rollout(1)); o == nil || o.Version != "0.7.1" || silent != "" {
+				t.Errorf("observed %v %q", o, silent)
+			}
+		}
+		<-time.After(24 * time.Hour)
+		if got := fmt.Sprint(servers.asked); got != "[http://a-service.ai.svc:9000]" {
+			t.Errorf("asked %s", got)
+		}
+		if o, _ := p.observe(cr, rollout(2)); o != nil {
+			t.Error("the answer of the former rollout is told as that of the new one")
+		}
+		synctest.Wait()
+		if servers.count() != 2 || len(announced(p)) != 1 {
+			t.Errorf("asked %d times after a second rollout", servers.count())
+		}
+		again := stack("a")
+		again.UID = "another"
+		if o, _ := p.observe(again, rollout(2)); o != nil {
+			t.Error("the answer of an earlier resource of this name is told")
+		}
+		synctest.Wait()
+	})
+}
+
+// Proves: L-03 (retries have a bound; a silent server is asked again after the next rollout).
+func TestProberGivesUp(t *testing.T) {
+	inBubble(t, refuses, func(t *testing.T, p *prober, servers *fakeServers, _ context.CancelFunc) {
+		cr := stack("a")
+		p.observe(cr, rollout(1))
+		synctest.Wait()
+		if got := announced(p); len(got) != 0 {
+			t.Errorf("announced %v: one silent moment is no news", got)
+		}
+		<-time.After(10 * time.Minute)
+		asked := servers.count()
+		if asked != maxProbeAttempts {
+			t.Errorf("asked %d times, want %d", asked, maxProbeAttempts)
+		}
+		if got := announced(p); len(got) == 0 || len(got) > maxProbeAttempts {
+			t.Errorf("%d announcements", len(got))
+		}
+		if o, silent := p.observe(cr, rollout(1)); o != nil || silent != errRefused.Error() {
+			t.Errorf("observed %v %q", o, silent)
+		}
+		<-time.After(24 * time.Hour)
+		if servers.count() != asked {
+			t.Error("a silent server is polled")
+		}
+		servers.answer = answers
+		p.observe(cr, rollout(2))
+		synctest.Wait()
+		if o, silent := p.observe(cr, rollout(2)); o == nil || silent != "" {
+			t.Errorf("observed %v %q after the next rollout", o, silent)
+		}
+	})
+}
+
+// A server that is silent at first is heard when it speaks.
+func TestProberHearsALateServer(t *testing.T) {
+	tries := 0
+	late := func(ctx context.Context, url string) (*probe.Observation, error) {
+		tries++
+		if tries < 4 {
+			return refuses(ctx, url)
+		}
+		return answers(ctx, url)
+	}
+	inBubble(t, late, func(t *testing.T, p *prober, servers *fakeServers, _ context.CancelFunc) {
+		p.observe(stack("a"), rollout(1))
+		<-time.After(time.Hour)
+		if o, silent := p.observe(stack("a"), rollout(1)); o == nil || silent != "" || servers.count() != 4 {
+			t.Errorf("observed %v %q after %d questions", o, silent, servers.count())
+		}
+	})
+}
+
+// Proves: L-03 (a server that hangs holds no reconcile worker, and only so many are asked at once).
+func TestProberNeverBlocks(t *testing.T) {
+	inBubble(t, hangs, func(t *testing.T, p *prober, servers *fakeServers, cancel context.CancelFunc) {
+		begun := time.Now()
+		for i := range 10 * maxProbes {
+			p.observe(stack(fmt.Sprintf("s%d", i)), rollout(1))
+		}
+		if passed := time.Since(begun); passed != 0 {
+			t.Errorf("observe waited for %s", passed)
+		}
+		synctest.Wait()
+		if servers.atOnce != maxProbes {
+			t.Errorf("%d servers asked at once, want %d", servers.atOnce, maxProbes)
+		}
+		cancel()
+		synctest.Wait()
+		if got := announced(p); len(got) != 0 {
+			t.Errorf("announced at the end: %v", got)
+		}
+	})
+	// Nobody reads the answers: the questions wait, not observe.
+	inBubble(t, answers, func(t *testing.T, p *prober, _ *fakeServers, _ context.CancelFunc) {
+		begun := time.Now()
+		for i := range 10 * maxProbes {
+			p.observe(stack(fmt.Sprintf("s%d", i)), rollout(1))
+			synctest.Wait()
+		}
+		if passed := time.Since(begun); passed != 0 {
+			t.Errorf("observe waited for %s", passed)
+		}
+	})
+}
+
+// What is under way ends with the resource, and with a newer rollout.
+func TestProberForgets(t *testing.T) {
+	inBubble(t, hangs, func(t *testing.T, p *prober, servers *fakeServers, _ context.CancelFunc) {
+		key := types.NamespacedName{Namespace: "ai", Name: "a"}
+		p.forget(key) // of nothing
+		p.observe(stack("a"), rollout(1))
+		synctest.Wait()
+		p.observe(stack("a"), rollout(2))
+		synctest.Wait()
+		if servers.count() != 2 || servers.now != 1 {
+			t.Errorf("%d of %d questions are under way, want that of the newer rollout alone", servers.now, servers.count())
+		}
+		p.forget(key)
+		synctest.Wait()
+		if servers.now != 0 || len(p.servers) != 0 || len(announced(p)) != 0 {
+			t.Errorf("%d questions are under way, %d servers are remembered", servers.now, len(p.servers))
+		}
+	})
+}
+
+func TestProberURL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		servers := &fakeServers{answer: answers}
+		ctx, cancel := context.WithCancel(context.Background())
+		p := newProber(ctx, servers, func(cr *v1alpha2.LlamaStackDistribution) string { return "http://127.0.0.1:1/" + cr.Name })
+		p.observe(stack("a"), rollout(1))
+		synctest.Wait()
+		if got := fmt.Sprint(servers.asked); got != "[http://127.0.0.1:1/a]" {
+			t.Errorf("asked %s", got)
+		}
+		cancel()
+	})
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// indexer hands an index over to a client in memory.
+type indexer struct{ builder *fake.ClientBuilder }
+
+func (i indexer) IndexField(_ context.Context, o client.Object, field string, extract client.IndexerFunc) error {
+	i.builder.WithIndex(o, field, extract)
+	return nil
+}
+
+func reconciler(t *testing.T, resources ...client.Object) *Reconciler {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := v1alpha2.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(resources...)
+	if err := indexReferences(t.Context(), indexer{builder}); err != nil {
+		t.Fatal(err)
+	}
+	return &Reconciler{client: builder.Build()}
+}
+
+func referring(namespace, name, inference string) *v1alpha2.LlamaStackDistribution {
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	if inference != "" {
+		cr.Spec.Providers = &v1alpha2.ProvidersSpec{Inference: &apiextensionsv1.JSON{Raw: []byte(inference)}}
+	}
+	return cr
+}
+
+func texts(requests []reconcile.Request) []string {
+	names := []string{}
+	for _, r := range requests {
+		names = append(names, r.String())
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Proves: L-02, L-23, R20 (a Secret wakes those that name it, in its namespace, without labels; nobody else).
+func TestReferrersOfSecret(t *testing.T) {
+	r := reconciler(t,
+		referring("ai", "object", `{"provider":"vllm","apiKey":{"name":"creds","key":"k"}}`),
+		referring("ai", "second", `[{"id":"a","provider":"vllm","apiKey":{"name":"other","key":"k"}},
+			{"id":"b","provider":"vllm","secretRefs":{"x":{"secretKeyRef":{"name":"creds","key":"k"}}}}]`),
+		referring("ai", "unrelated", `{"provider":"vllm","apiKey":{"name":"other","key":"k"}}`),
+		referring("ai", "wrong", `{"provider":"vllm","apiKey":{"name":"creds"}}`),
+		referring("ai", "none", ""),
+		referring("elsewhere", "object", `{"provider":"vllm","apiKey":{"name":"creds","key":"k"}}`),
+	)
+	secret := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "creds"}}
+	if got := texts(r.referrersOfSecret(t.Context(), secret)); !slices.Equal(got, []string{"ai/object", "ai/second"}) {
+		t.Errorf("woken: %v", got)
+	}
+	secret.Name = "nobody's"
+	if got := texts(r.referrersOfSecret(t.Context(), secret)); len(got) != 0 {
+		t.Errorf("woken by a Secret that nobody names: %v", got)
+	}
+}
+
+// Proves: R47 (a change of the operator's settings reaches every resource), L-01 (another ConfigMap wakes nobody).
+func TestAllWhenSettings(t *testing.T) {
+	r := reconciler(t, referring("ai", "a", ""), referring("b", "b", ""))
+	wake := r.allWhenSettings("op")
+	settingsMeta := metav1.ObjectMeta{Namespace: "op", Name: "llama-stack-operator-config"}
+	for name, c := range map[string]struct {
+		cm   client.Object
+		want []string
+	}{
+		"settings":      {&corev1.ConfigMap{ObjectMeta: settingsMeta}, []string{"ai/a", "b/b"}},
+		"metadata only": {&metav1.PartialObjectMetadata{ObjectMeta: settingsMeta}, []string{"ai/a", "b/b"}},
+		"other name":    {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "op", Name: "other"}}, []string{}},
+		"elsewhere":     {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: settingsMeta.Name}}, []string{}},
+	} {
+		if got := texts(wake(t.Context(), c.cm)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: woken %v, want %v", name, got, c.want)
+		}
+	}
+}

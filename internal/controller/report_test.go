@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+)
+
+var errTimeout = errors.New("the server timed out")
+
+// reporter is a Reconciler whose status writes are counted and may be refused.
+type reporter struct {
+	*Reconciler
+	recorder *events.FakeRecorder
+	writes   int
+	refuse   error
+}
+
+func newReporter(t *testing.T) *reporter {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := v1alpha2.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	r := &reporter{recorder: events.NewFakeRecorder(100)}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(stack("a")).WithStatusSubresource(stack("a")).WithInterceptorFuncs(interceptor.Funcs{
+		SubResourcePatch: func(
+			ctx context.Context, inner client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption,
+		) error {
+			r.writes++
+			if r.refuse != nil {
+				return r.refuse
+			}
+			return inner.SubResource(sub).Patch(ctx, o, patch, opts...)
+		},
+	}).Build()
+	r.Reconciler = &Reconciler{client: c, recorder: r.recorder}
+	return r
+}
+
+// pass reports about the resource as it is stored.
+func (r *reporter) pass(t *testing.T, faults ...*fault.Fault) (ctrl.Result, error) {
+	t.Helper()
+	cr := &v1alpha2.LlamaStackDistribution{}
+	if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(stack("a")), cr); err != nil {
+		t.Fatal(err)
+	}
+	cr.Generation = 1
+	return r.report(t.Context(), &scope{cr: cr, faults: faults})
+}
+
+func wrong(reason string) *fault.Fault {
+	return &fault.Fault{Class: fault.Wrong, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: reason, Message: "wrong"}
+}
+
+// Proves: R56, R50, L-29 (one write where the status changed, none where it did not), L-33 (events after the write).
+func TestReportWritesOnce(t *testing.T) {
+	r := newReporter(t)
+	for range 3 {
+		if result, err := r.pass(t, wrong(v1alpha2.ReasonApplyFailed)); err != nil || result != (ctrl.Result{}) {
+			t.Fatalf("%+v %v", result, err)
+		}
+	}
+	if r.writes != 1 {
+		t.Errorf("%d writes of the same status", r.writes)
+	}
+	if got := len(r.recorder.Events); got != 2 { // DeploymentUpdated and Available
+		t.Errorf("%d events", got)
+	}
+}
+
+// Proves: L-03 (who is asked again, when), L-08, L-30.
+func TestReportOutcome(t *testing.T) {
+	resource := schema.GroupResource{Group: "llamastack.io", Resource: "llamastackdistributions"}
+	for name, c := range map[string]struct {
+		fault   *fault.Fault
+		refuse  error
+		want    ctrl.Result
+		err     error
+		noEvent bool
+	}{
+		"wrong waits for an edit": {wrong(v1alpha2.ReasonApplyFailed), nil, ctrl.Result{}, nil, false},
+		"a foreign object is looked for again": {
+			wrong(v1alpha2.ReasonConflict), nil, ctrl.Result{RequeueAfter: foreignDelay}, nil, false,
+		},
+		"a failed question is asked again": {
+			&fault.Fault{Class: fault.FailedToAsk, Condition: v1alpha2.ConditionConfigGenerated, Reason: "X", Message: "m", Err: errTimeout},
+			nil, ctrl.Result{}, errTimeout, false,
+		},
+		"written by somebody else": {
+			wrong(v1alpha2.ReasonApplyFailed), apierrors.NewConflict(resource, "a", errors.New("modified")), ctrl.Result{RequeueAfter: conflictDelay}, nil, true,
+		},
+		"gone":          {wrong(v1alpha2.ReasonApplyFailed), apierrors.NewNotFound(resource, "a"), ctrl.Result{}, nil, true},
+		"status failed": {wrong(v1alpha2.ReasonApplyFailed), errTimeout, ctrl.Result{}, errTimeout, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newReporter(t)
+			r.refuse = c.refuse
+			result, err := r.pass(t, c.fault)
+			if result != c.want || !errors.Is(err, c.err) {
+				t.Errorf("%+v %v, want %+v %v", result, err, c.want, c.err)
+			}
+			if got := len(r.recorder.Events); (got == 0) != c.noEvent {
+				t.Errorf("%d events", got)
+			}
+		})
+	}
+}

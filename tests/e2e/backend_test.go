@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"crypto/rand"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// What config/samples/v1alpha2-simple.yaml names.
+const (
+	sampleName   = "my-stack"
+	sampleModel  = "llama3.2-8b"
+	sampleSecret = "vllm-creds"
+	sampleServer = "vllm" // the Service of the model server, and the id of the provider
+)
+
+// canaries are the secret values that were put into Secrets so far.
+var canaries []string
+
+// newKey makes a key that nobody else has, and that looks different in base64, in percent-encoding and hashed.
+func newKey() string {
+	key := "canary/+=" + rand.Text()
+	canaries = append(canaries, key)
+	return key
+}
+
+// putSecret creates a Secret with a token, or replaces it, and remembers the token as a canary.
+func (s stack) putSecret(t *testing.T, name, token string) {
+	t.Helper()
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name},
+		Data:       map[string][]byte{"token": []byte(token)},
+	}
+	err := kube.Create(t.Context(), secret)
+	if apierrors.IsAlreadyExists(err) {
+		err = kube.Update(t.Context(), secret)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s stack) hasSecret(t *testing.T, name string) bool {
+	t.Helper()
+	err := kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, &corev1.Secret{})
+	if client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// startModelServer starts a stand-in for a model server that wants the key, and waits until it listens. One that runs is
+// started again, because a real one reads its key only when it starts.
+func (s stack) startModelServer(t *testing.T, name, model, key string) {
+	t.Helper()
+	s.putSecret(t, name+"-key", key)
+	text, err := os.ReadFile(filepath.Join(fixture.Root(), "tests", "e2e", "testdata", "model-server.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest := strings.NewReplacer("{{NAME}}", name, "{{MODEL}}", model, "{{IMAGE}}", modelServerImage).Replace(string(text))
+	if strings.Contains(s.apply(t, manifest), "deployment.apps/"+name+" unchanged") {
+		s.kubectl(t, "rollout", "restart", "deployment/"+name)
+	}
+	s.kubectl(t, "rollout", "status", "deployment/"+name, "--timeout=90s")
+}
+
+// sampleStack brings about that the sample runs as it is shipped, and returns it.
+func sampleStack(t *testing.T) stack {
+	t.Helper()
+	s := stack{"e2e", sampleName}
+	namespace(t, s.namespace)
+	if !s.hasSecret(t, sampleSecret) {
+		key := newKey()
+		s.startModelServer(t, sampleServer, sampleModel, key)
+		s.putSecret(t, sampleSecret, key)
+	}
+	s.kubectl(t, "apply", "-f", samplePath())
+	s.waitReady(t)
+	return s
+}
+
+func samplePath() string {
+	return filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-simple.yaml")
+}

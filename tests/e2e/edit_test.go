@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// fallbackKey is what a vLLM provider without an apiKey sends.
+const fallbackKey = "fake"
+
+// Proves: US-2.1, FR-004, FR-024, FR-026, FR-034, NFR-005, R9, R17.
+func secondProviderRollsOutOnce(t *testing.T) {
+	s := sampleStack(t)
+	const fallback, fallbackModel = "vllm-fallback", "llama3.2-70b"
+	s.startModelServer(t, fallback, fallbackModel, fallbackKey)
+	first, revision := s.get(t).Status.ConfigGeneration.ConfigMapName, s.revision(t)
+	did(t, "a second model server runs")
+
+	two := load(t, "config", "samples", "v1alpha2-two-providers.yaml")
+	edited := load(t, "config", "samples", "v1alpha2-simple.yaml")
+	for _, field := range []string{"providers", "resources"} {
+		value, _, _ := unstructured.NestedFieldCopy(two.Object, "spec", field)
+		if err := unstructured.SetNestedField(edited.Object, value, "spec", field); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.apply(t, asJSON(t, edited.Object))
+	second := s.waitReady(t).Status.ConfigGeneration.ConfigMapName
+	checkOneRollout(t, s, revision)
+	if second == first || !slices.Equal(s.configMaps(t), sorted(first, second)) {
+		t.Errorf("ConfigMaps %q, want the former %s and a new one, %s", s.configMaps(t), first, second)
+	}
+	did(t, "providers and models of config/samples/v1alpha2-two-providers.yaml: one rollout, a new ConfigMap, the former kept")
+
+	for _, want := range []struct{ provider, backend, model string }{
+		{"vllm-primary", sampleServer, sampleModel}, {fallback, fallback, fallbackModel},
+	} {
+		if got := s.provider(t, "inference", want.provider); got.Config["base_url"] != "http://"+want.backend+":8000/v1" {
+			t.Errorf("the server lists %+v", got)
+		}
+		s.chats(t, want.provider, want.backend, want.model)
+	}
+	did(t, "the server lists both providers, and a chat completion reaches the model server of each")
+
+	// One edit follows another before the first is rolled out: now pods of three forms are there.
+	withModels := func(models ...any) {
+		if err := unstructured.SetNestedSlice(edited.Object, models, "spec", "resources", "models"); err != nil {
+			t.Fatal(err)
+		}
+		s.apply(t, asJSON(t, edited.Object))
+	}
+	withModels(sampleModel)
+	third := s.waitGenerated(t, second)
+	withModels(map[string]any{"name": fallbackModel, "provider": fallback})
+	fourth := s.waitGenerated(t, third)
+	s.waitReady(t, func() {
+		checkMountedConfigMapsExist(t, s)
+		s.hurryEnding(t)
+	})
+	if got, want := s.configMaps(t), sorted(third, fourth); !slices.Equal(got, want) {
+		t.Errorf("ConfigMaps %q, want %q: the one in use and the one before it", got, want)
+	}
+	did(t, "two more edits at once: no ConfigMap went while pods mounted it, and then the oldest ones did")
+}
+
+// waitGenerated waits until another ConfigMap than the former is in use, and returns its name.
+func (s stack) waitGenerated(t *testing.T, former string) (name string) {
+	t.Helper()
+	fixture.Eventually(t, soon, "another configuration is generated", func() error {
+		cr := s.get(t)
+		name = cr.Status.ConfigGeneration.ConfigMapName
+		if cr.Status.ObservedGeneration != cr.Generation || name == former {
+			return fmt.Errorf("%s: %s", name, conditions(cr))
+		}
+		return nil
+	})
+	return name
+}
+
+// hurryEnding forgets pods that are told to end: a server that is only starting does not listen to that, and would be
+// waited for half a minute.
+func (s stack) hurryEnding(t *testing.T) {
+	t.Helper()
+	for _, pod := range s.pods(t) {
+		if pod.DeletionTimestamp == nil {
+			continue
+		}
+		err := kube.Delete(t.Context(), &pod, client.GracePeriodSeconds(0))
+		if client.IgnoreNotFound(err) != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func sorted(texts ...string) []string { return slices.Sorted(slices.Values(texts)) }
+
+// waitRevisionAfter waits until a rollout has begun since the revision.
+func (s stack) waitRevisionAfter(t *testing.T, since string) {
+	t.Helper()
+	fixture.Eventually(t, soon, "a rollout begins", func() error {
+		if s.revision(t) == since {
+			return fmt.Errorf("the Deployment is at revision %s", since)
+		}
+		return nil
+	})
+}
+
+// checkOneRollout fails the test unless there was exactly one rollout since the revision.
+func checkOneRollout(t *testing.T, s stack, since string) {
+	t.Helper()
+	before, err := strconv.Atoi(since)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.revision(t), strconv.Itoa(before+1); got != want {
+		t.Errorf("the Deployment is at revision %s, want %s", got, want)
+	}
+}
+
+// checkMountedConfigMapsExist fails the test where a ReplicaSet with replicas mounts a ConfigMap that is not there.
+func checkMountedConfigMapsExist(t *testing.T, s stack) {
+	t.Helper()
+	before := s.mountedConfigMaps(t)
+	there := s.configMaps(t)
+	after := s.mountedConfigMaps(t) // what is in both was mounted all the time in between
+	for replicaSet, mounted := range before {
+		if after[replicaSet] == mounted && !slices.Contains(there, mounted) {
+			t.Fatalf("ReplicaSet %s has pods and mounts %s, which is gone; there is %q", replicaSet, mounted, there)
+		}
+	}
+}
+
+// mountedConfigMaps are the ConfigMaps that ReplicaSets with pods mount, by the name of the ReplicaSet.
+func (s stack) mountedConfigMaps(t *testing.T) map[string]string {
+	t.Helper()
+	var list appsv1.ReplicaSetList
+	if err := kube.List(t.Context(), &list, s.selector()...); err != nil {
+		t.Fatal(err)
+	}
+	mounted := map[string]string{}
+	for i := range list.Items {
+		if rs := &list.Items[i]; rs.Status.Replicas > 0 {
+			mounted[rs.Name] = objects.MountedConfigMap(&rs.Spec.Template.Spec)
+		}
+	}
+	return mounted
+}
+
+// Proves: FR-026, R56.
+func sameAgainWritesNothing(t *testing.T) {
+	s := sampleStack(t)
+	before := s.settled(t)
+	s.kubectl(t, "apply", "-f", samplePath())
+	afterPass(t, func() { s.kubectl(t, "label", "secret", sampleSecret, "e2e/touched="+s.name, "--overwrite") })
+	if diff := cmp.Diff(before, s.versions(t)); diff != "" {
+		t.Errorf("somebody wrote (-before +after):\n%s", diff)
+	}
+	did(t, "applied again, and a label set on the Secret: the operator looked, and wrote neither status nor objects")
+}

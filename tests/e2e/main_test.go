@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// What all parts use. TestMain sets it before the first test.
+var (
+	tell    *fixture.Narrator
+	cluster *fixture.Cluster
+	admin   *rest.Config
+	kube    client.Client
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+// run starts the cluster, runs the tests and ends the cluster, whatever happens in between.
+func run(m *testing.M) (code int) {
+	tell = fixture.NewNarrator(os.Stdout)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+
+	defer func() {
+		if cluster == nil {
+			return
+		}
+		if err := tearDown(); err != nil {
+			fmt.Fprintln(os.Stderr, "tear down:", err)
+			code = 1
+		}
+		if code != 0 {
+			tell.End("FAILED; the logs of the cluster are in %s,", cluster.Logs)
+			return
+		}
+		tell.End("everything holds")
+		_ = os.RemoveAll(cluster.Dir) // nothing but logs
+	}()
+	if err := setUp(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "set up:", err)
+		if cluster != nil {
+			explain(os.Stdout)
+		}
+		return 1
+	}
+	tests := make(chan int, 1)
+	go func() { tests <- m.Run() }()
+	select {
+	case code = <-tests:
+		return code
+	case <-ctx.Done():
+		fmt.Fprintln(os.Stderr, "interrupted")
+		return 1
+	}
+}
+
+func setUp(ctx context.Context) error {
+	tell.Part("set up")
+	images, err := gatherImages(ctx)
+	if err != nil {
+		return err
+	}
+	defer images.remove()
+	tell.Did("the model server's stand-in is built")
+	if cluster, err = fixture.Up(fixture.Node); err != nil {
+		return err
+	}
+	tell.Did("a cluster with a node runs")
+	if err := connect(); err != nil {
+		return err
+	}
+	if err := cluster.Load(images.archives()...); err != nil {
+		return err
+	}
+	tell.Did("the images are loaded")
+	if err := installOperator(ctx, images); err != nil {
+		return err
+	}
+	tell.Did("the operator is installed from dist/install.yaml and available")
+	return nil
+}
+
+func connect() error {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme)); err != nil {
+		return err
+	}
+	var err error
+	if admin, err = cluster.AdminConfig(); err != nil {
+		return err
+	}
+	admin.WarningHandler = rest.NoWarnings{} // looking at all kinds means looking at deprecated ones
+	kube, err = client.New(admin, client.Options{Scheme: scheme})
+	return err
+}
+
+// tearDown ends the cluster and looks whether anything of it is left.
+func tearDown() error {
+	tell.Part("tear down")
+	before, err := traces(cluster)
+	if err != nil {
+		return errors.Join(err, cluster.Down())
+	}
+	if err := cluster.Down(); err != nil {
+		return err
+	}
+	tell.Did("the cluster is ended")
+	if err := before.gone(); err != nil {
+		return err
+	}
+	tell.Did("none of its %d processes, %d network namespaces, links and mounts is left", len(before.processes), len(before.networks))
+	return nil
+}

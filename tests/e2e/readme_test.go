@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// commandsOfCI are the commands of the README that .ci/run runs by itself: they start clusters of their own.
+var commandsOfCI = []string{"make demo", "make demo-down", "make test"}
+
+var block = regexp.MustCompile("(?s)\n```(sh|yaml)\n(.*?\n)```\n")
+
+// readmeKeepsItsWord runs the commands of the README, in order, as somebody who follows it: from the installation to the
+// removal. It comes last, because it leaves no operator behind.
+//
+// Proves: FR-075, NFR-004 (what the documentation says can be done), L-19 (installing and removing leaves nothing stuck).
+func readmeKeepsItsWord(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join(fixture.Root(), "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ci, err := os.ReadFile(filepath.Join(fixture.Root(), ".ci", "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := newKey()
+	stack{"default", sampleName}.startModelServer(t, sampleServer, sampleModel, token)
+
+	ran := 0
+	for _, m := range block.FindAllStringSubmatch(string(readme), -1) {
+		kind, text := m[1], m[2]
+		switch {
+		case kind == "yaml":
+			readmeShowsTheSample(t, text)
+		case isCommandOfCI(text):
+			if !strings.Contains(string(ci), strings.TrimSpace(text)) {
+				t.Errorf("README: nothing runs %q", strings.TrimSpace(text))
+			}
+		default:
+			out := runAsReader(t, text, token)
+			readerSees(t, text, out)
+			ran++
+		}
+	}
+	if ran < 5 {
+		t.Errorf("only %d blocks of commands were found in the README", ran)
+	}
+	did(t, "%d blocks of commands do what they say", ran)
+
+	fixture.Eventually(t, soon, "nothing of the operator is left", func() error {
+		out, err := cluster.KubectlRun(t.Context(), "get", "crd,clusterrole,clusterrolebinding,namespace", "-o", "name")
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(out) {
+			if strings.Contains(line, "llamastack") || strings.Contains(line, "llama-stack") {
+				return fmt.Errorf("left: %s", line)
+			}
+		}
+		return nil
+	})
+	did(t, "nothing of the operator is left")
+}
+
+func isCommandOfCI(text string) bool {
+	for _, command := range commandsOfCI {
+		if strings.TrimSpace(text) == command {
+			return true
+		}
+	}
+	return false
+}
+
+// runAsReader runs a block of commands in the checkout, with kubectl and the cluster of a reader.
+func runAsReader(t *testing.T, commands, token string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", commands)
+	cmd.Dir = fixture.Root()
+	cmd.WaitDelay = 10 * time.Second
+	cmd.Env = append(os.Environ(),
+		"KUBECONFIG="+cluster.Kubeconfig, "PATH="+filepath.Dir(cluster.Kubectl)+":"+os.Getenv("PATH"), "VLLM_API_TOKEN="+token)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("README: %v\n%s\nprints:\n%s", err, commands, out)
+	}
+	return string(out)
+}
+
+// readerSees checks the output of the commands whose output matters to a reader.
+func readerSees(t *testing.T, commands, out string) {
+	t.Helper()
+	for command, want := range map[string]string{
+		"kubectl wait":          "condition met",
+		"llsd my-stack -o wide": "my-stack-config-",
+		"kubectl describe":      "The spec is in force",
+		"kubectl get configma":  "base_url: http://vllm:8000/v1",
+		"rollout status":        "successfully rolled out",
+		"delete llsd":           `"my-stack" deleted`,
+	} {
+		if strings.Contains(commands, command) && !strings.Contains(out, want) {
+			t.Errorf("README: %s\nprints:\n%s\nwant it to show %q", commands, out, want)
+		}
+	}
+}
+
+// readmeShowsTheSample checks that the resource in the README is the sample, but for the resources of the container.
+func readmeShowsTheSample(t *testing.T, text string) {
+	t.Helper()
+	sample, err := os.ReadFile(samplePath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown, shipped map[string]any
+	for raw, into := range map[string]*map[string]any{text: &shown, string(sample): &shipped} {
+		if err := yaml.Unmarshal([]byte(raw), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	delete(shipped["spec"].(map[string]any), "workload")
+	if diff := cmp.Diff(shipped, shown); diff != "" {
+		t.Errorf("README shows another resource than the sample (-sample +README):\n%s", diff)
+	}
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Proves: FR-032, R54, L-23.
+func rotatedKeyRollsOutOnce(t *testing.T) {
+	s := sampleStack(t)
+	revision := s.revision(t)
+	key := newKey()
+	s.startModelServer(t, sampleServer, sampleModel, key)
+	if status, content := s.chat(t, sampleServer+"/"+sampleModel, "?"); status == http.StatusOK {
+		t.Fatalf("the model server still takes the former key: %s", content)
+	}
+	did(t, "the model server wants another key, and refuses the former one")
+
+	s.putSecret(t, sampleSecret, key)
+	s.waitRevisionAfter(t, revision)
+	s.waitReady(t)
+	checkOneRollout(t, s, revision)
+	s.chats(t, sampleServer, sampleServer, sampleModel)
+	did(t, "the Secret has the new key: one rollout, and the new key arrives")
+
+	before := s.settled(t)
+	afterPass(t, func() {
+		s.kubectl(t, "patch", "secret", sampleSecret, "--type=merge", "-p",
+			`{"metadata": {"labels": {"e2e/label": "yes"}, "annotations": {"e2e/annotation": "yes"}}}`)
+	})
+	if diff := cmp.Diff(before, s.versions(t)); diff != "" {
+		t.Errorf("somebody wrote (-before +after):\n%s", diff)
+	}
+	did(t, "a label and an annotation on the Secret: nothing was written")
+}
+
+// secretToken reads back what putSecret wrote.
+func (s stack) secretToken(t *testing.T, name string) string {
+	t.Helper()
+	var secret corev1.Secret
+	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, &secret); err != nil {
+		t.Fatal(err)
+	}
+	return string(secret.Data["token"])
+}
+
+// Proves: NFR-003, R7, R54.
+func secretsAreNowhereElse(t *testing.T) {
+	s := sampleStack(t)
+	key := s.secretToken(t, sampleSecret)
+	if secrets := s.kubectl(t, "get", "secrets", "-o", "yaml"); !slices.Contains(canaries, key) || !strings.Contains(secrets, formsOf(key)["in base64"]) {
+		t.Fatal("the search does not find the value in the Secret itself, so it proves nothing")
+	}
+	places := everythingButSecrets(t)
+	size := 0
+	for place, text := range places {
+		size += len(text)
+		for i, canary := range canaries {
+			for form, written := range formsOf(canary) {
+				if strings.Contains(text, written) {
+					t.Errorf("%s contains the secret value number %d %s", place, i, form)
+				}
+			}
+		}
+	}
+	did(t, "%d secret values, in plain, base64, percent-encoded and hashed, were looked for in %d places (%d KiB)",
+		len(canaries), len(places), size>>10)
+}
+
+// formsOf are the forms in which a value could slip out.
+func formsOf(value string) map[string]string {
+	sum := sha256.Sum256([]byte(value))
+	return map[string]string{
+		"in plain":           value,
+		"in base64":          base64.StdEncoding.EncodeToString([]byte(value)),
+		"in base64 for URLs": base64.URLEncoding.EncodeToString([]byte(value)),
+		"percent-encoded":    url.QueryEscape(value),
+		"as a path":          url.PathEscape(value),
+		"hashed":             hex.EncodeToString(sum[:])[:10],
+	}
+}
+
+// everythingButSecrets reads all objects of the cluster, Secrets left out, the logs of all pods, and the operator's
+// metrics, each by a name for it.
+func everythingButSecrets(t *testing.T) map[string]string {
+	t.Helper()
+	kubectl := stack{namespace: operatorNamespace}.kubectl
+	kinds := strings.Fields(kubectl(t, "api-resources", "--verbs=list", "-o", "name"))
+	kinds = slices.DeleteFunc(kinds, func(kind string) bool { return kind == "secrets" })
+	if len(kinds) < 20 {
+		t.Fatalf("only %d kinds are known: %q", len(kinds), kinds)
+	}
+	places := map[string]string{
+		"an object":            kubectl(t, "get", strings.Join(kinds, ","), "-A", "-o", "yaml", "--show-managed-fields"),
+		"the operator metrics": operatorMetricsText(t),
+	}
+	var pods corev1.PodList
+	if err := kube.List(t.Context(), &pods); err != nil {
+		t.Fatal(err)
+	}
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		places[fmt.Sprintf("the log of pod %s/%s", p.Namespace, p.Name)] = kubectl(t, "-n", p.Namespace, "logs", p.Name, "--all-containers")
+	}
+	for place, want := range map[string]string{"an object": "my-stack-config-", "the operator metrics": "controller_runtime_reconcile_total"} {
+		if !strings.Contains(places[place], want) {
+			t.Fatalf("%s: %q is missing, so this is not all", place, want)
+		}
+	}
+	return places
+}

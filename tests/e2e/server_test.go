@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
+)
+
+// maxAnswer bounds an answer that is read, in bytes.
+const maxAnswer = 16 << 20
+
+// web asks Services and pods: their addresses are routed on this machine.
+var web = &http.Client{
+	Timeout:   time.Minute,
+	Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true},
+}
+
+// call makes one request and returns the status and the body.
+func call(t *testing.T, method, url string, body any) (int, []byte) {
+	t.Helper()
+	var content io.Reader = http.NoBody
+	if body != nil {
+		content = bytes.NewBufferString(asJSON(t, body))
+	}
+	request, err := http.NewRequestWithContext(t.Context(), method, url, content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := web.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, answer
+}
+
+// getJSON decodes the answer to a GET.
+func getJSON(t *testing.T, url string, into any) {
+	t.Helper()
+	status, answer := call(t, http.MethodGet, url, nil)
+	if status != http.StatusOK {
+		t.Fatalf("GET %s: status %d: %s", url, status, answer)
+	}
+	if err := json.Unmarshal(answer, into); err != nil {
+		t.Fatalf("GET %s: %v: %s", url, err, answer)
+	}
+}
+
+// serviceURL is the base URL of a Service.
+func serviceURL(t *testing.T, namespace, name string) string {
+	t.Helper()
+	var service corev1.Service
+	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &service); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("http://%s:%d", service.Spec.ClusterIP, service.Spec.Ports[0].Port)
+}
+
+func (s stack) url(t *testing.T) string {
+	t.Helper()
+	return serviceURL(t, s.namespace, s.name+"-service")
+}
+
+// listedProvider is a provider as the real server lists it.
+type listedProvider struct {
+	API    string         `json:"api"`
+	ID     string         `json:"provider_id"`
+	Type   string         `json:"provider_type"`
+	Config map[string]any `json:"config"`
+}
+
+// providers asks the real server which providers it has.
+func (s stack) providers(t *testing.T) []listedProvider {
+	t.Helper()
+	var list struct{ Data []listedProvider }
+	getJSON(t, s.url(t)+"/v1/providers", &list)
+	return list.Data
+}
+
+// provider asks the real server for one provider.
+func (s stack) provider(t *testing.T, api, id string) listedProvider {
+	t.Helper()
+	all := s.providers(t)
+	for _, p := range all {
+		if p.API == api && p.ID == id {
+			return p
+		}
+	}
+	t.Fatalf("the server does not list %s/%s among its %d providers", api, id, len(all))
+	return listedProvider{}
+}
+
+// models asks the real server for the ids of its models.
+func (s stack) models(t *testing.T) []string {
+	t.Helper()
+	var list struct {
+		Data []struct {
+			ID string `json:"id"`
+		}
+	}
+	getJSON(t, s.url(t)+"/v1/models", &list)
+	var ids []string
+	for _, m := range list.Data {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+// chat asks a model through the real server, and returns the status and what the model says.
+func (s stack) chat(t *testing.T, model, message string) (status int, content string) {
+	t.Helper()
+	status, answer := call(t, http.MethodPost, s.url(t)+"/v1/chat/completions", map[string]any{
+		"model": model, "messages": []any{map[string]any{"role": "user", "content": message}},
+	})
+	var completion struct {
+		Choices []struct{ Message struct{ Content string } }
+	}
+	if err := json.Unmarshal(answer, &completion); err != nil || len(completion.Choices) != 1 {
+		return status, string(answer)
+	}
+	return status, completion.Choices[0].Message.Content
+}
+
+// chats asks a model of a provider through the server, and fails the test unless the answer comes from the backend,
+// which saw the right key.
+func (s stack) chats(t *testing.T, provider, backend, model string) {
+	t.Helper()
+	url := serviceURL(t, s.namespace, backend) + "/double/requests"
+	if status, _ := call(t, http.MethodDelete, url, nil); status != http.StatusNoContent {
+		t.Fatalf("DELETE %s: status %d", url, status)
+	}
+	const message = "which way to the library?"
+	status, content := s.chat(t, provider+"/"+model, message)
+	if want := modelserverdouble.Answer(model, message); status != http.StatusOK || content != want {
+		t.Fatalf("chat completion with %s/%s: status %d, answer %q, want %q", provider, model, status, content, want)
+	}
+	var list struct{ Requests []modelserverdouble.Request }
+	getJSON(t, url, &list)
+	for _, r := range list.Requests {
+		if r.Model == model && r.KeyMatched {
+			return
+		}
+	}
+	t.Fatalf("no chat completion with the right key reached %s; what came: %+v", backend, list.Requests)
+}

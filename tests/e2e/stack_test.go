@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+const (
+	// serverStart is how long a real server may take to become Ready on a busy machine.
+	serverStart = 3 * time.Minute
+	// soon is how long what needs no server may take.
+	soon = 30 * time.Second
+)
+
+// stack is one LlamaStackDistribution, in a namespace where nobody else has one.
+type stack struct{ namespace, name string }
+
+func (s stack) key() client.ObjectKey { return client.ObjectKey{Namespace: s.namespace, Name: s.name} }
+
+// kubectl runs kubectl in the stack's namespace and returns what a user reads.
+func (s stack) kubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := cluster.KubectlRun(t.Context(), append([]string{"-n", s.namespace}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// apply applies a manifest with kubectl.
+func (s stack) apply(t *testing.T, manifest string) string {
+	t.Helper()
+	out, err := cluster.KubectlInput(t.Context(), manifest, "-n", s.namespace, "apply", "-f", "-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(out)
+}
+
+// edit applies the resource with one field of its spec set to another value.
+func (s stack) edit(t *testing.T, resource *unstructured.Unstructured, value any, fields ...string) string {
+	t.Helper()
+	edited := resource.DeepCopy()
+	if err := unstructured.SetNestedField(edited.Object, value, append([]string{"spec"}, fields...)...); err != nil {
+		t.Fatal(err)
+	}
+	return s.apply(t, asJSON(t, edited.Object))
+}
+
+func (s stack) get(t *testing.T) *v1alpha2.LlamaStackDistribution {
+	t.Helper()
+	cr := &v1alpha2.LlamaStackDistribution{}
+	if err := kube.Get(t.Context(), s.key(), cr); err != nil {
+		t.Fatal(err)
+	}
+	return cr
+}
+
+func (s stack) deployment(t *testing.T) *appsv1.Deployment {
+	t.Helper()
+	d := &appsv1.Deployment{}
+	if err := kube.Get(t.Context(), s.key(), d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// revision is the number of the Deployment's rollouts so far.
+func (s stack) revision(t *testing.T) string {
+	t.Helper()
+	return s.deployment(t).Annotations["deployment.kubernetes.io/revision"]
+}
+
+// selector selects everything that the operator made for the stack.
+func (s stack) selector() []client.ListOption {
+	return []client.ListOption{client.InNamespace(s.namespace), client.MatchingLabels{"app.kubernetes.io/instance": s.name}}
+}
+
+func (s stack) pods(t *testing.T) []corev1.Pod {
+	t.Helper()
+	var list corev1.PodList
+	if err := kube.List(t.Context(), &list, s.selector()...); err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
+}
+
+// pod is the one pod of the stack.
+func (s stack) pod(t *testing.T) *corev1.Pod {
+	t.Helper()
+	pods := s.pods(t)
+	if len(pods) != 1 {
+		t.Fatalf("%d pods, want 1", len(pods))
+	}
+	return &pods[0]
+}
+
+// configMaps are the names of the generated ConfigMaps, sorted.
+func (s stack) configMaps(t *testing.T) []string {
+	t.Helper()
+	var list corev1.ConfigMapList
+	if err := kube.List(t.Context(), &list, s.selector()...); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{}
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// waitReady waits until the spec as it stands is in force, the server has told of itself, and the pods of earlier
+// revisions are gone. The checks are made at each look.
+func (s stack) waitReady(t *testing.T, checks ...func()) *v1alpha2.LlamaStackDistribution {
+	t.Helper()
+	var cr *v1alpha2.LlamaStackDistribution
+	fixture.Eventually(t, serverStart, s.name+" is Ready", func() error {
+		for _, check := range checks {
+			check()
+		}
+		cr = s.get(t)
+		switch {
+		case cr.Status.ObservedGeneration != cr.Generation || !meta.IsStatusConditionTrue(cr.Status.Conditions, v1alpha2.ConditionReady):
+			return fmt.Errorf("phase %q, generation %d of %d: %s", cr.Status.Phase, cr.Status.ObservedGeneration, cr.Generation, conditions(cr))
+		case cr.Status.DistributionConfig == nil || len(cr.Status.DistributionConfig.Providers) == 0:
+			return errors.New("the server's providers are not known yet")
+		case len(s.pods(t)) != 1:
+			return fmt.Errorf("%d pods", len(s.pods(t)))
+		}
+		return nil
+	})
+	return cr
+}
+
+// waitCondition waits until a condition of the current generation has the status and the reason, and returns it.
+func (s stack) waitCondition(t *testing.T, within time.Duration, kind string, status metav1.ConditionStatus, reason string) metav1.Condition {
+	t.Helper()
+	var found metav1.Condition
+	fixture.Eventually(t, within, fmt.Sprintf("%s of %s is %s (%s)", kind, s.name, status, reason), func() error {
+		cr := s.get(t)
+		c := meta.FindStatusCondition(cr.Status.Conditions, kind)
+		if c == nil || c.ObservedGeneration != cr.Generation || c.Status != status || c.Reason != reason {
+			return errors.New(conditions(cr))
+		}
+		found = *c
+		return nil
+	})
+	return found
+}
+
+func conditions(cr *v1alpha2.LlamaStackDistribution) string {
+	var texts []string
+	for _, c := range cr.Status.Conditions {
+		texts = append(texts, fmt.Sprintf("%s=%s (%s: %s)", c.Type, c.Status, c.Reason, c.Message))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// versions are the resourceVersions of the resource and of everything that the operator made for it: two equal results
+// mean that nobody wrote anything in between.
+func (s stack) versions(t *testing.T) map[string]string {
+	t.Helper()
+	versions := map[string]string{"LlamaStackDistribution": s.get(t).ResourceVersion}
+	for _, list := range []client.ObjectList{
+		&appsv1.DeploymentList{}, &appsv1.ReplicaSetList{}, &corev1.PodList{},
+		&corev1.ConfigMapList{}, &corev1.ServiceList{}, &corev1.ServiceAccountList{},
+	} {
+		if err := kube.List(t.Context(), list, s.selector()...); err != nil {
+			t.Fatal(err)
+		}
+		items, err := meta.ExtractList(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range items {
+			o := item.(client.Object)
+			versions[fmt.Sprintf("%T %s", o, o.GetName())] = o.GetResourceVersion()
+		}
+	}
+	return versions
+}
+
+// settled waits until nothing has been written for a while, and returns the versions.
+func (s stack) settled(t *testing.T) map[string]string {
+	t.Helper()
+	const quiet = time.Second
+	versions, since := s.versions(t), time.Now()
+	fixture.Eventually(t, soon, "everything about "+s.name+" has settled", func() error {
+		if now := s.versions(t); !maps.Equal(now, versions) {
+			diff := cmp.Diff(versions, now)
+			versions, since = now, time.Now()
+			return errors.New("last change: " + diff)
+		}
+		if time.Since(since) < quiet {
+			return errors.New("not quiet for long enough yet")
+		}
+		return nil
+	})
+	return versions
+}
+
+// namespace creates a namespace that enforces the restricted Pod Security Standard, where it does not exist.
+func namespace(t *testing.T, name string) {
+	t.Helper()
+	err := kube.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
+	}})
+	if client.IgnoreAlreadyExists(err) != nil {
+		t.Fatal(err)
+	}
+}
+
+// load reads a manifest with one object, by its path in the checkout.
+func load(t *testing.T, path ...string) *unstructured.Unstructured {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(append([]string{fixture.Root()}, path...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(text, &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
