@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+func TestCovers(t *testing.T) {
+	for lines, want := range map[string]string{
+		"0.3": "0.3", "-0.4": "0.3 0.4", "1.0-": "1.0 1.5 1.10", "0.4-1.0": "0.4 0.10 1.0", "0.3-0.3": "0.3", "1.11-": "",
+	} {
+		var got []string
+		for _, line := range []string{"0.3", "0.4", "0.10", "1.0", "1.5", "1.10"} {
+			covered, err := covers(lines, line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if covered {
+				got = append(got, line)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q covers %v, want %q", lines, got, want)
+		}
+	}
+	for _, lines := range []string{"", "-"} {
+		if _, err := covers(lines, "0.3"); err == nil {
+			t.Errorf("%q is taken for a range", lines)
+		}
+	}
+}
+
+const someOverlay = `
+apis: {}
+toolGroups: {}
+providers:
+  inference:
+    remote::a:
+      source: somewhere
+      key: api_key
+      endpoint: {field: base_url, kind: url, defaultPath: /v1}
+      changes:
+      - lines: '-0.4'
+        endpoint: {field: url, kind: url}
+      - lines: '0.3'
+        key: null
+    remote::nowhere: {key: k}
+`
+
+func overlayOf(t *testing.T, text string) *overlay {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "overlay.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	over, err := readOverlay(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return over
+}
+
+// A change takes the place of a key on its lines, and null takes the key away.
+func TestOverlayRow(t *testing.T) {
+	over := overlayOf(t, someOverlay)
+	old := &catalog.Endpoint{Field: "url", Kind: catalog.EndpointURL}
+	for line, want := range map[string]row{
+		"0.3": {Source: "somewhere", Endpoint: old},
+		"0.4": {Source: "somewhere", Endpoint: old, Key: "api_key"},
+		"0.5": {
+			Source: "somewhere", Endpoint: &catalog.Endpoint{Field: "base_url", Kind: catalog.EndpointURL, DefaultPath: "/v1"}, Key: "api_key",
+		},
+	} {
+		got, ok, err := over.row(line, "inference", "remote::a")
+		if err != nil || !ok {
+			t.Fatalf("line %s: %v, %v", line, ok, err)
+		}
+		if diff := cmp.Diff(want, *got); diff != "" {
+			t.Errorf("line %s (-want +got):\n%s", line, diff)
+		}
+	}
+	if _, _, err := over.row("0.5", "inference", "remote::nowhere"); err == nil || !strings.Contains(err.Error(), "no source") {
+		t.Errorf("a row without source: %v", err)
+	}
+	err := over.unused([]*catalog.Line{{Name: "0.5", Rows: map[string][]catalog.Provider{"inference": {{Type: "remote::a"}}}}})
+	if err == nil || !strings.Contains(err.Error(), "remote::nowhere") {
+		t.Errorf("a row of a type that no line has: %v", err)
+	}
+}
+
+// A type that came with a new release must get a row before it can be used.
+func TestAssembleWantsARowOfEachConfigurableType(t *testing.T) {
+	answer := &introspection{
+		Package: "ogx", Release: "1.6.0", Env: environment{Port: "OGX_PORT"},
+		Providers: map[string]map[string]provider{"inference": {"remote::new": {}}},
+	}
+	_, err := assemble("1.6", answer, overlayOf(t, someOverlay))
+	if err == nil || !strings.Contains(err.Error(), "overlay.yaml has no row for remote::new") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What a type of the overlay names must be there, or the server would ignore it.
+func TestAssembleFindsAFieldThatIsNotThere(t *testing.T) {
+	answer := &introspection{
+		Package: "ogx", Release: "1.6.0", Env: environment{Port: "OGX_PORT"},
+		Providers: map[string]map[string]provider{"inference": {"remote::a": {
+			Fields: map[string]field{"base_url": {Type: catalog.TypeURL}, "token": {Type: catalog.TypeString}},
+		}}},
+	}
+	_, err := assemble("1.6", answer, overlayOf(t, someOverlay))
+	if err == nil || !strings.Contains(err.Error(), "no such field: api_key") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStarterBaseKeepsItsMeaning(t *testing.T) {
+	const packaged = `{"version": 2, "distro_name": "starter", "apis": ["vector_io", "inference"], "connectors": [],
+		"providers": {"inference": [
+			{"provider_id": "local", "provider_type": "inline::x"},
+			{"provider_id": "${env.A:+a}", "provider_type": "remote::a", "config": {"z": 1.5, "api_key": "k", "url": "u"}}]}}`
+	answer := &introspection{}
+	decoder := json.NewDecoder(strings.NewReader(`{"starter": ` + packaged + `}`))
+	decoder.UseNumber()
+	if err := decoder.Decode(answer); err != nil {
+		t.Fatal(err)
+	}
+	line := &catalog.Line{Name: "1.6", Rows: map[string][]catalog.Provider{"inference": {{
+		Type: "remote::a", Key: "api_key", Endpoint: &catalog.Endpoint{Field: "url"},
+	}}}}
+	text, err := starterBase(line, answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want map[string]any
+	if err := yaml.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(packaged), &want); err != nil {
+		t.Fatal(err)
+	}
+	want["apis"] = []any{"inference", "vector_io"}
+	want["version"] = 2
+	entries := want["providers"].(map[string]any)["inference"].([]any)
+	entries[0], entries[1] = entries[1], entries[0]
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-packaged +written):\n%s", diff)
+	}
+	address, key, other := bytes.Index(text, []byte("url: u")), bytes.Index(text, []byte("api_key: k")), bytes.Index(text, []byte("z: 1.5"))
+	if address > key || key > other {
+		t.Errorf("the address comes first, then the key:\n%s", text)
+	}
+}
+
+func TestSpan(t *testing.T) {
+	p := page{names: []string{"0.3", "0.4", "0.5", "0.8", "1.0"}}
+	for with, want := range map[string]string{
+		"0.3": "0.3", "0.3 0.4": "0.3, 0.4", "0.3 0.4 0.5": "0.3 to 0.5", "0.3 0.5 0.8 1.0": "0.3, 0.5 to 1.0",
+	} {
+		if got := p.span(strings.Fields(with)); got != want {
+			t.Errorf("%s: %q, want %q", with, got, want)
+		}
+	}
+}
