@@ -132,8 +132,7 @@ func checkGolden(t *testing.T, v verdict) {
 
 // The judge is judged: each fault planted into the starter base must be found, and named by its path.
 func TestPlantedFaultsAreFound(t *testing.T) {
-	const canary = "1234567890987654321"
-	plants := map[string]struct{ old, new, kind, path string }{
+	plants := map[string]plant{
 		"wrong name of a field": {
 			"base_url: ${env.VLLM_URL:=}", "url: ${env.VLLM_URL:=}",
 			"ignored", "providers.inference[vllm].config.url",
@@ -162,35 +161,64 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		"API that the release lacks":         {"- scoring\n", "- scoring\n- telemetry\n", "failure", "apis"},
 		"API that another one needs":         {"- tool_runtime\n", "", "failure", "providers.responses[builtin]"},
 	}
-	base, err := os.ReadFile(starterBases + "0.7.yaml")
+	judgePlants(t, imageRelease(t), plants, "--env", "VLLM_URL=http://vllm.invalid/v1")
+}
+
+// What only newer releases refuse or ignore.
+//
+// Proves: R25, R26, L-14.
+func TestPlantedFaultsOfNewerLines(t *testing.T) {
+	newest := releases(t)[len(releases(t))-1]
+	judgePlants(t, newest, map[string]plant{
+		"neither TLS nor insecure":              {"version: 2\n", "version: 2\n", "failure", "server"},
+		"API that is gone":                      {"- responses\n", "- responses\n- safety\n", "failure", "apis"},
+		"providers of an API that is gone":      {"\nproviders:\n", "\nproviders:\n  safety: []\n", "failure", "providers.safety"},
+		"API that nothing serves":               {"- responses\n", "- responses\n- container_runtime\n", "ignored", "apis"},
+		"shields, which are gone":               {"\nregistered_resources:\n", "\nregistered_resources:\n  shields: []\n", "ignored", "registered_resources.shields"},
+		"default shield, which is gone":         {"\nconnectors: []", "\nsafety: {default_shield_id: x}\nconnectors: []", "ignored", "safety"},
+		"quota, which is gone":                  {"\nserver:\n", "\nserver:\n  quota: {}\n", "ignored", "server.quota"},
+		"state in the form of an older release": {"      sqlstore:\n", "      kvstore:\n", "failure", "providers.batches[reference].config.sqlstore"},
+		"store of the wrong kind":               {"sql_default\n      table_name: prompts", "kv_default\n      table_name: prompts", "failure", ""},
+	})
+}
+
+// plant is a fault that is planted into the starter base, and the finding that it must give.
+type plant struct{ old, new, kind, path string }
+
+// canary is a value that no message may show.
+const canary = "1234567890987654321"
+
+// judgePlants plants each fault into the starter base of a release by itself.
+func judgePlants(t *testing.T, r release, plants map[string]plant, args ...string) {
+	t.Helper()
+	base, err := os.ReadFile(starterBases + r.line + ".yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir, names := t.TempDir(), map[string]string{}
-	args := []string{"--env", "VLLM_URL=http://vllm.invalid/v1"}
-	for name, plant := range plants {
-		if strings.Count(string(base), plant.old) != 1 {
-			t.Fatalf("%s: %q does not stand exactly once in the base", name, plant.old)
+	for name, p := range plants {
+		if strings.Count(string(base), p.old) != 1 {
+			t.Fatalf("%s: %q does not stand exactly once in the base", name, p.old)
 		}
 		file := filepath.Join(dir, fmt.Sprintf("%02d.yaml", len(names)))
-		planted := strings.Replace(string(base), plant.old, plant.new, 1)
+		planted := strings.Replace(string(base), p.old, p.new, 1)
 		if err := os.WriteFile(file, []byte(planted), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		names[file] = name
 		args = append(args, file)
 	}
-	for _, v := range judge(t, imageRelease(t), args...) {
+	for _, v := range judge(t, r, args...) {
 		t.Run(names[v.Config], func(t *testing.T) {
-			plant, hit := plants[names[v.Config]], false
+			p, hit := plants[names[v.Config]], false
 			for _, f := range v.Findings {
-				hit = hit || f.Kind == plant.kind && f.Path == plant.path
+				hit = hit || f.Kind == p.kind && f.Path == p.path
 				if strings.Contains(f.Message, canary) {
 					t.Errorf("the value itself is told: %s", f)
 				}
 			}
 			if !hit {
-				t.Errorf("want %s at %q, got %v", plant.kind, plant.path, v.Findings)
+				t.Errorf("want %s at %q, got %v", p.kind, p.path, v.Findings)
 			}
 		})
 	}
