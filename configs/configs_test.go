@@ -56,3 +56,17 @@ func TestDistributionsIsACopy(t *testing.T) {
 		t.Error("a caller changed the table of all")
 	}
 }
+
+// Proves: R28 (the distribution starter has a base for every release line).
+func TestStarterHasABaseForEveryLine(t *testing.T) {
+	for _, line := range catalog.Lines() {
+		data, ok := configs.Base("starter", line)
+		if !ok {
+			t.Errorf("no starter base for line %s", line)
+			continue
+		}
+		if _, err := config.ParseBase("starter", data); err != nil {
+			t.Errorf("line %s: %v", line, err)
+		}
+	}
+}
