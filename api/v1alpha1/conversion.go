@@ -43,10 +43,13 @@ func Convert(object map[string]any, apiVersion string) (map[string]any, error) {
 // what the way back would make of the result: whatever that leaves out or changes is carried to the target in its
 // annotation. So a field is never lost, not even one whose row in the table is wrong.
 func convert(object map[string]any, source, target side, forth, back []move) map[string]any {
-	carried, readable := readRecord(object)
+	annotation, _ := lookup(object, annotationPath)
+	text, _ := annotation.(string)
+	carried, err := readRecord(text)
 	result, _ := clone(plain(object, forth)).(map[string]any)
-	if !target.restore(result, carried.Kept) {
-		readable = false
+	unreadable := ""
+	if complete := target.restore(result, carried.Kept); err != nil || !complete {
+		unreadable = text
 	}
 	target.setDefaults(result)
 
@@ -67,7 +70,7 @@ func convert(object map[string]any, source, target side, forth, back []move) map
 	if !found {
 		metadata = map[string]any{}
 	}
-	if metadata := withRecord(metadata, record, readable); found || !same(metadata, map[string]any{}) {
+	if metadata := withRecord(metadata, record, unreadable); found || !same(metadata, map[string]any{}) {
 		result["metadata"] = metadata
 	}
 	return result

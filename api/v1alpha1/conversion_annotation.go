@@ -4,6 +4,7 @@ package v1alpha1
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,25 +22,25 @@ const annotationsPath = "metadata.annotations"
 
 var annotationPath = []string{"metadata", "annotations", v1alpha2.ConversionAnnotation}
 
-// readRecord reads the annotation of an object, and tells whether it is readable; none is readable, and empty.
-func readRecord(object map[string]any) (record *v1alpha2.ConversionRecord, readable bool) {
-	value, found := lookup(object, annotationPath)
-	if !found {
-		return &v1alpha2.ConversionRecord{}, true
-	}
-	text, ok := value.(string)
-	if !ok || len(text) > annotationsLimit {
-		return &v1alpha2.ConversionRecord{}, false
+// readRecord reads the annotation of an object. Where that is not possible the record is empty, and the error says why;
+// an annotation that is missing or empty says nothing, which is no error.
+func readRecord(text string) (*v1alpha2.ConversionRecord, error) {
+	switch {
+	case text == "":
+		return &v1alpha2.ConversionRecord{}, nil
+	case len(text) > annotationsLimit:
+		return &v1alpha2.ConversionRecord{}, errors.New("larger than the API server admits")
 	}
 	record, err := v1alpha2.ParseConversionRecord(text)
 	if err != nil {
-		return &v1alpha2.ConversionRecord{}, false
+		return &v1alpha2.ConversionRecord{}, err
 	}
-	return record, true
+	return record, nil
 }
 
-// withRecord copies metadata with the record as its annotation. An annotation that was not readable goes to another key.
-func withRecord(metadata any, record *v1alpha2.ConversionRecord, readable bool) any {
+// withRecord copies metadata with the record as its annotation. What could not be read of the annotation that was there
+// goes to another key.
+func withRecord(metadata any, record *v1alpha2.ConversionRecord, unreadable string) any {
 	result, isObject := clone(metadata).(map[string]any)
 	annotations, hasAnnotations := result["annotations"].(map[string]any)
 	if !isObject || (!hasAnnotations && result["annotations"] != nil) {
@@ -48,11 +49,10 @@ func withRecord(metadata any, record *v1alpha2.ConversionRecord, readable bool) 
 	if !hasAnnotations {
 		annotations = map[string]any{}
 	}
-	unreadable, _ := annotations[v1alpha2.ConversionAnnotation].(string)
 	delete(annotations, v1alpha2.ConversionAnnotation)
 
 	free := roomFor(annotations)
-	if !readable {
+	if unreadable != "" {
 		key := unreadableKey(annotations, unreadable)
 		size := len(key) + len(unreadable)
 		if _, there := annotations[key]; there {

@@ -14,7 +14,7 @@ import (
 
 const aside = v1alpha2.UnreadableConversionAnnotation
 
-func withAnnotations(tree map[string]any, annotations map[string]any) map[string]any {
+func withAnnotations(tree, annotations map[string]any) map[string]any {
 	store(tree, []string{"metadata", "annotations"}, annotations)
 	return tree
 }
@@ -86,7 +86,7 @@ func TestUnreadableAnnotationsAreSetAside(t *testing.T) {
 		kept bool
 	}{
 		"no JSON":                 {`{"version":1,`, `{distribution: {}, workload: {replicas: 2}}`, true},
-		"empty":                   {``, `{distribution: {}, workload: {replicas: 2}}`, true},
+		"empty":                   {``, `{distribution: {}, workload: {replicas: 2}}`, false},
 		"another type":            {`[1,2]`, `{distribution: {}, workload: {replicas: 2}}`, true},
 		"null":                    {`null`, `{distribution: {}, workload: {replicas: 2}}`, true},
 		"no version":              {`{"kept":{"spec.disabled":{"was":["eval"]}}}`, `{distribution: {}, workload: {replicas: 2}}`, true},
@@ -131,7 +131,7 @@ func TestUnreadableAnnotationsAreSetAside(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			original := object(t, `{apiVersion: llamastack.io/v1alpha1, kind: LlamaStackDistribution, metadata: {name: x}, spec: {replicas: 2, server: {distribution: {}}}}`)
+			original := object(t, `{apiVersion: llamastack.io/v1alpha1, metadata: {name: x}, spec: {replicas: 2, server: {distribution: {}}}}`)
 			withAnnotations(original, map[string]any{v1alpha2.ConversionAnnotation: test.value, "other": "stays"})
 			converted := ToV1alpha2(original)
 			if diff := cmp.Diff(object(t, test.want), converted["spec"]); diff != "" {

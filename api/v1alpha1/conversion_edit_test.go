@@ -126,9 +126,11 @@ func TestEditsOfV1alpha1ObjectsThroughV1alpha2(t *testing.T) {
 			`{replicas: 0, server: {distribution: {}}}`,
 		},
 		"empty sections, lists and names are kept": {
-			`{server: {distribution: {name: ""}, containerSpec: {env: []}, podOverrides: {}, tlsConfig: {}, storage: {}, podDisruptionBudget: {}, userConfig: {configMapName: ""}}, network: {}}`,
+			`{server: {distribution: {name: ""}, containerSpec: {env: []}, podOverrides: {}, tlsConfig: {}, storage: {}, podDisruptionBudget: {},
+			  userConfig: {configMapName: ""}}, network: {}}`,
 			[]edits{{"spec.workload.replicas": "2"}},
-			`{replicas: 2, server: {distribution: {name: ""}, containerSpec: {name: llama-stack, env: []}, podOverrides: {}, tlsConfig: {}, storage: {}, podDisruptionBudget: {}, userConfig: {configMapName: ""}}, network: {exposeRoute: false}}`,
+			`{replicas: 2, server: {distribution: {name: ""}, containerSpec: {name: llama-stack, env: []}, podOverrides: {}, tlsConfig: {},
+			  storage: {}, podDisruptionBudget: {}, userConfig: {configMapName: ""}}, network: {exposeRoute: false}}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -162,9 +164,11 @@ func TestEditsOfV1alpha2ObjectsThroughV1alpha1(t *testing.T) {
 		want  string
 	}{
 		"what v1alpha1 cannot say stays": {
-			`{distribution: {name: starter}, providers: {inference: {provider: vllm, settings: {a: [], b: null}}}, resources: {models: [m]}, storage: {kv: {}}, disabled: [], externalProviders: {inference: []}}`,
+			`{distribution: {name: starter}, providers: {inference: {provider: vllm, settings: {a: [], b: null}}}, resources: {models: [m]},
+			  storage: {kv: {}}, disabled: [], externalProviders: {inference: []}}`,
 			[]edits{{"spec.replicas": "2"}},
-			`{distribution: {name: starter}, providers: {inference: {provider: vllm, settings: {a: [], b: null}}}, resources: {models: [m]}, storage: {kv: {type: sqlite}}, disabled: [], externalProviders: {inference: []}, workload: {replicas: 2}}`,
+			`{distribution: {name: starter}, providers: {inference: {provider: vllm, settings: {a: [], b: null}}}, resources: {models: [m]},
+			  storage: {kv: {type: sqlite}}, disabled: [], externalProviders: {inference: []}, workload: {replicas: 2}}`,
 		},
 		"a default that v1alpha1 fills in is no edit": {
 			`{distribution: {name: starter}}`, []edits{{"spec.replicas": "1"}}, `{distribution: {name: starter}}`,

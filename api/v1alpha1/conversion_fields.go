@@ -2,6 +2,10 @@
 
 package v1alpha1
 
+import (
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
 // fieldMapping says what becomes of one field in the other version. A path is made of JSON names; an empty one says that
 // the version has no such field, so that the annotation carries it.
 type fieldMapping struct {
@@ -32,7 +36,10 @@ var fieldMappings = []fieldMapping{
 	{spoke: "spec.replicas", hub: "spec.workload.replicas", spokeDefault: int64(1), hubDefault: int64(1)},
 	{spoke: "spec.server.workers", hub: "spec.workload.workers"},
 	{spoke: "spec.server.containerSpec.name", spokeDefault: "llama-stack"},
-	{spoke: "spec.server.containerSpec.port", hub: "spec.networking.port", hubDefault: int64(8321), toHub: unlessZero, toSpoke: unlessDefaultPort},
+	{
+		spoke: "spec.server.containerSpec.port", hub: "spec.networking.port",
+		hubDefault: int64(v1alpha2.DefaultPort), toHub: unlessZero, toSpoke: unlessDefaultPort,
+	},
 	{spoke: "spec.server.containerSpec.resources", hub: "spec.workload.resources"},
 	{spoke: "spec.server.containerSpec.env", hub: "spec.workload.overrides.env"},
 	{spoke: "spec.server.containerSpec.command", hub: "spec.workload.overrides.command"},
@@ -51,14 +58,23 @@ var fieldMappings = []fieldMapping{
 	{spoke: "spec.server.storage", hub: "spec.workload.storage"},
 
 	// ConfigMaps. The namespace and the keys belong to the ConfigMap of that name and to no other.
-	{spoke: "spec.server.userConfig.configMapName", hub: "spec.overrideConfig.configMapName", spokeUnit: "spec.server.userConfig", toHub: unlessEmpty},
+	{
+		spoke: "spec.server.userConfig.configMapName", hub: "spec.overrideConfig.configMapName",
+		spokeUnit: "spec.server.userConfig", toHub: unlessEmpty,
+	},
 	{spoke: "spec.server.userConfig.configMapNamespace", spokeUnit: "spec.server.userConfig"},
-	{spoke: "spec.server.tlsConfig.caBundle.configMapName", hub: "spec.networking.tls.caBundle.configMapName", spokeUnit: "spec.server.tlsConfig.caBundle", toHub: unlessEmpty},
+	{
+		spoke: "spec.server.tlsConfig.caBundle.configMapName", hub: "spec.networking.tls.caBundle.configMapName",
+		spokeUnit: "spec.server.tlsConfig.caBundle", toHub: unlessEmpty,
+	},
 	{spoke: "spec.server.tlsConfig.caBundle.configMapNamespace", spokeUnit: "spec.server.tlsConfig.caBundle"},
 	{spoke: "spec.server.tlsConfig.caBundle.configMapKeys", spokeUnit: "spec.server.tlsConfig.caBundle"},
 
 	// Network.
-	{spoke: "spec.network.exposeRoute", hub: "spec.networking.expose", spokeDefault: false, toHub: exposeOf, toSpoke: exposeRouteOf, reconcile: reconcileExpose},
+	{
+		spoke: "spec.network.exposeRoute", hub: "spec.networking.expose",
+		spokeDefault: false, toHub: exposeOf, toSpoke: exposeRouteOf, reconcile: reconcileExpose,
+	},
 	{spoke: "spec.network.allowedFrom", hub: "spec.networking.allowedFrom"},
 
 	// What only v1alpha2 has.
@@ -78,7 +94,9 @@ var fieldMappings = []fieldMapping{
 func unlessZero(value any) (any, bool) { return value, !same(value, int64(0)) }
 
 // unlessDefaultPort: a port that v1alpha2's schema has filled in is none that v1alpha1 would show.
-func unlessDefaultPort(value any) (any, bool) { return value, !same(value, int64(8321)) }
+func unlessDefaultPort(value any) (any, bool) {
+	return value, !same(value, int64(v1alpha2.DefaultPort))
+}
 
 // unlessEmpty: v1alpha1 admits an empty name and means no ConfigMap by it; v1alpha2 does not admit it.
 func unlessEmpty(value any) (any, bool) { return value, value != "" }

@@ -4,6 +4,7 @@ package v1alpha1
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -135,9 +136,7 @@ func (g generator) structValue(typ reflect.Type, path string, shapes map[string]
 	for field := range typ.Fields() {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name == "" && strings.Contains(options, "inline") {
-			for member, value := range g.structValue(field.Type, path, shapes, depth) {
-				object[member] = value
-			}
+			maps.Copy(object, g.structValue(field.Type, path, shapes, depth))
 			continue
 		}
 		detail := g.detail

@@ -50,9 +50,11 @@ func TestLegacySettingsOfConvertedObjects(t *testing.T) {
 		edit func(*v1alpha2.LlamaStackDistribution)
 		want v1alpha2.LegacySettings
 	}{
-		"all of them":                            {full, nil, whole},
-		"none but the origin":                    {`{server: {distribution: {}}}`, nil, v1alpha2.LegacySettings{FromV1alpha1: true}},
-		"the operator's own name of a container": {`{server: {distribution: {}, containerSpec: {name: llama-stack}}}`, nil, v1alpha2.LegacySettings{FromV1alpha1: true}},
+		"all of them":         {full, nil, whole},
+		"none but the origin": {`{server: {distribution: {}}}`, nil, v1alpha2.LegacySettings{FromV1alpha1: true}},
+		"the operator's own name of a container": {
+			`{server: {distribution: {}, containerSpec: {name: llama-stack}}}`, nil, v1alpha2.LegacySettings{FromV1alpha1: true},
+		},
 		"other ConfigMaps": {
 			full,
 			func(obj *v1alpha2.LlamaStackDistribution) {
@@ -97,8 +99,11 @@ func TestLegacySettingsOfDamagedAnnotations(t *testing.T) {
 		annotation string
 		want       v1alpha2.LegacySettings
 	}{
-		"no JSON":    {`sk-canary`, v1alpha2.LegacySettings{Problem: "not the JSON of a conversion record"}},
-		"newer":      {`{"version":7}`, v1alpha2.LegacySettings{Problem: "version 7 of the conversion record is not known: this operator writes and reads version 1"}},
+		"no JSON": {`sk-canary`, v1alpha2.LegacySettings{Problem: "not the JSON of a conversion record"}},
+		"newer": {
+			`{"version":7}`,
+			v1alpha2.LegacySettings{Problem: "version 7 of the conversion record is not known: this operator writes and reads version 1"},
+		},
 		"more in it": {`{"version":1,"sk-canary":1}`, v1alpha2.LegacySettings{Problem: "the conversion record has unknown or repeated members"}},
 		"origin":     {`{"version":1,"origin":"sk-canary"}`, v1alpha2.LegacySettings{Problem: "the conversion record names an unknown origin"}},
 		"lost":       {`{"version":1,"lost":["spec.providers"]}`, v1alpha2.LegacySettings{Lost: []string{"spec.providers"}}},
