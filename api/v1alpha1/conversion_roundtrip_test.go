@@ -89,3 +89,20 @@ func TestTheSpecSurvivesForeignRecords(t *testing.T) {
 		}
 	}
 }
+
+// Proves: L-26, L-29, R53 (the schemas admit values that the Go types refuse or respell; conversion does neither)
+func TestValuesThatTheGoTypesWouldNotKeep(t *testing.T) {
+	t.Parallel()
+
+	original := object(t, `{apiVersion: llamastack.io/v1alpha1, kind: LlamaStackDistribution, metadata: {name: x}, spec: {replicas: 1, server: {
+	  distribution: {name: starter},
+	  containerSpec: {name: llama-stack, env: [], command: [], resources: {limits: {cpu: 1000m, memory: 1024Mi}, requests: {cpu: 0.5}}},
+	  podDisruptionBudget: {minAvailable: 3000000000}, storage: {size: "1e1.5"}}}}`)
+	if diff := cmp.Diff(original, FromV1alpha2(ToV1alpha2(original))); diff != "" {
+		t.Errorf("v1alpha1 changed on the way through v1alpha2 (- before, + after):\n%s", diff)
+	}
+	resources, _ := lookup(ToV1alpha2(original), []string{"spec", "workload", "resources", "limits"})
+	if diff := cmp.Diff(object(t, `{cpu: 1000m, memory: 1024Mi}`), resources); diff != "" {
+		t.Errorf("the limits in v1alpha2 (- want, + got):\n%s", diff)
+	}
+}
