@@ -106,3 +106,104 @@ func TestValuesThatTheGoTypesWouldNotKeep(t *testing.T) {
 		t.Errorf("the limits in v1alpha2 (- want, + got):\n%s", diff)
 	}
 }
+
+// Proves: R30, R42, R53 (what v1alpha1 admits and v1alpha2 does not, and what means the same as nothing)
+func TestWhatMeansNothingIsNotShownInV1alpha2(t *testing.T) {
+	t.Parallel()
+
+	for _, test := range []struct{ spec, want string }{
+		{
+			`{server: {distribution: {}, containerSpec: {port: 0}}}`,
+			`{distribution: {}}`,
+		},
+		{
+			`{server: {distribution: {}, autoscaling: {minReplicas: 1, maxReplicas: 0}}}`,
+			`{distribution: {}}`,
+		},
+		{
+			`{server: {distribution: {}, autoscaling: {minReplicas: 1}}}`,
+			`{distribution: {}, workload: {replicas: 1, autoscaling: {minReplicas: 1}}}`,
+		},
+		{
+			`{server: {distribution: {}, userConfig: {configMapName: "", configMapNamespace: a}}}`,
+			`{distribution: {}}`,
+		},
+		{
+			`{server: {distribution: {}, tlsConfig: {caBundle: {configMapName: "", configMapKeys: [a]}}}}`,
+			`{distribution: {}}`,
+		},
+		{
+			`{server: {distribution: {name: "", image: ""}}}`,
+			`{distribution: {name: "", image: ""}}`,
+		},
+		{
+			`{server: {distribution: {}}, network: {exposeRoute: false, allowedFrom: {}}}`,
+			`{distribution: {}, networking: {port: 8321, allowedFrom: {}}}`,
+		},
+		{
+			`{replicas: 0, server: {distribution: {}, containerSpec: {port: -1}, podDisruptionBudget: {}}}`,
+			`{distribution: {}, networking: {port: -1}, workload: {replicas: 0, podDisruptionBudget: {}}}`,
+		},
+	} {
+		original := object(t, `{apiVersion: llamastack.io/v1alpha1, metadata: {name: x}, spec: `+test.spec+`}`)
+		if diff := cmp.Diff(object(t, test.want), ToV1alpha2(original)["spec"]); diff != "" {
+			t.Errorf("%s in v1alpha2 (- want, + got):\n%s", test.spec, diff)
+		}
+	}
+}
+
+// Proves: R30 (what the API server fills in when it reads a converted object is there already, so that it is no edit)
+func TestConvertedObjectsHaveTheirDefaults(t *testing.T) {
+	t.Parallel()
+
+	s := readSchemas(t)
+	for seed := range uint64(500) {
+		inSpoke, inHub := newGenerator(seed).spokeObject(), newGenerator(seed).hubObject()
+		s.defaultSpoke(inSpoke)
+		s.defaultHub(inHub)
+		for version, test := range map[string]struct {
+			converted map[string]any
+			fillIn    func(map[string]any)
+		}{
+			"v1alpha2": {ToV1alpha2(inSpoke), s.defaultHub},
+			"v1alpha1": {FromV1alpha2(inHub), s.defaultSpoke},
+		} {
+			before := clone(test.converted)
+			test.fillIn(test.converted)
+			if diff := cmp.Diff(before, any(test.converted)); diff != "" {
+				t.Fatalf("seed %d: defaults are missing in %s (- conversion, + with defaults):\n%s", seed, version, diff)
+			}
+		}
+	}
+}
+
+// Proves: L-26 (pure: what is done to the result leaves the argument alone, which may be in a cache)
+func TestTheResultSharesNothingWithTheArgument(t *testing.T) {
+	t.Parallel()
+
+	for seed := range uint64(200) {
+		inSpoke, inHub := newGenerator(seed).spokeObject(), newGenerator(seed).hubObject()
+		beforeSpoke, beforeHub := clone(inSpoke), clone(inHub)
+		scribble(ToV1alpha2(inSpoke))
+		scribble(FromV1alpha2(inHub))
+		if !reflect.DeepEqual(beforeSpoke, any(inSpoke)) || !reflect.DeepEqual(beforeHub, any(inHub)) {
+			t.Fatalf("seed %d: the result shares a part with the argument", seed)
+		}
+	}
+}
+
+// scribble changes every object and every list of a tree.
+func scribble(tree any) {
+	switch tree := tree.(type) {
+	case map[string]any:
+		for _, value := range tree {
+			scribble(value)
+		}
+		tree["scribbled"] = true
+	case []any:
+		for i, value := range tree {
+			scribble(value)
+			tree[i] = "scribbled"
+		}
+	}
+}
