@@ -44,10 +44,9 @@ type ConversionRecord struct {
 	Lost []string `json:"lost,omitempty"`
 }
 
-// KeptValue is the value that a field has in the other version, where plain conversion would give it another one.
-//
-// +kubebuilder:object:generate=false
-type KeptValue struct {
+// KeptValue is the value that a field has in the other version, where plain conversion would give it another one. It is an
+// alias, because the generated documentation of the API lists every named type that another one refers to.
+type KeptValue = struct {
 	// Was is the value to restore; empty where the field was absent.
 	Was json.RawMessage `json:"was,omitempty"`
 	// If is what plain conversion gave instead; empty where it gave nothing. Was applies as long as it still does:
