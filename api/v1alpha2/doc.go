@@ -8,6 +8,9 @@
 // field.Error that carries the path, what is wrong and how to mend it. What a value means to a given server release
 // is decided elsewhere (pkg/config); this package knows only the shape.
 //
+// It also holds the format of the annotation in which conversion carries what the other version cannot say, and Legacy,
+// which reads from it what v1alpha1 said and is still in force. Conversion itself is in package v1alpha1.
+//
 // The package imports no client and can be used by any program that reads or writes the resource.
 //
 // +kubebuilder:object:generate=true

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -82,7 +83,13 @@ func (a *Applier) applyOne(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 	if live != nil && (a.unchanged(live, wish) || gvk == configMapKind) {
 		return nil // a generated ConfigMap is immutable and named by its content
 	}
-	if err := a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldManager), client.ForceOwnership); err != nil {
+	wished := u.DeepCopy()
+	err = a.send(ctx, u)
+	if live != nil && gvk.Kind == "Service" && apierrors.IsInvalid(err) {
+		u = wished
+		err = a.resetPorts(ctx, u)
+	}
+	if err != nil {
 		return failed(what, "could not be applied", err)
 	}
 	if live == nil || live.GetResourceVersion() != u.GetResourceVersion() {
@@ -96,6 +103,28 @@ func (a *Applier) applyOne(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 		}
 	}
 	return nil
+}
+
+func (a *Applier) send(ctx context.Context, u *unstructured.Unstructured) error {
+	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldManager), client.ForceOwnership)
+}
+
+// resetPorts puts the wished ports in the place of all that a Service has, and applies it again. Ports are merged by number:
+// one that somebody renumbered would stay beside the wished one under the same name, which the API server refuses.
+func (a *Applier) resetPorts(ctx context.Context, u *unstructured.Unstructured) error {
+	ports, _, err := unstructured.NestedSlice(u.Object, "spec", "ports")
+	if err != nil {
+		return err
+	}
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"ports": ports}})
+	if err != nil {
+		return err
+	}
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName()}}
+	if err := a.Client.Patch(ctx, service, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager)); err != nil {
+		return err
+	}
+	return a.send(ctx, u)
 }
 
 // live finds the object in the cluster. The caches hold only what carries the operator's label, so that an object which

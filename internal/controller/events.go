@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 )
 
 // maxNote bounds the text of an event, in bytes, as the API does.
@@ -21,7 +22,7 @@ func (r *Reconciler) emit(cr *v1alpha2.LlamaStackDistribution, before []metav1.C
 	for i := range cr.Status.Conditions {
 		c := &cr.Status.Conditions[i]
 		last := meta.FindStatusCondition(before, c.Type)
-		if last != nil && last.Status == c.Status && last.Reason == c.Reason {
+		if last != nil && last.Status == c.Status && last.Reason == c.Reason && (!warns(c) || last.Message == c.Message) {
 			continue
 		}
 		if c.Type == v1alpha2.ConditionReady || c.Type == v1alpha2.ConditionStalled || c.Reason == v1alpha2.ReasonNotApplied {
@@ -35,10 +36,17 @@ func (r *Reconciler) emit(cr *v1alpha2.LlamaStackDistribution, before []metav1.C
 	}
 }
 
+// warns tells whether a condition that is True carries warnings of the engine.
+func warns(c *metav1.Condition) bool {
+	return c.Type == v1alpha2.ConditionConfigGenerated && c.Status == metav1.ConditionTrue && strings.Contains(c.Message, status.WarningMark)
+}
+
 // eventType is Warning for what is wrong. A server that is not available yet is on its way; one that was is not.
 func eventType(c, last *metav1.Condition) string {
 	wasTrue := last != nil && last.Status == metav1.ConditionTrue
 	switch {
+	case warns(c):
+		return corev1.EventTypeWarning
 	case c.Status == metav1.ConditionTrue,
 		c.Reason == v1alpha2.ReasonRolloutInProgress,
 		c.Reason == v1alpha2.ReasonNotDeployed,

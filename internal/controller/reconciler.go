@@ -8,7 +8,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -138,7 +141,9 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 			return ctrl.Result{}, err
 		}
 		r.emit(s.cr, before.Status.Conditions)
-		log.Info("status changed", "phase", s.cr.Status.Phase, "generation", s.cr.Generation)
+		ready := ptr.Deref(meta.FindStatusCondition(s.cr.Status.Conditions, v1alpha2.ConditionReady), metav1.Condition{})
+		log.Info("status changed", "generation", s.cr.Generation, "phase", s.cr.Status.Phase, "available", s.cr.Status.AvailableReplicas,
+			"ready", ready.Status, "reason", ready.Reason, "message", ready.Message)
 	}
 	if s.applied != nil && s.applied.Written > 0 {
 		log.Info("objects written", "count", s.applied.Written, "generation", s.cr.Generation)

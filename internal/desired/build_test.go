@@ -154,12 +154,12 @@ func TestSecretFaults(t *testing.T) {
 		},
 		"empty value": {SecretFact{State: SecretEmpty}, fault.Missing, v1alpha2.ReasonSecretNotFound, []string{"is empty", "give it a value"}},
 		"line break": {
-			SecretFact{Value: secret.New([]byte(canary + "\n"))}, fault.Wrong, v1alpha2.ReasonSecretInvalid, []string{"ends with a line break"},
+			SecretFact{Value: secret.New([]byte(canary + "\n"))}, fault.Missing, v1alpha2.ReasonSecretInvalid, []string{"ends with a line break"},
 		},
 		"number": {
-			SecretFact{Value: secret.New([]byte("8675309"))}, fault.Wrong, v1alpha2.ReasonSecretInvalid, []string{"looks like a number"},
+			SecretFact{Value: secret.New([]byte("8675309"))}, fault.Missing, v1alpha2.ReasonSecretInvalid, []string{"looks like a number"},
 		},
-		"boolean": {SecretFact{Value: secret.New([]byte("true"))}, fault.Wrong, v1alpha2.ReasonSecretInvalid, []string{"looks like a boolean"}},
+		"boolean": {SecretFact{Value: secret.New([]byte("true"))}, fault.Missing, v1alpha2.ReasonSecretInvalid, []string{"looks like a boolean"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := inputs(t, "simple")

@@ -24,7 +24,8 @@ func (d *Desired) checkSecrets(in *Inputs) fault.List {
 		}
 		for _, problem := range append(f.Value.Problems(), d.converted(f)...) {
 			faults = append(faults, &fault.Fault{
-				Class: fault.Wrong, Condition: v1alpha2.ConditionSecretsResolved, Reason: v1alpha2.ReasonSecretInvalid,
+				// Missing, not wrong: another value in the Secret mends it, and the Secret is watched.
+				Class: fault.Missing, Condition: v1alpha2.ConditionSecretsResolved, Reason: v1alpha2.ReasonSecretInvalid,
 				Message: f.Use.Path + ": " + about(f, in.CR.Namespace) + " " + problem,
 			})
 		}

@@ -21,7 +21,7 @@ func unsupported(spec *v1alpha2.LlamaStackDistributionSpec) fault.List {
 		if set {
 			faults = append(faults, &fault.Fault{
 				Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonUnsupported,
-				Message: fmt.Sprintf("%s: not supported by this version of the operator yet: remove the field", path),
+				Message: path + ": is not supported by this operator yet: remove it",
 			})
 		}
 	}

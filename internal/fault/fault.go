@@ -79,6 +79,17 @@ func (l List) Reason() string {
 	return l[0].Reason
 }
 
+// Conditions returns the conditions that the faults make False, each once, in their order.
+func (l List) Conditions() []string {
+	var names []string
+	for _, f := range l {
+		if !slices.Contains(names, f.Condition) {
+			names = append(names, f.Condition)
+		}
+	}
+	return names
+}
+
 // Message joins the messages, each once, in their order.
 func (l List) Message() string {
 	var parts []string

@@ -62,6 +62,9 @@ func setConfigGenerated(f *Facts, s *statusOf) {
 			count(c.ProviderCount, "provider"), count(c.ResourceCount, "resource"), f.Distribution.Line.Name, warnings(f)))
 }
 
+// WarningMark begins each warning in a message.
+const WarningMark = "; warning: "
+
 func warnings(f *Facts) string {
 	if len(f.Desired.Warnings) == 0 {
 		return ""
@@ -70,13 +73,14 @@ func warnings(f *Facts) string {
 	for _, w := range f.Desired.Warnings {
 		texts = append(texts, w.String())
 	}
-	return "; warning: " + strings.Join(texts, "; warning: ")
+	return WarningMark + strings.Join(texts, WarningMark)
 }
 
 func setSecretsResolved(f *Facts, s *statusOf) {
 	const kind = v1alpha2.ConditionSecretsResolved
 	switch {
 	case setFaults(f, s, kind) || f.Desired == nil:
+	case f.SecretCount == 0 && f.Faults.Has(fault.Wrong): // a reference may be among what could not be read
 	case f.SecretCount == 0:
 		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonNoSecrets, "The spec refers to no Secret")
 	default:
@@ -92,7 +96,7 @@ func setDeploymentUpdated(f *Facts, s *statusOf) {
 	}
 	if len(f.Faults) > 0 {
 		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonNotApplied,
-			"Nothing was changed, what runs stays as it is: "+f.Faults.Message())
+			"Nothing was changed: see "+strings.Join(f.Faults.Conditions(), ", "))
 		return
 	}
 	held := ""
@@ -129,7 +133,8 @@ func rollout(d *appsv1.Deployment) (done bool, reason, message string) {
 	case got.Replicas > got.UpdatedReplicas:
 		return false, v1alpha2.ReasonRolloutInProgress, "Pods of the former configuration are ending"
 	case got.AvailableReplicas < got.UpdatedReplicas:
-		return false, v1alpha2.ReasonRolloutInProgress, fmt.Sprintf("%d of %d up-to-date pods are available", got.AvailableReplicas, got.UpdatedReplicas)
+		return false, v1alpha2.ReasonRolloutInProgress, fmt.Sprintf(
+			"%d of %d up-to-date pods are available; where that takes long: kubectl -n %s describe pods -l %s", got.AvailableReplicas, got.UpdatedReplicas, d.Namespace, metav1.FormatLabelSelector(d.Spec.Selector))
 	}
 	return true, v1alpha2.ReasonDeploymentUpdated, "All pods are up to date"
 }

@@ -22,8 +22,11 @@ const (
 	UnsupportedVersion Code = "UnsupportedVersion"
 	// UnknownProvider: a model names a provider that neither the resource nor the base has.
 	UnknownProvider Code = "UnknownProvider"
-	// UnknownProviderType: the release line does not know the provider type. A warning: an image can bring its own.
+	// UnknownProviderType: the release line does not know the provider type. A warning, because an image can bring its own; an error where
+	// the name looks misspelled.
 	UnknownProviderType Code = "UnknownProviderType"
+	// LiteralSecret: a secret stands in the resource itself. A warning.
+	LiteralSecret Code = "LiteralSecret"
 	// UnknownField: the provider type has no such config field on this release line.
 	UnknownField Code = "UnknownField"
 	// NoProvider: a model names no provider and there is no obvious one.

@@ -20,6 +20,8 @@ import (
 const (
 	fallbackEndpointField = "url"
 	fallbackKeyField      = "api_key"
+	// redacted stands for a secret, as in the server's own answers.
+	redacted = "********"
 )
 
 // provider is one provider of the resource on its way into the configuration.
@@ -81,6 +83,12 @@ func (p *provider) warnUnknownType(findings *report) {
 	}
 	short := p.Provider[strings.LastIndex(p.Provider, ":")+1:]
 	hint := suggest.Sentence(short, names)
+	if hint != "" && !strings.Contains(p.Provider, "::") {
+		findings.fail(UnknownProviderType, p.Path+".provider",
+			fmt.Sprintf("%s is not a provider type that release line %s knows for %s", p.providerType, p.line.Name, p.api.Name),
+			hint+"If the image brings this type itself, write it in full: "+p.providerType)
+		return
+	}
 	if hint == "" {
 		hint = "known are " + strings.Join(names, ", ") + "; "
 	}
@@ -219,8 +227,13 @@ func (p *provider) checkSettings(findings *report) {
 		if p.row == nil {
 			continue
 		}
-		if _, ok := p.row.Fields[key]; !ok {
+		field, ok := p.row.Fields[key]
+		if !ok {
 			p.unknownField(path, key, findings.warn)
+		}
+		if field.Secret && !isReference(p.Settings[key]) {
+			findings.warn(LiteralSecret, path, "is a secret, and everybody who may read the resource or its ConfigMap can read it here",
+				"put it into a Secret, and refer to it by apiKey or secretRefs")
 		}
 	}
 }
@@ -282,10 +295,30 @@ func unset(n *yaml.Node, given []string) bool {
 	return !hasDefault && !slices.Contains(given, m[1])
 }
 
+// isReference tells whether a value holds nothing but what the environment gives.
+func isReference(v any) bool {
+	s, ok := v.(string)
+	return ok && wholeEnvPattern.MatchString(s)
+}
+
+// redact replaces secrets that stand in the config as they are: a status has more readers than a ConfigMap.
+func (p *provider) redact(config *yaml.Node) {
+	if p.row == nil {
+		return
+	}
+	for name, field := range p.row.Fields {
+		if n := child(config, name); field.Secret && n != nil && !isReference(n.Value) {
+			set(config, name, stringNode(redacted))
+		}
+	}
+}
+
 // status is what the status of the resource shows of the provider.
 func (p *provider) status(entry *yaml.Node) ProviderEntry {
 	config := json.RawMessage("{}")
 	if c := child(entry, "config"); c != nil {
+		c = clone(c)
+		p.redact(c)
 		if encoded, err := json.Marshal(plain(c)); err == nil {
 			config = encoded
 		}

@@ -36,7 +36,7 @@ func TestInstallOverV1alpha1IsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := old.Down(); err != nil {
+		if err := old.Remove(); err != nil {
 			t.Error(err)
 		}
 	})

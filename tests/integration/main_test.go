@@ -4,6 +4,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,9 +53,11 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() {
-		if downErr := cluster.Down(); downErr != nil {
-			err = downErr
+		end := cluster.Down
+		if code == 0 {
+			end = cluster.Remove
 		}
+		err = errors.Join(err, end())
 	}()
 	if err := connect(); err != nil {
 		return 1, err

@@ -350,3 +350,41 @@ func TestScale(t *testing.T) {
 		return nil
 	})
 }
+
+// Proves: R17, L-04, L-35 (what somebody changes by hand on the operator's own objects comes back, a renumbered port of the Service
+// too, which the API server merges into a duplicate).
+func TestHandEditsComeBack(t *testing.T) {
+	e := newEnv(t)
+	e.ready()
+	for name, patch := range map[string]string{
+		"a renumbered port": `[{"op":"replace","path":"/spec/ports/0/port","value":9999}]`,
+		"another selector":  `[{"op":"replace","path":"/spec/selector/app","value":"other"}]`,
+	} {
+		s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "my-stack-service"}}
+		if err := admin.Patch(t.Context(), s, client.RawPatch("application/json-patch+json", []byte(patch))); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		fixture.Eventually(t, 20*time.Second, name+" comes back", func() error {
+			if err := e.get(s, "my-stack-service"); err != nil {
+				return err
+			}
+			if len(s.Spec.Ports) != 1 || s.Spec.Ports[0].Port != 8321 || s.Spec.Selector["app"] != "llama-stack" {
+				return fmt.Errorf("ports %+v, selector %v", s.Spec.Ports, s.Spec.Selector)
+			}
+			return nil
+		})
+		e.waitFor("my-stack", v1alpha2.ConditionReady, metav1.ConditionTrue, "")
+	}
+	// A port of the spec that changes afterwards leaves nothing of the former one.
+	e.patchSpec("my-stack", `{"networking":{"port":9321}}`)
+	fixture.Eventually(t, 20*time.Second, "the Service has the new port alone", func() error {
+		s := &corev1.Service{}
+		if err := e.get(s, "my-stack-service"); err != nil {
+			return err
+		}
+		if len(s.Spec.Ports) != 1 || s.Spec.Ports[0].Port != 9321 {
+			return fmt.Errorf("ports %+v", s.Spec.Ports)
+		}
+		return nil
+	})
+}

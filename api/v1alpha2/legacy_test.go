@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha2_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// stored is what an object of v1alpha1 is stored as.
+func stored(t *testing.T, spec string) *v1alpha2.LlamaStackDistribution {
+	t.Helper()
+	var object map[string]any
+	text := `{apiVersion: llamastack.io/v1alpha1, kind: LlamaStackDistribution, metadata: {name: x}, spec: ` + spec + `}`
+	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatalf("not YAML: %v", err)
+	}
+	raw, err := json.Marshal(v1alpha1.ToV1alpha2(object))
+	if err != nil {
+		t.Fatalf("encode: %v", err)
+	}
+	var typed v1alpha2.LlamaStackDistribution
+	if err := json.Unmarshal(raw, &typed); err != nil {
+		t.Fatalf("decode: %v", err)
+	}
+	return &typed
+}
+
+// Proves: R22, R41, R53 (what only v1alpha1 says reaches the operator)
+func TestLegacySettingsOfConvertedObjects(t *testing.T) {
+	t.Parallel()
+
+	const full = `{server: {distribution: {name: starter}, containerSpec: {name: main}, podOverrides: {terminationGracePeriodSeconds: 0},
+	  userConfig: {configMapName: mine, configMapNamespace: elsewhere},
+	  tlsConfig: {caBundle: {configMapName: ca, configMapNamespace: pki, configMapKeys: [a.crt, b.crt]}}}}`
+	seconds := int64(0)
+	whole := v1alpha2.LegacySettings{
+		FromV1alpha1: true, OverrideConfigNamespace: "elsewhere", CABundleNamespace: "pki", CABundleKeys: []string{"a.crt", "b.crt"},
+		ContainerName: "main", TerminationGracePeriodSeconds: &seconds,
+	}
+	for name, test := range map[string]struct {
+		spec string
+		edit func(*v1alpha2.LlamaStackDistribution)
+		want v1alpha2.LegacySettings
+	}{
+		"all of them":         {full, nil, whole},
+		"none but the origin": {`{server: {distribution: {}}}`, nil, v1alpha2.LegacySettings{FromV1alpha1: true}},
+		"the operator's own name of a container": {
+			`{server: {distribution: {}, containerSpec: {name: llama-stack}}}`, nil, v1alpha2.LegacySettings{FromV1alpha1: true},
+		},
+		"other ConfigMaps": {
+			full,
+			func(obj *v1alpha2.LlamaStackDistribution) {
+				obj.Spec.OverrideConfig.ConfigMapName = "other"
+				obj.Spec.Networking.TLS.CABundle.ConfigMapName = "other"
+			},
+			v1alpha2.LegacySettings{FromV1alpha1: true, ContainerName: "main", TerminationGracePeriodSeconds: &seconds},
+		},
+		"ConfigMaps removed": {
+			full,
+			func(obj *v1alpha2.LlamaStackDistribution) { obj.Spec.OverrideConfig, obj.Spec.Networking = nil, nil },
+			v1alpha2.LegacySettings{FromV1alpha1: true, ContainerName: "main", TerminationGracePeriodSeconds: &seconds},
+		},
+		"moved on to v1alpha2": {
+			`{server: {distribution: {}, containerSpec: {name: main}}}`,
+			func(obj *v1alpha2.LlamaStackDistribution) { obj.Spec.Providers = &v1alpha2.ProvidersSpec{} },
+			v1alpha2.LegacySettings{ContainerName: "main"},
+		},
+		"annotation removed": {
+			full, func(obj *v1alpha2.LlamaStackDistribution) { obj.Annotations = nil }, v1alpha2.LegacySettings{},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			obj := stored(t, test.spec)
+			if test.edit != nil {
+				test.edit(obj)
+			}
+			if diff := cmp.Diff(test.want, v1alpha2.Legacy(obj)); diff != "" {
+				t.Errorf("(- want, + got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Proves: R22, R53 (a damaged annotation is reported without its text, and half a value is none)
+func TestLegacySettingsOfDamagedAnnotations(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct {
+		annotation string
+		want       v1alpha2.LegacySettings
+	}{
+		"no JSON": {`sk-canary`, v1alpha2.LegacySettings{Problem: "not the JSON of a conversion record"}},
+		"newer": {
+			`{"version":7}`,
+			v1alpha2.LegacySettings{Problem: "version 7 of the conversion record is not known: this operator writes and reads version 1"},
+		},
+		"more in it": {`{"version":1,"sk-canary":1}`, v1alpha2.LegacySettings{Problem: "the conversion record has unknown or repeated members"}},
+		"origin":     {`{"version":1,"origin":"sk-canary"}`, v1alpha2.LegacySettings{Problem: "the conversion record names an unknown origin"}},
+		"lost":       {`{"version":1,"lost":["spec.providers"]}`, v1alpha2.LegacySettings{Lost: []string{"spec.providers"}}},
+		"wrong types": {
+			`{"version":1,"kept":{"spec.server.containerSpec.name":{"was":1},"spec.server.podOverrides.terminationGracePeriodSeconds":{"was":"1"},` +
+				`"spec.server.userConfig":{"was":{"configMapName":"mine","configMapNamespace":1}}}}`,
+			v1alpha2.LegacySettings{},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			obj := &v1alpha2.LlamaStackDistribution{}
+			obj.Annotations = map[string]string{v1alpha2.ConversionAnnotation: test.annotation}
+			obj.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "mine"}
+			got := v1alpha2.Legacy(obj)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(- want, + got):\n%s", diff)
+			}
+			if strings.Contains(got.Problem, "canary") {
+				t.Errorf("the problem quotes the annotation: %s", got.Problem)
+			}
+		})
+	}
+}
