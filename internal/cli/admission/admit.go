@@ -3,9 +3,11 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
@@ -37,7 +39,16 @@ func (s *Schema) Admit(ctx context.Context, object map[string]any) (map[string]a
 	for _, err := range s.validate(ctx, object) {
 		problems = append(problems, Problem{Path: pathOf(err), Message: err.Error()})
 	}
+	slices.SortFunc(problems, compareProblems)
 	return object, problems
+}
+
+// compareProblems orders by field, what concerns the whole object last: the API server's order is that of a Go map.
+func compareProblems(a, b Problem) int {
+	if (a.Path == "") != (b.Path == "") {
+		return strings.Compare(b.Path, a.Path)
+	}
+	return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Message, b.Message))
 }
 
 // decode drops what the schema does not know, as decoding a request does, and tells of it, as the strict validation does that
@@ -57,7 +68,6 @@ func (s *Schema) decode(object map[string]any) []Problem {
 			problems = append(problems, Problem{Path: "metadata", Message: "metadata: " + err.Error()})
 		}
 	}
-	slices.Sort(unknown)
 	for _, path := range unknown {
 		problems = append(problems, Problem{Path: path, Message: fmt.Sprintf("unknown field %q", path)})
 	}

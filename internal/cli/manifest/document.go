@@ -136,7 +136,7 @@ type SyntaxError struct {
 }
 
 // Error returns the place and the reason.
-func (e *SyntaxError) Error() string { return place(e.File, e.Line) + ": error: " + e.Reason }
+func (e *SyntaxError) Error() string { return place(e.File, e.Line) + ": " + e.Reason }
 
 // AsSyntaxError returns the SyntaxError in a chain of errors.
 func AsSyntaxError(err error) (*SyntaxError, bool) {

@@ -22,7 +22,7 @@ type inputs struct {
 
 // gather reads all files. What is of another kind is left out with a note.
 func gather(o *options, streams command.Streams) (*inputs, error) {
-	known, err := offline.ReadSettings(o.settings, streams.In)
+	known, err := manifest.ReadSettings(o.settings, streams.In)
 	if err != nil {
 		return nil, err
 	}

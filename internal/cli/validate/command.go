@@ -84,7 +84,7 @@ func (o *options) check() error {
 
 // run is the verb: gather, judge, print.
 func (o *options) run(ctx context.Context, streams command.Streams) error {
-	known, err := offline.ReadSettings(o.settings, streams.In)
+	known, err := manifest.ReadSettings(o.settings, streams.In)
 	if err != nil {
 		return command.Fail(err)
 	}
