@@ -41,7 +41,7 @@ func New(streams command.Streams) *cobra.Command {
 
 // Run runs the plugin with the arguments, without the name of the program, and returns the exit code.
 func Run(ctx context.Context, args []string, streams command.Streams) int {
-	root := New(streams)
+	root := New(streams)                      //nolint:contextcheck // cobra hands the context to the verbs
 	root.SetArgs(append([]string{}, args...)) // nil would mean those of the process
 	called, err := root.ExecuteContextC(ctx)
 	return command.Finish(err, streams, "See '"+called.CommandPath()+" --help'.")

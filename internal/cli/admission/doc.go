@@ -4,5 +4,5 @@
 //
 // Contract: the same steps in the same order by the API server's own libraries (unknown fields, defaults, metadata, OpenAPI
 // schema, list types, CEL rules), so that the messages are those that kubectl apply prints. Admission webhooks and policies
-// are not part of it, and neither is what only an update can violate.
+// are not part of it, and neither are what only an update can violate and what the scale subresource says a second time.
 package admission

@@ -24,14 +24,14 @@ const (
 	WrongUsage = 2
 )
 
-// Failure is the error of a verb that has found something wrong with what it was given, not with how it was called.
-type Failure struct {
+// InputError is the error of a verb that has found something wrong with what it was given, not with how it was called.
+type InputError struct {
 	// Err tells what is wrong; nil where the verb has said so itself.
 	Err error
 }
 
 // Error returns what is wrong.
-func (f *Failure) Error() string {
+func (f *InputError) Error() string {
 	if f.Err == nil {
 		return "there are errors"
 	}
@@ -39,19 +39,19 @@ func (f *Failure) Error() string {
 }
 
 // Unwrap returns the cause.
-func (f *Failure) Unwrap() error { return f.Err }
+func (f *InputError) Unwrap() error { return f.Err }
 
-// Fail wraps an error as a Failure; nil stays nil.
+// Fail wraps an error as an InputError; nil stays nil.
 func Fail(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &Failure{Err: err}
+	return &InputError{Err: err}
 }
 
 // Finish tells of the error, where the verb has not, and returns the exit code. The hint names the help of the command.
 func Finish(err error, streams Streams, hint string) int {
-	var failure *Failure
+	var failure *InputError
 	switch {
 	case err == nil:
 		return OK

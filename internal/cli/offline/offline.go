@@ -73,10 +73,11 @@ func NewCluster(s *settings.Settings) (*Cluster, error) {
 	return &Cluster{Settings: s, schema: schema}, nil
 }
 
-// Wants tells whether the document is of the kind that this package is about, in whatever version.
+// Wants tells whether the document is of the kind that this package is about, in whatever version; one that has forgotten
+// its apiVersion is.
 func Wants(d *manifest.Document) bool {
 	group, _, _ := strings.Cut(d.APIVersion(), "/")
-	return d.Kind() == v1alpha2.Kind && group == v1alpha2.GroupVersion.Group
+	return d.Kind() == v1alpha2.Kind && (group == v1alpha2.GroupVersion.Group || group == "")
 }
 
 // Try tells what would become of the document, which Wants.
@@ -160,7 +161,10 @@ func (c *Cluster) admit(ctx context.Context, r *Resource) *v1alpha2.LlamaStackDi
 }
 
 func notThisVersion(got, want string) string {
-	if got == "llamastack.io/v1alpha1" {
+	switch got {
+	case "":
+		return fmt.Sprintf("apiVersion: Required value: write apiVersion: %s", want)
+	case v1alpha2.GroupVersion.Group + "/v1alpha1":
 		return fmt.Sprintf("apiVersion: %s cannot be converted yet: write the resource as %s", got, want)
 	}
 	return fmt.Sprintf("apiVersion: %s is not known: write the resource as %s", got, want)

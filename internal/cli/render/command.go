@@ -103,7 +103,7 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 	}
 	switch {
 	case failed:
-		return &command.Failure{}
+		return &command.InputError{}
 	case len(resources) == 0:
 		return command.Fail(errNothing)
 	}

@@ -98,7 +98,7 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 		return command.Fail(err)
 	}
 	if !report.Valid {
-		return &command.Failure{}
+		return &command.InputError{}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
@@ -74,7 +75,7 @@ func printAnnotation(w io.Writer, f finding) {
 		wanted      bool
 	}{
 		{"file", f.File, f.File != ""},
-		{"line", fmt.Sprint(f.Line), f.Line > 0},
+		{"line", strconv.Itoa(f.Line), f.Line > 0},
 		{"title", f.Resource, f.Resource != ""},
 	} {
 		if p.wanted {
