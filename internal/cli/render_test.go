@@ -222,6 +222,7 @@ func TestRenderWithSettings(t *testing.T) {
 		"standard input": mustRun(t, read(t, "testdata/settings.yaml"), "render", "-f", file, "--settings", "-"),
 		"among others":   mustRun(t, "kind: Namespace\n---\n"+read(t, "testdata/settings.yaml"), "render", "-f", file, "--settings", "-"),
 		"--base":         mustRun(t, "", "render", "-f", file, "--base", "testdata/base.yaml", "--server-version", "0.7.1"),
+		"the release":    mustRun(t, "", "render", "-f", file, "--settings", "testdata/settings.yaml", "--server-version", "0.7.1"),
 	} {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-manifest +got):\n%s", name, diff)
