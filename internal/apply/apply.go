@@ -177,13 +177,10 @@ func (a *Applier) Forget(owner types.NamespacedName) {
 // toUnstructured encodes an object for server-side apply, without the empty fields that typed objects write and nobody
 // wishes, and returns the hash of the encoding.
 func toUnstructured(o objects.Object) (*unstructured.Unstructured, [sha256.Size]byte, error) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	content, err := objects.Content(o)
 	if err != nil {
 		return nil, [sha256.Size]byte{}, err
 	}
-	delete(content, "status")
-	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
-	unstructured.RemoveNestedField(content, "spec", "template", "metadata", "creationTimestamp")
 	text, err := json.Marshal(content)
 	return &unstructured.Unstructured{Object: content}, sha256.Sum256(text), err
 }

@@ -22,7 +22,8 @@ type Inputs struct {
 	Secrets []SecretFact
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
 	ClusterAssignsUserIDs bool
-	// HashKey is the operator's random key for hashes that depend on secret values.
+	// HashKey is the operator's random key for hashes that depend on secret values. It is empty in tools without a
+	// cluster: what derives from it reads secret.OnCluster there.
 	HashKey secret.Value
 	// Build is the build of the operator.
 	Build string

@@ -10,12 +10,21 @@ import (
 	"hash"
 )
 
+// OnCluster stands for a keyed hash where there is no key: only the operator in its cluster has it.
+const OnCluster = "<on-cluster>"
+
 // Hash is a keyed hash (HMAC-SHA-256) over texts and values. Each part counts with its length, so that "a","bc" and
 // "ab","c" differ.
-type Hash struct{ mac hash.Hash }
+type Hash struct {
+	mac     hash.Hash
+	keyless bool
+}
 
-// NewHash returns an empty hash under the key.
-func NewHash(key Value) *Hash { return &Hash{mac: hmac.New(sha256.New, key.bytes)} }
+// NewHash returns an empty hash under the key. An empty key is that of a tool without a cluster: an unkeyed hash of a short
+// secret would give the secret away, so there is no hash then.
+func NewHash(key Value) *Hash {
+	return &Hash{mac: hmac.New(sha256.New, key.bytes), keyless: key.Empty()}
+}
 
 // Text adds a text.
 func (h *Hash) Text(s string) { h.add([]byte(s)) }
@@ -30,5 +39,10 @@ func (h *Hash) add(b []byte) {
 	h.mac.Write(b)
 }
 
-// Sum returns the hash as 32 hexadecimal digits.
-func (h *Hash) Sum() string { return hex.EncodeToString(h.mac.Sum(nil))[:32] }
+// Sum returns the hash as 32 hexadecimal digits, and OnCluster where the key is empty.
+func (h *Hash) Sum() string {
+	if h.keyless {
+		return OnCluster
+	}
+	return hex.EncodeToString(h.mac.Sum(nil))[:32]
+}

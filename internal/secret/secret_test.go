@@ -70,3 +70,17 @@ func TestProblems(t *testing.T) {
 		}
 	}
 }
+
+// Proves: R54 (a tool without the operator's key makes no hash of a secret value, and says where the hash is known).
+func TestHashWithoutKey(t *testing.T) {
+	h := NewHash(Value{})
+	h.Text("name")
+	h.Value(New([]byte(canary)))
+	if got := h.Sum(); got != "<on-cluster>" {
+		t.Errorf("Sum without a key = %q", got)
+	}
+	keyed := NewHash(New([]byte("0123456789abcdef0123456789abcdef")))
+	if got := keyed.Sum(); len(got) != 32 {
+		t.Errorf("Sum with a key = %q, want 32 digits", got)
+	}
+}

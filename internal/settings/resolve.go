@@ -57,7 +57,7 @@ func (s *Settings) Resolve(spec *v1alpha2.DistributionSpec) (*Distribution, *fau
 	d.Line, d.LineSource = e.line()
 	d.Base, d.Source = e.base, v1alpha2.ConfigSourceRegistered
 	if d.Base == nil {
-		d.Base, d.Source = embeddedBase(e.embedded, d.Line), v1alpha2.ConfigSourceEmbedded
+		d.Base, d.Source = EmbeddedBase(e.embedded, d.Line), v1alpha2.ConfigSourceEmbedded
 	}
 	if d.Base == nil {
 		d.Source = ""
@@ -106,7 +106,9 @@ var embedded sync.Map // of embeddedKey to *config.Base: each embedded file is p
 
 type embeddedKey struct{ name, line string }
 
-func embeddedBase(name string, line *catalog.Line) *config.Base {
+// EmbeddedBase returns the base configuration that the operator embeds under the name for the release line; nil where
+// there is none.
+func EmbeddedBase(name string, line *catalog.Line) *config.Base {
 	if line == nil {
 		return nil
 	}

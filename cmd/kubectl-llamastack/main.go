@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command kubectl-llamastack is the kubectl plugin "kubectl llamastack".
+package main
+
+import (
+	"context"
+	"os"
+	"runtime/debug"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+)
+
+// gcPercent lets the heap grow to some 20 MB before it is collected: a process that lives for 50 ms would spend a third of
+// them on collecting what it is about to leave behind.
+const gcPercent = 400
+
+func main() {
+	debug.SetGCPercent(gcPercent)
+	os.Exit(cli.Run(context.Background(), os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+}

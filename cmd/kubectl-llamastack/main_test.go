@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+)
+
+const root = "../.."
+
+// plugin builds the command and returns the directory that it is in.
+func plugin(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "kubectl-llamastack"), ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	return dir
+}
+
+// reader is somebody who follows the documentation in a directory of their own.
+type reader struct{ plugin, dir string }
+
+// run runs a script as the reader. kubectl calls the plugin as kubectl does; nothing else is asked of it.
+func (r reader) run(t *testing.T, script string) (code int, out string) {
+	t.Helper()
+	const kubectl = `kubectl() { [ "$1" = llamastack ] || return 99; shift; kubectl-llamastack "$@"; }` + "\n"
+	cmd := exec.CommandContext(t.Context(), "bash", "-e", "-o", "pipefail", "-c", kubectl+script)
+	cmd.Dir = r.dir
+	cmd.Env = append(os.Environ(), "PATH="+r.plugin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	var buffer bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &buffer, &buffer
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), buffer.String()
+}
+
+func (r reader) copy(t *testing.T, from, to string) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(root, from))
+	if err != nil {
+		t.Fatal(err)
+	}
+	to = filepath.Join(r.dir, to)
+	if err := os.MkdirAll(filepath.Dir(to), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const testdata = "internal/cli/testdata/"
+
+func newReader(t *testing.T) reader {
+	t.Helper()
+	r := reader{plugin(t), t.TempDir()}
+	for _, sample := range []string{"v1alpha2-simple.yaml", "v1alpha2-two-providers.yaml", "v1alpha2-distribution-only.yaml"} {
+		r.copy(t, "config/samples/"+sample, "config/samples/"+sample)
+	}
+	r.copy(t, "config/samples/v1alpha2-simple.yaml", "my-stack.yaml")
+	r.copy(t, "config/samples/v1alpha2-simple.yaml", "deploy/team/my-stack.yaml")
+	r.copy(t, testdata+"good/in-house.yaml", "in-house-stack.yaml")
+	r.copy(t, testdata+"settings.yaml", "settings.yaml")
+	r.copy(t, testdata+"base.yaml", "config.yaml")
+	return r
+}
+
+// Proves: NFR-004 (the command as it ships: exit codes, streams, standard input).
+func TestCommand(t *testing.T) {
+	r := newReader(t)
+	r.copy(t, testdata+"bad/duplicate-ids.yaml", "bad.yaml")
+	for script, want := range map[string]struct {
+		code int
+		out  string
+	}{
+		"kubectl llamastack render -f my-stack.yaml 2>&1 >/dev/null":  {0, ""},
+		"kubectl llamastack render -f - < my-stack.yaml | head -1":    {0, "# Generated for the LlamaStackDistribution default/my-stack: edit that resource, not this file.\n"},
+		"kubectl llamastack render -f bad.yaml 2>/dev/null":           {1, ""},
+		"kubectl llamastack render -f bad.yaml 2>&1 | cut -c-40":      {1, "bad.yaml:13: error: duplicate-ids: spec.\n"},
+		"kubectl llamastack validate bad.yaml 2>/dev/null | cut -c-5": {1, "bad.y\n"},
+		"kubectl llamastack validate my-stack.yaml 2>/dev/null":       {0, ""},
+		"kubectl llamastack render 2>/dev/null":                       {2, ""},
+		"kubectl llamastack rendr 2>/dev/null":                        {2, ""},
+	} {
+		code, out := r.run(t, script)
+		if code != want.code || out != want.out {
+			t.Errorf("%s: exit code %d, want %d; output %q, want %q", script, code, want.code, out, want.out)
+		}
+	}
+}
+
+// The best of several runs is measured, in time of the processor: other work of the machine does not count.
+//
+// Proves: the budget of 100 ms for a process that renders.
+func TestRenderIsFast(t *testing.T) {
+	const budget, runs = 100 * time.Millisecond, 10
+	command, best := filepath.Join(plugin(t), "kubectl-llamastack"), time.Hour
+	for range runs {
+		cmd := exec.CommandContext(t.Context(), command, "render", "-f", filepath.Join(root, "config", "samples", "v1alpha2-simple.yaml"))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v:\n%s", err, out)
+		}
+		best = min(best, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
+	}
+	t.Logf("best of %d runs: %v", runs, best)
+	if best > budget {
+		t.Errorf("render takes %v, want at most %v", best, budget)
+	}
+}
+
+var block = regexp.MustCompile("(?s)\n```(sh|yaml)\n(.*?)```\n")
+
+// The commands of the documentation do what it says. What installs is left out.
+//
+// Proves: FR-075, NFR-004 (what docs/kubectl-plugin.md says can be done; in pre-commit and in a workflow a mistake is found).
+func TestDocumentation(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "kubectl-plugin.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newReader(t)
+	ran := map[string]int{}
+	for _, m := range block.FindAllStringSubmatch(string(text), -1) {
+		switch kind, content := m[1], m[2]; {
+		case strings.HasPrefix(content, "make build"):
+		case strings.HasPrefix(content, "#!"):
+			r.completes(t, content)
+			ran["completion"]++
+		case kind == "sh":
+			if code, out := r.run(t, content); code != 0 || !strings.ContainsAny(out, "\n") {
+				t.Errorf("exit code %d:\n%s%s", code, content, out)
+			}
+			ran[kind]++
+		case strings.HasPrefix(content, "repos:"):
+			r.inPreCommit(t, content)
+			ran["pre-commit"]++
+		default:
+			r.inWorkflow(t, content)
+			ran["workflow"]++
+		}
+	}
+	if ran["sh"] < 5 || ran["completion"] != 1 || ran["pre-commit"] != 1 || ran["workflow"] != 1 {
+		t.Errorf("not every example was found: %v", ran)
+	}
+	if _, out := r.run(t, "diff before.yaml <(kubectl llamastack render -f my-stack.yaml) | grep -c vllm.ai || true"); out != "1\n" {
+		t.Errorf("the edit in the documentation changes %s lines to the new endpoint, want 1", out)
+	}
+}
+
+// completes runs the script that kubectl runs for completion.
+func (r reader) completes(t *testing.T, script string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubectl_complete-llamastack")
+	if err := os.WriteFile(file, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := r.run(t, file+" render -o ''"); code != 0 || !strings.HasPrefix(out, "config\nyaml\n") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+}
+
+// inPreCommit runs the hook as pre-commit does: the entry, and the files as arguments.
+func (r reader) inPreCommit(t *testing.T, text string) {
+	t.Helper()
+	var file struct {
+		Repos []struct {
+			Hooks []struct{ Entry, Files string }
+		}
+	}
+	if err := yaml.Unmarshal([]byte(text), &file); err != nil {
+		t.Fatal(err)
+	}
+	hook := file.Repos[0].Hooks[0]
+	if !regexp.MustCompile(hook.Files).MatchString("deploy/team/my-stack.yaml") {
+		t.Errorf("the hook does not look at manifests: %s", hook.Files)
+	}
+	if code, out := r.run(t, hook.Entry+" my-stack.yaml settings.yaml"); code != 0 {
+		t.Errorf("exit code %d for files that are right:\n%s", code, out)
+	}
+	r.copy(t, testdata+"bad/unknown-field.yaml", "bad.yaml")
+	if code, out := r.run(t, hook.Entry+" my-stack.yaml bad.yaml"); code != 1 || !strings.Contains(out, "bad.yaml:8: error: ") {
+		t.Errorf("exit code %d for a file that is wrong:\n%s", code, out)
+	}
+}
+
+// inWorkflow runs the steps of the workflow.
+func (r reader) inWorkflow(t *testing.T, text string) {
+	t.Helper()
+	var workflow struct {
+		Jobs map[string]struct{ Steps []struct{ Run string } }
+	}
+	if err := yaml.Unmarshal([]byte(text), &workflow); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range workflow.Jobs["validate"].Steps {
+		if step.Run == "" {
+			continue
+		}
+		if code, out := r.run(t, step.Run); code != 0 {
+			t.Errorf("exit code %d for files that are right:\n%s", code, out)
+		}
+		r.copy(t, testdata+"bad/unknown-field.yaml", "deploy/team/bad.yaml")
+		if code, out := r.run(t, step.Run); code != 1 || !strings.HasPrefix(out, "::error file=deploy/team/bad.yaml,line=8,title=unknown-field::") {
+			t.Errorf("exit code %d for a file that is wrong:\n%s", code, out)
+		}
+		return
+	}
+	t.Error("the workflow runs nothing")
+}

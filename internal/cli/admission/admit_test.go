@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/config/crd"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admission"
+)
+
+func schema(t testing.TB) *admission.Schema {
+	t.Helper()
+	s, err := admission.NewSchema(crd.LlamaStackDistributions(), "v1alpha2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// resource is a resource with the given spec.
+func resource(t *testing.T, spec string) map[string]any {
+	t.Helper()
+	object := map[string]any{}
+	if err := yaml.Unmarshal([]byte(spec), &object); err != nil {
+		t.Fatal(err)
+	}
+	return map[string]any{
+		"apiVersion": "llamastack.io/v1alpha2", "kind": "LlamaStackDistribution",
+		"metadata": map[string]any{"name": "r", "namespace": "default"}, "spec": object,
+	}
+}
+
+const starter = "distribution: {name: starter}\n"
+
+// The messages of the API server that stand at several cases.
+const (
+	neither = "spec.distribution: Invalid value: one of name and image is required: for example name: starter"
+	half    = "spec.storage.kv.password: Invalid value: a secret reference is either {name, key} or {secretKeyRef: {name, key}}: " +
+		"give name and key in exactly one of the two forms"
+	unchecked = "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; " +
+		"correct the existing errors to complete validation"
+)
+
+// The messages are those that kubectl apply prints of an API server with the CustomResourceDefinition.
+//
+// Proves: FR-013, FR-070, FR-075, NFR-004, API-VAL (each message, whole).
+func TestRejections(t *testing.T) {
+	s := schema(t)
+	for name, c := range map[string]struct {
+		spec string
+		want []string
+	}{
+		"CA bundle without name":        {starter + "networking: {tls: {caBundle: {configMapName: ''}}}", []string{`spec.networking.tls.caBundle.configMapName: Invalid value: "": spec.networking.tls.caBundle.configMapName in body should be at least 1 chars long`}},
+		"TLS without Secret":            {starter + "networking: {tls: {enabled: true}}", []string{"spec.networking.tls: Invalid value: enabled needs a secretName: name a Secret of type kubernetes.io/tls in this namespace"}},
+		"both forms of a reference":     {starter + "storage: {kv: {type: redis, endpoint: 'r:1', password: {name: s, key: k, secretKeyRef: {name: s, key: k}}}}", []string{half}},
+		"disabled that is not a list":   {starter + "disabled: eval", []string{`spec.disabled: Invalid value: "string": spec.disabled in body must be of type array: "string"`, unchecked}},
+		"empty name":                    {"distribution: {name: ''}", []string{neither}},
+		"half a nested reference":       {starter + "storage: {kv: {type: redis, endpoint: 'r:1', password: {secretKeyRef: {name: s}}}}", []string{half}},
+		"half a reference":              {starter + "storage: {kv: {type: redis, endpoint: 'r:1', password: {name: s}}}", []string{half}},
+		"less than no replica":          {starter + "workload: {replicas: -1}", []string{"spec.workload.replicas: Invalid value: -1: spec.workload.replicas in body should be greater than or equal to 0"}},
+		"models that are not a list":    {starter + "resources: {models: m}", []string{`spec.resources.models: Invalid value: "string": spec.resources.models in body must be of type array: "string"`, unchecked}},
+		"name and image":                {"distribution: {name: starter, image: example.com/x:1}", []string{"spec.distribution: Invalid value: name and image exclude each other: keep one of them"}},
+		"neither name nor image":        {"distribution: {}", []string{neither}},
+		"no distribution":               {"workload: {replicas: 1}", []string{"spec.distribution: Required value", unchecked}},
+		"no worker":                     {starter + "workload: {workers: 0}", []string{"spec.workload.workers: Invalid value: 0: spec.workload.workers in body should be greater than or equal to 1"}},
+		"override with disabled":        {starter + "overrideConfig: {configMapName: c}\ndisabled: [eval]", []string{"spec.overrideConfig: Invalid value: overrideConfig excludes disabled: remove spec.disabled, or leave the APIs out of the ConfigMap"}},
+		"override with empty providers": {starter + "overrideConfig: {configMapName: c}\nproviders: {}", []string{"spec.overrideConfig: Invalid value: overrideConfig excludes providers: remove spec.providers, or put the providers into the ConfigMap and keep spec.overrideConfig alone"}},
+		"override with providers":       {starter + "overrideConfig: {configMapName: c}\nproviders: {inference: {provider: vllm}}", []string{"spec.overrideConfig: Invalid value: overrideConfig excludes providers: remove spec.providers, or put the providers into the ConfigMap and keep spec.overrideConfig alone"}},
+		"override with resources":       {starter + "overrideConfig: {configMapName: c}\nresources: {models: [m]}", []string{"spec.overrideConfig: Invalid value: overrideConfig excludes resources: remove spec.resources, or register models, tools and shields in the ConfigMap"}},
+		"override with storage":         {starter + "overrideConfig: {configMapName: c}\nstorage: {kv: {}}", []string{"spec.overrideConfig: Invalid value: overrideConfig excludes storage: remove spec.storage, or configure the storage backends in the ConfigMap"}},
+		"override without name":         {starter + "overrideConfig: {configMapName: ''}", []string{`spec.overrideConfig.configMapName: Invalid value: "": spec.overrideConfig.configMapName in body should be at least 1 chars long`}},
+		"port 0":                        {starter + "networking: {port: 0}", []string{"spec.networking.port: Invalid value: 0: spec.networking.port in body should be greater than or equal to 1"}},
+		"port 65536":                    {starter + "networking: {port: 65536}", []string{"spec.networking.port: Invalid value: 65536: spec.networking.port in body should be less than or equal to 65535"}},
+		"postgres without DSN":          {starter + "storage: {sql: {type: postgres}}", []string{"spec.storage.sql: Invalid value: type postgres needs a connectionString: a secret reference to a DSN such as postgresql://user:password@host:5432/db"}},
+		"redis without endpoint":        {starter + "storage: {kv: {type: redis}}", []string{"spec.storage.kv: Invalid value: type redis needs an endpoint: for example endpoint: redis.example.svc:6379"}},
+		"sqlite with DSN":               {starter + "storage: {sql: {connectionString: {name: s, key: k}}}", []string{"spec.storage.sql: Invalid value: connectionString belongs to type postgres: set type: postgres, or remove connectionString"}},
+		"sqlite with endpoint":          {starter + "storage: {kv: {endpoint: 'r:6379'}}", []string{"spec.storage.kv: Invalid value: endpoint belongs to type redis: set type: redis, or remove endpoint"}},
+		"sqlite with password":          {starter + "storage: {kv: {password: {name: s, key: k}}}", []string{"spec.storage.kv: Invalid value: password belongs to type redis: set type: redis, or remove password"}},
+		"unknown field":                 {starter + "workloads: {replicas: 1}", []string{`unknown field "spec.workloads"`}},
+		"unknown kv type":               {starter + "storage: {kv: {type: etcd}}", []string{`spec.storage.kv.type: Unsupported value: "etcd": supported values: "sqlite", "redis"`, unchecked}},
+		"unknown sql type":              {starter + "storage: {sql: {type: mysql}}", []string{`spec.storage.sql.type: Unsupported value: "mysql": supported values: "sqlite", "postgres"`, unchecked}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, problems := s.Admit(t.Context(), resource(t, c.spec))
+			var got []string
+			for _, p := range problems {
+				got = append(got, p.Message)
+				if !strings.Contains(p.Message, p.Path) {
+					t.Errorf("the message does not name the field %s: %s", p.Path, p.Message)
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Proves: NFR-004, R34 (what is wrong with the metadata, and with names from which no Service name can be made).
+func TestRejectsMetadata(t *testing.T) {
+	s := schema(t)
+	for name, c := range map[string]struct {
+		metadata map[string]any
+		want     string
+	}{
+		"no name":        {map[string]any{}, "metadata.name: Required value: name or generateName is required"},
+		"capitals":       {map[string]any{"name": "A"}, "metadata.name: Invalid value: \"A\": a lowercase RFC 1123 subdomain"},
+		"a dot":          {map[string]any{"name": "a.b"}, "<nil>: Invalid value: metadata.name: a Service is named after it"},
+		"long":           {map[string]any{"name": strings.Repeat("a", 56)}, "<nil>: Invalid value: metadata.name: a Service is named after it"},
+		"a wrong label":  {map[string]any{"name": "a", "labels": map[string]any{"-": "b"}}, "metadata.labels: Invalid value"},
+		"unknown field":  {map[string]any{"name": "a", "lables": map[string]any{}}, `unknown field "metadata.lables"`},
+		"a wrong type":   {map[string]any{"name": int64(1)}, "metadata: json: cannot unmarshal number"},
+		"labels by list": {map[string]any{"name": "a", "labels": []any{}}, "metadata: json: cannot unmarshal array"},
+	} {
+		object := resource(t, starter)
+		if c.metadata["namespace"] == nil {
+			c.metadata["namespace"] = "default"
+		}
+		object["metadata"] = c.metadata
+		_, problems := s.Admit(t.Context(), object)
+		if len(problems) == 0 || !strings.Contains(problems[0].Message, c.want) {
+			t.Errorf("%s: %v, want %s", name, problems, c.want)
+		}
+	}
+}
+
+// Proves: API-DEF, R30 (what is stored has the API server's defaults, and no unset parents).
+func TestDefaults(t *testing.T) {
+	s := schema(t)
+	for spec, want := range map[string]string{
+		starter: starter,
+		starter + "workload: {}\nnetworking: {}\nstorage: {kv: {}, sql: {}}": starter +
+			"workload: {replicas: 1}\nnetworking: {port: 8321}\nstorage: {kv: {type: sqlite}, sql: {type: sqlite}}",
+		starter + "workload: {replicas: null}": starter + "workload: {replicas: 1}",
+	} {
+		given := resource(t, spec)
+		given["status"] = map[string]any{"phase": "Ready"}
+		stored, problems := s.Admit(t.Context(), given)
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		var wanted map[string]any
+		if err := yaml.Unmarshal([]byte(want), &wanted); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(asYAML(t, wanted), asYAML(t, stored["spec"])); diff != "" || stored["status"] != nil {
+			t.Errorf("%s: status %v, spec (-want +got):\n%s", spec, stored["status"], diff)
+		}
+		if given["status"] == nil {
+			t.Error("the object that was given has changed")
+		}
+	}
+}
+
+func asYAML(t *testing.T, v any) string {
+	t.Helper()
+	text, err := yaml.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Proves: NFR-004 (a definition that lacks the version is told).
+func TestNewSchema(t *testing.T) {
+	if _, err := admission.NewSchema(crd.LlamaStackDistributions(), "v9"); err == nil || !strings.Contains(err.Error(), "version v9: there is no such version") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func BenchmarkNewSchema(b *testing.B) {
+	for b.Loop() {
+		schema(b)
+	}
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/render"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/validate"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/version"
+)
+
+const long = `Work with LlamaStackDistributions without a cluster: show what the operator makes of them, and check them.`
+
+const examples = `  # The config.yaml that the server gets
+  kubectl llamastack render -f my-stack.yaml
+
+  # Is it right?
+  kubectl llamastack validate -f my-stack.yaml`
+
+// New returns the plugin's command with all verbs.
+func New(streams command.Streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "kubectl-llamastack",
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl llamastack"},
+		Short:         "Work with LlamaStackDistributions",
+		Long:          long,
+		Example:       examples,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.Err)
+	root.AddCommand(render.New(streams), validate.New(streams), version.New(streams))
+	return root
+}
+
+// Run runs the plugin with the arguments, without the name of the program, and returns the exit code.
+func Run(ctx context.Context, args []string, streams command.Streams) int {
+	root := New(streams)                      //nolint:contextcheck // cobra hands the context to the verbs
+	root.SetArgs(append([]string{}, args...)) // nil would mean those of the process
+	called, err := root.ExecuteContextC(ctx)
+	return command.Finish(err, streams, "See '"+called.CommandPath()+" --help'.")
+}

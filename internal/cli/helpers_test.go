@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+)
+
+// After a wanted change: go test ./internal/cli -update
+var update = flag.Bool("update", false, "write the golden files")
+
+const samplesDir = "../../config/samples"
+
+// result is what a command leaves behind.
+type result struct {
+	code     int
+	out, err string
+}
+
+// run runs the plugin with standard input.
+func run(t *testing.T, stdin string, args ...string) result {
+	t.Helper()
+	var out, err bytes.Buffer
+	code := cli.Run(t.Context(), args, command.Streams{In: strings.NewReader(stdin), Out: &out, Err: &err})
+	return result{code, out.String(), err.String()}
+}
+
+// mustRun runs the plugin, which must say nothing on standard error.
+func mustRun(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	r := run(t, stdin, args...)
+	if r.code != command.OK || r.err != "" {
+		t.Fatalf("%v: exit code %d, standard error:\n%s", args, r.code, r.err)
+	}
+	return r.out
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(read(t, file), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// glob returns the matching files, of which there must be some.
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+	}
+	return files
+}
+
+func write(t *testing.T, content string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "resource.yaml")
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func stem(file string) string { return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)) }

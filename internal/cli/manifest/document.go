@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	kjson "sigs.k8s.io/json"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// Document is one object of a file.
+type Document struct {
+	// File is the name of the file as it was given; "stdin" for standard input.
+	File string
+	// Line is the line in the file where the object begins, from 1.
+	Line int
+	// Object is the object as JSON data.
+	Object map[string]any
+
+	node *yaml.Node
+}
+
+// APIVersion returns the apiVersion, empty where there is none.
+func (d *Document) APIVersion() string { return textAt(d.Object, "apiVersion") }
+
+// Kind returns the kind, empty where there is none.
+func (d *Document) Kind() string { return textAt(d.Object, "kind") }
+
+// Name returns metadata.name, empty where there is none.
+func (d *Document) Name() string {
+	metadata, _ := d.Object["metadata"].(map[string]any)
+	return textAt(metadata, "name")
+}
+
+// Place returns "file:line".
+func (d *Document) Place() string { return place(d.File, d.Line) }
+
+func place(file string, line int) string { return fmt.Sprintf("%s:%d", file, line) }
+
+func textAt(m map[string]any, key string) string {
+	text, _ := m[key].(string)
+	return text
+}
+
+// LineOf returns the line of a field, such as spec.resources.models[1].name; where the field is not there, that of the
+// nearest one above it that is.
+func (d *Document) LineOf(path string) int {
+	line, node := d.Line, d.node
+	for _, step := range steps(path) {
+		key, value := descend(node, step)
+		if value == nil {
+			break
+		}
+		line, node = key.Line, value
+	}
+	return line
+}
+
+// steps splits a path at dots and brackets: a[0].b[x.y] has the steps a, 0, b and x.y.
+func steps(path string) []string {
+	var list []string
+	for path != "" {
+		var step string
+		if rest, bracket := strings.CutPrefix(path, "["); bracket {
+			step, path, _ = strings.Cut(rest, "]")
+			step = strings.Trim(step, `"'`)
+		} else if end := strings.IndexAny(path, ".["); end >= 0 {
+			step, path = path[:end], path[end:]
+		} else {
+			step, path = path, ""
+		}
+		path = strings.TrimPrefix(path, ".")
+		list = append(list, step)
+	}
+	return list
+}
+
+// descend returns the node where the field begins, and its value; nil where there is no such field.
+func descend(n *yaml.Node, step string) (begin, value *yaml.Node) {
+	for n != nil && n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	switch {
+	case n == nil:
+	case n.Kind == yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == step {
+				return n.Content[i], n.Content[i+1]
+			}
+		}
+	case n.Kind == yaml.SequenceNode:
+		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(n.Content) {
+			return n.Content[i], n.Content[i]
+		}
+	}
+	return nil, nil
+}
+
+// parse reads one document whose first line is the given one; nil where there is nothing but comments, or something
+// else than an object.
+func parse(file string, line int, text []byte) (*Document, error) {
+	// Empty lines in front make every line number, those in messages too, that of the file.
+	padded := append([]byte(strings.Repeat("\n", line-1)), text...)
+	asJSON, err := sigsyaml.YAMLToJSONStrict(padded)
+	if err != nil {
+		return nil, &SyntaxError{File: file, Line: lineIn(err, line), Reason: "not YAML: " + oneLine(err)}
+	}
+	var content any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(asJSON, &content); err != nil {
+		return nil, &SyntaxError{File: file, Line: line, Reason: "not YAML: " + oneLine(err)}
+	}
+	object, ok := content.(map[string]any)
+	if !ok {
+		return nil, nil
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(padded, &root); err != nil {
+		return nil, &SyntaxError{File: file, Line: lineIn(err, line), Reason: "not YAML: " + oneLine(err)}
+	}
+	return &Document{File: file, Line: root.Content[0].Line, Object: object, node: root.Content[0]}, nil
+}
+
+// SyntaxError tells that a document is no YAML.
+type SyntaxError struct {
+	// File and Line are the place.
+	File string
+	Line int
+	// Reason tells what is wrong.
+	Reason string
+}
+
+// Error returns the place and the reason.
+func (e *SyntaxError) Error() string { return place(e.File, e.Line) + ": " + e.Reason }
+
+// AsSyntaxError returns the SyntaxError in a chain of errors.
+func AsSyntaxError(err error) (*SyntaxError, bool) {
+	var e *SyntaxError
+	ok := errors.As(err, &e)
+	return e, ok
+}
+
+var lineNumber = regexp.MustCompile(`\bline (\d+)`)
+
+// lineIn returns the line that a message of the YAML library names, else the given one.
+func lineIn(err error, line int) int {
+	if m := lineNumber.FindStringSubmatch(err.Error()); m != nil {
+		line, _ = strconv.Atoi(m[1])
+	}
+	return line
+}
+
+// oneLine brings the message of the YAML library, which can have several lines, into one.
+func oneLine(err error) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "yaml: ", "")), " ")
+}
+
+// items returns the objects of a list, and the document itself where it is none.
+func (d *Document) items() []*Document {
+	list, ok := d.Object["items"].([]any)
+	if !ok || !strings.HasSuffix(d.Kind(), "List") {
+		return []*Document{d}
+	}
+	_, nodes := descend(d.node, "items")
+	var docs []*Document
+	for i, item := range list {
+		object, ok := item.(map[string]any)
+		if !ok {
+			continue
+		}
+		begin, node := descend(nodes, strconv.Itoa(i))
+		if node == nil {
+			begin = d.node
+		}
+		docs = append(docs, &Document{File: d.File, Line: begin.Line, Object: object, node: node})
+	}
+	return docs
+}

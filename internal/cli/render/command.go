@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+)
+
+// options are the flags.
+type options struct {
+	files         []string
+	output        string
+	base          string
+	serverVersion string
+	settings      string
+	namespace     string
+}
+
+const long = `Show what the operator would make of a LlamaStackDistribution, without a cluster.
+
+The operator's own code makes it, so it is what the operator of this version applies. Warnings and errors go to standard
+error; with an error nothing is printed. Secrets are not read: each one counts as there. What only the operator in its
+cluster knows reads <on-cluster>.`
+
+const examples = `  # The config.yaml that the server gets
+  kubectl llamastack render -f my-stack.yaml
+
+  # All objects that the operator applies
+  kubectl llamastack render -f my-stack.yaml -o yaml
+
+  # What the container finds in its environment, and which Secrets that comes from
+  kubectl llamastack render -f my-stack.yaml -o env
+
+  # With the distributions that the operator of a cluster knows
+  kubectl -n llama-stack-k8s-operator-system get configmap llama-stack-operator-config -o yaml > settings.yaml
+  kubectl llamastack render -f my-stack.yaml --settings settings.yaml
+
+  # With a base configuration that is not registered yet
+  kubectl llamastack render -f my-stack.yaml --base config.yaml --server-version 0.7.1
+
+  # What an edit of a running server would change
+  kubectl get llsd my-stack -o yaml | kubectl llamastack render -f - > before.yaml`
+
+// New returns the command.
+func New(streams command.Streams) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:     "render -f FILE",
+		Short:   "Show the configuration and the objects that the operator would make",
+		Long:    long,
+		Example: examples,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), streams)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&o.files, "filename", "f", nil, `file or directory with the resources; "-" is standard input. Can be given several times`)
+	flags.StringVarP(&o.output, "output", "o", formatConfig, "what to show: "+strings.Join(formats(), ", "))
+	flags.StringVar(&o.base, "base", "", "base configuration of the distribution, a config.yaml, in place of a registered one")
+	flags.StringVar(&o.serverVersion, "server-version", "", "release of the server in the image, such as 0.7.1")
+	flags.StringVar(&o.settings, "settings", "", "the operator's ConfigMap, as a manifest or only its data")
+	flags.StringVarP(&o.namespace, "namespace", "n", "", `namespace of resources that name none (default "`+offline.DefaultNamespace+`")`)
+	_ = cmd.MarkFlagRequired("filename")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// check tells what is wrong with the command line.
+func (o *options) check() error {
+	if !slices.Contains(formats(), o.output) {
+		return fmt.Errorf("--output %q: choose one of %s", o.output, strings.Join(formats(), ", "))
+	}
+	return manifest.CheckStdin(append([]string{o.base, o.settings}, o.files...))
+}
+
+var errNothing = errors.New("no LlamaStackDistribution in what --filename names")
+
+// run is the verb: gather, make, print.
+func (o *options) run(ctx context.Context, streams command.Streams) error {
+	in, err := gather(o, streams)
+	if err != nil {
+		return command.Fail(err)
+	}
+	resources := in.try(ctx)
+	failed := false
+	for _, r := range resources {
+		r.Print(streams.Err)
+		failed = failed || r.Failed()
+	}
+	switch {
+	case failed:
+		return &command.InputError{}
+	case len(resources) == 0:
+		return command.Fail(errNothing)
+	}
+	return command.Fail(show(resources, o.output, streams))
+}

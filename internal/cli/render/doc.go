@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package render is the verb that shows what the operator would make of a resource.
+//
+// Contract: what is printed is made by the operator's own code. Either every resource can be rendered, or nothing is printed
+// and the errors are told: half an answer is no answer. It asks no cluster, reads no Secret and writes no file.
+package render

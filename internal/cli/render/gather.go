@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// inputs are everything that decides what is shown.
+type inputs struct {
+	cluster   *offline.Cluster
+	documents []*manifest.Document
+}
+
+// gather reads all files. What is of another kind is left out with a note.
+func gather(o *options, streams command.Streams) (*inputs, error) {
+	known, err := manifest.ReadSettings(o.settings, streams.In)
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := offline.NewCluster(known)
+	if err != nil {
+		return nil, err
+	}
+	cluster.Namespace = o.namespace
+	if cluster.StandIn, err = standIn(o, streams); err != nil {
+		return nil, err
+	}
+	documents, errs := manifest.Read(o.files, false, streams.In)
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	in := &inputs{cluster: cluster}
+	for _, d := range documents {
+		if offline.Wants(d) {
+			in.documents = append(in.documents, d)
+			continue
+		}
+		_, _ = fmt.Fprintf(streams.Err, "%s: note: skipped %s: not a LlamaStackDistribution\n", d.Place(), what(d))
+	}
+	return in, nil
+}
+
+func what(d *manifest.Document) string {
+	if d.Kind() == "" {
+		return "a document without a kind"
+	}
+	return strings.TrimSpace(d.Kind() + " " + d.Name())
+}
+
+func standIn(o *options, streams command.Streams) (offline.StandIn, error) {
+	var s offline.StandIn
+	if o.serverVersion != "" {
+		line, ok := catalog.ForVersion(o.serverVersion)
+		if !ok {
+			return s, fmt.Errorf("--server-version: no release line of %q is known: the known ones are %s",
+				o.serverVersion, strings.Join(catalog.Lines(), ", "))
+		}
+		s.Line = line
+	}
+	if o.base != "" {
+		content, err := manifest.ReadBytes(o.base, streams.In)
+		if err != nil {
+			return s, fmt.Errorf("--base: %w", err)
+		}
+		s.Base = content
+	}
+	return s, nil
+}
+
+// try tells what would become of each document.
+func (in *inputs) try(ctx context.Context) []*offline.Resource {
+	resources := make([]*offline.Resource, len(in.documents))
+	for i, d := range in.documents {
+		resources[i] = in.cluster.Try(ctx, d)
+	}
+	return resources
+}

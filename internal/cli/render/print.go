@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+// What --output takes.
+const (
+	formatConfig = "config"
+	formatYAML   = "yaml"
+	formatJSON   = "json"
+	formatEnv    = "env"
+)
+
+// formats are the values of --output, the default first.
+func formats() []string { return []string{formatConfig, formatYAML, formatJSON, formatEnv} }
+
+// show prints the resources, of which none has failed.
+func show(resources []*offline.Resource, format string, streams command.Streams) error {
+	var out bytes.Buffer
+	var err error
+	switch format {
+	case formatConfig:
+		showConfig(&out, resources, streams.Err)
+	case formatYAML:
+		err = showYAML(&out, resources)
+	case formatJSON:
+		err = showJSON(&out, resources)
+	case formatEnv:
+		err = showEnv(&out, resources)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = streams.Out.Write(out.Bytes())
+	return err
+}
+
+// showConfig prints the bytes of the ConfigMap's key; of several resources as documents of one file.
+func showConfig(out *bytes.Buffer, resources []*offline.Resource, notes io.Writer) {
+	for _, r := range resources {
+		if r.Desired.Config == nil {
+			_, _ = fmt.Fprintf(notes, "%s: note: %s: no configuration is generated: the image runs its own\n", r.Document.Place(), r.Name())
+			continue
+		}
+		if out.Len() > 0 {
+			out.WriteString("---\n")
+		}
+		out.Write(r.Desired.Config.YAML)
+	}
+}
+
+// contents are the objects of all resources as they are sent to the API server.
+func contents(resources []*offline.Resource) ([]any, error) {
+	var list []any
+	for _, r := range resources {
+		for _, o := range r.Desired.Objects {
+			content, err := objects.Content(o)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", r.Name(), err)
+			}
+			list = append(list, content)
+		}
+	}
+	return list, nil
+}
+
+func showYAML(out *bytes.Buffer, resources []*offline.Resource) error {
+	list, err := contents(resources)
+	for i, content := range list {
+		text, err := yaml.Marshal(content)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			out.WriteString("---\n")
+		}
+		out.Write(text)
+	}
+	return err
+}
+
+// showJSON prints a List, as kubectl does.
+func showJSON(out *bytes.Buffer, resources []*offline.Resource) error {
+	list, err := contents(resources)
+	if err != nil {
+		return err
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false) // <on-cluster> shall read so
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(map[string]any{"apiVersion": "v1", "kind": "List", "items": list})
+}
+
+// showEnv prints the environment of the server's container as a table.
+func showEnv(out *bytes.Buffer, resources []*offline.Resource) error {
+	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	_, _ = fmt.Fprintln(table, "RESOURCE\tNAME\tVALUE\tSECRET\tKEY")
+	for _, r := range resources {
+		for _, v := range environment(r) {
+			value, from, key := v.Value, "-", "-"
+			if v.ValueFrom != nil && v.ValueFrom.SecretKeyRef != nil {
+				value, from, key = "-", v.ValueFrom.SecretKeyRef.Name, v.ValueFrom.SecretKeyRef.Key
+			}
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", r.Name(), v.Name, value, from, key)
+		}
+	}
+	return table.Flush()
+}
+
+func environment(r *offline.Resource) []corev1.EnvVar {
+	for _, o := range r.Desired.Objects {
+		d, ok := o.(*appsv1.Deployment)
+		if !ok {
+			continue
+		}
+		for i := range d.Spec.Template.Spec.Containers {
+			if c := &d.Spec.Template.Spec.Containers[i]; c.Name == objects.ContainerName {
+				return c.Env
+			}
+		}
+	}
+	return nil
+}

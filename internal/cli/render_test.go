@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli_test
+
+import (
+	"encoding/json"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+)
+
+// Proves: US-2.2, NFR-001, R54 (what is shown of a sample, in every format, each time the same).
+func TestRenderSamples(t *testing.T) {
+	for _, sample := range glob(t, samplesDir+"/v1alpha2-*.yaml") {
+		for _, format := range []string{"config", "yaml", "json", "env"} {
+			t.Run(stem(sample)+"/"+format, func(t *testing.T) {
+				r := run(t, "", "render", "-f", sample, "-o", format)
+				if r.code != command.OK {
+					t.Fatalf("exit code %d:\n%s", r.code, r.err)
+				}
+				golden(t, filepath.Join("testdata", "samples", stem(sample)+"."+format), r.out)
+				for range 2 {
+					if again := run(t, "", "render", "-f", sample, "-o", format); again != r {
+						t.Fatalf("another run prints something else:\n%s", cmp.Diff(r.out, again.out))
+					}
+				}
+			})
+		}
+	}
+}
+
+// inCluster builds what the operator builds when the resource of the file is in the namespace default, with real Secrets.
+func inCluster(t *testing.T, file, operatorSettings string) *desired.Desired {
+	t.Helper()
+	cr := &v1alpha2.LlamaStackDistribution{}
+	if err := yaml.UnmarshalStrict([]byte(read(t, file)), cr); err != nil {
+		t.Fatal(err)
+	}
+	cr.Namespace, cr.UID = "default", "0e5ae6a6-0e7c-4dd2-b5a4-5b9e7a6a1c11"
+	known, err := settings.Parse(operatorData(t, operatorSettings))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &desired.Inputs{CR: cr, HashKey: secret.New([]byte(strings.Repeat("k", 32))), Build: "1.2.3+abc"}
+	distribution, f := known.Resolve(&cr.Spec.Distribution)
+	if f != nil {
+		t.Fatal(f)
+	}
+	in.Distribution = distribution
+	uses, findings := config.SecretUses(&cr.Spec)
+	if len(findings) > 0 {
+		t.Fatal(findings)
+	}
+	for _, use := range uses {
+		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, Value: secret.New([]byte("sk-" + use.EnvName))})
+	}
+	d, faults := desired.Build(in)
+	if len(faults) > 0 {
+		t.Fatal(faults[0])
+	}
+	return d
+}
+
+func operatorData(t *testing.T, file string) map[string]string {
+	t.Helper()
+	if file == "" {
+		return nil
+	}
+	var manifest struct{ Data map[string]string }
+	if err := yaml.Unmarshal([]byte(read(t, file)), &manifest); err != nil {
+		t.Fatal(err)
+	}
+	return manifest.Data
+}
+
+// Proves: FR-075, R54, R17 (the bytes that render prints are those of the ConfigMap in the cluster, and the objects differ only
+// in what the operator's key, its build and the API server decide).
+func TestRenderIsWhatTheOperatorApplies(t *testing.T) {
+	cases := map[string]string{"testdata/good/in-house.yaml": "testdata/settings.yaml"}
+	for _, sample := range glob(t, samplesDir+"/v1alpha2-*.yaml") {
+		cases[sample] = ""
+	}
+	for file, operatorSettings := range cases {
+		t.Run(stem(file), func(t *testing.T) {
+			want := inCluster(t, file, operatorSettings)
+			args := []string{"render", "-f", file}
+			if operatorSettings != "" {
+				args = append(args, "--settings", operatorSettings)
+			}
+			var wantConfig string
+			if want.Config != nil {
+				wantConfig = string(want.Config.YAML)
+			}
+			if diff := cmp.Diff(wantConfig, run(t, "", args...).out); diff != "" {
+				t.Errorf("config.yaml (-operator +render):\n%s", diff)
+			}
+			got := list(t, run(t, "", append(args, "-o", "json")...).out)
+			if len(got) != len(want.Objects) {
+				t.Fatalf("%d objects, want %d", len(got), len(want.Objects))
+			}
+			for i, o := range want.Objects {
+				content, err := objects.Content(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				diff := differences(asJSON(t, content), got[i], "")
+				if !slices.ContainsFunc(diff, onlyInCluster) {
+					t.Errorf("%s: nothing reads <on-cluster>, not even the owner's uid", o.GetName())
+				}
+				for _, path := range diff {
+					if !onlyInCluster(path) {
+						t.Errorf("%s: %s differs", o.GetName(), path)
+					}
+				}
+			}
+		})
+	}
+}
+
+// onlyInCluster tells whether the value at the path is known in the cluster alone.
+func onlyInCluster(path string) bool {
+	for _, end := range []string{"/uid", "/" + objects.AnnotationInputHash, "/" + objects.AnnotationSecretsHash, "/" + objects.AnnotationBuild} {
+		if strings.HasSuffix(path, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// differences returns the paths at which two trees differ; a value of got that differs must be secret.OnCluster.
+func differences(want, got any, path string) []string {
+	switch w := want.(type) {
+	case map[string]any:
+		g, ok := got.(map[string]any)
+		if !ok || len(g) != len(w) {
+			return []string{path}
+		}
+		var paths []string
+		for key := range w {
+			paths = append(paths, differences(w[key], g[key], path+"/"+key)...)
+		}
+		return paths
+	case []any:
+		g, ok := got.([]any)
+		if !ok || len(g) != len(w) {
+			return []string{path}
+		}
+		var paths []string
+		for i := range w {
+			paths = append(paths, differences(w[i], g[i], path)...)
+		}
+		return paths
+	}
+	switch got {
+	case want:
+		return nil
+	case secret.OnCluster:
+		return []string{path}
+	}
+	return []string{path + ": neither equal nor " + secret.OnCluster}
+}
+
+func asJSON(t *testing.T, v any) any {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out any
+	if err := json.Unmarshal(text, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// list returns the items of a List.
+func list(t *testing.T, text string) []any {
+	t.Helper()
+	var l struct {
+		APIVersion, Kind string
+		Items            []any
+	}
+	if err := json.Unmarshal([]byte(text), &l); err != nil || l.Kind != "List" || l.APIVersion != "v1" {
+		t.Fatalf("not a List (%v): %s", err, text)
+	}
+	return l.Items
+}
+
+// Proves: R54 (no hash that was made without the operator's key gets out).
+func TestRenderMakesNoUnkeyedHash(t *testing.T) {
+	out := mustRun(t, "", "render", "-f", samplesDir+"/v1alpha2-simple.yaml", "-o", "yaml")
+	for _, annotation := range []string{objects.AnnotationInputHash, objects.AnnotationSecretsHash, objects.AnnotationBuild} {
+		if !strings.Contains(out, annotation+": <on-cluster>\n") {
+			t.Errorf("%s does not read <on-cluster>:\n%s", annotation, out)
+		}
+	}
+}
+
+// Proves: R47 (distributions of the operator's settings, as the manifest of the ConfigMap, as its data, from standard input), R14.
+func TestRenderWithSettings(t *testing.T) {
+	const file = "testdata/good/in-house.yaml"
+	want := mustRun(t, "", "render", "-f", file, "--settings", "testdata/settings.yaml")
+	if !strings.Contains(want, "distro_name: in-house\n") || !strings.Contains(want, "base_url: http://a:8000/v1\n") {
+		t.Errorf("not made from the registered base:\n%s", want)
+	}
+	for name, got := range map[string]string{
+		"data alone":     mustRun(t, "", "render", "-f", file, "--settings", "testdata/settings-data.yaml"),
+		"standard input": mustRun(t, read(t, "testdata/settings.yaml"), "render", "-f", file, "--settings", "-"),
+		"among others":   mustRun(t, "kind: Namespace\n---\n"+read(t, "testdata/settings.yaml"), "render", "-f", file, "--settings", "-"),
+		"--base":         mustRun(t, "", "render", "-f", file, "--base", "testdata/base.yaml", "--server-version", "0.7.1"),
+		"the release":    mustRun(t, "", "render", "-f", file, "--settings", "testdata/settings.yaml", "--server-version", "0.7.1"),
+	} {
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-manifest +got):\n%s", name, diff)
+		}
+	}
+	if env := mustRun(t, "", "render", "-f", file, "-o", "yaml", "--base", "testdata/base.yaml", "--server-version", "0.7"); !strings.Contains(env, "image: <on-cluster>\n") {
+		t.Errorf("the image of a name that only the cluster knows is not <on-cluster>:\n%s", env)
+	}
+}
+
+// Proves: R14, R28 (an image that nothing is known of renders with a base and a release; the tag of a known one is overruled).
+func TestRenderStandInForAnImage(t *testing.T) {
+	out := mustRun(t, "", "render", "-f", "testdata/bad/unknown-image.yaml", "--base", "testdata/base.yaml", "--server-version", "0.7.1")
+	if !strings.Contains(out, "# Base configuration: registry.example.com/own:nightly\n") || !strings.Contains(out, "base_url: http://a:8000/v1\n") {
+		t.Errorf("not made from the given base:\n%s", out)
+	}
+	for _, sample := range []string{"v1alpha2-simple.yaml", "v1alpha2-two-providers.yaml"} {
+		file := filepath.Join(samplesDir, sample)
+		if diff := cmp.Diff(mustRun(t, "", "render", "-f", file), mustRun(t, "", "render", "-f", file, "--server-version", "0.7.1")); diff != "" {
+			t.Errorf("%s: naming the release that it has anyway changes the configuration:\n%s", sample, diff)
+		}
+	}
+}
+
+// Proves: FR-075 (several documents, lists, other kinds; the namespace of the resource wins over the flag's absence).
+func TestRenderSeveralDocuments(t *testing.T) {
+	const file = "testdata/good/several.yaml"
+	r := run(t, "", "render", "-f", file)
+	if r.code != command.OK {
+		t.Fatalf("exit code %d:\n%s", r.code, r.err)
+	}
+	documents := strings.Split(r.out, "---\n")
+	if len(documents) != 2 || !strings.Contains(documents[0], "LlamaStackDistribution ai/first:") ||
+		!strings.Contains(documents[1], "LlamaStackDistribution default/second:") {
+		t.Errorf("want the configurations of ai/first and default/second:\n%s", r.out)
+	}
+	const notes = file + ":2: note: skipped Secret creds: not a LlamaStackDistribution\n" +
+		file + ":21: note: skipped ConfigMap other: not a LlamaStackDistribution\n"
+	if diff := cmp.Diff(notes, r.err); diff != "" {
+		t.Errorf("standard error (-want +got):\n%s", diff)
+	}
+	if got := run(t, read(t, file), "render", "-f", "-"); got.out != r.out || got.code != command.OK {
+		t.Errorf("standard input gives something else than the file (exit code %d):\n%s", got.code, cmp.Diff(r.out, got.out))
+	}
+	in := run(t, "", "render", "-f", file, "-o", "env")
+	if !strings.Contains(in.out, "first") || !strings.Contains(in.out, "second") {
+		t.Errorf("the environment does not tell whose it is:\n%s", in.out)
+	}
+	if got := run(t, "", "render", "-f", file, "-n", "other"); got.code != command.Wrong || got.out != "" ||
+		!strings.Contains(got.err, `first: metadata.namespace: the resource names "ai", and --namespace "other"`) {
+		t.Errorf("two namespaces at once: exit code %d, %s", got.code, got.err)
+	}
+}
+
+// Proves: FR-075 (a running resource, as kubectl prints it, renders as its manifest did; --namespace goes where none is named).
+func TestRenderFromTheCluster(t *testing.T) {
+	sample := read(t, samplesDir+"/v1alpha2-simple.yaml")
+	running := strings.Replace(sample, "  name: my-stack\n", `  name: my-stack
+  namespace: ai
+  uid: 0e5ae6a6-0e7c-4dd2-b5a4-5b9e7a6a1c11
+  resourceVersion: "12"
+  generation: 3
+  creationTimestamp: "2026-01-02T03:04:05Z"
+  managedFields: [{manager: kubectl, operation: Apply, apiVersion: llamastack.io/v1alpha2, fieldsType: FieldsV1, fieldsV1: {"f:spec": {}}}]
+`, 1) + "status:\n  phase: Ready\n"
+	want := mustRun(t, sample, "render", "-f", "-", "-n", "ai")
+	if diff := cmp.Diff(want, mustRun(t, running, "render", "-f", "-")); diff != "" {
+		t.Errorf("(-manifest +running):\n%s", diff)
+	}
+	if out := mustRun(t, running, "render", "-f", "-", "-o", "yaml"); !strings.Contains(out, "uid: 0e5ae6a6-0e7c-4dd2-b5a4-5b9e7a6a1c11\n") {
+		t.Errorf("the owner's uid is lost:\n%s", out)
+	}
+}
+
+// Proves: FR-075 (warnings do not keep from rendering).
+func TestRenderWarns(t *testing.T) {
+	r := run(t, "", "render", "-f", "testdata/good/warning.yaml")
+	if r.code != command.OK || r.out == "" {
+		t.Errorf("exit code %d, %d bytes of configuration", r.code, len(r.out))
+	}
+	golden(t, "testdata/good/warning.want", r.err)
+}
+
+func BenchmarkRender(b *testing.B) {
+	for b.Loop() {
+		args := []string{"render", "-f", samplesDir + "/v1alpha2-simple.yaml"}
+		if code := cli.Run(b.Context(), args, command.Streams{Out: io.Discard, Err: io.Discard}); code != command.OK {
+			b.Fatal(code)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package validate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+)
+
+// options are the flags.
+type options struct {
+	files     []string
+	recursive bool
+	output    string
+	settings  string
+}
+
+const long = `Check LlamaStackDistributions without a cluster.
+
+Checked are, in process, what the API server checks (unknown fields, schema, rules; its messages are the same) and what the
+operator checks (providers, models, endpoints, references, what the server release can do). Whether Secrets are there is
+not. Documents of other kinds are left alone. The exit code is 1 when something is wrong; warnings do not count.`
+
+const examples = `  # One file
+  kubectl llamastack validate -f my-stack.yaml
+
+  # A directory and all below it, as annotations of a GitHub workflow
+  kubectl llamastack validate -R -f deploy/ --output github
+
+  # With the distributions that the operator of a cluster knows
+  kubectl llamastack validate -f my-stack.yaml --settings settings.yaml
+
+  # What a template makes
+  helm template my-chart | kubectl llamastack validate -f -`
+
+// New returns the command.
+func New(streams command.Streams) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:     "validate -f FILE|DIR...",
+		Short:   "Check resources without a cluster",
+		Long:    long,
+		Example: examples,
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.files = append(o.files, args...)
+			if err := o.check(); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), streams)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&o.files, "filename", "f", nil,
+		`file or directory; "-" is standard input. Can be given several times, and the flag's name can be left out`)
+	flags.BoolVarP(&o.recursive, "recursive", "R", false, "look into the directories below, too")
+	flags.StringVarP(&o.output, "output", "o", formatText, "how to report: "+strings.Join(formats(), ", "))
+	flags.StringVar(&o.settings, "settings", "", "the operator's ConfigMap, as a manifest or only its data")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+var errNoFiles = errors.New("no files: name them with --filename")
+
+// check tells what is wrong with the command line.
+func (o *options) check() error {
+	switch {
+	case len(o.files) == 0:
+		return errNoFiles
+	case !slices.Contains(formats(), o.output):
+		return fmt.Errorf("--output %q: choose one of %s", o.output, strings.Join(formats(), ", "))
+	}
+	return manifest.CheckStdin(append([]string{o.settings}, o.files...))
+}
+
+// run is the verb: gather, judge, print.
+func (o *options) run(ctx context.Context, streams command.Streams) error {
+	known, err := manifest.ReadSettings(o.settings, streams.In)
+	if err != nil {
+		return command.Fail(err)
+	}
+	cluster, err := offline.NewCluster(known)
+	if err != nil {
+		return command.Fail(err)
+	}
+	documents, unreadable := manifest.Read(o.files, o.recursive, streams.In)
+	report := judge(ctx, cluster, documents, unreadable)
+	if err := report.print(o.output, streams); err != nil {
+		return command.Fail(err)
+	}
+	if !report.Valid {
+		return &command.InputError{}
+	}
+	return nil
+}

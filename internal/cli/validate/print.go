@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package validate
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+)
+
+// What --output takes.
+const (
+	formatText   = "text"
+	formatJSON   = "json"
+	formatGitHub = "github"
+)
+
+// formats are the values of --output, the default first.
+func formats() []string { return []string{formatText, formatJSON, formatGitHub} }
+
+func (r *report) print(format string, streams command.Streams) error {
+	switch format {
+	case formatJSON:
+		encoder := json.NewEncoder(streams.Out)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(r)
+	case formatGitHub:
+		for _, f := range r.Findings {
+			printAnnotation(streams.Out, f)
+		}
+	default:
+		for _, f := range r.Findings {
+			printLine(streams.Out, f)
+		}
+	}
+	_, err := fmt.Fprintf(streams.Err, "%d checked, %d with errors or warnings; %d documents of other kinds skipped\n",
+		r.Checked, r.concerned(), r.Skipped)
+	return err
+}
+
+// concerned counts the resources that have findings.
+func (r *report) concerned() int {
+	seen := map[string]bool{}
+	for _, f := range r.Findings {
+		if f.Resource != "" {
+			seen[f.File+" "+f.Resource] = true
+		}
+	}
+	return len(seen)
+}
+
+// printLine writes what editors understand as a place: file:line: severity: resource: message.
+func printLine(w io.Writer, f finding) {
+	var b strings.Builder
+	if f.File != "" {
+		fmt.Fprintf(&b, "%s:%d: ", f.File, f.Line)
+	}
+	b.WriteString(f.Severity + ": ")
+	if f.Resource != "" {
+		b.WriteString(f.Resource + ": ")
+	}
+	_, _ = fmt.Fprintln(w, b.String()+f.Message)
+}
+
+// printAnnotation writes a command of a GitHub workflow, which shows the message at the line of the file.
+func printAnnotation(w io.Writer, f finding) {
+	var properties []string
+	for _, p := range []struct {
+		name, value string
+		wanted      bool
+	}{
+		{"file", f.File, f.File != ""},
+		{"line", strconv.Itoa(f.Line), f.Line > 0},
+		{"title", f.Resource, f.Resource != ""},
+	} {
+		if p.wanted {
+			properties = append(properties, p.name+"="+escapeProperty(p.value))
+		}
+	}
+	_, _ = fmt.Fprintf(w, "::%s %s::%s\n", f.Severity, strings.Join(properties, ","), escapeMessage(f.Message))
+}
+
+// escapeMessage and escapeProperty keep text from ending the command it stands in.
+func escapeMessage(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+}
+
+func escapeProperty(s string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeMessage(s))
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+)
+
+// Proves: FR-075, NFR-004, US-2.2, US-2.3, FR-070, R14 (every message with file, line, resource and field; render and validate say
+// the same).
+func TestBadInput(t *testing.T) {
+	for _, file := range glob(t, "testdata/bad/*.yaml") {
+		t.Run(stem(file), func(t *testing.T) {
+			checked := run(t, "", "validate", file)
+			golden(t, strings.TrimSuffix(file, ".yaml")+".want", checked.out)
+			rendered := run(t, "", "render", "-f", file)
+			if checked.code != command.Wrong || rendered.code != command.Wrong || rendered.out != "" {
+				t.Errorf("exit codes %d and %d, and render prints %q", checked.code, rendered.code, rendered.out)
+			}
+			if !strings.Contains(file, "yaml.yaml") && !strings.Contains(file, "twice") && rendered.err != checked.out {
+				t.Errorf("render says something else (-validate +render):\n%s", cmp.Diff(checked.out, rendered.err))
+			}
+		})
+	}
+}
+
+// Proves: FR-075 (the samples are right), FR-013.
+func TestSamplesAreValid(t *testing.T) {
+	r := run(t, "", "validate", "-f", samplesDir)
+	want := fmt.Sprintf("%d checked, 0 with errors or warnings; 1 documents of other kinds skipped\n", len(glob(t, samplesDir+"/v1alpha2-*.yaml")))
+	if r.code != command.OK || r.out != "" || r.err != want {
+		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.err)
+	}
+	for _, file := range glob(t, "testdata/good/several.yaml") {
+		if r := run(t, "", "validate", file); r.code != command.OK || r.out != "" {
+			t.Errorf("%s: exit code %d:\n%s", file, r.code, r.out)
+		}
+	}
+}
+
+// Proves: R47 (names that only the operator's settings know are right with them, and the message without them says so).
+func TestValidateWithSettings(t *testing.T) {
+	const file = "testdata/good/in-house.yaml"
+	if r := run(t, "", "validate", file, "--settings", "testdata/settings.yaml"); r.code != command.OK || r.out != "" {
+		t.Errorf("exit code %d:\n%s", r.code, r.out)
+	}
+	if r := run(t, "", "validate", file); r.code != command.Wrong || !strings.Contains(r.out, "give that ConfigMap with --settings") {
+		t.Errorf("exit code %d:\n%s", r.code, r.out)
+	}
+}
+
+// Proves: NFR-004 (a workflow shows the finding at its line; no text of a file can add a command).
+func TestValidateForGitHub(t *testing.T) {
+	file := write(t, "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata:\n  name: \"a,b:c%\\n::error::x\"\n"+
+		"spec:\n  distribution:\n    name: starter\n  disabled: eval\n")
+	r := run(t, "", "validate", "-f", file, "--output", "github")
+	if r.code != command.Wrong || r.out == "" {
+		t.Errorf("exit code %d:\n%s", r.code, r.out)
+	}
+	for line := range strings.Lines(r.out) {
+		if !strings.HasPrefix(line, "::error file="+file+",line=") || !strings.Contains(line, ",title=a%2Cb%3Ac%25%0A%3A%3Aerror%3A%3Ax::") {
+			t.Errorf("not an annotation of its own: %q", line)
+		}
+	}
+	if !strings.Contains(r.out, ",line=8,") {
+		t.Errorf("nothing at the line of spec.disabled:\n%s", r.out)
+	}
+	warned := run(t, "", "validate", "-f", "testdata/good/warning.yaml", "--output", "github")
+	if warned.code != command.OK || !strings.HasPrefix(warned.out, "::warning file=testdata/good/warning.yaml,line=") {
+		t.Errorf("exit code %d:\n%s", warned.code, warned.out)
+	}
+}
+
+// Proves: NFR-004 (findings for programs).
+func TestValidateAsJSON(t *testing.T) {
+	r := run(t, read(t, "testdata/bad/unknown-field.yaml"), "validate", "-f", "-", "-f", "testdata/bad/no-yaml.yaml", "-o", "json", samplesDir)
+	var got struct {
+		Valid            bool
+		Checked, Skipped int
+		Findings         []map[string]any
+	}
+	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
+		t.Fatalf("%v:\n%s", err, r.out)
+	}
+	checked := len(glob(t, samplesDir+"/v1alpha2-*.yaml")) + 1
+	if r.code != command.Wrong || r.err != "" || got.Valid || got.Checked != checked || got.Skipped != 1 || len(got.Findings) != 2 {
+		t.Fatalf("exit code %d, standard error %q, result %+v", r.code, r.err, got)
+	}
+	if f := got.Findings[0]; f["file"] != "testdata/bad/no-yaml.yaml" || f["line"] != 3.0 || f["severity"] != "error" {
+		t.Errorf("the unreadable file: %v", f)
+	}
+	want := map[string]any{
+		"file": "stdin", "line": 8.0, "resource": "unknown-field", "severity": "error", "field": "spec.workloads",
+		"message": `unknown field "spec.workloads"`,
+	}
+	if diff := cmp.Diff(want, got.Findings[1]); diff != "" {
+		t.Errorf("the unknown field (-want +got):\n%s", diff)
+	}
+	if clean := run(t, "", "validate", "-o", "json", samplesDir); !strings.Contains(clean.out, `"findings": []`) {
+		t.Errorf("no findings are not an empty list:\n%s", clean.out)
+	}
+}
+
+// Proves: NFR-004 (directories, with and without what is below them).
+func TestValidateDirectories(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "team", "a"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		"right.yaml":     read(t, samplesDir+"/v1alpha2-simple.yaml"),
+		"team/a/bad.yml": read(t, "testdata/bad/unknown-field.yaml"),
+		"notes.txt":      "not: [read",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := run(t, "", "validate", "-f", dir); r.code != command.OK || !strings.HasPrefix(r.err, "1 checked") {
+		t.Errorf("without -R: exit code %d:\n%s%s", r.code, r.out, r.err)
+	}
+	if r := run(t, "", "validate", "-R", "-f", dir); r.code != command.Wrong || !strings.HasPrefix(r.err, "2 checked, 1 with") {
+		t.Errorf("with -R: exit code %d:\n%s%s", r.code, r.out, r.err)
+	}
+	if r := run(t, "", "validate", "-f", filepath.Join(dir, "team")); r.code != command.Wrong || !strings.Contains(r.out, "no files with the ending") {
+		t.Errorf("a directory without manifests: exit code %d:\n%s", r.code, r.out)
+	}
+}
