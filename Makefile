@@ -140,7 +140,7 @@ test-e2e: cluster image ## Run the tests against a real cluster with real server
 
 .PHONY: bench
 bench: ## Run the benchmarks.
-	go test -run '^$$' -bench . -benchmem $(TESTFLAGS) ./pkg/... ./internal/...
+	go test -run '^$$' -bench . -benchmem $(TESTFLAGS) ./api/... ./pkg/... ./internal/... ./cmd/...
 
 .PHONY: cluster
 cluster: # the command that runs a real cluster for tests and the demo
