@@ -152,7 +152,7 @@ LDFLAGS = -s -w -X $(MODULE)/internal/version.version=$(VERSION) -X $(MODULE)/in
 GO_BUILD = CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
 
 .PHONY: build
-build: ## Build the operator into bin/.
+build: ## Build the operator and the kubectl plugin into bin/.
 	$(GO_BUILD) -o $(BIN)/ ./cmd/...
 
 .PHONY: image

@@ -134,7 +134,8 @@ func rollout(d *appsv1.Deployment) (done bool, reason, message string) {
 		return false, v1alpha2.ReasonRolloutInProgress, "Pods of the former configuration are ending"
 	case got.AvailableReplicas < got.UpdatedReplicas:
 		return false, v1alpha2.ReasonRolloutInProgress, fmt.Sprintf(
-			"%d of %d up-to-date pods are available; where that takes long: kubectl -n %s describe pods -l %s", got.AvailableReplicas, got.UpdatedReplicas, d.Namespace, metav1.FormatLabelSelector(d.Spec.Selector))
+			"%d of %d up-to-date pods are available; where that takes long: kubectl -n %s describe pods -l %s",
+			got.AvailableReplicas, got.UpdatedReplicas, d.Namespace, metav1.FormatLabelSelector(d.Spec.Selector))
 	}
 	return true, v1alpha2.ReasonDeploymentUpdated, "All pods are up to date"
 }
