@@ -13,7 +13,7 @@ import (
 // OwnedKinds are the kinds of objects that a resource owns, as the caches hold them: full objects of what the operator
 // labels as its own, metadata alone of ConfigMaps, which may be anybody's and large.
 func OwnedKinds() []client.Object {
-	return []client.Object{&corev1.ServiceAccount{}, &corev1.Service{}, &appsv1.Deployment{}, ConfigMapMetadata()}
+	return append(FullKinds(), ConfigMapMetadata())
 }
 
 // FullKinds are the owned kinds that are cached as full objects, restricted to those that the operator labels as its own.

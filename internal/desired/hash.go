@@ -7,6 +7,7 @@ import (
 
 	kjson "sigs.k8s.io/json"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
 
@@ -22,8 +23,8 @@ func inputHash(in *Inputs) string {
 	if d.Line != nil {
 		h.Text(d.Line.Name)
 	}
-	if d.Base != nil {
-		h.Text(d.Base.Hash())
+	if d.Base != nil && d.Source == v1alpha2.ConfigSourceRegistered {
+		h.Text(d.Base.Hash()) // an embedded base is part of the build: a newer one alone must roll nothing
 	}
 	if in.ClusterAssignsUserIDs {
 		h.Text("the cluster assigns user ids")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
 // Proves: R48, FR-026, L-23 (what changes the hash of the inputs, and what does not).
@@ -38,6 +39,14 @@ func TestInputHash(t *testing.T) {
 		"image of the distribution": {func(t *testing.T, in *Inputs) {
 			resolve(t, in, map[string]string{"image-overrides": "starter: mirror.example/starter:0.7.1"})
 		}, true},
+		"embedded base of another build": {func(t *testing.T, in *Inputs) {
+			d := *in.Distribution
+			base, err := config.ParseBase("starter", []byte("version: 2"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.Base, in.Distribution = base, &d
+		}, false},
 		"base configuration": {func(t *testing.T, in *Inputs) {
 			resolve(t, in, map[string]string{"distributions": "starter: {image: 'docker.io/llamastack/distribution-starter:0.7.1', config: 'version: 2'}"})
 		}, true},
