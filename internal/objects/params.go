@@ -19,7 +19,7 @@ type Params struct {
 	Distribution string
 	// Config is the generated configuration; nil where the image runs its own.
 	Config []byte
-	// Env are the variables that the configuration reads from Secrets.
+	// Env are the variables that the server needs beside the configuration.
 	Env []config.EnvVar
 	// PortVariables are the names of the variables that tell the server its port.
 	PortVariables []string

@@ -43,6 +43,10 @@ func environment(p *Params) []corev1.EnvVar {
 		env = append(env, corev1.EnvVar{Name: "RUN_CONFIG_PATH", Value: path.Join(ConfigDir, ConfigKey)})
 	}
 	for _, v := range p.Env {
+		if v.Ref.Name == "" {
+			env = append(env, corev1.EnvVar{Name: v.Name, Value: v.Value})
+			continue
+		}
 		env = append(env, corev1.EnvVar{Name: v.Name, ValueFrom: &corev1.EnvVarSource{
 			SecretKeyRef: &corev1.SecretKeySelector{
 				LocalObjectReference: corev1.LocalObjectReference{Name: v.Ref.Name}, Key: v.Ref.Key,

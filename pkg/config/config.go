@@ -32,7 +32,7 @@ type Input struct {
 type Result struct {
 	// YAML is the complete config.yaml, with a comment header that names the resource, the release line and the base.
 	YAML []byte
-	// Env are the environment variables with secret values that the YAML refers to, sorted by name.
+	// Env are the environment variables that the server needs beside the YAML, sorted by name.
 	Env []EnvVar
 	// Providers are the providers of the resource as generated, in its order.
 	Providers []ProviderEntry
@@ -42,11 +42,13 @@ type Result struct {
 	Version int32
 }
 
-// EnvVar is an environment variable that carries one key of a Secret.
+// EnvVar is an environment variable of the server: one key of a Secret, or a plain value.
 type EnvVar struct {
 	// Name is the name of the variable.
 	Name string
-	// Ref is the Secret and the key.
+	// Value is the value of a variable that holds no secret; it counts where Ref names no Secret.
+	Value string
+	// Ref is the Secret and the key; empty for a plain value.
 	Ref v1alpha2.SecretReference
 	// Path is the field of the resource that refers to it, for messages.
 	Path string

@@ -191,6 +191,10 @@ func findingsText(findings config.Findings) string {
 func envText(env []config.EnvVar) string {
 	var b strings.Builder
 	for _, e := range env {
+		if e.Ref.Name == "" {
+			fmt.Fprintf(&b, "%s = %q (%s)\n", e.Name, e.Value, e.Path)
+			continue
+		}
 		fmt.Fprintf(&b, "%s = Secret %s, key %s (%s, type %q)\n", e.Name, e.Ref.Name, e.Ref.Key, e.Path, e.Type)
 	}
 	return b.String()
