@@ -112,7 +112,7 @@ func exampleEndpoint(row *catalog.Endpoint) string {
 	case len(row.Schemes) > 0:
 		return "for example endpoint: " + row.Schemes[0] + "://database.example.svc:7687"
 	default:
-		return "for example endpoint: http://vllm.models.svc:8000"
+		return "for example endpoint: http://backend.example.svc:8000"
 	}
 }
 

@@ -78,8 +78,11 @@ func (p *provider) checkValue(field catalog.Field, value any, path string, findi
 		p.checkMap(field, value, path, findings)
 	case []any:
 		for i, item := range value {
+			itemPath := fmt.Sprintf("%s[%d]", path, i)
 			if m, ok := item.(map[string]any); ok {
-				p.checkMap(field, m, fmt.Sprintf("%s[%d]", path, i), findings)
+				p.checkMap(field, m, itemPath, findings)
+			} else if field.Object != "" {
+				findings.fail(InvalidSpec, itemPath, "Invalid value: "+p.providerType+" takes a map here", "write such a value, or remove the item")
 			}
 		}
 	}
@@ -139,7 +142,7 @@ var (
 // unfit tells what a field takes instead of a value; empty where the value will do.
 func unfit(field catalog.Field, value any) string {
 	if value == nil {
-		if (field.Required || field.Default != nil) && !field.Nullable {
+		if (field.Required || field.Default != nil) && !field.Nullable && field.Type != catalog.TypeAny {
 			return "a value other than null"
 		}
 		return ""
@@ -196,7 +199,7 @@ func isInt(value any) bool {
 	case int64, bool:
 		return true
 	case float64:
-		return v == math.Trunc(v) && !math.IsInf(v, 0)
+		return v == math.Trunc(v) && math.Abs(v) < math.MaxInt64
 	case string:
 		return intText.MatchString(v)
 	}
