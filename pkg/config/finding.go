@@ -27,8 +27,8 @@ const (
 	UnknownProviderType Code = "UnknownProviderType"
 	// NotInRelease: the release line of the server does not have what the resource asks for, and others do.
 	NotInRelease Code = "NotInRelease"
-	// Deprecated: the release line has it still, and says that it will go. A warning.
-	Deprecated Code = "Deprecated"
+	// DeprecatedType: the release line has the provider type still, and says that it will go. A warning.
+	DeprecatedType Code = "DeprecatedType"
 	// LiteralSecret: a secret stands in the resource itself. A warning.
 	LiteralSecret Code = "LiteralSecret"
 	// UnknownField: the provider type has no such config field on this release line.

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -53,7 +54,7 @@ func (p *provider) separateStores(n *yaml.Node, steps []string) {
 		p.separateStores(item, steps)
 	}
 	for _, key := range keys(n) {
-		p.separateStores(child(n, key), append(steps[:len(steps):len(steps)], key))
+		p.separateStores(child(n, key), append(slices.Clip(steps), key))
 	}
 }
 

@@ -33,7 +33,7 @@ func (p *provider) checkRow(findings *report) {
 		findings.fail(NotInRelease, path, fmt.Sprintf("a server of release line %s refuses to start with %s", p.line.Name, p.providerType),
 			"choose another provider: this line has "+strings.Join(p.shortNames(), ", "))
 	case p.row.Deprecated:
-		findings.warn(Deprecated, path, fmt.Sprintf("release line %s still has %s, and says that it will go", p.line.Name, p.providerType),
+		findings.warn(DeprecatedType, path, fmt.Sprintf("release line %s still has %s, and says that it will go", p.line.Name, p.providerType),
 			"change to another provider in time: this line has "+strings.Join(p.shortNames(), ", "))
 	}
 }
@@ -51,7 +51,7 @@ func (p *provider) shortNames() []string {
 }
 
 // reportUnknownType reports a type that the release line does not know: an error where other lines or other APIs do, or where it
-// looks misspelt. Else a warning, for an image can bring types of its own.
+// looks misspelled. Else a warning, for an image can bring types of its own.
 func (p *provider) reportUnknownType(findings *report) {
 	path, names := p.Path+".provider", p.shortNames()
 	message := fmt.Sprintf("%s is not a provider type that release line %s knows for %s", p.providerType, p.line.Name, p.api.Name)
