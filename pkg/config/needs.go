@@ -111,8 +111,8 @@ func storePlaces(n *yaml.Node) []string {
 	for _, item := range items(n) {
 		places = append(places, storePlaces(item)...)
 	}
-	for _, key := range keys(n) {
-		places = append(places, storePlaces(child(n, key))...)
+	for _, value := range members(n) {
+		places = append(places, storePlaces(value)...)
 	}
 	return places
 }

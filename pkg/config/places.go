@@ -53,8 +53,8 @@ func (p *provider) separateStores(n *yaml.Node, steps []string) {
 	for _, item := range items(n) {
 		p.separateStores(item, steps)
 	}
-	for _, key := range keys(n) {
-		p.separateStores(child(n, key), append(slices.Clip(steps), key))
+	for key, value := range members(n) {
+		p.separateStores(value, append(slices.Clip(steps), key))
 	}
 }
 
