@@ -15,7 +15,11 @@ import (
 func (g *generation) applyProviders() {
 	for _, group := range g.groups {
 		api := group.API.Name
-		if group.API == v1alpha2.APITelemetry || g.refuseAbsentAPI(api, "spec.providers."+group.API.Field) {
+		if group.API == v1alpha2.APITelemetry {
+			continue
+		}
+		if _, ok := g.Line.APIs[api]; !ok {
+			g.refuseAbsent(api, "spec.providers."+group.API.Field)
 			continue
 		}
 		g.enableAPI(api)

@@ -218,7 +218,7 @@ func (p *provider) dropAliases(config *yaml.Node, name string) {
 	}
 	for alias, field := range p.row.Fields {
 		if field.AliasOf == name {
-			remove(config, alias)
+			drop(config, alias)
 		}
 	}
 }

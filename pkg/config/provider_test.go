@@ -63,7 +63,7 @@ func wantFindings(t *testing.T, findings *report, want ...string) {
 // Proves: R25 (what the server refuses to start with is refused before).
 func TestRefusedType(t *testing.T) {
 	_, findings := resolveMade(t, v1alpha2.ProviderConfig{Provider: "gone"})
-	wantFindings(t, findings, "Error NotInRelease spec.x.provider")
+	wantFindings(t, findings, "Error NotAvailable spec.x.provider")
 }
 
 // What is wrong within maps and lists of settings is found there, secrets in them do not reach the status, and another name of a
