@@ -172,7 +172,10 @@ func fieldNotes(row *catalog.Provider, name string, field catalog.Field) []strin
 	required := field.Required || row.Endpoint != nil && row.Endpoint.Required && row.Endpoint.Field == name
 	// What the operator writes where the resource does not say it is not asked of the user.
 	filled := required && name != endpointField(row) && (field.Store != "" || field.Nullable || name == row.DataPath)
-	for note, holds := range map[string]bool{"required": required && !filled, "filled in where absent": filled, "secret": field.Secret, "store (" + string(field.Store) + ")": field.Store != ""} {
+	for note, holds := range map[string]bool{
+		"required": required && !filled, "filled in where absent": filled, "secret": field.Secret,
+		"store (" + string(field.Store) + ")": field.Store != "",
+	} {
 		if holds {
 			notes = append(notes, note)
 		}
