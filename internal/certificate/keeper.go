@@ -86,7 +86,7 @@ func (k *Keeper) read(ctx context.Context) (*corev1.Secret, error) {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: SecretName}}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("Secret %s: %w", SecretName, err)
+		return nil, fmt.Errorf("webhook certificate in Secret %s: %w", SecretName, err)
 	}
 	return secret.DeepCopy(), nil
 }
@@ -110,7 +110,7 @@ func (k *Keeper) write(ctx context.Context, secret *corev1.Secret, d Decision) (
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("Secret %s: %w", SecretName, err)
+		return false, fmt.Errorf("webhook certificate in Secret %s: %w", SecretName, err)
 	}
 	logf.FromContext(ctx).Info("webhook certificates: " + d.Did)
 	return true, nil
@@ -129,7 +129,7 @@ func (k *Keeper) announce(ctx context.Context, found []definition, secret *corev
 		return nil // that change wakes us
 	}
 	if err != nil {
-		return fmt.Errorf("Secret %s: %w", SecretName, err)
+		return fmt.Errorf("webhook certificate in Secret %s: %w", SecretName, err)
 	}
 	var failed []error
 	for _, d := range found {

@@ -190,7 +190,8 @@ func TestAwayForAnyTime(t *testing.T) {
 		now, d := epoch.Add(away), Decision{Data: data}
 		steps := 0
 		for d = mustNext(t, Facts{Now: now, Data: d.Data}); d.Did != ""; d = mustNext(t, Facts{Now: now, Data: d.Data}) {
-			if steps++; steps > 3 {
+			steps++
+			if steps > 3 {
 				t.Fatalf("away for %s: it still %q", away, d.Did)
 			}
 		}
