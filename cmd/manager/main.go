@@ -79,6 +79,7 @@ func run(ctx context.Context, f *flags) error {
 	}
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:                        scheme,
+		NewCache:                      controller.NewCache,
 		Cache:                         controller.CacheOptions(namespaces(f.watchNamespaces), f.operatorNamespace),
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: controller.UncachedKinds()}},
 		Metrics:                       metricsserver.Options{BindAddress: f.metricsAddress},
