@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -292,57 +291,6 @@ func (l *loopbackService) forward(client net.Conn) {
 	})
 	both.Wait()
 	_ = server.Close()
-}
-
-// load asks for conversions, 50 a second, until it is stopped, and keeps what went wrong.
-type load struct {
-	requests atomic.Int64
-	mu       sync.Mutex
-	failures []string
-	stop     func()
-}
-
-const loadInterval = 20 * time.Millisecond
-
-func (s *serving) load(ask func(context.Context) error) *load {
-	s.t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	l := &load{}
-	var workers sync.WaitGroup
-	workers.Go(func() {
-		tick := time.NewTicker(loadInterval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			workers.Go(func() {
-				l.requests.Add(1)
-				began := time.Now()
-				if err := ask(context.Background()); err != nil {
-					l.mu.Lock()
-					defer l.mu.Unlock()
-					l.failures = append(l.failures, fmt.Sprintf("%s after %s: %v", began.Format(time.TimeOnly), time.Since(began).Round(time.Millisecond), err))
-				}
-			})
-		}
-	})
-	l.stop = sync.OnceFunc(func() { cancel(); workers.Wait() })
-	s.t.Cleanup(l.stop)
-	return l
-}
-
-// check ends the load and fails the test if a request failed.
-func (l *load) check(t *testing.T, what string) {
-	t.Helper()
-	l.stop()
-	if len(l.failures) > 0 {
-		t.Errorf("%s: %d of %d requests failed: %q", what, len(l.failures), l.requests.Load(), l.failures[:min(3, len(l.failures))])
-		return
-	}
-	t.Logf("%s: %d requests, none failed", what, l.requests.Load())
 }
 
 // readsConverted reads a stored object in the version that it is not stored in, each time from the store.

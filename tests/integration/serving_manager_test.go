@@ -171,7 +171,7 @@ func TestInstallOverV09(t *testing.T) {
 	s.wantFields("v1alpha1", "kept", map[string]any{"spec.server.containerSpec.name": "main"})
 	s.kubectl("wait", "--for=delete", "namespace/leaving", "--timeout=60s")
 
-	reads := s.load(s.readsConverted("kept"))
+	reads := fixture.StartLoad(t, s.readsConverted("kept"))
 	for _, p := range []*process{first, second} {
 		next := s.run(binary)
 		fixture.Eventually(t, installTimeout, "the next replica is ready", next.ready)
@@ -179,7 +179,7 @@ func TestInstallOverV09(t *testing.T) {
 		time.AfterFunc(time.Second, func() { s.service.remove(p.webhook) })
 		p.terminate(t)
 	}
-	reads.check(t, "conversions while both processes were replaced")
+	reads.Check(t, "conversions while both processes were replaced")
 	s.apply(spoke("late", ""))
 	fixture.Eventually(t, time.Minute, "one of them leads", func() error {
 		u, err := s.get("v1alpha2", "late")

@@ -181,7 +181,7 @@ func TestRotationUnderLoad(t *testing.T) {
 		return bundle
 	}
 	look()
-	reads, handshakes := s.load(s.readsConverted("loaded")), s.load(s.shakesHands(trusted.Load))
+	reads, handshakes := fixture.StartLoad(t, s.readsConverted("loaded")), fixture.StartLoad(t, s.shakesHands(trusted.Load))
 	began, overlapped := time.Now(), time.Time{}
 	fixture.Eventually(t, 2*time.Minute, "another authority is the only one that is trusted", func() error {
 		bundle := look()
@@ -204,8 +204,8 @@ func TestRotationUnderLoad(t *testing.T) {
 		}
 		return nil
 	})
-	reads.check(t, "conversions by the API server")
-	handshakes.check(t, "handshakes with the trust of the API server")
+	reads.Check(t, "conversions by the API server")
+	handshakes.Check(t, "handshakes with the trust of the API server")
 	if len(seen) < 6 {
 		t.Errorf("%d serving certificates were seen, want several", len(seen))
 	}
@@ -265,7 +265,7 @@ func TestRollingUnderLoad(t *testing.T) {
 		s.serve(r)
 	}
 	s.apply(spoke("rolled", ""))
-	reads := s.load(s.readsConverted("rolled"))
+	reads := fixture.StartLoad(t, s.readsConverted("rolled"))
 	for range 4 {
 		replicas = append(replicas, s.start(o))
 		s.serve(replicas[len(replicas)-1])
@@ -276,7 +276,7 @@ func TestRollingUnderLoad(t *testing.T) {
 		s.service.remove(old.server.Address().String())
 		<-old.done
 	}
-	reads.check(t, "conversions while four replicas were replaced")
+	reads.Check(t, "conversions while four replicas were replaced")
 }
 
 // Proves: L-25, L-27 (any order of coming and going leaves nothing stuck).
