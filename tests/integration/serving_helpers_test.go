@@ -33,7 +33,7 @@ import (
 const (
 	webhookService = "llama-stack-k8s-operator-webhook-service"
 	crdName        = "crd/llamastackdistributions.llamastack.io"
-	v1alpha1Kind   = "llamastackdistributions.v1alpha1.llamastack.io"
+	v1alpha1Kind   = "llsd.v1alpha1.llamastack.io" // as the documentation spells it
 	installTimeout = 30 * time.Second
 )
 
