@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +22,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+const (
+	// passTimeout bounds one pass. A pass that failed is repeated after firstRetry, and later at least every lastRetry: the
+	// API server may come back at any time.
+	passTimeout           = 30 * time.Second
+	firstRetry, lastRetry = 100 * time.Millisecond, 30 * time.Second
 )
 
 // Watch runs the Keeper until the context ends. It has a cache of its own, of the three objects that it looks at: the
@@ -53,6 +62,8 @@ func NewWatch(config *rest.Config, k *Keeper) (*Watch, error) {
 	k.Reader = w.cache
 	w.controller, err = controller.NewUnmanaged("webhook-certificate", controller.Options{
 		Reconciler: k, Logger: ctrl.Log.WithName("webhook-certificate"), SkipNameValidation: new(true),
+		ReconciliationTimeout: passTimeout,
+		RateLimiter:           workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 	})
 	if err != nil {
 		return nil, err

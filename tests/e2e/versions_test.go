@@ -33,7 +33,7 @@ func scaleOperator(t *testing.T, replicas int32) {
 		t.Fatal(err)
 	}
 	before := d.DeepCopy()
-	d.Spec.Replicas = ptr.To(replicas)
+	d.Spec.Replicas = new(replicas)
 	if err := kube.Patch(t.Context(), d, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}

@@ -261,20 +261,20 @@ func (l *loopbackService) cut() {
 	}
 }
 
-func (l *loopbackService) forward(client net.Conn) {
+func (l *loopbackService) forward(caller net.Conn) {
 	l.mu.Lock()
 	var backend string
 	if len(l.backends) > 0 {
 		backend = l.backends[l.next%len(l.backends)]
 		l.next++
 	}
-	l.open[client] = true
+	l.open[caller] = true
 	l.mu.Unlock()
 	defer func() {
 		l.mu.Lock()
-		delete(l.open, client)
+		delete(l.open, caller)
 		l.mu.Unlock()
-		_ = client.Close()
+		_ = caller.Close()
 	}()
 	server, err := net.Dial("tcp", backend)
 	if err != nil {
@@ -282,12 +282,12 @@ func (l *loopbackService) forward(client net.Conn) {
 	}
 	var both sync.WaitGroup
 	both.Go(func() {
-		_, _ = io.Copy(server, client)
+		_, _ = io.Copy(server, caller)
 		_ = server.(*net.TCPConn).CloseWrite()
 	})
 	both.Go(func() {
-		_, _ = io.Copy(client, server)
-		_ = client.(*net.TCPConn).CloseWrite()
+		_, _ = io.Copy(caller, server)
+		_ = caller.(*net.TCPConn).CloseWrite()
 	})
 	both.Wait()
 	_ = server.Close()

@@ -199,7 +199,8 @@ func TestRotationUnderLoad(t *testing.T) {
 	t.Logf("the authority was replaced after %s; both were trusted for %s", overlapped.Sub(began).Round(time.Second), time.Since(overlapped).Round(time.Second))
 	next := len(seen)
 	fixture.Eventually(t, 20*time.Second, "the next serving certificate", func() error {
-		if look(); len(seen) == next {
+		look()
+		if len(seen) == next {
 			return fmt.Errorf("still the same")
 		}
 		return nil
@@ -287,7 +288,7 @@ func TestComingAndGoing(t *testing.T) {
 	r := s.start(replicaOptions{})
 	fixture.Eventually(t, 10*time.Second, "without the definition the replica says so", func() error {
 		if err := r.ready(); err == nil || !strings.Contains(err.Error(), certificate.DefinitionName) {
-			return fmt.Errorf("it says %v", err)
+			return fmt.Errorf("it says: %w", err)
 		}
 		return nil
 	})
