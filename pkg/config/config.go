@@ -55,6 +55,9 @@ type EnvVar struct {
 	// Type is the type of the config field that gets the value, and empty where it is not known. The server turns a
 	// value that looks like a number or a boolean into one, and then refuses it for a field of type string or url.
 	Type catalog.FieldType
+	// Part is what of the Secret's value the variable carries; empty for all of it. Whoever makes the pod keeps the parts in a Secret
+	// of its own; a part that the value does not have makes the variable absent.
+	Part Part
 }
 
 // ProviderEntry is one provider of the resource as generated.
@@ -80,9 +83,11 @@ func Generate(in Input) (*Result, Findings) {
 		return nil, g.findings.ordered()
 	}
 	g.applyServer()
+	g.applyStorage()
 	g.applyProviders()
 	g.applyModels()
 	g.checkIntegrity()
+	g.checkEnvironment()
 	if g.findings.HasErrors() {
 		return nil, g.findings.ordered()
 	}
@@ -114,9 +119,12 @@ type generation struct {
 	groups []v1alpha2.ProviderGroup
 	models []v1alpha2.ModelConfig
 
-	// env and entries are set by applyProviders.
+	// env is filled by applyStorage and applyProviders, entries by the latter.
 	env     []EnvVar
 	entries []ProviderEntry
+
+	// storageNames are the storage backends that the resource configures, set by applyStorage.
+	storageNames map[string]bool
 }
 
 // The schema versions of config.yaml that this operator can edit: the previous and the current one.
@@ -151,7 +159,7 @@ func (g *generation) schemaVersion() int32 {
 func (g *generation) parse() {
 	groups, errs := v1alpha2.ParseProviders(g.Spec.Providers)
 	g.findings.failFields(errs)
-	secretUses(groups, &g.findings)
+	secretUses(g.Spec, groups, &g.findings)
 	g.groups = groups
 	if g.Spec.Resources != nil {
 		g.models, errs = v1alpha2.ParseModels(g.Spec.Resources.Models)

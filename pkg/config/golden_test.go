@@ -25,10 +25,10 @@ var update = flag.Bool("update", false, "write the golden files instead of compa
 
 // Each folder of testdata is a case: cr.yaml (a resource), base.yaml (else the starter of the line), and what must
 // come out: want.<line>.yaml, want.env and want.findings, each absent where there is nothing. A case is run on line 0.7 and on every
-// line that it has a want.<line>.yaml of; want.<line>.env and want.<line>.findings count instead of those of all lines.
+// line that it has a want.<line>.yaml or want.<line>.findings of; want.<line>.env and want.<line>.findings count instead of those of all lines.
 //
 // Proves: FR-021, FR-022, FR-027, FR-028, FR-029, FR-030, FR-031, FR-032, FR-033, FR-034, FR-035, FR-040, FR-041,
-// FR-042, FR-060, FR-075, EC-1, EC-5, EC-6, R2, R3, R6, R9, R10, R11, R13, R16, R23, R31, R34, R35, R39, R49, L-11, L-12.
+// FR-042, FR-050, FR-050a, FR-050b, FR-051, FR-052, FR-053, FR-060, FR-075, EC-1, EC-5, EC-6, US-4.1, US-4.2, US-4.3, R2, R3, R6, R9, R10, R11, R13, R16, R23, R24, R31, R32, R34, R35, R39, R49, L-11, L-12, L-13.
 func TestGolden(t *testing.T) {
 	for _, dir := range cases(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
@@ -99,7 +99,9 @@ func goldenLines(t *testing.T, dir string) []string {
 	t.Helper()
 	var names []string
 	for _, name := range catalog.Lines() {
-		if _, err := os.Stat(filepath.Join(dir, "want."+name+".yaml")); err == nil || name == goldenLine {
+		_, withoutConfig := os.Stat(filepath.Join(dir, "want."+name+".yaml"))
+		_, withoutFindings := os.Stat(filepath.Join(dir, "want."+name+".findings"))
+		if withoutConfig == nil || withoutFindings == nil || name == goldenLine {
 			names = append(names, name)
 		}
 	}
@@ -195,7 +197,11 @@ func envText(env []config.EnvVar) string {
 			fmt.Fprintf(&b, "%s = %q (%s)\n", e.Name, e.Value, e.Path)
 			continue
 		}
-		fmt.Fprintf(&b, "%s = Secret %s, key %s (%s, type %q)\n", e.Name, e.Ref.Name, e.Ref.Key, e.Path, e.Type)
+		part := ""
+		if e.Part != "" {
+			part = string(e.Part) + " of "
+		}
+		fmt.Fprintf(&b, "%s = %sSecret %s, key %s (%s, type %q)\n", e.Name, part, e.Ref.Name, e.Ref.Key, e.Path, e.Type)
 	}
 	return b.String()
 }
