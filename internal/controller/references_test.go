@@ -80,7 +80,7 @@ func TestReferrersOfSecret(t *testing.T) {
 // Proves: R47 (a change of the operator's settings reaches every resource), L-01 (another ConfigMap wakes nobody).
 func TestAllWhenSettings(t *testing.T) {
 	r := reconciler(t, referring("ai", "a", ""), referring("b", "b", ""))
-	wake := r.allWhenSettings("op")
+	wake := r.referrersOfConfigMap("op")
 	settingsMeta := metav1.ObjectMeta{Namespace: "op", Name: "llama-stack-operator-config"}
 	for name, c := range map[string]struct {
 		cm   client.Object

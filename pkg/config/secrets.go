@@ -21,6 +21,8 @@ type SecretUse struct {
 	Ref v1alpha2.SecretReference
 	// Path is the field of the resource that refers to it, for messages.
 	Path string
+	// Derived tells that the server gets not the value itself but what is made of it: see EnvVar.Part.
+	Derived bool
 }
 
 // SecretUses tells which keys of Secrets the spec reads, sorted by environment variable and each variable once. It

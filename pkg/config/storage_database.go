@@ -190,7 +190,7 @@ func (g *generation) backendRow(backendType, path string) (catalog.Backend, bool
 func storageUse(ref *v1alpha2.SecretKeyRef, envName, path string, findings *report) (SecretUse, bool) {
 	resolved, errs := ref.Resolve(fieldPath(path))
 	findings.failFields(errs)
-	return SecretUse{EnvName: envName, Ref: resolved, Path: path}, len(errs) == 0
+	return SecretUse{EnvName: envName, Ref: resolved, Path: path, Derived: true}, len(errs) == 0
 }
 
 // storageUses are the secret references of the storage.
