@@ -3,6 +3,7 @@
 package desired
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/dsn"
@@ -39,14 +40,8 @@ func (d *Desired) derive(in *Inputs) (map[string]secret.Value, fault.List) {
 		if value.Empty() {
 			continue
 		}
-		if v.Type == catalog.TypeString && from.known {
-			problems := value.Substituted()
-			if converted := value.Converted(); converted != "" {
-				problems = append(problems, converted)
-			}
-			for _, problem := range problems {
-				faults = append(faults, unusable(from.fact, in.CR.Namespace, "has a part that the server cannot take as it is: "+string(v.Part)+" "+problem))
-			}
+		for _, problem := range from.problems(v, value) {
+			faults = append(faults, unusable(from.fact, in.CR.Namespace, "has a part that this release of the server cannot take: "+string(v.Part)+" "+problem))
 		}
 		values[v.Name] = value
 	}
@@ -89,6 +84,21 @@ func readSource(in *Inputs, v *config.EnvVar, faults *fault.List) *source {
 	return s
 }
 
+// problems tells what the server would make of a part that it substitutes.
+func (s *source) problems(v *config.EnvVar, value secret.Value) []string {
+	if !s.known || v.Type != catalog.TypeString && v.Type != catalog.TypeURL {
+		return nil
+	}
+	problems := value.Substituted()
+	if converted := value.Converted(); converted != "" && v.Type == catalog.TypeString {
+		problems = append(problems, converted)
+	}
+	if v.Part == config.PostgresURLDatabase && bytes.Contains(value.Reveal(), []byte("?")) {
+		problems = append(problems, "contains '?', at which the server ends it: use another name")
+	}
+	return problems
+}
+
 // part makes one part; empty where the value has none.
 func (s *source) part(part config.Part) secret.Value {
 	if !s.known {
@@ -106,14 +116,12 @@ func (s *source) text(part config.Part) string {
 		return s.dsn.Host
 	case config.PostgresPort:
 		return strconv.Itoa(s.dsn.Port)
-	case config.PostgresDatabase:
+	case config.PostgresDatabase, config.PostgresURLDatabase:
 		return s.dsn.Database
 	case config.PostgresUser:
 		return s.dsn.User
 	case config.PostgresURLHost:
 		return s.dsn.URLHost()
-	case config.PostgresURLDatabase:
-		return encodeAsText(s.dsn.Database)
 	case config.PostgresURLUser:
 		return encodeAsText(s.dsn.User)
 	case config.PostgresPassword:

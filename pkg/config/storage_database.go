@@ -28,7 +28,8 @@ const (
 	PostgresPort     Part = "the port"
 	PostgresDatabase Part = "the database"
 	PostgresUser     Part = "the user"
-	// PostgresURLHost, PostgresURLDatabase and PostgresURLUser are encoded for a URL.
+	// PostgresURLHost, PostgresURLDatabase and PostgresURLUser are what a URL needs that the server makes of them. What stands for the
+	// database there is not decoded; nothing but the end of the URL may follow it.
 	PostgresURLHost     Part = "the host, for a URL"
 	PostgresURLDatabase Part = "the database, for a URL"
 	PostgresURLUser     Part = "the user, for a URL"
@@ -154,21 +155,25 @@ func (g *generation) postgresFields(spec *v1alpha2.SQLStorageSpec, path string) 
 		return []assignment{{field: "connection_string", value: stringNode(envReference(use.EnvName))}}, true
 	}
 	host, database, user := PostgresHost, PostgresDatabase, PostgresUser
+	databaseType, afterDatabase := catalog.TypeString, ""
 	if row.Credentials == catalog.CredentialsURLParts {
 		host, database, user = PostgresURLHost, PostgresURLDatabase, PostgresURLUser
+		// The mark of options, of which there are none, makes a longer string of the name: one of digits would be turned into a number.
+		databaseType, afterDatabase = catalog.TypeURL, "?"
 	}
 	var fields []assignment
 	for _, f := range []struct {
 		field     string
 		part      Part
 		fieldType catalog.FieldType
+		after     string
 	}{
-		{"host", host, catalog.TypeString}, {"port", PostgresPort, catalog.TypeAny},
-		{"db", database, catalog.TypeString}, {"user", user, catalog.TypeString},
+		{"host", host, catalog.TypeString, ""}, {"port", PostgresPort, catalog.TypeAny, ""},
+		{"db", database, databaseType, afterDatabase}, {"user", user, catalog.TypeString, ""},
 	} {
 		name := envSQLPrefix + strings.ToUpper(f.field)
 		variable(name, f.part, f.fieldType)
-		fields = append(fields, assignment{field: f.field, value: stringNode(envReference(name))})
+		fields = append(fields, assignment{field: f.field, value: stringNode(envReference(name) + f.after)})
 	}
 	variable("PGPASSWORD", PostgresPassword, "")
 	variable("PGSSLMODE", PostgresSSLMode, "")
