@@ -56,6 +56,8 @@ type source struct {
 	fact *SecretFact
 	// known is false where there is no cluster to read the value from.
 	known bool
+	// trusts tells that there are certificate authorities to verify a certificate with.
+	trusts bool
 	// dsn is the value, read; nil where it is no connection string.
 	dsn *dsn.DSN
 }
@@ -66,7 +68,7 @@ func readSource(in *Inputs, v *config.EnvVar, faults *fault.List) *source {
 	if fact == nil || fact.State != SecretFound || len(fact.Value.Unfit()) > 0 {
 		return nil // has been reported
 	}
-	s := &source{fact: fact, known: !fact.Value.Empty()}
+	s := &source{fact: fact, known: !fact.Value.Empty(), trusts: in.CABundle != nil}
 	if !s.known || v.Part == config.RedisPassword {
 		return s
 	}
@@ -101,7 +103,10 @@ func (s *source) problems(v *config.EnvVar, value secret.Value) []string {
 
 // part makes one part; empty where the value has none.
 func (s *source) part(part config.Part) secret.Value {
-	if !s.known {
+	switch {
+	case !s.known && part == config.PostgresSSLRootCert && !s.trusts:
+		return secret.Value{}
+	case !s.known:
 		return secret.New([]byte(secret.OnCluster))
 	}
 	return secret.New([]byte(s.text(part)))
