@@ -48,7 +48,8 @@ async def try_case(server: ServerPackage, config: Any) -> None:
 
     keys = await settled(kv.kvstore_impl(config.storage.stores.metadata))
     await keys.set("storage-test", "kept")
-    if await keys.get("storage-test") != "kept":
+    # Of 0.3 Redis gives bytes.
+    if await keys.get("storage-test") not in ("kept", b"kept"):
         raise AssertionError("the key-value store does not hold what was written")
 
     # The function became private in 1.1.
