@@ -264,7 +264,7 @@ func TestStateSurvivesARestart(t *testing.T) {
 	const password = `c@n:/#%41?&"' ary`
 	database, keys := startPostgres(t), startRedis(t, password)
 	open := startRedis(t)
-	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"m1"}})
+	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"m1"}, Key: "none"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,18 +283,15 @@ func TestStateSurvivesARestart(t *testing.T) {
 			}
 			p := podFor(t, r, store.port, password, dsnOf(database.port, name, password, name, "sslmode=verify-full"), database.ca)
 			p.env["VLLM_URL"] = backend.URL + "/v1"
-			written := useServer(t, r, p, func(url string) string {
-				status, answer := post(t, url+"/v1/chat/completions", `{"model":"vllm/m1","messages":[{"role":"user","content":"remember"}]}`)
-				var completion struct{ ID string }
-				if err := json.Unmarshal(answer, &completion); err != nil || completion.ID == "" {
-					t.Fatalf("status %d: %s", status, answer)
-				}
-				return completion.ID
+			written := useServer(t, r, p, func(t *testing.T, url string) string {
+				t.Helper()
+				return complete(t, url)
 			})
 			if count := database.query(t, fmt.Sprintf("\\c %s\nSELECT count(*) FROM inference_store", name)); !strings.HasSuffix(count, "1") {
 				t.Errorf("%s rows in PostgreSQL", count)
 			}
-			useServer(t, r, p, func(url string) string {
+			useServer(t, r, p, func(t *testing.T, url string) string {
+				t.Helper()
 				got := get(t, url+"/v1/chat/completions/"+written)
 				if !strings.Contains(got, "remember") {
 					t.Errorf("the completion is gone: %s", got)
@@ -308,13 +305,38 @@ func TestStateSurvivesARestart(t *testing.T) {
 	}
 }
 
-// useServer starts the server in the pod's environment, does something with it and ends it; no secret may be in its log.
-func useServer(t *testing.T, r release, p pod, do func(url string) string) string {
+// complete asks for a completion and returns its id. With Redis, release line 0.7 fails the first request after a start, because it asks by
+// a connection that an event loop made which is closed; the next ones are served.
+func complete(t *testing.T, url string) string {
 	t.Helper()
-	var log func() string
-	var result string
+	const tries = 3
+	var status int
+	var answer []byte
+	for range tries {
+		status, answer = post(t, url+"/v1/chat/completions", `{"model":"vllm/m1","messages":[{"role":"user","content":"remember"}]}`)
+		var completion struct{ ID string }
+		if err := json.Unmarshal(answer, &completion); err == nil && completion.ID != "" {
+			return completion.ID
+		}
+		t.Logf("status %d: %s", status, answer)
+	}
+	t.Fatalf("status %d: %s", status, answer)
+	return ""
+}
+
+// useServer starts the server in the pod's environment, does something with it and ends it; no secret may be in its log.
+func useServer(t *testing.T, r release, p pod, do func(t *testing.T, url string) string) string {
+	t.Helper()
+	var text, result string
 	t.Run("run", func(t *testing.T) {
 		var url string
+		var log func() string
+		_ = t.TempDir() // goes after the log has been read, because it was there before
+		t.Cleanup(func() {
+			if text = log(); t.Failed() {
+				t.Log(text)
+			}
+		})
 		var env []string
 		for name, value := range p.env {
 			if name != lineOf(t, r).PortEnv {
@@ -322,9 +344,9 @@ func useServer(t *testing.T, r release, p pod, do func(url string) string) strin
 			}
 		}
 		url, log = bootRelease(t, r, p.config, env...)
-		result = do(url)
+		result = do(t, url)
 	})
-	if text := log(); strings.Contains(text, "ary") && (strings.Contains(text, "c@n") || strings.Contains(text, "c%40n")) {
+	if strings.Contains(text, "ary") && (strings.Contains(text, "c@n") || strings.Contains(text, "c%40n")) {
 		t.Errorf("the server's log tells the password:\n%s", text)
 	}
 	return result
