@@ -41,7 +41,7 @@ func (d *Desired) derive(in *Inputs) (map[string]secret.Value, fault.List) {
 			continue
 		}
 		for _, problem := range from.problems(v, value) {
-			faults = append(faults, unusable(from.fact, in.CR.Namespace, "has a part that this release of the server cannot take: "+string(v.Part)+" "+problem))
+			faults = append(faults, invalid(from.fact, in.CR.Namespace, "has a part that this release of the server cannot take: "+string(v.Part)+" "+problem))
 		}
 		values[v.Name] = value
 	}
@@ -74,11 +74,11 @@ func readSource(in *Inputs, v *config.EnvVar, faults *fault.List) *source {
 	}
 	parsed, err := dsn.Parse(string(fact.Value.Reveal()))
 	if err != nil {
-		*faults = append(*faults, unusable(fact, in.CR.Namespace, err.Error()))
+		*faults = append(*faults, invalid(fact, in.CR.Namespace, err.Error()))
 		return nil
 	}
 	if parsed.Verifies() && in.CABundle == nil {
-		*faults = append(*faults, unusable(fact, in.CR.Namespace, "says sslmode="+parsed.SSLMode+
+		*faults = append(*faults, invalid(fact, in.CR.Namespace, "says sslmode="+parsed.SSLMode+
 			", for which the server needs the certificate authority of the database: name a ConfigMap that holds it in spec.networking.tls.caBundle"))
 		return nil
 	}

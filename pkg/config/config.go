@@ -32,9 +32,10 @@ type Input struct {
 type Result struct {
 	// YAML is the complete config.yaml, with a comment header that names the resource, the release line and the base.
 	YAML []byte
-	// Env are the environment variables that the server needs beside the YAML, sorted by name.
+	// Env are the environment variables that the server needs beside the YAML: first those from Secrets, then the plain ones, for
+	// their values may refer to the former; each sorted by name. The order must be kept.
 	Env []EnvVar
-	// Providers are the providers of the resource as generated, in its order.
+	// Providers are the providers of the resource as generated, in its order; the exporter of telemetry is none.
 	Providers []ProviderEntry
 	// ProviderCount and ResourceCount count the entries of the resource, not those of the base.
 	ProviderCount, ResourceCount int32
@@ -46,7 +47,8 @@ type Result struct {
 type EnvVar struct {
 	// Name is the name of the variable.
 	Name string
-	// Value is the value of a variable that holds no secret; it counts where Ref names no Secret.
+	// Value is the value of a variable that holds no secret; it counts where Ref names no Secret. $(NAME) in it stands for the
+	// value of another variable, as Kubernetes has it, and $$ for a dollar sign.
 	Value string
 	// Ref is the Secret and the key; empty for a plain value.
 	Ref v1alpha2.SecretReference
@@ -58,6 +60,19 @@ type EnvVar struct {
 	// Part is what of the Secret's value the variable carries; empty for all of it. Whoever makes the pod keeps the parts in a Secret
 	// of its own; a part that the value does not have makes the variable absent.
 	Part Part
+	// Bearer tells that the value is sent as a bearer token through a list of HTTP headers, which not every character survives.
+	Bearer bool
+}
+
+// compareEnv orders variables so that those that others may refer to come first.
+func compareEnv(a, b EnvVar) int {
+	if fromSecret := a.Ref.Name != ""; fromSecret != (b.Ref.Name != "") {
+		if fromSecret {
+			return -1
+		}
+		return 1
+	}
+	return strings.Compare(a.Name, b.Name)
 }
 
 // ProviderEntry is one provider of the resource as generated.
@@ -84,6 +99,7 @@ func Generate(in Input) (*Result, Findings) {
 	}
 	g.applyServer()
 	g.applyStorage()
+	telemetry := g.applyTelemetry()
 	g.applyProviders()
 	g.applyModels()
 	g.checkIntegrity()
@@ -97,13 +113,13 @@ func Generate(in Input) (*Result, Findings) {
 		g.findings.Findings = append(g.findings.Findings, unwritable.Finding())
 		return nil, g.findings.ordered()
 	}
-	slices.SortFunc(g.env, func(a, b EnvVar) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(g.env, compareEnv)
 	return &Result{
 		YAML:          rendered,
 		Env:           g.env,
 		Providers:     g.entries,
-		ProviderCount: int32(len(g.entries)), //nolint:gosec // an object of 1.5 MB holds far fewer
-		ResourceCount: int32(len(g.models)),  //nolint:gosec // as above
+		ProviderCount: int32(len(g.entries) + telemetry), //nolint:gosec // an object of 1.5 MB holds far fewer
+		ResourceCount: int32(len(g.models)),              //nolint:gosec // as above
 		Version:       version,
 	}, g.findings.ordered()
 }
@@ -119,9 +135,10 @@ type generation struct {
 	groups []v1alpha2.ProviderGroup
 	models []v1alpha2.ModelConfig
 
-	// env is filled by applyStorage and applyProviders, entries by the latter.
-	env     []EnvVar
-	entries []ProviderEntry
+	// env, providers and entries are set by applyProviders; applyStorage and applyTelemetry add to env, too.
+	env       []EnvVar
+	providers []*provider
+	entries   []ProviderEntry
 
 	// storageNames are the storage backends that the resource configures, set by applyStorage.
 	storageNames map[string]bool

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -49,6 +50,13 @@ func ensure(n *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
 	return v
 }
 
+// drop takes a key out of a map.
+func drop(n *yaml.Node, key string) {
+	for at := indexOf(n, key); at >= 0; at = indexOf(n, key) {
+		n.Content = slices.Delete(n.Content, at-1, at+1)
+	}
+}
+
 // keys returns the keys of a map in their order.
 func keys(n *yaml.Node) []string {
 	if n == nil || n.Kind != yaml.MappingNode {
@@ -59,6 +67,20 @@ func keys(n *yaml.Node) []string {
 		names = append(names, n.Content[i].Value)
 	}
 	return names
+}
+
+// members returns the keys of a map with their values, in their order.
+func members(n *yaml.Node) iter.Seq2[string, *yaml.Node] {
+	return func(yield func(string, *yaml.Node) bool) {
+		if n == nil || n.Kind != yaml.MappingNode {
+			return
+		}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if !yield(n.Content[i].Value, n.Content[i+1]) {
+				return
+			}
+		}
+	}
 }
 
 // items returns the items of a list.
