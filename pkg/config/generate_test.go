@@ -144,6 +144,8 @@ func TestUnknownKeysSurvive(t *testing.T) {
 	starter, _ := configs.Base("starter", "0.7")
 	tree := decodeYAML(t, starter)
 	mark(tree)
+	// An unknown key under providers is an API, which the server refuses unless the image brings it.
+	tree.(map[string]any)["external_apis_dir"] = "/apis"
 	marked, err := yaml.Marshal(tree)
 	if err != nil {
 		t.Fatal(err)

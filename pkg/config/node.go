@@ -17,6 +17,14 @@ func child(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
+// descend returns what lies under keys, each in the map of the one before; nil where one is absent.
+func descend(n *yaml.Node, path []string) *yaml.Node {
+	for _, key := range path {
+		n = child(n, key)
+	}
+	return n
+}
+
 // indexOf returns the position of a key's value in a map, or -1.
 func indexOf(n *yaml.Node, key string) int {
 	if n == nil || n.Kind != yaml.MappingNode {
@@ -47,6 +55,13 @@ func ensure(n *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
 	v := &yaml.Node{Kind: kind}
 	set(n, key, v)
 	return v
+}
+
+// drop takes a key out of a map.
+func drop(n *yaml.Node, key string) {
+	for at := indexOf(n, key); at >= 0; at = indexOf(n, key) {
+		n.Content = slices.Delete(n.Content, at-1, at+1)
+	}
 }
 
 // keys returns the keys of a map in their order.

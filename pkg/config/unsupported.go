@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
@@ -23,28 +22,16 @@ var unsupported = []struct {
 	present func(*spec) bool
 	goOn    string
 }{
-	{"spec.providers.safety", func(s *spec) bool { return s.Providers != nil && jsonPresent(s.Providers.Safety) },
-		"remove it; the safety providers of the distribution stay as they are"},
 	{"spec.providers.vectorIo", func(s *spec) bool { return s.Providers != nil && jsonPresent(s.Providers.VectorIo) },
 		"remove it; the vector I/O providers of the distribution stay as they are"},
-	{"spec.providers.toolRuntime", func(s *spec) bool { return s.Providers != nil && jsonPresent(s.Providers.ToolRuntime) },
-		"remove it; the tool providers of the distribution stay as they are"},
 	{"spec.providers.telemetry", func(s *spec) bool { return s.Providers != nil && jsonPresent(s.Providers.Telemetry) },
 		"remove it; the server exports no telemetry then"},
-	{"spec.resources.tools", func(s *spec) bool { return s.Resources != nil && len(s.Resources.Tools) > 0 },
-		"remove it; the tool groups of the distribution stay as they are"},
-	{"spec.resources.shields", func(s *spec) bool { return s.Resources != nil && len(s.Resources.Shields) > 0 },
-		"remove it; the shields of the distribution stay as they are"},
 	{"spec.storage", func(s *spec) bool { return s.Storage != nil && (s.Storage.KV != nil || s.Storage.SQL != nil) },
 		"remove it; state is kept in SQLite files that live as long as the pod"},
-	{"spec.disabled", func(s *spec) bool { return len(s.Disabled) > 0 },
-		"remove it; the APIs of the distribution stay on"},
 	{"spec.externalProviders", func(s *spec) bool { return jsonFilled(s.ExternalProviders) },
 		"remove it, or use an image that contains the provider"},
 	{"spec.overrideConfig", func(s *spec) bool { return s.OverrideConfig != nil && s.OverrideConfig.ConfigMapName != "" },
 		"remove it, and configure spec.providers.inference and spec.resources.models, or use an image with the configuration in it"},
-	{"spec.networking.tls.enabled", tlsEnabled,
-		"remove it, and end TLS in front of the server, for example at an Ingress"},
 }
 
 func (g *generation) refuseUnsupported() {
@@ -67,13 +54,11 @@ func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool 
 			return true
 		}
 	}
-	return (spec.Providers != nil && jsonPresent(spec.Providers.Inference)) ||
-		(spec.Resources != nil && len(spec.Resources.Models) > 0) ||
+	p, r := spec.Providers, spec.Resources
+	return (p != nil && (jsonPresent(p.Inference) || jsonPresent(p.Safety) || jsonPresent(p.ToolRuntime))) ||
+		(r != nil && len(r.Models)+len(r.Shields)+len(r.Tools) > 0) ||
+		len(spec.Disabled) > 0 || tlsEnabled(spec) ||
 		(spec.Workload != nil && spec.Workload.Workers != nil)
-}
-
-func tlsEnabled(s *spec) bool {
-	return s.Networking != nil && s.Networking.TLS != nil && ptr.Deref(s.Networking.TLS.Enabled, false)
 }
 
 // jsonPresent tells whether an open field is there: null is absent.
