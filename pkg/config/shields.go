@@ -39,11 +39,14 @@ func (g *generation) applyShields() {
 			entry = list.Content[at]
 		}
 		provider, ok := g.shieldProvider(s, entry)
-		if !ok || !g.shieldModel(s, entry, provider) {
+		if !ok {
 			continue
 		}
 		set(entry, "shield_id", stringNode(s.ID))
 		set(entry, "provider_id", stringNode(provider.raw))
+		if !g.shieldModel(s, entry, provider) {
+			continue
+		}
 		if at < 0 {
 			list.Content = append(list.Content, entry)
 		}
