@@ -290,15 +290,31 @@ func (g *generation) mcpToolProvider(t *v1alpha2.ToolConfig, configured *v1alpha
 		return slices.Contains(types, g.providerTypeOf(v1alpha2.APIToolRuntime.Name, id))
 	})
 	if t.Provider == "" && !serving && len(types) > 0 {
-		id := types[0][strings.Index(types[0], "::")+2:]
-		entry := &yaml.Node{Kind: yaml.MappingNode}
-		set(entry, "provider_id", stringNode(id))
-		set(entry, "provider_type", stringNode(types[0]))
-		list := ensure(ensure(g.root, "providers", yaml.MappingNode), v1alpha2.APIToolRuntime.Name, yaml.SequenceNode)
-		list.Content = overlay(list.Content, id, entry)
-		return identityOf(child(entry, "provider_id")), true
+		return g.addToolProvider(t, types[0])
 	}
 	return g.toolProvider(t, t.Name, types)
+}
+
+// addToolProvider adds a provider that needs no configuration, or turns on that of the base.
+func (g *generation) addToolProvider(t *v1alpha2.ToolConfig, providerType string) (identity, bool) {
+	id := providerType[strings.Index(providerType, "::")+2:]
+	entry := &yaml.Node{Kind: yaml.MappingNode}
+	list := ensure(ensure(g.root, "providers", yaml.MappingNode), v1alpha2.APIToolRuntime.Name, yaml.SequenceNode)
+	for _, other := range list.Content {
+		switch {
+		case identityOf(child(other, "provider_id")).id != id:
+		case text(child(other, "provider_type")) == providerType:
+			entry = other
+		default:
+			g.findings.fail(Conflict, t.Path, fmt.Sprintf("needs a provider of type %s, and another provider has the id %s", providerType, id),
+				"configure one with another id under spec.providers.toolRuntime")
+			return identity{}, false
+		}
+	}
+	set(entry, "provider_id", stringNode(id))
+	set(entry, "provider_type", stringNode(providerType))
+	list.Content = overlay(list.Content, id, entry)
+	return identityOf(child(entry, "provider_id")), true
 }
 
 // warnUnusedEndpoints tells of addresses of MCP servers whose tools nobody asks for. tools are the tool groups of the resource.
