@@ -54,7 +54,7 @@ func FuzzGenerate(f *testing.F) {
 		if r := in.Spec.Resources; r != nil {
 			parts["models"], parts["tools"], parts["shields"] = listOf(r.Models), listOf(r.Tools), listOf(r.Shields)
 		}
-		f.Add(uint8(n), base, parts["inference"], parts["safety"], parts["toolRuntime"], parts["models"], parts["tools"], parts["shields"], parts["disabled"]) //nolint:gosec // any line will do
+		f.Add(uint8(n), base, parts["inference"], parts["safety"], parts["toolRuntime"], parts["models"], parts["tools"], parts["shields"], parts["disabled"])
 	}
 	f.Fuzz(func(t *testing.T, line uint8, data []byte, inference, safety, toolRuntime, models, tools, shields, disabled string) {
 		base, err := config.ParseBase("fuzz", data)

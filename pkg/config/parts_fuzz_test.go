@@ -4,6 +4,7 @@ package config
 
 import (
 	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -62,10 +63,7 @@ func decodeMap(text string) map[string]any {
 
 // merged is what merge is meant to do, said once more on plain maps.
 func merged(low, high map[string]any) map[string]any {
-	result := map[string]any{}
-	for key, value := range low {
-		result[key] = value
-	}
+	result := maps.Clone(low)
 	for key, value := range high {
 		lowMap, lowIsMap := result[key].(map[string]any)
 		highMap, highIsMap := value.(map[string]any)
