@@ -60,7 +60,9 @@ func example(path string, typ reflect.Type) (reflect.Value, bool) {
 		"spec.networking.expose":     `true`,
 		"spec.externalProviders":     `{"inference":[{"providerId":"x","image":"registry.example/x:1"}]}`,
 		"spec.providers.safety":      `{"id":"x","provider":"code-scanner"}`,
-		"spec.providers.toolRuntime": `{"provider":"brave-search","settings":{"max_results":7}}`,
+		"spec.providers.vectorIo":    `{"provider":"qdrant","endpoint":"http://x:6333"}`,
+		"spec.providers.toolRuntime": `{"provider":"wolfram-alpha"}`,
+		"spec.providers.telemetry":   `{"provider":"opentelemetry","endpoint":"http://x:4318"}`,
 		"spec.resources.models":      `{"name":"x","provider":"openai"}`,
 		"spec.resources.tools":       `{"name":"mcp::x","endpoint":"http://x:8000/mcp"}`,
 		"spec.resources.shields":     `"code-scanner"`,
@@ -123,7 +125,7 @@ func setLeaf(spec *v1alpha2.LlamaStackDistributionSpec, index []int, value refle
 
 // unbuilt are the fields that this operator does not build yet: they fail by name, with everything within them.
 var unbuilt = []string{
-	"spec.providers.vectorIo", "spec.providers.telemetry", "spec.storage.kv", "spec.storage.sql", "spec.externalProviders", "spec.overrideConfig.configMapName",
+	"spec.storage.kv", "spec.storage.sql", "spec.externalProviders", "spec.overrideConfig.configMapName",
 	"spec.networking.tls.enabled", "spec.networking.tls.caBundle", "spec.networking.expose",
 	"spec.networking.allowedFrom.namespaces", "spec.networking.allowedFrom.labels",
 	"spec.workload.autoscaling", "spec.workload.storage", "spec.workload.podDisruptionBudget", "spec.workload.topologySpreadConstraints",
@@ -204,11 +206,18 @@ func checkRefused(t *testing.T, path string, faults fault.List) {
 	}
 }
 
-// output is what Build makes of a spec, without the hash of the spec itself.
+// output is what Build makes of a spec, without the hash of the spec itself. There is always a configuration: that a field makes one
+// necessary is not enough.
 func output(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) string {
 	t.Helper()
 	in := inputs(t, "distribution-only")
 	set(&in.CR.Spec)
+	if in.CR.Spec.Providers == nil {
+		in.CR.Spec.Providers = &v1alpha2.ProvidersSpec{}
+	}
+	if in.CR.Spec.Providers.Inference == nil {
+		in.CR.Spec.Providers.Inference = &apiextensionsv1.JSON{Raw: []byte(`{"provider":"openai"}`)}
+	}
 	d, _ := Build(in)
 	for _, o := range d.Objects {
 		delete(o.GetAnnotations(), objects.AnnotationInputHash)

@@ -70,6 +70,7 @@ func (g *generation) checkIntegrity() {
 	g.checkBackends()
 	g.checkAPIs()
 	g.checkNeeds()
+	g.checkPlaces()
 }
 
 // checkModelReference checks that a model that the vector stores use has a provider, and that it is not registered as something else.

@@ -96,7 +96,10 @@ func FuzzResolveEndpoint(f *testing.F) {
 	row := &catalog.Endpoint{Field: "base_url", Kind: catalog.EndpointURL, DefaultPath: "/v1"}
 	f.Fuzz(func(t *testing.T, endpoint string) {
 		var findings report
-		resolved := resolveEndpoint(endpoint, "spec.x", row, &findings)
+		resolved := ""
+		if values := resolveEndpoint(endpoint, "spec.x", row, &findings); len(values) > 0 {
+			resolved = text(values[0].value)
+		}
 		for _, finding := range findings.Findings {
 			if finding.Path == "" || finding.Message == "" || finding.Mending == "" {
 				t.Errorf("incomplete finding %+v", finding)

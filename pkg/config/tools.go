@@ -29,7 +29,7 @@ var mcpIDPattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?
 func (g *generation) applyTools() {
 	api := v1alpha2.APIToolRuntime.Name
 	if _, ok := g.Line.APIs[api]; !ok && len(g.tools) > 0 {
-		g.refuseAbsent(api, "spec.resources.tools")
+		g.refuseAbsentAPI(api, "spec.resources.tools")
 		return
 	}
 	paths := map[string]string{}
@@ -97,7 +97,7 @@ func (g *generation) unknownTool(t *v1alpha2.ToolConfig) {
 		}
 	}
 	short := strings.TrimPrefix(t.Name, builtinToolGroups)
-	g.findings.fail(NotAvailable, t.Path, fmt.Sprintf("release line %s has no tools of this name", g.Line.Name),
+	g.findings.fail(NotInRelease, t.Path, fmt.Sprintf("release line %s has no tools of this name", g.Line.Name),
 		suggest.Sentence(short, known)+"there are "+strings.Join(known, ", ")+", and mcp::<id> for those of an MCP server")
 }
 
@@ -226,11 +226,11 @@ func (g *generation) applyMCP(t *v1alpha2.ToolConfig, id string) {
 			mcpExample+", here or at the provider of spec.providers.toolRuntime with the id "+id)
 		return
 	}
-	before := len(g.findings.Findings)
-	resolved := resolveEndpoint(endpoint, path, &catalog.Endpoint{Kind: catalog.EndpointURL}, &g.findings)
-	if len(g.findings.Findings) > before {
+	values := resolveEndpoint(endpoint, path, &catalog.Endpoint{Field: "uri", Kind: catalog.EndpointURL}, &g.findings)
+	if len(values) == 0 {
 		return
 	}
+	resolved := text(values[0].value)
 	if !g.Line.RegistersToolGroups {
 		g.connect(t, id, resolved)
 		return
@@ -251,7 +251,7 @@ func (g *generation) connect(t *v1alpha2.ToolConfig, id, url string) {
 		return
 	}
 	if t.Provider != "" {
-		g.findings.warn(NotAvailable, t.Path+".provider", fmt.Sprintf("has no effect: on release line %s the server itself talks to MCP servers", g.Line.Name),
+		g.findings.warn(NotInRelease, t.Path+".provider", fmt.Sprintf("has no effect: on release line %s the server itself talks to MCP servers", g.Line.Name),
 			"remove it")
 	}
 	entry := overlayByID(ensure(g.root, "connectors", yaml.SequenceNode), "connector_id", id)

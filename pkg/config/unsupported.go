@@ -22,10 +22,6 @@ var unsupported = []struct {
 	present func(*spec) bool
 	goOn    string
 }{
-	{"spec.providers.vectorIo", func(s *spec) bool { return s.Providers != nil && jsonPresent(s.Providers.VectorIo) },
-		"remove it; the vector I/O providers of the distribution stay as they are"},
-	{"spec.providers.telemetry", func(s *spec) bool { return s.Providers != nil && jsonPresent(s.Providers.Telemetry) },
-		"remove it; the server exports no telemetry then"},
 	{"spec.storage", func(s *spec) bool { return s.Storage != nil && (s.Storage.KV != nil || s.Storage.SQL != nil) },
 		"remove it; state is kept in SQLite files that live as long as the pod"},
 	{"spec.externalProviders", func(s *spec) bool { return jsonFilled(s.ExternalProviders) },
@@ -54,11 +50,18 @@ func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool 
 			return true
 		}
 	}
-	p, r := spec.Providers, spec.Resources
-	return (p != nil && (jsonPresent(p.Inference) || jsonPresent(p.Safety) || jsonPresent(p.ToolRuntime))) ||
+	r := spec.Resources
+	return hasProviders(spec.Providers) ||
 		(r != nil && len(r.Models)+len(r.Shields)+len(r.Tools) > 0) ||
 		len(spec.Disabled) > 0 || tlsEnabled(spec) ||
 		(spec.Workload != nil && spec.Workload.Workers != nil)
+}
+
+// hasProviders tells whether any provider is configured. Telemetry counts, although most lines write nothing of it into the
+// configuration: what is asked for is checked and turned into environment variables there.
+func hasProviders(p *v1alpha2.ProvidersSpec) bool {
+	return p != nil && (jsonPresent(p.Inference) || jsonPresent(p.Safety) || jsonPresent(p.VectorIo) || jsonPresent(p.ToolRuntime) ||
+		jsonPresent(p.Telemetry))
 }
 
 // jsonPresent tells whether an open field is there: null is absent.
