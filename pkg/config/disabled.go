@@ -156,8 +156,10 @@ func (g *generation) hasProvider(api string) bool {
 	return slices.ContainsFunc(identities(g.root, api), func(id identity) bool { return id.presence != never })
 }
 
+func (r *removal) isGone(api string) bool { return slices.Contains(r.apis, api) }
+
 func (r *removal) removeAPI(api string) {
-	if slices.Contains(r.apis, api) {
+	if r.isGone(api) {
 		return
 	}
 	r.apis = append(r.apis, api)
@@ -210,7 +212,7 @@ func (r *removal) mustGo(api string, entry *yaml.Node) bool {
 	}
 	needed := slices.IndexFunc(row.Needs, func(need string) bool {
 		of, _ := r.Line.APIOf(need)
-		return slices.Contains(r.apis, of)
+		return r.isGone(of)
 	})
 	if needed < 0 {
 		return false
@@ -266,7 +268,7 @@ func (r *removal) removeReferences() {
 		if !ok {
 			continue
 		}
-		if slices.Contains(r.apis, api) {
+		if r.isGone(api) {
 			drop(resources, name)
 			continue
 		}
@@ -296,7 +298,7 @@ func (r *removal) removeDefaults() {
 	for _, ref := range modelReferences {
 		holder := descend(defaults, ref.path[:len(ref.path)-1])
 		last := ref.path[len(ref.path)-1]
-		if r.lost("inference", child(child(holder, last), "provider_id")) {
+		if r.isGone("inference") || r.lost("inference", child(child(holder, last), "provider_id")) {
 			drop(holder, last)
 		}
 	}

@@ -49,20 +49,27 @@ func FuzzGenerate(f *testing.F) {
 		}
 		parts := map[string]string{"disabled": strings.Join(in.Spec.Disabled, ",")}
 		if p := in.Spec.Providers; p != nil {
-			parts["inference"], parts["safety"], parts["toolRuntime"] = rawOf(p.Inference), rawOf(p.Safety), rawOf(p.ToolRuntime)
+			parts["inference"], parts["safety"], parts["vectorIo"] = rawOf(p.Inference), rawOf(p.Safety), rawOf(p.VectorIo)
+			parts["toolRuntime"], parts["telemetry"] = rawOf(p.ToolRuntime), rawOf(p.Telemetry)
 		}
 		if r := in.Spec.Resources; r != nil {
 			parts["models"], parts["tools"], parts["shields"] = listOf(r.Models), listOf(r.Tools), listOf(r.Shields)
 		}
-		f.Add(uint8(n), base, parts["inference"], parts["safety"], parts["toolRuntime"], parts["models"], parts["tools"], parts["shields"], parts["disabled"])
+		f.Add(uint8(n), base, parts["inference"], parts["safety"], parts["vectorIo"], parts["toolRuntime"], parts["telemetry"],
+			parts["models"], parts["tools"], parts["shields"], parts["disabled"])
 	}
-	f.Fuzz(func(t *testing.T, line uint8, data []byte, inference, safety, toolRuntime, models, tools, shields, disabled string) {
+	f.Fuzz(func(t *testing.T, line uint8, data []byte,
+		inference, safety, vectorIo, toolRuntime, telemetry, models, tools, shields, disabled string,
+	) {
 		base, err := config.ParseBase("fuzz", data)
 		if err != nil {
 			return
 		}
 		spec := &v1alpha2.LlamaStackDistributionSpec{
-			Providers: &v1alpha2.ProvidersSpec{Inference: openJSON(inference), Safety: openJSON(safety), ToolRuntime: openJSON(toolRuntime)},
+			Providers: &v1alpha2.ProvidersSpec{
+				Inference: openJSON(inference), Safety: openJSON(safety), VectorIo: openJSON(vectorIo),
+				ToolRuntime: openJSON(toolRuntime), Telemetry: openJSON(telemetry),
+			},
 			Resources: &v1alpha2.ResourcesSpec{Models: openList(models), Tools: openList(tools), Shields: openList(shields)},
 		}
 		if disabled != "" {

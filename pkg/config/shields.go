@@ -95,8 +95,9 @@ func (g *generation) certain(ids []identity) []identity {
 	given := g.givenEnv()
 	var there []identity
 	for _, id := range ids {
+		// ${env.X:+id} is there when X is given, ${env.X:=id} when it is not.
 		m := wholeEnvPattern.FindStringSubmatch(id.raw)
-		if id.presence == always || (id.presence == sometimes && m != nil && (m[2] == "=" || slices.Contains(given, m[1]))) {
+		if id.presence == always || (id.presence == sometimes && m != nil && (m[2] == "+") == slices.Contains(given, m[1])) {
 			there = append(there, id)
 		}
 	}
