@@ -37,8 +37,8 @@ func (g *generation) unknownAPI(api, path string) {
 	for _, group := range g.groups {
 		if group.API.Name == api {
 			at := "spec.providers." + group.API.Field
-			if !slices.ContainsFunc(g.findings.Findings, func(f Finding) bool { return f.Code == NotInRelease && f.Path == at }) {
-				g.refuseAbsentAPI(api, at)
+			if !slices.ContainsFunc(g.findings.Findings, func(f Finding) bool { return f.Code == NotAvailable && f.Path == at }) {
+				g.refuseAbsent(api, at)
 			}
 			return
 		}

@@ -84,7 +84,7 @@ func (g *generation) noteAbsent(api, path string) {
 	if absence.Instead != "" {
 		mending += "; " + absence.Instead
 	}
-	g.findings.warn(NotInRelease, path, fmt.Sprintf("release line %s has no API %s, so there is nothing to disable", g.Line.Name, api), mending)
+	g.findings.warn(NotAvailable, path, fmt.Sprintf("release line %s has no API %s, so there is nothing to disable", g.Line.Name, api), mending)
 }
 
 // ignoreDisabled tells whether something of the resource does not count because its API is disabled, and warns of it.

@@ -54,7 +54,7 @@ func (g *generation) checkModelType(m *v1alpha2.ModelConfig) {
 	if m.ModelType == "" || len(types) == 0 || slices.Contains(types, string(m.ModelType)) {
 		return
 	}
-	g.findings.fail(NotInRelease, m.Path+".modelType",
+	g.findings.fail(NotAvailable, m.Path+".modelType",
 		fmt.Sprintf("release line %s has no models of type %s, only of %s", g.Line.Name, m.ModelType, strings.Join(types, " and ")),
 		"remove the model, or use a distribution of a newer release line")
 }

@@ -20,7 +20,7 @@ func (g *generation) applyShields() {
 	}
 	api := v1alpha2.APISafety.Name
 	if _, ok := g.Line.APIs[api]; !ok {
-		g.refuseAbsentAPI(api, "spec.resources.shields")
+		g.refuseAbsent(api, "spec.resources.shields")
 		return
 	}
 	g.enableAPI(api)

@@ -29,7 +29,7 @@ var mcpIDPattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?
 func (g *generation) applyTools() {
 	api := v1alpha2.APIToolRuntime.Name
 	if _, ok := g.Line.APIs[api]; !ok && len(g.tools) > 0 {
-		g.refuseAbsentAPI(api, "spec.resources.tools")
+		g.refuseAbsent(api, "spec.resources.tools")
 		return
 	}
 	paths := map[string]string{}
@@ -97,7 +97,7 @@ func (g *generation) unknownTool(t *v1alpha2.ToolConfig) {
 		}
 	}
 	short := strings.TrimPrefix(t.Name, builtinToolGroups)
-	g.findings.fail(NotInRelease, t.Path, fmt.Sprintf("release line %s has no tools of this name", g.Line.Name),
+	g.findings.fail(NotAvailable, t.Path, fmt.Sprintf("release line %s has no tools of this name", g.Line.Name),
 		suggest.Sentence(short, known)+"there are "+strings.Join(known, ", ")+", and mcp::<id> for those of an MCP server")
 }
 
@@ -251,7 +251,7 @@ func (g *generation) connect(t *v1alpha2.ToolConfig, id, url string) {
 		return
 	}
 	if t.Provider != "" {
-		g.findings.warn(NotInRelease, t.Path+".provider", fmt.Sprintf("has no effect: on release line %s the server itself talks to MCP servers", g.Line.Name),
+		g.findings.warn(NotAvailable, t.Path+".provider", fmt.Sprintf("has no effect: on release line %s the server itself talks to MCP servers", g.Line.Name),
 			"remove it")
 	}
 	entry := overlayByID(ensure(g.root, "connectors", yaml.SequenceNode), "connector_id", id)
