@@ -8,8 +8,6 @@ import (
 	"strings"
 	"unicode"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
@@ -118,9 +116,3 @@ func startsWord(runes []rune, i int) bool {
 
 // envReference is how the server's configuration refers to an environment variable that must be set.
 func envReference(name string) string { return "${env." + name + "}" }
-
-// fieldPath turns a dotted path into what the parsers take.
-func fieldPath(path string) *field.Path {
-	names := strings.Split(path, ".")
-	return field.NewPath(names[0], names[1:]...)
-}

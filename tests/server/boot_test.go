@@ -159,21 +159,6 @@ func healthy(url string) bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// get returns what the server answers with 200.
-func get(t *testing.T, url string) string {
-	t.Helper()
-	response, err := client.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("GET %s: status %d: %s %v", url, response.StatusCode, answer, err)
-	}
-	return string(answer)
-}
-
 func post(t *testing.T, url, body string) (int, []byte) {
 	t.Helper()
 	response, err := client.Post(url, "application/json", strings.NewReader(body))
