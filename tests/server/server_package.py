@@ -62,6 +62,11 @@ class ServerPackage:
         newer = folder / "config.yaml"
         return newer if newer.is_file() else folder / "run.yaml"
 
+    def command_line(self) -> Callable[[], Any]:
+        """The entry point of the package's command, with everything imported that it needs."""
+        importlib.import_module(f"{self.package}.core.server.server")
+        return importlib.import_module(f"{self.package}.cli.{self.package.removesuffix('_stack')}").main
+
 
 def load() -> ServerPackage:
     """Finds the installed server. Raises ImportError when there is none."""
