@@ -8,7 +8,7 @@ tells on standard output what happened, one JSON object a line each:
 
     {"start": NAME, "config": FILE, "dir": FOLDER, "env": {...}, "hosts": {"vllm": ADDRESS}}   a server with exactly this environment
     {"stop": NAME}                                                                             SIGTERM, and SIGKILL when that does not help
-    {"ready": true}    {"started": NAME}    {"ended": NAME, "status": N}
+    {"ready": true}    {"started": NAME}    {"ended": NAME, "status": N, "cpu": SECONDS}
 
 A forked process does what the command line does with `stack run CONFIG`; its output goes to the file `log` in its folder. Names of
 hosts resolve as `hosts` says, to addresses of loopback; no other name resolves, so nothing leaves the machine. The end of standard
@@ -41,12 +41,17 @@ from server_package import ServerPackage
 # What a server gets to end after SIGTERM.
 STOP_SECONDS = 10
 PAUSE_SECONDS = 0.05
+# What other packages import only when a server starts.
+LATE_MODULES = ("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto", "uvicorn.protocols.websockets.auto", "pydantic.v1")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def preload(server: ServerPackage, base: Path) -> None:
     """Imports what nearly every server will need. What cannot be imported here the server that wants it reports by itself."""
     server.command_line()
+    for module in (*server.core_modules(), *LATE_MODULES):
+        with contextlib.suppress(Exception):
+            importlib.import_module(module)
     config = server.config_class(**server.replace_env_vars(yaml.safe_load(base.read_text(encoding="utf-8"))))
     for api, types in server.provider_registry(config).items():
         for entry in config.providers.get(api.value, []):
@@ -169,10 +174,11 @@ class Nursery:
 
     def reap(self) -> None:
         for pid in list(self.running):
-            ended, status = os.waitpid(pid, os.WNOHANG)
+            ended, status, usage = os.wait4(pid, os.WNOHANG)
             if ended:
                 self.killed_at.pop(pid, None)
-                self.tell(ended=self.running.pop(pid), status=os.waitstatus_to_exitcode(status))
+                cpu = round(usage.ru_utime + usage.ru_stime, 2)
+                self.tell(ended=self.running.pop(pid), status=os.waitstatus_to_exitcode(status), cpu=cpu)
             elif self.killed_at.get(pid, time.monotonic() + 1) < time.monotonic():
                 self.killed_at[pid] = time.monotonic() + STOP_SECONDS
                 os.kill(pid, signal.SIGKILL)

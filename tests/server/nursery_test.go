@@ -32,7 +32,8 @@ type nurseryEvent struct {
 	Ready   bool   `json:"ready"`
 	Started string `json:"started"`
 	Ended   string `json:"ended"`
-	Status  int    `json:"status"`
+	// CPU is what an ended server used, in seconds.
+	CPU float64 `json:"cpu"`
 }
 
 // bootJob is one server to start.
@@ -134,6 +135,8 @@ type server struct {
 	url string
 	// took is the time from the fork to the first healthy answer.
 	took time.Duration
+	// cpu is how much of a processor it used, in seconds, known after stop.
+	cpu float64
 	// log returns what it wrote so far.
 	log func() string
 	// stop ends it, once; the end of the test does so too.
@@ -157,7 +160,7 @@ func (n *nursery) boot(t *testing.T, job bootJob, port int) *server {
 		}
 		stopped = true
 		n.tell(t, map[string]string{"stop": job.Name})
-		n.await(t, stopTimeout, func(e nurseryEvent) bool { return e.Ended == job.Name })
+		s.cpu = n.await(t, stopTimeout, func(e nurseryEvent) bool { return e.Ended == job.Name }).CPU
 	}
 	n.tell(t, job)
 	t.Cleanup(s.stop)
