@@ -34,7 +34,7 @@ func keyOf(secretAndKey string) string { return "canary-of-" + secretAndKey }
 // startBackends starts the doubles for what a resource asks for.
 func startBackends(t *testing.T, a asked) *backends {
 	t.Helper()
-	next := lastAddress.Add(1) + uint32(os.Getpid())%200<<16 //nolint:gosec // a process id is positive
+	next := lastAddress.Add(1) + uint32(os.Getpid())%200<<16
 	address := fmt.Sprintf("127.%d.%d.%d", 1+next>>16&0xff, next>>8&0xff, 1+next&0x7f)
 	b := &backends{hosts: map[string]string{}, doubles: map[string]*modelserverdouble.Double{}, open: map[string]bool{}}
 	ports := map[string]bool{}
@@ -111,10 +111,10 @@ func (b *backends) arrived(host, model string) bool {
 }
 
 // send sends a chat to a backend as a server would.
-func send(t *testing.T, url, host, key string) {
+func send(t *testing.T, address, host, key string) {
 	t.Helper()
 	body := strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"ping"}]}`)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, body)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, body)
 	if err != nil {
 		t.Fatal(err)
 	}

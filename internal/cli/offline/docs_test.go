@@ -34,7 +34,7 @@ func blocks(t *testing.T, file string) []block {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fence := regexp.MustCompile("(?ms)^```([^`\n]*)\n(.*?)^```$")
+	fence := regexp.MustCompile("(?ms)^```([^`\n]*)\n(.*?)\n```$")
 	var found []block
 	for _, m := range fence.FindAllSubmatchIndex(content, -1) {
 		found = append(found, block{
