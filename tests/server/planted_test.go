@@ -32,7 +32,7 @@ func TestStoriesFindWhatIsMissing(t *testing.T) {
 		entries := list(b.booted, section, name)
 		b.booted[section].(map[string]any)[name] = slices.DeleteFunc(entries, isFallback)
 	}
-	reduce(b.booted, b.base, unbootables(t))
+	reduce(b.booted, b.base, unbootables(t, r.line))
 	b.backends = startBackends(t, b.asked)
 	faults := answerFaults(t, b, b.boot(t, startNursery(t, r)))
 	for _, want := range []string{

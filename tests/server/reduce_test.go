@@ -11,15 +11,23 @@ import (
 )
 
 // unbootable is a row of unbootable.tsv.
-type unbootable struct{ api, providerType, missing string }
+type unbootable struct{ api, providerType, lines, missing string }
 
-func unbootables(t *testing.T) []unbootable {
+// unbootables are the rows of a release line; of all where it is empty.
+func unbootables(t *testing.T, line string) []unbootable {
 	t.Helper()
 	var rows []unbootable
-	for _, columns := range readTable(t, "unbootable.tsv", 3) {
-		rows = append(rows, unbootable{columns[0], columns[1], columns[2]})
+	for _, c := range readTable(t, "unbootable.tsv", 4) {
+		if line == "" || onLine(c[2], line) {
+			rows = append(rows, unbootable{c[0], c[1], c[2], c[3]})
+		}
 	}
 	return rows
+}
+
+// onLine tells whether a column "1.0,1.1" or "*" names the line.
+func onLine(column, line string) bool {
+	return column == "*" || slices.Contains(strings.Split(column, ","), line)
 }
 
 // readTable reads a file of rows whose fields are separated by tabs.
@@ -60,6 +68,11 @@ func reduce(config, base map[string]any, rows []unbootable) (removed []string) {
 		})
 		if len(kept) < len(entries) {
 			config["providers"].(map[string]any)[row.api] = kept
+		}
+		if len(kept) == 0 && len(entries) > 0 {
+			delete(config["providers"].(map[string]any), row.api)
+			config["apis"] = slices.DeleteFunc(list(config, "apis"), func(api any) bool { return api == row.api })
+			removed = append(removed, row.api)
 		}
 	}
 	resources, _ := config["registered_resources"].(map[string]any)
@@ -105,7 +118,9 @@ func contains(list []any, entry any) bool {
 func TestReduceLeavesWhatAResourceConfigures(t *testing.T) {
 	parse := func(text string) map[string]any { return parseYAML(t, []byte(text)) }
 	base := parse(`
+apis: [inference, scoring]
 providers:
+  scoring: [{provider_id: st, provider_type: inline::st}]
   inference:
   - {provider_id: st, provider_type: inline::st}
   - {provider_id: other, provider_type: inline::st}
@@ -115,7 +130,9 @@ registered_resources:
 vector_stores: {default_embedding_model: {provider_id: st, model_id: a}, default_provider_id: faiss}
 `)
 	config := parse(`
+apis: [inference, scoring]
 providers:
+  scoring: [{provider_id: st, provider_type: inline::st}]
   inference:
   - {provider_id: st, provider_type: inline::st}
   - {provider_id: other, provider_type: inline::st, config: {by: the resource}}
@@ -126,6 +143,7 @@ registered_resources:
 vector_stores: {default_embedding_model: {provider_id: st, model_id: a}, default_provider_id: faiss}
 `)
 	want := parse(`
+apis: [inference]
 providers:
   inference:
   - {provider_id: other, provider_type: inline::st, config: {by: the resource}}
@@ -135,8 +153,10 @@ registered_resources:
   models: [{model_id: b, provider_id: vllm}, {model_id: c, provider_id: st}]
 vector_stores: {default_provider_id: faiss}
 `)
-	removed := reduce(config, base, []unbootable{{"inference", "inline::st", "torch"}, {"scoring", "inline::st", "x"}})
-	if !reflect.DeepEqual(config, want) || !slices.Equal(removed, []string{"inference/st (torch)"}) {
+	removed := reduce(config, base, []unbootable{
+		{"inference", "inline::st", "*", "torch"}, {"scoring", "inline::st", "*", "x"}, {"eval", "inline::st", "*", "x"},
+	})
+	if !reflect.DeepEqual(config, want) || !slices.Equal(removed, []string{"inference/st (torch)", "scoring", "scoring/st (x)"}) {
 		t.Errorf("removed %v, left %v, want %v", removed, config, want)
 	}
 }
