@@ -153,6 +153,10 @@ func toolFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	return faults
 }
 
+// firstChatFails is the release line whose server answers the first chat after its start with status 500, whatever its configuration
+// says: it is sent twice there.
+const firstChatFails = "1.0"
+
 // chatFaults sends a chat to every provider with a backend of its own, through its first model.
 func chatFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	t.Helper()
@@ -165,6 +169,9 @@ func chatFaults(t *testing.T, b *booting, s *server) (faults []string) {
 		name := b.asked.models[model].name
 		body := fmt.Sprintf(`{"model":"%s/%s","messages":[{"role":"user","content":"ping"}]}`, p.id, name)
 		status, answer := post(t, s.url+"/v1/chat/completions", body)
+		if b.line == firstChatFails && status == http.StatusInternalServerError {
+			status, answer = post(t, s.url+"/v1/chat/completions", body)
+		}
 		var completion struct {
 			Choices []struct{ Message struct{ Content string } }
 		}

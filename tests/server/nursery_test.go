@@ -17,6 +17,9 @@ import (
 	"time"
 )
 
+// importTimeout bounds importing a release, on a machine that does many things at once.
+const importTimeout = 10 * time.Minute
+
 // nursery is one process of boot.py: a release of the server, imported once, that forks servers.
 type nursery struct {
 	release release
@@ -90,7 +93,7 @@ func startNursery(t *testing.T, r release) *nursery {
 		_ = command.Wait()
 		_ = stderr.Close()
 	})
-	n.await(t, bootTimeout, func(e nurseryEvent) bool { return e.Ready })
+	n.await(t, importTimeout, func(e nurseryEvent) bool { return e.Ready })
 	n.preload = time.Since(begun)
 	return n
 }

@@ -125,8 +125,8 @@ func TestStoriesBoot(t *testing.T) {
 
 // booting is a story prepared for a release.
 type booting struct {
-	name  string
-	asked asked
+	name, line string
+	asked      asked
 	// config is what would be applied; booted begins as the same.
 	config       []byte
 	base, booted map[string]any
@@ -161,7 +161,7 @@ func prepare(t *testing.T, r release, s story, refused rowsOf) (*booting, bool) 
 		config = made.Desired.Config.YAML
 	}
 	env := podEnvironment(t, made.Desired.Objects)
-	return &booting{name: s.name, asked: asked, config: config, base: parseYAML(t, base), booted: parseYAML(t, config), env: env}, true
+	return &booting{name: s.name, line: r.line, asked: asked, config: config, base: parseYAML(t, base), booted: parseYAML(t, config), env: env}, true
 }
 
 // What is applied for every sample and every story, whole, is good for every release; this costs no boot.
