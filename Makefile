@@ -15,6 +15,7 @@ RACE ?=
 # TESTFLAGS is added to every go test, for example TESTFLAGS='-run TestName -v'.
 TESTFLAGS ?=
 E2E_TIMEOUT ?= 60m
+FUZZTIME ?= 10m
 
 BIN := $(CURDIR)/bin
 CACHE := $(or $(LLSD_CACHE),$(XDG_CACHE_HOME),$(HOME)/.cache)/llama-stack-k8s-operator
@@ -141,6 +142,10 @@ test-e2e: cluster image ## Run the tests against a real cluster with real server
 	server_image=$$(hack/serverimage/build.sh); \
 	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR_IMAGE=$(BIN)/operator-image.tar LLSD_SERVER_IMAGE="$$server_image" \
 	  go test -C tests/e2e -count=1 -timeout $(E2E_TIMEOUT) $(TESTFLAGS)
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME (10m), one after the other.
+	hack/make/fuzz.sh $(FUZZTIME)
 
 .PHONY: bench
 bench: ## Run the benchmarks.

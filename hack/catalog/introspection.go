@@ -29,6 +29,9 @@ type introspection struct {
 	NeedsInsecure        bool                           `json:"needsInsecure"`
 	RegisteredEverywhere bool                           `json:"registeredEverywhere"`
 	ToolGroupsRegistered bool                           `json:"toolGroupsRegistered"`
+	APIsMustBeServed     bool                           `json:"apisMustBeServed"`
+	HostForWorkers       bool                           `json:"hostForWorkers"`
+	ServesModelID        bool                           `json:"servesModelID"`
 	APIs                 map[string]catalog.API         `json:"apis"`
 	Internal             []string                       `json:"internal"`
 	Sections             map[string]field               `json:"sections"`

@@ -244,12 +244,12 @@ func TestSecretForANumber(t *testing.T) {
 // Proves: NFR-004, FR-075 (all that is wrong is told at once, each for its condition).
 func TestAllFaultsAtOnce(t *testing.T) {
 	in := inputs(t, "two-providers")
-	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Workers: new(int32(2))}
+	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Storage: &v1alpha2.PVCStorageSpec{}}
 	in.CR.Spec.Resources.Models = append(in.CR.Spec.Resources.Models, *open(`{"name":"m","provider":"nowhere"}`))
 	in.Secrets[0].State = SecretMissing
 	_, faults := fail(t, in)
 	configFaults, secretFaults := faults.For(v1alpha2.ConditionConfigGenerated), faults.For(v1alpha2.ConditionSecretsResolved)
-	for _, part := range []string{"spec.workload.workers", "spec.resources.models[2]", "nowhere"} {
+	for _, part := range []string{"spec.workload.storage", "spec.resources.models[2]", "nowhere"} {
 		if !strings.Contains(configFaults.Message(), part) {
 			t.Errorf("%q is not in: %s", part, configFaults.Message())
 		}

@@ -26,6 +26,7 @@ func unsupported(spec *v1alpha2.LlamaStackDistributionSpec) fault.List {
 		}
 	}
 	if n := spec.Networking; n != nil {
+		add(n.TLS != nil && ptr.Deref(n.TLS.Enabled, false), "spec.networking.tls.enabled")
 		add(n.TLS != nil && n.TLS.CABundle != nil, "spec.networking.tls.caBundle")
 		expose, errs := v1alpha2.ParseExpose(n.Expose)
 		for _, err := range errs {
@@ -37,7 +38,6 @@ func unsupported(spec *v1alpha2.LlamaStackDistributionSpec) fault.List {
 		add(n.AllowedFrom != nil && (len(n.AllowedFrom.Namespaces) > 0 || len(n.AllowedFrom.Labels) > 0), "spec.networking.allowedFrom")
 	}
 	if w := spec.Workload; w != nil {
-		add(w.Workers != nil, "spec.workload.workers")
 		add(w.Autoscaling != nil && *w.Autoscaling != v1alpha2.AutoscalingSpec{}, "spec.workload.autoscaling")
 		add(w.Storage != nil, "spec.workload.storage")
 		add(w.PodDisruptionBudget != nil, "spec.workload.podDisruptionBudget")

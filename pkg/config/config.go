@@ -98,6 +98,9 @@ func Generate(in Input) (*Result, Findings) {
 	telemetry := g.applyTelemetry()
 	g.applyProviders()
 	g.applyModels()
+	g.applyShields()
+	g.applyTools()
+	g.applyDisabled()
 	g.checkIntegrity()
 	if g.findings.HasErrors() {
 		return nil, g.findings.ordered()
@@ -113,8 +116,8 @@ func Generate(in Input) (*Result, Findings) {
 		YAML:          rendered,
 		Env:           g.env,
 		Providers:     g.entries,
-		ProviderCount: int32(len(g.entries) + telemetry), //nolint:gosec // an object of 1.5 MB holds far fewer
-		ResourceCount: int32(len(g.models)),              //nolint:gosec // as above
+		ProviderCount: int32(len(g.entries) + telemetry),                    //nolint:gosec // an object of 1.5 MB holds far fewer
+		ResourceCount: int32(len(g.models) + len(g.shields) + len(g.tools)), //nolint:gosec // as above
 		Version:       version,
 	}, g.findings.ordered()
 }
@@ -126,14 +129,28 @@ type generation struct {
 	root     *yaml.Node
 	findings report
 
-	// groups and models are the parsed spec, set by parse.
-	groups []v1alpha2.ProviderGroup
-	models []v1alpha2.ModelConfig
+	// groups, models, shields and tools are the parsed spec without what is disabled, set by parse.
+	groups  []v1alpha2.ProviderGroup
+	models  []v1alpha2.ModelConfig
+	shields []v1alpha2.ShieldConfig
+	tools   []v1alpha2.ToolConfig
+	// off are the APIs that spec.disabled names, in its order; set by parse.
+	off []string
 
 	// env, providers and entries are set by applyProviders; applyTelemetry adds to env, too.
 	env       []EnvVar
 	providers []*provider
 	entries   []ProviderEntry
+
+	// uses are the providers that models, shields and tools of the resource use; set by the steps that apply these.
+	uses []providerUse
+}
+
+// providerUse is a provider that a resource of the custom resource uses.
+type providerUse struct {
+	api, id string
+	// path is the field of the custom resource that uses it.
+	path string
 }
 
 // The schema versions of config.yaml that this operator can edit: the previous and the current one.
@@ -168,40 +185,18 @@ func (g *generation) schemaVersion() int32 {
 func (g *generation) parse() {
 	groups, errs := v1alpha2.ParseProviders(g.Spec.Providers)
 	g.findings.failFields(errs)
-	secretUses(groups, &g.findings)
 	g.groups = groups
-	if g.Spec.Resources != nil {
-		g.models, errs = v1alpha2.ParseModels(g.Spec.Resources.Models)
+	if r := g.Spec.Resources; r != nil {
+		g.models, errs = v1alpha2.ParseModels(r.Models)
+		g.findings.failFields(errs)
+		g.shields, errs = v1alpha2.ParseShields(r.Shields)
+		g.findings.failFields(errs)
+		g.tools, errs = v1alpha2.ParseTools(r.Tools)
 		g.findings.failFields(errs)
 	}
+	g.parseDisabled()
+	secretUses(g.groups, &g.findings)
 }
-
-// applyServer sets what the resource says about the server itself.
-func (g *generation) applyServer() {
-	port := v1alpha2.DefaultPort
-	if n := g.Spec.Networking; n != nil && n.Port != nil {
-		port = *n.Port
-	}
-	if port < minPort || port > maxPort {
-		g.findings.fail(InvalidSpec, "spec.networking.port", fmt.Sprintf("Invalid value: the server refuses ports outside of %d to %d", minPort, maxPort),
-			fmt.Sprintf("choose a port in this range, or remove the field for %d", v1alpha2.DefaultPort))
-		return
-	}
-	server := ensure(g.root, "server", yaml.MappingNode)
-	set(server, "port", intNode(int64(port)))
-	if w := g.Spec.Workload; w != nil && w.Workers != nil {
-		set(server, "workers", intNode(int64(*w.Workers)))
-	}
-	if g.Line.NeedsInsecure {
-		set(server, "insecure", boolNode(true))
-	}
-}
-
-// The ports that the server accepts.
-const (
-	minPort int32 = 1024
-	maxPort int32 = 65535
-)
 
 // givenEnv are the environment variables that the container will surely have.
 func (g *generation) givenEnv() []string {

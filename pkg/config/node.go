@@ -18,6 +18,14 @@ func child(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
+// descend returns what lies under keys, each in the map of the one before; nil where one is absent.
+func descend(n *yaml.Node, path []string) *yaml.Node {
+	for _, key := range path {
+		n = child(n, key)
+	}
+	return n
+}
+
 // indexOf returns the position of a key's value in a map, or -1.
 func indexOf(n *yaml.Node, key string) int {
 	if n == nil || n.Kind != yaml.MappingNode {

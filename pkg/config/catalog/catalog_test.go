@@ -124,6 +124,12 @@ func TestLines(t *testing.T) {
 		if registers := Compare(name, "0.7") < 0; line.RegistersToolGroups != registers {
 			t.Errorf("line %s registers tool groups: %v", name, line.RegistersToolGroups)
 		}
+		if hosts := slices.Contains([]string{"0.4", "0.5", "0.6"}, name); line.HostForWorkers != hosts {
+			t.Errorf("line %s: several workers need a host: %v", name, line.HostForWorkers)
+		}
+		if line.ServesModelID != renamed || line.APIsMustBeServed != (Compare(name, "1.5") < 0) {
+			t.Errorf("line %s: served by model id %v, APIs must be served %v", name, line.ServesModelID, line.APIsMustBeServed)
+		}
 		_, connectionString := line.Backends["sql_postgres"].Fields["connection_string"]
 		if connectionString != (Compare(name, "1.4") >= 0) {
 			t.Errorf("line %s: sql_postgres has a connection_string: %v", name, connectionString)
@@ -197,6 +203,19 @@ func TestToolGroups(t *testing.T) {
 		if back, _ := OtherToolGroup(other); !ok || back != id {
 			t.Errorf("%s is called %q elsewhere, and that %q", id, other, back)
 		}
+	}
+	for _, name := range Lines() {
+		if got := get(t, name).ToolGroupProviders(MCPToolGroups); !slices.Equal(got, []string{"remote::model-context-protocol"}) {
+			t.Errorf("line %s: MCP servers are served by %v", name, got)
+		}
+		for api, of := range map[string]string{"tool_groups": "tool_runtime", "models": "inference", "vector_io": "vector_io", "prompts": "", "": ""} {
+			if got, ok := get(t, name).APIOf(api); got != of || ok != (of != "") {
+				t.Errorf("line %s: %q is of API %q", name, api, got)
+			}
+		}
+	}
+	if got, want := get(t, "0.7").ToolGroups(), []string{"builtin::file_search", "builtin::websearch", "builtin::wolfram_alpha", MCPToolGroups}; !slices.Equal(got, want) {
+		t.Errorf("tool groups %v", got)
 	}
 	want := []string{"remote::bing-search", "remote::brave-search", "remote::tavily-search"}
 	if got := get(t, "0.5").ToolGroupProviders("builtin::websearch"); !slices.Equal(got, want) {
