@@ -132,6 +132,10 @@ test-integration: cluster ## Run the tests against a real API server.
 test-server: ## Let real llama-stack servers load the generated configurations.
 	go test -timeout 60m $(TESTFLAGS) ./tests/server/...
 
+.PHONY: test-server-full
+test-server-full: ## Boot every sample and every user story on the real server of every release line.
+	LLSD_BOOT_EVERYTHING=1 go test -count=1 -timeout 90m -v -run 'TestStories' $(TESTFLAGS) ./tests/server/...
+
 .PHONY: test-e2e
 test-e2e: cluster image ## Run the tests against a real cluster with real servers (Linux and root).
 	$(BIN)/cluster build --tier node

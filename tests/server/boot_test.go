@@ -148,7 +148,8 @@ func freePort(t *testing.T) int {
 	return listener.Addr().(*net.TCPAddr).Port
 }
 
-var client = &http.Client{Timeout: 30 * time.Second}
+// client opens a connection for each request: one that is kept may be closed by the server just when the next request takes it.
+var client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 
 func healthy(url string) bool {
 	response, err := client.Get(url + "/v1/health")

@@ -243,7 +243,7 @@ func runStorage(t *testing.T, r release, cases []map[string]any) []*string {
 	defer cancel()
 	python := serverPython(t, r)
 	command := exec.CommandContext(ctx, python, "storage.py")
-	command.Env = scriptEnv(python)
+	command.Env = pythonEnv(python)
 	command.Stdin = bytes.NewReader(input)
 	out, err := command.Output()
 	if err != nil {
