@@ -22,8 +22,8 @@ func TestDistributions(t *testing.T) {
 		if !strings.HasSuffix(d.Image, ":"+d.ServerVersion) {
 			t.Errorf("%s: image %s is not pinned to %s", d.Name, d.Image, d.ServerVersion)
 		}
-		line, ok := catalog.ForVersion(d.ServerVersion)
-		if !ok || line.Name != d.Line {
+		line, standing := catalog.ForVersion(d.ServerVersion)
+		if standing != catalog.OfLine || line.Name != d.Line {
 			t.Errorf("%s: version %s is not of the known line %s", d.Name, d.ServerVersion, d.Line)
 		}
 		data, ok := configs.Base(d.Base, d.Line)

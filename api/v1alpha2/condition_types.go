@@ -26,7 +26,7 @@ const (
 	ReasonImageDefault = "ImageDefault"
 	// ReasonInvalidSpec: the spec is wrong; the message names the fields.
 	ReasonInvalidSpec = "InvalidSpec"
-	// ReasonUnsupported: the spec uses a field that this operator does not support yet.
+	// ReasonUnsupported: the spec uses a field that this operator does not support yet, or the server is too old.
 	ReasonUnsupported = "Unsupported"
 	// ReasonUnknownDistribution: no distribution of that name is known.
 	ReasonUnknownDistribution = "UnknownDistribution"
@@ -34,6 +34,8 @@ const (
 	ReasonUnknownServerLine = "UnknownServerLine"
 	// ReasonMissingConfigLabels: no base configuration is known for the image.
 	ReasonMissingConfigLabels = "MissingConfigLabels"
+	// ReasonInvalidConfigLabels: the labels of the image hold a base configuration that cannot be used.
+	ReasonInvalidConfigLabels = "InvalidConfigLabels"
 	// ReasonInvalidSettings: the operator's own settings are wrong.
 	ReasonInvalidSettings = "InvalidOperatorSettings"
 )

@@ -3,12 +3,9 @@
 package desired
 
 import (
-	"fmt"
-
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
@@ -32,6 +29,10 @@ func Build(in *Inputs) (*Desired, fault.List) {
 // generate makes the configuration, where one is needed.
 func (d *Desired) generate(in *Inputs) fault.List {
 	dist := in.Distribution
+	if f := tooOld(dist); f != nil {
+		return fault.List{f}
+	}
+	d.Warnings = newerRelease(dist)
 	if !config.Needed(&in.CR.Spec, dist.Line) {
 		return nil
 	}
@@ -41,32 +42,12 @@ func (d *Desired) generate(in *Inputs) fault.List {
 	result, findings := config.Generate(config.Input{
 		Name: in.CR.Name, Namespace: in.CR.Namespace, Spec: &in.CR.Spec, Base: dist.Base, Line: dist.Line,
 	})
-	d.Warnings = findings.Warnings()
+	d.Warnings = append(d.Warnings, findings.Warnings()...)
 	if findings.HasErrors() {
 		return findingFaults(findings.Errors())
 	}
 	d.Config = result
 	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, result.YAML)
-	return nil
-}
-
-func missingBase(dist *settings.Distribution) *fault.Fault {
-	switch {
-	case dist.Line == nil && dist.Base != nil:
-		return &fault.Fault{
-			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonUnknownServerLine,
-			Message: fmt.Sprintf("spec.distribution: nothing tells the server release in image %s, so no configuration can be generated for it: "+
-				"register the distribution with its serverVersion in the ConfigMap %s", dist.Image, settings.ConfigMapName),
-		}
-	case dist.Base == nil:
-		return &fault.Fault{
-			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonMissingConfigLabels,
-			Message: fmt.Sprintf("Distribution image %s missing config labels. Add labels using `crane mutate` or use `overrideConfig` to provide "+
-				"configuration manually. See docs/configuration.md for details. "+
-				"This version of the operator does neither yet: register the image with its base configuration in the operator's ConfigMap %s.",
-				dist.Image, settings.ConfigMapName),
-		}
-	}
 	return nil
 }
 

@@ -37,6 +37,8 @@ const (
 	InvalidEndpoint Code = "InvalidEndpoint"
 	// BrokenReference: the configuration names a provider, shield or storage backend that it does not have.
 	BrokenReference Code = "BrokenReference"
+	// UnknownRelease: the server is newer than every release line that the operator knows. A warning.
+	UnknownRelease Code = "UnknownRelease"
 	// InvalidBase: the base configuration cannot be read.
 	InvalidBase Code = "InvalidBase"
 )
