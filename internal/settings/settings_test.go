@@ -230,7 +230,7 @@ func TestUnknownName(t *testing.T) {
 			t.Fatalf("%s resolves to %+v", name, d)
 		}
 		want := `spec.distribution.name: no distribution "` + name + `" is known; ` + hint +
-			"known distributions: light, remote-vllm, starter; register further ones in the ConfigMap llama-stack-operator-config"
+			"known distributions: light, meta-reference-gpu, postgres-demo, remote-vllm, starter; register further ones in the ConfigMap llama-stack-operator-config"
 		if f.Message != want {
 			t.Errorf("message\n%s\nwant\n%s", f.Message, want)
 		}

@@ -12,10 +12,11 @@ import (
 
 const (
 	starterBases = "../../configs/starter/"
+	allBases     = "../../configs/*/"
 	lightBase    = "testdata/light-base.yaml"
 	imageConfig  = "../../hack/serverimage/light.yaml"
 	goldens      = "../../pkg/config/testdata/*/want."
-	allOn        = "testdata/starter-all-on.env"
+	allOn        = "testdata/all-on.env"
 )
 
 // Proves: R28.
@@ -29,13 +30,16 @@ func TestStarterBaseMeansWhatTheReleaseShips(t *testing.T) {
 	})
 }
 
-// Every base is good with every provider that it makes conditional switched off, and with all of them on.
+// Every base of every distribution is good with every provider that it makes conditional switched off, and with all of them on.
 //
-// Proves: R28, L-09, L-14.
+// Proves: R28, R47, L-09, L-14.
 func TestBaseConfigsAreGood(t *testing.T) {
 	t.Parallel()
 	forEachRelease(t, func(t *testing.T, r release) {
-		bases := []string{starterBases + r.line + ".yaml"}
+		bases, err := filepath.Glob(allBases + r.line + ".yaml")
+		if err != nil || len(bases) < 2 {
+			t.Fatalf("%q, %v", bases, err)
+		}
 		if r == imageRelease(t) {
 			bases = append(bases, lightBase)
 		}
