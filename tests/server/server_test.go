@@ -15,6 +15,8 @@ const (
 	allBases     = "../../configs/*/"
 	lightBase    = "testdata/light-base.yaml"
 	imageConfig  = "../../hack/serverimage/light.yaml"
+
+	newestImageConfig = "../../hack/serverimage/light-ogx.yaml"
 	goldens      = "../../pkg/config/testdata/*/want."
 	allOn        = "testdata/all-on.env"
 )
@@ -61,14 +63,17 @@ func TestBaseConfigsAreGood(t *testing.T) {
 	})
 }
 
-// The config of the image for tests needs no base.
+// The configs of the images for tests need no base.
 func TestImageConfigIsGood(t *testing.T) {
-	v := judge(t, imageRelease(t), "--env", "VLLM_URL=http://vllm.invalid/v1", imageConfig)[0]
-	for _, f := range v.Findings {
-		t.Error(f)
-	}
-	if len(v.Providers) == 0 || v.SwitchedOff > 0 {
-		t.Errorf("%d providers judged, %d switched off", len(v.Providers), v.SwitchedOff)
+	newest := releases(t)[len(releases(t))-1]
+	for config, r := range map[string]release{imageConfig: imageRelease(t), newestImageConfig: newest} {
+		v := judge(t, r, "--env", "VLLM_URL=http://vllm.invalid/v1", config)[0]
+		for _, f := range v.Findings {
+			t.Errorf("%s: %s", config, f)
+		}
+		if len(v.Providers) == 0 || v.SwitchedOff > 0 {
+			t.Errorf("%s: %d providers judged, %d switched off", config, len(v.Providers), v.SwitchedOff)
+		}
 	}
 }
 
