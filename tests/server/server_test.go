@@ -17,8 +17,8 @@ const (
 	imageConfig  = "../../hack/serverimage/light.yaml"
 
 	newestImageConfig = "../../hack/serverimage/light-ogx.yaml"
-	goldens      = "../../pkg/config/testdata/*/want."
-	allOn        = "testdata/all-on.env"
+	goldens           = "../../pkg/config/testdata/*/want."
+	allOn             = "testdata/all-on.env"
 )
 
 // Proves: R28.
