@@ -74,7 +74,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// Completion works for the shells, and knows the values of --output.
+// Completion works for the shells, and knows the values of --output and the release lines.
 func TestCompletion(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		if out := mustRun(t, "", "completion", shell); !strings.Contains(out, "kubectl-llamastack") {
@@ -84,5 +84,8 @@ func TestCompletion(t *testing.T) {
 	r := run(t, "", "__complete", "render", "-o", "")
 	if r.code != command.OK || !strings.HasPrefix(r.out, "config\nyaml\njson\nenv\n") {
 		t.Errorf("render -o completes to:\n%s", r.out)
+	}
+	if r := run(t, "", "__complete", "render", "--server-version", ""); !strings.Contains(r.out, "\n1.5\n") {
+		t.Errorf("render --server-version completes to:\n%s", r.out)
 	}
 }

@@ -33,7 +33,7 @@ func (d *Desired) generate(in *Inputs) fault.List {
 		return fault.List{f}
 	}
 	d.Warnings = newerRelease(dist)
-	if !config.Needed(&in.CR.Spec, dist.Line) {
+	if !dist.ForeignImage && !config.Needed(&in.CR.Spec, dist.Line) {
 		return nil
 	}
 	if f := missingBase(dist); f != nil {

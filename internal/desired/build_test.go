@@ -245,6 +245,29 @@ func live(t *testing.T, sample string) *Inputs {
 	return in
 }
 
+// The image of some built-in names is that of another distribution: its own configuration would not be what the name says.
+//
+// Proves: R15, R47.
+func TestForeignImage(t *testing.T) {
+	for name, want := range map[string]string{
+		"starter": "", "remote-vllm": "# Base configuration: remote-vllm\n", "postgres-demo": "type: sql_postgres", "meta-reference-gpu": "- files",
+	} {
+		in := inputs(t, "distribution-only")
+		in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Name: new(name)}
+		resolve(t, in, nil)
+		d := build(t, in)
+		if (d.Config != nil) != (want != "") || (d.Config != nil && !strings.Contains(string(d.Config.YAML), want)) {
+			t.Errorf("%s: configuration %v, want %q in it", name, d.Config, want)
+		}
+	}
+	in := inputs(t, "distribution-only")
+	in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Name: new("remote-vllm")}
+	resolve(t, in, map[string]string{"distributions": "remote-vllm: {image: 'mirror.example/mine:0.7.1'}"})
+	if d := build(t, in); d.Config != nil {
+		t.Error("a registered image runs its own configuration")
+	}
+}
+
 // Below 0.3 nothing is applied even where nothing would have to be generated: an adopted Deployment is left alone.
 //
 // Proves: R16.

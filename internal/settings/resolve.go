@@ -38,6 +38,9 @@ type Distribution struct {
 	Base *config.Base
 	// Source is where the base configuration comes from; empty where none is known.
 	Source v1alpha2.ConfigSource
+	// ForeignImage tells that the image's own configuration is that of another distribution: the base must be generated even for a
+	// resource that names nothing but the distribution.
+	ForeignImage bool
 }
 
 // Told is what is known of a distribution beside the settings. The zero Told is nothing.
@@ -75,7 +78,7 @@ func (s *Settings) ResolveTold(spec *v1alpha2.DistributionSpec, told Told) (*Dis
 	case !known:
 		e = entry{image: image}
 	}
-	d := &Distribution{Name: e.name, Image: e.image}
+	d := &Distribution{Name: e.name, Image: e.image, ForeignImage: e.foreignImage}
 	labels := told.Labels
 	if labels == nil || e.rank >= rankBuiltIn {
 		labels = &oci.Labels{}

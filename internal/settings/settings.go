@@ -47,6 +47,7 @@ type entry struct {
 	lineSource    string
 	rank          int          // which entry an image stands for where several have it: lower wins
 	embedded      string       // the name of the embedded base configuration
+	foreignImage  bool         // the image runs another configuration where it is given none
 	base          *config.Base // the registered base configuration
 	err           error        // what is wrong with the entry
 }
@@ -69,7 +70,7 @@ func Parse(data map[string]string) (*Settings, error) {
 	s := &Settings{entries: map[string]entry{}}
 	for i, d := range configs.Distributions() {
 		s.entries[d.Name] = entry{
-			name: d.Name, image: d.Image, serverVersion: d.ServerVersion, embedded: d.Base,
+			name: d.Name, image: d.Image, serverVersion: d.ServerVersion, embedded: d.Base, foreignImage: !d.ImageHasConfig,
 			rank: rankBuiltIn + i, lineSource: "the operator's list of distributions",
 		}
 	}

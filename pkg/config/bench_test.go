@@ -5,11 +5,13 @@ package config_test
 import (
 	"testing"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/configs"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"sigs.k8s.io/yaml"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // typical is a resource of the usual size: three providers and five models.
@@ -43,9 +45,11 @@ func BenchmarkGenerateTypical(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
+	report := fixture.ReportCPU(b)
 	for b.Loop() {
 		if _, findings := config.Generate(config.Input{Name: "my-stack", Namespace: "default", Spec: spec, Base: base, Line: line}); findings.HasErrors() {
 			b.Fatal(findings)
 		}
 	}
+	report()
 }

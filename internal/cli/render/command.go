@@ -14,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 // options are the flags.
@@ -82,6 +83,7 @@ func New(streams command.Streams) *cobra.Command {
 	flags.StringVarP(&o.namespace, "namespace", "n", "", `namespace of resources that name none (default "`+offline.DefaultNamespace+`")`)
 	_ = cmd.MarkFlagRequired("filename")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("server-version", cobra.FixedCompletions(catalog.Lines(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
