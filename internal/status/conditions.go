@@ -191,8 +191,9 @@ func serverRemarks(f *Facts) string {
 	case f.Server == nil || !f.inForce():
 	default:
 		if !isAsTaken(f.Server.Version, f.Distribution) {
-			remarks = append(remarks, fmt.Sprintf("the server reports version %s, it was taken for release %s (%s)",
-				f.Server.Version, f.Distribution.Line.Name, f.Distribution.LineSource))
+			remarks = append(remarks, fmt.Sprintf("the server reports version %s, it was taken for release %s (%s): "+
+				"register the distribution with its serverVersion in the ConfigMap %s",
+				f.Server.Version, f.Distribution.Line.Name, f.Distribution.LineSource, settings.ConfigMapName))
 		}
 		if missing := missingProviders(f); len(missing) > 0 {
 			remarks = append(remarks, "the server does not list: "+strings.Join(missing, ", "))

@@ -51,6 +51,7 @@ func FuzzGenerate(f *testing.F) {
 		if err != nil {
 			return
 		}
+		_ = base.Lines() // whatever a base says, asking for its dialect is safe
 		in := config.Input{Name: "n", Namespace: "ns", Base: base, Line: line, Spec: &v1alpha2.LlamaStackDistributionSpec{
 			Providers: &v1alpha2.ProvidersSpec{Inference: &apiextensionsv1.JSON{Raw: providers}},
 			Resources: &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{{Raw: model}}},
