@@ -63,6 +63,7 @@ type field struct {
 	Type     catalog.FieldType
 	Secret   bool
 	Required bool
+	Nullable bool
 	Store    catalog.StoreKind
 	Object   string
 	Values   []string
