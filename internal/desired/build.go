@@ -72,6 +72,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		Image:                 in.Distribution.Image,
 		Distribution:          in.Distribution.Name,
 		PortVariables:         portVariables(in.Distribution.Line),
+		HomeVariables:         homeVariables(in.Distribution.Line),
 		ClusterAssignsUserIDs: in.ClusterAssignsUserIDs,
 		SecretsHash:           secretsHash(in),
 		InputHash:             inputHash(in),

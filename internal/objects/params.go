@@ -23,6 +23,8 @@ type Params struct {
 	Env []config.EnvVar
 	// PortVariables are the names of the variables that tell the server its port.
 	PortVariables []string
+	// HomeVariables are the names of the variables that tell the server where its own files are.
+	HomeVariables []string
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
 	ClusterAssignsUserIDs bool
 	// SecretsHash is the keyed hash of the secret values; empty where the pods read none.

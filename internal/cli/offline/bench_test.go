@@ -23,7 +23,11 @@ spec:
     inference:
     - {id: vllm-primary, provider: vllm, endpoint: "http://vllm.models.svc:8000", apiKey: {name: keys, key: vllm}, settings: {max_tokens: 8192}}
     - {id: openai, provider: openai, apiKey: {name: keys, key: openai}}
-    - {id: ollama, provider: ollama, endpoint: "http://ollama.models.svc:11434"}
+    vectorIo:
+      provider: pgvector
+      endpoint: "postgres.data.svc:5432"
+      secretRefs: {password: {name: keys, key: pgvector}}
+      settings: {db: vectors, user: llama}
   resources:
     models:
     - llama3.2-8b
