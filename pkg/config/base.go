@@ -20,7 +20,7 @@ type Base struct {
 	hash string
 	root *yaml.Node
 	// texts are the pieces of root as they are written.
-	texts map[piece]written
+	texts map[place]written
 }
 
 // ParseBase reads a base configuration. The name stands in the header of what is generated from it. Aliases and merge
