@@ -12,6 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/configs"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // BenchmarkGenerate makes the configuration of the sample: vLLM with a key and one model over the starter.
@@ -20,11 +21,13 @@ import (
 func BenchmarkGenerate(b *testing.B) {
 	in := input(b, "testdata/vllm-with-key", "0.7")
 	b.ReportAllocs()
+	report := fixture.ReportCPU(b)
 	for b.Loop() {
 		if result, findings := config.Generate(in); result == nil {
 			b.Fatal(findings)
 		}
 	}
+	report()
 }
 
 // FuzzGenerate feeds any base, any providers and any model: it never panics, findings are complete, and what comes
