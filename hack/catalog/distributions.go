@@ -140,29 +140,33 @@ func (c *composition) ofStarter(api, providerType string) map[string]any {
 
 // complete adds the APIs that the providers cannot do without, with those providers of starter that are always on.
 func (c *composition) complete() {
-	for again := true; again; {
-		again = false
-		for _, api := range slices.Sorted(maps.Keys(c.providers)) {
-			for _, entry := range list(c.providers[api]) {
-				row, known := c.line.Provider(api, text(entry, "provider_type"))
-				if !known {
-					continue
-				}
-				for _, need := range row.Needs {
-					_, served := c.line.APIs[need]
-					if _, there := c.providers[need]; !served || there {
-						continue
-					}
-					for _, entry := range list(c.starter[need]) {
-						if !condition.MatchString(text(entry, "provider_id")) {
-							c.add(need, object(entry))
-						}
-					}
-					again = true
+	for needs := c.needs(); len(needs) > 0; needs = c.needs() {
+		for _, api := range needs {
+			c.providers[api] = slices.DeleteFunc(slices.Clone(list(c.starter[api])), func(entry any) bool {
+				return condition.MatchString(text(entry, "provider_id"))
+			})
+		}
+	}
+}
+
+// needs are the APIs that a provider cannot do without and that are missing.
+func (c *composition) needs() []string {
+	var missing []string
+	for api, entries := range c.providers {
+		for _, entry := range list(entries) {
+			row, known := c.line.Provider(api, text(entry, "provider_type"))
+			if !known {
+				continue
+			}
+			for _, need := range row.Needs {
+				_, served := c.line.APIs[need]
+				if _, there := c.providers[need]; served && !there {
+					missing = append(missing, need)
 				}
 			}
 		}
 	}
+	return missing
 }
 
 // has tells whether the distribution has the provider, switched or not.
