@@ -271,6 +271,12 @@ def starter(server: ServerPackage, distribution: str) -> dict[str, Any]:
     return written
 
 
+def distributions(server: ServerPackage) -> dict[str, Any]:
+    """The configs of the other distributions that the operator knows, as far as the package ships them, as written."""
+    paths = {name: server.packaged(name) for name in ("meta-reference-gpu", "postgres-demo")}
+    return {name: yaml.safe_load(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.is_file()}
+
+
 def main() -> int:
     warnings.simplefilter("ignore")
     with contextlib.redirect_stdout(sys.stderr):
@@ -291,6 +297,7 @@ def main() -> int:
             "storage": about.storage(),
             "toolGroupsRegistered": not server.drops_tool_groups,
             "starter": starter(server, "starter"),
+            "distributions": distributions(server),
         }
         answer["objects"] = about.objects
     json.dump(answer, sys.stdout, indent=1, sort_keys=False)

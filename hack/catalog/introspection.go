@@ -39,6 +39,7 @@ type introspection struct {
 	Storage              storage                        `json:"storage"`
 	Objects              map[string]map[string]field    `json:"objects"`
 	Starter              map[string]any                 `json:"starter"`
+	Distributions        map[string]map[string]any      `json:"distributions"`
 }
 
 // environment are the names of environment variables.

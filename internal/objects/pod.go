@@ -33,10 +33,17 @@ func environment(p *Params) []corev1.EnvVar {
 		{Name: "HOME", Value: "/"},
 		{Name: "HF_HOME", Value: DefaultDataDir},
 	}
+	// OGX would look for its files in ~/.ogx, which no volume holds, and move what it finds in ~/.llama there.
+	for _, name := range p.HomeVariables {
+		env = append(env, corev1.EnvVar{Name: name, Value: DefaultDataDir})
+	}
 	if p.Distribution != "" {
-		env = append(env, corev1.EnvVar{
-			Name: "SQLITE_STORE_DIR", Value: path.Join(DefaultDataDir, distributionDir(p.Distribution)),
-		})
+		dir := path.Join(DefaultDataDir, distributionDir(p.Distribution))
+		env = append(env,
+			corev1.EnvVar{Name: "SQLITE_STORE_DIR", Value: dir},
+			corev1.EnvVar{Name: "FILES_STORAGE_DIR", Value: path.Join(dir, "files")},
+			corev1.EnvVar{Name: "MILVUS_DB_PATH", Value: dir},
+		)
 	}
 	for _, name := range p.PortVariables {
 		env = append(env, corev1.EnvVar{Name: name, Value: strconv.Itoa(int(Port(&p.CR.Spec)))})

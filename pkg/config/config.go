@@ -3,12 +3,10 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"go.yaml.in/yaml/v3"
 
@@ -218,31 +216,4 @@ func (g *generation) givenEnv() []string {
 		names = append(names, env.Name)
 	}
 	return names
-}
-
-// render writes the tree. The header says nothing that changes without the content.
-func (g *generation) render() ([]byte, error) {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Generated for the %s %s/%s: edit that resource, not this file.\n", v1alpha2.Kind, g.Namespace, g.Name)
-	fmt.Fprintf(&b, "# Server release line: %s\n# Base configuration: %s\n", g.Line.Name, oneLine(g.Base.name))
-	encoder := yaml.NewEncoder(&b)
-	encoder.SetIndent(2)
-	encoder.CompactSeqIndent()
-	if err := encoder.Encode(g.root); err != nil {
-		return nil, err
-	}
-	if err := encoder.Close(); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
-}
-
-// oneLine keeps a name from ending the comment that it stands in.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			return -1
-		}
-		return r
-	}, s)
 }

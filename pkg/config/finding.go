@@ -45,6 +45,8 @@ const (
 	NoModel Code = "NoModel"
 	// BrokenReference: the configuration contradicts itself: it names a provider, shield, API or storage backend that it does not have.
 	BrokenReference Code = "BrokenReference"
+	// UnknownRelease: the server is newer than every release line that the operator knows. A warning.
+	UnknownRelease Code = "UnknownRelease"
 	// InvalidBase: the base configuration cannot be read.
 	InvalidBase Code = "InvalidBase"
 )

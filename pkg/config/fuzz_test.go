@@ -19,6 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/configs"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // BenchmarkGenerate makes the configuration of the sample: vLLM with a key and one model over the starter.
@@ -27,11 +28,13 @@ import (
 func BenchmarkGenerate(b *testing.B) {
 	in := input(b, "testdata/vllm-with-key", "0.7")
 	b.ReportAllocs()
+	report := fixture.ReportCPU(b)
 	for b.Loop() {
 		if result, findings := config.Generate(in); result == nil {
 			b.Fatal(findings)
 		}
 	}
+	report()
 }
 
 // FuzzGenerate feeds any base and any providers, models, tools, shields and disabled APIs, on any line: it never panics, findings are
@@ -65,6 +68,7 @@ func FuzzGenerate(f *testing.F) {
 		if err != nil {
 			return
 		}
+		_ = base.Lines() // whatever a base says, asking for its dialect is safe
 		spec := &v1alpha2.LlamaStackDistributionSpec{
 			Providers: &v1alpha2.ProvidersSpec{
 				Inference: openJSON(inference), Safety: openJSON(safety), VectorIo: openJSON(vectorIo),

@@ -217,7 +217,7 @@ func try(t *testing.T, r release, file string) *offline.Resource {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster.StandIn.Line = lineOf(t, r)
+	cluster.StandIn.Version = r.version
 	documents, errs := manifest.Read([]string{file}, false, nil)
 	if len(errs) > 0 {
 		t.Fatal(errs)

@@ -66,10 +66,11 @@ func TestConfigurationPage(t *testing.T) {
 		resources++
 		t.Run(fmt.Sprintf("line %d", b.line), func(t *testing.T) {
 			cluster.StandIn = offline.StandIn{}
-			if _, name, ok := strings.Cut(b.info, "line="); ok {
-				if cluster.StandIn.Line, ok = catalog.Get(name); !ok {
+			if _, name, given := strings.Cut(b.info, "line="); given {
+				if _, known := catalog.Get(name); !known {
 					t.Fatalf("no release line %q", name)
 				}
+				cluster.StandIn.Version = name
 			}
 			made := cluster.Try(t.Context(), readOne(t, b.text))
 			var got, want []string

@@ -8,15 +8,21 @@ import (
 	"testing"
 )
 
-// Proves: R16 (the catalog is keyed by release line).
+// Proves: R16 (the catalog is keyed by release line; a newer release counts as the newest line before it, one below 0.3 as none).
 func TestForVersion(t *testing.T) {
-	for version, want := range map[string]string{
-		"0.7.1": "0.7", "v0.7.3": "0.7", "0.7": "0.7", "0.7.1-rc2": "0.7", "0.7rc1": "0.7",
-		"0.70.1": "", "1.7.1": "", "": "", "latest": "", "7": "",
+	for version, want := range map[string]struct {
+		line     string
+		standing Standing
+	}{
+		"0.7.1": {"0.7", OfLine}, "v0.7.3": {"0.7", OfLine}, "0.7": {"0.7", OfLine}, "0.7.1-rc2": {"0.7", OfLine}, "0.7rc1": {"0.7", OfLine},
+		"1.5.0+cu128": {"1.5", OfLine}, "0.3.0": {"0.3", OfLine},
+		"1.6.0": {"1.5", Newer}, "1.10.0": {"1.5", Newer}, "v2.0": {"1.5", Newer}, "99.1.0": {"1.5", Newer}, "0.9.1": {"0.8", Newer}, "0.70.1": {"0.8", Newer},
+		"0.2.23": {"", TooOld}, "0.1": {"", TooOld}, "0.0.0": {"", TooOld},
+		"": {}, "latest": {}, "7": {}, "v1": {}, "24.04": {}, "2026.11.21": {}, "20261121": {}, "pg16-0.7.1": {}, "0.": {}, ".7": {}, "07.1": {},
 	} {
-		line, ok := ForVersion(version)
-		if ok != (want != "") || (ok && line.Name != want) {
-			t.Errorf("ForVersion(%q) = %v, %v; want %q", version, line, ok, want)
+		line, standing := ForVersion(version)
+		if standing != want.standing || (line != nil) != (want.line != "") || (line != nil && line.Name != want.line) {
+			t.Errorf("ForVersion(%q) = %v, %v; want %v", version, line, standing, want)
 		}
 	}
 }
