@@ -48,11 +48,17 @@ func policyInForce(ctx context.Context, namespace string) (bool, error) {
 	return false, err
 }
 
+// Whether the policy judges a namespace.
+const (
+	inForce = true
+	exempt  = false
+)
+
 // awaitPolicy waits until the API server, which learns of a policy by a watch, has taken it or has let it go.
-func awaitPolicy(ctx context.Context, namespace string, want bool) error {
+func awaitPolicy(ctx context.Context, namespace string, want bool) error { //nolint:revive // the value that is waited for
 	return fixture.Poll(ctx, 30*time.Second, func() error {
-		inForce, err := policyInForce(ctx, namespace)
-		if err == nil && inForce != want {
+		got, err := policyInForce(ctx, namespace)
+		if err == nil && got != want {
 			err = errors.New("the policy has not been noticed")
 		}
 		return err
@@ -63,14 +69,14 @@ func awaitPolicy(ctx context.Context, namespace string, want bool) error {
 func (e *env) withoutPolicy() {
 	e.t.Helper()
 	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: policyName}}
-	set := func(ctx context.Context, selector string, inForce bool) {
+	set := func(ctx context.Context, selector string, want bool) {
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"matchResources":`+selector+`}}`))
-		if err := errors.Join(admin.Patch(ctx, binding, patch), awaitPolicy(ctx, e.namespace, inForce)); err != nil {
+		if err := errors.Join(admin.Patch(ctx, binding, patch), awaitPolicy(ctx, e.namespace, want)); err != nil {
 			e.t.Error(err)
 		}
 	}
-	e.t.Cleanup(func() { set(context.Background(), "null", true) })
-	set(e.t.Context(), `{"namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["`+e.namespace+`"]}]}}`, false)
+	e.t.Cleanup(func() { set(context.Background(), "null", inForce) })
+	set(e.t.Context(), `{"namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["`+e.namespace+`"]}]}}`, exempt)
 }
 
 // Proves: FR-070, FR-071, FR-072, FR-075, US-2.2, US-2.3, R3, R4, R33, R34, L-34 (the API server alone refuses, and what kubectl
@@ -188,7 +194,7 @@ func (e *env) strictPolicy() {
 		}
 		e.t.Cleanup(func() { _ = admin.Delete(context.Background(), o) })
 	}
-	if err := awaitPolicy(e.t.Context(), e.namespace, true); err != nil {
+	if err := awaitPolicy(e.t.Context(), e.namespace, inForce); err != nil {
 		e.t.Fatal(err)
 	}
 }

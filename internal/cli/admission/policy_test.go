@@ -122,9 +122,9 @@ func TestPolicyOnNames(t *testing.T) {
 func TestPolicyOnUpdates(t *testing.T) {
 	p := specPolicy(t)
 	old := resource(t, starter+"providers: {inference: []}")
-	labelled := runtime.DeepCopyJSON(old)
-	labelled["metadata"].(map[string]any)["labels"] = map[string]any{"a": "b"}
-	if got := judge(t, p, labelled, old); got != "" {
+	tagged := runtime.DeepCopyJSON(old)
+	tagged["metadata"].(map[string]any)["labels"] = map[string]any{"a": "b"}
+	if got := judge(t, p, tagged, old); got != "" {
 		t.Errorf("a label: %s", got)
 	}
 	edited := runtime.DeepCopyJSON(old)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -137,14 +136,9 @@ func settingsHint(reason string) string {
 
 func (r *Resource) addFaults(faults ...*fault.Fault) {
 	for _, f := range faults {
-		r.add(config.Error, leadingPath(f.Message), f.Message+settingsHint(f.Reason))
+		r.add(config.Error, f.Path(), f.Message+settingsHint(f.Reason))
 	}
 }
-
-// fieldPath is a path at the beginning of a message.
-var fieldPath = regexp.MustCompile(`^(spec|metadata)(\.[A-Za-z0-9_-]+|\[[^\]]*\])+`)
-
-func leadingPath(message string) string { return fieldPath.FindString(message) }
 
 // admit brings the document through the API server's checks, and returns what its policy denies besides.
 func (c *Cluster) admit(ctx context.Context, r *Resource) (*v1alpha2.LlamaStackDistribution, []admission.Problem) {
