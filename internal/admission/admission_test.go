@@ -61,7 +61,7 @@ func told(a admission.Answer) string {
 
 // Each kind of answer, as a user reads it.
 //
-// Proves: FR-073, FR-074, FR-075, NFR-004, EC-5, R3, R12, R20, R34, R49, R57.
+// Proves: FR-073, FR-074, FR-075, NFR-004, EC-5, R3, R12, R20, R34, R57.
 func TestJudge(t *testing.T) {
 	const vllm = "distribution: {name: starter}\nproviders: {inference: {provider: vllm, endpoint: 'http://vllm:8000', apiKey: {name: creds, key: token}}}\n"
 	for name, c := range map[string]struct {
@@ -98,7 +98,6 @@ func TestJudge(t *testing.T) {
 		"an image of which nothing is known": {spec: "distribution: {image: 'registry.example/mine'}\nresources: {models: [m]}", want: []string{
 			"warning Distribution image registry.example/mine missing config labels.",
 		}},
-		"not built yet":              {spec: "distribution: {name: starter}\nnetworking: {expose: true}", want: []string{"warning spec.networking.expose: is not supported by this operator yet"}},
 		"a name that does not serve": {resource: "a.b", spec: "distribution: {name: starter}", want: []string{"error metadata.name: Invalid value: a Service is named after it"}},
 		"errors and warnings": {
 			spec: vllm + "resources: {models: [{name: m, provider: vlm}]}\nnetworking: {tls: {secretName: s}}", state: desired.SecretMissing,
@@ -153,6 +152,17 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 		if a := admission.Judge(&admission.Request{New: cr, Version: "v1alpha2"}, in, faults); len(a.Errors) > 0 || len(a.Warnings) != len(lenient.Warnings) {
 			t.Errorf("%s: an object of v1alpha1 that is edited as v1alpha2:\n%s", spec, told(a))
 		}
+	}
+}
+
+// Proves: R49 (what this operator does not build yet is admitted, and told of).
+func TestNotBuiltYet(t *testing.T) {
+	cr := resource(t, "my-stack", "distribution: {name: starter}")
+	in, faults := gathered(t, cr, desired.SecretFound)
+	faults = append(faults, &fault.Fault{Class: fault.Wrong, Reason: v1alpha2.ReasonUnsupported, Message: "spec.x: is not supported by this operator yet: remove it"})
+	got := told(admission.Judge(&admission.Request{New: cr, Version: "v1alpha2"}, in, faults))
+	if got != "warning spec.x: is not supported by this operator yet: remove it" {
+		t.Error(got)
 	}
 }
 
