@@ -34,6 +34,8 @@ const (
 	ReasonUnknownServerLine = "UnknownServerLine"
 	// ReasonMissingConfigLabels: no base configuration is known for the image.
 	ReasonMissingConfigLabels = "MissingConfigLabels"
+	// ReasonConfigMapNotFound: a referenced ConfigMap or key does not exist, or does not hold what it should.
+	ReasonConfigMapNotFound = "ConfigMapNotFound"
 	// ReasonInvalidSettings: the operator's own settings are wrong.
 	ReasonInvalidSettings = "InvalidOperatorSettings"
 )

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
@@ -19,7 +20,19 @@ import (
 // secretIndex indexes resources by the names of the Secrets that their specs refer to.
 const secretIndex = "spec.secretRefs"
 
+// configMapIndex indexes resources by namespace and name of the ConfigMaps that their specs refer to.
+const configMapIndex = "spec.configMapRefs"
+
 func indexReferences(ctx context.Context, indexer client.FieldIndexer) error {
+	err := indexer.IndexField(ctx, &v1alpha2.LlamaStackDistribution{}, configMapIndex, func(o client.Object) []string {
+		if bundle := desired.CABundleOf(o.(*v1alpha2.LlamaStackDistribution)); bundle != nil {
+			return []string{bundle.Namespace + "/" + bundle.Name}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
 	return indexer.IndexField(ctx, &v1alpha2.LlamaStackDistribution{}, secretIndex, func(o client.Object) []string {
 		uses, _ := config.SecretUses(&o.(*v1alpha2.LlamaStackDistribution).Spec) // wrong references are told of by a pass
 		names := make([]string, 0, len(uses))
@@ -35,11 +48,11 @@ func (r *Reconciler) referrersOfSecret(ctx context.Context, o client.Object) []r
 	return r.requests(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{secretIndex: o.GetName()})
 }
 
-// allWhenSettings maps the operator's own ConfigMap to every resource, and any other ConfigMap to none.
-func (r *Reconciler) allWhenSettings(operatorNamespace string) handler.MapFunc {
+// referrersOfConfigMap maps a ConfigMap to the resources that refer to it, and the operator's own to every resource.
+func (r *Reconciler) referrersOfConfigMap(operatorNamespace string) handler.MapFunc {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
 		if o.GetNamespace() != operatorNamespace || o.GetName() != settings.ConfigMapName {
-			return nil
+			return r.requests(ctx, client.MatchingFields{configMapIndex: o.GetNamespace() + "/" + o.GetName()})
 		}
 		return r.requests(ctx)
 	}

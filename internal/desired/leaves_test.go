@@ -119,7 +119,13 @@ var built = []string{
 	"spec.distribution.name", "spec.distribution.image",
 	"spec.providers.inference", "spec.providers.safety", "spec.providers.vectorIo", "spec.providers.toolRuntime",
 	"spec.providers.telemetry", "spec.resources.models",
-	"spec.networking.port",
+	"spec.networking.port", "spec.networking.tls.caBundle{}", "spec.networking.tls.caBundle.configMapName",
+	"spec.storage.kv{}", "spec.storage.kv.type", "spec.storage.kv.endpoint", "spec.storage.kv.password{}", "spec.storage.kv.password.name",
+	"spec.storage.kv.password.key", "spec.storage.kv.password.secretKeyRef{}", "spec.storage.kv.password.secretKeyRef.name",
+	"spec.storage.kv.password.secretKeyRef.key",
+	"spec.storage.sql{}", "spec.storage.sql.type", "spec.storage.sql.connectionString{}", "spec.storage.sql.connectionString.name",
+	"spec.storage.sql.connectionString.key", "spec.storage.sql.connectionString.secretKeyRef{}",
+	"spec.storage.sql.connectionString.secretKeyRef.name", "spec.storage.sql.connectionString.secretKeyRef.key",
 	"spec.workload.replicas", "spec.workload.resources",
 }
 

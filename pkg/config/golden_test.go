@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "write the golden files instead of compa
 // line that it has a file want.<line>.* of; want.<line>.env and want.<line>.findings count instead of those of all lines.
 //
 // Proves: FR-003, FR-004, FR-005, FR-021, FR-022, FR-027, FR-028, FR-029, FR-030, FR-031, FR-032, FR-033, FR-034, FR-035, FR-040, FR-041,
-// FR-042, FR-060, FR-075, EC-1, EC-5, EC-6, R2, R3, R6, R9, R10, R11, R13, R16, R23, R25, R31, R33, R34, R35, R39, R49, L-11, L-12, L-14.
+// FR-042, FR-050, FR-050a, FR-050b, FR-051, FR-052, FR-053, FR-060, FR-075, EC-1, EC-5, EC-6, US-4.1, US-4.2, US-4.3, R2, R3, R6, R9, R10, R11, R13, R16, R23, R24, R25, R31, R32, R33, R34, R35, R39, R49, L-11, L-12, L-13, L-14.
 func TestGolden(t *testing.T) {
 	for _, dir := range cases(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
@@ -200,7 +200,11 @@ func envText(env []config.EnvVar) string {
 			fmt.Fprintf(&b, "%s = %q (%s)\n", e.Name, e.Value, e.Path)
 			continue
 		}
-		fmt.Fprintf(&b, "%s = Secret %s, key %s (%s, type %q)\n", e.Name, e.Ref.Name, e.Ref.Key, e.Path, e.Type)
+		part := ""
+		if e.Part != "" {
+			part = string(e.Part) + " of "
+		}
+		fmt.Fprintf(&b, "%s = %sSecret %s, key %s (%s, type %q)\n", e.Name, part, e.Ref.Name, e.Ref.Key, e.Path, e.Type)
 	}
 	return b.String()
 }

@@ -151,17 +151,16 @@ func backendOf(root *yaml.Node, kind catalog.StoreKind) string {
 	return preferred
 }
 
-// checkPlaces reports a provider of the resource that keeps its state where another provider keeps its own: one would overwrite
-// the other's. That takes an explicit setting, or a base with unusual names.
+// checkPlaces reports a provider of the resource that keeps its state where another provider or the server keeps its own: one would
+// overwrite the other's. That takes an explicit setting, or a base with unusual names.
 func (g *generation) checkPlaces() {
-	type owner struct{ api, id, place string }
-	first := map[string]owner{}
-	ofResource := map[owner]string{}
+	ofResource := map[string]string{}
 	for _, p := range g.providers {
-		ofResource[owner{api: p.api.Name, id: p.EffectiveID()}] = p.Path
+		ofResource[p.api.Name+"/"+p.EffectiveID()] = p.Path
 	}
+	first := map[string]string{}
 	for _, place := range storePlaces(child(child(g.root, "storage"), "stores")) {
-		first[place] = owner{api: "storage", id: "stores", place: place}
+		first[place] = "storage.stores"
 	}
 	providers := child(g.root, "providers")
 	for _, api := range keys(providers) {
@@ -170,19 +169,15 @@ func (g *generation) checkPlaces() {
 			if id.presence == never {
 				continue
 			}
+			owner := api + "/" + id.id
 			for _, place := range g.placesOf(api, entry) {
 				other, taken := first[place]
-				this := owner{api: api, id: id.id, place: place}
 				if !taken {
-					first[place] = this
+					first[place] = owner
 					continue
 				}
-				path, mine := ofResource[owner{api: api, id: id.id}]
-				if !mine {
-					path, mine = ofResource[owner{api: other.api, id: other.id}]
-				}
-				if mine && other != this {
-					g.findings.fail(Conflict, path, fmt.Sprintf("%s and %s would keep their state in one place, %s", other.api+"/"+other.id, api+"/"+id.id, place),
+				if at := cmp.Or(ofResource[owner], ofResource[other]); at != "" && other != owner {
+					g.findings.fail(Conflict, at, fmt.Sprintf("%s and %s would keep their state in one place, %s", other, owner, place),
 						"give each a namespace, table or file of its own under settings")
 				}
 			}

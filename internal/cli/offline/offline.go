@@ -220,5 +220,9 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, 
 	for i, use := range uses {
 		facts[i] = desired.SecretFact{Use: use, State: desired.SecretFound}
 	}
-	return &desired.Inputs{CR: cr, Distribution: distribution, Secrets: facts, Build: secret.OnCluster}, nil
+	bundle := desired.CABundleOf(cr)
+	if bundle != nil {
+		bundle.Unknown = true
+	}
+	return &desired.Inputs{CR: cr, Distribution: distribution, Secrets: facts, CABundle: bundle, Build: secret.OnCluster}, nil
 }
