@@ -212,8 +212,6 @@ func TestSamplesShowNoDiff(t *testing.T) {
 		if out, err := cluster.KubectlRun(t.Context(), "apply", "-n", e.namespace, "-f", file); err != nil {
 			t.Fatalf("%s: %v", out, err)
 		}
-	}
-	for _, file := range samples {
 		// kubectl diff ends with an error where there is a difference.
 		if out, err := cluster.KubectlRun(t.Context(), "diff", "-n", e.namespace, "-f", file); err != nil || out != "" {
 			t.Errorf("%s: %v\n%s", filepath.Base(file), err, out)
