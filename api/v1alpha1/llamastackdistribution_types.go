@@ -6,11 +6,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The version stays out of the CustomResourceDefinition until there is conversion (R58). A cluster that has objects of
-// this version stored then refuses the definition; with this version in it but no conversion, it would take it and prune
-// their fields.
-// +kubebuilder:skipversion
-
 // LlamaStackDistribution is a llama-stack server, configured by environment variables or by a complete config.yaml
 // of the user's own. The version v1alpha2 configures providers, models and storage in the spec.
 //

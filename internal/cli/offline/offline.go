@@ -12,7 +12,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/config/crd"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admission"
@@ -61,16 +63,20 @@ type Cluster struct {
 	// StandIn replaces, where it is set, what the settings say of the distribution.
 	StandIn StandIn
 
-	schema *admission.Schema
+	schemas map[string]*admission.Schema // by apiVersion
 }
 
 // NewCluster returns a cluster with the CustomResourceDefinition and the settings.
 func NewCluster(s *settings.Settings) (*Cluster, error) {
-	schema, err := admission.NewSchema(crd.LlamaStackDistributions(), v1alpha2.GroupVersion.Version)
-	if err != nil {
-		return nil, err
+	c := &Cluster{Settings: s, schemas: map[string]*admission.Schema{}}
+	for _, version := range []schema.GroupVersion{v1alpha1.GroupVersion, v1alpha2.GroupVersion} {
+		read, err := admission.NewSchema(crd.LlamaStackDistributions(), version.Version)
+		if err != nil {
+			return nil, err
+		}
+		c.schemas[version.String()] = read
 	}
-	return &Cluster{Settings: s, schema: schema}, nil
+	return c, nil
 }
 
 // Wants tells whether the document is of the kind that this package is about, in whatever version; one that has forgotten
@@ -95,7 +101,7 @@ func (c *Cluster) Try(ctx context.Context, d *manifest.Document) *Resource {
 	made, faults := desired.Build(in)
 	r.addFaults(faults...)
 	for _, w := range made.Warnings {
-		r.add(config.Warning, w.Path, w.String())
+		r.addBuilt(config.Warning, w.Path, w.String())
 	}
 	if len(faults) == 0 {
 		r.Desired = made
@@ -118,8 +124,17 @@ func settingsHint(reason string) string {
 
 func (r *Resource) addFaults(faults ...*fault.Fault) {
 	for _, f := range faults {
-		r.add(config.Error, leadingPath(f.Message), f.Message+settingsHint(f.Reason))
+		r.addBuilt(config.Error, leadingPath(f.Message), f.Message+settingsHint(f.Reason))
 	}
+}
+
+// addBuilt adds what the operator says. It speaks of v1alpha2: the author of another version is told the field that they wrote.
+func (r *Resource) addBuilt(severity config.Severity, path, message string) {
+	if own := v1alpha1.PathOf(path); own != "" && r.Document.APIVersion() == v1alpha1.GroupVersion.String() {
+		message = fmt.Sprintf("%s (in v1alpha2 %s)%s", own, path, strings.TrimPrefix(message, path))
+		path = own
+	}
+	r.add(severity, path, message)
 }
 
 // fieldPath is a path at the beginning of a message.
@@ -127,10 +142,12 @@ var fieldPath = regexp.MustCompile(`^(spec|metadata)(\.[A-Za-z0-9_-]+|\[[^\]]*\]
 
 func leadingPath(message string) string { return fieldPath.FindString(message) }
 
-// admit brings the document through the API server's checks.
+// admit brings the document through the API server's checks of its version, and converts it as the API server does.
 func (c *Cluster) admit(ctx context.Context, r *Resource) *v1alpha2.LlamaStackDistribution {
-	if got, want := r.Document.APIVersion(), v1alpha2.GroupVersion.String(); got != want {
-		r.add(config.Error, "apiVersion", notThisVersion(got, want))
+	version := r.Document.APIVersion()
+	own, known := c.schemas[version]
+	if !known {
+		r.add(config.Error, "apiVersion", notThisVersion(version))
 		return nil
 	}
 	object, f := c.placed(r.Document.Object)
@@ -138,12 +155,15 @@ func (c *Cluster) admit(ctx context.Context, r *Resource) *v1alpha2.LlamaStackDi
 		r.add(config.Error, "metadata.namespace", f)
 		return nil
 	}
-	stored, problems := c.schema.Admit(ctx, object)
+	stored, problems := own.Admit(ctx, object)
 	for _, p := range problems {
 		r.add(config.Error, p.Path, p.Message)
 	}
 	if len(problems) > 0 {
 		return nil
+	}
+	if hub := v1alpha2.GroupVersion.String(); version != hub {
+		stored = c.schemas[hub].Default(v1alpha1.ToV1alpha2(stored))
 	}
 	cr := &v1alpha2.LlamaStackDistribution{}
 	raw, err := json.Marshal(stored)
@@ -160,14 +180,11 @@ func (c *Cluster) admit(ctx context.Context, r *Resource) *v1alpha2.LlamaStackDi
 	return cr
 }
 
-func notThisVersion(got, want string) string {
-	switch got {
-	case "":
-		return fmt.Sprintf("apiVersion: Required value: write apiVersion: %s", want)
-	case v1alpha2.GroupVersion.Group + "/v1alpha1":
-		return fmt.Sprintf("apiVersion: %s cannot be converted yet: write the resource as %s", got, want)
+func notThisVersion(got string) string {
+	if got == "" {
+		return fmt.Sprintf("apiVersion: Required value: write apiVersion: %s", v1alpha2.GroupVersion)
 	}
-	return fmt.Sprintf("apiVersion: %s is not known: write the resource as %s", got, want)
+	return fmt.Sprintf("apiVersion: %s is not known: write the resource as %s or %s", got, v1alpha2.GroupVersion, v1alpha1.GroupVersion)
 }
 
 // placed returns the object in its namespace, and why it cannot be there.
