@@ -24,6 +24,14 @@ const (
 	ReasonConfigGenerationSucceeded = "ConfigGenerationSucceeded"
 	// ReasonImageDefault: nothing had to be generated, the image runs its own default configuration.
 	ReasonImageDefault = "ImageDefault"
+	// ReasonOverride: the configuration is the user's own, unchanged.
+	ReasonOverride = "Override"
+	// ReasonInvalidOverride: the user's own configuration is none.
+	ReasonInvalidOverride = "InvalidOverrideConfig"
+	// ReasonConfigMapNotFound: a referenced ConfigMap or key does not exist.
+	ReasonConfigMapNotFound = "ConfigMapNotFound"
+	// ReasonForeignNamespace: a referenced ConfigMap is in another namespace, which is not allowed.
+	ReasonForeignNamespace = "ForeignNamespace"
 	// ReasonInvalidSpec: the spec is wrong; the message names the fields.
 	ReasonInvalidSpec = "InvalidSpec"
 	// ReasonUnsupported: the spec uses a field that this operator does not support yet.

@@ -33,6 +33,7 @@ type flags struct {
 	leaderElection                bool
 	watchNamespaces               string
 	operatorNamespace             string
+	forbidForeignConfigMaps       bool
 	zap                           zap.Options
 }
 
@@ -53,6 +54,8 @@ func parse() *flags {
 	flag.StringVar(&f.watchNamespaces, "watch-namespaces", "", "comma-separated namespaces to look after; empty means all")
 	flag.StringVar(&f.operatorNamespace, "operator-namespace", os.Getenv("POD_NAMESPACE"),
 		"namespace of the operator's own ConfigMap, Secret and Lease; defaults to $POD_NAMESPACE")
+	flag.BoolVar(&f.forbidForeignConfigMaps, "forbid-foreign-configmaps", false,
+		"refuse ConfigMaps in another namespace than the resource's, which v1alpha1's userConfig and caBundle can name")
 	f.zap.BindFlags(flag.CommandLine)
 	flag.Parse()
 	return f
@@ -84,7 +87,9 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return err
 	}
-	if err := controller.Setup(ctx, mgr, controller.Options{OperatorNamespace: f.operatorNamespace}); err != nil {
+	if err := controller.Setup(ctx, mgr, controller.Options{
+		OperatorNamespace: f.operatorNamespace, Namespaces: namespaces(f.watchNamespaces), ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
+	}); err != nil {
 		return err
 	}
 	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {

@@ -12,14 +12,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
-// secretIndex indexes resources by the names of the Secrets that their specs refer to.
-const secretIndex = "spec.secretRefs"
+const (
+	// secretIndex indexes resources by the names of the Secrets that their specs refer to.
+	secretIndex = "spec.secretRefs"
+	// configMapIndex indexes resources by the ConfigMaps, with their namespaces, that they refer to.
+	configMapIndex = "spec.configMapRefs"
+)
 
 func indexReferences(ctx context.Context, indexer client.FieldIndexer) error {
+	err := indexer.IndexField(ctx, &v1alpha2.LlamaStackDistribution{}, configMapIndex, func(o client.Object) []string {
+		if ref, ok := desired.OverrideRef(o.(*v1alpha2.LlamaStackDistribution)); ok {
+			return []string{ref.String()}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
 	return indexer.IndexField(ctx, &v1alpha2.LlamaStackDistribution{}, secretIndex, func(o client.Object) []string {
 		uses, _ := config.SecretUses(&o.(*v1alpha2.LlamaStackDistribution).Spec) // wrong references are told of by a pass
 		names := make([]string, 0, len(uses))
@@ -33,6 +47,11 @@ func indexReferences(ctx context.Context, indexer client.FieldIndexer) error {
 // referrersOfSecret maps a Secret to the resources that refer to it.
 func (r *Reconciler) referrersOfSecret(ctx context.Context, o client.Object) []reconcile.Request {
 	return r.requests(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{secretIndex: o.GetName()})
+}
+
+// referrersOfConfigMap maps a ConfigMap to the resources that refer to it, in whatever namespace.
+func (r *Reconciler) referrersOfConfigMap(ctx context.Context, o client.Object) []reconcile.Request {
+	return r.requests(ctx, client.MatchingFields{configMapIndex: client.ObjectKeyFromObject(o).String()})
 }
 
 // allWhenSettings maps the operator's own ConfigMap to every resource, and any other ConfigMap to none.

@@ -32,6 +32,9 @@ func Build(in *Inputs) (*Desired, fault.List) {
 // generate makes the configuration, where one is needed.
 func (d *Desired) generate(in *Inputs) fault.List {
 	dist := in.Distribution
+	if in.Override != nil {
+		return d.override(in)
+	}
 	if !config.Needed(&in.CR.Spec, dist.Line) {
 		return nil
 	}
@@ -63,7 +66,8 @@ func missingBase(dist *settings.Distribution) *fault.Fault {
 			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonMissingConfigLabels,
 			Message: fmt.Sprintf("Distribution image %s missing config labels. Add labels using `crane mutate` or use `overrideConfig` to provide "+
 				"configuration manually. See docs/configuration.md for details. "+
-				"This version of the operator does neither yet: register the image with its base configuration in the operator's ConfigMap %s.",
+				"This version of the operator does not read labels yet: use `overrideConfig`, or register the image with its base configuration "+
+				"in the operator's ConfigMap %s.",
 				dist.Image, settings.ConfigMapName),
 		}
 	}
@@ -98,6 +102,9 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 	}
 	if d.Config != nil {
 		p.Config, p.Env = d.Config.YAML, d.Config.Env
+	}
+	if d.Override != nil {
+		p.Config, p.Overridden = d.OverrideContent, true
 	}
 	return p
 }

@@ -26,6 +26,10 @@ func inputHash(in *Inputs) string {
 	if d.Base != nil && d.Source == v1alpha2.ConfigSourceRegistered {
 		h.Text(d.Base.Hash()) // an embedded base is part of the build: a newer one alone must roll nothing
 	}
+	if in.Override != nil {
+		h.Text("override")
+		h.Text(string(in.Override.Content))
+	}
 	if in.ClusterAssignsUserIDs {
 		h.Text("the cluster assigns user ids")
 	}

@@ -20,6 +20,8 @@ type Inputs struct {
 	Distribution *settings.Distribution
 	// Secrets are the secret values that the spec refers to, found or not.
 	Secrets []SecretFact
+	// Override is what was found at spec.overrideConfig; nil where the spec has none.
+	Override *OverrideFact
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
 	ClusterAssignsUserIDs bool
 	// HashKey is the operator's random key for hashes that depend on secret values. It is empty in tools without a
@@ -64,7 +66,10 @@ type SecretFact struct {
 type Desired struct {
 	// Config is the generated configuration; nil where the image runs its own.
 	Config *config.Result
-	// ConfigMapName is the name of the generated ConfigMap; empty where the image runs its own configuration.
+	// Override is what the user's own configuration says, and OverrideContent its text; nil where the spec gives none.
+	Override        *config.Override
+	OverrideContent []byte
+	// ConfigMapName is the name of the ConfigMap that the server's configuration is in; empty where the image runs its own configuration.
 	ConfigMapName string
 	// Objects are the objects to apply, in this order.
 	Objects []objects.Object

@@ -116,6 +116,7 @@ var built = []string{
 	"spec.providers.inference", "spec.resources.models",
 	"spec.networking.port",
 	"spec.workload.replicas", "spec.workload.resources",
+	"spec.overrideConfig.configMapName",
 }
 
 // meaningful are the structs whose mere presence means something (R31); the presence of any other is as its absence.

@@ -37,6 +37,10 @@ type Gatherer struct {
 	HashKey secret.Value
 	// Build is the build of the operator.
 	Build string
+	// Namespaces are those that the operator looks after; empty means all.
+	Namespaces []string
+	// ForbidForeignConfigMaps refuses ConfigMaps in other namespaces than the resource's, which v1alpha1 can name.
+	ForbidForeignConfigMaps bool
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
 	ClusterAssignsUserIDs bool
 
@@ -80,6 +84,8 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	}
 	add(f)
 	in.Secrets, f = g.secrets(ctx, cr)
+	add(f)
+	in.Override, f = g.override(ctx, cr)
 	add(f)
 	in.Live, f = g.deployment(ctx, cr)
 	out.DeploymentUnknown = f != nil

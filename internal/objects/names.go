@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
 
 // ContainerName is the name of the server's container.
@@ -49,6 +51,9 @@ func ServiceAccountName(resource string) string { return resource + "-sa" }
 // ConfigMapName is the name of the generated ConfigMap: the content is part of it, so that a name never changes its
 // content.
 func ConfigMapName(resource string, content []byte) string {
+	if string(content) == secret.OnCluster {
+		return resource + "-config-" + secret.OnCluster // what the content is only the operator in its cluster knows
+	}
 	return fmt.Sprintf("%s-config-%s", resource, hash(content)[:10])
 }
 

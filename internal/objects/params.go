@@ -17,8 +17,10 @@ type Params struct {
 	Image string
 	// Distribution is the name of the distribution, which names the data directory; empty where it is not known.
 	Distribution string
-	// Config is the generated configuration; nil where the image runs its own.
+	// Config is the configuration; nil where the image runs its own.
 	Config []byte
+	// Overridden tells that Config is the user's own: it says itself where the server keeps its state.
+	Overridden bool
 	// Env are the variables that the server needs beside the configuration.
 	Env []config.EnvVar
 	// PortVariables are the names of the variables that tell the server its port.

@@ -31,7 +31,7 @@ func environment(p *Params) []corev1.EnvVar {
 		{Name: "HOME", Value: "/"},
 		{Name: "HF_HOME", Value: DefaultDataDir},
 	}
-	if p.Distribution != "" {
+	if p.Distribution != "" && !p.Overridden {
 		env = append(env, corev1.EnvVar{
 			Name: "SQLITE_STORE_DIR", Value: path.Join(DefaultDataDir, distributionDir(p.Distribution)),
 		})

@@ -3,6 +3,8 @@
 package status
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"slices"
 
@@ -27,7 +29,11 @@ func setResolvedDistribution(f *Facts, s *statusOf) {
 	if d.Line != nil {
 		r.ServerLine, r.ServerLineSource = d.Line.Name, d.LineSource
 	}
-	if f.Desired.Config != nil {
+	switch {
+	case f.Desired.Override != nil:
+		sum := sha256.Sum256(f.Desired.OverrideContent)
+		r.ConfigSource, r.ConfigHash = v1alpha2.ConfigSourceOverride, "sha256:"+hex.EncodeToString(sum[:])
+	case f.Desired.Config != nil:
 		r.ConfigSource, r.ConfigHash = d.Source, d.Base.Hash()
 	}
 	s.ResolvedDistribution = r
@@ -38,17 +44,15 @@ func setConfigGeneration(f *Facts, s *statusOf) {
 	if !f.inForce() || f.Desired.HeldBuild != "" {
 		return
 	}
-	c := f.Desired.Config
-	if c == nil {
+	g := &v1alpha2.ConfigGenerationStatus{ConfigMapName: f.Desired.ConfigMapName, GeneratedAt: new(metav1.NewTime(f.Now))}
+	switch c := f.Desired.Config; {
+	case f.Desired.Override != nil:
+		g.ConfigVersion = f.Desired.Override.Version
+	case c == nil:
 		s.ConfigGeneration = nil
 		return
-	}
-	g := &v1alpha2.ConfigGenerationStatus{
-		ConfigMapName: f.Desired.ConfigMapName,
-		GeneratedAt:   new(metav1.NewTime(f.Now)),
-		ProviderCount: c.ProviderCount,
-		ResourceCount: c.ResourceCount,
-		ConfigVersion: c.Version,
+	default:
+		g.ProviderCount, g.ResourceCount, g.ConfigVersion = c.ProviderCount, c.ResourceCount, c.Version
 	}
 	if last := s.ConfigGeneration; last != nil && last.ConfigMapName == g.ConfigMapName {
 		g.GeneratedAt = last.GeneratedAt

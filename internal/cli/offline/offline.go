@@ -3,9 +3,11 @@
 package offline
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -21,6 +24,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
@@ -63,7 +67,8 @@ type Cluster struct {
 	// StandIn replaces, where it is set, what the settings say of the distribution.
 	StandIn StandIn
 
-	schemas map[string]*admission.Schema // by apiVersion
+	schemas    map[string]*admission.Schema // by apiVersion
+	configMaps map[types.NamespacedName]map[string]any
 }
 
 // NewCluster returns a cluster with the CustomResourceDefinition and the settings.
@@ -221,5 +226,37 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, 
 	for i, use := range uses {
 		facts[i] = desired.SecretFact{Use: use, State: desired.SecretFound}
 	}
-	return &desired.Inputs{CR: cr, Distribution: distribution, Secrets: facts, Build: secret.OnCluster}, nil
+	return &desired.Inputs{
+		CR: cr, Distribution: distribution, Secrets: facts, Override: c.override(cr), Build: secret.OnCluster,
+	}, nil
+}
+
+// override is what the cluster would hold at spec.overrideConfig: what the given documents say, else something unknown.
+func (c *Cluster) override(cr *v1alpha2.LlamaStackDistribution) *desired.OverrideFact {
+	ref, ok := desired.OverrideRef(cr)
+	if !ok {
+		return nil
+	}
+	found := &desired.OverrideFact{Ref: ref, Content: []byte(secret.OnCluster)}
+	if data, given := c.configMaps[ref]; given {
+		text, has := data[objects.ConfigKey].(string)
+		if found.Content = []byte(text); !has {
+			found.State, found.Keys = desired.ConfigMapKeyMissing, slices.Sorted(maps.Keys(data))
+		}
+	}
+	return found
+}
+
+// Fill puts the ConfigMaps among the documents into the cluster, for resources that refer to them.
+func (c *Cluster) Fill(documents []*manifest.Document) {
+	c.configMaps = map[types.NamespacedName]map[string]any{}
+	for _, d := range documents {
+		if d.Kind() != "ConfigMap" || d.APIVersion() != "v1" {
+			continue
+		}
+		namespace, _, _ := unstructured.NestedString(d.Object, "metadata", "namespace")
+		namespace = cmp.Or(namespace, c.Namespace, DefaultNamespace)
+		data, _, _ := unstructured.NestedMap(d.Object, "data")
+		c.configMaps[types.NamespacedName{Namespace: namespace, Name: d.Name()}] = data
+	}
 }
