@@ -10,7 +10,7 @@ import (
 // of the user's own. The version v1alpha2 configures providers, models and storage in the spec.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:shortName=llsd
+// +kubebuilder:resource:shortName=llsd,categories=all;llamastack
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`

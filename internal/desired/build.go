@@ -20,10 +20,12 @@ func Build(in *Inputs) (*Desired, fault.List) {
 	faults = append(faults, d.generate(in)...)
 	faults = append(faults, d.checkSecrets(in)...)
 	d.Warnings = append(d.Warnings, ineffective(&in.CR.Spec)...)
+	faults = append(faults, d.checkWorkload(&in.CR.Spec)...)
+	params := d.params(in)
+	faults = append(faults, d.checkOverrides(params)...)
 	if len(faults) > 0 {
 		return d, faults
 	}
-	params := d.params(in)
 	d.Objects = buildObjects(params)
 	d.hold(in, params)
 	return d, nil
@@ -90,7 +92,11 @@ func findingFaults(errs config.Findings) fault.List {
 }
 
 func (d *Desired) params(in *Inputs) *objects.Params {
+	legacy := v1alpha2.Legacy(in.CR)
 	p := &objects.Params{
+		Legacy:                legacy,
+		NetworkPolicy:         d.networkPolicy(in, &legacy),
+		OperatorNamespace:     in.OperatorNamespace,
 		CR:                    in.CR,
 		Image:                 in.Distribution.Image,
 		Distribution:          in.Distribution.Name,
@@ -109,13 +115,30 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 	return p
 }
 
-// buildObjects is the list of everything that a resource may need; a builder returns nil for what is not wanted.
+// buildObjects is the list of everything that a resource may need; a builder returns nil for what is not wanted. What the pods
+// need comes before them.
 func buildObjects(p *objects.Params) []objects.Object {
-	list := []objects.Object{objects.ServiceAccount(p)}
-	if cm := objects.ConfigMap(p); cm != nil {
-		list = append(list, cm)
+	var list []objects.Object
+	add(&list, objects.ServiceAccount(p))
+	add(&list, objects.ConfigMap(p))
+	add(&list, objects.PersistentVolumeClaim(p))
+	add(&list, objects.Deployment(p))
+	add(&list, objects.Service(p))
+	add(&list, objects.HorizontalPodAutoscaler(p))
+	add(&list, objects.PodDisruptionBudget(p))
+	add(&list, objects.NetworkPolicy(p))
+	add(&list, objects.Ingress(p))
+	return list
+}
+
+// add appends what is wanted.
+func add[T any, O interface {
+	*T
+	objects.Object
+}](list *[]objects.Object, o O) {
+	if o != nil {
+		*list = append(*list, o)
 	}
-	return append(list, objects.Deployment(p), objects.Service(p))
 }
 
 // hold keeps the live Deployment and its configuration as they are when the same inputs made them with another build of

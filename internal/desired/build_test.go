@@ -83,6 +83,9 @@ func TestBuildWithoutConfiguration(t *testing.T) {
 			resolve(t, in, nil)
 			d := build(t, in)
 			want := []string{"ServiceAccount/plain-stack-sa", "Deployment/plain-stack", "Service/plain-stack-service"}
+			if objects.Replicas(&in.CR.Spec) > 1 {
+				want = append(want, "PodDisruptionBudget/plain-stack-pdb")
+			}
 			if diff := cmp.Diff(want, kinds(d.Objects)); diff != "" {
 				t.Errorf("objects (-want +got):\n%s", diff)
 			}

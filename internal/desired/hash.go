@@ -30,6 +30,11 @@ func inputHash(in *Inputs) string {
 		h.Text("override")
 		h.Text(string(in.Override.Content))
 	}
+	if legacy := v1alpha2.Legacy(in.CR); legacy.ContainerName != "" || legacy.TerminationGracePeriodSeconds != nil {
+		h.Text("legacy")
+		h.Text(legacy.ContainerName)
+		h.Text(canonicalJSON(legacy.TerminationGracePeriodSeconds))
+	}
 	if in.ClusterAssignsUserIDs {
 		h.Text("the cluster assigns user ids")
 	}

@@ -22,6 +22,10 @@ type Inputs struct {
 	Secrets []SecretFact
 	// Override is what was found at spec.overrideConfig; nil where the spec has none.
 	Override *OverrideFact
+	// NetworkPolicyFlag is the operator's feature flag enableNetworkPolicy; nil where it is not set.
+	NetworkPolicyFlag *bool
+	// OperatorNamespace is the operator's namespace; empty in tools without a cluster.
+	OperatorNamespace string
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
 	ClusterAssignsUserIDs bool
 	// HashKey is the operator's random key for hashes that depend on secret values. It is empty in tools without a

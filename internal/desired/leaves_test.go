@@ -116,6 +116,14 @@ var built = []string{
 	"spec.providers.inference", "spec.resources.models",
 	"spec.networking.port",
 	"spec.workload.replicas", "spec.workload.resources",
+	"spec.workload.autoscaling.minReplicas", "spec.workload.autoscaling.maxReplicas",
+	"spec.workload.autoscaling.targetCPUUtilizationPercentage", "spec.workload.autoscaling.targetMemoryUtilizationPercentage",
+	"spec.workload.storage{}", "spec.workload.storage.size", "spec.workload.storage.mountPath",
+	"spec.workload.podDisruptionBudget{}", "spec.workload.podDisruptionBudget.minAvailable", "spec.workload.podDisruptionBudget.maxUnavailable",
+	"spec.workload.topologySpreadConstraints",
+	"spec.workload.overrides.serviceAccountName", "spec.workload.overrides.env", "spec.workload.overrides.command",
+	"spec.workload.overrides.args", "spec.workload.overrides.volumes", "spec.workload.overrides.volumeMounts",
+	"spec.networking.expose", "spec.networking.allowedFrom.namespaces", "spec.networking.allowedFrom.labels",
 	"spec.overrideConfig.configMapName",
 }
 

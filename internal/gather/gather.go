@@ -69,7 +69,7 @@ type Gathered struct {
 // Gather reads the inputs for the resource.
 func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered, fault.List) {
 	in := &desired.Inputs{
-		CR: cr, HashKey: g.HashKey, Build: g.Build, ClusterAssignsUserIDs: g.ClusterAssignsUserIDs,
+		CR: cr, HashKey: g.HashKey, Build: g.Build, ClusterAssignsUserIDs: g.ClusterAssignsUserIDs, OperatorNamespace: g.OperatorNamespace,
 	}
 	out := &Gathered{Inputs: in}
 	var faults fault.List
@@ -80,6 +80,7 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	}
 	var f *fault.Fault
 	if out.Settings, f = g.settings(ctx); f == nil {
+		in.NetworkPolicyFlag = out.Settings.NetworkPolicy
 		in.Distribution, f = out.Settings.Resolve(&cr.Spec.Distribution)
 	}
 	add(f)

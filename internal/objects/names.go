@@ -23,6 +23,8 @@ const ConfigKey = "config.yaml"
 const (
 	// ConfigDir is where the generated ConfigMap is mounted.
 	ConfigDir = "/etc/llama-stack"
+	// TmpDir is where the memory for temporary files is mounted.
+	TmpDir = "/tmp"
 	// DefaultDataDir is where the server's data volume is mounted.
 	DefaultDataDir = "/.llama"
 )
@@ -47,6 +49,21 @@ func ServiceName(resource string) string { return resource + "-service" }
 
 // ServiceAccountName is the name of the ServiceAccount.
 func ServiceAccountName(resource string) string { return resource + "-sa" }
+
+// ClaimName is the name of the PersistentVolumeClaim.
+func ClaimName(resource string) string { return resource + "-pvc" }
+
+// AutoscalerName is the name of the HorizontalPodAutoscaler.
+func AutoscalerName(resource string) string { return resource + "-hpa" }
+
+// BudgetName is the name of the PodDisruptionBudget.
+func BudgetName(resource string) string { return resource + "-pdb" }
+
+// NetworkPolicyName is the name of the NetworkPolicy.
+func NetworkPolicyName(resource string) string { return resource + "-network-policy" }
+
+// IngressName is the name of the Ingress.
+func IngressName(resource string) string { return resource + "-ingress" }
 
 // ConfigMapName is the name of the generated ConfigMap: the content is part of it, so that a name never changes its
 // content.

@@ -21,6 +21,12 @@ type Params struct {
 	Config []byte
 	// Overridden tells that Config is the user's own: it says itself where the server keeps its state.
 	Overridden bool
+	// Legacy is what only v1alpha1 can say.
+	Legacy v1alpha2.LegacySettings
+	// OperatorNamespace is the operator's namespace; empty where it is not known.
+	OperatorNamespace string
+	// NetworkPolicy tells whether a NetworkPolicy is wanted.
+	NetworkPolicy bool
 	// Env are the variables that the server needs beside the configuration.
 	Env []config.EnvVar
 	// PortVariables are the names of the variables that tell the server its port.

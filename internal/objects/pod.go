@@ -29,11 +29,11 @@ func distributionDir(distribution string) string { return path.Join("distributio
 func environment(p *Params) []corev1.EnvVar {
 	env := []corev1.EnvVar{
 		{Name: "HOME", Value: "/"},
-		{Name: "HF_HOME", Value: DefaultDataDir},
+		{Name: "HF_HOME", Value: DataDir(&p.CR.Spec)},
 	}
 	if p.Distribution != "" && !p.Overridden {
 		env = append(env, corev1.EnvVar{
-			Name: "SQLITE_STORE_DIR", Value: path.Join(DefaultDataDir, distributionDir(p.Distribution)),
+			Name: "SQLITE_STORE_DIR", Value: path.Join(DataDir(&p.CR.Spec), distributionDir(p.Distribution)),
 		})
 	}
 	for _, name := range p.PortVariables {
@@ -42,6 +42,12 @@ func environment(p *Params) []corev1.EnvVar {
 	if p.Config != nil {
 		env = append(env, corev1.EnvVar{Name: "RUN_CONFIG_PATH", Value: path.Join(ConfigDir, ConfigKey)})
 	}
+	return append(env, generatedEnvironment(p)...)
+}
+
+// generatedEnvironment are the variables that the generated configuration refers to, and those that it does not work without.
+func generatedEnvironment(p *Params) []corev1.EnvVar {
+	var env []corev1.EnvVar
 	for _, v := range p.Env {
 		if v.Ref.Name == "" {
 			env = append(env, corev1.EnvVar{Name: v.Name, Value: v.Value})
@@ -56,10 +62,10 @@ func environment(p *Params) []corev1.EnvVar {
 	return env
 }
 
-func volumes(p *Params) []corev1.Volume {
+func ownVolumes(p *Params) []corev1.Volume {
 	size := resource.MustParse(tmpSize)
 	volumes := []corev1.Volume{
-		{Name: dataVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+		{Name: dataVolume, VolumeSource: dataSource(p)},
 		{Name: tmpVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
 			Medium: corev1.StorageMediumMemory, SizeLimit: &size,
 		}}},
@@ -74,17 +80,17 @@ func volumes(p *Params) []corev1.Volume {
 	return volumes
 }
 
-func volumeMounts(p *Params) []corev1.VolumeMount {
+func ownMounts(p *Params) []corev1.VolumeMount {
 	mounts := []corev1.VolumeMount{
-		{Name: dataVolume, MountPath: DefaultDataDir},
-		{Name: tmpVolume, MountPath: "/tmp"},
+		{Name: dataVolume, MountPath: DataDir(&p.CR.Spec)},
+		{Name: tmpVolume, MountPath: TmpDir},
 	}
 	if p.Distribution != "" {
 		// The server does not create the directory of its SQL database. Mounting it as a sub path makes the kubelet
 		// create it, writable for the pod's group, without a container that would need a shell in the image.
 		dir := distributionDir(p.Distribution)
 		mounts = append(mounts, corev1.VolumeMount{
-			Name: dataVolume, MountPath: path.Join(DefaultDataDir, dir), SubPath: dir,
+			Name: dataVolume, MountPath: path.Join(DataDir(&p.CR.Spec), dir), SubPath: dir,
 		})
 	}
 	if p.Config != nil {

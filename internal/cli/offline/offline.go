@@ -228,6 +228,7 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, 
 	}
 	return &desired.Inputs{
 		CR: cr, Distribution: distribution, Secrets: facts, Override: c.override(cr), Build: secret.OnCluster,
+		NetworkPolicyFlag: c.Settings.NetworkPolicy, OperatorNamespace: settings.DefaultNamespace,
 	}, nil
 }
 

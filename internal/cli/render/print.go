@@ -135,11 +135,7 @@ func environment(r *offline.Resource) []corev1.EnvVar {
 		if !ok {
 			continue
 		}
-		for i := range d.Spec.Template.Spec.Containers {
-			if c := &d.Spec.Template.Spec.Containers[i]; c.Name == objects.ContainerName {
-				return c.Env
-			}
-		}
+		return d.Spec.Template.Spec.Containers[0].Env
 	}
 	return nil
 }
