@@ -85,11 +85,20 @@ func assembleRow(line, api, providerType string, p provider, over *overlay) (*ca
 	if p.ToolGroup == "" {
 		p.ToolGroup = written.ToolGroup
 	}
+	fields := catalogFields(p.Fields)
+	for _, name := range written.Requires {
+		field, known := fields[name]
+		if !known {
+			return nil, fmt.Errorf("overlay: %s %s requires %s, which line %s does not know", api, providerType, name, line)
+		}
+		field.Required = true
+		fields[name] = field
+	}
 	return &catalog.Provider{
 		Type: providerType, Source: written.Source, Endpoint: written.Endpoint, Key: written.Key, Region: written.Region,
 		DeploymentName: written.DeploymentName, ToolGroup: p.ToolGroup, Needs: p.Needs, Uses: p.Uses,
 		Deprecated: p.Deprecated, Refused: p.Refused,
-		Instead: written.Instead, Example: written.Example, Fields: catalogFields(p.Fields),
+		DataPath: written.DataPath, Instead: written.Instead, Example: written.Example, Fields: fields,
 	}, nil
 }
 

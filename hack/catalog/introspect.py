@@ -69,6 +69,8 @@ class Introspection:
         if info.is_required():
             field["required"] = True
         default = _scalar(info.default)
+        if type(None) in _members(info.annotation) and (info.is_required() or default is not None):
+            field["nullable"] = True
         if default is not None and not field.get("secret"):
             field["default"] = default
         return field

@@ -62,6 +62,7 @@ type field struct {
 	Type     catalog.FieldType
 	Secret   bool
 	Required bool
+	Nullable bool
 	Store    catalog.StoreKind
 	Object   string
 	Values   []string

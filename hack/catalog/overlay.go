@@ -30,6 +30,8 @@ type row struct {
 	Region         string            `yaml:"region"`
 	DeploymentName string            `yaml:"deploymentName"`
 	ToolGroup      string            `yaml:"toolGroup"`
+	DataPath       string            `yaml:"dataPath"`
+	Requires       []string          `yaml:"requires"`
 	Instead        map[string]string `yaml:"instead"`
 	Example        map[string]any    `yaml:"example"`
 }

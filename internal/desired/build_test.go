@@ -4,6 +4,7 @@ package desired
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -185,6 +186,62 @@ func TestSecretFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The key of a collector stays in its Secret: the pod's environment puts it into the header, which only a variable that stands
+// before can give a value. Values that this would not carry over are found first.
+//
+// Proves: FR-003, R25, R7, R8.
+func TestTelemetry(t *testing.T) {
+	in := inputs(t, "distribution-only")
+	in.CR.Spec.Providers = &v1alpha2.ProvidersSpec{
+		Telemetry: open(`{"provider": "opentelemetry", "id": "z", "endpoint": "http://collector:4318/a$(B)/", "apiKey": {"name": "otlp", "key": "token"}}`),
+	}
+	findSecrets(t, in)
+	var names []string
+	values := map[string]string{}
+	for _, e := range deployment(t, build(t, in).Objects).Spec.Template.Spec.Containers[0].Env {
+		names = append(names, e.Name)
+		values[e.Name] = e.Value
+	}
+	for name, want := range map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318/a$$(B)",
+		"OTEL_EXPORTER_OTLP_HEADERS":  "authorization=Bearer%20$(LLSD_Z_API_KEY)",
+		"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+		"OTEL_SERVICE_NAME":           in.CR.Name,
+		"LLSD_Z_API_KEY":              "",
+	} {
+		if got, ok := values[name]; !ok || got != want {
+			t.Errorf("%s = %q, want %q", name, got, want)
+		}
+	}
+	if slices.Index(names, "LLSD_Z_API_KEY") > slices.Index(names, "OTEL_EXPORTER_OTLP_HEADERS") {
+		t.Errorf("the header stands before the key that it refers to: %v", names)
+	}
+
+	in.Secrets[0].Value = secret.New([]byte("two words"))
+	_, faults := fail(t, in)
+	if len(faults) != 1 || faults[0].Reason != v1alpha2.ReasonSecretInvalid || !strings.Contains(faults.Message(), "is no bearer token") {
+		t.Errorf("faults %+v", faults)
+	}
+	in.Secrets[0].Value = secret.New([]byte("123456"))
+	build(t, in)
+}
+
+// A value from a Secret must be a number where the server takes nothing else.
+//
+// Proves: R8, R33.
+func TestSecretForANumber(t *testing.T) {
+	in := inputs(t, "distribution-only")
+	in.CR.Spec.Providers = &v1alpha2.ProvidersSpec{VectorIo: open(
+		`{"provider": "pgvector", "settings": {"host": "h", "db": "d", "user": "u"}, "port": {"secretKeyRef": {"name": "pg", "key": "p"}}}`)}
+	findSecrets(t, in)
+	_, faults := fail(t, in)
+	if len(faults) != 1 || faults[0].Reason != v1alpha2.ReasonSecretInvalid || !strings.Contains(faults.Message(), "is no number") {
+		t.Errorf("faults %+v", faults)
+	}
+	in.Secrets[0].Value = secret.New([]byte("5432"))
+	build(t, in)
 }
 
 // Proves: NFR-004, FR-075 (all that is wrong is told at once, each for its condition).

@@ -55,8 +55,12 @@ func walk(t *testing.T, typ reflect.Type, path string, index []int, found map[st
 // example returns a value that means something to a field.
 func example(path string, typ reflect.Type) (reflect.Value, bool) {
 	openJSON := map[string]string{
-		"spec.networking.expose": `true`,
-		"spec.externalProviders": `{"inference":[{"providerId":"x","image":"registry.example/x:1"}]}`,
+		"spec.networking.expose":     `true`,
+		"spec.providers.safety":      `{"provider":"llama-guard"}`,
+		"spec.providers.vectorIo":    `{"provider":"qdrant","endpoint":"http://x:6333"}`,
+		"spec.providers.toolRuntime": `{"provider":"wolfram-alpha"}`,
+		"spec.providers.telemetry":   `{"provider":"opentelemetry","endpoint":"http://x:4318"}`,
+		"spec.externalProviders":     `{"inference":[{"providerId":"x","image":"registry.example/x:1"}]}`,
 	}
 	switch typ {
 	case reflect.TypeFor[apiextensionsv1.JSON]():
@@ -113,7 +117,8 @@ func setLeaf(spec *v1alpha2.LlamaStackDistributionSpec, index []int, value refle
 // built are the fields that this operator builds. Every other one fails by name.
 var built = []string{
 	"spec.distribution.name", "spec.distribution.image",
-	"spec.providers.inference", "spec.resources.models",
+	"spec.providers.inference", "spec.providers.safety", "spec.providers.vectorIo", "spec.providers.toolRuntime",
+	"spec.providers.telemetry", "spec.resources.models",
 	"spec.networking.port",
 	"spec.workload.replicas", "spec.workload.resources",
 	"spec.workload.autoscaling.minReplicas", "spec.workload.autoscaling.maxReplicas",

@@ -22,7 +22,7 @@ func (d *Desired) checkSecrets(in *Inputs) fault.List {
 			faults = append(faults, absent(f, in.CR.Namespace))
 			continue
 		}
-		for _, problem := range append(f.Value.Problems(), d.converted(f)...) {
+		for _, problem := range append(f.Value.Problems(), d.unusable(f)...) {
 			faults = append(faults, &fault.Fault{
 				// Missing, not wrong: another value in the Secret mends it, and the Secret is watched.
 				Class: fault.Missing, Condition: v1alpha2.ConditionSecretsResolved, Reason: v1alpha2.ReasonSecretInvalid,
@@ -37,28 +37,46 @@ func about(f *SecretFact, namespace string) string {
 	return fmt.Sprintf("the value of key %q in Secret %s/%s", f.Use.Ref.Key, namespace, f.Use.Ref.Name)
 }
 
-// converted reports a value that the server would turn into another type than the field takes. Where the type of the field is
-// not known that is a warning.
-func (d *Desired) converted(f *SecretFact) []string {
-	problem := f.Value.Converted()
-	if problem == "" || d.Config == nil {
+// unusable reports a value that will not do for what the configuration uses it for.
+func (d *Desired) unusable(f *SecretFact) []string {
+	if d.Config == nil {
 		return nil
 	}
-	for _, v := range d.Config.Env {
-		if v.Name != f.Use.EnvName {
-			continue
+	for i := range d.Config.Env {
+		v := &d.Config.Env[i]
+		switch {
+		case v.Name != f.Use.EnvName:
+		case v.Bearer && f.Value.BearerProblem() != "":
+			return []string{f.Value.BearerProblem()}
+		default:
+			return d.converted(f, v)
 		}
-		switch v.Type {
-		case catalog.TypeString, catalog.TypeURL:
+	}
+	return nil
+}
+
+// converted reports a value that the server would turn into another type than the field takes. Where the type of the field is
+// not known that is a warning.
+func (d *Desired) converted(f *SecretFact, v *config.EnvVar) []string {
+	problem := f.Value.Converted()
+	switch v.Type {
+	case catalog.TypeString, catalog.TypeURL:
+		if problem != "" {
 			return []string{problem}
-		case "":
+		}
+	case catalog.TypeInt, catalog.TypeFloat:
+		if problem == "" {
+			return []string{"is no number, and the server takes nothing else there: use another value"}
+		}
+	case "":
+		if problem != "" {
 			d.Warnings = append(d.Warnings, config.Finding{
 				Code: config.InvalidSpec, Severity: config.Warning, Path: f.Use.Path,
 				Message: "the value in Secret " + f.Use.Ref.Name + " looks like a number or a boolean",
 				Mending: "use another value if the provider wants text there",
 			})
-		case catalog.TypeInt, catalog.TypeFloat, catalog.TypeBool, catalog.TypeList, catalog.TypeMap, catalog.TypeAny:
 		}
+	case catalog.TypeBool, catalog.TypeList, catalog.TypeMap, catalog.TypeAny:
 	}
 	return nil
 }

@@ -73,6 +73,18 @@ func (v Value) Converted() string {
 	return ""
 }
 
+// bearerToken is the form of a bearer token (RFC 6750, section 2.1).
+var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
+
+// BearerProblem tells why the value cannot be sent as a bearer token; empty where it can. Other characters would be decoded, or
+// end the header, where headers come from an environment variable.
+func (v Value) BearerProblem() string {
+	if bearerToken.Match(v.bytes) {
+		return ""
+	}
+	return "is no bearer token, which has letters, digits and . _ ~ + / - alone and may end with '=': use another value"
+}
+
 // convertedTo names the type that the server would turn the text into; empty where it stays text.
 func convertedTo(s string) string {
 	trimmed := strings.ToLower(strings.TrimSpace(s))

@@ -71,6 +71,21 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// Proves: R25, R7. The good ones are those that the OpenTelemetry SDK gets unchanged out of its variable for headers.
+func TestBearerProblem(t *testing.T) {
+	for _, fine := range []string{"abc", "123456", "a+b/c~d._-", "abc==", "eyJhbGciOi.eyJzdWIi.sig-na_ture"} {
+		if got := New([]byte(fine)).BearerProblem(); got != "" {
+			t.Errorf("%q: %s", fine, got)
+		}
+	}
+	for _, bad := range []string{"", "a b", "a,b=c", "a;b", "p%41", "a\"b", "a=b", "ä", "a\n", "Bearer abc", "$(X)"} {
+		got := New([]byte(bad)).BearerProblem()
+		if got == "" || (len(bad) > 3 && strings.Contains(got, bad)) {
+			t.Errorf("%q: %q", bad, got)
+		}
+	}
+}
+
 // Proves: R54 (a tool without the operator's key makes no hash of a secret value, and says where the hash is known).
 func TestHashWithoutKey(t *testing.T) {
 	h := NewHash(Value{})

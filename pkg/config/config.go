@@ -32,9 +32,10 @@ type Input struct {
 type Result struct {
 	// YAML is the complete config.yaml, with a comment header that names the resource, the release line and the base.
 	YAML []byte
-	// Env are the environment variables that the server needs beside the YAML, sorted by name.
+	// Env are the environment variables that the server needs beside the YAML: first those from Secrets, then the plain ones, for
+	// their values may refer to the former; each sorted by name. The order must be kept.
 	Env []EnvVar
-	// Providers are the providers of the resource as generated, in its order.
+	// Providers are the providers of the resource as generated, in its order; the exporter of telemetry is none.
 	Providers []ProviderEntry
 	// ProviderCount and ResourceCount count the entries of the resource, not those of the base.
 	ProviderCount, ResourceCount int32
@@ -46,7 +47,8 @@ type Result struct {
 type EnvVar struct {
 	// Name is the name of the variable.
 	Name string
-	// Value is the value of a variable that holds no secret; it counts where Ref names no Secret.
+	// Value is the value of a variable that holds no secret; it counts where Ref names no Secret. $(NAME) in it stands for the
+	// value of another variable, as Kubernetes has it, and $$ for a dollar sign.
 	Value string
 	// Ref is the Secret and the key; empty for a plain value.
 	Ref v1alpha2.SecretReference
@@ -55,6 +57,19 @@ type EnvVar struct {
 	// Type is the type of the config field that gets the value, and empty where it is not known. The server turns a
 	// value that looks like a number or a boolean into one, and then refuses it for a field of type string or url.
 	Type catalog.FieldType
+	// Bearer tells that the value is sent as a bearer token through a list of HTTP headers, which not every character survives.
+	Bearer bool
+}
+
+// compareEnv orders variables so that those that others may refer to come first.
+func compareEnv(a, b EnvVar) int {
+	if fromSecret := a.Ref.Name != ""; fromSecret != (b.Ref.Name != "") {
+		if fromSecret {
+			return -1
+		}
+		return 1
+	}
+	return strings.Compare(a.Name, b.Name)
 }
 
 // ProviderEntry is one provider of the resource as generated.
@@ -80,6 +95,7 @@ func Generate(in Input) (*Result, Findings) {
 		return nil, g.findings.ordered()
 	}
 	g.applyServer()
+	telemetry := g.applyTelemetry()
 	g.applyProviders()
 	g.applyModels()
 	g.checkIntegrity()
@@ -92,13 +108,13 @@ func Generate(in Input) (*Result, Findings) {
 		g.findings.Findings = append(g.findings.Findings, unwritable.Finding())
 		return nil, g.findings.ordered()
 	}
-	slices.SortFunc(g.env, func(a, b EnvVar) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(g.env, compareEnv)
 	return &Result{
 		YAML:          rendered,
 		Env:           g.env,
 		Providers:     g.entries,
-		ProviderCount: int32(len(g.entries)), //nolint:gosec // an object of 1.5 MB holds far fewer
-		ResourceCount: int32(len(g.models)),  //nolint:gosec // as above
+		ProviderCount: int32(len(g.entries) + telemetry), //nolint:gosec // an object of 1.5 MB holds far fewer
+		ResourceCount: int32(len(g.models)),              //nolint:gosec // as above
 		Version:       version,
 	}, g.findings.ordered()
 }
@@ -114,9 +130,10 @@ type generation struct {
 	groups []v1alpha2.ProviderGroup
 	models []v1alpha2.ModelConfig
 
-	// env and entries are set by applyProviders.
-	env     []EnvVar
-	entries []ProviderEntry
+	// env, providers and entries are set by applyProviders; applyTelemetry adds to env, too.
+	env       []EnvVar
+	providers []*provider
+	entries   []ProviderEntry
 }
 
 // The schema versions of config.yaml that this operator can edit: the previous and the current one.

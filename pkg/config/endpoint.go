@@ -4,47 +4,183 @@ package config
 
 import (
 	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
-const endpointExample = "for example endpoint: http://vllm.models.svc:8000"
+const maxTCPPort = 65535
 
-// resolveEndpoint checks an endpoint and returns what the server should get: a URL without a path gets the one that
-// the release line needs, a path that the user wrote stays. The row's endpoint is nil for an unknown provider type, whose
-// endpoint is taken as it is. No message carries the endpoint: it may hold a password.
-func resolveEndpoint(endpoint, path string, row *catalog.Endpoint, findings *report) string {
-	// References to the environment stand in for parts of the URL; digits are harmless in every part.
-	masked := envPattern.ReplaceAllStringFunc(endpoint, func(ref string) string { return strings.Repeat("0", len(ref)) })
-	_, rest, hasScheme := strings.Cut(masked, "://")
-	if !hasScheme {
-		rest = masked
-	}
-	authority, _, _ := strings.Cut(rest, "/")
-	authority, _, _ = strings.Cut(authority, "?")
-	if strings.Contains(authority, "@") {
+// endpointValue is one config field that an endpoint becomes.
+type endpointValue struct {
+	field string
+	value *yaml.Node
+}
+
+// resolveEndpoint checks an endpoint and returns the fields that it becomes: a URL without a path gets the path that the
+// release line needs, a path that the user wrote stays. The row's endpoint is nil for an unknown provider type, whose endpoint
+// is taken as it is. Nothing comes back where the endpoint is wrong. No message carries it: it may hold a password.
+func resolveEndpoint(endpoint, path string, row *catalog.Endpoint, findings *report) []endpointValue {
+	masked := maskReferences(endpoint)
+	if hasUserInfo(masked) {
 		findings.fail(InvalidEndpoint, path, "must not contain user name or password: it would stand in a ConfigMap for all to read",
 			"remove everything up to the @, and give the credential by apiKey or secretRefs")
-		return endpoint
+		return nil
 	}
-	if row == nil || row.Kind != catalog.EndpointURL || strings.HasPrefix(endpoint, "${env.") {
-		return endpoint
+	switch {
+	case row == nil:
+		return []endpointValue{{fallbackEndpointField, stringNode(endpoint)}}
+	case wholeEnvPattern.MatchString(endpoint):
+		return []endpointValue{{row.Field, stringNode(endpoint)}}
+	case row.Kind == catalog.EndpointURL:
+		return resolveURL(endpoint, masked, path, row, findings)
+	default:
+		return resolveAddress(endpoint, masked, path, row, findings)
+	}
+}
+
+// maskReferences puts digits, which are harmless in every part of an address, in the place of references to the environment.
+func maskReferences(s string) string {
+	return envPattern.ReplaceAllStringFunc(s, func(ref string) string { return strings.Repeat("0", len(ref)) })
+}
+
+// beforeAuthority is what can stand before the authority of a URL, well-formed or not.
+var beforeAuthority = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*:)?[/\\]*`)
+
+// hasUserInfo tells whether an address names a user, in whatever form.
+func hasUserInfo(address string) bool {
+	rest := beforeAuthority.ReplaceAllString(address, "")
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	return strings.Contains(rest, "@")
+}
+
+func resolveURL(endpoint, masked, path string, row *catalog.Endpoint, findings *report) []endpointValue {
+	schemes := row.Schemes
+	if len(schemes) == 0 {
+		schemes = []string{"http", "https"}
+	}
+	example := exampleEndpoint(row)
+	if strings.HasPrefix(endpoint, "${env.") {
+		return []endpointValue{{row.Field, stringNode(endpoint)}} // the scheme is the environment's business
 	}
 	u, err := url.Parse(masked)
 	switch {
-	case !hasScheme || (err == nil && u.Scheme != "http" && u.Scheme != "https"):
-		findings.fail(InvalidEndpoint, path, "must begin with http:// or https://", endpointExample)
-		return endpoint
+	case !strings.Contains(masked, "://") || (err == nil && !slices.Contains(schemes, strings.ToLower(u.Scheme))):
+		findings.fail(InvalidEndpoint, path, "must begin with "+alternatives(schemes), example)
+		return nil
 	case err != nil || u.Hostname() == "":
-		findings.fail(InvalidEndpoint, path, "is not a URL with a host", endpointExample)
-		return endpoint
+		findings.fail(InvalidEndpoint, path, "is not a URL with a host", example)
+		return nil
+	case !validPort(u.Port()):
+		findings.fail(InvalidEndpoint, path, "has no port between 1 and 65535 after the colon", example)
+		return nil
 	case u.Path != "" && u.Path != "/":
-		return endpoint
+		return []endpointValue{{row.Field, stringNode(endpoint)}}
 	}
 	end := len(masked)
 	if at := strings.IndexAny(masked, "?#"); at >= 0 {
 		end = at
 	}
-	return strings.TrimSuffix(endpoint[:end], "/") + row.DefaultPath + endpoint[end:]
+	whole := strings.TrimSuffix(endpoint[:end], "/") + row.DefaultPath + endpoint[end:]
+	return []endpointValue{{row.Field, stringNode(whole)}}
+}
+
+// validPort tells of the port of a URL; a reference to the environment, masked, is longer than any port.
+func validPort(port string) bool {
+	n, err := strconv.Atoi(port)
+	return port == "" || len(port) > len("65535") || (err == nil && n >= 1 && n <= maxTCPPort)
+}
+
+// alternatives joins schemes for a message: "http:// or https://".
+func alternatives(schemes []string) string {
+	last := len(schemes) - 1
+	return strings.Join(schemes[:last], "://, ") + ":// or " + schemes[last] + "://"
+}
+
+// exampleEndpoint shows how an endpoint is written.
+func exampleEndpoint(row *catalog.Endpoint) string {
+	switch {
+	case row.Kind != catalog.EndpointURL:
+		return "for example endpoint: database.example.svc:5432"
+	case len(row.Schemes) > 0:
+		return "for example endpoint: " + row.Schemes[0] + "://database.example.svc:7687"
+	default:
+		return "for example endpoint: http://backend.example.svc:8000"
+	}
+}
+
+// resolveAddress takes host:port, in one field or split into two. A scheme before it goes where the row names it; for an
+// address in one field http and https do where the row names none.
+func resolveAddress(endpoint, masked, path string, row *catalog.Endpoint, findings *report) []endpointValue {
+	example := "write host:port alone, " + exampleEndpoint(row)
+	schemes := row.Schemes
+	if len(schemes) == 0 && row.Kind == catalog.EndpointAddress {
+		schemes = []string{"http", "https"}
+	}
+	if scheme, _, ok := strings.Cut(masked, "://"); ok {
+		if !slices.Contains(schemes, strings.ToLower(scheme)) {
+			findings.fail(InvalidEndpoint, path, "must be an address without a scheme", example)
+			return nil
+		}
+		cut := len(scheme) + len("://")
+		endpoint, masked = strings.TrimSuffix(endpoint[cut:], "/"), strings.TrimSuffix(masked[cut:], "/")
+	}
+	host, port, problem := splitAddress(endpoint, masked)
+	if problem != "" {
+		findings.fail(InvalidEndpoint, path, problem, example)
+		return nil
+	}
+	if row.Kind == catalog.EndpointAddress {
+		return []endpointValue{{row.Field, stringNode(endpoint)}}
+	}
+	values := []endpointValue{{row.Field, stringNode(strings.Trim(host, "[]"))}}
+	if n, err := strconv.Atoi(port); err == nil {
+		values = append(values, endpointValue{row.PortField, intNode(int64(n))})
+	} else if port != "" {
+		values = append(values, endpointValue{row.PortField, stringNode(port)})
+	}
+	return values
+}
+
+// splitAddress splits host:port; an IPv6 address stands in brackets, which stay. The port can be a reference to the environment, or
+// absent.
+func splitAddress(address, masked string) (host, port, problem string) {
+	if strings.ContainsAny(masked, `/\?#`) {
+		return "", "", "must be host and port: nothing may follow them"
+	}
+	at := len(masked)
+	if end := strings.Index(masked, "]"); strings.HasPrefix(masked, "[") && end > 0 {
+		at = end + 1
+		if at < len(masked) && masked[at] != ':' {
+			return "", "", "is not host:port"
+		}
+	} else if at = strings.Index(masked, ":"); at < 0 {
+		at = len(masked)
+	}
+	host, port = address[:at], strings.TrimPrefix(address[at:], ":")
+	rest := masked[at:]
+	switch {
+	case strings.Count(rest, ":") > 1:
+		return "", "", "has more than one colon: an IPv6 address stands in brackets"
+	case host == "" || host == "[]":
+		return "", "", "has no host"
+	case rest != "" && !isPort(port):
+		return "", "", "has no port between 1 and 65535 after the colon"
+	}
+	return host, port, ""
+}
+
+func isPort(port string) bool {
+	if wholeEnvPattern.MatchString(port) {
+		return true
+	}
+	n, err := strconv.Atoi(port)
+	return err == nil && n >= 1 && n <= maxTCPPort
 }

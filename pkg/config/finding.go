@@ -23,8 +23,12 @@ const (
 	// UnknownProvider: a model names a provider that neither the resource nor the base has.
 	UnknownProvider Code = "UnknownProvider"
 	// UnknownProviderType: the release line does not know the provider type. A warning, because an image can bring its own; an error where
-	// the name looks misspelled.
+	// the name looks misspelled or stands under the wrong API.
 	UnknownProviderType Code = "UnknownProviderType"
+	// NotInRelease: the release line of the server does not have what the resource asks for, and others do.
+	NotInRelease Code = "NotInRelease"
+	// Deprecated: the release line has it still, and says that it will go. A warning.
+	Deprecated Code = "Deprecated"
 	// LiteralSecret: a secret stands in the resource itself. A warning.
 	LiteralSecret Code = "LiteralSecret"
 	// UnknownField: the provider type has no such config field on this release line.

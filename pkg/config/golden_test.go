@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write the golden files instead of compa
 
 // Each folder of testdata is a case: cr.yaml (a resource), base.yaml (else the starter of the line), and what must
 // come out: want.<line>.yaml, want.env and want.findings, each absent where there is nothing. A case is run on line 0.7 and on every
-// line that it has a want.<line>.yaml of; want.<line>.env and want.<line>.findings count instead of those of all lines.
+// line that it has a want.<line>.yaml or want.<line>.findings of; want.<line>.env and want.<line>.findings count instead of those of all lines.
 //
 // Proves: FR-021, FR-022, FR-027, FR-028, FR-029, FR-030, FR-031, FR-032, FR-033, FR-034, FR-035, FR-040, FR-041,
 // FR-042, FR-060, FR-075, EC-1, EC-5, EC-6, R2, R3, R6, R9, R10, R11, R13, R16, R23, R31, R34, R35, R39, R49, L-11, L-12.
@@ -99,18 +99,22 @@ func goldenLines(t *testing.T, dir string) []string {
 	t.Helper()
 	var names []string
 	for _, name := range catalog.Lines() {
-		if _, err := os.Stat(filepath.Join(dir, "want."+name+".yaml")); err == nil || name == goldenLine {
+		if exists(dir, "want."+name+".yaml") || exists(dir, "want."+name+".findings") || name == goldenLine {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
+func exists(dir, file string) bool {
+	_, err := os.Stat(filepath.Join(dir, file))
+	return err == nil
+}
+
 // ofLine names the file of a line where the case has one, else that of all lines.
 func ofLine(dir, file, line string) string {
-	own := filepath.Join(dir, strings.Replace(file, "want.", "want."+line+".", 1))
-	if _, err := os.Stat(own); err == nil {
-		return own
+	if own := strings.Replace(file, "want.", "want."+line+".", 1); exists(dir, own) {
+		return filepath.Join(dir, own)
 	}
 	return filepath.Join(dir, file)
 }

@@ -50,6 +50,8 @@ func (g *generation) checkIntegrity() {
 	}
 	g.checkDefaultShield()
 	g.checkBackends()
+	g.checkNeeds()
+	g.checkPlaces()
 }
 
 // checkProviderID checks one reference to a provider. An absent or empty one is skipped by the server, and one that

@@ -39,6 +39,13 @@ func set(n *yaml.Node, key string, value *yaml.Node) {
 	n.Content = append(n.Content, stringNode(key), value)
 }
 
+// remove takes a key out of a map.
+func remove(n *yaml.Node, key string) {
+	if at := indexOf(n, key); at >= 0 {
+		n.Content = slices.Delete(n.Content, at-1, at+1)
+	}
+}
+
 // ensure returns the value of a key of a map, of the given kind; an absent or null one is made.
 func ensure(n *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
 	if v := child(n, key); v != nil && v.Kind == kind {

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
 // applyProviders lays the providers of the resource over those of the base, by effective id. Other providers of the
@@ -13,15 +15,20 @@ import (
 func (g *generation) applyProviders() {
 	for _, group := range g.groups {
 		api := group.API.Name
+		if group.API == v1alpha2.APITelemetry || g.refuseAbsentAPI(api, "spec.providers."+group.API.Field) {
+			continue
+		}
 		g.enableAPI(api)
 		list := ensure(ensure(g.root, "providers", yaml.MappingNode), api, yaml.SequenceNode)
 		fromBase := slices.Clone(list.Content)
 		for i := range group.Providers {
 			p := resolveProvider(group.API, &group.Providers[i], g.Line, &g.findings)
-			entry := p.entry(startingEntry(fromBase, p))
+			start, own := startingEntry(fromBase, p)
+			entry := p.entry(start, own, g.Base.root, g.root)
 			list.Content = overlay(list.Content, p.EffectiveID(), entry)
 			g.env = append(g.env, p.env...)
 			p.checkRequired(entry, g.givenEnv(), &g.findings)
+			g.providers = append(g.providers, p)
 			g.entries = append(g.entries, p.status(entry))
 		}
 	}
@@ -39,22 +46,21 @@ func (g *generation) enableAPI(api string) {
 }
 
 // startingEntry returns the entry of the base that a provider begins with, so that what the server needs and the
-// resource has no name for is there: the one with its id, else the first one of its type. An entry with its id but of
-// another type does not count: its config means nothing to the new type.
-func startingEntry(base []*yaml.Node, p *provider) *yaml.Node {
-	var ofType *yaml.Node
+// resource has no name for is there: the one with its id, which makes its data the provider's own, else the first one of its
+// type. An entry with its id but of another type does not count: its config means nothing to the new type.
+func startingEntry(base []*yaml.Node, p *provider) (start *yaml.Node, own bool) {
 	for _, entry := range base {
 		if text(child(entry, "provider_type")) != p.providerType {
 			continue
 		}
 		if identityOf(child(entry, "provider_id")).id == p.EffectiveID() {
-			return entry
+			return entry, true
 		}
-		if ofType == nil {
-			ofType = entry
+		if start == nil {
+			start = entry
 		}
 	}
-	return ofType
+	return start, false
 }
 
 // overlay puts an entry in the place of those with the same effective id, else at the end. There can be several in a

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
@@ -51,8 +49,9 @@ func resolveProvider(api v1alpha2.ProviderAPI, p *v1alpha2.ProviderConfig, line 
 	row, known := line.Provider(api.Name, r.providerType)
 	if known {
 		r.row = row
+		r.checkRow(findings)
 	} else {
-		r.warnUnknownType(findings)
+		r.reportUnknownType(findings)
 	}
 	r.assignEndpoint(findings)
 	r.assignKey(findings)
@@ -61,41 +60,6 @@ func resolveProvider(api v1alpha2.ProviderAPI, p *v1alpha2.ProviderConfig, line 
 	r.assignSecretRefs(findings)
 	r.checkSettings(findings)
 	return r
-}
-
-// providerType gives a provider type its prefix: remote, unless the release line knows the name only as inline.
-func providerType(line *catalog.Line, api, name string) string {
-	if strings.Contains(name, "::") {
-		return name
-	}
-	remote, inline := "remote::"+name, "inline::"+name
-	_, knownRemote := line.Provider(api, remote)
-	if _, knownInline := line.Provider(api, inline); knownInline && !knownRemote {
-		return inline
-	}
-	return remote
-}
-
-func (p *provider) warnUnknownType(findings *report) {
-	var names []string
-	for _, t := range p.line.ProviderTypes(p.api.Name) {
-		names = append(names, t[strings.Index(t, "::")+2:])
-	}
-	short := p.Provider[strings.LastIndex(p.Provider, ":")+1:]
-	hint := suggest.Sentence(short, names)
-	if hint != "" && !strings.Contains(p.Provider, "::") {
-		findings.fail(UnknownProviderType, p.Path+".provider",
-			fmt.Sprintf("%s is not a provider type that release line %s knows for %s", p.providerType, p.line.Name, p.api.Name),
-			hint+"If the image brings this type itself, write it in full: "+p.providerType)
-		return
-	}
-	if hint == "" {
-		hint = "known are " + strings.Join(names, ", ") + "; "
-	}
-	findings.warn(UnknownProviderType, p.Path+".provider",
-		fmt.Sprintf("%s is not a provider type that release line %s knows for %s", p.providerType, p.line.Name, p.api.Name),
-		fmt.Sprintf("%sthe server starts only if the image brings this type itself; its endpoint is written as %s and its key as %s",
-			hint, fallbackEndpointField, fallbackKeyField))
 }
 
 func (p *provider) assign(field string, value *yaml.Node, path string, findings *report) {
@@ -125,16 +89,17 @@ func (p *provider) assignEndpoint(findings *report) {
 	if p.Endpoint == "" {
 		return
 	}
-	path, field := p.Path+".endpoint", fallbackEndpointField
+	path := p.Path + ".endpoint"
 	var row *catalog.Endpoint
 	if p.row != nil {
 		if row = p.row.Endpoint; row == nil {
 			p.refuse("endpoint", findings)
 			return
 		}
-		field = row.Field
 	}
-	p.assign(field, stringNode(resolveEndpoint(p.Endpoint, path, row, findings)), path, findings)
+	for _, v := range resolveEndpoint(p.Endpoint, path, row, findings) {
+		p.assign(v.field, v.value, path, findings)
+	}
 }
 
 func (p *provider) assignKey(findings *report) {
@@ -184,14 +149,14 @@ func (p *provider) assignSecretRefs(findings *report) {
 	for _, s := range p.SecretRefs {
 		field, ok := p.fieldName(s.Field)
 		if !ok {
-			p.unknownField(s.Path, snakeCase(s.Field), findings.fail)
+			p.unknownField(s.Path, snakeCase(s.Field), p.row.FieldNames(), findings.fail)
 			continue
 		}
 		p.assignSecret(field, secretFieldUse(p.ProviderConfig, s), findings)
 	}
 }
 
-// fieldName finds the config field that the user means; an unknown provider type takes any.
+// fieldName finds the config field that the user means, by its own name; an unknown provider type takes any.
 func (p *provider) fieldName(written string) (string, bool) {
 	folded := snakeCase(written)
 	if p.row == nil {
@@ -199,62 +164,56 @@ func (p *provider) fieldName(written string) (string, bool) {
 	}
 	for _, name := range []string{written, folded} {
 		if _, ok := p.row.Fields[name]; ok {
-			return name, true
+			return p.canonical(name), true
 		}
 	}
 	return "", false
 }
 
-func (p *provider) unknownField(path, field string, report func(code Code, path, message, mending string)) {
-	known := p.row.FieldNames()
-	fields := "it has no fields"
-	if len(known) > 0 {
-		fields = "its fields are " + strings.Join(known, ", ")
-	}
-	report(UnknownField, path, fmt.Sprintf("%s has no field of this name on release line %s, and the server ignores it",
-		p.providerType, p.line.Name), suggest.Sentence(field, known)+fields)
-}
-
-// checkSettings finds what settings sets a second time, and fields that the server would ignore silently.
-func (p *provider) checkSettings(findings *report) {
-	for _, key := range slices.Sorted(maps.Keys(p.Settings)) {
-		path := p.Path + "." + p.SettingsField + "." + key
-		for _, a := range p.fields {
-			if a.field == key {
-				p.conflict(key, a.path, path, findings)
-			}
-		}
-		if p.row == nil {
-			continue
-		}
-		field, ok := p.row.Fields[key]
-		if !ok {
-			p.unknownField(path, key, findings.warn)
-		}
-		if field.Secret && !isReference(p.Settings[key]) {
-			findings.warn(LiteralSecret, path, "is a secret, and everybody who may read the resource or its ConfigMap can read it here",
-				"put it into a Secret, and refer to it by apiKey or secretRefs")
-		}
-	}
-}
-
-// entry makes the provider's entry in the configuration: start is the entry that it begins with, or nil.
-func (p *provider) entry(start *yaml.Node) *yaml.Node {
+// entry makes the provider's entry in the configuration: start is the entry that it begins with, or nil; own tells that this one has
+// its id, and so its data. Stores that the entry lacks go to a backend of root, files beside those of the base.
+func (p *provider) entry(start *yaml.Node, own bool, base, root *yaml.Node) *yaml.Node {
 	entry := &yaml.Node{Kind: yaml.MappingNode}
 	if start != nil {
 		entry = clone(start)
 	}
 	set(entry, "provider_id", stringNode(p.EffectiveID()))
 	set(entry, "provider_type", stringNode(p.providerType))
-	if len(p.fields) == 0 && len(p.Settings) == 0 {
-		return entry
+	config := child(entry, "config")
+	if config == nil {
+		config = &yaml.Node{Kind: yaml.MappingNode}
 	}
-	config := ensure(entry, "config", yaml.MappingNode)
+	if !own {
+		p.separatePlaces(config)
+	}
 	for _, a := range p.fields {
+		p.dropAliases(config, a.field)
 		set(config, a.field, a.value)
 	}
-	merge(config, p.Settings)
+	settings := make(map[string]any, len(p.Settings))
+	for key, value := range p.Settings {
+		name := p.canonical(key)
+		p.dropAliases(config, name)
+		settings[name] = value
+	}
+	merge(config, settings)
+	p.fillRequired(config, base, root)
+	if len(config.Content) > 0 || child(entry, "config") != nil {
+		set(entry, "config", config)
+	}
 	return entry
+}
+
+// dropAliases removes other names of a field that is about to be set: the server would take whichever it looks for first.
+func (p *provider) dropAliases(config *yaml.Node, name string) {
+	if p.row == nil {
+		return
+	}
+	for alias, field := range p.row.Fields {
+		if field.AliasOf == name {
+			remove(config, alias)
+		}
+	}
 }
 
 // checkRequired reports what the server cannot do without and would crash over. given are the environment variables
@@ -267,14 +226,52 @@ func (p *provider) checkRequired(entry *yaml.Node, given []string, findings *rep
 	endpointField := ""
 	if e := p.row.Endpoint; e != nil && e.Required {
 		endpointField = e.Field
-		if unset(child(config, e.Field), given) {
-			findings.fail(InvalidSpec, p.Path+".endpoint", "Required value", p.providerType+" has no default address, "+endpointExample)
+		// A wrong one has been reported.
+		if p.Endpoint == "" && unset(child(config, e.Field), given) {
+			findings.fail(InvalidSpec, p.Path+".endpoint", "Required value", p.providerType+" has no default address, "+exampleEndpoint(e))
 		}
 	}
 	for _, name := range p.row.FieldNames() {
-		if p.row.Fields[name].Required && name != endpointField && unset(child(config, name), given) {
-			findings.fail(InvalidSpec, p.Path+".settings."+name, "Required value",
-				p.providerType+" does not start without it: write it under settings, or give it by secretRefs")
+		if name != endpointField {
+			p.checkField(name, config, given, findings)
+		}
+	}
+}
+
+func (p *provider) checkField(name string, config *yaml.Node, given []string, findings *report) {
+	field, value := p.row.Fields[name], child(config, name)
+	switch {
+	case field.Required && !field.Nullable && unset(value, given):
+		p.requireField(name, field, findings)
+	case value != nil && value.Kind == yaml.MappingNode:
+		p.checkInner(field, value, p.Path+"."+p.SettingsField+"."+name, given, findings)
+	case p.row.Example[name] != nil && unset(value, given) && (value != nil || field.Default == nil):
+		findings.warn(InvalidSpec, p.Path+".settings."+name, "is empty, and "+p.providerType+" hardly works without it",
+			"write it under settings, or give it by secretRefs")
+	}
+}
+
+func (p *provider) requireField(name string, field catalog.Field, findings *report) {
+	path, mending := p.Path+".settings."+name, "write it under settings, or give it by secretRefs"
+	switch {
+	case name == p.row.Key:
+		path, mending = p.Path+".apiKey", "for example apiKey: {name: <Secret>, key: <key within it>}"
+	case field.Secret:
+		path, mending = p.Path+".secretRefs["+name+"]", "for example secretRefs: {"+name+": {name: <Secret>, key: <key within it>}}"
+	}
+	findings.fail(InvalidSpec, path, "Required value", p.providerType+" does not start without it: "+mending)
+}
+
+// checkInner looks for what is required within a map of the config.
+func (p *provider) checkInner(field catalog.Field, config *yaml.Node, path string, given []string, findings *report) {
+	fields := p.innerFields(field)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		inner, value := fields[name], child(config, name)
+		switch {
+		case inner.Required && !inner.Nullable && unset(value, given):
+			findings.fail(InvalidSpec, path+"."+name, "Required value", p.providerType+" does not start without it: write it")
+		case value != nil && value.Kind == yaml.MappingNode:
+			p.checkInner(inner, value, path+"."+name, given, findings)
 		}
 	}
 }
@@ -302,13 +299,15 @@ func isReference(v any) bool {
 }
 
 // redact replaces secrets that stand in the config as they are: a status has more readers than a ConfigMap.
-func (p *provider) redact(config *yaml.Node) {
-	if p.row == nil {
-		return
-	}
-	for name, field := range p.row.Fields {
-		if n := child(config, name); field.Secret && n != nil && !isReference(n.Value) {
+func (p *provider) redact(config *yaml.Node, fields map[string]catalog.Field) {
+	for name, field := range fields {
+		n := child(config, name)
+		switch {
+		case n == nil:
+		case field.Secret && !isReference(n.Value):
 			set(config, name, stringNode(redacted))
+		case n.Kind == yaml.MappingNode:
+			p.redact(n, p.innerFields(field))
 		}
 	}
 }
@@ -318,7 +317,9 @@ func (p *provider) status(entry *yaml.Node) ProviderEntry {
 	config := json.RawMessage("{}")
 	if c := child(entry, "config"); c != nil {
 		c = clone(c)
-		p.redact(c)
+		if p.row != nil {
+			p.redact(c, p.row.Fields)
+		}
 		if encoded, err := json.Marshal(plain(c)); err == nil {
 			config = encoded
 		}

@@ -23,14 +23,6 @@ var unsupported = []struct {
 	present func(*spec) bool
 	goOn    string
 }{
-	{"spec.providers.safety", func(s *spec) bool { return s.Providers != nil && jsonPresent(s.Providers.Safety) },
-		"remove it; the safety providers of the distribution stay as they are"},
-	{"spec.providers.vectorIo", func(s *spec) bool { return s.Providers != nil && jsonPresent(s.Providers.VectorIo) },
-		"remove it; the vector I/O providers of the distribution stay as they are"},
-	{"spec.providers.toolRuntime", func(s *spec) bool { return s.Providers != nil && jsonPresent(s.Providers.ToolRuntime) },
-		"remove it; the tool providers of the distribution stay as they are"},
-	{"spec.providers.telemetry", func(s *spec) bool { return s.Providers != nil && jsonPresent(s.Providers.Telemetry) },
-		"remove it; the server exports no telemetry then"},
 	{"spec.resources.tools", func(s *spec) bool { return s.Resources != nil && len(s.Resources.Tools) > 0 },
 		"remove it; the tool groups of the distribution stay as they are"},
 	{"spec.resources.shields", func(s *spec) bool { return s.Resources != nil && len(s.Resources.Shields) > 0 },
@@ -68,9 +60,16 @@ func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool 
 			return true
 		}
 	}
-	return (spec.Providers != nil && jsonPresent(spec.Providers.Inference)) ||
+	return hasProviders(spec.Providers) ||
 		(spec.Resources != nil && len(spec.Resources.Models) > 0) ||
 		(spec.Workload != nil && spec.Workload.Workers != nil)
+}
+
+// hasProviders tells whether any provider is configured. Telemetry counts, although most lines write nothing of it into the
+// configuration: what is asked for is checked and turned into environment variables there.
+func hasProviders(p *v1alpha2.ProvidersSpec) bool {
+	return p != nil && (jsonPresent(p.Inference) || jsonPresent(p.Safety) || jsonPresent(p.VectorIo) || jsonPresent(p.ToolRuntime) ||
+		jsonPresent(p.Telemetry))
 }
 
 func tlsEnabled(s *spec) bool {

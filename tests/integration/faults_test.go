@@ -83,12 +83,17 @@ func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
 	}
 }
 
-// replaceSpec puts the spec of a sample in the place of the resource's, as kubectl replace does.
+// replaceSpec puts the spec of a sample in the place of the resource's, as kubectl replace does. The operator's write of the
+// status can come between kubectl's read and its write: kubectl then asks to try again.
 func (e *env) replaceSpec(name, file string) {
 	e.t.Helper()
-	if out, err := cluster.KubectlInput(e.t.Context(), sample(e.t, file), "replace", "-n", e.namespace, "-f", "-"); err != nil {
-		e.t.Fatalf("%s: %v: %s", name, err, out)
-	}
+	fixture.Eventually(e.t, 30*time.Second, name+" is replaced", func() error {
+		out, err := cluster.KubectlInput(e.t.Context(), sample(e.t, file), "replace", "-n", e.namespace, "-f", "-")
+		if err != nil && !strings.Contains(err.Error(), "(Conflict)") {
+			e.t.Fatalf("%s: %v: %s", name, err, out)
+		}
+		return err
+	})
 }
 
 // Proves: R20, EC-2, FR-073, US-1.2 (a missing Secret is named with namespace and field, and heals by itself).

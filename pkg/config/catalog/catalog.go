@@ -71,6 +71,18 @@ func ForVersion(version string) (*Line, bool) {
 	return Get(major + "." + minor)
 }
 
+// LinesWith returns the release lines that know a provider type of an API, oldest first.
+func LinesWith(api, providerType string) []string {
+	var names []string
+	for _, name := range Lines() {
+		line, _ := Get(name)
+		if _, ok := line.Provider(api, providerType); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // Compare orders the names of release lines as numbers: 0.7 before 0.10 before 1.0.
 func Compare(a, b string) int {
 	return slices.CompareFunc(strings.Split(a, "."), strings.Split(b, "."), func(x, y string) int {

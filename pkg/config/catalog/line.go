@@ -108,8 +108,10 @@ type Field struct {
 	Type FieldType `yaml:"type"`
 	// Secret tells that the value is a secret.
 	Secret bool `yaml:"secret,omitempty"`
-	// Required tells that the server refuses a config without the field.
+	// Required tells that the server refuses a config without the field, or fails for want of it.
 	Required bool `yaml:"required,omitempty"`
+	// Nullable tells that null will do for a field that is required, or that has a default.
+	Nullable bool `yaml:"nullable,omitempty"`
 	// Store tells that the field refers to a storage backend of this kind; it is a map of backend and Store.Place then.
 	Store StoreKind `yaml:"store,omitempty"`
 	// Object names the fields of a map, or of the maps of a list; empty where they are not known or free.

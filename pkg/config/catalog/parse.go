@@ -60,7 +60,7 @@ func (l *Line) Check() error {
 }
 
 func (l *Line) checkRow(p *Provider) error {
-	targets := []string{p.Key, p.Region, p.DeploymentName}
+	targets := []string{p.Key, p.Region, p.DeploymentName, p.DataPath}
 	if p.Endpoint != nil {
 		targets = append(targets, p.Endpoint.Field, p.Endpoint.PortField)
 		if !slices.Contains(endpointKinds, p.Endpoint.Kind) {

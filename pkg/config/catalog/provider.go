@@ -30,6 +30,8 @@ type Provider struct {
 	// Deprecated tells that the server warns of the type; Refused that it does not start with it.
 	Deprecated bool `yaml:"deprecated,omitempty"`
 	Refused    bool `yaml:"refused,omitempty"`
+	// DataPath is the config field of the file or directory in which the type keeps its data; empty where it has none.
+	DataPath string `yaml:"dataPath,omitempty"`
 	// Instead tells, for a field of the custom resource that the type has no use for, what to do instead.
 	Instead map[string]string `yaml:"instead,omitempty"`
 	// Example are settings that a working example needs beside endpoint and key.
@@ -60,7 +62,7 @@ type Endpoint struct {
 	Kind EndpointKind `yaml:"kind"`
 	// PortField is the config field of the port, for EndpointHostPort.
 	PortField string `yaml:"portField,omitempty"`
-	// Schemes are the schemes of the URL; empty for http and https.
+	// Schemes are the schemes of the URL, or of EndpointAddress those that may stand before the address; empty for http and https.
 	Schemes []string `yaml:"schemes,omitempty"`
 	// DefaultPath is the path of the URL where the user wrote none; empty for none.
 	DefaultPath string `yaml:"defaultPath,omitempty"`
@@ -79,7 +81,7 @@ func (p *Provider) FieldNames() []string {
 	return names
 }
 
-// StoreFields returns the fields that refer to a storage backend of this kind and that the server demands, sorted.
+// StoreFields returns the fields that refer to a storage backend of this kind and that the type cannot do without, sorted.
 func (p *Provider) StoreFields(kind StoreKind) []string {
 	var names []string
 	for _, name := range p.FieldNames() {

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// A place is where a provider keeps its state: a namespace or a table of a storage backend, or a file. No two providers may share
+// one. An entry that lies over the base's entry with its id keeps that one's places, for its data is there; every other entry gets
+// places named after its API and id alone, so that no edit elsewhere ever moves them. Bases do not use names of this form.
+
+const (
+	// defaultDataDir is where files go when the base has no file to lie beside.
+	defaultDataDir = "${env.SQLITE_STORE_DIR:=~/.llama}"
+	// fallbackDataPath is the field of the file of a provider type that the release line does not know.
+	fallbackDataPath = "db_path"
+	// dataFileExtension is the one that a type of ours insists on, and suits the others.
+	dataFileExtension = ".db"
+	// maxTableName is the longest name of a table, in bytes: PostgreSQL's limit.
+	maxTableName = 63
+)
+
+// separatePlaces gives an entry that was copied from another one places of its own.
+func (p *provider) separatePlaces(config *yaml.Node) {
+	p.separateStores(config, nil)
+	field := fallbackDataPath
+	if p.row != nil {
+		field = p.row.DataPath
+	}
+	if file := text(child(config, field)); file != "" {
+		extension := cmp.Or(path.Ext(maskReferences(file)), dataFileExtension)
+		set(config, field, stringNode(p.dataFile(directory(file), extension)))
+	}
+}
+
+func (p *provider) separateStores(n *yaml.Node, steps []string) {
+	for _, kind := range []catalog.StoreKind{catalog.KV, catalog.SQL} {
+		if child(n, "backend") != nil && child(n, kind.Place()) != nil {
+			set(n, kind.Place(), stringNode(p.place(kind, steps)))
+		}
+	}
+	for _, item := range items(n) {
+		p.separateStores(item, steps)
+	}
+	for _, key := range keys(n) {
+		p.separateStores(child(n, key), append(steps[:len(steps):len(steps)], key))
+	}
+}
+
+// fillRequired writes what the server demands, the entry does not have and the resource has no name for: stores, the file of
+// the provider's data, and null where that will do.
+func (p *provider) fillRequired(config, base, root *yaml.Node) {
+	if p.row == nil {
+		return
+	}
+	for _, kind := range []catalog.StoreKind{catalog.KV, catalog.SQL} {
+		for _, name := range p.row.StoreFields(kind) {
+			if child(config, name) != nil {
+				continue
+			}
+			store := &yaml.Node{Kind: yaml.MappingNode}
+			set(store, "backend", stringNode(backendOf(root, kind)))
+			set(store, kind.Place(), stringNode(p.place(kind, []string{name})))
+			set(config, name, store)
+		}
+	}
+	if field := p.row.DataPath; field != "" && p.row.Fields[field].Required && child(config, field) == nil {
+		set(config, field, stringNode(p.dataFile(baseDirectory(base), dataFileExtension)))
+	}
+	for _, name := range p.row.FieldNames() {
+		if field := p.row.Fields[name]; field.Required && field.Nullable && indexOf(config, name) < 0 {
+			set(config, name, valueNode(nil))
+		}
+	}
+}
+
+// place names a namespace or a table for the field of the config that the steps lead to.
+func (p *provider) place(kind catalog.StoreKind, steps []string) string {
+	name := strings.Join(append([]string{p.api.Name, p.EffectiveID()}, steps...), "::")
+	if kind == catalog.SQL {
+		return tableName(name, p.EffectiveID())
+	}
+	return name
+}
+
+var plainID = regexp.MustCompile(`^[a-z0-9]+$`)
+
+// tableName folds a name to what every database takes unquoted. What folding or cutting would make alike stays apart by a hash.
+func tableName(name, id string) string {
+	if plain := strings.ReplaceAll(name, "::", "_"); plainID.MatchString(id) && len(plain) <= maxTableName {
+		return plain
+	}
+	sum := sha256.Sum256([]byte(name))
+	suffix := "_" + hex.EncodeToString(sum[:4])
+	folded := strings.Map(func(r rune) rune {
+		if (r >= 'a' && r <= 'z') || (r >= '0' && r <= '9') {
+			return r
+		}
+		return '_'
+	}, strings.ToLower(strings.ReplaceAll(name, "::", "_")))
+	return folded[:min(len(folded), maxTableName-len(suffix))] + suffix
+}
+
+func (p *provider) dataFile(dir, extension string) string {
+	return dir + "/" + p.api.Name + "_" + p.EffectiveID() + extension
+}
+
+// directory returns what stands before the last slash that is not within a reference to the environment.
+func directory(file string) string {
+	if at := strings.LastIndex(maskReferences(file), "/"); at > 0 {
+		return file[:at]
+	}
+	return defaultDataDir
+}
+
+// baseDirectory is where the base keeps the files of its storage backends.
+func baseDirectory(base *yaml.Node) string {
+	backends := child(child(base, "storage"), "backends")
+	for _, name := range keys(backends) {
+		if file := text(child(child(backends, name), "db_path")); file != "" {
+			return directory(file)
+		}
+	}
+	return defaultDataDir
+}
+
+// backendOf returns the storage backend of a kind: the one of the server's own default name, else the first one of that kind.
+func backendOf(root *yaml.Node, kind catalog.StoreKind) string {
+	preferred := string(kind) + "_default"
+	backends := child(child(root, "storage"), "backends")
+	if child(backends, preferred) != nil {
+		return preferred
+	}
+	for _, name := range keys(backends) {
+		if strings.HasPrefix(text(child(child(backends, name), "type")), string(kind)+"_") {
+			return name
+		}
+	}
+	return preferred
+}

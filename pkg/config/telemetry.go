@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// No release line has a telemetry provider that a configuration could name: the image's entrypoint and the server read the
+// variables of the OpenTelemetry SDK. So spec.providers.telemetry becomes environment. Only where a line has a switch of its own for
+// telemetry is that written into the configuration.
+
+// The variables of the OpenTelemetry SDK.
+const (
+	otelEndpoint = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	otelHeaders  = "OTEL_EXPORTER_OTLP_HEADERS"
+	otelProtocol = "OTEL_EXPORTER_OTLP_PROTOCOL"
+	otelService  = "OTEL_SERVICE_NAME"
+)
+
+const (
+	// otlpHTTP is the protocol that the server's own exporter of metrics speaks, whatever the variables say; traces must go the
+	// same way, for there is one endpoint.
+	otlpHTTP = "http/protobuf"
+	// grpcPort is where collectors listen for the other protocol.
+	grpcPort = "4317"
+
+	telemetryExample = "for example endpoint: http://otel-collector.observability.svc:4318"
+	otherVariables   = "set other variables of the OpenTelemetry SDK under spec.workload.overrides.env"
+)
+
+// telemetryProviders are the names of the one provider that there is, without prefix.
+var telemetryProviders = []string{"opentelemetry", "otel", "otlp"}
+
+// applyTelemetry turns the exporter of telemetry into environment variables. It returns how many exporters the resource has.
+func (g *generation) applyTelemetry() int {
+	at := slices.IndexFunc(g.groups, func(group v1alpha2.ProviderGroup) bool { return group.API == v1alpha2.APITelemetry })
+	if at < 0 {
+		return 0
+	}
+	exporters := g.groups[at].Providers
+	if len(exporters) > 1 {
+		g.findings.fail(Conflict, exporters[1].Path, "is a second exporter: the server has one", "keep one, and let a collector pass on to others")
+		return len(exporters)
+	}
+	p := &exporters[0]
+	g.checkTelemetryFields(p)
+	endpoint, ok := g.telemetryEndpoint(p)
+	if !ok {
+		return 1
+	}
+	path := p.Path + ".endpoint"
+	g.env = append(g.env,
+		EnvVar{Name: otelEndpoint, Value: escapeDollar(endpoint), Path: path},
+		EnvVar{Name: otelProtocol, Value: otlpHTTP, Path: path},
+		EnvVar{Name: otelService, Value: g.Name, Path: path})
+	if p.APIKey != nil {
+		use := apiKeyUse(p)
+		g.env = append(g.env,
+			EnvVar{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Type: catalog.TypeAny, Bearer: true},
+			// The key stays in its Secret: Kubernetes puts it in when it starts the container. The SDK decodes %20.
+			EnvVar{Name: otelHeaders, Value: "authorization=Bearer%20$(" + use.EnvName + ")", Path: use.Path})
+	}
+	if _, hasSwitch := g.Line.Objects[g.Line.Sections["telemetry"].Object]["enabled"]; hasSwitch {
+		set(ensure(g.root, "telemetry", yaml.MappingNode), "enabled", boolNode(true))
+	}
+	return 1
+}
+
+// checkTelemetryFields refuses what has no meaning for an exporter.
+func (g *generation) checkTelemetryFields(p *v1alpha2.ProviderConfig) {
+	name := strings.TrimPrefix(p.Provider, "remote::")
+	if !slices.Contains(telemetryProviders, name) {
+		g.findings.fail(UnknownProviderType, p.Path+".provider", "is not a way to export telemetry that any release line knows",
+			suggest.Sentence(name, telemetryProviders)+"known are "+strings.Join(telemetryProviders, ", ")+", all of which mean an OpenTelemetry collector")
+	}
+	refuse := func(given bool, field string) {
+		if given {
+			g.findings.fail(UnknownField, p.Path+"."+field, "has no meaning for telemetry: the server has only endpoint and apiKey of a collector",
+				"remove it; "+otherVariables)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(p.Settings)) {
+		refuse(true, p.SettingsField+"."+key)
+	}
+	refuse(p.Region != "", "region")
+	refuse(p.DeploymentName != "", "deploymentName")
+	for _, s := range p.SecretRefs {
+		refuse(true, strings.TrimPrefix(s.Path, p.Path+"."))
+	}
+}
+
+// telemetryEndpoint checks the address of the collector. It is the base of several: the SDK and the server add /v1/traces and
+// /v1/metrics.
+func (g *generation) telemetryEndpoint(p *v1alpha2.ProviderConfig) (string, bool) {
+	path := p.Path + ".endpoint"
+	fail := func(message, mending string) (string, bool) {
+		g.findings.fail(InvalidEndpoint, path, message, mending)
+		return "", false
+	}
+	switch {
+	case p.Endpoint == "":
+		g.findings.fail(InvalidSpec, path, "Required value", "telemetry needs the address of a collector, "+telemetryExample)
+		return "", false
+	case strings.Contains(p.Endpoint, "${env."):
+		return fail("must not refer to the environment: it becomes an environment variable itself", "write the address, "+telemetryExample)
+	}
+	values := resolveEndpoint(p.Endpoint, path, &catalog.Endpoint{Kind: catalog.EndpointURL}, &g.findings)
+	if values == nil {
+		return "", false
+	}
+	u, err := url.Parse(p.Endpoint)
+	switch {
+	case err != nil: // resolveEndpoint has parsed it
+		return fail("is not a URL", telemetryExample)
+	case u.RawQuery != "" || u.Fragment != "":
+		return fail("must not have a query: paths are added to it", telemetryExample)
+	case u.Port() == grpcPort:
+		g.findings.warn(InvalidEndpoint, path, "names port "+grpcPort+", where collectors usually listen for gRPC; the server sends HTTP",
+			"use the collector's port for HTTP, usually 4318")
+	}
+	return strings.TrimRight(p.Endpoint, "/"), true
+}
+
+// escapeDollar keeps Kubernetes from taking a part of a value for a reference to another variable.
+func escapeDollar(s string) string { return strings.ReplaceAll(s, "$", "$$") }

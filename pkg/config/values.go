@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// checkSettings finds what settings sets a second time, what the server would ignore silently, and what it would refuse.
+func (p *provider) checkSettings(findings *report) {
+	first := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(p.Settings)) {
+		path, name := p.Path+"."+p.SettingsField+"."+key, p.canonical(key)
+		for _, a := range p.fields {
+			if a.field == name {
+				p.conflict(name, a.path, path, findings)
+			}
+		}
+		if at, twice := first[name]; twice {
+			p.conflict(name, at, path, findings)
+		}
+		first[name] = path
+		if p.row == nil {
+			continue
+		}
+		if field, ok := p.row.Fields[name]; ok {
+			p.checkValue(field, p.Settings[key], path, findings)
+		} else {
+			p.unknownField(path, key, p.row.FieldNames(), findings.warn)
+		}
+	}
+}
+
+// canonical returns the name of the field that a name stands for.
+func (p *provider) canonical(name string) string {
+	if p.row != nil {
+		if field := p.row.Fields[name]; field.AliasOf != "" {
+			return field.AliasOf
+		}
+	}
+	return name
+}
+
+// checkValue reports what the server would refuse in a field, and what it would ignore in a map. A text with a reference to the
+// environment can become anything.
+func (p *provider) checkValue(field catalog.Field, value any, path string, findings *report) {
+	if s, ok := value.(string); ok && envPattern.MatchString(s) {
+		if field.Secret && !wholeEnvPattern.MatchString(s) {
+			p.literalSecret(path, findings)
+		}
+		return
+	}
+	if want := unfit(field, value); want != "" {
+		findings.fail(InvalidSpec, path, fmt.Sprintf("Invalid value: %s takes %s here", p.providerType, want), "write such a value, or remove the field")
+		return
+	}
+	if value == nil {
+		return
+	}
+	if field.Secret {
+		p.literalSecret(path, findings)
+	}
+	if s, ok := value.(string); ok && beginsWithScheme.MatchString(s) && hasUserInfo(s) {
+		findings.fail(InvalidEndpoint, path, "must not contain user name or password: it would stand in a ConfigMap for all to read",
+			"remove everything up to the @, or put it into an environment variable and refer to that as ${env.…}")
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		p.checkMap(field, value, path, findings)
+	case []any:
+		for i, item := range value {
+			itemPath := fmt.Sprintf("%s[%d]", path, i)
+			if m, ok := item.(map[string]any); ok {
+				p.checkMap(field, m, itemPath, findings)
+			} else if field.Object != "" {
+				findings.fail(InvalidSpec, itemPath, "Invalid value: "+p.providerType+" takes a map here", "write such a value, or remove the item")
+			}
+		}
+	}
+}
+
+func (p *provider) literalSecret(path string, findings *report) {
+	findings.warn(LiteralSecret, path, "is a secret, and everybody who may read the resource or its ConfigMap can read it here",
+		"put it into a Secret, and refer to it by apiKey or secretRefs")
+}
+
+// checkMap looks at the keys of a map where the release line tells which there can be.
+func (p *provider) checkMap(field catalog.Field, values map[string]any, path string, findings *report) {
+	fields := p.innerFields(field)
+	if fields == nil {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if inner, ok := fields[key]; ok {
+			p.checkValue(inner, values[key], path+"."+key, findings)
+		} else {
+			p.unknownField(path+"."+key, key, slices.Sorted(maps.Keys(fields)), findings.warn)
+		}
+	}
+}
+
+// innerFields returns the fields of a map, and nil where they are free.
+func (p *provider) innerFields(field catalog.Field) map[string]catalog.Field {
+	switch {
+	case field.Object != "":
+		return p.line.Objects[field.Object]
+	case field.Store != "":
+		text := catalog.Field{Type: catalog.TypeString, Required: true}
+		return map[string]catalog.Field{"backend": text, field.Store.Place(): text}
+	}
+	return nil
+}
+
+func (p *provider) unknownField(path, field string, known []string, report func(code Code, path, message, mending string)) {
+	fields := "it has no fields"
+	if len(known) > 0 {
+		fields = "its fields are " + strings.Join(known, ", ")
+	}
+	report(UnknownField, path, fmt.Sprintf("%s has no field of this name on release line %s, and the server ignores it",
+		p.providerType, p.line.Name), suggest.Sentence(field, known)+fields)
+}
+
+var beginsWithScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+
+// The server reads values with pydantic, which takes more than the type itself: text that says a number for a number, a few
+// words for a boolean. It never takes a number for text.
+var (
+	intText   = regexp.MustCompile(`^\s*[+-]?[0-9]+(_[0-9]+)*(\.0*)?\s*$`)
+	floatText = regexp.MustCompile(`(?i)^\s*[+-]?([0-9]+(_[0-9]+)*\.?([0-9]+(_[0-9]+)*)?|\.[0-9]+(_[0-9]+)*)(e[+-]?[0-9]+)?\s*$|^\s*[+-]?(inf|infinity|nan)\s*$`)
+	boolText  = []string{"0", "off", "f", "false", "n", "no", "1", "on", "t", "true", "y", "yes"}
+)
+
+// unfit tells what a field takes instead of a value; empty where the value will do.
+func unfit(field catalog.Field, value any) string {
+	if value == nil {
+		if (field.Required || field.Default != nil) && !field.Nullable && field.Type != catalog.TypeAny {
+			return "a value other than null"
+		}
+		return ""
+	}
+	switch field.Type {
+	case catalog.TypeString:
+		s, ok := value.(string)
+		switch {
+		case len(field.Values) > 0 && (!ok || !slices.Contains(field.Values, s)):
+			return "one of " + strings.Join(field.Values, ", ")
+		case !ok:
+			return "a string (a number or a boolean stands in quotes)"
+		}
+	case catalog.TypeURL:
+		if !isURL(value) {
+			return "a URL that begins with http:// or https://"
+		}
+	case catalog.TypeInt:
+		if !isInt(value) {
+			return "an integer"
+		}
+	case catalog.TypeFloat:
+		if !isFloat(value) {
+			return "a number"
+		}
+	case catalog.TypeBool:
+		if !isBool(value) {
+			return "true or false"
+		}
+	case catalog.TypeList:
+		if _, ok := value.([]any); !ok {
+			return "a list"
+		}
+	case catalog.TypeMap:
+		if _, ok := value.(map[string]any); !ok {
+			return "a map"
+		}
+	case catalog.TypeAny:
+	}
+	return ""
+}
+
+func isURL(value any) bool {
+	s, ok := value.(string)
+	if !ok {
+		return false
+	}
+	u, err := url.Parse(strings.TrimSpace(s))
+	return err == nil && u.Host != "" && slices.Contains([]string{"http", "https"}, strings.ToLower(u.Scheme))
+}
+
+func isInt(value any) bool {
+	switch v := value.(type) {
+	case int64, bool:
+		return true
+	case float64:
+		return v == math.Trunc(v) && math.Abs(v) < math.MaxInt64
+	case string:
+		return intText.MatchString(v)
+	}
+	return false
+}
+
+func isFloat(value any) bool {
+	switch v := value.(type) {
+	case int64, float64, bool:
+		return true
+	case string:
+		return floatText.MatchString(v)
+	}
+	return false
+}
+
+func isBool(value any) bool {
+	switch v := value.(type) {
+	case bool:
+		return true
+	case int64:
+		return v == 0 || v == 1
+	case float64:
+		return v == 0 || v == 1
+	case string:
+		return slices.Contains(boolText, strings.ToLower(v))
+	}
+	return false
+}
