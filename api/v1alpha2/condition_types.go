@@ -18,6 +18,36 @@ const (
 	ConditionStalled = "Stalled"
 )
 
+// The condition types of operator release 0.9, which programs of its time look at.
+const (
+	// ConditionDeploymentReady tells whether all wanted pods are up to date and available.
+	ConditionDeploymentReady = "DeploymentReady"
+	// ConditionHealthCheck tells whether a server answers its health check: that is what makes a pod available.
+	ConditionHealthCheck = "HealthCheck"
+	// ConditionStorageReady tells whether the claim is bound; it is absent where the resource wants no claim.
+	ConditionStorageReady = "StorageReady"
+	// ConditionServiceReady tells whether there is a Service.
+	ConditionServiceReady = "ServiceReady"
+)
+
+// The reasons of the condition types of release 0.9, as it writes them.
+const (
+	ReasonLegacyDeploymentReady   = "DeploymentReady"
+	ReasonLegacyDeploymentPending = "DeploymentPending"
+	ReasonLegacyDeploymentFailed  = "DeploymentFailed"
+	ReasonLegacyHealthPassed      = "HealthCheckPassed"
+	ReasonLegacyHealthFailed      = "HealthCheckFailed"
+	ReasonLegacyStorageReady      = "StorageReady"
+	ReasonLegacyStoragePending    = "StoragePending"
+	ReasonLegacyServiceReady      = "ServiceReady"
+	ReasonLegacyServicePending    = "ServicePending"
+)
+
+// LegacyConditions are the condition types of operator release 0.9. They repeat what the others say.
+func LegacyConditions() []string {
+	return []string{ConditionDeploymentReady, ConditionHealthCheck, ConditionStorageReady, ConditionServiceReady}
+}
+
 // The reasons of ConditionConfigGenerated.
 const (
 	// ReasonConfigGenerationSucceeded: a configuration was generated.

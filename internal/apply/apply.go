@@ -148,7 +148,7 @@ func ownsReplicas(entries []metav1.ManagedFieldsEntry) bool {
 		var fields struct {
 			Spec map[string]json.RawMessage `json:"f:spec"`
 		}
-		if json.Unmarshal(e.FieldsV1.Raw, &fields) == nil && fields.Spec["f:replicas"] != nil {
+		if json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields) == nil && fields.Spec["f:replicas"] != nil {
 			return true
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // Build returns what shall exist. The result holds what could be decided even where there are faults (the configuration
 // is known although a Secret is missing), but Objects only where there are none.
 func Build(in *Inputs) (*Desired, fault.List) {
-	d := &Desired{}
+	d := &Desired{Distribution: in.distribution()}
 	faults := append(checkName(in.CR.Name), unsupported(&in.CR.Spec)...)
 	faults = append(faults, d.generate(in)...)
 	faults = append(faults, d.checkSecrets(in)...)
@@ -31,9 +31,18 @@ func Build(in *Inputs) (*Desired, fault.List) {
 	return d, nil
 }
 
+// distribution is what shall run. The image that release 0.9 left stays until something is edited: an upgrade of the operator
+// must not bring another server.
+func (in *Inputs) distribution() *settings.Distribution {
+	if in.Adopted != nil && (objects.IsForeignBuild(in.Live) || in.Live.Annotations[objects.AnnotationInputHash] == inputHash(in)) {
+		return in.Adopted
+	}
+	return in.Distribution
+}
+
 // generate makes the configuration, where one is needed.
 func (d *Desired) generate(in *Inputs) fault.List {
-	dist := in.Distribution
+	dist := d.Distribution
 	if in.Override != nil {
 		return d.override(in)
 	}
@@ -98,13 +107,16 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		NetworkPolicy:         d.networkPolicy(in, &legacy),
 		OperatorNamespace:     in.OperatorNamespace,
 		CR:                    in.CR,
-		Image:                 in.Distribution.Image,
-		Distribution:          in.Distribution.Name,
-		PortVariables:         portVariables(in.Distribution.Line),
+		Image:                 d.Distribution.Image,
+		Distribution:          d.Distribution.Name,
+		PortVariables:         portVariables(d.Distribution.Line),
 		ClusterAssignsUserIDs: in.ClusterAssignsUserIDs,
 		SecretsHash:           secretsHash(in),
 		InputHash:             inputHash(in),
 		Build:                 in.Build,
+	}
+	if d.Distribution != in.Distribution {
+		p.AdoptedImage = d.Distribution.Image
 	}
 	if d.Config != nil {
 		p.Config, p.Env = d.Config.YAML, d.Config.Env

@@ -18,6 +18,9 @@ type Inputs struct {
 	CR *v1alpha2.LlamaStackDistribution
 	// Distribution is what spec.distribution resolves to.
 	Distribution *settings.Distribution
+	// Adopted is Distribution with the image that release 0.9 left in the Deployment; nil where that is the same one. It counts
+	// until the resource, or what it refers to, is edited.
+	Adopted *settings.Distribution
 	// Secrets are the secret values that the spec refers to, found or not.
 	Secrets []SecretFact
 	// Override is what was found at spec.overrideConfig; nil where the spec has none.
@@ -68,6 +71,8 @@ type SecretFact struct {
 
 // Desired is what shall exist.
 type Desired struct {
+	// Distribution is what runs: what spec.distribution resolves to, or with the image that release 0.9 left.
+	Distribution *settings.Distribution
 	// Config is the generated configuration; nil where the image runs its own.
 	Config *config.Result
 	// Override is what the user's own configuration says, and OverrideContent its text; nil where the spec gives none.

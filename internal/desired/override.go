@@ -86,7 +86,7 @@ func (d *Desired) override(in *Inputs) fault.List {
 	}
 	d.Override, d.OverrideContent = read, found.Content
 	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, found.Content)
-	if line := in.Distribution.Line; line != nil && line.NeedsInsecure && !read.TLS && !read.Insecure {
+	if line := d.Distribution.Line; line != nil && line.NeedsInsecure && !read.TLS && !read.Insecure {
 		d.warn(overridePath, "the configuration has neither TLS files nor server.insecure, and release "+line.Name+" does not start so",
 			"add server.insecure: true, unless the image or its arguments say --insecure")
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-func invalid(path, message string) *fault.Fault {
+func invalid(field, message string) *fault.Fault {
 	return &fault.Fault{
-		Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonInvalidSpec, Message: path + ": " + message,
+		Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonInvalidSpec, Message: field + ": " + message,
 	}
 }
 
@@ -74,7 +74,8 @@ func (d *Desired) checkBudget(spec *v1alpha2.LlamaStackDistributionSpec) fault.L
 	least, _ := objects.PodRange(spec)
 	blocks := ""
 	switch {
-	case b.MinAvailable != nil && (*b.MinAvailable == intstr.FromString("100%") || b.MinAvailable.Type == intstr.Int && b.MinAvailable.IntVal >= least && least > 0):
+	case b.MinAvailable != nil && (*b.MinAvailable == intstr.FromString("100%") ||
+		b.MinAvailable.Type == intstr.Int && b.MinAvailable.IntVal >= least && least > 0):
 		blocks = ".minAvailable"
 	case b.MaxUnavailable != nil && (*b.MaxUnavailable == intstr.FromString("0%") || *b.MaxUnavailable == intstr.FromInt32(0)):
 		blocks = ".maxUnavailable"
@@ -102,7 +103,7 @@ func (d *Desired) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec) fault.
 		faults = append(faults, invalid(field+".size", "Invalid value: want a positive size, such as 20Gi"))
 	}
 	if _, most := objects.PodRange(spec); most > 1 {
-		d.warn(field, "the claim can be mounted by one node at a time, so that pods on other nodes do not start, and an edit stops all pods before it starts new ones",
+		d.warn(field, "the claim can be mounted by one node at a time: pods on other nodes do not start, and an edit stops all pods before it starts new ones",
 			"use one replica, or keep the state in spec.storage and remove it")
 	}
 	return faults

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -91,6 +92,8 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	in.Live, f = g.deployment(ctx, cr)
 	out.DeploymentUnknown = f != nil
 	add(f)
+	in.Adopted, f = adopted(in)
+	add(f)
 	in.LiveConfigMissing, f = g.configMissing(ctx, in.Live)
 	add(f)
 	return out, faults
@@ -166,11 +169,31 @@ func secretFact(use config.SecretUse, s *corev1.Secret) desired.SecretFact {
 	return f
 }
 
-// deployment reads the resource's own Deployment; one that somebody else controls is not its own.
+// adopted is the distribution with the image that release 0.9 left, where that is another one.
+func adopted(in *desired.Inputs) (*settings.Distribution, *fault.Fault) {
+	if in.Live == nil || in.Distribution == nil || ptr.Deref(in.CR.Spec.Distribution.Image, "") != "" {
+		return nil, nil // an image that the user names is the one to run
+	}
+	image := in.Live.Annotations[objects.AnnotationAdoptedImage]
+	if objects.IsForeignBuild(in.Live) {
+		image = objects.ServerImage(in.Live, v1alpha2.Legacy(in.CR).ContainerName)
+	}
+	if image == "" || image == in.Distribution.Image {
+		return nil, nil
+	}
+	return in.Distribution.Adopt(image)
+}
+
+// deployment reads the resource's own Deployment; one that somebody else controls is not its own. The cache holds what carries
+// the operator's label: one that release 0.9 has left need not.
 func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*appsv1.Deployment, *fault.Fault) {
 	var d appsv1.Deployment
 	key := types.NamespacedName{Namespace: cr.Namespace, Name: objects.DeploymentName(cr.Name)}
-	if err := g.Cached.Get(ctx, key, &d); err != nil {
+	err := g.Cached.Get(ctx, key, &d)
+	if apierrors.IsNotFound(err) {
+		err = g.Live.Get(ctx, key, &d)
+	}
+	if err != nil {
 		if apierrors.IsNotFound(err) {
 			return nil, nil
 		}

@@ -26,6 +26,9 @@ const (
 func Deployment(p *Params) *appsv1.Deployment {
 	meta := stamp(p.CR, DeploymentName(p.CR.Name))
 	meta.Annotations = map[string]string{AnnotationInputHash: p.InputHash, AnnotationBuild: p.Build}
+	if p.AdoptedImage != "" {
+		meta.Annotations[AnnotationAdoptedImage] = p.AdoptedImage
+	}
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: meta,
@@ -38,6 +41,21 @@ func Deployment(p *Params) *appsv1.Deployment {
 			Template:                podTemplate(p),
 		},
 	}
+}
+
+// IsForeignBuild tells whether a Deployment was last made by release 0.9, which leaves no mark of its build.
+func IsForeignBuild(d *appsv1.Deployment) bool {
+	return d != nil && d.Annotations[AnnotationBuild] == ""
+}
+
+// ServerImage is the image of the server's container in a Deployment; empty where there is no such container.
+func ServerImage(d *appsv1.Deployment, container string) string {
+	for i := range d.Spec.Template.Spec.Containers {
+		if c := &d.Spec.Template.Spec.Containers[i]; c.Name == cmp.Or(container, ContainerName) {
+			return c.Image
+		}
+	}
+	return ""
 }
 
 func podTemplate(p *Params) corev1.PodTemplateSpec {
@@ -55,7 +73,7 @@ func podTemplate(p *Params) corev1.PodTemplateSpec {
 			AutomountServiceAccountToken: automount(p),
 			// Service links would inject LLAMA_STACK_PORT=tcp://... for a Service of that name, and the server would
 			// not start.
-			EnableServiceLinks: new(false),
+			EnableServiceLinks:            new(false),
 			SecurityContext:               podSecurity(p),
 			Containers:                    []corev1.Container{container(p)},
 			Volumes:                       volumes(p),

@@ -37,6 +37,9 @@ const (
 	AnnotationSecretsHash = "llamastack.io/secrets-hash"
 	// AnnotationInputHash on the Deployment is the keyed hash of everything that it was made from.
 	AnnotationInputHash = "llamastack.io/input-hash"
+	// AnnotationAdoptedImage on the Deployment is the image that release 0.9 left, while it stays instead of the one that the
+	// operator would choose.
+	AnnotationAdoptedImage = "llamastack.io/adopted-image"
 	// AnnotationBuild on the Deployment is the build of the operator that made it.
 	AnnotationBuild = "llamastack.io/operator-build"
 )
@@ -49,6 +52,9 @@ func ServiceName(resource string) string { return resource + "-service" }
 
 // ServiceAccountName is the name of the ServiceAccount.
 func ServiceAccountName(resource string) string { return resource + "-sa" }
+
+// LegacyRoleBindingName is the name of a RoleBinding that release 0.9 makes and nobody needs any more.
+func LegacyRoleBindingName(resource string) string { return resource + "-rb" }
 
 // ClaimName is the name of the PersistentVolumeClaim.
 func ClaimName(resource string) string { return resource + "-pvc" }

@@ -46,7 +46,7 @@ func NetworkPolicy(p *Params) *networkingv1.NetworkPolicy {
 			Ingress: []networkingv1.NetworkPolicyIngressRule{{
 				From: peers(p),
 				Ports: []networkingv1.NetworkPolicyPort{{
-					Protocol: ptr.To(corev1.ProtocolTCP), Port: ptr.To(intstr.FromInt32(Port(&p.CR.Spec))),
+					Protocol: ptr.To(corev1.ProtocolTCP), Port: new(intstr.FromInt32(Port(&p.CR.Spec))),
 				}},
 			}},
 		},

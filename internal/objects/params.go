@@ -35,6 +35,8 @@ type Params struct {
 	ClusterAssignsUserIDs bool
 	// SecretsHash is the keyed hash of the secret values; empty where the pods read none.
 	SecretsHash string
+	// AdoptedImage is Image where release 0.9 left it and it is not the one that the operator would choose; empty otherwise.
+	AdoptedImage string
 	// InputHash is the keyed hash of everything that the objects are made from.
 	InputHash string
 	// Build is the build of the operator.

@@ -144,3 +144,13 @@ func MountedConfigMap(pod *corev1.PodSpec) string {
 	}
 	return ""
 }
+
+// Mounts tells whether the pod has a volume from the claim.
+func Mounts(pod *corev1.PodSpec, claim string) bool {
+	for i := range pod.Volumes {
+		if c := pod.Volumes[i].PersistentVolumeClaim; c != nil && c.ClaimName == claim {
+			return true
+		}
+	}
+	return false
+}

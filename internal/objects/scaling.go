@@ -103,7 +103,7 @@ func PodDisruptionBudget(p *Params) *policyv1.PodDisruptionBudget {
 		spec.MinAvailable, spec.MaxUnavailable = wanted.MinAvailable, wanted.MaxUnavailable
 	}
 	if spec.MinAvailable == nil && spec.MaxUnavailable == nil {
-		spec.MaxUnavailable = ptr.To(intstr.FromInt32(1))
+		spec.MaxUnavailable = new(intstr.FromInt32(1))
 	}
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},

@@ -260,7 +260,7 @@ func TestNetworkPolicy(t *testing.T) {
 	always := []string{"pods", "kubernetes.io/metadata.name=operator"}
 	for text, more := range map[string][]string{
 		"networking: {allowedFrom: {namespaces: [b, a, b, '']}}":                 {"kubernetes.io/metadata.name=b", "kubernetes.io/metadata.name=a"},
-		"networking: {allowedFrom: {labels: [team/x, yes/no]}}":                       {"team/x exists", "yes/no exists"},
+		"networking: {allowedFrom: {labels: [team/x, yes/no]}}":                  {"team/x exists", "yes/no exists"},
 		"networking: {allowedFrom: {namespaces: [a, '*'], labels: [y]}}":         {"all"},
 		"networking: {allowedFrom: {namespaces: [a]}, expose: true, port: 9000}": {"kubernetes.io/metadata.name=a", "network.openshift.io/policy-group=ingress"},
 	} {

@@ -65,6 +65,44 @@ func (s *Settings) Resolve(spec *v1alpha2.DistributionSpec) (*Distribution, *fau
 	return d, nil
 }
 
+// Adopt returns the distribution with another image, which release 0.9 left running: with the release line that its tag tells,
+// and the base configuration of that line. The fault says that the server in it is older than what this operator can run.
+func (d *Distribution) Adopt(image string) (*Distribution, *fault.Fault) {
+	adopted := *d
+	adopted.Image = image
+	tag := imageTag(image)
+	line, known := catalog.ForVersion(tag)
+	switch {
+	case known:
+		adopted.Line, adopted.LineSource = line, "tag of the image"
+	case tooOld(tag):
+		return nil, &fault.Fault{
+			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonUnsupported,
+			Message: fmt.Sprintf("the Deployment of release 0.9 runs %s, and servers before %s cannot be looked after: it is left alone; "+
+				"set spec.distribution.image to a newer release", image, catalog.Lines()[0]),
+		}
+	case versionTag.MatchString(tag):
+		adopted.Line, adopted.LineSource = nil, ""
+	}
+	if d.Source == v1alpha2.ConfigSourceEmbedded {
+		adopted.Base = EmbeddedBase(d.Base.Name(), adopted.Line)
+		if adopted.Base == nil {
+			adopted.Source = ""
+		}
+	}
+	return &adopted, nil
+}
+
+// tooOld tells whether a tag names a release before the first line.
+func tooOld(tag string) bool {
+	var major, minor, firstMajor, firstMinor int
+	if n, _ := fmt.Sscanf(tag, "%d.%d", &major, &minor); n < 2 {
+		return false
+	}
+	_, _ = fmt.Sscanf(catalog.Lines()[0], "%d.%d", &firstMajor, &firstMinor)
+	return major < firstMajor || major == firstMajor && minor < firstMinor
+}
+
 // lookup finds an entry by name, or by image: where several have the image, what the platform team registers wins, then the
 // order of the built-in table. Wrong entries do not count for an image.
 func (s *Settings) lookup(name, image string) (entry, bool) {

@@ -3,6 +3,7 @@
 package status
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
@@ -125,6 +126,23 @@ func setServiceURL(f *Facts, s *statusOf) {
 	if f.inForce() {
 		s.ServiceURL = objects.ServiceURL(f.CR.Name, f.CR.Namespace, objects.Port(&f.CR.Spec))
 	}
+}
+
+// setRouteURL speaks of what runs: absent where the server is not exposed, empty while no address is known.
+func setRouteURL(f *Facts, s *statusOf) {
+	if !f.inForce() {
+		return
+	}
+	expose := objects.Expose(&f.CR.Spec)
+	s.RouteURL = nil
+	if !expose.Enabled {
+		return
+	}
+	url := ""
+	if host := cmp.Or(expose.Hostname, f.IngressAddress); host != "" {
+		url = "http://" + host
+	}
+	s.RouteURL = &url
 }
 
 // setPhase follows what serves: a failing edit changes conditions, not the phase.
