@@ -58,8 +58,6 @@ const (
 	ReasonOverride = "Override"
 	// ReasonInvalidOverride: the user's own configuration is none.
 	ReasonInvalidOverride = "InvalidOverrideConfig"
-	// ReasonConfigMapNotFound: a referenced ConfigMap or key does not exist.
-	ReasonConfigMapNotFound = "ConfigMapNotFound"
 	// ReasonForeignNamespace: a referenced ConfigMap is in another namespace, which is not allowed.
 	ReasonForeignNamespace = "ForeignNamespace"
 	// ReasonInvalidSpec: the spec is wrong; the message names the fields.
@@ -72,6 +70,8 @@ const (
 	ReasonUnknownServerLine = "UnknownServerLine"
 	// ReasonMissingConfigLabels: no base configuration is known for the image.
 	ReasonMissingConfigLabels = "MissingConfigLabels"
+	// ReasonConfigMapNotFound: a referenced ConfigMap or key does not exist, or does not hold what it should.
+	ReasonConfigMapNotFound = "ConfigMapNotFound"
 	// ReasonInvalidSettings: the operator's own settings are wrong.
 	ReasonInvalidSettings = "InvalidOperatorSettings"
 )

@@ -21,20 +21,24 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
 )
 
 // leaseName is the one that v0.9 uses, so that it and this operator never work at the same time.
 const leaseName = "54e06e98.llamastack.io"
 
 type flags struct {
-	metricsAddress, healthAddress string
-	leaderElection                bool
-	watchNamespaces               string
-	operatorNamespace             string
-	forbidForeignConfigMaps       bool
-	zap                           zap.Options
+	metricsAddress, healthAddress, webhookAddress string
+
+	leaderElection          bool
+	manageCertificates      bool
+	watchNamespaces         string
+	operatorNamespace       string
+	forbidForeignConfigMaps bool
+	zap                     zap.Options
 }
 
 func main() {
@@ -50,6 +54,9 @@ func parse() *flags {
 	f := &flags{}
 	flag.StringVar(&f.metricsAddress, "metrics-bind-address", ":8080", `address of the metrics endpoint; "0" turns it off`)
 	flag.StringVar(&f.healthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
+	flag.StringVar(&f.webhookAddress, "webhook-bind-address", ":9443", "address where the API server asks for conversion")
+	flag.BoolVar(&f.manageCertificates, "manage-certificates", true,
+		"make the webhooks' certificates; false where cert-manager or OpenShift writes the Secret "+certificate.SecretName)
 	flag.BoolVar(&f.leaderElection, "leader-elect", false, "let one replica at a time reconcile")
 	flag.StringVar(&f.watchNamespaces, "watch-namespaces", "", "comma-separated namespaces to look after; empty means all")
 	flag.StringVar(&f.operatorNamespace, "operator-namespace", os.Getenv("POD_NAMESPACE"),
@@ -75,6 +82,7 @@ func run(ctx context.Context, f *flags) error {
 	}
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:                        scheme,
+		NewCache:                      controller.NewCache,
 		Cache:                         controller.CacheOptions(namespaces(f.watchNamespaces), f.operatorNamespace),
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: controller.UncachedKinds()}},
 		Metrics:                       metricsserver.Options{BindAddress: f.metricsAddress},
@@ -92,11 +100,37 @@ func run(ctx context.Context, f *flags) error {
 	}); err != nil {
 		return err
 	}
-	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {
+	webhooks, err := webhook.Listen(ctx, restConfig, webhook.Options{
+		Address: f.webhookAddress, Namespace: f.operatorNamespace, Managed: f.manageCertificates,
+		Lifetimes: certificate.DefaultLifetimes(), Drain: webhook.DefaultDrain,
+	})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("webhooks", webhooks.Ready)); err != nil {
 		return err
 	}
 	ctrl.Log.Info("the operator starts", "version", version.Version(), "build", version.Build())
-	return mgr.Start(ctx)
+	return together(ctx, webhooks.Run, mgr.Start)
+}
+
+// together runs all until the context or one of them ends, and then ends the others. The webhooks are no part of the manager:
+// its caches may need them to get filled, and they go on for a while after it has stopped and handed over the lease.
+func together(ctx context.Context, all ...func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, len(all))
+	for _, run := range all {
+		go func() {
+			defer cancel()
+			ended <- run(ctx)
+		}()
+	}
+	var err error
+	for range all {
+		err = errors.Join(err, <-ended)
+	}
+	return err
 }
 
 // namespaces splits the flag; no names mean all namespaces.

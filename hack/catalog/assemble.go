@@ -32,7 +32,14 @@ func assemble(name string, answer *introspection, over *overlay) (*catalog.Line,
 		line.Sections[section] = field
 	}
 	for kind, backend := range answer.Storage.Backends {
-		line.Backends[kind] = catalog.Backend{Fields: catalogFields(backend.Fields)}
+		written, err := over.backend(name, kind)
+		if err != nil {
+			return nil, err
+		}
+		line.Backends[kind] = catalog.Backend{
+			Credentials: written.Credentials, Echoed: written.Echoed, Instead: written.Instead, Environment: written.Environment,
+			Fields: catalogFields(backend.Fields),
+		}
 	}
 	for store, described := range answer.Storage.Stores {
 		entry := catalog.Store{Kind: described.Store, Object: described.Object}
@@ -98,7 +105,7 @@ func assembleRow(line, api, providerType string, p provider, over *overlay) (*ca
 		Type: providerType, Source: written.Source, Endpoint: written.Endpoint, Key: written.Key, Region: written.Region,
 		DeploymentName: written.DeploymentName, ToolGroup: p.ToolGroup, Needs: p.Needs, Uses: p.Uses,
 		Deprecated: p.Deprecated, Refused: p.Refused,
-		DataPath: written.DataPath, Instead: written.Instead, Example: written.Example, Fields: fields,
+		DataPath: written.DataPath, Instead: written.Instead, Example: written.Example, Environment: written.Environment, Fields: fields,
 	}, nil
 }
 

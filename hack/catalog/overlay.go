@@ -19,6 +19,7 @@ import (
 type overlay struct {
 	APIs       map[string]struct{ Instead string }  `yaml:"apis"`
 	ToolGroups map[string]string                    `yaml:"toolGroups"`
+	Backends   map[string]map[string]any            `yaml:"backends"`
 	Providers  map[string]map[string]map[string]any `yaml:"providers"`
 }
 
@@ -34,6 +35,16 @@ type row struct {
 	Requires       []string          `yaml:"requires"`
 	Instead        map[string]string `yaml:"instead"`
 	Example        map[string]any    `yaml:"example"`
+	Environment    map[string]string `yaml:"environment"`
+}
+
+// backendRow is the hand-written part of a storage backend on one line.
+type backendRow struct {
+	Source      string                 `yaml:"source"`
+	Credentials catalog.CredentialForm `yaml:"credentials"`
+	Echoed      bool                   `yaml:"echoed"`
+	Instead     map[string]string      `yaml:"instead"`
+	Environment map[string]string      `yaml:"environment"`
 }
 
 func readOverlay(file string) (*overlay, error) {
@@ -54,12 +65,40 @@ func strictDecode(data []byte, into any) error {
 	return decoder.Decode(into)
 }
 
-// row returns the hand-written part for a line; false where the overlay has none.
+// row returns the hand-written part of a provider for a line; false where the overlay has none.
 func (o *overlay) row(line, api, providerType string) (*row, bool, error) {
 	written, ok := o.Providers[api][providerType]
 	if !ok {
 		return nil, false, nil
 	}
+	merged := &row{}
+	if err := onLine(line, written, merged); err != nil {
+		return nil, false, fmt.Errorf("overlay: %s %s: %w", api, providerType, err)
+	}
+	if merged.Source == "" {
+		return nil, false, fmt.Errorf("overlay: %s %s has no source", api, providerType)
+	}
+	return merged, true, nil
+}
+
+// backend returns the hand-written part of a storage backend for a line; an empty one where the overlay has none.
+func (o *overlay) backend(line, kind string) (*backendRow, error) {
+	merged := &backendRow{}
+	written, ok := o.Backends[kind]
+	if !ok {
+		return merged, nil
+	}
+	if err := onLine(line, written, merged); err != nil {
+		return nil, fmt.Errorf("overlay: backend %s: %w", kind, err)
+	}
+	if merged.Source == "" {
+		return nil, fmt.Errorf("overlay: backend %s has no source", kind)
+	}
+	return merged, nil
+}
+
+// onLine decodes what is written, with the changes that apply to the line.
+func onLine(line string, written map[string]any, into any) error {
 	keys := maps.Clone(written)
 	delete(keys, "changes")
 	changes, _ := written["changes"].([]any)
@@ -68,7 +107,7 @@ func (o *overlay) row(line, api, providerType string) (*row, bool, error) {
 		lines, _ := change["lines"].(string)
 		applies, err := covers(lines, line)
 		if err != nil {
-			return nil, false, err
+			return err
 		}
 		if !applies {
 			continue
@@ -78,16 +117,9 @@ func (o *overlay) row(line, api, providerType string) (*row, bool, error) {
 	}
 	data, err := yaml.Marshal(keys)
 	if err != nil {
-		return nil, false, err
+		return err
 	}
-	merged := &row{}
-	if err := strictDecode(data, merged); err != nil {
-		return nil, false, err
-	}
-	if merged.Source == "" {
-		return nil, false, fmt.Errorf("overlay: %s %s has no source", api, providerType)
-	}
-	return merged, true, nil
+	return strictDecode(data, into)
 }
 
 // covers tells whether a range such as "0.3", "-0.5", "1.1-" or "0.4-0.7" contains a line.
@@ -97,13 +129,21 @@ func covers(lines, line string) (bool, error) {
 		to = from
 	}
 	if lines == "" || lines == "-" {
-		return false, fmt.Errorf("overlay: %q is no range of release lines", lines)
+		return false, fmt.Errorf("%q is no range of release lines", lines)
 	}
 	return (from == "" || catalog.Compare(from, line) <= 0) && (to == "" || catalog.Compare(line, to) <= 0), nil
 }
 
 // unused reports rows of types that no line has: a mistyped name, or one that outlived its last line.
 func (o *overlay) unused(lines []*catalog.Line) error {
+	for _, kind := range slices.Sorted(maps.Keys(o.Backends)) {
+		if !slices.ContainsFunc(lines, func(line *catalog.Line) bool {
+			_, ok := line.Backends[kind]
+			return ok
+		}) {
+			return fmt.Errorf("overlay: no release line has the backend %s", kind)
+		}
+	}
 	for _, api := range slices.Sorted(maps.Keys(o.Providers)) {
 		for _, providerType := range slices.Sorted(maps.Keys(o.Providers[api])) {
 			if !slices.ContainsFunc(lines, func(line *catalog.Line) bool {

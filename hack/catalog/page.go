@@ -27,7 +27,8 @@ An API or a type that is not listed for a line does not exist there.
 
 - **endpoint** and **key** mark the fields that ` + "`endpoint`" + ` and ` + "`apiKey`" + ` of a provider go to; **region** and **deploymentName** likewise.
 - **secret** fields can be given by ` + "`secretRefs`" + `, so that the value stays in a Secret.
-- **store** fields are references to a storage backend; the operator writes them where they are required.
+- **store** fields are references to a storage backend.
+- What is **filled in where absent** the server demands, and the operator writes: no two providers share a place for their data.
 - A field that stands with release lines exists only on those.
 
 `
@@ -169,7 +170,12 @@ func fieldNotes(row *catalog.Provider, name string, field catalog.Field) []strin
 		}
 	}
 	required := field.Required || row.Endpoint != nil && row.Endpoint.Required && row.Endpoint.Field == name
-	for note, holds := range map[string]bool{"required": required, "secret": field.Secret, "store (" + string(field.Store) + ")": field.Store != ""} {
+	// What the operator writes where the resource does not say it is not asked of the user.
+	filled := required && name != endpointField(row) && (field.Store != "" || field.Nullable || name == row.DataPath)
+	for note, holds := range map[string]bool{
+		"required": required && !filled, "filled in where absent": filled, "secret": field.Secret,
+		"store (" + string(field.Store) + ")": field.Store != "",
+	} {
 		if holds {
 			notes = append(notes, note)
 		}
@@ -186,6 +192,13 @@ func fieldNotes(row *catalog.Provider, name string, field catalog.Field) []strin
 	}
 	slices.SortStableFunc(notes, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 	return notes
+}
+
+func endpointField(row *catalog.Provider) string {
+	if row.Endpoint == nil {
+		return ""
+	}
+	return row.Endpoint.Field
 }
 
 // rank orders notes: the fields of the custom resource, then the rest by the alphabet.

@@ -31,7 +31,7 @@ const FieldManager = objects.ManagedBy
 type Applier struct {
 	// Client writes.
 	Client client.Client
-	// Cached reads what is cached: the full kinds, and the metadata of ConfigMaps.
+	// Cached reads what is cached: the full kinds, and the metadata of ConfigMaps and Secrets.
 	Cached client.Reader
 	// Live reads from the API server.
 	Live client.Reader
@@ -81,8 +81,8 @@ func (a *Applier) applyOne(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 	if err != nil {
 		return failed(what, "could not be encoded", err)
 	}
-	if live != nil && (a.unchanged(live, wish) || gvk == configMapKind) {
-		return nil // a generated ConfigMap is immutable and named by its content
+	if live != nil && (a.unchanged(live, wish) || isGenerated(gvk)) {
+		return nil // what is generated is immutable and named by its content
 	}
 	wished := u.DeepCopy()
 	if live != nil && gvk.Kind == "Deployment" {
@@ -179,7 +179,7 @@ func (a *Applier) live(ctx context.Context, o objects.Object) (metav1.Object, er
 	key := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 	gvk := o.GetObjectKind().GroupVersionKind()
 	var found client.Object = metadataOf(gvk)
-	if gvk != configMapKind {
+	if !isGenerated(gvk) {
 		found = o.DeepCopyObject().(client.Object)
 	}
 	err := a.Cached.Get(ctx, key, found)

@@ -3,6 +3,8 @@
 package apply
 
 import (
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -14,9 +16,9 @@ import (
 )
 
 // OwnedKinds are the kinds of objects that a resource owns, as the caches hold them: full objects of what the operator
-// labels as its own, metadata alone of ConfigMaps, which may be anybody's and large.
+// labels as its own, metadata alone of ConfigMaps and Secrets, which may be anybody's and large.
 func OwnedKinds() []client.Object {
-	return append(FullKinds(), ConfigMapMetadata())
+	return append(FullKinds(), ConfigMapMetadata(), SecretMetadata())
 }
 
 // FullKinds are the owned kinds that are cached as full objects, restricted to those that the operator labels as its own.
@@ -36,15 +38,19 @@ func prunedLists() []client.ObjectList {
 	}
 }
 
-// configMapKind is cached as metadata only.
-var configMapKind = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+// generatedKinds are the kinds of what is made of content, named by it and immutable. They are cached as metadata only.
+var generatedKinds = []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("ConfigMap"), corev1.SchemeGroupVersion.WithKind("Secret")}
+
+func isGenerated(gvk schema.GroupVersionKind) bool { return slices.Contains(generatedKinds, gvk) }
 
 // ConfigMapMetadata returns an empty ConfigMap of which only the metadata is read.
-func ConfigMapMetadata() *metav1.PartialObjectMetadata { return metadataOf(configMapKind) }
+func ConfigMapMetadata() *metav1.PartialObjectMetadata {
+	return metadataOf(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+}
 
 // SecretMetadata returns an empty Secret of which only the metadata is read.
 func SecretMetadata() *metav1.PartialObjectMetadata {
-	return metadataOf(schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
+	return metadataOf(corev1.SchemeGroupVersion.WithKind("Secret"))
 }
 
 func metadataOf(gvk schema.GroupVersionKind) *metav1.PartialObjectMetadata {

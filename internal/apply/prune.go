@@ -4,6 +4,7 @@ package apply
 
 import (
 	"context"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -14,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,8 +23,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
-// Prune removes what the resource owns and nobody wants any more: owned minus wanted. Of the generated ConfigMaps the
-// wanted and the previous one stay, and every one that a ReplicaSet with replicas mounts.
+// Prune removes what the resource owns and nobody wants any more: owned minus wanted. Of what was generated the wanted and the previous
+// one of each sort stay, and every one that a ReplicaSet with replicas needs.
 func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, wanted []objects.Object) *fault.Fault {
 	keep := map[string]bool{}
 	for _, o := range wanted {
@@ -42,11 +42,11 @@ func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 			}
 		}
 	}
-	configMaps, err := a.obsoleteConfigMaps(ctx, owner, keep)
+	generated, err := a.obsolete(ctx, owner, keep)
 	if err != nil {
-		return failed("the generated ConfigMaps", "could not be listed", err)
+		return failed("what was generated", "could not be listed", err)
 	}
-	for _, o := range append(doomed, configMaps...) {
+	for _, o := range append(doomed, generated...) {
 		err := a.Client.Delete(ctx, o, client.Preconditions{UID: new(o.GetUID())},
 			client.PropagationPolicy(metav1.DeletePropagationBackground))
 		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
@@ -80,24 +80,45 @@ func (a *Applier) owned(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	return owned, err
 }
 
-func (a *Applier) obsoleteConfigMaps(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, keep map[string]bool) ([]client.Object, error) {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMapList"})
-	owned, err := a.owned(ctx, owner, list)
-	if err != nil {
-		return nil, err
+// obsolete finds, of what was generated, what nobody needs any more.
+func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, keep map[string]bool) ([]client.Object, error) {
+	families := map[string][]client.Object{}
+	wanted := map[string]bool{}
+	for _, gvk := range generatedKinds {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		owned, err := a.owned(ctx, owner, list)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range owned {
+			family := gvk.Kind + "/" + objects.Family(o.GetName())
+			if keep[gvk.Kind+"/"+o.GetName()] {
+				wanted[family] = true
+			} else {
+				families[family] = append(families[family], o)
+			}
+		}
 	}
-	others := slices.DeleteFunc(owned, func(o client.Object) bool { return keep["ConfigMap/"+o.GetName()] })
-	if len(others) < 2 {
-		return nil, nil // the wanted and the previous one
+	var doomed []client.Object
+	var replicaSets []appsv1.ReplicaSet
+	for _, family := range slices.Sorted(maps.Keys(families)) {
+		others := families[family]
+		if len(others) == 1 && wanted[family] {
+			continue // the wanted and the previous one
+		}
+		if replicaSets == nil {
+			var err error
+			if replicaSets, err = a.replicaSets(ctx, owner); err != nil {
+				return nil, err
+			}
+		}
+		spare := previous(owner.Name, replicaSets, others, wanted[family])
+		doomed = append(doomed, slices.DeleteFunc(others, func(o client.Object) bool {
+			return o.GetName() == spare || neededByPods(owner.Name, replicaSets, o)
+		})...)
 	}
-	replicaSets, err := a.replicaSets(ctx, owner)
-	if err != nil {
-		return nil, err
-	}
-	spare := mountedByPods(replicaSets)
-	spare[previousConfigMap(replicaSets, others)] = true
-	return slices.DeleteFunc(others, func(o client.Object) bool { return spare[o.GetName()] }), nil
+	return doomed, nil
 }
 
 // replicaSets lists the resource's ReplicaSets, newest revision first. They are asked for only when something would be
@@ -117,25 +138,29 @@ func revision(rs *appsv1.ReplicaSet) int {
 	return n
 }
 
-// mountedByPods names the ConfigMaps that pods mount or may mount any moment.
-func mountedByPods(replicaSets []appsv1.ReplicaSet) map[string]bool {
-	mounted := map[string]bool{}
-	for i := range replicaSets {
-		if rs := &replicaSets[i]; ptr.Deref(rs.Spec.Replicas, 1) > 0 || rs.Status.Replicas > 0 {
-			mounted[objects.MountedConfigMap(&rs.Spec.Template.Spec)] = true
-		}
-	}
-	return mounted
+// neededByPods tells whether pods need a generated object or may need it any moment.
+func neededByPods(resource string, replicaSets []appsv1.ReplicaSet, o client.Object) bool {
+	return slices.ContainsFunc(replicaSets, func(rs appsv1.ReplicaSet) bool {
+		return (ptr.Deref(rs.Spec.Replicas, 1) > 0 || rs.Status.Replicas > 0) && needs(resource, &rs, o)
+	})
 }
 
-// previousConfigMap names, of the ConfigMaps that are not wanted any more, the one that was in force last: that of the
-// newest ReplicaSet, for a rollback to find, else the youngest.
-func previousConfigMap(replicaSets []appsv1.ReplicaSet, others []client.Object) string {
+func needs(resource string, rs *appsv1.ReplicaSet, o client.Object) bool {
+	return objects.GeneratedFor(resource, &rs.Spec.Template.Spec).Has(kindOf(o), o.GetName())
+}
+
+// previous names, of the objects that are not wanted any more, the one that was in force last: that of the newest ReplicaSet, for a
+// rollback to find. Where no ReplicaSet has one it is the youngest, as long as the resource needs such an object at all.
+func previous(resource string, replicaSets []appsv1.ReplicaSet, others []client.Object, stillWanted bool) string {
 	for i := range replicaSets {
-		name := objects.MountedConfigMap(&replicaSets[i].Spec.Template.Spec)
-		if slices.ContainsFunc(others, func(o client.Object) bool { return o.GetName() == name }) {
-			return name
+		for _, o := range others {
+			if needs(resource, &replicaSets[i], o) {
+				return o.GetName()
+			}
 		}
+	}
+	if !stillWanted {
+		return ""
 	}
 	return slices.MaxFunc(others, func(a, b client.Object) int {
 		if c := a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time); c != 0 {

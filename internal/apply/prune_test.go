@@ -103,6 +103,48 @@ func TestPruneConfigMaps(t *testing.T) {
 	}
 }
 
+// Proves: R54, R17 (derived Secrets are kept and removed as ConfigMaps are, each sort by itself; credentials that nothing uses go).
+func TestPruneDerivedSecrets(t *testing.T) {
+	credentials := func(hash string, age int) client.Object {
+		at := metav1.NewTime(time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC).Add(-time.Duration(age) * time.Minute))
+		name := "my-stack-env-" + hash
+		return owned(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), CreationTimestamp: at}}, "u1")
+	}
+	uses := func(revision int, replicas int32, hash string) client.Object {
+		rs := replicaSet(revision, replicas, "my-stack-config-x").(*appsv1.ReplicaSet)
+		rs.Spec.Template.Spec.Containers = []corev1.Container{{Env: []corev1.EnvVar{{Name: "PGPASSWORD", ValueFrom: &corev1.EnvVarSource{
+			SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "my-stack-env-" + hash}, Key: "PGPASSWORD"},
+		}}}}}
+		return rs
+	}
+	const a, b, c = "aaaaaaaaaa", "bbbbbbbbbb", "cccccccccc"
+	wanted := func(hash string) []objects.Object {
+		return []objects.Object{&corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: metav1.ObjectMeta{Name: "my-stack-env-" + hash}}}
+	}
+	for name, test := range map[string]struct {
+		cluster []client.Object
+		wanted  []objects.Object
+		deleted string
+	}{
+		"the first rotation":         {[]client.Object{credentials(a, 2), credentials(b, 1), uses(1, 1, a)}, wanted(b), "[]"},
+		"the second":                 {[]client.Object{credentials(a, 3), credentials(b, 2), credentials(c, 1), uses(1, 0, a), uses(2, 1, b)}, wanted(c), "[Secret/my-stack-env-" + a + "]"},
+		"an old pod still runs":      {[]client.Object{credentials(a, 3), credentials(b, 2), credentials(c, 1), uses(1, 1, a), uses(2, 1, b)}, wanted(c), "[]"},
+		"one of each sort":           {[]client.Object{credentials(a, 2), credentials(b, 1), generated("my-stack-config-x", 1), generated("my-stack-config-y", 2)}, append(wanted(b), configMap("my-stack-config-x")), "[]"},
+		"no longer asked for":        {[]client.Object{credentials(a, 1), replicaSet(2, 1, "")}, nil, "[Secret/my-stack-env-" + a + "]"},
+		"not asked for, but running": {[]client.Object{credentials(a, 1), uses(1, 1, a)}, nil, "[]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := newCluster(t, test.cluster...)
+			if f := cluster.applier().Prune(t.Context(), owner(), test.wanted); f != nil {
+				t.Fatal(f)
+			}
+			if got := sorted(cluster.deleted); got != test.deleted {
+				t.Errorf("deleted %s, want %s", got, test.deleted)
+			}
+		})
+	}
+}
+
 // Proves: R17, L-08 (owned minus wanted, and nothing else).
 func TestPruneOtherKinds(t *testing.T) {
 	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name, UID: types.UID(name)} }

@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"path/filepath"
@@ -66,7 +67,11 @@ func inCluster(t *testing.T, file, operatorSettings string) *desired.Desired {
 		t.Fatal(findings)
 	}
 	for _, use := range uses {
-		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, Value: secret.New([]byte("sk-" + use.EnvName))})
+		value := "sk-" + use.EnvName
+		if strings.HasSuffix(use.Path, ".connectionString") {
+			value = "postgresql://user:password@db:5432/stack?sslmode=require"
+		}
+		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, Value: secret.New([]byte(value))})
 	}
 	d, faults := desired.Build(in)
 	if len(faults) > 0 {
@@ -133,12 +138,15 @@ func TestRenderIsWhatTheOperatorApplies(t *testing.T) {
 
 // onlyInCluster tells whether the value at the path is known in the cluster alone.
 func onlyInCluster(path string) bool {
-	for _, end := range []string{"/uid", "/" + objects.AnnotationInputHash, "/" + objects.AnnotationSecretsHash, "/" + objects.AnnotationBuild} {
+	for _, end := range []string{
+		"/uid", "/" + objects.AnnotationInputHash, "/" + objects.AnnotationSecretsHash, "/" + objects.AnnotationBuild,
+		"/metadata/name", "/secretKeyRef/name", // of the derived Secret, whose name is a keyed hash
+	} {
 		if strings.HasSuffix(path, end) {
 			return true
 		}
 	}
-	return false
+	return strings.Contains(path, "/data/") // of the derived Secret
 }
 
 // differences returns the paths at which two trees differ; a value of got that differs must be secret.OnCluster.
@@ -168,7 +176,10 @@ func differences(want, got any, path string) []string {
 	switch got {
 	case want:
 		return nil
-	case secret.OnCluster:
+	case secret.OnCluster, base64.StdEncoding.EncodeToString([]byte(secret.OnCluster)):
+		return []string{path}
+	}
+	if text, ok := got.(string); ok && strings.HasSuffix(text, "-env-"+secret.OnCluster) {
 		return []string{path}
 	}
 	return []string{path + ": neither equal nor " + secret.OnCluster}

@@ -5,6 +5,8 @@ package controller
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,7 +49,6 @@ type Reconciler struct {
 }
 
 // controller-gen reads these only where they stand apart.
-//
 // +kubebuilder:rbac:groups=llamastack.io,resources=llamastackdistributions,verbs=get;list;watch
 // +kubebuilder:rbac:groups=llamastack.io,resources=llamastackdistributions/status,verbs=patch
 // +kubebuilder:rbac:groups=llamastack.io,resources=llamastackdistributions/finalizers,verbs=update
@@ -57,20 +58,26 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses;networkpolicies,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=configmaps;serviceaccounts;services,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=rolebindings,verbs=get;delete
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=configmaps;secrets;serviceaccounts;services,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconcile makes one pass over a resource.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	s := &scope{key: req.NamespacedName, cr: &v1alpha2.LlamaStackDistribution{}}
-	if err := r.client.Get(ctx, req.NamespacedName, s.cr); err != nil {
-		if apierrors.IsNotFound(err) {
-			r.prober.forget(req.NamespacedName)
-			r.applier.Forget(req.NamespacedName)
-			return ctrl.Result{}, nil
-		}
+	err := r.client.Get(ctx, req.NamespacedName, s.cr)
+	var unreadable *UnreadableError
+	switch {
+	case apierrors.IsNotFound(err):
+		r.prober.forget(req.NamespacedName)
+		r.applier.Forget(req.NamespacedName)
+		return ctrl.Result{}, nil
+	case errors.As(err, &unreadable):
+		s.fail(&fault.Fault{
+			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonInvalidSpec,
+			Message: fmt.Sprintf("a value of the spec is none of its kind: %v; write it in another way", unreadable.Err), Err: err,
+		})
+	case err != nil:
 		return ctrl.Result{}, err
 	}
 	if s.cr.DeletionTimestamp != nil {
@@ -91,7 +98,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) gather(ctx context.Context, s *scope) {
 	var faults fault.List
 	s.gathered, faults = r.gatherer.Gather(ctx, s.cr)
-	s.fail(faults...)
+	if len(s.faults) == 0 { // of a spec that could not be read nothing else can be said
+		s.fail(faults...)
+	}
 }
 
 func (r *Reconciler) build(_ context.Context, s *scope) {
@@ -165,8 +174,7 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 	before := s.cr.DeepCopy()
 	s.cr.Status = status.Compute(s.facts(version.Version()))
 	if !equality.Semantic.DeepEqual(before.Status, s.cr.Status) {
-		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-		err := r.client.Status().Patch(ctx, s.cr, patch)
+		err := r.writeStatus(ctx, before, s.cr)
 		switch {
 		case apierrors.IsConflict(err):
 			return ctrl.Result{RequeueAfter: conflictDelay}, nil
@@ -190,4 +198,17 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 		return ctrl.Result{RequeueAfter: foreignDelay}, nil
 	}
 	return ctrl.Result{}, nil
+}
+
+// writeStatus patches the status. The answer is read as a tree, since the resource may be one that Go's types cannot read.
+func (r *Reconciler) writeStatus(ctx context.Context, before, cr *v1alpha2.LlamaStackDistribution) error {
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	data, err := patch.Data(cr)
+	if err != nil {
+		return err
+	}
+	target := tree()
+	target.SetNamespace(cr.Namespace)
+	target.SetName(cr.Name)
+	return r.client.Status().Patch(ctx, target, client.RawPatch(patch.Type(), data))
 }

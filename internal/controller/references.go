@@ -26,10 +26,15 @@ const (
 
 func indexReferences(ctx context.Context, indexer client.FieldIndexer) error {
 	err := indexer.IndexField(ctx, &v1alpha2.LlamaStackDistribution{}, configMapIndex, func(o client.Object) []string {
-		if ref, ok := desired.OverrideRef(o.(*v1alpha2.LlamaStackDistribution)); ok {
-			return []string{ref.String()}
+		cr := o.(*v1alpha2.LlamaStackDistribution)
+		var names []string
+		if ref, ok := desired.OverrideRef(cr); ok {
+			names = append(names, ref.String())
 		}
-		return nil
+		if bundle := desired.CABundleOf(cr); bundle != nil {
+			names = append(names, bundle.Namespace+"/"+bundle.Name)
+		}
+		return names
 	})
 	if err != nil {
 		return err
@@ -49,16 +54,11 @@ func (r *Reconciler) referrersOfSecret(ctx context.Context, o client.Object) []r
 	return r.requests(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{secretIndex: o.GetName()})
 }
 
-// referrersOfConfigMap maps a ConfigMap to the resources that refer to it, in whatever namespace.
-func (r *Reconciler) referrersOfConfigMap(ctx context.Context, o client.Object) []reconcile.Request {
-	return r.requests(ctx, client.MatchingFields{configMapIndex: client.ObjectKeyFromObject(o).String()})
-}
-
-// allWhenSettings maps the operator's own ConfigMap to every resource, and any other ConfigMap to none.
-func (r *Reconciler) allWhenSettings(operatorNamespace string) handler.MapFunc {
+// referrersOfConfigMap maps a ConfigMap to the resources that refer to it, and the operator's own to every resource.
+func (r *Reconciler) referrersOfConfigMap(operatorNamespace string) handler.MapFunc {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
 		if o.GetNamespace() != operatorNamespace || o.GetName() != settings.ConfigMapName {
-			return nil
+			return r.requests(ctx, client.MatchingFields{configMapIndex: o.GetNamespace() + "/" + o.GetName()})
 		}
 		return r.requests(ctx)
 	}

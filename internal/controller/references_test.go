@@ -77,10 +77,24 @@ func TestReferrersOfSecret(t *testing.T) {
 	}
 }
 
+// Proves: FR-074, R20, L-23 (a change of the certificate authorities reaches who names them), L-01.
+func TestReferrersOfConfigMap(t *testing.T) {
+	trusting := func(namespace, name, configMap string) *v1alpha2.LlamaStackDistribution {
+		cr := referring(namespace, name, "")
+		cr.Spec.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{CABundle: &v1alpha2.CABundleConfig{ConfigMapName: configMap}}}
+		return cr
+	}
+	r := reconciler(t, trusting("ai", "a", "authorities"), trusting("ai", "b", "other"), trusting("elsewhere", "c", "authorities"), referring("ai", "none", ""))
+	cm := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "authorities"}}
+	if got := texts(r.referrersOfConfigMap("op")(t.Context(), cm)); !slices.Equal(got, []string{"ai/a"}) {
+		t.Errorf("woken: %v", got)
+	}
+}
+
 // Proves: R47 (a change of the operator's settings reaches every resource), L-01 (another ConfigMap wakes nobody).
 func TestAllWhenSettings(t *testing.T) {
 	r := reconciler(t, referring("ai", "a", ""), referring("b", "b", ""))
-	wake := r.allWhenSettings("op")
+	wake := r.referrersOfConfigMap("op")
 	settingsMeta := metav1.ObjectMeta{Namespace: "op", Name: "llama-stack-operator-config"}
 	for name, c := range map[string]struct {
 		cm   client.Object

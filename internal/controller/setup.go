@@ -96,8 +96,7 @@ func (r *Reconciler) watch(ctx context.Context, mgr manager.Manager, o Options) 
 		For(&v1alpha2.LlamaStackDistribution{}, builder.WithPredicates(specChanged())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, ReconciliationTimeout: passTimeout}).
 		WatchesMetadata(apply.SecretMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfSecret)).
-		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.allWhenSettings(o.OperatorNamespace))).
-		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfConfigMap)).
+		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfConfigMap(o.OperatorNamespace))).
 		WatchesRawSource(source.Channel(r.prober.answers, &handler.EnqueueRequestForObject{}))
 	for _, kind := range apply.OwnedKinds() {
 		b = b.Watches(kind, owner)

@@ -34,7 +34,7 @@ func TestSpecChanged(t *testing.T) {
 }
 
 // Proves: R45, R20, L-02 (a ConfigMap wakes those that name it, in its own namespace or, from v1alpha1, in another).
-func TestReferrersOfConfigMap(t *testing.T) {
+func TestReferrersOfOverride(t *testing.T) {
 	own, foreign, other := referring("ai", "own", ""), referring("ai", "foreign", ""), referring("b", "other", "")
 	for _, cr := range []*v1alpha2.LlamaStackDistribution{own, foreign, other} {
 		cr.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "mine"}
@@ -44,7 +44,7 @@ func TestReferrersOfConfigMap(t *testing.T) {
 	r := reconciler(t, own, foreign, other, referring("ai", "none", ""))
 	for namespace, want := range map[string][]string{"ai": {"ai/own"}, "b": {"ai/foreign", "b/other"}, "c": {}} {
 		cm := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "mine"}}
-		if got := texts(r.referrersOfConfigMap(t.Context(), cm)); !slices.Equal(got, want) {
+		if got := texts(r.referrersOfConfigMap("op")(t.Context(), cm)); !slices.Equal(got, want) {
 			t.Errorf("%s: woken %v, want %v", namespace, got, want)
 		}
 	}

@@ -5,6 +5,10 @@ package desired
 import (
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
@@ -19,9 +23,22 @@ func Build(in *Inputs) (*Desired, fault.List) {
 	faults := append(checkName(in.CR.Name), unsupported(&in.CR.Spec)...)
 	faults = append(faults, d.generate(in)...)
 	faults = append(faults, d.checkSecrets(in)...)
+	derived, problems := d.derive(in)
+	faults = append(faults, problems...)
+	bundle, problem := caBundle(in)
+	if problem != nil {
+		faults = append(faults, problem)
+	}
+	if in.CABundle != nil {
+		d.warnForeign(pathCABundle, types.NamespacedName{Namespace: in.CABundle.Namespace, Name: in.CABundle.Name}, in.CR.Namespace)
+	}
 	d.Warnings = append(d.Warnings, ineffective(&in.CR.Spec)...)
 	faults = append(faults, d.checkWorkload(&in.CR.Spec)...)
 	params := d.params(in)
+	params.CABundle = bundle
+	if len(derived) > 0 {
+		params.Derived, params.DerivedName = derived, derivedName(in, derived, d.Config.Env)
+	}
 	faults = append(faults, d.checkOverrides(params)...)
 	if len(faults) > 0 {
 		return d, faults
@@ -133,6 +150,8 @@ func buildObjects(p *objects.Params) []objects.Object {
 	var list []objects.Object
 	add(&list, objects.ServiceAccount(p))
 	add(&list, objects.ConfigMap(p))
+	add(&list, objects.CABundle(p))
+	add(&list, objects.DerivedSecret(p))
 	add(&list, objects.PersistentVolumeClaim(p))
 	add(&list, objects.Deployment(p))
 	add(&list, objects.Service(p))
@@ -165,20 +184,34 @@ func (d *Desired) hold(in *Inputs, p *objects.Params) {
 		return
 	}
 	d.HeldBuild = build
-	mounted := objects.MountedConfigMap(&in.Live.Spec.Template.Spec)
+	live := objects.GeneratedFor(in.CR.Name, &in.Live.Spec.Template.Spec)
+	wanted := objects.GeneratedFor(in.CR.Name, podOf(d.Objects))
 	var applied []objects.Object
 	for _, o := range d.Objects {
+		kind := o.GetObjectKind().GroupVersionKind().Kind
+		former, generated := live.InPlaceOf(wanted, kind, o.GetName())
 		switch {
-		case o.GetObjectKind().GroupVersionKind().Kind == "Deployment":
+		case kind == "Deployment":
 			d.Held = append(d.Held, o)
-		case o.GetName() == d.ConfigMapName && d.ConfigMapName != mounted:
-			// What the live Deployment mounts stays in its place.
+		case generated && former == "":
+			// The live Deployment has nothing of the sort.
+		case generated && former != o.GetName():
+			// What the live Deployment needs stays in its place.
 			standIn := o.DeepCopyObject().(objects.Object)
-			standIn.SetName(mounted)
+			standIn.SetName(former)
 			d.Held = append(d.Held, standIn)
 		default:
 			applied = append(applied, o)
 		}
 	}
-	d.Objects, d.ConfigMapName = applied, mounted
+	d.Objects, d.ConfigMapName = applied, live.Config
+}
+
+func podOf(list []objects.Object) *corev1.PodSpec {
+	for _, o := range list {
+		if d, ok := o.(*appsv1.Deployment); ok {
+			return &d.Spec.Template.Spec
+		}
+	}
+	return &corev1.PodSpec{}
 }

@@ -17,6 +17,9 @@ func inputHash(in *Inputs) string {
 	h := secret.NewHash(in.HashKey)
 	h.Text(canonicalJSON(&in.CR.Spec))
 	h.Text(secretsHash(in))
+	if in.CABundle != nil {
+		h.Text(canonicalJSON(in.CABundle))
+	}
 	d := in.Distribution
 	h.Text(d.Name)
 	h.Text(d.Image)

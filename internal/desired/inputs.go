@@ -29,6 +29,8 @@ type Inputs struct {
 	NetworkPolicyFlag *bool
 	// OperatorNamespace is the operator's namespace; empty in tools without a cluster.
 	OperatorNamespace string
+	// CABundle is what was found at spec.networking.tls.caBundle; nil where the spec names none.
+	CABundle *CABundleFact
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
 	ClusterAssignsUserIDs bool
 	// HashKey is the operator's random key for hashes that depend on secret values. It is empty in tools without a
@@ -38,7 +40,8 @@ type Inputs struct {
 	Build string
 	// Live is the Deployment as it stands in the cluster; nil where there is none.
 	Live *appsv1.Deployment
-	// LiveConfigMissing is true where the ConfigMap that Live mounts its configuration from is gone.
+	// LiveConfigMissing is true where something that the operator made and Live needs is gone: its configuration, certificate authorities
+	// or derived secret values.
 	LiveConfigMissing bool
 }
 

@@ -90,11 +90,16 @@ func (d *Desired) override(in *Inputs) fault.List {
 		d.warn(overridePath, "the configuration has neither TLS files nor server.insecure, and release "+line.Name+" does not start so",
 			"add server.insecure: true, unless the image or its arguments say --insecure")
 	}
-	if found.Ref.Namespace != in.CR.Namespace {
-		d.warn(overridePath, "the configuration comes from ConfigMap "+found.Ref.String()+" in another namespace, as v1alpha1 allows",
-			"copy it to namespace "+in.CR.Namespace+", which is what v1alpha2 can say")
-	}
+	d.warnForeign(overridePath, found.Ref, in.CR.Namespace)
 	return nil
+}
+
+// warnForeign tells of a ConfigMap in another namespace.
+func (d *Desired) warnForeign(field string, ref types.NamespacedName, own string) {
+	if ref.Namespace != own {
+		d.warn(field, "it is taken from ConfigMap "+ref.String()+" in another namespace, as v1alpha1 allows",
+			"copy it to namespace "+own+", which is what v1alpha2 can say")
+	}
 }
 
 func (d *Desired) warn(path, message, mending string) {
@@ -115,14 +120,20 @@ func (o *OverrideFact) absent() *fault.Fault {
 	case ConfigMapKeyMissing:
 		f.Message = fmt.Sprintf("ConfigMap %s (namespace %s, referenced by %s) has no key %q: add it; its keys are: %s",
 			o.Ref.Name, o.Ref.Namespace, overridePath, objects.ConfigKey, strings.Join(o.Keys, ", "))
-	case ConfigMapNotWatched:
-		f.Class, f.Reason = fault.Wrong, v1alpha2.ReasonForeignNamespace
-		f.Message = fmt.Sprintf("%s: ConfigMap %s is in namespace %s, which this operator does not look after: copy it to the namespace of the resource",
-			overridePath, o.Ref.Name, o.Ref.Namespace)
-	case ConfigMapForbidden:
-		f.Class, f.Reason = fault.Wrong, v1alpha2.ReasonForeignNamespace
-		f.Message = fmt.Sprintf("%s: ConfigMap %s is in namespace %s, and this operator does not allow other namespaces: copy it to the namespace of the resource",
-			overridePath, o.Ref.Name, o.Ref.Namespace)
+	case ConfigMapNotWatched, ConfigMapForbidden:
+		return foreign(o.State, overridePath, o.Ref.Name, o.Ref.Namespace)
 	}
 	return f
+}
+
+// foreign is the fault of a reference into another namespace that is not followed.
+func foreign(state ConfigMapState, field, name, namespace string) *fault.Fault {
+	why := "which this operator does not look after"
+	if state == ConfigMapForbidden {
+		why = "and this operator does not allow other namespaces"
+	}
+	return &fault.Fault{
+		Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonForeignNamespace,
+		Message: fmt.Sprintf("%s: ConfigMap %s is in namespace %s, %s: copy it to the namespace of the resource", field, name, namespace, why),
+	}
 }

@@ -22,15 +22,23 @@ func (d *Desired) checkSecrets(in *Inputs) fault.List {
 			faults = append(faults, absent(f, in.CR.Namespace))
 			continue
 		}
-		for _, problem := range append(f.Value.Problems(), d.unusable(f)...) {
-			faults = append(faults, &fault.Fault{
-				// Missing, not wrong: another value in the Secret mends it, and the Secret is watched.
-				Class: fault.Missing, Condition: v1alpha2.ConditionSecretsResolved, Reason: v1alpha2.ReasonSecretInvalid,
-				Message: f.Use.Path + ": " + about(f, in.CR.Namespace) + " " + problem,
-			})
+		problems := f.Value.Unfit()
+		if !f.Use.Derived {
+			problems = append(problems, append(f.Value.Substituted(), d.unusable(f)...)...)
+		}
+		for _, problem := range problems {
+			faults = append(faults, invalid(f, in.CR.Namespace, problem))
 		}
 	}
 	return faults
+}
+
+func invalid(f *SecretFact, namespace, problem string) *fault.Fault {
+	return &fault.Fault{
+		// Missing, not wrong: another value in the Secret mends it, and the Secret is watched.
+		Class: fault.Missing, Condition: v1alpha2.ConditionSecretsResolved, Reason: v1alpha2.ReasonSecretInvalid,
+		Message: f.Use.Path + ": " + about(f, namespace) + " " + problem,
+	}
 }
 
 func about(f *SecretFact, namespace string) string {

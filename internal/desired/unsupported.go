@@ -26,7 +26,6 @@ func unsupported(spec *v1alpha2.LlamaStackDistributionSpec) fault.List {
 		}
 	}
 	if n := spec.Networking; n != nil {
-		add(n.TLS != nil && n.TLS.CABundle != nil, "spec.networking.tls.caBundle")
 		_, errs := v1alpha2.ParseExpose(n.Expose)
 		for _, err := range errs {
 			faults = append(faults, &fault.Fault{

@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-func invalid(field, message string) *fault.Fault {
+func wrongField(field, message string) *fault.Fault {
 	return &fault.Fault{
 		Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonInvalidSpec, Message: field + ": " + message,
 	}
@@ -42,9 +42,9 @@ func checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) fault.List {
 	least, most := objects.PodRange(spec)
 	switch {
 	case most < 1:
-		faults = append(faults, invalid(field+".maxReplicas", "Required value: at least 1: the largest number of pods, or remove "+field))
+		faults = append(faults, wrongField(field+".maxReplicas", "Required value: at least 1: the largest number of pods, or remove "+field))
 	case least > most:
-		faults = append(faults, invalid(field+".maxReplicas", fmt.Sprintf("Invalid value: %d is below the least number of pods, %d, "+
+		faults = append(faults, wrongField(field+".maxReplicas", fmt.Sprintf("Invalid value: %d is below the least number of pods, %d, "+
 			"which is the larger of spec.workload.replicas and %s.minReplicas: raise it, or lower those", most, least, field)))
 	}
 	for _, target := range []struct {
@@ -55,7 +55,7 @@ func checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) fault.List {
 		{"targetMemoryUtilizationPercentage", a.TargetMemoryUtilizationPercentage},
 	} {
 		if p := target.percent; p != nil && *p < 1 {
-			faults = append(faults, invalid(field+"."+target.name, fmt.Sprintf("Invalid value: %d: want a percentage of the requests, at least 1", *p)))
+			faults = append(faults, wrongField(field+"."+target.name, fmt.Sprintf("Invalid value: %d: want a percentage of the requests, at least 1", *p)))
 		}
 	}
 	return faults
@@ -69,7 +69,7 @@ func (d *Desired) checkBudget(spec *v1alpha2.LlamaStackDistributionSpec) fault.L
 		return nil
 	}
 	if b.MinAvailable != nil && b.MaxUnavailable != nil {
-		return fault.List{invalid(field, "minAvailable and maxUnavailable exclude each other: keep one of them")}
+		return fault.List{wrongField(field, "minAvailable and maxUnavailable exclude each other: keep one of them")}
 	}
 	least, _ := objects.PodRange(spec)
 	blocks := ""
@@ -96,11 +96,11 @@ func (d *Desired) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec) fault.
 	var faults fault.List
 	if at := ptr.Deref(s.MountPath, ""); at != "" && (!path.IsAbs(at) || strings.Contains(at, ":") || path.Clean(at) == "/" ||
 		path.Clean(at) == objects.ConfigDir || path.Clean(at) == objects.TmpDir) {
-		faults = append(faults, invalid(field+".mountPath", fmt.Sprintf("Invalid value: want an absolute path that is neither / nor %s nor %s, such as %s",
+		faults = append(faults, wrongField(field+".mountPath", fmt.Sprintf("Invalid value: want an absolute path that is neither / nor %s nor %s, such as %s",
 			objects.ConfigDir, objects.TmpDir, objects.DefaultDataDir)))
 	}
 	if s.Size != nil && s.Size.Sign() < 0 {
-		faults = append(faults, invalid(field+".size", "Invalid value: want a positive size, such as 20Gi"))
+		faults = append(faults, wrongField(field+".size", "Invalid value: want a positive size, such as 20Gi"))
 	}
 	if _, most := objects.PodRange(spec); most > 1 {
 		d.warn(field, "the claim can be mounted by one node at a time: pods on other nodes do not start, and an edit stops all pods before it starts new ones",
@@ -115,7 +115,7 @@ func (d *Desired) checkOverrides(p *objects.Params) fault.List {
 	var faults fault.List
 	for _, clash := range objects.Clashes(p) {
 		if clash.Essential && !p.Legacy.FromV1alpha1 {
-			faults = append(faults, invalid(clash.Path, clash.What+" is the operator's own for this resource: choose another one, or remove it"))
+			faults = append(faults, wrongField(clash.Path, clash.What+" is the operator's own for this resource: choose another one, or remove it"))
 			continue
 		}
 		d.warn(clash.Path, clash.What+" takes the place of the operator's own", "remove it where that is not what you want")

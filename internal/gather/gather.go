@@ -89,12 +89,14 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	add(f)
 	in.Override, f = g.override(ctx, cr)
 	add(f)
+	in.CABundle, f = g.caBundle(ctx, cr)
+	add(f)
 	in.Live, f = g.deployment(ctx, cr)
 	out.DeploymentUnknown = f != nil
 	add(f)
 	in.Adopted, f = adopted(in)
 	add(f)
-	in.LiveConfigMissing, f = g.configMissing(ctx, in.Live)
+	in.LiveConfigMissing, f = g.somethingMissing(ctx, cr, in.Live)
 	add(f)
 	return out, faults
 }
@@ -205,20 +207,49 @@ func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistri
 	return &d, nil
 }
 
-// configMissing tells whether the ConfigMap that the Deployment mounts its configuration from is gone.
-func (g *Gatherer) configMissing(ctx context.Context, d *appsv1.Deployment) (bool, *fault.Fault) {
+// caBundle reads the ConfigMap that spec.networking.tls.caBundle names.
+func (g *Gatherer) caBundle(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.CABundleFact, *fault.Fault) {
+	fact := desired.CABundleOf(cr)
+	if fact == nil {
+		return nil, nil
+	}
+	if fact.Foreign = g.foreign(cr.Namespace, fact.Namespace); fact.Foreign != desired.ConfigMapFound {
+		return fact, nil
+	}
+	var cm corev1.ConfigMap
+	err := g.Live.Get(ctx, types.NamespacedName{Namespace: fact.Namespace, Name: fact.Name}, &cm)
+	switch {
+	case apierrors.IsNotFound(err):
+		fact.Missing = true
+	case err != nil:
+		return nil, failedToAsk(v1alpha2.ConditionConfigGenerated, "ConfigMap "+fact.Namespace+"/"+fact.Name, err)
+	default:
+		fact.Data = cm.Data
+	}
+	return fact, nil
+}
+
+// somethingMissing tells whether something that the operator made and the Deployment needs is gone.
+func (g *Gatherer) somethingMissing(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment) (bool, *fault.Fault) {
 	if d == nil {
 		return false, nil
 	}
-	name := objects.MountedConfigMap(&d.Spec.Template.Spec)
-	if name == "" {
-		return false, nil
+	needed := objects.GeneratedFor(cr.Name, &d.Spec.Template.Spec)
+	for _, o := range []struct{ kind, name string }{
+		{"ConfigMap", needed.Config}, {"ConfigMap", needed.CABundle}, {"Secret", needed.DerivedSecret},
+	} {
+		if o.name == "" {
+			continue
+		}
+		metadata := &metav1.PartialObjectMetadata{}
+		metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(o.kind))
+		err := g.Cached.Get(ctx, types.NamespacedName{Namespace: d.Namespace, Name: o.name}, metadata)
+		if apierrors.IsNotFound(err) {
+			return true, nil
+		}
+		if err != nil {
+			return false, failedToAsk(v1alpha2.ConditionDeploymentUpdated, o.kind+" "+o.name, err)
+		}
 	}
-	cm := &metav1.PartialObjectMetadata{}
-	cm.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-	err := g.Cached.Get(ctx, types.NamespacedName{Namespace: d.Namespace, Name: name}, cm)
-	if err != nil && !apierrors.IsNotFound(err) {
-		return false, failedToAsk(v1alpha2.ConditionDeploymentUpdated, "ConfigMap "+name, err)
-	}
-	return err != nil, nil
+	return false, nil
 }

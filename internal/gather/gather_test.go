@@ -238,3 +238,31 @@ func TestLiveDeployment(t *testing.T) {
 		}
 	}
 }
+
+// Proves: FR-074, R20, R53 (what is found at caBundle; conversion may have carried another namespace and keys), L-01.
+func TestCABundle(t *testing.T) {
+	c := newCluster(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "authorities"}, Data: map[string]string{"ca.crt": "x"}})
+	g := newGatherer(c, c)
+	cr := resource()
+	cr.Spec.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{CABundle: &v1alpha2.CABundleConfig{ConfigMapName: "authorities"}}}
+	gathered := func() *desired.CABundleFact {
+		t.Helper()
+		got, faults := g.Gather(t.Context(), cr)
+		if len(faults) > 0 {
+			t.Fatal(faults.Message())
+		}
+		return got.Inputs.CABundle
+	}
+	want := &desired.CABundleFact{Namespace: "ai", Name: "authorities", Data: map[string]string{"ca.crt": "x"}}
+	if diff := cmp.Diff(want, gathered()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	cr.Spec.Networking.TLS.CABundle.ConfigMapName = "gone"
+	if got := gathered(); !got.Missing {
+		t.Errorf("%+v, want it to be missing", got)
+	}
+	c.fails["ConfigMap/gone"] = errTimeout
+	if _, faults := g.Gather(t.Context(), cr); !faults.Has(fault.FailedToAsk) || !strings.Contains(faults.Message(), "ConfigMap ai/gone") {
+		t.Errorf("faults %s", faults.Message())
+	}
+}

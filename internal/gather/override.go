@@ -23,15 +23,8 @@ func (g *Gatherer) override(ctx context.Context, cr *v1alpha2.LlamaStackDistribu
 		return nil, nil
 	}
 	found := &desired.OverrideFact{Ref: ref}
-	if ref.Namespace != cr.Namespace {
-		switch {
-		case g.ForbidForeignConfigMaps:
-			found.State = desired.ConfigMapForbidden
-			return found, nil
-		case len(g.Namespaces) > 0 && !slices.Contains(g.Namespaces, ref.Namespace):
-			found.State = desired.ConfigMapNotWatched
-			return found, nil
-		}
+	if found.State = g.foreign(cr.Namespace, ref.Namespace); found.State != desired.ConfigMapFound {
+		return found, nil
 	}
 	var cm corev1.ConfigMap
 	err := g.Live.Get(ctx, ref, &cm)
@@ -47,4 +40,16 @@ func (g *Gatherer) override(ctx context.Context, cr *v1alpha2.LlamaStackDistribu
 		found.Content = []byte(text)
 	}
 	return found, nil
+}
+
+// foreign tells why a ConfigMap of the namespace may not be read for a resource; ConfigMapFound where it may.
+func (g *Gatherer) foreign(own, namespace string) desired.ConfigMapState {
+	switch {
+	case namespace == own:
+	case g.ForbidForeignConfigMaps:
+		return desired.ConfigMapForbidden
+	case len(g.Namespaces) > 0 && !slices.Contains(g.Namespaces, namespace):
+		return desired.ConfigMapNotWatched
+	}
+	return desired.ConfigMapFound
 }

@@ -12,10 +12,23 @@ func ConfigMap(p *Params) *corev1.ConfigMap {
 	if p.Config == nil {
 		return nil
 	}
+	return immutable(p, ConfigMapName(p.CR.Name, p.Config), ConfigKey, string(p.Config))
+}
+
+// CABundle builds the immutable ConfigMap of the certificate authorities that the server trusts; nil where none are given. It is a copy, so
+// that a pod that starts again finds what it had, and that a change rolls out once.
+func CABundle(p *Params) *corev1.ConfigMap {
+	if p.CABundle == "" {
+		return nil
+	}
+	return immutable(p, CABundleName(p.CR.Name, p.CABundle), caBundleKey, p.CABundle)
+}
+
+func immutable(p *Params, name, key, content string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-		ObjectMeta: stamp(p.CR, ConfigMapName(p.CR.Name, p.Config)),
+		ObjectMeta: stamp(p.CR, name),
 		Immutable:  new(true),
-		Data:       map[string]string{ConfigKey: string(p.Config)},
+		Data:       map[string]string{key: content},
 	}
 }

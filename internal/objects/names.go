@@ -25,9 +25,18 @@ const (
 	ConfigDir = "/etc/llama-stack"
 	// TmpDir is where the memory for temporary files is mounted.
 	TmpDir = "/tmp"
+	// CABundleDir is where the certificate authorities are mounted, and CABundlePath the file.
+	CABundleDir  = "/etc/llama-stack-ca"
+	CABundlePath = CABundleDir + "/" + caBundleKey
 	// DefaultDataDir is where the server's data volume is mounted.
 	DefaultDataDir = "/.llama"
 )
+
+// caBundleKey is the key of the ConfigMap of certificate authorities, and the file name in the pod.
+const caBundleKey = "ca-bundle.crt"
+
+// derivedSuffix ends the names of derived Secrets, but for the hash.
+const derivedSuffix = "-env-"
 
 // The annotations that the operator writes.
 const (
@@ -43,6 +52,9 @@ const (
 	// AnnotationBuild on the Deployment is the build of the operator that made it.
 	AnnotationBuild = "llamastack.io/operator-build"
 )
+
+// nameHashLength is how much of a hash stands in a name.
+const nameHashLength = 10
 
 // DeploymentName is the name of the Deployment.
 func DeploymentName(resource string) string { return resource }
@@ -77,7 +89,24 @@ func ConfigMapName(resource string, content []byte) string {
 	if string(content) == secret.OnCluster {
 		return resource + "-config-" + secret.OnCluster // what the content is only the operator in its cluster knows
 	}
-	return fmt.Sprintf("%s-config-%s", resource, hash(content)[:10])
+	return fmt.Sprintf("%s-config-%s", resource, hash(content)[:nameHashLength])
+}
+
+// CABundleName is the name of the ConfigMap of certificate authorities, whose content is part of it.
+func CABundleName(resource, content string) string {
+	of := secret.OnCluster
+	if content != secret.OnCluster {
+		of = hash([]byte(content))[:nameHashLength]
+	}
+	return resource + "-ca-bundle-" + of
+}
+
+// DerivedSecretName is the name of the Secret of what was made of secret values; the keyed hash of its content is part of it.
+func DerivedSecretName(resource, keyedHash string) string {
+	if keyedHash != secret.OnCluster {
+		keyedHash = keyedHash[:nameHashLength]
+	}
+	return resource + derivedSuffix + keyedHash
 }
 
 // ServiceURL is the URL of the server inside the cluster.

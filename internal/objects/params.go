@@ -6,6 +6,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
@@ -29,6 +30,11 @@ type Params struct {
 	NetworkPolicy bool
 	// Env are the variables that the server needs beside the configuration.
 	Env []config.EnvVar
+	// Derived is what was made of secret values, by the variable that carries it, and DerivedName the name of its Secret.
+	Derived     map[string]secret.Value
+	DerivedName string
+	// CABundle are the certificate authorities that the server trusts; empty for those of the image.
+	CABundle string
 	// PortVariables are the names of the variables that tell the server its port.
 	PortVariables []string
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).

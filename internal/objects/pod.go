@@ -14,9 +14,10 @@ import (
 )
 
 const (
-	configVolume = "user-config"
-	dataVolume   = "lls-storage"
-	tmpVolume    = "tmp"
+	configVolume   = "user-config"
+	dataVolume     = "lls-storage"
+	tmpVolume      = "tmp"
+	caBundleVolume = "ca-bundle"
 
 	// tmpSize bounds the memory-backed /tmp, where servers put the resolved configuration and uploads.
 	tmpSize = "256Mi"
@@ -42,6 +43,9 @@ func environment(p *Params) []corev1.EnvVar {
 	if p.Config != nil {
 		env = append(env, corev1.EnvVar{Name: "RUN_CONFIG_PATH", Value: path.Join(ConfigDir, ConfigKey)})
 	}
+	if p.CABundle != "" {
+		env = append(env, corev1.EnvVar{Name: "SSL_CERT_FILE", Value: CABundlePath})
+	}
 	return append(env, generatedEnvironment(p)...)
 }
 
@@ -49,17 +53,24 @@ func environment(p *Params) []corev1.EnvVar {
 func generatedEnvironment(p *Params) []corev1.EnvVar {
 	var env []corev1.EnvVar
 	for _, v := range p.Env {
-		if v.Ref.Name == "" {
+		_, derived := p.Derived[v.Name]
+		switch {
+		case v.Part != "" && derived:
+			env = append(env, fromSecret(v.Name, p.DerivedName, v.Name))
+		case v.Part != "": // the value has no such part
+		case v.Ref.Name != "":
+			env = append(env, fromSecret(v.Name, v.Ref.Name, v.Ref.Key))
+		default:
 			env = append(env, corev1.EnvVar{Name: v.Name, Value: v.Value})
-			continue
 		}
-		env = append(env, corev1.EnvVar{Name: v.Name, ValueFrom: &corev1.EnvVarSource{
-			SecretKeyRef: &corev1.SecretKeySelector{
-				LocalObjectReference: corev1.LocalObjectReference{Name: v.Ref.Name}, Key: v.Ref.Key,
-			},
-		}})
 	}
 	return env
+}
+
+func fromSecret(variable, name, key string) corev1.EnvVar {
+	return corev1.EnvVar{Name: variable, ValueFrom: &corev1.EnvVarSource{
+		SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Key: key},
+	}}
 }
 
 func ownVolumes(p *Params) []corev1.Volume {
@@ -71,13 +82,18 @@ func ownVolumes(p *Params) []corev1.Volume {
 		}}},
 	}
 	if p.Config != nil {
-		volumes = append(volumes, corev1.Volume{Name: configVolume, VolumeSource: corev1.VolumeSource{
-			ConfigMap: &corev1.ConfigMapVolumeSource{
-				LocalObjectReference: corev1.LocalObjectReference{Name: ConfigMapName(p.CR.Name, p.Config)},
-			},
-		}})
+		volumes = append(volumes, configMapVolume(configVolume, ConfigMapName(p.CR.Name, p.Config)))
+	}
+	if p.CABundle != "" {
+		volumes = append(volumes, configMapVolume(caBundleVolume, CABundleName(p.CR.Name, p.CABundle)))
 	}
 	return volumes
+}
+
+func configMapVolume(volume, name string) corev1.Volume {
+	return corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{
+		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}},
+	}}
 }
 
 func ownMounts(p *Params) []corev1.VolumeMount {
@@ -95,6 +111,9 @@ func ownMounts(p *Params) []corev1.VolumeMount {
 	}
 	if p.Config != nil {
 		mounts = append(mounts, corev1.VolumeMount{Name: configVolume, MountPath: ConfigDir, ReadOnly: true})
+	}
+	if p.CABundle != "" {
+		mounts = append(mounts, corev1.VolumeMount{Name: caBundleVolume, MountPath: CABundleDir, ReadOnly: true})
 	}
 	return mounts
 }
@@ -132,17 +151,6 @@ func health() corev1.ProbeHandler {
 	return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
 		Path: "/v1/health", Port: intstr.FromString(ServicePortName), Scheme: corev1.URISchemeHTTP,
 	}}
-}
-
-// MountedConfigMap returns the name of the ConfigMap that a pod made by this package mounts its configuration from; empty
-// where there is none.
-func MountedConfigMap(pod *corev1.PodSpec) string {
-	for i := range pod.Volumes {
-		if v := &pod.Volumes[i]; v.Name == configVolume && v.ConfigMap != nil {
-			return v.ConfigMap.Name
-		}
-	}
-	return ""
 }
 
 // Mounts tells whether the pod has a volume from the claim.

@@ -46,7 +46,10 @@ var pythonNumber = regexp.MustCompile(`^\s*[+-]?(\p{Nd}+(_\p{Nd}+)*\.?(\p{Nd}+(_
 
 // Problems tells why a pod could not carry the value, or the server would change it; nil where all is well. The value is not
 // quoted. The rules are those of the server's substitution of ${env.X}, the same in every release line.
-func (v Value) Problems() []string {
+func (v Value) Problems() []string { return append(v.Unfit(), v.Substituted()...) }
+
+// Unfit tells why the value is nothing that anybody means to give to a server; nil where all is well.
+func (v Value) Unfit() []string {
 	s := string(v.bytes)
 	var problems []string
 	if strings.ContainsRune(s, 0) || !utf8.ValidString(s) {
@@ -55,6 +58,13 @@ func (v Value) Problems() []string {
 	if strings.HasSuffix(s, "\n") {
 		problems = append(problems, "ends with a line break: write it without one (for example with printf or echo -n)")
 	}
+	return problems
+}
+
+// Substituted tells what the server would make of the value when it stands for ${env.X}; nil where it stays as it is.
+func (v Value) Substituted() []string {
+	s := string(v.bytes)
+	var problems []string
 	if strings.HasPrefix(s, "~") {
 		problems = append(problems, "begins with '~', which the server replaces by a home directory: use another value")
 	}

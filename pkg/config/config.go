@@ -57,6 +57,9 @@ type EnvVar struct {
 	// Type is the type of the config field that gets the value, and empty where it is not known. The server turns a
 	// value that looks like a number or a boolean into one, and then refuses it for a field of type string or url.
 	Type catalog.FieldType
+	// Part is what of the Secret's value the variable carries; empty for all of it. Whoever makes the pod keeps the parts in a Secret
+	// of its own; a part that the value does not have makes the variable absent.
+	Part Part
 	// Bearer tells that the value is sent as a bearer token through a list of HTTP headers, which not every character survives.
 	Bearer bool
 }
@@ -95,10 +98,12 @@ func Generate(in Input) (*Result, Findings) {
 		return nil, g.findings.ordered()
 	}
 	g.applyServer()
+	g.applyStorage()
 	telemetry := g.applyTelemetry()
 	g.applyProviders()
 	g.applyModels()
 	g.checkIntegrity()
+	g.checkEnvironment()
 	if g.findings.HasErrors() {
 		return nil, g.findings.ordered()
 	}
@@ -130,10 +135,13 @@ type generation struct {
 	groups []v1alpha2.ProviderGroup
 	models []v1alpha2.ModelConfig
 
-	// env, providers and entries are set by applyProviders; applyTelemetry adds to env, too.
+	// env, providers and entries are set by applyProviders; applyStorage and applyTelemetry add to env, too.
 	env       []EnvVar
 	providers []*provider
 	entries   []ProviderEntry
+
+	// storageNames are the storage backends that the resource configures, set by applyStorage.
+	storageNames map[string]bool
 }
 
 // The schema versions of config.yaml that this operator can edit: the previous and the current one.
@@ -168,7 +176,7 @@ func (g *generation) schemaVersion() int32 {
 func (g *generation) parse() {
 	groups, errs := v1alpha2.ParseProviders(g.Spec.Providers)
 	g.findings.failFields(errs)
-	secretUses(groups, &g.findings)
+	secretUses(g.Spec, groups, &g.findings)
 	g.groups = groups
 	if g.Spec.Resources != nil {
 		g.models, errs = v1alpha2.ParseModels(g.Spec.Resources.Models)

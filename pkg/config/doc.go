@@ -9,6 +9,12 @@
 // a field that could hold a secret, and no secret value ever reaches this package: Secrets become references to
 // environment variables.
 //
+// A provider of the resource lies over the base's entry with its id, and keeps that one's state; else it begins with the base's first
+// entry of its type, and with what the catalog tells, and gets namespaces, tables and files that no other provider has. Telemetry is no
+// provider to any server: it becomes environment variables, in which the key of a collector is named and does not stand.
+// Settings are held against what the release line knows: what the server would refuse is an error, what it would ignore a warning. Of
+// some fields the server takes only a part of their type (numbers with limits, files that must be there): that is left to it.
+//
 // It does no I/O, knows no Kubernetes client, and does not check that Secrets exist or that their values can be used.
 // What a release line knows about provider types is data: see package catalog.
 package config

@@ -155,18 +155,17 @@ func splitAddress(address, masked string) (host, port, problem string) {
 	if strings.ContainsAny(masked, `/\?#`) {
 		return "", "", "must be host and port: nothing may follow them"
 	}
-	at := len(masked)
+	at := strings.Index(masked, ":")
 	if end := strings.Index(masked, "]"); strings.HasPrefix(masked, "[") && end > 0 {
 		at = end + 1
-		if at < len(masked) && masked[at] != ':' {
-			return "", "", "is not host:port"
-		}
-	} else if at = strings.Index(masked, ":"); at < 0 {
+	} else if at < 0 {
 		at = len(masked)
 	}
 	host, port = address[:at], strings.TrimPrefix(address[at:], ":")
 	rest := masked[at:]
 	switch {
+	case rest != "" && rest[0] != ':':
+		return "", "", "is not host:port"
 	case strings.Count(rest, ":") > 1:
 		return "", "", "has more than one colon: an IPv6 address stands in brackets"
 	case host == "" || host == "[]":

@@ -20,15 +20,15 @@ const (
 	Unsupported Code = "Unsupported"
 	// UnsupportedVersion: the base has a schema version that this operator does not know.
 	UnsupportedVersion Code = "UnsupportedVersion"
+	// NotAvailable: the release line of the server does not have what the resource asks for.
+	NotAvailable Code = "NotAvailable"
 	// UnknownProvider: a model names a provider that neither the resource nor the base has.
 	UnknownProvider Code = "UnknownProvider"
 	// UnknownProviderType: the release line does not know the provider type. A warning, because an image can bring its own; an error where
 	// the name looks misspelled or stands under the wrong API.
 	UnknownProviderType Code = "UnknownProviderType"
-	// NotInRelease: the release line of the server does not have what the resource asks for, and others do.
-	NotInRelease Code = "NotInRelease"
-	// Deprecated: the release line has it still, and says that it will go. A warning.
-	Deprecated Code = "Deprecated"
+	// DeprecatedType: the release line has the provider type still, and says that it will go. A warning.
+	DeprecatedType Code = "DeprecatedType"
 	// LiteralSecret: a secret stands in the resource itself. A warning.
 	LiteralSecret Code = "LiteralSecret"
 	// UnknownField: the provider type has no such config field on this release line.

@@ -27,34 +27,45 @@ func BenchmarkGenerate(b *testing.B) {
 	}
 }
 
-// FuzzGenerate feeds any base, any providers and any model: it never panics, findings are complete, and what comes
-// out is a base again.
+// providerFields are the fields of spec.providers.
+func providerFields(p *v1alpha2.ProvidersSpec) []**apiextensionsv1.JSON {
+	return []**apiextensionsv1.JSON{&p.Inference, &p.Safety, &p.VectorIo, &p.ToolRuntime, &p.Telemetry}
+}
+
+// FuzzGenerate feeds any base, any providers of any API and any model: it never panics, findings are complete, and what
+// comes out is a base again.
 //
 // Proves: NFR-001, NFR-004.
 func FuzzGenerate(f *testing.F) {
 	starter, _ := configs.Base("starter", "0.7")
-	f.Add(starter, []byte(`{"provider": "vllm", "endpoint": "http://v:8000", "apiKey": {"name": "s", "key": "k"}}`), []byte(`"m"`))
+	f.Add(starter, []byte(`{"provider": "vllm", "endpoint": "http://v:8000", "apiKey": {"name": "s", "key": "k"}}`), []byte(`"m"`), byte(0))
 	for _, dir := range cases(f) {
 		in := input(f, dir, "0.7")
-		providers, model := []byte(`{"provider": "ollama"}`), []byte(`{"name": "m", "provider": "vllm"}`)
-		if in.Spec.Providers != nil && in.Spec.Providers.Inference != nil {
-			providers = in.Spec.Providers.Inference.Raw
-		}
+		model := []byte(`{"name": "m", "provider": "vllm"}`)
 		if in.Spec.Resources != nil && len(in.Spec.Resources.Models) > 0 {
 			model = in.Spec.Resources.Models[0].Raw
 		}
-		f.Add(read(f, "testdata/auth-survives/base.yaml"), providers, model)
+		if in.Spec.Providers == nil {
+			continue
+		}
+		for i, field := range providerFields(in.Spec.Providers) {
+			if *field != nil {
+				f.Add(read(f, "testdata/auth-survives/base.yaml"), (*field).Raw, model, byte(i))
+			}
+		}
 	}
 	line, _ := catalog.Get("0.7")
-	f.Fuzz(func(t *testing.T, data, providers, model []byte) {
+	f.Fuzz(func(t *testing.T, data, providers, model []byte, api byte) {
 		base, err := config.ParseBase("fuzz", data)
 		if err != nil {
 			return
 		}
 		in := config.Input{Name: "n", Namespace: "ns", Base: base, Line: line, Spec: &v1alpha2.LlamaStackDistributionSpec{
-			Providers: &v1alpha2.ProvidersSpec{Inference: &apiextensionsv1.JSON{Raw: providers}},
+			Providers: &v1alpha2.ProvidersSpec{},
 			Resources: &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{{Raw: model}}},
 		}}
+		fields := providerFields(in.Spec.Providers)
+		*fields[int(api)%len(fields)] = &apiextensionsv1.JSON{Raw: providers}
 		result, findings := config.Generate(in)
 		if (result == nil) != findings.HasErrors() {
 			t.Fatalf("result %v with findings %v", result, findings)

@@ -25,10 +25,10 @@ var update = flag.Bool("update", false, "write the golden files instead of compa
 
 // Each folder of testdata is a case: cr.yaml (a resource), base.yaml (else the starter of the line), and what must
 // come out: want.<line>.yaml, want.env and want.findings, each absent where there is nothing. A case is run on line 0.7 and on every
-// line that it has a want.<line>.yaml or want.<line>.findings of; want.<line>.env and want.<line>.findings count instead of those of all lines.
+// line that it has a file want.<line>.* of; want.<line>.env and want.<line>.findings count instead of those of all lines.
 //
-// Proves: FR-021, FR-022, FR-027, FR-028, FR-029, FR-030, FR-031, FR-032, FR-033, FR-034, FR-035, FR-040, FR-041,
-// FR-042, FR-060, FR-075, EC-1, EC-5, EC-6, R2, R3, R6, R9, R10, R11, R13, R16, R23, R31, R34, R35, R39, R49, L-11, L-12.
+// Proves: FR-003, FR-004, FR-005, FR-021, FR-022, FR-027, FR-028, FR-029, FR-030, FR-031, FR-032, FR-033, FR-034, FR-035, FR-040, FR-041,
+// FR-042, FR-050, FR-050a, FR-050b, FR-051, FR-052, FR-053, FR-060, FR-075, EC-1, EC-5, EC-6, US-4.1, US-4.2, US-4.3, R2, R3, R6, R9, R10, R11, R13, R16, R23, R24, R25, R31, R32, R33, R34, R35, R39, R49, L-11, L-12, L-13, L-14.
 func TestGolden(t *testing.T) {
 	for _, dir := range cases(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestFindingsAreActionable(t *testing.T) {
 	}
 	for _, code := range []config.Code{
 		config.InvalidSpec, config.Unsupported, config.UnsupportedVersion, config.UnknownProvider, config.UnknownProviderType,
-		config.UnknownField, config.NoProvider, config.Conflict, config.InvalidEndpoint, config.BrokenReference,
+		config.NotAvailable, config.DeprecatedType, config.LiteralSecret, config.UnknownField, config.NoProvider, config.Conflict, config.InvalidEndpoint, config.BrokenReference,
 	} {
 		if !seen[code] {
 			t.Errorf("no case with a finding of code %s", code)
@@ -99,22 +99,22 @@ func goldenLines(t *testing.T, dir string) []string {
 	t.Helper()
 	var names []string
 	for _, name := range catalog.Lines() {
-		if exists(dir, "want."+name+".yaml") || exists(dir, "want."+name+".findings") || name == goldenLine {
+		files, err := filepath.Glob(filepath.Join(dir, "want."+name+".*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(files) > 0 || name == goldenLine {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-func exists(dir, file string) bool {
-	_, err := os.Stat(filepath.Join(dir, file))
-	return err == nil
-}
-
 // ofLine names the file of a line where the case has one, else that of all lines.
 func ofLine(dir, file, line string) string {
-	if own := strings.Replace(file, "want.", "want."+line+".", 1); exists(dir, own) {
-		return filepath.Join(dir, own)
+	own := filepath.Join(dir, strings.Replace(file, "want.", "want."+line+".", 1))
+	if _, err := os.Stat(own); err == nil {
+		return own
 	}
 	return filepath.Join(dir, file)
 }
@@ -164,7 +164,8 @@ func read(tb testing.TB, path string) []byte {
 func compare(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
-		if got == "" {
+		// An empty file of a line says that the file of all lines does not count there.
+		if name := filepath.Base(path); got == "" && (strings.Count(name, ".") == 1 || strings.HasSuffix(name, ".yaml")) {
 			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				t.Fatal(err)
 			}
@@ -199,7 +200,11 @@ func envText(env []config.EnvVar) string {
 			fmt.Fprintf(&b, "%s = %q (%s)\n", e.Name, e.Value, e.Path)
 			continue
 		}
-		fmt.Fprintf(&b, "%s = Secret %s, key %s (%s, type %q)\n", e.Name, e.Ref.Name, e.Ref.Key, e.Path, e.Type)
+		part := ""
+		if e.Part != "" {
+			part = string(e.Part) + " of "
+		}
+		fmt.Fprintf(&b, "%s = %sSecret %s, key %s (%s, type %q)\n", e.Name, part, e.Ref.Name, e.Ref.Key, e.Path, e.Type)
 	}
 	return b.String()
 }

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -39,13 +40,6 @@ func set(n *yaml.Node, key string, value *yaml.Node) {
 	n.Content = append(n.Content, stringNode(key), value)
 }
 
-// remove takes a key out of a map.
-func remove(n *yaml.Node, key string) {
-	if at := indexOf(n, key); at >= 0 {
-		n.Content = slices.Delete(n.Content, at-1, at+1)
-	}
-}
-
 // ensure returns the value of a key of a map, of the given kind; an absent or null one is made.
 func ensure(n *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
 	if v := child(n, key); v != nil && v.Kind == kind {
@@ -54,6 +48,13 @@ func ensure(n *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
 	v := &yaml.Node{Kind: kind}
 	set(n, key, v)
 	return v
+}
+
+// drop takes a key out of a map.
+func drop(n *yaml.Node, key string) {
+	for at := indexOf(n, key); at >= 0; at = indexOf(n, key) {
+		n.Content = slices.Delete(n.Content, at-1, at+1)
+	}
 }
 
 // keys returns the keys of a map in their order.
@@ -66,6 +67,20 @@ func keys(n *yaml.Node) []string {
 		names = append(names, n.Content[i].Value)
 	}
 	return names
+}
+
+// members returns the keys of a map with their values, in their order.
+func members(n *yaml.Node) iter.Seq2[string, *yaml.Node] {
+	return func(yield func(string, *yaml.Node) bool) {
+		if n == nil || n.Kind != yaml.MappingNode {
+			return
+		}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if !yield(n.Content[i].Value, n.Content[i+1]) {
+				return
+			}
+		}
+	}
 }
 
 // items returns the items of a list.

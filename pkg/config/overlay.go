@@ -15,7 +15,11 @@ import (
 func (g *generation) applyProviders() {
 	for _, group := range g.groups {
 		api := group.API.Name
-		if group.API == v1alpha2.APITelemetry || g.refuseAbsentAPI(api, "spec.providers."+group.API.Field) {
+		if group.API == v1alpha2.APITelemetry {
+			continue
+		}
+		if _, ok := g.Line.APIs[api]; !ok {
+			g.refuseAbsent(api, "spec.providers."+group.API.Field)
 			continue
 		}
 		g.enableAPI(api)
@@ -23,8 +27,7 @@ func (g *generation) applyProviders() {
 		fromBase := slices.Clone(list.Content)
 		for i := range group.Providers {
 			p := resolveProvider(group.API, &group.Providers[i], g.Line, &g.findings)
-			start, own := startingEntry(fromBase, p)
-			entry := p.entry(start, own, g.Base.root, g.root)
+			entry := p.entry(templateFor(fromBase, p), g.Base.root, g.root)
 			list.Content = overlay(list.Content, p.EffectiveID(), entry)
 			g.env = append(g.env, p.env...)
 			p.checkRequired(entry, g.givenEnv(), &g.findings)
@@ -45,22 +48,23 @@ func (g *generation) enableAPI(api string) {
 	}
 }
 
-// startingEntry returns the entry of the base that a provider begins with, so that what the server needs and the
-// resource has no name for is there: the one with its id, which makes its data the provider's own, else the first one of its
-// type. An entry with its id but of another type does not count: its config means nothing to the new type.
-func startingEntry(base []*yaml.Node, p *provider) (start *yaml.Node, own bool) {
+// templateFor returns what a provider begins with, so that what the server needs and the resource has no name for is there: the
+// base's entry with its id, which makes its data the provider's own, else the first one of its type. An entry with its id but of
+// another type does not count: its config means nothing to the new type.
+func templateFor(base []*yaml.Node, p *provider) template {
+	var found template
 	for _, entry := range base {
 		if text(child(entry, "provider_type")) != p.providerType {
 			continue
 		}
 		if identityOf(child(entry, "provider_id")).id == p.EffectiveID() {
-			return entry, true
+			return template{entry: entry, own: true}
 		}
-		if start == nil {
-			start = entry
+		if found.entry == nil {
+			found.entry = entry
 		}
 	}
-	return start, false
+	return found
 }
 
 // overlay puts an entry in the place of those with the same effective id, else at the end. There can be several in a

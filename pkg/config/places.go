@@ -6,8 +6,10 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -52,8 +54,8 @@ func (p *provider) separateStores(n *yaml.Node, steps []string) {
 	for _, item := range items(n) {
 		p.separateStores(item, steps)
 	}
-	for _, key := range keys(n) {
-		p.separateStores(child(n, key), append(steps[:len(steps):len(steps)], key))
+	for key, value := range members(n) {
+		p.separateStores(value, append(slices.Clip(steps), key))
 	}
 }
 
@@ -147,4 +149,67 @@ func backendOf(root *yaml.Node, kind catalog.StoreKind) string {
 		}
 	}
 	return preferred
+}
+
+// checkPlaces reports a provider of the resource that keeps its state where another provider or the server keeps its own: one would
+// overwrite the other's. That takes an explicit setting, or a base with unusual names.
+func (g *generation) checkPlaces() {
+	ofResource := map[string]string{}
+	for _, p := range g.providers {
+		ofResource[p.api.Name+"/"+p.EffectiveID()] = p.Path
+	}
+	first := map[string]string{}
+	for _, place := range storePlaces(child(child(g.root, "storage"), "stores")) {
+		first[place] = "storage.stores"
+	}
+	providers := child(g.root, "providers")
+	for _, api := range keys(providers) {
+		for _, entry := range items(child(providers, api)) {
+			id := identityOf(child(entry, "provider_id"))
+			if id.presence == never {
+				continue
+			}
+			owner := api + "/" + id.id
+			for _, place := range g.placesOf(api, entry) {
+				other, taken := first[place]
+				if !taken {
+					first[place] = owner
+					continue
+				}
+				if at := cmp.Or(ofResource[owner], ofResource[other]); at != "" && other != owner {
+					g.findings.fail(Conflict, at, fmt.Sprintf("%s and %s would keep their state in one place, %s", other, owner, place),
+						"give each a namespace, table or file of its own under settings")
+				}
+			}
+		}
+	}
+}
+
+// placesOf returns where an entry keeps its state.
+func (g *generation) placesOf(api string, entry *yaml.Node) []string {
+	config := child(entry, "config")
+	places := storePlaces(config)
+	if row, ok := g.Line.Provider(api, text(child(entry, "provider_type"))); ok && row.DataPath != "" {
+		if file := text(child(config, row.DataPath)); file != "" {
+			places = append(places, "file "+file)
+		}
+	}
+	return places
+}
+
+func storePlaces(n *yaml.Node) []string {
+	var places []string
+	for _, kind := range []catalog.StoreKind{catalog.KV, catalog.SQL} {
+		backend, place := text(child(n, "backend")), text(child(n, kind.Place()))
+		if backend != "" && place != "" {
+			places = append(places, strings.ReplaceAll(kind.Place(), "_name", "")+" "+place+" of backend "+backend)
+		}
+	}
+	for _, item := range items(n) {
+		places = append(places, storePlaces(item)...)
+	}
+	for _, value := range members(n) {
+		places = append(places, storePlaces(value)...)
+	}
+	return places
 }

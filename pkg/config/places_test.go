@@ -22,7 +22,7 @@ import (
 var trickyIDs = []string{"a.b", "a-b", "a_b", "A_B", "a", "sqlite_vec", "chroma_remote", "kvstore", "registry", strings.Repeat("x", 63)}
 
 // manyOf configures a provider type under every tricky id, and under its own.
-func manyOf(t *testing.T, line *catalog.Line, row *catalog.Provider) *v1alpha2.ProvidersSpec {
+func manyOf(t *testing.T, row *catalog.Provider) *v1alpha2.ProvidersSpec {
 	t.Helper()
 	var entries []map[string]any
 	ids := slices.Concat(trickyIDs, []string{row.Type[strings.LastIndex(row.Type, ":")+1:]})
@@ -101,7 +101,7 @@ func TestNoTwoProvidersShareAPlace(t *testing.T) {
 			row := &line.Rows["vector_io"][i]
 			for _, base := range []*config.Base{parseBase(t, "starter", data), nested(t, data, row.Type)} {
 				result, findings := config.Generate(config.Input{
-					Name: "n", Namespace: "ns", Base: base, Line: line, Spec: &v1alpha2.LlamaStackDistributionSpec{Providers: manyOf(t, line, row)},
+					Name: "n", Namespace: "ns", Base: base, Line: line, Spec: &v1alpha2.LlamaStackDistributionSpec{Providers: manyOf(t, row)},
 				})
 				if result == nil {
 					t.Fatalf("line %s, %s: %s", name, row.Type, findings)
@@ -147,7 +147,7 @@ func checkKept(t *testing.T, line *catalog.Line, data []byte, row *catalog.Provi
 	base := decodeYAML(t, data).(map[string]any)
 	result, _ := config.Generate(config.Input{
 		Name: "n", Namespace: "ns", Base: parseBase(t, "starter", data), Line: line,
-		Spec: &v1alpha2.LlamaStackDistributionSpec{Providers: manyOf(t, line, row)},
+		Spec: &v1alpha2.LlamaStackDistributionSpec{Providers: manyOf(t, row)},
 	})
 	generated := places(decodeYAML(t, result.YAML).(map[string]any), line)
 	id := row.Type[strings.LastIndex(row.Type, ":")+1:]

@@ -170,12 +170,19 @@ func (p *provider) fieldName(written string) (string, bool) {
 	return "", false
 }
 
-// entry makes the provider's entry in the configuration: start is the entry that it begins with, or nil; own tells that this one has
-// its id, and so its data. Stores that the entry lacks go to a backend of root, files beside those of the base.
-func (p *provider) entry(start *yaml.Node, own bool, base, root *yaml.Node) *yaml.Node {
+// template is the entry of the base that a provider's entry begins with.
+type template struct {
+	// entry is nil where the base has none that will do.
+	entry *yaml.Node
+	// own tells that the entry has the provider's id, and so its data.
+	own bool
+}
+
+// entry makes the provider's entry in the configuration. Stores that it lacks go to a backend of root, files beside those of base.
+func (p *provider) entry(from template, base, root *yaml.Node) *yaml.Node {
 	entry := &yaml.Node{Kind: yaml.MappingNode}
-	if start != nil {
-		entry = clone(start)
+	if from.entry != nil {
+		entry = clone(from.entry)
 	}
 	set(entry, "provider_id", stringNode(p.EffectiveID()))
 	set(entry, "provider_type", stringNode(p.providerType))
@@ -183,7 +190,7 @@ func (p *provider) entry(start *yaml.Node, own bool, base, root *yaml.Node) *yam
 	if config == nil {
 		config = &yaml.Node{Kind: yaml.MappingNode}
 	}
-	if !own {
+	if !from.own {
 		p.separatePlaces(config)
 	}
 	for _, a := range p.fields {
@@ -211,7 +218,7 @@ func (p *provider) dropAliases(config *yaml.Node, name string) {
 	}
 	for alias, field := range p.row.Fields {
 		if field.AliasOf == name {
-			remove(config, alias)
+			drop(config, alias)
 		}
 	}
 }
@@ -306,8 +313,11 @@ func (p *provider) redact(config *yaml.Node, fields map[string]catalog.Field) {
 		case n == nil:
 		case field.Secret && !isReference(n.Value):
 			set(config, name, stringNode(redacted))
-		case n.Kind == yaml.MappingNode:
+		default:
 			p.redact(n, p.innerFields(field))
+			for _, item := range items(n) {
+				p.redact(item, p.innerFields(field))
+			}
 		}
 	}
 }

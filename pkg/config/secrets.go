@@ -8,17 +8,21 @@ import (
 	"strings"
 	"unicode"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
 // SecretUse is one key of a Secret that the spec reads, and the environment variable that carries it.
 type SecretUse struct {
-	// EnvName is the name of the environment variable: LLSD_<PROVIDER_ID>_<FIELD>.
+	// EnvName is the name of the environment variable: LLSD_<PROVIDER_ID>_<FIELD>, or LLSD_STORAGE_<KV or SQL>_<FIELD>.
 	EnvName string
 	// Ref is the Secret and the key.
 	Ref v1alpha2.SecretReference
 	// Path is the field of the resource that refers to it, for messages.
 	Path string
+	// Derived tells that the server gets not the value itself but what is made of it: see EnvVar.Part.
+	Derived bool
 }
 
 // SecretUses tells which keys of Secrets the spec reads, sorted by environment variable and each variable once. It
@@ -28,17 +32,18 @@ func SecretUses(spec *v1alpha2.LlamaStackDistributionSpec) ([]SecretUse, Finding
 	var findings report
 	groups, errs := v1alpha2.ParseProviders(spec.Providers)
 	findings.failFields(errs)
-	uses := secretUses(groups, &findings)
+	uses := secretUses(spec, groups, &findings)
 	return uses, findings.Findings
 }
 
-func secretUses(groups []v1alpha2.ProviderGroup, findings *report) []SecretUse {
+func secretUses(spec *v1alpha2.LlamaStackDistributionSpec, groups []v1alpha2.ProviderGroup, findings *report) []SecretUse {
 	var uses []SecretUse
 	for _, group := range groups {
 		for i := range group.Providers {
 			uses = append(uses, secretUsesOf(&group.Providers[i])...)
 		}
 	}
+	uses = append(uses, storageUses(spec.Storage, findings)...)
 	first := map[string]string{}
 	unique := uses[:0]
 	for _, use := range uses {
@@ -110,3 +115,9 @@ func startsWord(runes []rune, i int) bool {
 
 // envReference is how the server's configuration refers to an environment variable that must be set.
 func envReference(name string) string { return "${env." + name + "}" }
+
+// fieldPath turns a dotted path into what the parsers take.
+func fieldPath(path string) *field.Path {
+	names := strings.Split(path, ".")
+	return field.NewPath(names[0], names[1:]...)
+}

@@ -30,10 +30,10 @@ func (p *provider) checkRow(findings *report) {
 	path := p.Path + ".provider"
 	switch {
 	case p.row.Refused:
-		findings.fail(NotInRelease, path, fmt.Sprintf("a server of release line %s refuses to start with %s", p.line.Name, p.providerType),
+		findings.fail(NotAvailable, path, fmt.Sprintf("a server of release line %s refuses to start with %s", p.line.Name, p.providerType),
 			"choose another provider: this line has "+strings.Join(p.shortNames(), ", "))
 	case p.row.Deprecated:
-		findings.warn(Deprecated, path, fmt.Sprintf("release line %s still has %s, and says that it will go", p.line.Name, p.providerType),
+		findings.warn(DeprecatedType, path, fmt.Sprintf("release line %s still has %s, and says that it will go", p.line.Name, p.providerType),
 			"change to another provider in time: this line has "+strings.Join(p.shortNames(), ", "))
 	}
 }
@@ -51,12 +51,12 @@ func (p *provider) shortNames() []string {
 }
 
 // reportUnknownType reports a type that the release line does not know: an error where other lines or other APIs do, or where it
-// looks misspelt. Else a warning, for an image can bring types of its own.
+// looks misspelled. Else a warning, for an image can bring types of its own.
 func (p *provider) reportUnknownType(findings *report) {
 	path, names := p.Path+".provider", p.shortNames()
 	message := fmt.Sprintf("%s is not a provider type that release line %s knows for %s", p.providerType, p.line.Name, p.api.Name)
 	if found, lines := p.onOtherLines(); len(lines) > 0 {
-		findings.fail(NotInRelease, path, fmt.Sprintf("a server of release line %s has no %s for %s: that is in %s",
+		findings.fail(NotAvailable, path, fmt.Sprintf("a server of release line %s has no %s for %s: that is in %s",
 			p.line.Name, found, p.api.Name, lineRange(lines)),
 			"choose a distribution with such a server, or another provider: this line has "+strings.Join(names, ", "))
 		return
@@ -117,25 +117,4 @@ func lineRange(lines []string) string {
 		return "line " + lines[0]
 	}
 	return "lines " + lines[0] + " to " + lines[len(lines)-1]
-}
-
-// refuseAbsentAPI reports an API that the release line does not have, and tells whether it did.
-func (g *generation) refuseAbsentAPI(api, path string) bool {
-	absence, absent := g.Line.Absent(api)
-	if !absent {
-		return false
-	}
-	message := fmt.Sprintf("a server of release line %s has no API %s", g.Line.Name, api)
-	switch {
-	case absence.GoneSince != "":
-		message += ": it is gone since line " + absence.GoneSince
-	case absence.ComesWith != "":
-		message += ": it comes with line " + absence.ComesWith
-	}
-	mending := absence.Instead
-	if mending == "" {
-		mending = "remove it"
-	}
-	g.findings.fail(NotInRelease, path, message, mending+"; or choose a distribution with a server that has it")
-	return true
 }

@@ -27,8 +27,6 @@ var unsupported = []struct {
 		"remove it; the tool groups of the distribution stay as they are"},
 	{"spec.resources.shields", func(s *spec) bool { return s.Resources != nil && len(s.Resources.Shields) > 0 },
 		"remove it; the shields of the distribution stay as they are"},
-	{"spec.storage", func(s *spec) bool { return s.Storage != nil && (s.Storage.KV != nil || s.Storage.SQL != nil) },
-		"remove it; state is kept in SQLite files that live as long as the pod"},
 	{"spec.disabled", func(s *spec) bool { return len(s.Disabled) > 0 },
 		"remove it; the APIs of the distribution stay on"},
 	{"spec.externalProviders", func(s *spec) bool { return jsonFilled(s.ExternalProviders) },
@@ -62,6 +60,7 @@ func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool 
 	}
 	return hasProviders(spec.Providers) ||
 		(spec.Resources != nil && len(spec.Resources.Models) > 0) ||
+		(spec.Storage != nil && (spec.Storage.KV != nil || spec.Storage.SQL != nil)) ||
 		(spec.Workload != nil && spec.Workload.Workers != nil)
 }
 

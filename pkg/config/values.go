@@ -134,7 +134,7 @@ var beginsWithScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 // The server reads values with pydantic, which takes more than the type itself: text that says a number for a number, a few
 // words for a boolean. It never takes a number for text.
 var (
-	intText   = regexp.MustCompile(`^\s*[+-]?[0-9]+(_[0-9]+)*(\.0*)?\s*$`)
+	intText   = regexp.MustCompile(`^\s*[+-]?\d+(_\d+)*(\.0*)?\s*$`)
 	floatText = regexp.MustCompile(`(?i)^\s*[+-]?([0-9]+(_[0-9]+)*\.?([0-9]+(_[0-9]+)*)?|\.[0-9]+(_[0-9]+)*)(e[+-]?[0-9]+)?\s*$|^\s*[+-]?(inf|infinity|nan)\s*$`)
 	boolText  = []string{"0", "off", "f", "false", "n", "no", "1", "on", "t", "true", "y", "yes"}
 )

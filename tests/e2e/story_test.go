@@ -25,9 +25,11 @@ func TestStory(t *testing.T) {
 		{"scaling to zero and back", scaleToZeroAndBack},
 		{"the operator runs without privileges", operatorRunsWithoutPrivileges},
 		{"secret values are nowhere outside Secrets", secretsAreNowhereElse},
+		{"both versions are served, also while the operator is replaced", bothVersionsAreServed},
 		{"a restart of the operator writes nothing", operatorRestartWritesNothing},
 		{"an idle operator asks nothing", idleOperatorAsksNothing},
 		{"a distribution alone runs with the image's own configuration", distributionAlone},
+		{"a resource written as v1alpha1 runs", writtenAsV1alpha1},
 		{"deleting the resource removes all that it owned", deletingRemovesEverything},
 		{"the README keeps its word, from installing to removing", readmeKeepsItsWord},
 	} {

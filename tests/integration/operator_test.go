@@ -16,6 +16,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -105,6 +106,7 @@ func (e *env) startOperator(o operatorOptions) *operator {
 	restConfig.Wrap(op.requests.wrap)
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:     scheme,
+		NewCache:   controller.NewCache,
 		Cache:      controller.CacheOptions(o.namespaces, operatorNamespace),
 		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: controller.UncachedKinds()}},
 		Metrics:    metricsserver.Options{BindAddress: "0"},
@@ -239,6 +241,29 @@ func (e *env) resource(name string) *v1alpha2.LlamaStackDistribution {
 		e.t.Fatal(err)
 	}
 	return cr
+}
+
+// waitForTree is waitFor for a resource that Go's types cannot read.
+func (e *env) waitForTree(name, condition string, status metav1.ConditionStatus, reason string) string {
+	e.t.Helper()
+	var message string
+	fixture.Eventually(e.t, 30*time.Second, fmt.Sprintf("%s %s=%s %s", name, condition, status, reason), func() error {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
+		if err := e.get(u, name); err != nil {
+			return err
+		}
+		conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+		for _, c := range conditions {
+			c, _ := c.(map[string]any)
+			if c["type"] == condition && c["status"] == string(status) && (reason == "" || c["reason"] == reason) && c["observedGeneration"] == u.GetGeneration() {
+				message, _ = c["message"].(string)
+				return nil
+			}
+		}
+		return fmt.Errorf("generation %d, conditions %v", u.GetGeneration(), conditions)
+	})
+	return message
 }
 
 // waitFor waits until the condition of the resource has the status and the reason, for its current generation, and returns

@@ -69,6 +69,13 @@ func TestLightBaseBootsAndReachesTheModelServer(t *testing.T) {
 // a function that returns its log so far. The server ends with the test.
 func boot(t *testing.T, config string, env ...string) (url string, log func() string) {
 	t.Helper()
+	dir := t.TempDir()
+	return bootRelease(t, imageRelease(t), onLoopback(t, config, dir), append(env, "PATH="+os.Getenv("PATH"), "HOME="+dir)...)
+}
+
+// bootRelease does so with a release, a config that listens on loopback, and exactly this environment.
+func bootRelease(t *testing.T, r release, config string, env ...string) (url string, log func() string) {
+	t.Helper()
 	dir, port := t.TempDir(), freePort(t)
 	logFile, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
@@ -84,9 +91,11 @@ func boot(t *testing.T, config string, env ...string) (url string, log func() st
 	}
 
 	ctx, cancel := context.WithCancel(context.Background())
-	server := exec.CommandContext(ctx, serverPython(t, imageRelease(t)), "-m", "llama_stack.cli.llama", "stack", "run", onLoopback(t, config, dir))
+	line := lineOf(t, r)
+	cli := map[string]string{"llama-stack": "llama_stack.cli.llama", "ogx": "ogx.cli.ogx"}[line.Package]
+	server := exec.CommandContext(ctx, serverPython(t, r), "-m", cli, "stack", "run", config)
 	server.Dir, server.Stdout, server.Stderr = dir, logFile, logFile
-	server.Env = append(env, "PATH="+os.Getenv("PATH"), "HOME="+dir, fmt.Sprintf("LLAMA_STACK_PORT=%d", port))
+	server.Env = append(env, fmt.Sprintf("%s=%d", line.PortEnv, port))
 	server.Cancel = func() error { return server.Process.Signal(syscall.SIGTERM) }
 	server.WaitDelay = stopTimeout
 	if err := server.Start(); err != nil {
@@ -148,6 +157,21 @@ func healthy(url string) bool {
 	}
 	defer func() { _ = response.Body.Close() }()
 	return response.StatusCode == http.StatusOK
+}
+
+// get returns what the server answers with 200.
+func get(t *testing.T, url string) string {
+	t.Helper()
+	response, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("GET %s: status %d: %s %v", url, response.StatusCode, answer, err)
+	}
+	return string(answer)
 }
 
 func post(t *testing.T, url, body string) (int, []byte) {

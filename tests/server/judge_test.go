@@ -86,10 +86,7 @@ func runScript(t *testing.T, r release, script string, args ...string) (output [
 	defer cancel()
 	python := serverPython(t, r)
 	command := exec.CommandContext(ctx, python, append([]string{script}, args...)...)
-	// Byte code goes beside the environment: nothing of it in the checkout, and the next run imports the server twice as fast.
-	command.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
-		return strings.HasPrefix(variable, "PYTHONDONTWRITEBYTECODE=")
-	}), "PYTHONPYCACHEPREFIX="+filepath.Join(filepath.Dir(filepath.Dir(python)), "pycache"))
+	command.Env = scriptEnv(python)
 	out, err := command.Output()
 	var exit *exec.ExitError
 	switch {
@@ -101,6 +98,14 @@ func runScript(t *testing.T, r release, script string, args ...string) (output [
 		t.Fatalf("%s %s: %v\n%s", script, strings.Join(args, " "), err, stderrOf(err))
 		return nil, false
 	}
+}
+
+// scriptEnv is the environment of a script. Byte code goes beside the virtual environment: nothing of it in the checkout, and the next run
+// imports the server twice as fast.
+func scriptEnv(python string) []string {
+	return append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "PYTHONDONTWRITEBYTECODE=")
+	}), "PYTHONPYCACHEPREFIX="+filepath.Join(filepath.Dir(filepath.Dir(python)), "pycache"))
 }
 
 // judge returns one verdict per config, in the order of the arguments that are files.

@@ -4,6 +4,7 @@
 # What venv.sh and hack/serverimage/build.sh share: the release table, the cache folder, a Python, and uv. Sourced, never run.
 
 releases_file=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/releases.tsv
+extras_file=$(dirname "$releases_file")/extras.tsv
 uv_version=0.13.8
 
 die() {
@@ -27,6 +28,11 @@ load_release() {
 # release_lines prints the release lines of the table, one each.
 release_lines() {
   awk -F '\t' '!/^#/ && !seen[$1]++ { print $1 }' "$releases_file"
+}
+
+# line_extras LINE prints the extra packages of a release line, separated by spaces.
+line_extras() {
+  awk -F '\t' -v line="$1" '!/^#/ && ($2 == "*" || index("," $2 ",", "," line ",")) { printf "%s%s", sep, $1; sep = " " }' "$extras_file"
 }
 
 # find_python prints the first Python of at least 3.12 that really starts (a pyenv shim may exist and not start).

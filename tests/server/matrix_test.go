@@ -172,7 +172,7 @@ func engineCase(t *testing.T, line *catalog.Line, api v1alpha2.ProviderAPI, row 
 	})
 	for _, f := range findings {
 		// An example shows literal values where a Secret would stand, and a type may be on its way out.
-		if f.Code != config.LiteralSecret && (f.Code != config.Deprecated || !row.Deprecated) {
+		if f.Code != config.LiteralSecret && (f.Code != config.DeprecatedType || !row.Deprecated) {
 			t.Errorf("line %s, %s: %v", line.Name, row.Type, f)
 		}
 	}

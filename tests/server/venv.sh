@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # venv.sh LINE|VERSION: prints the Python of a cached virtual environment that holds the real server of that release
-# (a row of releases.tsv), building it first when it is not there. Safe to run several times at once.
+# (a row of releases.tsv) and the extra packages of its line (extras.tsv), building it first when it is not there. Safe to run several
+# times at once. Every recipe has an environment of its own, so a change of the recipe takes nothing away from who runs the former one.
 # venv.sh all: does so for the newest release of every line, JOBS (2) at a time, and prints one row each: line, tab, Python.
 #
 # Environment: PYTHON (the Python to build with), LLSD_CACHE (where the cache lives, else XDG_CACHE_HOME, else ~/.cache).
@@ -26,8 +27,9 @@ build() {
   tr ' ' '\n' <<<"$constraints" >"$scratch/constraints"
   # Relocatable, because it is built aside and takes its place only when it is complete.
   UV_PYTHON_DOWNLOADS=never "$uv" venv --quiet --relocatable --python "$python" "$scratch/venv"
+  # shellcheck disable=SC2086 # one word for each requirement
   "$uv" pip install --quiet --python "$scratch/venv/bin/python" \
-    --exclude-newer "$as_of" --constraints "$scratch/constraints" "$package==$version"
+    --exclude-newer "$as_of" --constraints "$scratch/constraints" "$package==$version" $extras
   echo "$recipe" >"$scratch/venv/recipe"
   rm -rf "$venv"
   mv -T "$scratch/venv" "$venv"
@@ -48,9 +50,10 @@ if [ "$1" = all ]; then
   exit
 fi
 load_release "$1"
-venv=$(cache_dir)/venv/$package-$version
-recipe="uv=$uv_version as_of=$as_of constraints=$constraints"
+extras=$(line_extras "$line")
+recipe="uv=$uv_version as_of=$as_of constraints=$constraints extras=$extras"
+venv=$(cache_dir)/venv/$package-$version-$(printf '%s' "$recipe" | sha256sum | cut -c 1-8)
 if ! usable; then
-  locked "venv-$package-$version" build >&2
+  locked "$(basename "$venv")" build >&2
 fi
 echo "$venv/bin/python"

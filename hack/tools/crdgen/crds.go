@@ -22,7 +22,6 @@ func (crds) Generate(ctx *genall.GenerationContext) error {
 	for _, root := range ctx.Roots {
 		parser.NeedPackage(root)
 	}
-	dropSkipped(parser)
 	metav1 := crd.FindMetav1(ctx.Roots)
 	if metav1 == nil {
 		return nil
@@ -48,16 +47,6 @@ func (crds) Generate(ctx *genall.GenerationContext) error {
 		}
 	}
 	return nil
-}
-
-// dropSkipped forgets the types that are marked +kubebuilder:skipversion. The parser does leave their versions out, but
-// then takes each of their other markers (columns, subresources) for an error.
-func dropSkipped(parser *crd.Parser) {
-	for ident, info := range parser.Types {
-		if info.Markers.Get("kubebuilder:skipversion") != nil {
-			delete(parser.Types, ident)
-		}
-	}
 }
 
 // stripForeign removes the descriptions from the schemata of types outside the root packages. It runs before

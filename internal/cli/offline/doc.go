@@ -4,6 +4,6 @@
 // operator's own code.
 //
 // Contract: pure. The same resource, operator settings and stand-in give the same result, and what it shows is made by the
-// function that the operator itself calls. Secrets count as found, with a value that is not known; what only the operator in
+// function that the operator itself calls. Secrets and ConfigMaps count as found, with a content that is not known; what only the operator in
 // its cluster knows (keyed hashes, the resource's uid) reads secret.OnCluster.
 package offline

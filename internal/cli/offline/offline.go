@@ -226,8 +226,12 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, 
 	for i, use := range uses {
 		facts[i] = desired.SecretFact{Use: use, State: desired.SecretFound}
 	}
+	bundle := desired.CABundleOf(cr)
+	if bundle != nil {
+		bundle.Unknown = true
+	}
 	return &desired.Inputs{
-		CR: cr, Distribution: distribution, Secrets: facts, Override: c.override(cr), Build: secret.OnCluster,
+		CR: cr, CABundle: bundle, Distribution: distribution, Secrets: facts, Override: c.override(cr), Build: secret.OnCluster,
 		NetworkPolicyFlag: c.Settings.NetworkPolicy, OperatorNamespace: settings.DefaultNamespace,
 	}, nil
 }

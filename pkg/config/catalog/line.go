@@ -69,8 +69,33 @@ func (k StoreKind) Place() string {
 	return "table_name"
 }
 
+// CredentialForm is how a storage backend takes its credentials.
+type CredentialForm string
+
+// The forms of credentials.
+const (
+	// CredentialsURLHost means that a password stands before the host, percent-encoded: the server makes a URL of host and port.
+	CredentialsURLHost CredentialForm = "urlHost"
+	// CredentialsURLParts means fields of which the server makes a URL without encoding them; the password goes by PGPASSWORD.
+	CredentialsURLParts CredentialForm = "urlParts"
+	// CredentialsParts means fields that reach the driver as they are; the password goes by PGPASSWORD.
+	CredentialsParts CredentialForm = "parts"
+	// CredentialsURI means that one field, connection_string, takes it all.
+	CredentialsURI CredentialForm = "uri"
+)
+
+var credentialForms = []CredentialForm{"", CredentialsURLHost, CredentialsURLParts, CredentialsParts, CredentialsURI}
+
 // Backend is a type of storage backend.
 type Backend struct {
+	// Credentials is the form in which it takes credentials; empty where the custom resource gives it none.
+	Credentials CredentialForm `yaml:"credentials,omitempty"`
+	// Echoed tells that the server prints at start what holds the password, unless its logging is turned down.
+	Echoed bool `yaml:"echoed,omitempty"`
+	// Instead tells, for a field of the custom resource that the backend cannot take, what to do instead.
+	Instead map[string]string `yaml:"instead,omitempty"`
+	// Environment are the variables that its client reads where its own config field is not set, and that field.
+	Environment map[string]string `yaml:"environment,omitempty"`
 	// Fields are its fields but type, by name.
 	Fields map[string]Field `yaml:"fields"`
 }

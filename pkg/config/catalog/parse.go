@@ -51,6 +51,14 @@ func (l *Line) Check() error {
 			return fmt.Errorf("object %s: %w", name, err)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(l.Backends)) {
+		if form := l.Backends[name].Credentials; !slices.Contains(credentialForms, form) {
+			return fmt.Errorf("backend %s takes its credentials in the unknown form %q", name, form)
+		}
+		if err := l.checkFields(l.Backends[name].Fields); err != nil {
+			return fmt.Errorf("backend %s: %w", name, err)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(l.Stores)) {
 		if kind := l.Stores[name].Kind; kind != KV && kind != SQL {
 			return fmt.Errorf("store %s is of the unknown kind %q", name, kind)

@@ -36,6 +36,9 @@ type Provider struct {
 	Instead map[string]string `yaml:"instead,omitempty"`
 	// Example are settings that a working example needs beside endpoint and key.
 	Example map[string]any `yaml:"example,omitempty"`
+	// Environment are the variables that its client reads where its own config field is not set, and that field; empty where it has
+	// no such field.
+	Environment map[string]string `yaml:"environment,omitempty"`
 	// Fields are the fields of the provider's config, by name.
 	Fields map[string]Field `yaml:"fields,omitempty"`
 }

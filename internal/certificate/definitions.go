@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package certificate
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// DefinitionName is the CustomResourceDefinition whose conversion the operator serves.
+	DefinitionName = "llamastackdistributions.llamastack.io"
+	// ValidationName is the ValidatingWebhookConfiguration that the operator serves, where there is one.
+	ValidationName = "llama-stack-k8s-operator-validating-webhook-configuration"
+	// fieldManager owns the lists of authorities in the definitions, and nothing else.
+	fieldManager = "llama-stack-k8s-operator-certificates"
+)
+
+// definition is an object that sends the API server to the operator's webhooks.
+type definition struct {
+	// names are the DNS names that it makes the API server call, trusted the lists of authorities that go with them.
+	names   []string
+	trusted [][]byte
+	// patch is the object with the given list of authorities and nothing more, for server-side apply.
+	patch func(authorities []byte) *unstructured.Unstructured
+}
+
+// definitions reads what sends the API server to a Service of the namespace. What is not there, or goes elsewhere, is
+// left out.
+func definitions(ctx context.Context, reader client.Reader, namespace string) ([]definition, error) {
+	var found []definition
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := reader.Get(ctx, client.ObjectKey{Name: DefinitionName}, &crd); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("CustomResourceDefinition %s: %w", DefinitionName, err)
+	} else if d := ofConversion(&crd, namespace); err == nil && d != nil {
+		found = append(found, *d)
+	}
+	var validation admissionv1.ValidatingWebhookConfiguration
+	if err := reader.Get(ctx, client.ObjectKey{Name: ValidationName}, &validation); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("ValidatingWebhookConfiguration %s: %w", ValidationName, err)
+	} else if d := ofValidation(&validation, namespace); err == nil && d != nil {
+		found = append(found, *d)
+	}
+	return found, nil
+}
+
+func ofConversion(crd *apiextensionsv1.CustomResourceDefinition, namespace string) *definition {
+	conversion := crd.Spec.Conversion
+	if conversion == nil || conversion.Strategy != apiextensionsv1.WebhookConverter || conversion.Webhook == nil ||
+		conversion.Webhook.ClientConfig == nil || conversion.Webhook.ClientConfig.Service == nil {
+		return nil
+	}
+	config := conversion.Webhook.ClientConfig
+	if config.Service.Namespace != namespace || crd.DeletionTimestamp != nil {
+		return nil
+	}
+	return &definition{
+		names:   []string{dnsName(config.Service.Name, namespace)},
+		trusted: [][]byte{config.CABundle},
+		patch: func(authorities []byte) *unstructured.Unstructured {
+			return partial("apiextensions.k8s.io/v1", "CustomResourceDefinition", DefinitionName, "spec", map[string]any{
+				"conversion": map[string]any{"webhook": map[string]any{"clientConfig": clientConfig(authorities)}},
+			})
+		},
+	}
+}
+
+func ofValidation(v *admissionv1.ValidatingWebhookConfiguration, namespace string) *definition {
+	d := &definition{}
+	var webhooks []string
+	for i := range v.Webhooks {
+		w := &v.Webhooks[i]
+		if w.ClientConfig.Service == nil || w.ClientConfig.Service.Namespace != namespace {
+			continue
+		}
+		d.names = append(d.names, dnsName(w.ClientConfig.Service.Name, namespace))
+		d.trusted = append(d.trusted, w.ClientConfig.CABundle)
+		webhooks = append(webhooks, w.Name)
+	}
+	if len(webhooks) == 0 {
+		return nil
+	}
+	d.patch = func(authorities []byte) *unstructured.Unstructured {
+		entries := make([]any, 0, len(webhooks))
+		for _, name := range webhooks {
+			entries = append(entries, map[string]any{"name": name, "clientConfig": clientConfig(authorities)})
+		}
+		return partial("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", ValidationName, "webhooks", entries)
+	}
+	return d
+}
+
+// trusts tells whether the definition has this list of authorities already.
+func (d *definition) trusts(authorities []byte) bool {
+	return !slices.ContainsFunc(d.trusted, func(t []byte) bool { return !bytes.Equal(t, authorities) })
+}
+
+func dnsName(service, namespace string) string { return service + "." + namespace + ".svc" }
+
+func clientConfig(authorities []byte) map[string]any {
+	return map[string]any{"caBundle": base64.StdEncoding.EncodeToString(authorities)}
+}
+
+func partial(apiVersion, kind, name, field string, value any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": name}, field: value,
+	}}
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package certificate
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"time"
+)
+
+const (
+	commonName     = "llama-stack-k8s-operator"
+	serialBits     = 120
+	certificateTag = "CERTIFICATE"
+	keyTag         = "PRIVATE KEY"
+)
+
+// authority is a certificate authority; it can sign where its key is known.
+type authority struct {
+	certificate *x509.Certificate
+	key         crypto.Signer
+}
+
+// newAuthority makes a certificate authority that signs nothing but serving certificates.
+func newAuthority(now time.Time, l Lifetimes) (*authority, error) {
+	serial, err := newSerial()
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial,
+		// Two authorities of one name could be mistaken for one another.
+		Subject:   pkix.Name{CommonName: fmt.Sprintf("%s webhook CA %x", commonName, serial)},
+		NotBefore: now.Add(-l.Backdate), NotAfter: now.Add(l.Authority),
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		IsCA:     true, BasicConstraintsValid: true, MaxPathLenZero: true,
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make a key: %w", err)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, fmt.Errorf("make a certificate authority: %w", err)
+	}
+	certificate, err := x509.ParseCertificate(der)
+	return &authority{certificate: certificate, key: key}, err
+}
+
+// serving makes a serving certificate for the names, and returns it with its key, both in PEM form. It does not outlive
+// the authority.
+func (a *authority) serving(now time.Time, names []string, l Lifetimes) (certificate, key []byte, err error) {
+	serial, err := newSerial()
+	if err != nil {
+		return nil, nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: commonName + " webhook"},
+		DNSNames:     names,
+		NotBefore:    now.Add(-l.Backdate), NotAfter: earliest(now.Add(l.Serving), a.certificate.NotAfter),
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	signer, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a key: %w", err)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, signer.Public(), a.key)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a serving certificate: %w", err)
+	}
+	keyPEM, err := encodeKey(signer)
+	return pem.EncodeToMemory(&pem.Block{Type: certificateTag, Bytes: der}), keyPEM, err
+}
+
+func newSerial() (*big.Int, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), serialBits))
+	if err != nil {
+		return nil, fmt.Errorf("make a serial number: %w", err)
+	}
+	return serial.Add(serial, big.NewInt(1)), nil
+}
+
+func encodeKey(key crypto.Signer) ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("encode a key: %w", err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: keyTag, Bytes: der}), nil
+}
+
+// decodeKey reads a key in PEM form. The error never quotes it.
+func decodeKey(text []byte) (crypto.Signer, error) {
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, errors.New("no key in PEM form")
+	}
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, errors.New("no key that can be read")
+	}
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return nil, errors.New("a key that cannot sign")
+	}
+	return signer, nil
+}
+
+// encodeCertificates writes certificates in PEM form.
+func encodeCertificates(certificates []*x509.Certificate) []byte {
+	var text []byte
+	for _, c := range certificates {
+		text = append(text, pem.EncodeToMemory(&pem.Block{Type: certificateTag, Bytes: c.Raw})...)
+	}
+	return text
+}
+
+// decodeCertificates reads the certificates of a text in PEM form, and leaves out what it cannot read.
+func decodeCertificates(text []byte) []*x509.Certificate {
+	var certificates []*x509.Certificate
+	for {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
+			return certificates
+		}
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil && block.Type == certificateTag {
+			certificates = append(certificates, c)
+		}
+	}
+}
+
+func earliest(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }

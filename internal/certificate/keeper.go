@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package certificate
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// SecretName is the name of the Secret that holds the certificate, in the operator's namespace.
+const SecretName = "llama-stack-operator-webhook-cert"
+
+// Keeper keeps the certificate. See the package comment.
+type Keeper struct {
+	// Reader reads the Secret and the definitions; it may lag behind. Client asks the API server itself.
+	Reader client.Reader
+	Client client.Client
+	// Namespace is the operator's own.
+	Namespace string
+	// Managed says that the operator makes the certificates. Otherwise somebody else writes Secret and definitions.
+	Managed   bool
+	Lifetimes Lifetimes
+	// Served gets what is to be served.
+	Served *Served
+}
+
+// controller-gen reads these only where they stand apart.
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=llamastackdistributions.llamastack.io,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=llama-stack-k8s-operator-validating-webhook-configuration,verbs=get;list;watch;patch
+
+// Reconcile makes one pass: it serves what the Secret holds, brings about what is due, and announces it.
+func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	secret, err := k.read(ctx)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if !k.Managed {
+		if len(secret.Data) == 0 { // whoever makes it wakes us
+			return reconcile.Result{}, nil
+		}
+		return reconcile.Result{}, k.Served.set(secret.Data)
+	}
+	found, err := definitions(ctx, k.Reader, k.Namespace)
+	if err != nil || len(found) == 0 { // nobody asks for a certificate yet; a definition that appears wakes us
+		return reconcile.Result{}, err
+	}
+	now := time.Now()
+	decision, err := Next(Facts{
+		Now: now, Data: secret.Data, Names: names(found), Lifetimes: k.Lifetimes,
+		Announced: !slices.ContainsFunc(found, func(d definition) bool { return !d.trusts(secret.Data[keyAuthorities]) }),
+	})
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if decision.Did != "" {
+		if written, err := k.write(ctx, secret, decision); err != nil || !written {
+			return reconcile.Result{}, err
+		}
+	}
+	if err := k.Served.set(decision.Data); err != nil {
+		return reconcile.Result{}, err
+	}
+	if err := k.announce(ctx, found, secret, decision.Data[keyAuthorities]); err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: max(decision.Wake.Sub(now), time.Second/10)}, nil
+}
+
+// read returns the Secret, an empty one where there is none.
+func (k *Keeper) read(ctx context.Context) (*corev1.Secret, error) {
+	secret := &corev1.Secret{}
+	err := k.Reader.Get(ctx, client.ObjectKey{Namespace: k.Namespace, Name: SecretName}, secret)
+	if apierrors.IsNotFound(err) {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: SecretName}}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("webhook certificate in Secret %s: %w", SecretName, err)
+	}
+	return secret.DeepCopy(), nil
+}
+
+// write writes what was decided, and tells whether it was this replica that did. Where another one was faster, its write
+// wakes us.
+func (k *Keeper) write(ctx context.Context, secret *corev1.Secret, d Decision) (bool, error) {
+	// What is in the Secret besides is somebody else's.
+	if secret.Data == nil {
+		secret.Data = map[string][]byte{}
+	}
+	maps.Copy(secret.Data, d.Data)
+	var err error
+	if secret.ResourceVersion == "" {
+		secret.Type = corev1.SecretTypeTLS
+		err = k.Client.Create(ctx, secret)
+	} else {
+		err = k.Client.Update(ctx, secret)
+	}
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("webhook certificate in Secret %s: %w", SecretName, err)
+	}
+	logf.FromContext(ctx).Info("webhook certificates: " + d.Did)
+	return true, nil
+}
+
+// announce writes the list of authorities into the definitions that do not have it.
+func (k *Keeper) announce(ctx context.Context, found []definition, secret *corev1.Secret, authorities []byte) error {
+	found = slices.DeleteFunc(found, func(d definition) bool { return d.trusts(authorities) })
+	if len(found) == 0 {
+		return nil
+	}
+	// Another replica may have announced a newer list already: a definition that it wrote can get here before its Secret.
+	live := &corev1.Secret{}
+	err := k.Client.Get(ctx, client.ObjectKeyFromObject(secret), live)
+	if err == nil && live.ResourceVersion != secret.ResourceVersion || apierrors.IsNotFound(err) {
+		return nil // that change wakes us
+	}
+	if err != nil {
+		return fmt.Errorf("webhook certificate in Secret %s: %w", SecretName, err)
+	}
+	var failed []error
+	for _, d := range found {
+		patch := d.patch(authorities)
+		if err := k.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(patch), client.ForceOwnership, client.FieldOwner(fieldManager)); err != nil {
+			failed = append(failed, fmt.Errorf("%s %s: %w", patch.GetKind(), patch.GetName(), err))
+			continue
+		}
+		logf.FromContext(ctx).Info("webhook certificates: announced the certificate authorities", "kind", patch.GetKind(), "name", patch.GetName())
+	}
+	return errors.Join(failed...)
+}
+
+// Trust tells whom the API server trusts when it calls the webhooks, as far as the definitions say it, and by which names
+// it calls.
+type Trust struct {
+	Name  string
+	Roots *x509.CertPool
+}
+
+// Trusts returns one Trust for each name and list of authorities of the definitions. None is an error: nobody calls then.
+func (k *Keeper) Trusts(ctx context.Context) ([]Trust, error) {
+	found, err := definitions(ctx, k.Reader, k.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	var trusts []Trust
+	for _, d := range found {
+		for i, name := range d.names {
+			if len(d.trusted[i]) == 0 {
+				return nil, fmt.Errorf("%s: no caBundle is written for it yet", name)
+			}
+			roots := x509.NewCertPool()
+			roots.AppendCertsFromPEM(d.trusted[i])
+			trusts = append(trusts, Trust{Name: name, Roots: roots})
+		}
+	}
+	if len(trusts) == 0 {
+		return nil, fmt.Errorf("CustomResourceDefinition %s is not there, or does not send conversion to a Service of namespace %s",
+			DefinitionName, k.Namespace)
+	}
+	return trusts, nil
+}
+
+func names(found []definition) []string {
+	var all []string
+	for _, d := range found {
+		all = append(all, d.names...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package certificate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+const testNamespace = "ns"
+
+func crd(namespace string) *apiextensionsv1.CustomResourceDefinition {
+	return &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: DefinitionName},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{Conversion: &apiextensionsv1.CustomResourceConversion{
+			Strategy: apiextensionsv1.WebhookConverter,
+			Webhook: &apiextensionsv1.WebhookConversion{
+				ConversionReviewVersions: []string{"v1"},
+				ClientConfig:             &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{Namespace: namespace, Name: "hook"}},
+			},
+		}},
+	}
+}
+
+func validation(namespaces ...string) *admissionv1.ValidatingWebhookConfiguration {
+	v := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: ValidationName}}
+	for _, n := range namespaces {
+		v.Webhooks = append(v.Webhooks, admissionv1.ValidatingWebhook{
+			Name:         n + ".llamastack.io",
+			ClientConfig: admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: n, Name: "hook"}},
+		})
+	}
+	return v
+}
+
+type world struct {
+	t      *testing.T
+	client client.Client
+	writes []string
+	// beforeWrite runs once, before the first write of a Secret.
+	beforeWrite func()
+}
+
+func newWorld(t *testing.T, objects ...client.Object) *world {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, apiextensionsv1.AddToScheme, admissionv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := &world{t: t}
+	secretWrite := func(verb string) {
+		w.writes = append(w.writes, verb+" Secret")
+		if first := w.beforeWrite; first != nil {
+			w.beforeWrite = nil
+			first()
+		}
+	}
+	w.client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			secretWrite("create")
+			return c.Create(ctx, o, opts...)
+		},
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+			secretWrite("update")
+			return c.Update(ctx, o, opts...)
+		},
+		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			kind := o.(interface{ GetKind() string }).GetKind()
+			w.writes = append(w.writes, "apply "+kind)
+			if kind != "CustomResourceDefinition" {
+				return c.Apply(ctx, o, opts...)
+			}
+			// Unlike a server, the fake takes required fields that are not in the patch for empty ones.
+			text, err := json.Marshal(o)
+			if err != nil {
+				return err
+			}
+			return c.Patch(ctx, crd(testNamespace), client.RawPatch(types.MergePatchType, text))
+		},
+	}).Build()
+	return w
+}
+
+func (w *world) keeper() *Keeper {
+	return &Keeper{Reader: w.client, Client: w.client, Namespace: testNamespace, Managed: true, Lifetimes: DefaultLifetimes(), Served: &Served{}}
+}
+
+func (w *world) pass(k *Keeper) reconcile.Result {
+	w.t.Helper()
+	result, err := k.Reconcile(w.t.Context(), reconcile.Request{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return result
+}
+
+func (w *world) secret() *corev1.Secret {
+	w.t.Helper()
+	s := &corev1.Secret{}
+	if err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: testNamespace, Name: SecretName}, s); err != nil {
+		w.t.Fatal(err)
+	}
+	return s
+}
+
+// announced are the lists of authorities that the definitions have, the conversion's first.
+func (w *world) announced() [][]byte {
+	w.t.Helper()
+	c, v := &apiextensionsv1.CustomResourceDefinition{}, &admissionv1.ValidatingWebhookConfiguration{}
+	if err := w.client.Get(w.t.Context(), client.ObjectKey{Name: DefinitionName}, c); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.client.Get(w.t.Context(), client.ObjectKey{Name: ValidationName}, v); err != nil {
+		w.t.Fatal(err)
+	}
+	lists := [][]byte{c.Spec.Conversion.Webhook.ClientConfig.CABundle}
+	for i := range v.Webhooks {
+		lists = append(lists, v.Webhooks[i].ClientConfig.CABundle)
+	}
+	return lists
+}
+
+// Proves: L-27 (from nothing to a certificate that the definitions trust; then nothing is written any more).
+func TestKeeperMakesAndAnnounces(t *testing.T) {
+	w := newWorld(t, crd(testNamespace), validation(testNamespace, "other"))
+	k := w.keeper()
+	w.pass(k)
+	w.pass(k)
+	if result := w.pass(k); result.RequeueAfter < 50*day || result.RequeueAfter > 60*day {
+		t.Errorf("the next pass is in %s, want it when the certificate is due", result.RequeueAfter)
+	}
+	want := []string{"create Secret", "apply CustomResourceDefinition", "apply ValidatingWebhookConfiguration"}
+	if diff := cmp.Diff(want, w.writes); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+	secret := w.secret()
+	if secret.Type != corev1.SecretTypeTLS {
+		t.Errorf("the Secret is of type %s", secret.Type)
+	}
+	for i, list := range w.announced() {
+		if other := i == 2; bytes.Equal(list, secret.Data[keyAuthorities]) == other {
+			t.Errorf("definition %d has the authorities %q; the Secret %q", i, list, secret.Data[keyAuthorities])
+		}
+	}
+	trusts, err := k.Trusts(t.Context())
+	if err != nil || len(trusts) != 2 || trusts[0].Name != "hook.ns.svc" {
+		t.Errorf("trusts %+v, %v", trusts, err)
+	}
+	if c, err := k.Served.GetCertificate(nil); err != nil || c.Leaf.VerifyHostname("hook.ns.svc") != nil {
+		t.Errorf("served %+v, %v", c, err)
+	}
+}
+
+// Proves: L-27 (what a replacement of the definition removed comes back).
+func TestKeeperAnnouncesAgain(t *testing.T) {
+	w := newWorld(t, crd(testNamespace), validation(testNamespace))
+	k := w.keeper()
+	w.pass(k)
+	replaced := crd(testNamespace)
+	old := &apiextensionsv1.CustomResourceDefinition{}
+	if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(replaced), old); err != nil {
+		t.Fatal(err)
+	}
+	old.Spec = replaced.Spec
+	if err := w.client.Update(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Trusts(t.Context()); err == nil {
+		t.Error("it does not notice that no caBundle is there")
+	}
+	w.pass(k)
+	if !bytes.Equal(w.announced()[0], w.secret().Data[keyAuthorities]) {
+		t.Error("the list of authorities did not come back")
+	}
+}
+
+// Proves: L-27 (two replicas that act at once: one write wins, the other replica takes it over).
+func TestTwoKeepers(t *testing.T) {
+	w := newWorld(t, crd(testNamespace), validation(testNamespace))
+	first, second := w.keeper(), w.keeper()
+	w.beforeWrite = func() { w.pass(second) } // between reading and writing of the first one
+	w.pass(first)
+	winner := w.secret()
+	if c, _ := first.Served.GetCertificate(nil); c != nil {
+		t.Error("the loser serves a certificate that is not in the Secret")
+	}
+	w.pass(first)
+	a, _ := first.Served.GetCertificate(nil)
+	b, _ := second.Served.GetCertificate(nil)
+	if a == nil || b == nil || !a.Leaf.Equal(b.Leaf) || w.secret().ResourceVersion != winner.ResourceVersion {
+		t.Errorf("they serve %v and %v", a, b)
+	}
+
+	// The same where the Secret exists: its resourceVersion decides.
+	damaged := w.secret()
+	damaged.Data[keyServing] = []byte("damaged")
+	if err := w.client.Update(t.Context(), damaged); err != nil {
+		t.Fatal(err)
+	}
+	w.beforeWrite = func() { w.pass(second) }
+	w.pass(first)
+	w.pass(first)
+	a, _ = first.Served.GetCertificate(nil)
+	b, _ = second.Served.GetCertificate(nil)
+	if !a.Leaf.Equal(b.Leaf) {
+		t.Error("they serve different certificates")
+	}
+}
+
+// A replica whose reads lag behind must not announce a list that another one has replaced.
+func TestKeeperThatLagsAnnouncesNothing(t *testing.T) {
+	w := newWorld(t, crd(testNamespace), validation(testNamespace))
+	k := w.keeper()
+	w.pass(k)
+	stale := &staleSecret{Client: w.client, secret: w.secret()}
+	if err := w.client.Delete(t.Context(), w.secret()); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(k) // another authority, which is announced
+	touched := w.secret()
+	touched.Labels = map[string]string{"a": "b"} // here, unlike on a server, a new object can have the version of a former one
+	if err := w.client.Update(t.Context(), touched); err != nil {
+		t.Fatal(err)
+	}
+	want := w.announced()
+	lagging := w.keeper()
+	lagging.Reader = stale
+	w.pass(lagging)
+	if diff := cmp.Diff(want, w.announced()); diff != "" {
+		t.Errorf("an old list was announced:\n%s", diff)
+	}
+}
+
+type staleSecret struct {
+	client.Client
+	secret *corev1.Secret
+}
+
+func (s *staleSecret) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if secret, ok := o.(*corev1.Secret); ok {
+		s.secret.DeepCopyInto(secret)
+		return nil
+	}
+	return s.Client.Get(ctx, key, o, opts...)
+}
+
+// Proves: L-34 (with certificates from elsewhere the operator only reads).
+func TestKeeperThatDoesNotManage(t *testing.T) {
+	w := newWorld(t, crd(testNamespace), validation(testNamespace))
+	k := w.keeper()
+	k.Managed = false
+	w.pass(k)
+	made := mustNext(t, Facts{Now: time.Now(), Names: []string{"hook.ns.svc"}})
+	delete(made.Data, keyAuthorityKey)
+	delete(made.Data, keyAuthorities) // OpenShift writes none
+	err := w.client.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: testNamespace, Name: SecretName}, Data: made.Data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.writes = nil
+	w.pass(k)
+	if _, err := k.Served.GetCertificate(nil); err != nil {
+		t.Error(err)
+	}
+	if len(w.writes) != 0 {
+		t.Errorf("it wrote: %v", w.writes)
+	}
+}
+
+// Nobody calls where no definition says so, and a definition that sends the API server elsewhere is somebody else's.
+func TestKeeperWithoutDefinitions(t *testing.T) {
+	leaving := crd(testNamespace)
+	leaving.DeletionTimestamp, leaving.Finalizers = &metav1.Time{Time: epoch}, []string{"x"}
+	none := crd(testNamespace)
+	none.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+	for name, objects := range map[string][]client.Object{
+		"none": nil, "elsewhere": {crd("other"), validation("other")}, "being deleted": {leaving}, "without conversion": {none},
+	} {
+		w := newWorld(t, objects...)
+		k := w.keeper()
+		if result := w.pass(k); result != (reconcile.Result{}) || len(w.writes) != 0 {
+			t.Errorf("%s: %+v, writes %v", name, result, w.writes)
+		}
+		if _, err := k.Trusts(t.Context()); err == nil {
+			t.Errorf("%s: somebody trusts it", name)
+		}
+	}
+}
+
+// Proves: R7 (no key reaches an error or a log line).
+func TestKeeperTellsNoKey(t *testing.T) {
+	var text bytes.Buffer
+	log := funcr.New(func(prefix, args string) { text.WriteString(prefix + args + "\n") }, funcr.Options{Verbosity: 10})
+	ctx := logf.IntoContext(t.Context(), log)
+	w := newWorld(t, crd(testNamespace), validation(testNamespace))
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, SecretName, nil)
+	k := w.keeper()
+	k.Client = interceptor.NewClient(w.client.(client.WithWatch), interceptor.Funcs{
+		Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error { return forbidden },
+	})
+	tell := func() {
+		if _, err := k.Reconcile(ctx, reconcile.Request{}); err != nil {
+			text.WriteString(err.Error())
+		}
+	}
+	tell()
+	secret := w.secret()
+	keys := [][]byte{secret.Data[keyAuthorityKey], secret.Data[keyServingKey]}
+	secret.Data[keyServing] = []byte("damaged")
+	if err := w.client.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	tell()
+	k.Managed = false
+	tell()
+	if text.Len() == 0 {
+		t.Fatal("it told nothing")
+	}
+	for _, key := range slices.Concat(keys, slices.Collect(maps.Values(map[string][]byte{"tag": []byte("PRIVATE")}))) {
+		if lines := bytes.Split(key, []byte("\n")); bytes.Contains(text.Bytes(), lines[min(1, len(lines)-1)]) {
+			t.Errorf("a key stands in:\n%s", text.String())
+		}
+	}
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package certificate
+
+import "time"
+
+const day = 24 * time.Hour
+
+// Lifetimes say how long certificates live, and how long old and new ones overlap.
+type Lifetimes struct {
+	// Authority is how long a certificate authority is valid, AuthorityRenewal how long before its end the next one is made.
+	Authority, AuthorityRenewal time.Duration
+	// Serving is how long a serving certificate is valid, ServingRenewal how long before its end the next one is made.
+	Serving, ServingRenewal time.Duration
+	// Overlap is how long a new authority is trusted before it signs, and the old one after that. It must be longer than an
+	// API server takes until it uses a new list of authorities (seconds), and leave time to mend what keeps the list from
+	// being written. Twice the overlap must fit into ServingRenewal.
+	Overlap time.Duration
+	// Backdate is how far clocks may be apart: certificates are valid from so long before they are made.
+	Backdate time.Duration
+}
+
+// DefaultLifetimes are those of every installation.
+func DefaultLifetimes() Lifetimes {
+	return Lifetimes{
+		Authority: 3650 * day, AuthorityRenewal: 365 * day,
+		Serving: 90 * day, ServingRenewal: 30 * day,
+		Overlap: day, Backdate: time.Hour,
+	}
+}

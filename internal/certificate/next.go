@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package certificate
+
+import (
+	"crypto"
+	"crypto/tls"
+	"crypto/x509"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// The keys of the Secret. They are those of cert-manager and of OpenShift, but for the last, which only the operator has.
+const (
+	keyServing      = corev1.TLSCertKey
+	keyServingKey   = corev1.TLSPrivateKeyKey
+	keyAuthorities  = corev1.ServiceAccountRootCAKey // "ca.crt"
+	keyAuthorityKey = "ca.key"
+)
+
+// Facts are what Next decides by.
+type Facts struct {
+	Now time.Time
+	// Data is the content of the Secret as it stands; empty where there is none.
+	Data map[string][]byte
+	// Names are the DNS names that the API server calls.
+	Names []string
+	// Announced says that the list of authorities in Data is the one that every definition has.
+	Announced bool
+	Lifetimes Lifetimes
+}
+
+// Decision is what is to become of the Secret.
+type Decision struct {
+	// Data is the content that it shall have.
+	Data map[string][]byte
+	// Did says what changed; empty where Data is what it was.
+	Did string
+	// Wake is when there will be something to decide again.
+	Wake time.Time
+}
+
+// state is the Secret's content, understood.
+type state struct {
+	// authorities are all that are trusted. The first one signs; it is the only one whose key is kept.
+	authorities []*x509.Certificate
+	signer      *authority
+	serving     *x509.Certificate
+}
+
+// Next decides what the Secret holds next. The rules stand in the order of their urgency, and it takes one step at a time.
+func Next(f Facts) (Decision, error) {
+	l := f.Lifetimes
+	s := understand(f)
+	if s == nil {
+		return startAnew(f)
+	}
+	if s.serving == nil {
+		return s.issue(f, "made a serving certificate")
+	}
+	signer := s.signer.certificate
+	made := signer.NotBefore.Add(l.Backdate)
+	current := s.serving.CheckSignatureFrom(signer) == nil
+	renewal := s.serving.NotAfter.Add(-l.ServingRenewal)
+	rotation := signer.NotAfter.Add(-l.AuthorityRenewal)
+	maySign, mustSign := made.Add(l.Overlap), s.serving.NotAfter.Add(-l.Overlap)
+	forget := made.Add(2 * l.Overlap)
+	due := func(t time.Time) bool { return !f.Now.Before(t) }
+	switch {
+	case !current && (f.Announced && due(maySign) || due(mustSign)):
+		return s.issue(f, "the new certificate authority signs now")
+	case !current && due(maySign): // being announced wakes
+		return Decision{Data: f.Data, Wake: mustSign}, nil
+	case !current:
+		return Decision{Data: f.Data, Wake: maySign}, nil
+	case due(renewal) && signer.NotAfter.Sub(f.Now) > l.ServingRenewal: // what it signs now does not outlive it
+		return s.issue(f, "renewed the serving certificate")
+	case due(rotation):
+		return s.rotate(f)
+	case len(s.authorities) > 1 && due(forget):
+		return s.forgetOld(f)
+	case len(s.authorities) > 1:
+		return Decision{Data: f.Data, Wake: earliest(renewal, rotation, forget)}, nil
+	default:
+		return Decision{Data: f.Data, Wake: earliest(renewal, rotation)}, nil
+	}
+}
+
+// understand reads the Secret's content, and returns nil where there is no authority to go on with. The serving certificate
+// is nil where it cannot be served.
+func understand(f Facts) *state {
+	s := &state{authorities: decodeCertificates(f.Data[keyAuthorities])}
+	key, err := decodeKey(f.Data[keyAuthorityKey])
+	if err != nil || len(s.authorities) == 0 {
+		return nil
+	}
+	s.signer = &authority{certificate: s.authorities[0], key: key}
+	public, ok := key.Public().(interface{ Equal(x crypto.PublicKey) bool })
+	if !ok || !public.Equal(s.signer.certificate.PublicKey) || !f.Now.Before(s.signer.certificate.NotAfter) {
+		return nil
+	}
+	s.serving = servable(f, s.authorities)
+	return s
+}
+
+// servable returns the serving certificate where its key fits, it is valid now for all the names, and it is trusted.
+func servable(f Facts, authorities []*x509.Certificate) *x509.Certificate {
+	pair, err := tls.X509KeyPair(f.Data[keyServing], f.Data[keyServingKey])
+	if err != nil {
+		return nil
+	}
+	roots := x509.NewCertPool()
+	for _, a := range authorities {
+		roots.AddCert(a)
+	}
+	for _, name := range f.Names {
+		if _, err := pair.Leaf.Verify(x509.VerifyOptions{DNSName: name, Roots: roots, CurrentTime: f.Now}); err != nil {
+			return nil
+		}
+	}
+	return pair.Leaf
+}
+
+// startAnew makes an authority and a serving certificate that owe nothing to what was there before.
+func startAnew(f Facts) (Decision, error) {
+	a, err := newAuthority(f.Now, f.Lifetimes)
+	if err != nil {
+		return Decision{}, err
+	}
+	s := &state{authorities: []*x509.Certificate{a.certificate}, signer: a}
+	return s.issue(f, "made a certificate authority and a serving certificate")
+}
+
+// issue makes a serving certificate.
+func (s *state) issue(f Facts, did string) (Decision, error) {
+	certificate, key, err := s.signer.serving(f.Now, f.Names, f.Lifetimes)
+	if err != nil {
+		return Decision{}, err
+	}
+	return s.decision(f, did, certificate, key)
+}
+
+// rotate makes a new authority, which is trusted from now on but signs nothing yet.
+func (s *state) rotate(f Facts) (Decision, error) {
+	a, err := newAuthority(f.Now, f.Lifetimes)
+	if err != nil {
+		return Decision{}, err
+	}
+	s.authorities = slices.Insert(s.authorities, 0, a.certificate)
+	s.signer = a
+	return s.decision(f, "made a new certificate authority", f.Data[keyServing], f.Data[keyServingKey])
+}
+
+// forgetOld ends the trust in every authority but the one that signs.
+func (s *state) forgetOld(f Facts) (Decision, error) {
+	s.authorities = s.authorities[:1]
+	return s.decision(f, "ended the trust in the former certificate authority", f.Data[keyServing], f.Data[keyServingKey])
+}
+
+func (s *state) decision(f Facts, did string, serving, servingKey []byte) (Decision, error) {
+	key, err := encodeKey(s.signer.key)
+	if err != nil {
+		return Decision{}, err
+	}
+	return Decision{Did: did, Wake: f.Now, Data: map[string][]byte{
+		keyServing: serving, keyServingKey: servingKey,
+		keyAuthorities: encodeCertificates(s.authorities), keyAuthorityKey: key,
+	}}, nil
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package certificate
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var (
+	epoch     = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+	testNames = []string{"hook.ns.svc"}
+)
+
+func mustNext(t *testing.T, f Facts) Decision {
+	t.Helper()
+	if f.Names == nil {
+		f.Names = testNames
+	}
+	if f.Lifetimes == (Lifetimes{}) {
+		f.Lifetimes = DefaultLifetimes()
+	}
+	before := maps.Clone(f.Data)
+	d, err := Next(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, f.Data); diff != "" {
+		t.Error("Next changed its argument")
+	}
+	return d
+}
+
+// accepts tells whether who trusts the authorities of one content accepts the serving certificate of another.
+func accepts(t *testing.T, trusted, served map[string][]byte, at time.Time) error {
+	t.Helper()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(trusted[keyAuthorities])
+	pair, err := tls.X509KeyPair(served[keyServing], served[keyServingKey])
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = pair.Leaf.Verify(x509.VerifyOptions{DNSName: testNames[0], Roots: roots, CurrentTime: at})
+	return err
+}
+
+// TestDecadesGoBy lets the clock run from one decision to the next. Around each change, replicas and API servers may know the
+// content before or after it, and must get along all the same.
+//
+// Proves: L-27 (rotation without a moment in which certificate and authorities do not match).
+func TestDecadesGoBy(t *testing.T) {
+	now := epoch
+	d := mustNext(t, Facts{Now: now})
+	did := map[string]int{}
+	for now.Before(epoch.Add(30 * 365 * day)) {
+		before := d.Data
+		d = mustNext(t, Facts{Now: now, Data: before, Announced: true})
+		if d.Did == "" {
+			if !d.Wake.After(now) {
+				t.Fatalf("at %s there is nothing to do, and it wants to be asked again at %s", now, d.Wake)
+			}
+			now = d.Wake
+			continue
+		}
+		did[d.Did]++
+		for name, pair := range map[string][2]map[string][]byte{
+			"old trust, new certificate": {before, d.Data},
+			"new trust, old certificate": {d.Data, before},
+			"new trust, new certificate": {d.Data, d.Data},
+		} {
+			for _, skew := range []time.Duration{-time.Hour, 0, time.Hour} {
+				if err := accepts(t, pair[0], pair[1], now.Add(skew)); err != nil {
+					t.Errorf("%s, %s, clock %s off: %v", d.Did, name, skew, err)
+				}
+			}
+		}
+	}
+	want := map[string]int{ // an authority is followed by the next one after nine years, a certificate after 60 days
+		"made a new certificate authority":                    3,
+		"the new certificate authority signs now":             3,
+		"ended the trust in the former certificate authority": 3,
+		"renewed the serving certificate":                     180,
+	}
+	if diff := cmp.Diff(want, did); diff != "" {
+		t.Errorf("in 30 years (-want +got):\n%s", diff)
+	}
+}
+
+// inOverlap is a content with a new authority that does not sign yet, made at the returned time.
+func inOverlap(t *testing.T) (map[string][]byte, time.Time) {
+	t.Helper()
+	now := epoch
+	d := mustNext(t, Facts{Now: now})
+	for d.Did != "made a new certificate authority" {
+		if d.Did == "" {
+			now = d.Wake
+		}
+		d = mustNext(t, Facts{Now: now, Data: d.Data, Announced: true})
+	}
+	return d.Data, now
+}
+
+// Proves: L-27 (a new authority signs nothing before it is announced, however long that takes; the last moment excepted).
+func TestNewAuthorityWaitsUntilItIsAnnounced(t *testing.T) {
+	data, made := inOverlap(t)
+	pair, err := tls.X509KeyPair(data[keyServing], data[keyServingKey])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		after     time.Duration
+		announced bool
+		did       string
+		wake      time.Time
+	}{
+		{0, true, "", made.Add(day)},
+		{0, false, "", made.Add(day)},
+		{day - time.Second, true, "", made.Add(day)},
+		{day, false, "", pair.Leaf.NotAfter.Add(-day)},
+		{7 * day, false, "", pair.Leaf.NotAfter.Add(-day)},
+		{day, true, "the new certificate authority signs now", made.Add(day)},
+		{pair.Leaf.NotAfter.Sub(made) - day, false, "the new certificate authority signs now", pair.Leaf.NotAfter.Add(-day)},
+	} {
+		d := mustNext(t, Facts{Now: made.Add(c.after), Data: data, Announced: c.announced})
+		if d.Did != c.did || !d.Wake.Equal(c.wake) {
+			t.Errorf("%s after it was made, announced %t: it %q and wakes at %s, want %q and %s", c.after, c.announced, d.Did, d.Wake, c.did, c.wake)
+		}
+	}
+}
+
+// Proves: L-27 (whatever the Secret holds, it comes to hold something that works).
+func TestContentThatCannotBeUsed(t *testing.T) {
+	good := mustNext(t, Facts{Now: epoch}).Data
+	other := mustNext(t, Facts{Now: epoch}).Data
+	with := func(changes map[string][]byte) map[string][]byte {
+		data := maps.Clone(good)
+		maps.Copy(data, changes)
+		return data
+	}
+	const (
+		anew  = "made a certificate authority and a serving certificate"
+		again = "made a serving certificate"
+	)
+	for name, c := range map[string]struct {
+		data  map[string][]byte
+		at    time.Time
+		names []string
+		did   string
+	}{
+		"none":                         {nil, epoch, nil, anew},
+		"good":                         {good, epoch, nil, ""},
+		"of cert-manager, without key": {with(map[string][]byte{keyAuthorityKey: nil}), epoch, nil, anew},
+		"no authorities":               {with(map[string][]byte{keyAuthorities: []byte("-----BEGIN")}), epoch, nil, anew},
+		"another authority's key":      {with(map[string][]byte{keyAuthorityKey: other[keyAuthorityKey]}), epoch, nil, anew},
+		"a damaged key":                {with(map[string][]byte{keyAuthorityKey: good[keyAuthorities]}), epoch, nil, anew},
+		"an authority that has ended":  {good, epoch.Add(3651 * day), nil, anew},
+		"a damaged certificate":        {with(map[string][]byte{keyServing: []byte("x")}), epoch, nil, again},
+		"another one's key":            {with(map[string][]byte{keyServingKey: other[keyServingKey]}), epoch, nil, again},
+		"of another authority":         {with(map[string][]byte{keyServing: other[keyServing], keyServingKey: other[keyServingKey]}), epoch, nil, again},
+		"a certificate that has ended": {good, epoch.Add(91 * day), nil, again},
+		"for another name":             {good, epoch, []string{"new.ns.svc"}, again},
+	} {
+		names := c.names
+		if names == nil {
+			names = testNames
+		}
+		d := mustNext(t, Facts{Now: c.at, Data: c.data, Names: names})
+		if d.Did != c.did {
+			t.Errorf("%s: it %q, want %q", name, d.Did, c.did)
+		}
+		if d.Did == again && !bytes.Equal(d.Data[keyAuthorities], c.data[keyAuthorities]) {
+			t.Errorf("%s: the authorities changed", name)
+		}
+		if next := mustNext(t, Facts{Now: c.at, Data: d.Data, Names: names, Announced: true}); next.Did != "" {
+			t.Errorf("%s: after %q it goes on to %q", name, d.Did, next.Did)
+		}
+	}
+}
+
+// Proves: L-27 (an operator that was away for any time goes on without a loop).
+func TestAwayForAnyTime(t *testing.T) {
+	data := mustNext(t, Facts{Now: epoch}).Data
+	for away := time.Duration(0); away < 12*365*day; away += 50 * day {
+		now, d := epoch.Add(away), Decision{Data: data}
+		steps := 0
+		for d = mustNext(t, Facts{Now: now, Data: d.Data}); d.Did != ""; d = mustNext(t, Facts{Now: now, Data: d.Data}) {
+			steps++
+			if steps > 3 {
+				t.Fatalf("away for %s: it still %q", away, d.Did)
+			}
+		}
+		if err := accepts(t, d.Data, d.Data, now); err != nil {
+			t.Errorf("away for %s: %v", away, err)
+		}
+	}
+}
+
+// TestLifetimesFitTogether checks what Next relies on.
+func TestLifetimesFitTogether(t *testing.T) {
+	l := DefaultLifetimes()
+	if l.Serving > l.AuthorityRenewal {
+		t.Error("a serving certificate would be cut short by its authority before that is replaced")
+	}
+	if 2*l.Overlap > l.ServingRenewal {
+		t.Error("a serving certificate could end while the next authority does not sign yet")
+	}
+	if 2*l.Overlap+l.AuthorityRenewal > l.Authority {
+		t.Error("the next authority would be made before this one signs alone")
+	}
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package certificate
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"sync/atomic"
+)
+
+// Served is the certificate that TLS serves now. It is safe for concurrent use.
+type Served struct {
+	current atomic.Pointer[tls.Certificate]
+}
+
+var errNone = errors.New("there is no serving certificate yet")
+
+// GetCertificate is what crypto/tls asks for each connection.
+func (s *Served) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if c := s.current.Load(); c != nil {
+		return c, nil
+	}
+	return nil, errNone
+}
+
+// set serves what the Secret holds from now on. What cannot be served leaves what is served as it is.
+func (s *Served) set(data map[string][]byte) error {
+	pair, err := tls.X509KeyPair(data[keyServing], data[keyServingKey])
+	if err != nil {
+		return fmt.Errorf("%s and %s are no certificate with its key: %w", keyServing, keyServingKey, err)
+	}
+	s.current.Store(&pair)
+	return nil
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package certificate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+const (
+	// passTimeout bounds one pass. A pass that failed is repeated after firstRetry, and later at least every lastRetry: the
+	// API server may come back at any time.
+	passTimeout           = 30 * time.Second
+	firstRetry, lastRetry = 100 * time.Millisecond, 30 * time.Second
+)
+
+// Watch runs the Keeper until the context ends. It has a cache of its own, of the three objects that it looks at: the
+// manager's cache cannot start before the webhooks work.
+type Watch struct {
+	keeper     *Keeper
+	cache      cache.Cache
+	controller controller.Controller
+}
+
+// NewWatch completes the Keeper, whose Reader and Client it sets, and makes it ready to run.
+func NewWatch(config *rest.Config, k *Keeper) (*Watch, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(corev1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), admissionv1.AddToScheme(scheme)); err != nil {
+		return nil, err
+	}
+	named := func(name string) fields.Selector { return fields.OneTermEqualSelector("metadata.name", name) }
+	objects := map[client.Object]cache.ByObject{
+		&corev1.Secret{}: {Namespaces: map[string]cache.Config{k.Namespace: {}}, Field: named(SecretName)},
+		&apiextensionsv1.CustomResourceDefinition{}:   {Field: named(DefinitionName), Transform: withoutSchemas},
+		&admissionv1.ValidatingWebhookConfiguration{}: {Field: named(ValidationName)},
+	}
+	w := &Watch{keeper: k}
+	var err error
+	if w.cache, err = cache.New(config, cache.Options{Scheme: scheme, ByObject: objects, DefaultTransform: cache.TransformStripManagedFields()}); err != nil {
+		return nil, fmt.Errorf("watch the webhooks' certificate: %w", err)
+	}
+	if k.Client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+		return nil, fmt.Errorf("write the webhooks' certificate: %w", err)
+	}
+	k.Reader = w.cache
+	w.controller, err = controller.NewUnmanaged("webhook-certificate", controller.Options{
+		Reconciler: k, Logger: ctrl.Log.WithName("webhook-certificate"), SkipNameValidation: new(true),
+		ReconciliationTimeout: passTimeout,
+		RateLimiter:           workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+	})
+	if err != nil {
+		return nil, err
+	}
+	one := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{{}} })
+	for object := range objects {
+		if err := w.controller.Watch(source.Kind(w.cache, object, one)); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// Run runs until the context ends. It returns an error where it cannot go on.
+func (w *Watch) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- w.cache.Start(ctx) }()
+	err := w.controller.Start(ctx)
+	cancel()
+	return errors.Join(err, <-ended)
+}
+
+// withoutSchemas leaves out of a definition what makes up nearly all of it.
+func withoutSchemas(in any) (any, error) {
+	if crd, ok := in.(*apiextensionsv1.CustomResourceDefinition); ok {
+		crd.ManagedFields, crd.Spec.Versions = nil, nil
+	}
+	return in, nil
+}

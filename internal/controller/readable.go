@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// NewCache makes a cache in which one resource that Go's types cannot read is one resource's trouble.
+//
+// The schema admits a few values that the types refuse: an exponent with a fraction in a quantity, a number beyond 32 bits
+// where a number or a percentage may stand. The schema of v1alpha1 cannot be made stricter, and no schema is a proof. A cache of typed
+// objects fails as a whole where one of them cannot be read, and the operator would look after nothing any more. So this
+// one holds LlamaStackDistributions as trees, and each is decoded for who asks for it.
+func NewCache(config *rest.Config, options cache.Options) (cache.Cache, error) {
+	inner, err := cache.New(config, options)
+	if err != nil {
+		return nil, err
+	}
+	return &readable{Cache: inner}, nil
+}
+
+// UnreadableError says that a resource cannot be read as what it is. Its metadata and, if possible, its status can.
+type UnreadableError struct{ Err error }
+
+func (e *UnreadableError) Error() string { return "the resource cannot be read: " + e.Err.Error() }
+
+func (e *UnreadableError) Unwrap() error { return e.Err }
+
+type readable struct{ cache.Cache }
+
+// Get returns an *UnreadableError together with what could be read.
+func (c *readable) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	cr, ok := into.(*v1alpha2.LlamaStackDistribution)
+	if !ok {
+		return c.Cache.Get(ctx, key, into, options...)
+	}
+	u := tree()
+	if err := c.Cache.Get(ctx, key, u, options...); err != nil {
+		return err
+	}
+	return decode(u, cr)
+}
+
+// List leaves out of its items what cannot be read of them.
+func (c *readable) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
+	list, ok := into.(*v1alpha2.LlamaStackDistributionList)
+	if !ok {
+		return c.Cache.List(ctx, into, options...)
+	}
+	trees := &unstructured.UnstructuredList{}
+	trees.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind + "List"))
+	if err := c.Cache.List(ctx, trees, options...); err != nil {
+		return err
+	}
+	list.Items = make([]v1alpha2.LlamaStackDistribution, len(trees.Items))
+	for i := range trees.Items {
+		_ = decode(&trees.Items[i], &list.Items[i])
+	}
+	return nil
+}
+
+// GetInformer returns an informer whose handlers get trees.
+func (c *readable) GetInformer(ctx context.Context, o client.Object, options ...cache.InformerGetOption) (cache.Informer, error) {
+	return c.Cache.GetInformer(ctx, asTree(o), options...)
+}
+
+// RemoveInformer removes what GetInformer started.
+func (c *readable) RemoveInformer(ctx context.Context, o client.Object) error {
+	return c.Cache.RemoveInformer(ctx, asTree(o))
+}
+
+// IndexField indexes by what can be read.
+func (c *readable) IndexField(ctx context.Context, o client.Object, field string, extract client.IndexerFunc) error {
+	if _, ok := o.(*v1alpha2.LlamaStackDistribution); !ok {
+		return c.Cache.IndexField(ctx, o, field, extract)
+	}
+	return c.Cache.IndexField(ctx, tree(), field, func(o client.Object) []string {
+		cr := &v1alpha2.LlamaStackDistribution{}
+		if u, ok := o.(*unstructured.Unstructured); ok {
+			_ = decode(u, cr) // a pass tells of it
+		}
+		return extract(cr)
+	})
+}
+
+func tree() *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
+	return u
+}
+
+func asTree(o client.Object) client.Object {
+	if _, ok := o.(*v1alpha2.LlamaStackDistribution); ok {
+		return tree()
+	}
+	return o
+}
+
+// decode reads a tree into a resource. Where that fails the resource has the metadata, and the status if that can be read,
+// and the error is an *UnreadableError.
+func decode(u *unstructured.Unstructured, into *v1alpha2.LlamaStackDistribution) error {
+	failed := decodeFields(u, into, "spec", "status")
+	if failed == nil {
+		return nil
+	}
+	for _, fields := range [][]string{{"status"}, nil} {
+		if decodeFields(u, into, fields...) == nil {
+			break
+		}
+	}
+	return &UnreadableError{Err: failed}
+}
+
+func decodeFields(u *unstructured.Unstructured, into *v1alpha2.LlamaStackDistribution, fields ...string) error {
+	part := map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(), "metadata": u.Object["metadata"]}
+	for _, f := range fields {
+		if value, ok := u.Object[f]; ok {
+			part[f] = value
+		}
+	}
+	text, err := json.Marshal(part)
+	if err != nil {
+		return fmt.Errorf("encode it: %w", err)
+	}
+	*into = v1alpha2.LlamaStackDistribution{}
+	return kjson.UnmarshalCaseSensitivePreserveInts(text, into) // as a client of the API reads it
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"cmp"
+	"encoding/pem"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+)
+
+const pathCABundle = "spec.networking.tls.caBundle"
+
+// CABundleFact is what was found at spec.networking.tls.caBundle.
+type CABundleFact struct {
+	// Namespace and Name are those of the ConfigMap.
+	Namespace, Name string
+	// Keys are the keys whose certificates count, all of them; empty leaves the choice to the operator.
+	Keys []string
+	// Foreign is ConfigMapNotWatched or ConfigMapForbidden where the ConfigMap is in another namespace and was not read.
+	Foreign ConfigMapState `json:",omitempty"`
+	// Missing tells that there is no such ConfigMap.
+	Missing bool
+	// Unknown tells that there is no cluster to read it from.
+	Unknown bool
+	// Data is what the ConfigMap holds.
+	Data map[string]string
+}
+
+// CABundleOf tells where the certificate authorities of the resource are; nil where it names none. What conversion carried from v1alpha1
+// counts: another namespace, and several keys.
+func CABundleOf(cr *v1alpha2.LlamaStackDistribution) *CABundleFact {
+	n := cr.Spec.Networking
+	if n == nil || n.TLS == nil || n.TLS.CABundle == nil {
+		return nil
+	}
+	legacy := v1alpha2.Legacy(cr)
+	return &CABundleFact{
+		Namespace: cmp.Or(legacy.CABundleNamespace, cr.Namespace), Name: n.TLS.CABundle.ConfigMapName, Keys: legacy.CABundleKeys,
+	}
+}
+
+// The keys that a bundle is looked for under, in this order, when the resource names none.
+var bundleKeys = []string{"ca-bundle.crt", "ca.crt"}
+
+// caBundle returns the certificates, and secret.OnCluster where they are not known; empty where none are asked for.
+func caBundle(in *Inputs) (string, *fault.Fault) {
+	f := in.CABundle
+	switch {
+	case f == nil:
+		return "", nil
+	case f.Unknown:
+		return secret.OnCluster, nil
+	case f.Foreign != ConfigMapFound:
+		return "", foreign(f.Foreign, pathCABundle+".configMapName", f.Name, f.Namespace)
+	case f.Missing:
+		return "", f.fault("ConfigMap not found: %s (namespace %s, referenced by %s): create it with the key %s",
+			f.Name, f.Namespace, pathCABundle+".configMapName", bundleKeys[0])
+	}
+	chosen, fail := f.keys()
+	if fail != nil {
+		return "", fail
+	}
+	var bundle strings.Builder
+	for _, key := range chosen {
+		text := strings.TrimSpace(f.Data[key])
+		if !hasCertificate(text) {
+			return "", f.fault("%s: the key %q of ConfigMap %s/%s holds no certificate: put one there in PEM form (-----BEGIN CERTIFICATE-----)",
+				pathCABundle, key, f.Namespace, f.Name)
+		}
+		bundle.WriteString(text + "\n")
+	}
+	return bundle.String(), nil
+}
+
+// keys are the keys to take.
+func (f *CABundleFact) keys() ([]string, *fault.Fault) {
+	for _, key := range f.Keys {
+		if _, ok := f.Data[key]; !ok {
+			return nil, f.fault("ConfigMap %s (namespace %s, referenced by %s) has no key %q: add it%s", f.Name, f.Namespace, pathCABundle, key, f.existing())
+		}
+	}
+	if len(f.Keys) > 0 {
+		return f.Keys, nil
+	}
+	for _, key := range bundleKeys {
+		if _, ok := f.Data[key]; ok {
+			return []string{key}, nil
+		}
+	}
+	if len(f.Data) == 1 {
+		return slices.Collect(maps.Keys(f.Data)), nil
+	}
+	return nil, f.fault("ConfigMap %s (namespace %s, referenced by %s) has neither the key %s nor only one key: add it%s",
+		f.Name, f.Namespace, pathCABundle, strings.Join(bundleKeys, " nor "), f.existing())
+}
+
+func (f *CABundleFact) existing() string {
+	if len(f.Data) == 0 {
+		return "; it has no keys"
+	}
+	return "; its keys are " + strings.Join(slices.Sorted(maps.Keys(f.Data)), ", ")
+}
+
+// fault is the fault of a bundle that cannot be used; it heals by itself when the ConfigMap changes.
+func (f *CABundleFact) fault(format string, args ...any) *fault.Fault {
+	return &fault.Fault{
+		Class: fault.Missing, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonConfigMapNotFound,
+		Message: fmt.Sprintf(format, args...),
+	}
+}
+
+func hasCertificate(text string) bool {
+	for rest := []byte(text); ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			return false
+		}
+		if block.Type == "CERTIFICATE" || block.Type == "TRUSTED CERTIFICATE" {
+			return true
+		}
+	}
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+)
+
+func bundleOf(t *testing.T, list []objects.Object) *corev1.ConfigMap {
+	t.Helper()
+	for _, o := range list {
+		if cm, ok := o.(*corev1.ConfigMap); ok && strings.Contains(cm.Name, "-ca-bundle-") {
+			return cm
+		}
+	}
+	t.Fatalf("no bundle among %v", kinds(list))
+	return nil
+}
+
+// Proves: FR-063, R40, L-23 (which key counts; the server is pointed to the certificates; another content is one other pod template).
+func TestCABundle(t *testing.T) {
+	const other = "-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----\n"
+	for name, c := range map[string]struct {
+		data map[string]string
+		keys []string
+		want string
+	}{
+		"ca-bundle.crt before ca.crt": {map[string]string{"ca.crt": other, "ca-bundle.crt": certificate, "x": ""}, nil, certificate},
+		"ca.crt":                      {map[string]string{"ca.crt": certificate, "x": ""}, nil, certificate},
+		"the only key":                {map[string]string{"corporate.pem": certificate}, nil, certificate},
+		"keys from v1alpha1":          {map[string]string{"a": certificate, "b": other, "ca.crt": ""}, []string{"a", "b"}, certificate + other},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := inputs(t, "distribution-only")
+			trust(in, c.data)
+			in.CABundle.Keys = c.keys
+			d := build(t, in)
+			cm := bundleOf(t, d.Objects)
+			if got := cm.Data["ca-bundle.crt"]; got != c.want || cm.Immutable == nil || !*cm.Immutable {
+				t.Errorf("the bundle holds %q, want %q, immutable", got, c.want)
+			}
+			pod := deployment(t, d.Objects).Spec.Template.Spec
+			if got := objects.GeneratedFor(in.CR.Name, &pod).CABundle; got != cm.Name {
+				t.Errorf("the pods mount %q, want %q", got, cm.Name)
+			}
+			var file string
+			for _, v := range pod.Containers[0].Env {
+				if v.Name == "SSL_CERT_FILE" {
+					file = v.Value
+				}
+			}
+			mounted := false
+			for _, m := range pod.Containers[0].VolumeMounts {
+				mounted = mounted || m.MountPath+"/ca-bundle.crt" == file && m.ReadOnly
+			}
+			if !mounted {
+				t.Errorf("SSL_CERT_FILE is %q, which is not mounted", file)
+			}
+		})
+	}
+	in := inputs(t, "distribution-only")
+	trust(in, map[string]string{"ca.crt": certificate})
+	before := build(t, in)
+	in.CABundle.Data = map[string]string{"ca.crt": other}
+	after := build(t, in)
+	if bundleOf(t, before.Objects).Name == bundleOf(t, after.Objects).Name {
+		t.Error("other certificates have the same name: nothing would roll out")
+	}
+	in.CABundle.Unknown = true
+	in.HashKey = secret.Value{}
+	if got := bundleOf(t, build(t, in).Objects); got.Name != "plain-stack-ca-bundle-<on-cluster>" || got.Data["ca-bundle.crt"] != secret.OnCluster {
+		t.Errorf("without a cluster: %s %v", got.Name, got.Data)
+	}
+}
+
+// Proves: R20, R40, FR-074, FR-075 (each fault names the ConfigMap and heals by itself).
+func TestCABundleFaults(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*CABundleFact)
+		want   string
+	}{
+		"no ConfigMap":   {func(f *CABundleFact) { f.Missing = true }, "ConfigMap not found: authorities (namespace ai"},
+		"empty":          {func(f *CABundleFact) { f.Data = nil }, "it has no keys"},
+		"several keys":   {func(f *CABundleFact) { f.Data = map[string]string{"b": certificate, "a": certificate} }, "its keys are a, b"},
+		"no certificate": {func(f *CABundleFact) { f.Data = map[string]string{"ca.crt": "hello"} }, `the key "ca.crt"`},
+		"missing key":    {func(f *CABundleFact) { f.Keys = []string{"mine"} }, `no key "mine"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := inputs(t, "distribution-only")
+			trust(in, map[string]string{"ca.crt": certificate})
+			c.change(in.CABundle)
+			_, faults := fail(t, in)
+			if len(faults) != 1 || faults[0].Class != fault.Missing || faults[0].Reason != v1alpha2.ReasonConfigMapNotFound ||
+				!strings.Contains(faults.Message(), c.want) || !strings.Contains(faults.Message(), "spec.networking.tls.caBundle") {
+				t.Errorf("faults %+v, want %q", faults, c.want)
+			}
+		})
+	}
+}

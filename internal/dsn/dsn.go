@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dsn
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// DSN is a connection string, read.
+type DSN struct {
+	// Host is a name or an address, that of IPv6 without brackets.
+	Host string
+	// Port is the port; where the string names none, PostgreSQL's own.
+	Port int
+	// User and Database are as the server of the database knows them. Where the string names no database it is the user's.
+	User, Database string
+	// Password is empty where the string has none.
+	Password string
+	// SSLMode is empty where the string has none.
+	SSLMode string
+}
+
+const (
+	defaultPort = 5432
+	maxPort     = 65535
+)
+
+// sslModes are the TLS modes of PostgreSQL's clients.
+var sslModes = []string{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
+
+// knownOptions are options of PostgreSQL's clients that messages may name. A name that is not among them may be a piece of a password.
+var knownOptions = []string{
+	"application_name", "channel_binding", "client_encoding", "connect_timeout", "fallback_application_name", "gssencmode", "hostaddr",
+	"keepalives", "keepalives_count", "keepalives_idle", "keepalives_interval", "krbsrvname", "load_balance_hosts", "options", "passfile",
+	"replication", "require_auth", "requirepeer", "service", "sslcert", "sslcertmode", "sslcompression", "sslcrl", "sslcrldir", "sslkey",
+	"sslnegotiation", "sslpassword", "sslrootcert", "sslsni", "ssl_max_protocol_version", "ssl_min_protocol_version",
+	"target_session_attrs", "tcp_user_timeout",
+}
+
+// scheme takes the names of drivers too, as programs in Python write them.
+var scheme = regexp.MustCompile(`^(?i:postgres(ql)?(\+[a-z0-9_]+)?)://`)
+
+// Parse reads a connection string.
+func Parse(text string) (*DSN, error) {
+	var options map[string]string
+	var err error
+	switch {
+	case scheme.MatchString(text):
+		options, err = fromURI(text)
+	case strings.Contains(text, "://"):
+		err = errors.New("has a scheme that is not postgresql: write it as postgresql://user:password@host:5432/db")
+	default:
+		options, err = fromKeywords(text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return fromOptions(options)
+}
+
+// fromOptions makes a DSN of options by the names of PostgreSQL's own clients.
+func fromOptions(options map[string]string) (*DSN, error) {
+	take := func(name string) string {
+		value := options[name]
+		delete(options, name)
+		return value
+	}
+	d := &DSN{Host: take("host"), User: take("user"), Database: take("dbname"), Password: take("password"), SSLMode: take("sslmode"), Port: defaultPort}
+	port := take("port")
+	switch {
+	case d.Host == "":
+		return nil, errors.New("names no host: the server reaches the database by network only")
+	case strings.ContainsAny(d.Host+port, ","):
+		return nil, errors.New("names several hosts, of which the server can take only one: name the address that leads to the primary")
+	case strings.HasPrefix(d.Host, "/") || strings.HasPrefix(d.Host, "@"):
+		return nil, errors.New("names a Unix socket, which no pod shares with the database: name a host")
+	case !isHost(d.Host):
+		return nil, errors.New("names a host that is neither a name nor an address; " + encodeHint)
+	case d.User == "":
+		return nil, errors.New("names no user")
+	case d.SSLMode != "" && !slices.Contains(sslModes, d.SSLMode):
+		return nil, errors.New("has an unknown sslmode: it is one of " + strings.Join(sslModes, ", "))
+	}
+	if port != "" {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 || n > maxPort {
+			return nil, errors.New("has a port that is not one of 1 to 65535; " + encodeHint)
+		}
+		d.Port = int(n)
+	}
+	if d.Database == "" {
+		d.Database = d.User
+	}
+	for name := range options {
+		if err := refuseOption(name, options); err != nil {
+			return nil, err
+		}
+	}
+	for _, value := range []string{d.User, d.Database, d.Password} {
+		if strings.ContainsRune(value, 0) {
+			return nil, errors.New("holds a zero byte, which PostgreSQL takes nowhere")
+		}
+	}
+	return d, nil
+}
+
+// refuseOption tells of options that are left. The message is the same whatever the order of the map.
+func refuseOption(name string, options map[string]string) error {
+	var known []string
+	for option := range options {
+		if slices.Contains(knownOptions, option) {
+			known = append(known, option)
+		}
+	}
+	slices.Sort(known)
+	switch {
+	case slices.Contains(known, "sslrootcert"):
+		return errors.New("names a file of certificate authorities (sslrootcert), which is not in the pod: give them by spec.networking.tls.caBundle")
+	case len(known) > 0:
+		return fmt.Errorf("has options that not every release of the server can be given: remove %s", strings.Join(known, ", "))
+	case name == "":
+		return errors.New("has an option without a name; " + encodeHint)
+	}
+	return errors.New("has an option that PostgreSQL does not know; " + encodeHint)
+}
+
+const encodeHint = "in a URI, write the characters : / ? # [ ] @ % of user and password percent-encoded, '@' as %40"
+
+// hostName is what host names look like: those of Kubernetes and of DNS.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_.])?$`)
+
+func isHost(host string) bool { return hostName.MatchString(host) || net.ParseIP(host) != nil }
+
+// fromURI reads the parts of a URI into options. What the query says wins, as it does with PostgreSQL's own clients.
+func fromURI(text string) (map[string]string, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, errors.New("is no valid URI; " + encodeHint)
+	}
+	if u.Fragment != "" || strings.Contains(text, "#") {
+		return nil, errors.New("has a '#' that is not encoded; " + encodeHint)
+	}
+	options := map[string]string{}
+	if u.User != nil {
+		options["user"] = u.User.Username()
+		if password, ok := u.User.Password(); ok {
+			options["password"] = password
+		}
+	}
+	database := strings.TrimPrefix(u.Path, "/")
+	if strings.Contains(database, "/") {
+		return nil, errors.New("has a '/' in the name of the database; " + encodeHint)
+	}
+	options["dbname"], options["host"], options["port"] = database, u.Hostname(), u.Port()
+	// Unlike in a form, a plus is a plus.
+	query, err := url.ParseQuery(strings.ReplaceAll(u.RawQuery, "+", "%2B"))
+	if err != nil {
+		return nil, errors.New("has options that cannot be read; " + encodeHint)
+	}
+	for name, values := range query {
+		if name == "ssl" {
+			name = "sslmode"
+		}
+		if len(values) > 1 {
+			return nil, errors.New("has an option twice")
+		}
+		options[name] = values[0]
+	}
+	return options, nil
+}
+
+// fromKeywords reads key=value pairs, of which a value may stand in single quotes; a backslash takes the next character as it is.
+func fromKeywords(text string) (map[string]string, error) {
+	malformed := errors.New("is neither a URI (postgresql://user:password@host:5432/db) nor keywords (host=… dbname=… user=… password=…)")
+	options := map[string]string{}
+	rest := strings.TrimSpace(text)
+	for rest != "" {
+		name, after, ok := strings.Cut(rest, "=")
+		name = strings.TrimSpace(name)
+		if !ok || name == "" || strings.ContainsAny(name, " \t\r\n'\\") {
+			return nil, malformed
+		}
+		value, left, ok := keywordValue(strings.TrimLeft(after, " \t\r\n"))
+		if !ok {
+			return nil, malformed
+		}
+		if _, twice := options[name]; twice {
+			return nil, errors.New("has an option twice")
+		}
+		options[name], rest = value, strings.TrimSpace(left)
+	}
+	if len(options) == 0 {
+		return nil, malformed
+	}
+	return options, nil
+}
+
+func keywordValue(text string) (value, rest string, ok bool) {
+	quoted := strings.HasPrefix(text, "'")
+	if quoted {
+		text = text[1:]
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			if i++; i == len(text) {
+				return "", "", false
+			}
+			b.WriteByte(text[i])
+		case quoted && c == '\'':
+			return b.String(), text[i+1:], true
+		case !quoted && strings.IndexByte(" \t\r\n", c) >= 0:
+			return b.String(), text[i:], true
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), "", !quoted
+}
+
+// Verifies tells whether the TLS mode demands certificate authorities.
+func (d *DSN) Verifies() bool { return d.SSLMode == "verify-ca" || d.SSLMode == "verify-full" }
+
+// URLHost is the host as it stands in a URL.
+func (d *DSN) URLHost() string {
+	if strings.Contains(d.Host, ":") {
+		return "[" + d.Host + "]"
+	}
+	return d.Host
+}
+
+// URI writes the connection string in the one spelling that everybody reads alike. The file of certificate authorities is named where
+// the TLS mode demands it.
+func (d *DSN) URI(rootCert string) string {
+	var b strings.Builder
+	b.WriteString("postgresql://" + Encode(d.User))
+	if d.Password != "" {
+		b.WriteString(":" + Encode(d.Password))
+	}
+	b.WriteString("@" + d.URLHost() + ":" + strconv.Itoa(d.Port) + "/" + Encode(d.Database))
+	if d.SSLMode != "" {
+		b.WriteString("?sslmode=" + d.SSLMode)
+		if d.Verifies() && rootCert != "" {
+			b.WriteString("&sslrootcert=" + Encode(rootCert))
+		}
+	}
+	return b.String()
+}
+
+// Encode writes a text as a part of a URL, with everything encoded that could mean something to anybody on the way.
+func Encode(text string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		if c := text[i]; strings.IndexByte(plain, c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._"

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// DerivedSecret builds the immutable Secret of what was made of secret values for the server's environment, one key for each variable;
+// nil where there is nothing. It is the one place that opens secret values.
+func DerivedSecret(p *Params) *corev1.Secret {
+	if len(p.Derived) == 0 {
+		return nil
+	}
+	data := make(map[string][]byte, len(p.Derived))
+	for name, value := range p.Derived {
+		data[name] = value.Reveal()
+	}
+	return &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: stamp(p.CR, p.DerivedName),
+		Immutable:  new(true),
+		Type:       corev1.SecretTypeOpaque,
+		Data:       data,
+	}
+}

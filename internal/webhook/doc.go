@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package webhook serves what the API server asks the operator: today the conversion between the versions of
+// LlamaStackDistribution.
+//
+// Contract: it holds no rules of its own. Conversion decodes the review as JSON, calls the conversion of api/v1alpha1 for
+// each object, and encodes the answer: nothing passes through Go types, so nothing that a schema admits can make it fail.
+//
+// A Server serves in every replica, whoever leads, and before any cache is filled: the kind's own cache cannot be filled
+// without conversion. Its certificate comes from internal/certificate. Handle is the place for further webhooks.
+//
+// Ready says whether the API server gets answers: it calls the replica's own port, by the names and with the trust that
+// the definitions in the cluster give the API server.
+//
+// When the operator is told to end, the Server goes on for a while, since requests keep coming until every node has heard
+// of it; it asks their senders to connect anew, and finishes what it has begun.
+package webhook

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
+)
+
+const (
+	// DefaultDrain is how long the Server goes on after it was told to end. Nodes hear of an ending pod within a second
+	// or two.
+	DefaultDrain = 5 * time.Second
+
+	// finishTimeout bounds how long requests that have begun may take after that.
+	finishTimeout = 10 * time.Second
+	// idleTimeout is longer than the API server's own, so that it is not the Server who closes a connection on which a
+	// request is about to be sent.
+	idleTimeout = 3 * time.Minute
+	// readTimeout bounds how long a client may take to send a request, probeTimeout how long Ready takes.
+	readTimeout  = 30 * time.Second
+	probeTimeout = 5 * time.Second
+
+	alivePath = "/alive"
+)
+
+// Options are the choices of a Server.
+type Options struct {
+	// Address is where to listen.
+	Address string
+	// Namespace is the operator's own.
+	Namespace string
+	// Managed says that the operator makes the certificates itself.
+	Managed bool
+	// Lifetimes and Drain differ from the defaults in tests alone.
+	Lifetimes certificate.Lifetimes
+	Drain     time.Duration
+}
+
+// Server serves the webhooks of one replica.
+type Server struct {
+	keeper   *certificate.Keeper
+	watch    *certificate.Watch
+	mux      *http.ServeMux
+	listener net.Listener
+	http     *http.Server
+	drain    time.Duration
+	draining atomic.Bool
+}
+
+// Listen makes a Server and takes its port. Run must follow.
+func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error) {
+	served := &certificate.Served{}
+	s := &Server{
+		keeper: &certificate.Keeper{Namespace: o.Namespace, Managed: o.Managed, Lifetimes: o.Lifetimes, Served: served},
+		mux:    http.NewServeMux(),
+		drain:  o.Drain,
+	}
+	var err error
+	if s.watch, err = certificate.NewWatch(config, s.keeper); err != nil {
+		return nil, err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Address)
+	if err != nil {
+		return nil, fmt.Errorf("listen for the API server: %w", err)
+	}
+	s.listener = tls.NewListener(listener, &tls.Config{
+		MinVersion: tls.VersionTLS12, GetCertificate: served.GetCertificate, NextProtos: []string{"http/1.1"}, // all that API servers speak to webhooks
+	})
+	s.http = &http.Server{
+		Handler: s.lastAnswers(s.mux), ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout,
+		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName("webhook")), slog.LevelDebug), // failed handshakes, mostly
+	}
+	s.Handle(ConversionPath, Conversion{})
+	s.mux.HandleFunc(alivePath, func(http.ResponseWriter, *http.Request) {})
+	return s, nil
+}
+
+// Handle serves a further webhook at a path. It must be called before Run.
+func (s *Server) Handle(path string, handler http.Handler) {
+	s.mux.Handle("POST "+path, handler)
+}
+
+// Address is where the Server listens.
+func (s *Server) Address() net.Addr { return s.listener.Addr() }
+
+// Run serves until the context ends, then drains. It keeps the certificate meanwhile.
+func (s *Server) Run(ctx context.Context) error {
+	// The certificate may be due while the last requests come in.
+	keeping, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopKeeping()
+	ended := make(chan error, 2)
+	go func() { ended <- s.watch.Run(keeping) }()
+	go func() { ended <- s.http.Serve(s.listener) }()
+	select {
+	case err := <-ended: // neither ends by itself unless it failed
+		return errors.Join(errors.New("the webhooks ended"), err, s.http.Close())
+	case <-ctx.Done():
+	}
+	s.draining.Store(true)
+	select {
+	case err := <-ended:
+		return errors.Join(err, s.http.Close())
+	case <-time.After(s.drain):
+	}
+	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
+	defer cancel()
+	err := s.http.Shutdown(finish)
+	stopKeeping()
+	for range 2 {
+		if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
+}
+
+// lastAnswers closes connections with an answer while the Server drains: their next requests go to another replica. A
+// connection that is closed at any other time can lose a request that is on its way.
+func (s *Server) lastAnswers(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.draining.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Ready says why the API server would get no answer here, or nil. It is a healthz.Checker.
+func (s *Server) Ready(r *http.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), probeTimeout)
+	defer cancel()
+	trusts, err := s.keeper.Trusts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, trust := range trusts {
+		if err := s.call(ctx, trust); err != nil {
+			return fmt.Errorf("calling the webhooks as %s: %w", trust.Name, err)
+		}
+	}
+	return nil
+}
+
+func (s *Server) call(ctx context.Context, trust certificate.Trust) error {
+	transport := &http.Transport{
+		TLSClientConfig:   &tls.Config{MinVersion: tls.VersionTLS12, ServerName: trust.Name, RootCAs: trust.Roots},
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			_, port, err := net.SplitHostPort(s.Address().String())
+			if err != nil {
+				return nil, err
+			}
+			return (&net.Dialer{}).DialContext(ctx, network, net.JoinHostPort("localhost", port))
+		},
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+trust.Name+alivePath, http.NoBody)
+	if err != nil {
+		return err
+	}
+	answer, err := transport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close() //nolint:errcheck // nothing was written
+	_, _ = io.Copy(io.Discard, answer.Body)
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("it answers %s", answer.Status)
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// checkEnvironment makes sure that every variable which the configuration needs means one thing, and only to whom it is meant.
+func (g *generation) checkEnvironment() {
+	first := map[string]string{}
+	for _, v := range g.env {
+		if other, ok := first[v.Name]; ok {
+			g.findings.fail(Conflict, v.Path, fmt.Sprintf("needs the environment variable %s, and so does %s", v.Name, other),
+				"choose another id for the provider")
+			continue
+		}
+		first[v.Name] = v.Path
+	}
+	g.checkOverrides(first)
+	g.checkBystanders(first)
+}
+
+// checkOverrides refuses a variable of the user's that would take the place of one that the configuration needs.
+func (g *generation) checkOverrides(own map[string]string) {
+	if g.Spec.Workload == nil || g.Spec.Workload.Overrides == nil {
+		return
+	}
+	for i, v := range g.Spec.Workload.Overrides.Env {
+		if path, ok := own[v.Name]; ok {
+			g.findings.fail(Conflict, fmt.Sprintf("spec.workload.overrides.env[%d]", i),
+				fmt.Sprintf("sets %s, which the operator sets for %s", v.Name, path), "remove one of them")
+		}
+	}
+}
+
+// checkBystanders looks at the clients of other databases in the server that read a variable which is meant for the storage: a
+// password must not reach a database that it is not for.
+func (g *generation) checkBystanders(own map[string]string) {
+	backends := child(child(g.root, "storage"), "backends")
+	for _, name := range keys(backends) {
+		entry := child(backends, name)
+		if row, ok := g.Line.Backends[text(child(entry, "type"))]; ok && !g.storageNames[name] {
+			g.checkBystander("the storage backend "+name, "config.yaml: storage.backends."+name, row.Environment, entry, own)
+		}
+	}
+	providers := child(g.root, "providers")
+	for _, api := range keys(providers) {
+		for i, entry := range items(child(providers, api)) {
+			row, ok := g.Line.Provider(api, text(child(entry, "provider_type")))
+			if ok && len(row.Environment) > 0 && g.isThere(child(entry, "provider_id")) {
+				id := identityOf(child(entry, "provider_id"))
+				g.checkBystander("the provider "+id.id, fmt.Sprintf("config.yaml: providers.%s[%d].config", api, i), row.Environment,
+					child(entry, "config"), own)
+			}
+		}
+	}
+}
+
+// isThere tells whether a provider is on, as far as the resource decides it.
+func (g *generation) isThere(id *yaml.Node) bool {
+	switch identityOf(id).presence {
+	case always:
+		return true
+	case sometimes, unknown:
+		for _, m := range envPattern.FindAllStringSubmatch(text(id), -1) {
+			if (m[2] == "+" || m[3] == disabledID) && !slices.Contains(g.givenEnv(), m[1]) {
+				return false
+			}
+		}
+		return true
+	case never:
+	}
+	return false
+}
+
+func (g *generation) checkBystander(who, path string, reads map[string]string, config *yaml.Node, own map[string]string) {
+	var tls bool
+	for _, variable := range slices.Sorted(maps.Keys(reads)) {
+		from, set := own[variable]
+		field := reads[variable]
+		if !set || field != "" && g.hasValue(child(config, field)) {
+			continue
+		}
+		if variable != "PGPASSWORD" {
+			tls = true
+			continue
+		}
+		g.findings.fail(Conflict, path, fmt.Sprintf("%s has no %s of its own, and would give that of %s to its own database", who, field, from),
+			"give it one"+g.elsewhere())
+	}
+	if tls {
+		g.findings.warn(Conflict, path, fmt.Sprintf("%s takes the TLS mode of its connections from %s too, where that names one", who, pathConnectionString),
+			"let both databases do the same"+g.elsewhere())
+	}
+}
+
+// elsewhere tells of the release lines on which nothing is shared.
+func (g *generation) elsewhere() string {
+	for _, name := range catalog.Lines() {
+		line, _ := catalog.Get(name)
+		if line.Backends["sql_postgres"].Credentials == catalog.CredentialsURI && catalog.Compare(name, g.Line.Name) > 0 {
+			return ", or use release line " + name + " or a newer one, which share nothing"
+		}
+	}
+	return ""
+}
+
+// hasValue tells whether a field surely has a value: one that is an unset variable has none.
+func (g *generation) hasValue(n *yaml.Node) bool {
+	m := wholeEnvPattern.FindStringSubmatch(text(n))
+	if m == nil {
+		return text(n) != ""
+	}
+	return slices.Contains(g.givenEnv(), m[1]) || m[2] == "" || m[2] == "=" && m[3] != ""
+}

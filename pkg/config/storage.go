@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// storeDir is where the files of SQLite go: a directory on the data volume, which the pod makes sure of.
+const storeDir = "${env.SQLITE_STORE_DIR:=/.llama}"
+
+// defaultFiles are the files that the servers themselves give their two backends; another backend's file has its name.
+var defaultFiles = map[string]string{"kv_default": "kvstore.db", "sql_default": "sql_store.db"}
+
+// connectionFields are the fields of a backend that say which database it is. The other ones, such as the size of the pool,
+// survive where the type stays.
+var connectionFields = []string{
+	"type", "db_path", "host", "port", "db", "user", "password", "connection_string", "ssl_mode", "ca_cert_path",
+}
+
+// half is one half of the storage, as the resource wants it.
+type half struct {
+	kind catalog.StoreKind
+	// path is the field of the resource.
+	path string
+	// backendType is the type of the backends: "kv_redis".
+	backendType string
+	// fields returns the fields of the backend of that name.
+	fields func(name string) []assignment
+}
+
+// applyStorage gives the backends of each half that the resource configures its type and fields. They keep their names, so
+// that every reference to them stays. The other half, and without spec.storage both, stay as the base says; a base without
+// the section gets what the server would do by itself written out, because some releases cannot start without it.
+func (g *generation) applyStorage() {
+	wanted := g.Spec.Storage
+	if wanted == nil {
+		wanted = &v1alpha2.StateStorageSpec{}
+	}
+	if child(g.root, "storage") != nil && wanted.KV == nil && wanted.SQL == nil {
+		return
+	}
+	storage := ensure(g.root, "storage", yaml.MappingNode)
+	backends := ensure(storage, "backends", yaml.MappingNode)
+	for _, kind := range []catalog.StoreKind{catalog.KV, catalog.SQL} {
+		if len(backendsOf(backends, kind)) == 0 {
+			name := string(kind) + "_default"
+			set(backends, name, backendNode(nil, sqliteType(kind), sqliteFields(name)))
+		}
+	}
+	var halves []*half
+	if wanted.KV != nil {
+		halves = append(halves, g.kvHalf(wanted.KV))
+	}
+	if wanted.SQL != nil {
+		halves = append(halves, g.sqlHalf(wanted.SQL))
+	}
+	g.completeStores(ensure(storage, "stores", yaml.MappingNode), backends)
+	for _, h := range halves {
+		if h != nil {
+			g.replaceBackends(backends, h)
+		}
+	}
+}
+
+// replaceBackends turns every backend of the kind into what the resource wants.
+func (g *generation) replaceBackends(backends *yaml.Node, h *half) {
+	names := backendsOf(backends, h.kind)
+	for _, name := range names {
+		old := child(backends, name)
+		if h.backendType == sqliteType(h.kind) && text(child(old, "type")) == h.backendType {
+			continue // it is SQLite already, with a file of its own
+		}
+		set(backends, name, backendNode(old, h.backendType, h.fields(name)))
+	}
+	if g.storageNames == nil {
+		g.storageNames = map[string]bool{}
+	}
+	for _, name := range names {
+		g.storageNames[name] = true
+	}
+	if h.backendType != sqliteType(h.kind) {
+		g.refuseSharing(h, names)
+	}
+}
+
+// refuseSharing reports what several backends of the base keep under one name: they become one database, and would write over
+// each other there.
+func (g *generation) refuseSharing(h *half, names []string) {
+	type use struct{ backend, path string }
+	first := map[string]use{}
+	check := func(path, backend, place string) {
+		if !slices.Contains(names, backend) {
+			return
+		}
+		before, seen := first[place]
+		if !seen {
+			first[place] = use{backend, path}
+			return
+		}
+		if before.backend != backend {
+			g.findings.fail(Conflict, h.path, fmt.Sprintf(
+				"makes one database of the backends %s and %s of the base configuration %s, in which %s and %s would both be kept as %q",
+				before.backend, backend, oneLine(g.Base.name), before.path, path, place),
+				"give one of them another "+h.kind.Place()+" in the base configuration")
+		}
+	}
+	eachReference(child(child(g.root, "storage"), "stores"), "storage.stores", h.kind, check)
+	eachReference(child(g.root, "providers"), "providers", h.kind, check)
+}
+
+// eachReference calls do for every reference to a backend of the kind within a tree: a map of backend and place.
+func eachReference(n *yaml.Node, path string, kind catalog.StoreKind, do func(path, backend, place string)) {
+	for i, item := range items(n) {
+		eachReference(item, fmt.Sprintf("%s[%d]", path, i), kind, do)
+	}
+	if backend, place := text(child(n, "backend")), text(child(n, kind.Place())); backend != "" && place != "" {
+		do(path, backend, place)
+	}
+	for _, key := range keys(n) {
+		eachReference(child(n, key), path+"."+key, kind, do)
+	}
+}
+
+// completeStores writes out every store that the release line keeps, in the form that it wants. What the base says in that
+// form stays, and so does a store that it turns off.
+func (g *generation) completeStores(stores, backends *yaml.Node) {
+	primary := map[catalog.StoreKind]string{
+		catalog.KV: g.primaryBackend(stores, backends, catalog.KV), catalog.SQL: g.primaryBackend(stores, backends, catalog.SQL),
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.Line.Stores)) {
+		store := g.Line.Stores[name]
+		if indexOf(stores, name) < 0 {
+			if store.Default != "" {
+				set(stores, name, mapNode([]assignment{
+					{field: "backend", value: stringNode(primary[store.Kind])},
+					{field: store.Kind.Place(), value: stringNode(store.Default)},
+				}))
+			}
+			continue
+		}
+		if entry := child(stores, name); entry != nil && entry.Kind == yaml.MappingNode {
+			correctStore(entry, store, backendsOf(backends, store.Kind), primary[store.Kind])
+		}
+	}
+}
+
+// correctStore brings a store that the base has in the form of another release line into that of this one.
+func correctStore(entry *yaml.Node, store catalog.Store, ofKind []string, primary string) {
+	other := catalog.KV
+	if store.Kind == catalog.KV {
+		other = catalog.SQL
+	}
+	if place := child(entry, other.Place()); place != nil && child(entry, store.Kind.Place()) == nil {
+		entry.Content[indexOf(entry, other.Place())-1] = stringNode(store.Kind.Place())
+	}
+	if backend := text(child(entry, "backend")); !slices.Contains(ofKind, backend) && !envPattern.MatchString(backend) {
+		set(entry, "backend", stringNode(primary))
+	}
+}
+
+// primaryBackend is the backend for a store that the base does not name: the one that other stores of the kind use, else the
+// one that the server would take, else the first.
+func (g *generation) primaryBackend(stores, backends *yaml.Node, kind catalog.StoreKind) string {
+	names := backendsOf(backends, kind)
+	for _, store := range keys(stores) {
+		if used := text(child(child(stores, store), "backend")); slices.Contains(names, used) {
+			return used
+		}
+	}
+	if name := string(kind) + "_default"; slices.Contains(names, name) {
+		return name
+	}
+	return names[0]
+}
+
+// backendsOf returns the names of the backends of a kind, in the order of the configuration.
+func backendsOf(backends *yaml.Node, kind catalog.StoreKind) []string {
+	var names []string
+	for _, name := range keys(backends) {
+		if strings.HasPrefix(text(child(child(backends, name), "type")), string(kind)+"_") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// backendNode makes a backend. Of an old one of the same type, what does not say which database it is stays.
+func backendNode(old *yaml.Node, backendType string, fields []assignment) *yaml.Node {
+	n := mapNode(append([]assignment{{field: "type", value: stringNode(backendType)}}, fields...))
+	if text(child(old, "type")) != backendType {
+		return n
+	}
+	for _, key := range keys(old) {
+		if !slices.Contains(connectionFields, key) {
+			set(n, key, old.Content[indexOf(old, key)])
+		}
+	}
+	return n
+}
+
+func mapNode(fields []assignment) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	for _, f := range fields {
+		set(n, f.field, f.value)
+	}
+	return n
+}
+
+func sqliteType(kind catalog.StoreKind) string { return string(kind) + "_sqlite" }
+
+func sqliteFields(name string) []assignment {
+	file, ok := defaultFiles[name]
+	if !ok {
+		file = name + ".db"
+	}
+	return []assignment{{field: "db_path", value: stringNode(storeDir + "/" + file)}}
+}
+
+func (g *generation) kvHalf(spec *v1alpha2.KVStorageSpec) *half {
+	const path = "spec.storage.kv"
+	h := &half{kind: catalog.KV, path: path, backendType: sqliteType(catalog.KV), fields: sqliteFields}
+	switch kind := ptr.Deref(spec.Type, v1alpha2.KVStorageSQLite); kind {
+	case v1alpha2.KVStorageSQLite:
+		g.refuseForeign(path+".endpoint", ptr.Deref(spec.Endpoint, "") != "", "redis")
+		g.refuseForeign(path+".password", spec.Password != nil, "redis")
+	case v1alpha2.KVStorageRedis:
+		h.backendType = "kv_redis"
+		fields, ok := g.redisFields(spec, path)
+		if !ok {
+			return nil
+		}
+		h.fields = func(string) []assignment { return fields }
+	default:
+		g.unknownStorage(path+".type", string(v1alpha2.KVStorageSQLite), string(v1alpha2.KVStorageRedis))
+		return nil
+	}
+	return h
+}
+
+func (g *generation) sqlHalf(spec *v1alpha2.SQLStorageSpec) *half {
+	const path = "spec.storage.sql"
+	h := &half{kind: catalog.SQL, path: path, backendType: sqliteType(catalog.SQL), fields: sqliteFields}
+	switch kind := ptr.Deref(spec.Type, v1alpha2.SQLStorageSQLite); kind {
+	case v1alpha2.SQLStorageSQLite:
+		g.refuseForeign(path+".connectionString", spec.ConnectionString != nil, "postgres")
+	case v1alpha2.SQLStoragePostgres:
+		h.backendType = "sql_postgres"
+		fields, ok := g.postgresFields(spec, path)
+		if !ok {
+			return nil
+		}
+		h.fields = func(string) []assignment { return fields }
+	default:
+		g.unknownStorage(path+".type", string(v1alpha2.SQLStorageSQLite), string(v1alpha2.SQLStoragePostgres))
+		return nil
+	}
+	return h
+}
+
+// refuseForeign repeats what the API server checks.
+func (g *generation) refuseForeign(path string, present bool, belongsTo string) {
+	if present {
+		g.findings.fail(InvalidSpec, path, "belongs to type "+belongsTo, "set type: "+belongsTo+", or remove it")
+	}
+}
+
+func (g *generation) unknownStorage(path string, known ...string) {
+	g.findings.fail(InvalidSpec, path, "Unsupported value", "choose one of "+strings.Join(known, ", "))
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// Proves: L-27, L-34 (the overlays for other makers of certificates build, the API server takes them, and the names in them fit together).
+func TestOverlays(t *testing.T) {
+	const serviceName = webhookService + "." + operatorNamespace + ".svc"
+	for overlay, want := range map[string]map[string]string{ // annotations by kind
+		"cert-manager": {"CustomResourceDefinition": "cert-manager.io/inject-ca-from=" + operatorNamespace + "/llama-stack-k8s-operator-webhook"},
+		"openshift": {
+			"CustomResourceDefinition": "service.beta.openshift.io/inject-cabundle=true",
+			"Service":                  "service.beta.openshift.io/serving-cert-secret-name=" + certificate.SecretName,
+		},
+	} {
+		text, err := cluster.KubectlRun(t.Context(), "kustomize", filepath.Join(fixture.Root(), "config", "overlays", overlay))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var native []string
+		unmanaged, serving := false, overlay != "cert-manager"
+		for document := range strings.SplitSeq(text, "\n---\n") {
+			u := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(document), &u.Object); err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasPrefix(u.GetAPIVersion(), "cert-manager.io/") {
+				secretName, _, _ := unstructured.NestedString(u.Object, "spec", "secretName")
+				names, _, _ := unstructured.NestedStringSlice(u.Object, "spec", "dnsNames")
+				serving = serving || secretName == certificate.SecretName && slices.Equal(names, []string{serviceName}) &&
+					strings.HasSuffix(want["CustomResourceDefinition"], "="+u.GetNamespace()+"/"+u.GetName())
+				continue
+			}
+			native = append(native, document)
+			var annotations []string
+			for key, value := range u.GetAnnotations() {
+				annotations = append(annotations, key+"="+value)
+			}
+			if a, ok := want[u.GetKind()]; ok && (u.GetKind() != "Service" || u.GetName() == webhookService) && !slices.Contains(annotations, a) {
+				t.Errorf("%s: %s %s has the annotations %v, want %s", overlay, u.GetKind(), u.GetName(), annotations, a)
+			}
+			if u.GetKind() == "Deployment" {
+				var d appsv1.Deployment
+				if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &d); err != nil {
+					t.Fatal(err)
+				}
+				unmanaged = slices.Contains(d.Spec.Template.Spec.Containers[0].Args, "--manage-certificates=false")
+			}
+		}
+		if !unmanaged || !serving {
+			t.Errorf("%s: the operator leaves certificates to others: %t; a certificate for %s goes to the Secret: %t", overlay, unmanaged, serviceName, serving)
+		}
+		if out, err := cluster.KubectlInput(t.Context(), strings.Join(native, "\n---\n"), "apply", "--dry-run=server", "-f", "-"); err != nil {
+			t.Errorf("%s: %v\n%s", overlay, err, out)
+		}
+	}
+}
+
+// Proves: L-27, L-32 (the released manifest names the webhook's Service, port and path as they are, and no authorities: applying it
+// again must not remove those that stand in the cluster).
+func TestManifestLeadsToTheWebhook(t *testing.T) {
+	var crd apiextensionsv1.CustomResourceDefinition
+	var service corev1.Service
+	text, err := cluster.KubectlRun(t.Context(), "get", crdName, "-o", "jsonpath={.metadata.annotations.kubectl\\.kubernetes\\.io/last-applied-configuration}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal([]byte(text), &crd); err != nil {
+		t.Fatal(err)
+	}
+	webhook := crd.Spec.Conversion.Webhook.ClientConfig
+	if len(webhook.CABundle) > 0 || strings.Contains(text, "caBundle\":\"") {
+		t.Error("the manifest names authorities")
+	}
+	out, err := cluster.KubectlRun(t.Context(), "get", "service", "-n", webhook.Service.Namespace, webhook.Service.Name, "-o", "yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal([]byte(out), &service); err != nil {
+		t.Fatal(err)
+	}
+	if webhook.Service.Namespace != operatorNamespace || *webhook.Service.Path != "/convert" || service.Spec.Ports[0].Port != *webhook.Service.Port {
+		t.Errorf("the definition calls %+v, the Service is %+v", webhook.Service, service.Spec)
+	}
+}

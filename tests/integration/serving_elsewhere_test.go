@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
+)
+
+// authorityElsewhere makes what cert-manager writes into a Secret: a certificate for the webhook's Service, here signed by
+// itself.
+func authorityElsewhere(t *testing.T) map[string][]byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: t.Name()},
+		DNSNames:  []string{webhookService + "." + operatorNamespace + ".svc"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	return map[string][]byte{
+		"tls.crt": text, "ca.crt": text, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}),
+	}
+}
+
+// putSecret writes the Secret as somebody who makes certificates does.
+func (s *serving) putSecret(data map[string][]byte) {
+	s.t.Helper()
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: certificate.SecretName}, Type: corev1.SecretTypeTLS, Data: data,
+	}
+	err := s.admin.Create(s.t.Context(), secret)
+	if apierrors.IsAlreadyExists(err) {
+		err = s.admin.Update(s.t.Context(), secret)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// announce writes the list of authorities into the definition, as somebody who makes certificates does.
+func (s *serving) announce(authorities []byte) {
+	s.t.Helper()
+	s.kubectl("patch", crdName, "--type=merge", "-p",
+		fmt.Sprintf(`{"spec":{"conversion":{"webhook":{"clientConfig":{"caBundle":%q}}}}}`, base64.StdEncoding.EncodeToString(authorities)))
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+const (
+	webhookService = "llama-stack-k8s-operator-webhook-service"
+	crdName        = "crd/llamastackdistributions.llamastack.io"
+	v1alpha1Kind   = "llsd.v1alpha1.llamastack.io" // as the documentation spells it
+	installTimeout = 30 * time.Second
+)
+
+// serving is a cluster of its own, in which the API server reaches webhooks of this process.
+type serving struct {
+	t       *testing.T
+	cluster *fixture.Cluster
+	admin   client.WithWatch
+	service *loopbackService
+}
+
+func newServing(t *testing.T) *serving {
+	t.Helper()
+	c, err := fixture.Up(fixture.ControlPlane, "serving")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &serving{t: t, cluster: c, service: newLoopbackService(t)}
+	t.Cleanup(func() {
+		if err := c.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	config, err := c.AdminConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.WarningHandler = rest.NoWarnings{}
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	if s.admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// install applies the released manifest, and leads its Service to this process: where no node runs a Service is no more
+// than a name, and one of the type ExternalName is the name of this machine.
+func (s *serving) install() {
+	s.t.Helper()
+	s.kubectl("apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml"))
+	s.kubectl("wait", "--for=condition=Established", "--timeout=30s", crdName)
+	s.redirect()
+}
+
+func (s *serving) redirect() {
+	s.t.Helper()
+	s.kubectl("-n", operatorNamespace, "delete", "service", webhookService)
+	s.kubectl("-n", operatorNamespace, "create", "service", "externalname", webhookService, "--external-name", "localhost")
+	s.kubectl("patch", crdName, "--type=json", "-p",
+		fmt.Sprintf(`[{"op":"replace","path":"/spec/conversion/webhook/clientConfig/service/port","value":%d}]`, s.service.port()))
+}
+
+func (s *serving) kubectl(args ...string) string {
+	s.t.Helper()
+	out, err := s.cluster.KubectlRun(s.t.Context(), args...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return out
+}
+
+func (s *serving) apply(manifest string, args ...string) {
+	s.t.Helper()
+	if _, err := s.cluster.KubectlInput(s.t.Context(), manifest, append([]string{"apply", "-f", "-"}, args...)...); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// get reads an object of the namespace default in one of the versions.
+func (s *serving) get(version, name string) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	u.SetAPIVersion("llamastack.io/" + version)
+	u.SetKind("LlamaStackDistribution")
+	return u, s.admin.Get(s.t.Context(), client.ObjectKey{Namespace: "default", Name: name}, u)
+}
+
+func (s *serving) mustGet(version, name string) *unstructured.Unstructured {
+	s.t.Helper()
+	u, err := s.get(version, name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return u
+}
+
+func (s *serving) secret() *corev1.Secret {
+	s.t.Helper()
+	secret := &corev1.Secret{}
+	if err := s.admin.Get(s.t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: certificate.SecretName}, secret); err != nil {
+		s.t.Fatal(err)
+	}
+	return secret
+}
+
+// announced is the list of authorities that the API server has for the conversion.
+func (s *serving) announced() []byte {
+	s.t.Helper()
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := s.admin.Get(s.t.Context(), client.ObjectKey{Name: certificate.DefinitionName}, crd); err != nil {
+		s.t.Fatal(err)
+	}
+	return crd.Spec.Conversion.Webhook.ClientConfig.CABundle
+}
+
+// replica is the webhooks of one replica of the operator.
+type replica struct {
+	server *webhook.Server
+	// end tells it to end, and done is closed when it has.
+	end  func()
+	done chan struct{}
+}
+
+type replicaOptions struct {
+	elsewhere bool // certificates are made elsewhere
+	lifetimes certificate.Lifetimes
+	drain     time.Duration
+}
+
+// start starts a replica with the operator's own permissions.
+func (s *serving) start(o replicaOptions) *replica {
+	s.t.Helper()
+	if o.lifetimes == (certificate.Lifetimes{}) {
+		o.lifetimes = certificate.DefaultLifetimes()
+	}
+	config, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	server, err := webhook.Listen(s.t.Context(), config, webhook.Options{
+		Address: "127.0.0.1:0", Namespace: operatorNamespace, Managed: !o.elsewhere, Lifetimes: o.lifetimes, Drain: o.drain,
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &replica{server: server, end: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		if err := server.Run(ctx); err != nil {
+			s.t.Errorf("a replica ended with %v", err)
+		}
+	}()
+	s.t.Cleanup(func() { cancel(); <-r.done })
+	return r
+}
+
+func (r *replica) ready() error {
+	return r.server.Ready(httptest.NewRequest(http.MethodGet, "/readyz", http.NoBody))
+}
+
+// serve makes a replica one of the endpoints of the Service when it is ready, as its readiness probe does.
+func (s *serving) serve(r *replica) {
+	s.t.Helper()
+	fixture.Eventually(s.t, 20*time.Second, "the replica is ready", r.ready)
+	s.service.add(r.server.Address().String())
+}
+
+// serveOne is a cluster with one replica that converts.
+func serveOne(t *testing.T) *serving {
+	t.Helper()
+	s := newServing(t)
+	s.install()
+	s.serve(s.start(replicaOptions{}))
+	return s
+}
+
+// loopbackService is what a Service is on a node: each new connection goes to one of the endpoints, and those that exist
+// stay where they are.
+type loopbackService struct {
+	listener net.Listener
+	mu       sync.Mutex
+	backends []string
+	next     int
+	open     map[net.Conn]bool
+}
+
+func newLoopbackService(t *testing.T) *loopbackService {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &loopbackService{listener: listener, open: map[net.Conn]bool{}}
+	var connections sync.WaitGroup
+	connections.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			connections.Go(func() { l.forward(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		l.cut()
+		connections.Wait()
+	})
+	return l
+}
+
+func (l *loopbackService) port() int { return l.listener.Addr().(*net.TCPAddr).Port }
+
+func (l *loopbackService) add(address string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.backends = append(l.backends, address)
+}
+
+func (l *loopbackService) remove(address string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.backends = slices.DeleteFunc(l.backends, func(b string) bool { return b == address })
+}
+
+// cut ends all connections.
+func (l *loopbackService) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for conn := range l.open {
+		_ = conn.Close()
+	}
+}
+
+func (l *loopbackService) forward(caller net.Conn) {
+	l.mu.Lock()
+	var backend string
+	if len(l.backends) > 0 {
+		backend = l.backends[l.next%len(l.backends)]
+		l.next++
+	}
+	l.open[caller] = true
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		delete(l.open, caller)
+		l.mu.Unlock()
+		_ = caller.Close()
+	}()
+	server, err := net.Dial("tcp", backend)
+	if err != nil {
+		return
+	}
+	var both sync.WaitGroup
+	both.Go(func() {
+		_, _ = io.Copy(server, caller)
+		_ = server.(*net.TCPConn).CloseWrite()
+	})
+	both.Go(func() {
+		_, _ = io.Copy(caller, server)
+		_ = caller.(*net.TCPConn).CloseWrite()
+	})
+	both.Wait()
+	_ = server.Close()
+}
+
+// readsConverted reads a stored object in the version that it is not stored in, each time from the store.
+func (s *serving) readsConverted(name string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		u := &unstructured.Unstructured{}
+		u.SetAPIVersion("llamastack.io/v1alpha1")
+		u.SetKind("LlamaStackDistribution")
+		return s.admin.Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, u)
+	}
+}
+
+// shakesHands opens a connection of its own, with the trust that the definition gives the API server at that moment.
+func (s *serving) shakesHands(trust func() *tls.Config) func(context.Context) error {
+	return func(ctx context.Context) error {
+		conn, err := (&tls.Dialer{Config: trust()}).DialContext(ctx, "tcp", s.service.listener.Addr().String())
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// oldCRD is a CRD of this name that has stored v1alpha1 objects, as the v0.9 operator leaves it.
+const oldCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: llamastackdistributions.llamastack.io}
+spec:
+  group: llamastack.io
+  names: {kind: LlamaStackDistribution, listKind: LlamaStackDistributionList, plural: llamastackdistributions, singular: llamastackdistribution, shortNames: [llsd]}
+  scope: Namespaced
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`
+
+// process is the operator's program, run by this test.
+type process struct {
+	cmd     *exec.Cmd
+	health  string
+	webhook string
+	log     *safeBuffer
+	ended   chan struct{}
+	err     error
+}
+
+// buildManager builds the operator's program.
+func buildManager(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "manager")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/manager")
+	build.Dir = fixture.Root()
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return binary
+}
+
+// freeAddress is a port of this machine that nobody listens on at the moment.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return address
+}
+
+// run starts the program with the operator's own permissions, as its Deployment does.
+func (s *serving) run(binary string, args ...string) *process {
+	s.t.Helper()
+	if _, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount); err != nil {
+		s.t.Fatal(err)
+	}
+	p := &process{health: freeAddress(s.t), webhook: freeAddress(s.t), log: &safeBuffer{}, ended: make(chan struct{})}
+	p.cmd = exec.CommandContext(context.Background(), binary, append([]string{
+		"--leader-elect", "--metrics-bind-address=0", "--operator-namespace=" + operatorNamespace,
+		"--health-probe-bind-address=" + p.health, "--webhook-bind-address=" + p.webhook,
+	}, args...)...)
+	p.cmd.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(s.cluster.Dir, operatorNamespace+"."+operatorServiceAccount+".kubeconfig"))
+	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+	if err := p.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	go func() {
+		defer close(p.ended)
+		p.err = p.cmd.Wait()
+	}()
+	s.t.Cleanup(func() {
+		_ = p.cmd.Process.Kill() // where it has not ended by itself
+		<-p.ended
+		if s.t.Failed() {
+			s.t.Logf("the operator printed:\n%s", p.log)
+		}
+	})
+	return p
+}
+
+// ready asks the readiness probe.
+func (p *process) ready() error {
+	answer, err := http.Get("http://" + p.health + "/readyz?verbose")
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(answer.Body)
+	if err := errors.Join(err, answer.Body.Close()); err != nil {
+		return err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", answer.Status, text)
+	}
+	return nil
+}
+
+// terminate ends it as a kubelet does, and waits for it.
+func (p *process) terminate(t *testing.T) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-p.ended:
+	case <-time.After(30 * time.Second):
+		t.Fatal("it did not end within the grace period")
+	}
+	if p.err != nil {
+		t.Errorf("it ended with %v", p.err)
+	}
+}
+
+// Proves: US-7.1, L-25, L-27, FR-081, R21 (installed over release 0.9, whose objects are stored as v1alpha1; its webhooks work before
+// its caches are filled, which need them; any replica serves, one reconciles).
+func TestInstallOverV09(t *testing.T) {
+	s := newServing(t)
+	s.apply(oldCRD)
+	s.kubectl("wait", "--for=condition=Established", "--timeout=30s", crdName)
+	s.apply(spoke("kept", `,"containerSpec":{"name":"main","port":8400,"env":[{"name":"A","value":"1"}]}`))
+	for _, namespace := range []string{"leaving", "stuck"} {
+		s.kubectl("create", "namespace", namespace)
+		s.apply(strings.Replace(spoke("gone", ""), `"default"`, strconv.Quote(namespace), 1))
+	}
+	s.install()
+	s.wantFields("v1alpha1", "kept", map[string]any{"spec.server.containerSpec.name": "main", "spec.server.containerSpec.port": 8400})
+	if _, err := s.get("v1alpha2", "kept"); err == nil {
+		t.Error("it is read as v1alpha2 although nobody converts yet: nothing below shows anything")
+	}
+
+	// Without an operator for good, this lets go of what is stored as v1alpha1.
+	s.kubectl("patch", crdName, "--type=merge", "-p", `{"spec":{"conversion":{"strategy":"None","webhook":null}}}`)
+	s.kubectl("delete", "namespace", "stuck", "--timeout=60s")
+	s.kubectl("apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml"))
+	s.redirect()
+
+	s.kubectl("delete", "namespace", "leaving", "--wait=false")
+	binary := buildManager(t)
+	first, second := s.run(binary), s.run(binary)
+	for _, p := range []*process{first, second} {
+		s.service.add(p.webhook)
+		fixture.Eventually(t, installTimeout, "the replica is ready", p.ready)
+	}
+	fixture.Eventually(t, time.Minute, "the stored object is looked after", func() error {
+		u, err := s.get("v1alpha1", "kept")
+		if err == nil && field(u, "status.observedGeneration") == nil {
+			err = errors.New("it has no status")
+		}
+		return err
+	})
+	s.wantFields("v1alpha2", "kept", map[string]any{"spec.networking.port": 8400, "spec.workload.overrides.env": "[map[name:A value:1]]"})
+	s.wantFields("v1alpha1", "kept", map[string]any{"spec.server.containerSpec.name": "main"})
+	s.kubectl("wait", "--for=delete", "namespace/leaving", "--timeout=60s")
+
+	reads := fixture.StartLoad(t, s.readsConverted("kept"))
+	for _, p := range []*process{first, second} {
+		next := s.run(binary)
+		fixture.Eventually(t, installTimeout, "the next replica is ready", next.ready)
+		s.service.add(next.webhook)
+		time.AfterFunc(time.Second, func() { s.service.remove(p.webhook) })
+		p.terminate(t)
+	}
+	reads.Check(t, "conversions while both processes were replaced")
+	s.apply(spoke("late", ""))
+	fixture.Eventually(t, time.Minute, "one of them leads", func() error {
+		u, err := s.get("v1alpha2", "late")
+		if err == nil && field(u, "status.observedGeneration") == nil {
+			err = errors.New("nobody looks after new objects")
+		}
+		return err
+	})
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+func spoke(name, rest string) string {
+	return fmt.Sprintf(`{"apiVersion":"llamastack.io/v1alpha1","kind":"LlamaStackDistribution","metadata":{"name":%q,"namespace":"default"},
+		"spec":{"server":{"distribution":{"name":"starter"}%s}}}`, name, rest)
+}
+
+func hub(name, rest string) string {
+	return fmt.Sprintf(`{"apiVersion":"llamastack.io/v1alpha2","kind":"LlamaStackDistribution","metadata":{"name":%q,"namespace":"default"},
+		"spec":{"distribution":{"name":"starter"}%s}}`, name, rest)
+}
+
+func field(u *unstructured.Unstructured, path string) any {
+	value, _, _ := unstructured.NestedFieldNoCopy(u.Object, strings.Split(path, ".")...)
+	return value
+}
+
+func (s *serving) wantFields(version, name string, want map[string]any) {
+	s.t.Helper()
+	u := s.mustGet(version, name)
+	for path, value := range want {
+		if got := field(u, path); fmt.Sprint(got) != fmt.Sprint(value) {
+			s.t.Errorf("%s in %s: %s is %v, want %v", name, version, path, got, value)
+		}
+	}
+}
+
+// Proves: FR-080, FR-081, FR-082, US-7.2, US-7.3, L-25 (both versions through a real API server).
+func TestBothVersions(t *testing.T) {
+	s := serveOne(t)
+
+	t.Run("created as either, read as both", func(*testing.T) {
+		s.apply(spoke("old", `,"containerSpec":{"name":"main","port":8400},"podOverrides":{"terminationGracePeriodSeconds":90}`))
+		s.wantFields("v1alpha1", "old", map[string]any{
+			"spec.server.containerSpec.name": "main", "spec.server.containerSpec.port": 8400, "spec.server.podOverrides.terminationGracePeriodSeconds": 90,
+		})
+		s.wantFields("v1alpha2", "old", map[string]any{"spec.networking.port": 8400, "spec.distribution.name": "starter", "spec.workload.replicas": 1})
+
+		s.apply(hub("new", `,"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000"}},"networking":{"expose":{"hostname":"a.example.com"}}`))
+		s.wantFields("v1alpha2", "new", map[string]any{"spec.providers.inference.provider": "vllm", "spec.networking.expose.hostname": "a.example.com"})
+		s.wantFields("v1alpha1", "new", map[string]any{"spec.server.distribution.name": "starter", "spec.network.exposeRoute": true, "spec.providers": nil})
+	})
+
+	t.Run("updated through both", func(*testing.T) {
+		s.kubectl("patch", v1alpha1Kind, "new", "--type=merge", "-p", `{"spec":{"replicas":3}}`)
+		s.wantFields("v1alpha2", "new", map[string]any{
+			"spec.workload.replicas": 3, "spec.providers.inference.endpoint": "http://vllm:8000", "spec.networking.expose.hostname": "a.example.com",
+		})
+		s.kubectl("patch", "llsd", "old", "--type=merge", "-p", `{"spec":{"networking":{"port":8500}}}`)
+		s.wantFields("v1alpha1", "old", map[string]any{"spec.server.containerSpec.port": 8500, "spec.server.containerSpec.name": "main"})
+		u := s.mustGet("v1alpha1", "new") // a whole object, as "kubectl edit" and "kubectl replace" send it
+		if err := unstructured.SetNestedField(u.Object, int64(8600), "spec", "server", "containerSpec", "port"); err != nil {
+			s.t.Fatal(err)
+		}
+		if err := s.admin.Update(s.t.Context(), u); err != nil {
+			s.t.Fatal(err)
+		}
+		s.wantFields("v1alpha2", "new", map[string]any{"spec.networking.port": 8600, "spec.providers.inference.provider": "vllm"})
+	})
+
+	t.Run("applied through both by the server, managers kept", func(*testing.T) {
+		ssa := func(manager, manifest string) string {
+			s.t.Helper()
+			out, err := s.cluster.KubectlInput(s.t.Context(), manifest, "apply", "--server-side", "--field-manager", manager, "-f", "-")
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			return out
+		}
+		ssa("team-old", spoke("shared", `,"containerSpec":{"port":8400,"env":[{"name":"A","value":"1"}]}`))
+		ssa("team-new", hub("shared", `,"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000"}},"workload":{"workers":2}`))
+		managers := func(version string) map[string]string {
+			found := map[string]string{}
+			for _, m := range s.mustGet(version, "shared").GetManagedFields() {
+				found[m.Manager] = m.APIVersion
+			}
+			return found
+		}
+		for _, version := range []string{"v1alpha1", "v1alpha2"} {
+			if got := managers(version); got["team-old"] != "llamastack.io/v1alpha1" || got["team-new"] != "llamastack.io/v1alpha2" {
+				s.t.Errorf("managers in %s: %v", version, got)
+			}
+		}
+		// What a manager leaves out of its next apply disappears, in its own version; what is the other's stays.
+		ssa("team-old", spoke("shared", `,"containerSpec":{"env":[{"name":"A","value":"1"}]}`))
+		s.wantFields("v1alpha2", "shared", map[string]any{"spec.networking.port": nil, "spec.workload.workers": 2, "spec.providers.inference.provider": "vllm"})
+		ssa("team-new", hub("shared", `,"workload":{"workers":2}`))
+		s.wantFields("v1alpha1", "shared", map[string]any{"spec.server.workers": 2, "spec.server.containerSpec.env": "[map[name:A value:1]]"})
+		s.wantFields("v1alpha2", "shared", map[string]any{"spec.providers": nil})
+		before := s.mustGet("v1alpha2", "shared")
+		ssa("team-old", spoke("shared", `,"containerSpec":{"env":[{"name":"A","value":"1"}]}`))
+		ssa("team-new", hub("shared", `,"workload":{"workers":2}`))
+		if after := s.mustGet("v1alpha2", "shared"); after.GetGeneration() != before.GetGeneration() || after.GetResourceVersion() != before.GetResourceVersion() {
+			s.t.Errorf("applying the same again wrote: generation %d to %d", before.GetGeneration(), after.GetGeneration())
+		}
+	})
+
+	t.Run("watched in both", func(t *testing.T) {
+		for _, version := range []string{"v1alpha1", "v1alpha2"} {
+			list := &unstructured.UnstructuredList{}
+			list.SetAPIVersion("llamastack.io/" + version)
+			list.SetKind("LlamaStackDistributionList")
+			if err := s.admin.List(t.Context(), list, client.InNamespace("default")); err != nil || len(list.Items) != 3 {
+				t.Fatalf("%s: %d objects, %v", version, len(list.Items), err)
+			}
+			watch, err := s.admin.Watch(t.Context(), list, client.InNamespace("default"), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.kubectl("label", "llsd", "old", "--overwrite", "seen-in="+version)
+			select {
+			case event := <-watch.ResultChan():
+				u, ok := event.Object.(*unstructured.Unstructured)
+				if !ok || u.GetAPIVersion() != "llamastack.io/"+version || u.GetLabels()["seen-in"] != version {
+					t.Errorf("%s: event %+v", version, event)
+				}
+			case <-time.After(10 * time.Second):
+				t.Errorf("%s: no event", version)
+			}
+			watch.Stop()
+		}
+	})
+
+	t.Run("status, scale and columns of v1alpha1", func(t *testing.T) {
+		s.kubectl("scale", v1alpha1Kind, "old", "--replicas=2")
+		s.wantFields("v1alpha2", "old", map[string]any{"spec.workload.replicas": 2})
+		if out := s.kubectl("get", v1alpha1Kind); !strings.Contains(out, "OPERATOR VERSION") {
+			t.Errorf("columns:\n%s", out)
+		}
+		s.apply(spoke("selected", `,"userConfig":{"configMapName":"cm","configMapNamespace":"elsewhere"}`))
+		out := s.kubectl("get", v1alpha1Kind, "-o", "name", "--field-selector", "spec.server.userConfig.configMapNamespace=elsewhere")
+		if strings.TrimSpace(out) != "llamastackdistribution.llamastack.io/selected" {
+			t.Errorf("selected by field: %q", out)
+		}
+	})
+}
+
+// Proves: L-27 (rotation of the serving certificate every few seconds and of the authority once, under load).
+func TestRotationUnderLoad(t *testing.T) {
+	s := newServing(t)
+	s.install()
+	l := certificate.Lifetimes{
+		Authority: 60 * time.Second, AuthorityRenewal: 45 * time.Second, // a new one after 15 seconds
+		Serving: 14 * time.Second, ServingRenewal: 11 * time.Second, // a new one every 3 seconds
+		Overlap: 5 * time.Second, Backdate: time.Hour,
+	}
+	for range 2 {
+		s.serve(s.start(replicaOptions{lifetimes: l}))
+	}
+	s.apply(spoke("loaded", ""))
+	first := s.announced()
+	var trusted atomic.Pointer[tls.Config]
+	seen := map[string]bool{}
+	look := func() []byte {
+		bundle := s.announced()
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(bundle)
+		trusted.Store(&tls.Config{RootCAs: roots, ServerName: webhookService + "." + operatorNamespace + ".svc"})
+		seen[string(s.secret().Data["tls.crt"])] = true
+		return bundle
+	}
+	look()
+	reads, handshakes := fixture.StartLoad(t, s.readsConverted("loaded")), fixture.StartLoad(t, s.shakesHands(trusted.Load))
+	began, overlapped := time.Now(), time.Time{}
+	fixture.Eventually(t, 2*time.Minute, "another authority is the only one that is trusted", func() error {
+		bundle := look()
+		switch n := bytes.Count(bundle, []byte("BEGIN")); {
+		case bytes.Equal(bundle, first):
+			return fmt.Errorf("it is still the first one")
+		case n > 1 && overlapped.IsZero():
+			overlapped = time.Now()
+			return fmt.Errorf("old and new are trusted")
+		case n > 1:
+			return fmt.Errorf("old and new are trusted since %s", time.Since(overlapped))
+		}
+		return nil
+	})
+	t.Logf("the authority was replaced after %s; both were trusted for %s", overlapped.Sub(began).Round(time.Second), time.Since(overlapped).Round(time.Second))
+	next := len(seen)
+	fixture.Eventually(t, 20*time.Second, "the next serving certificate", func() error {
+		look()
+		if len(seen) == next {
+			return fmt.Errorf("still the same")
+		}
+		return nil
+	})
+	reads.Check(t, "conversions by the API server")
+	handshakes.Check(t, "handshakes with the trust of the API server")
+	if len(seen) < 6 {
+		t.Errorf("%d serving certificates were seen, want several", len(seen))
+	}
+	t.Logf("%d serving certificates in %s", len(seen), time.Since(began).Round(time.Second))
+}
+
+// Proves: L-27, L-34 (certificates from elsewhere are served as soon as they stand in the Secret; and the time until the API
+// server trusts a new authority is far below the overlap).
+func TestCertificatesFromElsewhere(t *testing.T) {
+	s := newServing(t)
+	s.install()
+	r := s.start(replicaOptions{elsewhere: true})
+	make1, make2 := authorityElsewhere(t), authorityElsewhere(t)
+	s.putSecret(make1)
+	s.announce(make1["ca.crt"])
+	s.serve(r)
+	s.apply(spoke("measured", ""))
+	s.mustGet("v1alpha1", "measured")
+
+	s.putSecret(make2)
+	fixture.Eventually(t, 10*time.Second, "the new certificate is served", func() error {
+		if err := r.ready(); err == nil {
+			return fmt.Errorf("it is ready, although the definition does not trust it")
+		}
+		return nil
+	})
+	s.service.cut()
+	if _, err := s.get("v1alpha1", "measured"); err == nil || !strings.Contains(err.Error(), "x509") {
+		t.Errorf("the API server says %v, want it not to trust the certificate", err)
+	}
+	began := time.Now()
+	s.announce(append(bytes.Clone(make1["ca.crt"]), make2["ca.crt"]...))
+	fixture.Eventually(t, 20*time.Second, "the API server trusts the new authority", func() error {
+		_, err := s.get("v1alpha1", "measured")
+		return err
+	})
+	took := time.Since(began)
+	t.Logf("the API server used the new list of authorities after %s", took.Round(time.Millisecond))
+	if overlap := certificate.DefaultLifetimes().Overlap; overlap < 100*took {
+		t.Errorf("old and new authorities overlap for %s, want far more than %s", overlap, took)
+	}
+	if took > 5*time.Second {
+		t.Errorf("the overlap of the test under load is too short for %s", took)
+	}
+	fixture.Eventually(t, 10*time.Second, "the replica is ready again", r.ready)
+}
+
+// Proves: L-27 (rolling the operator under load loses no request: replicas are replaced one by one, and go on until the
+// endpoints are known to have changed).
+func TestRollingUnderLoad(t *testing.T) {
+	const lag = time.Second
+	s := newServing(t)
+	s.install()
+	o := replicaOptions{drain: 3 * lag}
+	replicas := []*replica{s.start(o), s.start(o)}
+	for _, r := range replicas {
+		s.serve(r)
+	}
+	s.apply(spoke("rolled", ""))
+	reads := fixture.StartLoad(t, s.readsConverted("rolled"))
+	for range 4 {
+		replicas = append(replicas, s.start(o))
+		s.serve(replicas[len(replicas)-1])
+		old := replicas[0]
+		replicas = replicas[1:]
+		old.end()
+		<-time.After(lag) // until every node has heard of it
+		s.service.remove(old.server.Address().String())
+		<-old.done
+	}
+	reads.Check(t, "conversions while four replicas were replaced")
+}
+
+// Proves: L-25, L-27 (any order of coming and going leaves nothing stuck).
+func TestComingAndGoing(t *testing.T) {
+	s := newServing(t)
+	s.install()
+	s.kubectl("delete", crdName)
+	r := s.start(replicaOptions{})
+	fixture.Eventually(t, 10*time.Second, "without the definition the replica says so", func() error {
+		if err := r.ready(); err == nil || !strings.Contains(err.Error(), certificate.DefinitionName) {
+			return fmt.Errorf("it says: %w", err)
+		}
+		return nil
+	})
+	s.install()
+	s.serve(r)
+	s.apply(spoke("a", ""))
+
+	s.kubectl("-n", operatorNamespace, "delete", "secret", certificate.SecretName)
+	fixture.Eventually(t, 20*time.Second, "another Secret and another authority work", func() error {
+		s.service.cut()
+		if err := r.ready(); err != nil {
+			return err
+		}
+		_, err := s.get("v1alpha1", "a")
+		return err
+	})
+
+	before := s.announced()
+	s.kubectl("patch", crdName, "--type=json", "-p", `[{"op":"remove","path":"/spec/conversion/webhook/clientConfig/caBundle"}]`)
+	fixture.Eventually(t, 10*time.Second, "a removed list of authorities comes back", func() error {
+		if !bytes.Equal(before, s.announced()) {
+			return fmt.Errorf("it is %d bytes", len(s.announced()))
+		}
+		return nil
+	})
+	s.kubectl("apply", "-f", "../../dist/install.yaml")
+	if !bytes.Equal(before, s.announced()) {
+		t.Error("applying the manifest again removed the list of authorities")
+	}
+	s.redirect()
+
+	r.end()
+	<-r.done
+	if _, err := s.get("v1alpha1", "a"); err == nil {
+		t.Error("v1alpha1 is read without anybody who converts")
+	}
+	s.mustGet("v1alpha2", "a")
+	s.kubectl("create", "namespace", "leaving")
+	s.apply(strings.Replace(hub("b", ""), `"default"`, `"leaving"`, 1))
+	s.kubectl("delete", "namespace", "leaving", "--timeout=60s")
+	s.kubectl("delete", "-f", "../../dist/install.yaml", "--timeout=90s")
+	if _, err := s.get("v1alpha2", "a"); !apierrors.IsNotFound(err) {
+		t.Errorf("the objects are not gone with their definition: %v", err)
+	}
+}

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts real servers quickly: imports the server once and forks a process for each config.
+
+    "$(./venv.sh 0.7)" boot.py CONFIG
+
+It imports the server's command line, and the providers that CONFIG, a base, names. Then it reads commands from standard input and
+tells on standard output what happened, one JSON object a line each:
+
+    {"start": NAME, "config": FILE, "dir": FOLDER, "env": {...}, "hosts": {"vllm:8000": PORT}}   a server with exactly this environment
+    {"stop": NAME}                                                                             SIGTERM, and SIGKILL when that does not help
+    {"ready": true}    {"started": NAME}    {"ended": NAME, "status": N}
+
+A forked process does what the command line does with `stack run CONFIG`; its output goes to the file `log` in its folder. Names of
+hosts resolve as `hosts` says, to a port of loopback; no other name resolves, so nothing leaves the machine. The end of standard
+input stops every server. What cannot be had without a download is stood in for: the tokenizer cl100k_base knows single bytes only.
+"""
+
+import contextlib
+import ctypes
+import gc
+import importlib
+import json
+import logging
+import os
+import pkgutil
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import server_package
+import yaml
+from server_package import ServerPackage
+
+# What a server gets to end after SIGTERM.
+STOP_SECONDS = 10
+PAUSE_SECONDS = 0.05
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def preload(server: ServerPackage, base: Path) -> None:
+    """Imports what nearly every server will need. What cannot be imported here the server that wants it reports by itself."""
+    server.command_line()
+    config = server.config_class(**server.replace_env_vars(yaml.safe_load(base.read_text(encoding="utf-8"))))
+    for api, types in server.provider_registry(config).items():
+        for entry in config.providers.get(api.value, []):
+            spec = types.get(entry.provider_type)
+            if spec is not None and spec.module:
+                for module in submodules(spec.module):
+                    with contextlib.suppress(Exception):
+                        importlib.import_module(module)
+
+
+def submodules(package: str) -> Iterator[str]:
+    """The package and what lies directly in it."""
+    yield package
+    with contextlib.suppress(ImportError):
+        for module in pkgutil.iter_modules(getattr(importlib.import_module(package), "__path__", [])):
+            yield f"{package}.{module.name}"
+
+
+def stand_in_tokenizer() -> None:
+    """Makes tiktoken find an encoding of this name, whose file it would download."""
+    tiktoken = importlib.import_module("tiktoken")
+    name = "cl100k_base"
+    tiktoken.registry.ENCODINGS[name] = tiktoken.Encoding(
+        name, pat_str=".", mergeable_ranks={bytes([byte]): byte for byte in range(256)}, special_tokens={}
+    )
+
+
+def resolve_only(hosts: dict[str, int]) -> None:
+    """From now on these names resolve to loopback and their port, loopback to itself, and nothing else resolves."""
+    resolve = socket.getaddrinfo
+
+    def getaddrinfo(host: Any, port: Any, *args: Any, **kwargs: Any) -> Any:
+        name = host.decode() if isinstance(host, bytes) else host
+        if name in hosts:
+            return resolve("127.0.0.1", hosts[name], *args, **kwargs)
+        if f"{name}:{port}" in hosts:
+            return resolve("127.0.0.1", hosts[f"{name}:{port}"], *args, **kwargs)
+        if name in (*LOOPBACK, "", None):
+            return resolve(host, port, *args, **kwargs)
+        raise socket.gaierror(socket.EAI_NONAME, f"{name}:{port} is no host of this test")
+
+    socket.getaddrinfo = getaddrinfo
+
+
+def serve(server: ServerPackage, command: dict[str, Any]) -> None:
+    """Becomes the server; the caller has just forked. Never returns."""
+    status = 1
+    try:
+        if sys.platform == "linux":
+            pr_set_pdeathsig = 1
+            ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+        os.chdir(command["dir"])
+        log = os.open("log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        null = os.open(os.devnull, os.O_RDONLY)
+        for source, target in ((null, 0), (log, 1), (log, 2)):
+            os.dup2(source, target)
+        os.environ.clear()
+        os.environ.update(command["env"])
+        resolve_only(command["hosts"])
+        warnings.resetwarnings()
+        sys.argv = [server.package, "stack", "run", command["config"]]
+        server.command_line()()
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        logging.exception("the server failed")
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+class Nursery:
+    """The running servers and their keeper's loop."""
+
+    def __init__(self, server: ServerPackage, commands: BinaryIO, events: int) -> None:
+        self.server = server
+        self.commands = commands
+        self.events = events
+        self.running: dict[int, str] = {}
+        """Names by process id."""
+        self.killed_at: dict[int, float] = {}
+        """When patience ends, by process id."""
+
+    def tell(self, **event: Any) -> None:
+        os.write(self.events, json.dumps(event).encode() + b"\n")
+
+    def run(self) -> None:
+        self.tell(ready=True)
+        pending = b""
+        reading = True
+        while reading or self.running:
+            readable, _, _ = select.select([self.commands] if reading else [], [], [], PAUSE_SECONDS)
+            if readable:
+                chunk = os.read(self.commands.fileno(), 65536)
+                reading = bool(chunk)
+                *lines, pending = (pending + chunk).split(b"\n")
+                for line in lines:
+                    self.obey(json.loads(line))
+                if not reading:
+                    for pid in list(self.running):
+                        self.stop(pid)
+            self.reap()
+
+    def obey(self, command: dict[str, Any]) -> None:
+        if "start" in command:
+            pid = os.fork()
+            if pid == 0:
+                serve(self.server, command)
+            self.running[pid] = command["start"]
+            self.tell(started=command["start"])
+            return
+        for pid, name in list(self.running.items()):
+            if name == command["stop"]:
+                self.stop(pid)
+
+    def stop(self, pid: int) -> None:
+        if pid not in self.killed_at:
+            self.killed_at[pid] = time.monotonic() + STOP_SECONDS
+            os.kill(pid, signal.SIGTERM)
+
+    def reap(self) -> None:
+        for pid in list(self.running):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                self.killed_at.pop(pid, None)
+                self.tell(ended=self.running.pop(pid), status=os.waitstatus_to_exitcode(status))
+            elif self.killed_at.get(pid, time.monotonic() + 1) < time.monotonic():
+                self.killed_at[pid] = time.monotonic() + STOP_SECONDS
+                os.kill(pid, signal.SIGKILL)
+
+
+def main() -> int:
+    # Events have a descriptor of their own: whatever a module prints while it is imported must not mix with them.
+    events = os.dup(1)
+    os.set_inheritable(events, False)
+    os.dup2(2, 1)
+    server = server_package.load()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        preload(server, Path(sys.argv[1]))
+    stand_in_tokenizer()
+    if threading.active_count() > 1:
+        print(f"boot: importing started threads, which do not survive a fork: {threading.enumerate()}", file=sys.stderr)
+        return 2
+    gc.collect()
+    gc.freeze()
+    Nursery(server, sys.stdin.buffer, events).run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connects to databases with the real server's own storage classes, without starting the server.
+
+    "$(./venv.sh 0.7)" storage.py <cases.json
+
+Reads a list of cases, {"config": FILE, "env": {…}}, from standard input. For each it resolves the config.yaml as the server does in
+exactly this environment, opens the metadata store (by key) and the inference store (SQL) with the package's own classes, writes
+something to both and reads it back. It prints one JSON list: for each case null, or what went wrong.
+"""
+
+import asyncio
+import importlib
+import importlib.util
+import inspect
+import json
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest import mock
+
+import server_package
+import yaml
+from server_package import ServerPackage
+
+
+def module(server: ServerPackage, name: str) -> ModuleType:
+    """A storage module: they moved in 0.4."""
+    for folder in ("core.storage", "providers.utils"):
+        full = f"{server.package}.{folder}.{name}"
+        if importlib.util.find_spec(full.rpartition(".")[0]) and importlib.util.find_spec(full):
+            return importlib.import_module(full)
+    raise ImportError(f"{server.package} has no storage module {name}")
+
+
+async def settled(value: Any) -> Any:
+    """What a function returned, that some releases made asynchronous."""
+    return await value if inspect.isawaitable(value) else value
+
+
+async def try_case(server: ServerPackage, config: Any) -> None:
+    kv, sql = module(server, "kvstore.kvstore"), module(server, "sqlstore.sqlstore")
+    types = module(server, "sqlstore.sqlalchemy_sqlstore").ColumnType
+    backends = config.storage.backends
+    kv.register_kvstore_backends({name: b for name, b in backends.items() if b.type.value.startswith("kv_")})
+    sql.register_sqlstore_backends({name: b for name, b in backends.items() if b.type.value.startswith("sql_")})
+
+    keys = await settled(kv.kvstore_impl(config.storage.stores.metadata))
+    await keys.set("storage-test", "kept")
+    # Of 0.3 Redis gives bytes.
+    if await keys.get("storage-test") not in ("kept", b"kept"):
+        raise AssertionError("the key-value store does not hold what was written")
+
+    # The function became private in 1.1.
+    make = getattr(sql, "sqlstore_impl", None) or sql._sqlstore_impl
+    rows = await settled(make(config.storage.stores.inference))
+    await rows.create_table("storage_test", {"id": types.STRING, "value": types.STRING})
+    await rows.insert("storage_test", {"id": "1", "value": "kept"})
+    row = await rows.fetch_one("storage_test", {"id": "1"})
+    await rows.delete("storage_test", {"id": "1"})
+    if row is None or row["value"] != "kept":
+        raise AssertionError("the SQL store does not hold what was written")
+
+
+def run(server: ServerPackage, case: dict[str, Any]) -> str | None:
+    with mock.patch.dict(os.environ, case["env"], clear=True):
+        try:
+            written = yaml.safe_load(Path(case["config"]).read_text(encoding="utf-8"))
+            config = server.config_class(**server.replace_env_vars(written))
+            asyncio.run(asyncio.wait_for(try_case(server, config), timeout=60))
+        except Exception as error:  # of any kind: the answer says which
+            return f"{type(error).__name__}: {error}"
+    return None
+
+
+def main() -> int:
+    server = server_package.load()
+    json.dump([run(server, case) for case in json.load(sys.stdin)], sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
