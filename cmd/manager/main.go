@@ -23,6 +23,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/migration"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
 )
@@ -35,6 +36,7 @@ type flags struct {
 
 	leaderElection          bool
 	manageCertificates      bool
+	migrateStorage          bool
 	watchNamespaces         string
 	operatorNamespace       string
 	forbidForeignConfigMaps bool
@@ -57,6 +59,8 @@ func parse() *flags {
 	flag.StringVar(&f.webhookAddress, "webhook-bind-address", ":9443", "address where the API server asks for conversion")
 	flag.BoolVar(&f.manageCertificates, "manage-certificates", true,
 		"make the webhooks' certificates; false where cert-manager or OpenShift writes the Secret "+certificate.SecretName)
+	flag.BoolVar(&f.migrateStorage, "migrate-storage", true,
+		"rewrite resources that are stored in v1alpha1; where --watch-namespaces is given that is never done")
 	flag.BoolVar(&f.leaderElection, "leader-elect", false, "let one replica at a time reconcile")
 	flag.StringVar(&f.watchNamespaces, "watch-namespaces", "", "comma-separated namespaces to look after; empty means all")
 	flag.StringVar(&f.operatorNamespace, "operator-namespace", os.Getenv("POD_NAMESPACE"),
@@ -99,6 +103,12 @@ func run(ctx context.Context, f *flags) error {
 		OperatorNamespace: f.operatorNamespace, Namespaces: namespaces(f.watchNamespaces), ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
 	}); err != nil {
 		return err
+	}
+	if f.migrateStorage && len(namespaces(f.watchNamespaces)) == 0 {
+		migrate := &migration.Migration{Live: mgr.GetAPIReader(), Client: mgr.GetClient(), StatusClient: mgr.GetClient()}
+		if err := mgr.Add(migrate); err != nil {
+			return err
+		}
 	}
 	webhooks, err := webhook.Listen(ctx, restConfig, webhook.Options{
 		Address: f.webhookAddress, Namespace: f.operatorNamespace, Managed: f.manageCertificates,
