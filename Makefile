@@ -15,6 +15,7 @@ RACE ?=
 # TESTFLAGS is added to every go test, for example TESTFLAGS='-run TestName -v'.
 TESTFLAGS ?=
 E2E_TIMEOUT ?= 60m
+FUZZTIME ?= 10m
 
 BIN := $(CURDIR)/bin
 CACHE := $(or $(LLSD_CACHE),$(XDG_CACHE_HOME),$(HOME)/.cache)/llama-stack-k8s-operator
@@ -131,12 +132,20 @@ test-integration: cluster ## Run the tests against a real API server.
 test-server: ## Let real llama-stack servers load the generated configurations.
 	go test -timeout 60m $(TESTFLAGS) ./tests/server/...
 
+.PHONY: test-server-full
+test-server-full: ## Boot every sample and every user story on the real server of every release line.
+	LLSD_BOOT_EVERYTHING=1 go test -count=1 -timeout 90m -v -run 'TestStories' $(TESTFLAGS) ./tests/server/...
+
 .PHONY: test-e2e
 test-e2e: cluster image ## Run the tests against a real cluster with real servers (Linux and root).
 	$(BIN)/cluster build --tier node
-	server_image=$$(hack/serverimage/build.sh); \
-	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR_IMAGE=$(BIN)/operator-image.tar LLSD_SERVER_IMAGE="$$server_image" \
+	server_image=$$(hack/serverimage/build.sh); newest_image=$$(hack/serverimage/build.sh 1.5); \
+	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR_IMAGE=$(BIN)/operator-image.tar LLSD_SERVER_IMAGE="$$server_image" LLSD_NEWEST_SERVER_IMAGE="$$newest_image" \
 	  go test -C tests/e2e -count=1 -timeout $(E2E_TIMEOUT) $(TESTFLAGS)
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME (10m), one after the other.
+	hack/make/fuzz.sh $(FUZZTIME)
 
 .PHONY: bench
 bench: ## Run the benchmarks.

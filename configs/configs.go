@@ -23,6 +23,10 @@ type Distribution struct {
 	Line string `json:"line"`
 	// Base is the name of the base configuration: Base(Base, Line) has it.
 	Base string `json:"base"`
+	// ImageHasConfig tells that the image runs this configuration by itself where it is given none.
+	ImageHasConfig bool `json:"imageHasConfig"`
+	// Note tells where the image comes from and why this one, with this configuration.
+	Note string `json:"note"`
 }
 
 //go:embed distributions.json */*.yaml

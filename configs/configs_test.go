@@ -3,6 +3,8 @@
 package configs_test
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,8 +24,11 @@ func TestDistributions(t *testing.T) {
 		if !strings.HasSuffix(d.Image, ":"+d.ServerVersion) {
 			t.Errorf("%s: image %s is not pinned to %s", d.Name, d.Image, d.ServerVersion)
 		}
-		line, ok := catalog.ForVersion(d.ServerVersion)
-		if !ok || line.Name != d.Line {
+		if d.Note == "" {
+			t.Errorf("%s: nothing tells what is run", d.Name)
+		}
+		line, standing := catalog.ForVersion(d.ServerVersion)
+		if standing != catalog.OfLine || line.Name != d.Line {
 			t.Errorf("%s: version %s is not of the known line %s", d.Name, d.ServerVersion, d.Line)
 		}
 		data, ok := configs.Base(d.Base, d.Line)
@@ -34,7 +39,7 @@ func TestDistributions(t *testing.T) {
 			t.Errorf("%s: %v", d.Name, err)
 		}
 	}
-	for _, name := range []string{"starter", "remote-vllm"} {
+	for _, name := range []string{"starter", "remote-vllm", "meta-reference-gpu", "postgres-demo"} {
 		if !seen[name] {
 			t.Errorf("no distribution %s", name)
 		}
@@ -57,16 +62,41 @@ func TestDistributionsIsACopy(t *testing.T) {
 	}
 }
 
-// Proves: R28 (the distribution starter has a base for every release line).
-func TestStarterHasABaseForEveryLine(t *testing.T) {
-	for _, line := range catalog.Lines() {
-		data, ok := configs.Base("starter", line)
-		if !ok {
-			t.Errorf("no starter base for line %s", line)
-			continue
+// Proves: R28 (every distribution has a base for every release line that can run it).
+func TestBasesForEveryLine(t *testing.T) {
+	lines := catalog.Lines()
+	for name, want := range map[string][]string{
+		"starter": lines, "remote-vllm": lines, "postgres-demo": lines, "meta-reference-gpu": {"0.3", "0.4"},
+	} {
+		for _, line := range lines {
+			data, ok := configs.Base(name, line)
+			if ok != slices.Contains(want, line) {
+				t.Errorf("%s, line %s: there is a base: %v", name, line, ok)
+			}
+			if !ok {
+				continue
+			}
+			base, err := config.ParseBase(name, data)
+			if err != nil {
+				t.Errorf("%s, line %s: %v", name, line, err)
+			} else if !slices.Contains(base.Lines(), line) {
+				t.Errorf("%s, line %s: it is of the dialects %q", name, line, base.Lines())
+			}
 		}
-		if _, err := config.ParseBase("starter", data); err != nil {
-			t.Errorf("line %s: %v", line, err)
+	}
+}
+
+// What an environment variable switches on is off without it: a base starts with the variables that the operator sets, and no others.
+//
+// Proves: R28, R47.
+func TestBasesDemandNoVariable(t *testing.T) {
+	demanded := regexp.MustCompile(`\$\{env\.[A-Z0-9_]+}`)
+	for _, d := range configs.Distributions() {
+		for _, line := range catalog.Lines() {
+			data, _ := configs.Base(d.Base, line)
+			if found := demanded.FindAll(data, -1); found != nil {
+				t.Errorf("%s, line %s: demands %q", d.Name, line, found)
+			}
 		}
 	}
 }

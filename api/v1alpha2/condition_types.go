@@ -62,7 +62,7 @@ const (
 	ReasonForeignNamespace = "ForeignNamespace"
 	// ReasonInvalidSpec: the spec is wrong; the message names the fields.
 	ReasonInvalidSpec = "InvalidSpec"
-	// ReasonUnsupported: the spec uses a field that this operator does not support yet.
+	// ReasonUnsupported: the spec uses a field that this operator does not support yet, or the server is too old.
 	ReasonUnsupported = "Unsupported"
 	// ReasonUnknownDistribution: no distribution of that name is known.
 	ReasonUnknownDistribution = "UnknownDistribution"
@@ -72,6 +72,8 @@ const (
 	ReasonMissingConfigLabels = "MissingConfigLabels"
 	// ReasonConfigMapNotFound: a referenced ConfigMap or key does not exist, or does not hold what it should.
 	ReasonConfigMapNotFound = "ConfigMapNotFound"
+	// ReasonInvalidConfigLabels: the labels of the image hold a base configuration that cannot be used.
+	ReasonInvalidConfigLabels = "InvalidConfigLabels"
 	// ReasonInvalidSettings: the operator's own settings are wrong.
 	ReasonInvalidSettings = "InvalidOperatorSettings"
 )

@@ -139,7 +139,7 @@ func TestStarterBaseKeepsItsMeaning(t *testing.T) {
 	line := &catalog.Line{Name: "1.6", Rows: map[string][]catalog.Provider{"inference": {{
 		Type: "remote::a", Key: "api_key", Endpoint: &catalog.Endpoint{Field: "url"},
 	}}}}
-	text, err := starterBase(line, answer)
+	text, err := encodeBase(line, answer.Starter, "Base config.")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,5 +171,47 @@ func TestSpan(t *testing.T) {
 		if got := p.span(strings.Fields(with)); got != want {
 			t.Errorf("%s: %q, want %q", with, got, want)
 		}
+	}
+}
+
+// Proves: R28, R47 (what makes a packaged config start that does not, or that says more than it can keep).
+func TestCompose(t *testing.T) {
+	var starterConfig, own, want map[string]any
+	for text, into := range map[string]*map[string]any{
+		`{distro_name: starter, safety: {default_shield_id: guard}, vector_stores: {default_provider_id: faiss, default_embedding_model: {provider_id: local}},
+		  providers: {
+		    inference: [{provider_id: "${env.URL:+a}", provider_type: "remote::a", config: {url: "${env.URL:=}", b: 1}}],
+		    files: [{provider_id: "${env.F:+f}", provider_type: "remote::f"}, {provider_id: disk, provider_type: "inline::disk", config: {dir: ~/distributions/starter/files}}]},
+		  storage: {backends: {kv: {type: sqlite}}, stores: {all: {backend: kv}}},
+		  registered_resources: {models: [{model_id: x, provider_id: a}], shields: [{shield_id: guard, provider_id: "${env.S:+guard}"}],
+		    tool_groups: [{toolgroup_id: w, provider_id: search}, {toolgroup_id: r, provider_id: rag}]}}`: &starterConfig,
+		`{distro_name: demo, providers: {
+		    inference: [{provider_id: own-a, provider_type: "remote::a", config: {gone: 1}}, {provider_id: own-m, provider_type: "inline::m", config: {model: "${env.M}"}},
+		      {provider_id: local, provider_type: "inline::local"}],
+		    tool_runtime: [{provider_id: rag, provider_type: "inline::rag"}]},
+		  storage: {backends: {kv: {type: postgres}}, stores: {few: {backend: kv}}},
+		  registered_resources: {models: [{model_id: "${env.M}", provider_id: own-m}, {model_id: listed-anyway, provider_id: local}], shields: [{shield_id: nobody}]}}`: &own,
+		`{distro_name: demo, apis: [files, inference, tool_runtime], vector_stores: {default_embedding_model: {provider_id: local}},
+		  providers: {
+		    inference: [{provider_id: "${env.URL:+own-a}", provider_type: "remote::a", config: {url: "${env.URL:=}", b: 1}},
+		      {provider_id: "${env.M:+own-m}", provider_type: "inline::m", config: {model: "${env.M:=}"}}, {provider_id: local, provider_type: "inline::local"}],
+		    tool_runtime: [{provider_id: rag, provider_type: "inline::rag"}],
+		    files: [{provider_id: disk, provider_type: "inline::disk", config: {dir: ~/distributions/demo/files}}]},
+		  storage: {backends: {kv: {type: postgres}}, stores: {all: {backend: kv}}},
+		  registered_resources: {models: [{model_id: "${env.M:=unset}", provider_id: "${env.M:+own-m}"}], shields: [], tool_groups: [{toolgroup_id: r, provider_id: rag}]}}`: &want,
+	} {
+		if err := yaml.Unmarshal([]byte(text), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	line := &catalog.Line{
+		APIs: map[string]catalog.API{"files": {}, "inference": {}, "tool_runtime": {}},
+		Rows: map[string][]catalog.Provider{
+			"inference":    {{Type: "inline::m", Fields: map[string]catalog.Field{"model": {}}}, {Type: "remote::a", Fields: map[string]catalog.Field{"url": {}, "b": {}}}},
+			"tool_runtime": {{Type: "inline::rag", Needs: []string{"files", "models"}}},
+		},
+	}
+	if diff := cmp.Diff(want, compose(line, "demo", own, starterConfig)); diff != "" {
+		t.Errorf("(-want +composed):\n%s", diff)
 	}
 }

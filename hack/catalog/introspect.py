@@ -238,6 +238,24 @@ def environment(server: ServerPackage) -> dict[str, str]:
     }
 
 
+def behaviour(server: ServerPackage) -> dict[str, bool]:
+    """What no class says: it stands in the code alone."""
+
+    def stands(text: str, file: str) -> bool:
+        return text in (server.home / file).read_text(encoding="utf-8")
+
+    models = "core/routing_tables/models.py"
+    by_backend_name = stands('identifier = f"{provider_id}/{provider_model_id}"', models)
+    by_model_id = stands('identifier = f"{provider_id}/{model_id}"', models)
+    if by_backend_name == by_model_id:
+        raise ValueError(f"{models} does not tell by which name a registered model is served")
+    return {
+        # Several workers share one socket, and a socket has one address: a list of addresses as the default fails.
+        "hostForWorkers": stands("config.server.host or [", "cli/stack/run.py"),
+        "servesModelID": by_model_id,
+    }
+
+
 def starter(server: ServerPackage, distribution: str) -> dict[str, Any]:
     """A packaged config without what changes nothing: keys that the server ignores, and its own defaults spelled out."""
     path = server.packaged(distribution)
@@ -253,6 +271,12 @@ def starter(server: ServerPackage, distribution: str) -> dict[str, Any]:
     return written
 
 
+def distributions(server: ServerPackage) -> dict[str, Any]:
+    """The configs of the other distributions that the operator knows, as far as the package ships them, as written."""
+    paths = {name: server.packaged(name) for name in ("meta-reference-gpu", "postgres-demo")}
+    return {name: yaml.safe_load(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.is_file()}
+
+
 def main() -> int:
     warnings.simplefilter("ignore")
     with contextlib.redirect_stdout(sys.stderr):
@@ -264,6 +288,8 @@ def main() -> int:
             "env": environment(server),
             "needsInsecure": server.demands_tls,
             "registeredEverywhere": server.registered_everywhere,
+            "apisMustBeServed": server.apis_must_be_served,
+            **behaviour(server),
             "apis": about.apis(),
             "internal": sorted(server.internal_apis),
             "sections": about.fields(server.config_class),
@@ -271,6 +297,7 @@ def main() -> int:
             "storage": about.storage(),
             "toolGroupsRegistered": not server.drops_tool_groups,
             "starter": starter(server, "starter"),
+            "distributions": distributions(server),
         }
         answer["objects"] = about.objects
     json.dump(answer, sys.stdout, indent=1, sort_keys=False)

@@ -29,6 +29,9 @@ type introspection struct {
 	NeedsInsecure        bool                           `json:"needsInsecure"`
 	RegisteredEverywhere bool                           `json:"registeredEverywhere"`
 	ToolGroupsRegistered bool                           `json:"toolGroupsRegistered"`
+	APIsMustBeServed     bool                           `json:"apisMustBeServed"`
+	HostForWorkers       bool                           `json:"hostForWorkers"`
+	ServesModelID        bool                           `json:"servesModelID"`
 	APIs                 map[string]catalog.API         `json:"apis"`
 	Internal             []string                       `json:"internal"`
 	Sections             map[string]field               `json:"sections"`
@@ -36,6 +39,7 @@ type introspection struct {
 	Storage              storage                        `json:"storage"`
 	Objects              map[string]map[string]field    `json:"objects"`
 	Starter              map[string]any                 `json:"starter"`
+	Distributions        map[string]map[string]any      `json:"distributions"`
 }
 
 // environment are the names of environment variables.

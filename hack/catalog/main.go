@@ -60,7 +60,11 @@ func run(ctx context.Context, args []string) error {
 		return nil
 	}
 	for _, name := range different {
-		if err := os.WriteFile(filepath.Join(*root, name), made[name], 0o644); err != nil {
+		file := filepath.Join(*root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, made[name], 0o644); err != nil {
 			return err
 		}
 		fmt.Println("wrote", name)
@@ -105,9 +109,12 @@ func makeFiles(ctx context.Context, root string, wanted []string) (map[string][]
 		if made[file], err = encodeLine(line); err != nil {
 			return nil, err
 		}
-		base := "configs/starter/" + name + ".yaml"
-		if made[base], err = starterBase(line, answers[name]); err != nil {
-			return nil, err
+		bases, err := baseConfigs(line, answers[name])
+		if err != nil {
+			return nil, fmt.Errorf("release line %s: %w", name, err)
+		}
+		for distribution, base := range bases {
+			made["configs/"+distribution+"/"+name+".yaml"] = base
 		}
 	}
 	if made["pkg/config/catalog/apis.yaml"], err = encodeIndex(lines, over); err != nil {

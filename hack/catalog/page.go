@@ -99,7 +99,11 @@ func (p *page) provider(api, providerType string, variants []variant) {
 	if newest.Deprecated {
 		p.b.WriteString(" Deprecated: the server warns of it.")
 	}
-	if newest.ToolGroup != "" {
+	switch newest.ToolGroup {
+	case "":
+	case catalog.MCPToolGroups:
+		fmt.Fprintf(p.b, " Serves the tool groups `%s<id>`.", newest.ToolGroup)
+	default:
 		fmt.Fprintf(p.b, " Serves the tool group `%s`.", newest.ToolGroup)
 	}
 	if len(newest.Needs) > 0 {

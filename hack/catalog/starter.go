@@ -42,17 +42,18 @@ const (
 	inProcess
 )
 
-// starterBase writes the base configuration of the distribution "starter" of a line: what its package ships, in the project's form.
-func starterBase(line *catalog.Line, answer *introspection) ([]byte, error) {
+// encodeBase writes a base configuration in the project's form. The origin tells in its header where it comes from.
+func encodeBase(line *catalog.Line, config map[string]any, origin string) ([]byte, error) {
 	root := mapping()
-	for _, section := range ordered(answer.Starter, sectionOrder) {
-		value := answer.Starter[section]
+	for _, section := range ordered(config, sectionOrder) {
+		value := config[section]
 		switch section {
 		case "apis":
 			apis, ok := value.([]any)
 			if !ok {
-				return nil, fmt.Errorf("starter: apis is %T", value)
+				return nil, fmt.Errorf("apis is %T", value)
 			}
+			apis = slices.Clone(apis)
 			slices.SortFunc(apis, func(a, b any) int { return byOrder(apiOrder)(fmt.Sprint(a), fmt.Sprint(b)) })
 			put(root, section, plainNode(apis))
 		case "providers":
@@ -67,8 +68,7 @@ func starterBase(line *catalog.Line, answer *introspection) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s# %s\n", license, generatedMark)
-	fmt.Fprintf(&b, "# Base config of the \"starter\" distribution of %s, release line %s: providers, ids and values as packaged in %s.\n",
-		line.Package, line.Name, line.Release)
+	fmt.Fprintf(&b, "# %s\n", origin)
 	b.WriteString("# The server itself resolves every ${env.…}: a provider whose id comes out empty is off, and what is not written here takes\n" +
 		"# the server's own default. Providers, resources and storage of a custom resource are laid over this tree.\n")
 	encoder := yaml.NewEncoder(&b)
@@ -83,20 +83,20 @@ func starterBase(line *catalog.Line, answer *introspection) ([]byte, error) {
 func providersNode(line *catalog.Line, value any) (*yaml.Node, error) {
 	byAPI, ok := value.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("starter: providers is %T", value)
+		return nil, fmt.Errorf("providers is %T", value)
 	}
 	node := mapping()
 	for _, api := range ordered(byAPI, apiOrder) {
 		entries, ok := byAPI[api].([]any)
 		if !ok {
-			return nil, fmt.Errorf("starter: providers.%s is %T", api, byAPI[api])
+			return nil, fmt.Errorf("providers.%s is %T", api, byAPI[api])
 		}
 		slices.SortStableFunc(entries, func(a, b any) int { return cmp.Compare(group(a), group(b)) })
 		list, last := &yaml.Node{Kind: yaml.SequenceNode}, -1
 		for _, each := range entries {
 			entry, ok := each.(map[string]any)
 			if !ok {
-				return nil, fmt.Errorf("starter: a provider of %s is %T", api, each)
+				return nil, fmt.Errorf("a provider of %s is %T", api, each)
 			}
 			item := entryNode(line, api, entry)
 			if api == "inference" && group(each) != last {

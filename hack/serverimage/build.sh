@@ -4,7 +4,7 @@
 # build.sh [--ref REF] [LINE|VERSION]: builds a runnable image of the real server from its package, without torch, and
 # prints the path of the archive. Built once per recipe and kept in the cache. Needs root, debootstrap and a Debian keyring.
 #
-# The image behaves as the published one (entrypoint.sh). Its own default config is light.yaml.
+# The image behaves as the published one (entrypoint.sh). Its own default config is light.yaml, of OGX light-ogx.yaml.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/server/lib.sh
@@ -23,8 +23,13 @@ while [ $# -gt 0 ]; do
 done
 load_release "$release"
 ref=${ref:-localhost/$package-light:$version}
+case $package in # the names of the module, of the command and of its home, and the light config
+llama-stack) module=llama_stack cli=llama home=/.llama light=light.yaml ;;
+ogx) module=ogx cli=ogx home=/.ogx light=light-ogx.yaml ;;
+*) die "no names are known for the package $package" ;;
+esac
 
-recipe=$(cat "$here"/{build.sh,pack.py,entrypoint.sh,light.yaml} <(echo "$ref $version $as_of $constraints $uv_version $(uname -m)") | sha256sum | cut -c1-12)
+recipe=$(cat "$here"/{build.sh,pack.py,entrypoint.sh,"$light"} <(echo "$ref $version $as_of $constraints $uv_version $(uname -m)") | sha256sum | cut -c1-12)
 archive=$(cache_dir)/serverimage/$package-$version-$recipe/image.tar
 
 # install_server puts the package and its dependencies into the root file system, for that system's Python.
@@ -38,7 +43,7 @@ install_server() {
   # The commands were written for the Python that uv runs in.
   sed -i '1s|^#!.*python.*|#!/usr/bin/python3|' "$site"/bin/*
   mv "$site"/bin/* "$root/usr/local/bin/"
-  install -D -m 644 "$here/light.yaml" "$site/llama_stack/distributions/light/config.yaml"
+  install -D -m 644 "$here/$light" "$site/$module/distributions/light/config.yaml"
 }
 
 # trim takes away what no container needs and what names this machine.
@@ -69,14 +74,14 @@ build() {
   install_server "$root"
   trim "$root"
   compile "$root"
-  install -m 755 "$here/entrypoint.sh" "$root/usr/local/bin/llama-stack-entrypoint.sh"
+  install -m 755 "$here/entrypoint.sh" "$root/usr/local/bin/$package-entrypoint.sh"
   # As in the published image: the group (0 for a user without an entry in passwd) may write here and nowhere else.
-  install -d -m 775 "$root/.llama" "$root/.cache" "$root/app"
+  install -d -m 775 "$root$home" "$root/.cache" "$root/app"
   "$(find_python)" "$here/pack.py" "$root" "$scratch/image.tar" --ref "$ref" --architecture "$(dpkg --print-architecture)" \
-    --entrypoint /usr/local/bin/llama-stack-entrypoint.sh --workdir /app \
+    --entrypoint "/usr/local/bin/$package-entrypoint.sh" --workdir /app \
     --env PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    --env DISTRO_NAME=light --env RUN_CONFIG_PATH= --env PYTHONDONTWRITEBYTECODE=1 \
-    --label "org.opencontainers.image.title=llama-stack light" --label "org.opencontainers.image.version=$version"
+    --env CLI_NAME="$cli" --env DISTRO_NAME=light --env RUN_CONFIG_PATH= --env PYTHONDONTWRITEBYTECODE=1 \
+    --label "org.opencontainers.image.title=$package light" --label "org.opencontainers.image.version=$version"
   mv "$scratch/image.tar" "$archive"
 }
 

@@ -12,6 +12,6 @@ fi
 # Traces are on as soon as one OTEL_* variable is there.
 if env | grep -q '^OTEL_'; then
   export OTEL_PYTHON_DISABLED_INSTRUMENTATIONS="${OTEL_PYTHON_DISABLED_INSTRUMENTATIONS:+$OTEL_PYTHON_DISABLED_INSTRUMENTATIONS,}asyncpg,sqlite3"
-  exec opentelemetry-instrument llama stack run "$@"
+  exec opentelemetry-instrument "${CLI_NAME:-llama}" stack run "$@"
 fi
-exec llama stack run "$@"
+exec "${CLI_NAME:-llama}" stack run "$@"

@@ -113,7 +113,10 @@ func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 				return nil, err
 			}
 		}
-		spare := previous(owner.Name, replicaSets, others, wanted[family])
+		spare := previous(owner.Name, replicaSets, others)
+		if spare == "" && wanted[family] {
+			spare = youngest(others)
+		}
 		doomed = append(doomed, slices.DeleteFunc(others, func(o client.Object) bool {
 			return o.GetName() == spare || neededByPods(owner.Name, replicaSets, o)
 		})...)
@@ -150,8 +153,8 @@ func needs(resource string, rs *appsv1.ReplicaSet, o client.Object) bool {
 }
 
 // previous names, of the objects that are not wanted any more, the one that was in force last: that of the newest ReplicaSet, for a
-// rollback to find. Where no ReplicaSet has one it is the youngest, as long as the resource needs such an object at all.
-func previous(resource string, replicaSets []appsv1.ReplicaSet, others []client.Object, stillWanted bool) string {
+// rollback to find; empty where no ReplicaSet has one.
+func previous(resource string, replicaSets []appsv1.ReplicaSet, others []client.Object) string {
 	for i := range replicaSets {
 		for _, o := range others {
 			if needs(resource, &replicaSets[i], o) {
@@ -159,9 +162,10 @@ func previous(resource string, replicaSets []appsv1.ReplicaSet, others []client.
 			}
 		}
 	}
-	if !stillWanted {
-		return ""
-	}
+	return ""
+}
+
+func youngest(others []client.Object) string {
 	return slices.MaxFunc(others, func(a, b client.Object) int {
 		if c := a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time); c != 0 {
 			return c

@@ -40,7 +40,13 @@ func TestWrongFiles(t *testing.T) {
 		"--settings: open missing.yaml":     {"render", "-f", sample, "--settings", "missing.yaml"},
 		"neither a manifest of that":        {"render", "-f", sample, "--settings", sample},
 		`has no key "apis": the keys`:       {"render", "-f", sample, "--settings", "testdata/base.yaml"},
-		`no release line of "99.1" is`:      {"render", "-f", sample, "--server-version", "99.1"},
+		`no release line of "nightly" is`:   {"render", "-f", sample, "--server-version", "nightly"},
+		`no release line of "0.2.3" is`:     {"render", "-f", sample, "--server-version", "0.2.3"},
+		"--image-labels: open missing.json": {"render", "-f", sample, "--image-labels", "missing.json"},
+		"a JSON object of labels":           {"render", "-f", sample, "--image-labels", sample},
+		"config.base64: not base64":         {"render", "-f", sample, "--image-labels", write(t, `{"io.llamastack.config.base64": "%"}`)},
+		"give it with --base": {"render", "-f", sample, "--image-labels",
+			write(t, `{"io.llamastack.config.layer": "sha256:`+strings.Repeat("0", 64)+`", "io.llamastack.config.path": "/a"}`)},
 		"--settings: ConfigMap llama-stack": {"validate", sample, "--settings", write(t, "distributions: '[]'\n")},
 		"distributions\" is not a text":     {"validate", sample, "--settings", write(t, "distributions: {}\n")},
 	} {
@@ -68,7 +74,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// Completion works for the shells, and knows the values of --output.
+// Completion works for the shells, and knows the values of --output and the release lines.
 func TestCompletion(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		if out := mustRun(t, "", "completion", shell); !strings.Contains(out, "kubectl-llamastack") {
@@ -78,5 +84,8 @@ func TestCompletion(t *testing.T) {
 	r := run(t, "", "__complete", "render", "-o", "")
 	if r.code != command.OK || !strings.HasPrefix(r.out, "config\nyaml\njson\nenv\n") {
 		t.Errorf("render -o completes to:\n%s", r.out)
+	}
+	if r := run(t, "", "__complete", "render", "--server-version", ""); !strings.Contains(r.out, "\n1.5\n") {
+		t.Errorf("render --server-version completes to:\n%s", r.out)
 	}
 }

@@ -3,8 +3,6 @@
 package desired
 
 import (
-	"fmt"
-
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -60,10 +58,14 @@ func (in *Inputs) distribution() *settings.Distribution {
 // generate makes the configuration, where one is needed.
 func (d *Desired) generate(in *Inputs) fault.List {
 	dist := d.Distribution
+	if f := tooOld(dist); f != nil {
+		return fault.List{f}
+	}
+	d.Warnings = newerRelease(dist)
 	if in.Override != nil {
 		return d.override(in)
 	}
-	if !config.Needed(&in.CR.Spec, dist.Line) {
+	if !dist.ForeignImage && !config.Needed(&in.CR.Spec, dist.Line) {
 		return nil
 	}
 	if f := missingBase(dist); f != nil {
@@ -72,33 +74,12 @@ func (d *Desired) generate(in *Inputs) fault.List {
 	result, findings := config.Generate(config.Input{
 		Name: in.CR.Name, Namespace: in.CR.Namespace, Spec: &in.CR.Spec, Base: dist.Base, Line: dist.Line,
 	})
-	d.Warnings = findings.Warnings()
+	d.Warnings = append(d.Warnings, findings.Warnings()...)
 	if findings.HasErrors() {
 		return findingFaults(findings.Errors())
 	}
 	d.Config = result
 	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, result.YAML)
-	return nil
-}
-
-func missingBase(dist *settings.Distribution) *fault.Fault {
-	switch {
-	case dist.Line == nil && dist.Base != nil:
-		return &fault.Fault{
-			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonUnknownServerLine,
-			Message: fmt.Sprintf("spec.distribution: nothing tells the server release in image %s, so no configuration can be generated for it: "+
-				"register the distribution with its serverVersion in the ConfigMap %s", dist.Image, settings.ConfigMapName),
-		}
-	case dist.Base == nil:
-		return &fault.Fault{
-			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonMissingConfigLabels,
-			Message: fmt.Sprintf("Distribution image %s missing config labels. Add labels using `crane mutate` or use `overrideConfig` to provide "+
-				"configuration manually. See docs/configuration.md for details. "+
-				"This version of the operator does not read labels yet: use `overrideConfig`, or register the image with its base configuration "+
-				"in the operator's ConfigMap %s.",
-				dist.Image, settings.ConfigMapName),
-		}
-	}
 	return nil
 }
 
@@ -127,6 +108,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		Image:                 d.Distribution.Image,
 		Distribution:          d.Distribution.Name,
 		PortVariables:         portVariables(d.Distribution.Line),
+		HomeVariables:         homeVariables(d.Distribution.Line),
 		ClusterAssignsUserIDs: in.ClusterAssignsUserIDs,
 		SecretsHash:           secretsHash(in),
 		InputHash:             inputHash(in),

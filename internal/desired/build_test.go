@@ -118,7 +118,19 @@ func TestNothingToGenerateFrom(t *testing.T) {
 		}},
 		"unknown release": {
 			"registry.example/mine:nightly", "mine: {image: 'registry.example/mine:nightly', config: 'version: 2'}",
-			v1alpha2.ReasonUnknownServerLine, []string{"registry.example/mine:nightly", "serverVersion", "llama-stack-operator-config"},
+			v1alpha2.ReasonUnknownServerLine, []string{
+				"registry.example/mine:nightly", "could be of the lines 0.3, 0.4, ", "serverVersion", "llama-stack-operator-config",
+			},
+		},
+		"unknown dialect": {
+			"registry.example/mine:nightly", "mine: {image: 'registry.example/mine:nightly', config: 'what: 2'}",
+			v1alpha2.ReasonUnknownServerLine, []string{"nothing tells the server release in image registry.example/mine:nightly, so", "serverVersion"},
+		},
+		"too old": {
+			"registry.example/mine:0.2.23", "", v1alpha2.ReasonUnsupported, []string{
+				"spec.distribution: the server in image registry.example/mine:0.2.23 is release 0.2.23 (tag of the image), and 0.3 is the oldest",
+				"what runs is left alone", "serverVersion",
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -247,12 +259,12 @@ func TestSecretForANumber(t *testing.T) {
 // Proves: NFR-004, FR-075 (all that is wrong is told at once, each for its condition).
 func TestAllFaultsAtOnce(t *testing.T) {
 	in := inputs(t, "two-providers")
-	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Workers: new(int32(2))}
+	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Storage: &v1alpha2.PVCStorageSpec{MountPath: new("relative")}}
 	in.CR.Spec.Resources.Models = append(in.CR.Spec.Resources.Models, *open(`{"name":"m","provider":"nowhere"}`))
 	in.Secrets[0].State = SecretMissing
 	_, faults := fail(t, in)
 	configFaults, secretFaults := faults.For(v1alpha2.ConditionConfigGenerated), faults.For(v1alpha2.ConditionSecretsResolved)
-	for _, part := range []string{"spec.workload.workers", "spec.resources.models[2]", "nowhere"} {
+	for _, part := range []string{"spec.workload.storage.mountPath", "spec.resources.models[2]", "nowhere"} {
 		if !strings.Contains(configFaults.Message(), part) {
 			t.Errorf("%q is not in: %s", part, configFaults.Message())
 		}
@@ -291,6 +303,56 @@ func live(t *testing.T, sample string) *Inputs {
 	in.Live = deployment(t, build(t, in).Objects).DeepCopy()
 	in.Build = "2.0.0"
 	return in
+}
+
+// The image of some built-in names is that of another distribution: its own configuration would not be what the name says.
+//
+// Proves: R15, R47.
+func TestForeignImage(t *testing.T) {
+	for name, want := range map[string]string{
+		"starter": "", "remote-vllm": "# Base configuration: remote-vllm\n", "postgres-demo": "type: sql_postgres", "meta-reference-gpu": "- files",
+	} {
+		in := inputs(t, "distribution-only")
+		in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Name: new(name)}
+		resolve(t, in, nil)
+		d := build(t, in)
+		if (d.Config != nil) != (want != "") || (d.Config != nil && !strings.Contains(string(d.Config.YAML), want)) {
+			t.Errorf("%s: configuration %v, want %q in it", name, d.Config, want)
+		}
+	}
+	in := inputs(t, "distribution-only")
+	in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Name: new("remote-vllm")}
+	resolve(t, in, map[string]string{"distributions": "remote-vllm: {image: 'mirror.example/mine:0.7.1'}"})
+	if d := build(t, in); d.Config != nil {
+		t.Error("a registered image runs its own configuration")
+	}
+}
+
+// Below 0.3 nothing is applied even where nothing would have to be generated: an adopted Deployment is left alone.
+//
+// Proves: R16.
+func TestTooOldAsItIs(t *testing.T) {
+	in := inputs(t, "distribution-only")
+	in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Image: new("registry.example/mine:0.2.23")}
+	resolve(t, in, nil)
+	if d, faults := fail(t, in); len(d.Objects) > 0 || faults[0].Reason != v1alpha2.ReasonUnsupported {
+		t.Errorf("objects %q, faults %v", kinds(d.Objects), faults)
+	}
+}
+
+// Proves: R16 (a newer release is treated like the newest line, with a warning), R48 (and so is one before an operator that knows it).
+func TestNewerRelease(t *testing.T) {
+	in := inputs(t, "simple")
+	resolve(t, in, map[string]string{"image-overrides": "starter: mirror.example/starter:1.99.0"})
+	d := build(t, in)
+	const want = "spec.distribution: this operator does not know server release 1.99.0 of image mirror.example/starter:1.99.0: " +
+		"it is treated like line 1.5, the newest known one before it: "
+	if len(d.Warnings) != 1 || !strings.HasPrefix(d.Warnings[0].String(), want) {
+		t.Errorf("warnings %q, want one: %s…", d.Warnings.String(), want)
+	}
+	if !strings.Contains(string(d.Config.YAML), "# Server release line: 1.5\n") {
+		t.Errorf("configuration:\n%s", d.Config.YAML)
+	}
 }
 
 // Proves: R48, L-28.

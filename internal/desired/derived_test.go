@@ -14,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
@@ -29,7 +30,7 @@ func withStorage(t *testing.T, line, dsn string) *Inputs {
 		t.Fatalf("no line %s", line)
 	}
 	d := *in.Distribution
-	d.Line = known
+	d.Line, d.Base = known, settings.EmbeddedBase("starter", known)
 	in.Distribution = &d
 	setSecret(t, in, dsn)
 	return in

@@ -3,6 +3,9 @@
 package desired
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -16,6 +19,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
 // leaves finds every field of the spec by reflection, so that a new one cannot be forgotten: by path, a function that sets
@@ -56,11 +62,14 @@ func walk(t *testing.T, typ reflect.Type, path string, index []int, found map[st
 func example(path string, typ reflect.Type) (reflect.Value, bool) {
 	openJSON := map[string]string{
 		"spec.networking.expose":     `true`,
-		"spec.providers.safety":      `{"provider":"llama-guard"}`,
+		"spec.externalProviders":     `{"inference":[{"providerId":"x","image":"registry.example/x:1"}]}`,
+		"spec.providers.safety":      `{"id":"x","provider":"code-scanner"}`,
 		"spec.providers.vectorIo":    `{"provider":"qdrant","endpoint":"http://x:6333"}`,
 		"spec.providers.toolRuntime": `{"provider":"wolfram-alpha"}`,
 		"spec.providers.telemetry":   `{"provider":"opentelemetry","endpoint":"http://x:4318"}`,
-		"spec.externalProviders":     `{"inference":[{"providerId":"x","image":"registry.example/x:1"}]}`,
+		"spec.resources.models":      `{"name":"x","provider":"openai"}`,
+		"spec.resources.tools":       `{"name":"mcp::x","endpoint":"http://x:8000/mcp"}`,
+		"spec.resources.shields":     `"code-scanner"`,
 	}
 	switch typ {
 	case reflect.TypeFor[apiextensionsv1.JSON]():
@@ -70,7 +79,7 @@ func example(path string, typ reflect.Type) (reflect.Value, bool) {
 		}
 		return reflect.ValueOf(apiextensionsv1.JSON{Raw: []byte(text)}), true
 	case reflect.TypeFor[[]apiextensionsv1.JSON]():
-		return reflect.ValueOf([]apiextensionsv1.JSON{{Raw: []byte(`{"name":"x","provider":"vllm"}`)}}), true
+		return reflect.ValueOf([]apiextensionsv1.JSON{{Raw: []byte(openJSON[path])}}), true
 	case reflect.TypeFor[corev1.ResourceRequirements]():
 		return reflect.ValueOf(corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("3")}}), true
 	case reflect.TypeFor[resource.Quantity]():
@@ -78,9 +87,13 @@ func example(path string, typ reflect.Type) (reflect.Value, bool) {
 	case reflect.TypeFor[intstr.IntOrString]():
 		return reflect.ValueOf(intstr.FromInt32(1)), true
 	}
+	if path == "spec.workload.storage.mountPath" {
+		return reflect.ValueOf("/x"), true
+	}
 	switch typ.Kind() { //nolint:exhaustive // the kinds that the spec has
 	case reflect.String:
-		return reflect.ValueOf("x").Convert(typ), true
+		text := map[string]string{"spec.storage.kv.type": "redis", "spec.storage.sql.type": "postgres", "spec.storage.kv.endpoint": "x:6379"}[path]
+		return reflect.ValueOf(cmp.Or(text, "x")).Convert(typ), true
 	case reflect.Bool:
 		return reflect.ValueOf(true), true
 	case reflect.Int32:
@@ -88,7 +101,11 @@ func example(path string, typ reflect.Type) (reflect.Value, bool) {
 	case reflect.Slice:
 		list := reflect.MakeSlice(typ, 1, 1)
 		if typ.Elem().Kind() == reflect.String {
-			list.Index(0).SetString("x")
+			text := "x"
+			if path == "spec.disabled" {
+				text = "eval"
+			}
+			list.Index(0).SetString(text)
 		}
 		return list, true
 	}
@@ -114,29 +131,87 @@ func setLeaf(spec *v1alpha2.LlamaStackDistributionSpec, index []int, value refle
 	v.Set(value)
 }
 
-// built are the fields that this operator builds. Every other one fails by name.
-var built = []string{
-	"spec.distribution.name", "spec.distribution.image",
-	"spec.providers.inference", "spec.providers.safety", "spec.providers.vectorIo", "spec.providers.toolRuntime",
-	"spec.providers.telemetry", "spec.resources.models",
-	"spec.networking.port", "spec.networking.tls.caBundle{}", "spec.networking.tls.caBundle.configMapName",
-	"spec.storage.kv{}", "spec.storage.kv.type", "spec.storage.kv.endpoint", "spec.storage.kv.password{}", "spec.storage.kv.password.name",
-	"spec.storage.kv.password.key", "spec.storage.kv.password.secretKeyRef{}", "spec.storage.kv.password.secretKeyRef.name",
-	"spec.storage.kv.password.secretKeyRef.key",
-	"spec.storage.sql{}", "spec.storage.sql.type", "spec.storage.sql.connectionString{}", "spec.storage.sql.connectionString.name",
-	"spec.storage.sql.connectionString.key", "spec.storage.sql.connectionString.secretKeyRef{}",
-	"spec.storage.sql.connectionString.secretKeyRef.name", "spec.storage.sql.connectionString.secretKeyRef.key",
-	"spec.workload.replicas", "spec.workload.resources",
-	"spec.workload.autoscaling.minReplicas", "spec.workload.autoscaling.maxReplicas",
-	"spec.workload.autoscaling.targetCPUUtilizationPercentage", "spec.workload.autoscaling.targetMemoryUtilizationPercentage",
-	"spec.workload.storage{}", "spec.workload.storage.size", "spec.workload.storage.mountPath",
-	"spec.workload.podDisruptionBudget{}", "spec.workload.podDisruptionBudget.minAvailable", "spec.workload.podDisruptionBudget.maxUnavailable",
-	"spec.workload.topologySpreadConstraints",
-	"spec.workload.overrides.serviceAccountName", "spec.workload.overrides.env", "spec.workload.overrides.command",
-	"spec.workload.overrides.args", "spec.workload.overrides.volumes", "spec.workload.overrides.volumeMounts",
-	"spec.networking.expose", "spec.networking.allowedFrom.namespaces", "spec.networking.allowedFrom.labels",
-	"spec.overrideConfig.configMapName",
+// unbuilt are the fields that this operator does not build yet: they fail by name, with everything within them.
+var unbuilt = []string{
+	"spec.externalProviders", "spec.networking.tls.enabled",
 }
+
+// changesNothing are the fields that change neither the configuration nor an object when they are set alone, with the reason.
+var changesNothing = map[string]string{
+	"spec.distribution.name":  "what it resolves to is an input of Build: package settings has the test",
+	"spec.distribution.image": "as above",
+
+	"spec.storage.kv{}":  "means SQLite, which the base has: TestGolden has cases with other bases",
+	"spec.storage.sql{}": "as above",
+}
+
+// incomplete are the structs that fail by name when they are empty.
+var incomplete = []string{
+	"spec.storage.kv.password{}", "spec.storage.kv.password.secretKeyRef{}",
+	"spec.storage.sql.connectionString{}", "spec.storage.sql.connectionString.secretKeyRef{}", "spec.networking.tls.caBundle{}",
+}
+
+// surroundings are what fields need beside them, by the beginning of their paths; the longest counts.
+var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
+	"spec.workload.autoscaling.minReplicas":                       withAutoscaling,
+	"spec.workload.autoscaling.targetCPUUtilizationPercentage":    withAutoscaling,
+	"spec.workload.autoscaling.targetMemoryUtilizationPercentage": withAutoscaling,
+	"spec.storage.kv.type":     func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Endpoint = new("redis:6379") },
+	"spec.storage.kv.endpoint": func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Type = new(v1alpha2.KVStorageRedis) },
+	"spec.storage.kv.password": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		*kvStorage(s) = v1alpha2.KVStorageSpec{
+			Type: new(v1alpha2.KVStorageRedis), Endpoint: new("redis:6379"), Password: &v1alpha2.SecretKeyRef{Name: new("a"), Key: new("b")},
+		}
+	},
+	"spec.storage.kv.password.secretKeyRef": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		*kvStorage(s) = v1alpha2.KVStorageSpec{Type: new(v1alpha2.KVStorageRedis), Endpoint: new("redis:6379"), Password: nestedReference()}
+	},
+	"spec.storage.sql.type": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		sqlStorage(s).ConnectionString = &v1alpha2.SecretKeyRef{Name: new("a"), Key: new("b")}
+	},
+	"spec.storage.sql.connectionString": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		*sqlStorage(s) = v1alpha2.SQLStorageSpec{Type: new(v1alpha2.SQLStoragePostgres), ConnectionString: &v1alpha2.SecretKeyRef{Name: new("a"), Key: new("b")}}
+	},
+	"spec.storage.sql.connectionString.secretKeyRef": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		*sqlStorage(s) = v1alpha2.SQLStorageSpec{Type: new(v1alpha2.SQLStoragePostgres), ConnectionString: nestedReference()}
+	},
+}
+
+func withAutoscaling(s *v1alpha2.LlamaStackDistributionSpec) {
+	s.Workload = &v1alpha2.WorkloadSpec{Autoscaling: &v1alpha2.AutoscalingSpec{MaxReplicas: new(int32(6000))}}
+}
+
+func kvStorage(s *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.KVStorageSpec {
+	s.Storage = &v1alpha2.StateStorageSpec{KV: &v1alpha2.KVStorageSpec{}}
+	return s.Storage.KV
+}
+
+func sqlStorage(s *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.SQLStorageSpec {
+	s.Storage = &v1alpha2.StateStorageSpec{SQL: &v1alpha2.SQLStorageSpec{}}
+	return s.Storage.SQL
+}
+
+func nestedReference() *v1alpha2.SecretKeyRef {
+	return &v1alpha2.SecretKeyRef{SecretKeyRef: &v1alpha2.SecretKeySelector{Name: new("a"), Key: new("b")}}
+}
+
+// surround returns what a field needs beside it.
+func surround(path string) func(*v1alpha2.LlamaStackDistributionSpec) {
+	path = strings.TrimSuffix(path, "{}")
+	var longest string
+	for prefix := range surroundings {
+		if (path == prefix || strings.HasPrefix(path, prefix+".")) && len(prefix) > len(longest) {
+			longest = prefix
+		}
+	}
+	if longest == "" {
+		return func(*v1alpha2.LlamaStackDistributionSpec) {}
+	}
+	return surroundings[longest]
+}
+
+// onlyTold are settings that must be told of, though nothing needs to fail (R39).
+var onlyTold = []string{"spec.networking.tls.secretName"}
 
 // meaningful are the structs whose mere presence means something (R31); the presence of any other is as its absence.
 // So does that of everything within them.
@@ -150,41 +225,107 @@ func isAbsent(path string) bool {
 	return isStruct && !slices.ContainsFunc(meaningful, func(m string) bool { return empty == m || strings.HasPrefix(empty, m+".") })
 }
 
-// onlyTold are settings that must be told of, though nothing needs to fail (R39).
-var onlyTold = []string{"spec.networking.tls.secretName"}
+func isUnbuilt(path string) bool {
+	path = strings.TrimSuffix(path, "{}")
+	return slices.ContainsFunc(unbuilt, func(u string) bool { return path == u || strings.HasPrefix(path, u+".") })
+}
 
-// Proves: R49, L-10, R31 (a field that is admitted is built, or fails by name).
+// Every field changes the configuration or an object when it is set, or fails by name, or is told of, or stands above with the reason
+// why not. What R31 takes for absent changes nothing.
+//
+// Proves: R49, L-10, R31.
 func TestNoFieldIsIgnored(t *testing.T) {
-	for path, set := range leaves(t) {
+	for path, setAlone := range leaves(t) {
 		t.Run(path, func(t *testing.T) {
-			in := inputs(t, "distribution-only")
-			set(&in.CR.Spec)
+			around := surround(path)
+			set := func(spec *v1alpha2.LlamaStackDistributionSpec) { around(spec); setAlone(spec) }
+			before := output(t, around)
+			in := found(t, set)
 			d, faults := Build(in)
-			var unsupported fault.List
-			for _, f := range faults {
-				if f.Reason == v1alpha2.ReasonUnsupported {
-					unsupported = append(unsupported, f)
-				}
-			}
+			_, excused := changesNothing[path]
 			switch {
-			case slices.Contains(built, path) || isAbsent(path):
-				if len(unsupported) > 0 {
-					t.Errorf("is built, or means nothing, and fails: %s", faults.Message())
+			case isAbsent(path) || excused:
+				if len(faults) > 0 || output(t, set) != before {
+					t.Errorf("means nothing, and fails or changes something: %s", faults.Message())
+				}
+			case isUnbuilt(path):
+				checkRefused(t, path, faults)
+			case slices.Contains(incomplete, path):
+				if !strings.Contains(faults.Message(), strings.TrimSuffix(path, "{}")) {
+					t.Errorf("is empty, and that is not told: %s", faults.Message())
 				}
 			case slices.Contains(onlyTold, path):
 				if !warned(d, path) && !names(faults, path) {
 					t.Error("is silently ignored: a warning must name it")
 				}
-			default:
-				if !names(unsupported, path) {
-					t.Errorf("is neither built nor refused by name: %s", faults.Message())
-				}
-				if unsupported.Has(fault.Missing) || unsupported.Has(fault.FailedToAsk) || len(unsupported.For(v1alpha2.ConditionConfigGenerated)) == 0 {
-					t.Errorf("faults %+v: want class Wrong and condition ConfigGenerated", unsupported)
-				}
+			case len(faults) > 0:
+				t.Errorf("is built, and fails: %s", faults.Message())
+			case output(t, set) == before:
+				t.Error("is silently ignored: neither the configuration nor an object changes")
 			}
 		})
 	}
+}
+
+func checkRefused(t *testing.T, path string, faults fault.List) {
+	t.Helper()
+	var unsupported fault.List
+	for _, f := range faults {
+		if f.Reason == v1alpha2.ReasonUnsupported {
+			unsupported = append(unsupported, f)
+		}
+	}
+	if !names(unsupported, path) {
+		t.Errorf("is neither built nor refused by name: %s", faults.Message())
+	}
+	if unsupported.Has(fault.Missing) || unsupported.Has(fault.FailedToAsk) || len(unsupported.For(v1alpha2.ConditionConfigGenerated)) == 0 {
+		t.Errorf("faults %+v: want class Wrong and condition ConfigGenerated", unsupported)
+	}
+}
+
+// output is what Build makes of a spec, without the hash of the spec itself. There is always a configuration: that a field makes one
+// necessary is not enough.
+func output(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) string {
+	t.Helper()
+	in := found(t, set)
+	if in.CR.Spec.Providers == nil {
+		in.CR.Spec.Providers = &v1alpha2.ProvidersSpec{}
+	}
+	if in.CR.Spec.Providers.Inference == nil {
+		in.CR.Spec.Providers.Inference = &apiextensionsv1.JSON{Raw: []byte(`{"provider":"openai"}`)}
+	}
+	d, _ := Build(in)
+	for _, o := range d.Objects {
+		delete(o.GetAnnotations(), objects.AnnotationInputHash)
+	}
+	text, err := json.Marshal(d.Objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	uses, _ := config.SecretUses(&in.CR.Spec)
+	return fmt.Sprintf("%s %v", text, uses)
+}
+
+// found are inputs for a spec where all that it refers to is there.
+func found(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) *Inputs {
+	t.Helper()
+	in := inputs(t, "distribution-only")
+	set(&in.CR.Spec)
+	uses, _ := config.SecretUses(&in.CR.Spec)
+	for _, use := range uses {
+		value := canary
+		if strings.HasPrefix(use.Path, "spec.storage.sql") {
+			value = "postgresql://user:" + canary + "@db.example/stack"
+		}
+		in.Secrets = append(in.Secrets, SecretFact{Use: use, Value: secret.New([]byte(value))})
+	}
+	if _, ok := OverrideRef(in.CR); ok {
+		findOverride(t, in, ownConfig)
+	}
+	if in.CABundle = CABundleOf(in.CR); in.CABundle != nil && in.CABundle.Name != "" {
+		in.CABundle.Data = map[string]string{"ca.crt": certificate}
+	}
+	return in
 }
 
 // names tells whether a fault names the field, or a struct around it.

@@ -14,3 +14,12 @@ func portVariables(line *catalog.Line) []string {
 	}
 	return []string{"LLAMA_STACK_PORT", "OGX_PORT"}
 }
+
+// homeVariables names the variables that tell the server where its own files are: the release line's; all that any line
+// reads where the line is not known.
+func homeVariables(line *catalog.Line) []string {
+	if line != nil {
+		return []string{line.HomeEnv}
+	}
+	return []string{"LLAMA_STACK_CONFIG_DIR", "OGX_CONFIG_DIR"}
+}

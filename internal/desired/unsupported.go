@@ -26,6 +26,7 @@ func unsupported(spec *v1alpha2.LlamaStackDistributionSpec) fault.List {
 		}
 	}
 	if n := spec.Networking; n != nil {
+		add(n.TLS != nil && ptr.Deref(n.TLS.Enabled, false), "spec.networking.tls.enabled")
 		_, errs := v1alpha2.ParseExpose(n.Expose)
 		for _, err := range errs {
 			faults = append(faults, &fault.Fault{
@@ -34,7 +35,6 @@ func unsupported(spec *v1alpha2.LlamaStackDistributionSpec) fault.List {
 		}
 	}
 	if w := spec.Workload; w != nil {
-		add(w.Workers != nil, "spec.workload.workers")
 	}
 	return faults
 }

@@ -211,7 +211,8 @@ func keywordValue(text string) (value, rest string, ok bool) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '\\':
-			if i++; i == len(text) {
+			i++
+			if i == len(text) {
 				return "", "", false
 			}
 			b.WriteByte(text[i])

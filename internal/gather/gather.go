@@ -94,8 +94,7 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	in.Live, f = g.deployment(ctx, cr)
 	out.DeploymentUnknown = f != nil
 	add(f)
-	in.Adopted, f = adopted(in)
-	add(f)
+	in.Adopted = adopted(in)
 	in.LiveConfigMissing, f = g.somethingMissing(ctx, cr, in.Live)
 	add(f)
 	return out, faults
@@ -172,16 +171,16 @@ func secretFact(use config.SecretUse, s *corev1.Secret) desired.SecretFact {
 }
 
 // adopted is the distribution with the image that release 0.9 left, where that is another one.
-func adopted(in *desired.Inputs) (*settings.Distribution, *fault.Fault) {
+func adopted(in *desired.Inputs) *settings.Distribution {
 	if in.Live == nil || in.Distribution == nil || ptr.Deref(in.CR.Spec.Distribution.Image, "") != "" {
-		return nil, nil // an image that the user names is the one to run
+		return nil // an image that the user names is the one to run
 	}
 	image := in.Live.Annotations[objects.AnnotationAdoptedImage]
 	if objects.IsForeignBuild(in.Live) {
 		image = objects.ServerImage(in.Live, v1alpha2.Legacy(in.CR).ContainerName)
 	}
 	if image == "" || image == in.Distribution.Image {
-		return nil, nil
+		return nil
 	}
 	return in.Distribution.Adopt(image)
 }

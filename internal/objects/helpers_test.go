@@ -37,10 +37,10 @@ func simple(t *testing.T) *objects.Params {
 			Name: "LLSD_VLLM_API_KEY", Ref: v1alpha2.SecretReference{Name: "vllm-creds", Key: "token"},
 			Path: "spec.providers.inference.apiKey",
 		}},
-		PortVariables: []string{"LLAMA_STACK_PORT"},
-		SecretsHash:   "5ec7e7",
-		InputHash:     "1a9475",
-		Build:         "1.2.3+abc",
+		PortVariables: []string{"LLAMA_STACK_PORT"}, HomeVariables: []string{"LLAMA_STACK_CONFIG_DIR"},
+		SecretsHash: "5ec7e7",
+		InputHash:   "1a9475",
+		Build:       "1.2.3+abc",
 	}
 }
 

@@ -37,6 +37,8 @@ type Params struct {
 	CABundle string
 	// PortVariables are the names of the variables that tell the server its port.
 	PortVariables []string
+	// HomeVariables are the names of the variables that tell the server where its own files are.
+	HomeVariables []string
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
 	ClusterAssignsUserIDs bool
 	// SecretsHash is the keyed hash of the secret values; empty where the pods read none.

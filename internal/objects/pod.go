@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
@@ -32,10 +33,17 @@ func environment(p *Params) []corev1.EnvVar {
 		{Name: "HOME", Value: "/"},
 		{Name: "HF_HOME", Value: DataDir(&p.CR.Spec)},
 	}
+	// OGX would look for its files in ~/.ogx, which no volume holds, and move what it finds in ~/.llama there.
+	for _, name := range p.HomeVariables {
+		env = append(env, corev1.EnvVar{Name: name, Value: DataDir(&p.CR.Spec)})
+	}
 	if p.Distribution != "" && !p.Overridden {
-		env = append(env, corev1.EnvVar{
-			Name: "SQLITE_STORE_DIR", Value: path.Join(DataDir(&p.CR.Spec), distributionDir(p.Distribution)),
-		})
+		dir := path.Join(DataDir(&p.CR.Spec), distributionDir(p.Distribution))
+		env = append(env,
+			corev1.EnvVar{Name: "SQLITE_STORE_DIR", Value: dir},
+			corev1.EnvVar{Name: "FILES_STORAGE_DIR", Value: path.Join(dir, "files")},
+			corev1.EnvVar{Name: "MILVUS_DB_PATH", Value: dir},
+		)
 	}
 	for _, name := range p.PortVariables {
 		env = append(env, corev1.EnvVar{Name: name, Value: strconv.Itoa(int(Port(&p.CR.Spec)))})
@@ -118,17 +126,20 @@ func ownMounts(p *Params) []corev1.VolumeMount {
 	return mounts
 }
 
-// resources are the user's. Of CPU and memory, what the user says nothing about is one CPU and one gibibyte. A limit that is
+// resources are the user's. Of CPU and memory, what the user says nothing about is one CPU for each worker and one gibibyte. A limit that is
 // absent equals the request; a request that is absent beside a limit is Kubernetes' business: it equals the limit.
 func resources(workload *v1alpha2.WorkloadSpec) corev1.ResourceRequirements {
 	r := corev1.ResourceRequirements{}
 	if workload != nil && workload.Resources != nil {
 		r = *workload.Resources.DeepCopy()
 	}
-	for name, amount := range map[corev1.ResourceName]string{corev1.ResourceCPU: "1", corev1.ResourceMemory: "1Gi"} {
+	defaults := corev1.ResourceList{
+		corev1.ResourceCPU: *resource.NewQuantity(workers(workload), resource.DecimalSI), corev1.ResourceMemory: resource.MustParse("1Gi"),
+	}
+	for name, amount := range defaults {
 		_, requested := r.Requests[name]
 		if _, limited := r.Limits[name]; !requested && !limited {
-			r.Requests = with(r.Requests, name, resource.MustParse(amount))
+			r.Requests = with(r.Requests, name, amount)
 		}
 	}
 	for name, amount := range r.Requests {
@@ -137,6 +148,14 @@ func resources(workload *v1alpha2.WorkloadSpec) corev1.ResourceRequirements {
 		}
 	}
 	return r
+}
+
+// workers is the number of server processes in a pod.
+func workers(workload *v1alpha2.WorkloadSpec) int64 {
+	if workload == nil {
+		return 1
+	}
+	return int64(ptr.Deref(workload.Workers, 1))
 }
 
 func with(list corev1.ResourceList, name corev1.ResourceName, amount resource.Quantity) corev1.ResourceList {

@@ -23,19 +23,25 @@ func TestEnvironment(t *testing.T) {
 	}{
 		"generated": {simple(t), map[string]string{
 			"HOME": "/", "HF_HOME": "/.llama", "SQLITE_STORE_DIR": "/.llama/distributions/starter",
+			"LLAMA_STACK_CONFIG_DIR": "/.llama", "FILES_STORAGE_DIR": "/.llama/distributions/starter/files", "MILVUS_DB_PATH": "/.llama/distributions/starter",
 			"LLAMA_STACK_PORT": "8321", "RUN_CONFIG_PATH": "/etc/llama-stack/config.yaml", "LLSD_VLLM_API_KEY": "vllm-creds/token",
 		}},
 		"image's own configuration": {
 			with(t, func(p *objects.Params) { p.Config, p.Env, p.SecretsHash = nil, nil, "" }),
 			map[string]string{
 				"HOME": "/", "HF_HOME": "/.llama", "SQLITE_STORE_DIR": "/.llama/distributions/starter", "LLAMA_STACK_PORT": "8321",
+				"LLAMA_STACK_CONFIG_DIR": "/.llama", "FILES_STORAGE_DIR": "/.llama/distributions/starter/files", "MILVUS_DB_PATH": "/.llama/distributions/starter",
 			},
 		},
 		"unknown distribution and line": {
 			with(t, func(p *objects.Params) {
 				p.Config, p.Env, p.Distribution, p.PortVariables = nil, nil, "", []string{"LLAMA_STACK_PORT", "OGX_PORT"}
+				p.HomeVariables = []string{"LLAMA_STACK_CONFIG_DIR", "OGX_CONFIG_DIR"}
 			}),
-			map[string]string{"HOME": "/", "HF_HOME": "/.llama", "LLAMA_STACK_PORT": "8321", "OGX_PORT": "8321"},
+			map[string]string{
+				"HOME": "/", "HF_HOME": "/.llama", "LLAMA_STACK_PORT": "8321", "OGX_PORT": "8321",
+				"LLAMA_STACK_CONFIG_DIR": "/.llama", "OGX_CONFIG_DIR": "/.llama",
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

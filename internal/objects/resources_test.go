@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
@@ -46,6 +47,14 @@ func TestResources(t *testing.T) {
 				Requests: quantities("cpu", "2", "memory", "4Gi", "nvidia.com/gpu", "1"),
 				Limits:   quantities("cpu", "2", "memory", "4Gi", "nvidia.com/gpu", "1"),
 			},
+		},
+		"a CPU for each worker": {
+			&v1alpha2.WorkloadSpec{Workers: ptr.To[int32](3)},
+			corev1.ResourceRequirements{Requests: quantities("cpu", "3", "memory", "1Gi"), Limits: quantities("cpu", "3", "memory", "1Gi")},
+		},
+		"workers with CPU of their own": {
+			&v1alpha2.WorkloadSpec{Workers: ptr.To[int32](3), Resources: &corev1.ResourceRequirements{Limits: quantities("cpu", "2")}},
+			corev1.ResourceRequirements{Requests: quantities("memory", "1Gi"), Limits: quantities("cpu", "2", "memory", "1Gi")},
 		},
 		"each resource on its own": {
 			&v1alpha2.WorkloadSpec{Resources: &corev1.ResourceRequirements{Requests: quantities("cpu", "250m")}},

@@ -12,6 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/configs"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
@@ -27,80 +28,140 @@ type Distribution struct {
 	Line *catalog.Line
 	// LineSource tells what the release line was derived from.
 	LineSource string
+	// Release is the version that told the release line; empty where the dialect did, or nothing.
+	Release string
+	// Standing tells how Release stands to the release lines; where it is catalog.TooOld, Line is nil.
+	Standing catalog.Standing
+	// Dialects are the release lines that the base configuration could be of, where Line is nil.
+	Dialects []string
 	// Base is the base configuration; nil where none is known.
 	Base *config.Base
 	// Source is where the base configuration comes from; empty where none is known.
 	Source v1alpha2.ConfigSource
+	// ForeignImage tells that the image's own configuration is that of another distribution: the base must be generated even for a
+	// resource that names nothing but the distribution.
+	ForeignImage bool
+}
+
+// Told is what is known of a distribution beside the settings. The zero Told is nothing.
+type Told struct {
+	// Version is the release of the server, VersionSource says who tells it. It wins over everything else.
+	Version, VersionSource string
+	// Base is the base configuration. It wins over everything else.
+	Base *config.Base
+	// Labels are those of the image; nil where they are not known. They do not count for the exact image of a built-in distribution:
+	// what its labels say is known since the operator was built.
+	Labels *oci.Labels
+	// Image is the image of a name that the settings do not know; empty where such a name is a fault.
+	Image string
 }
 
 // Resolve finds the distribution that the spec names, by name or by an image that a known distribution uses.
 // An unknown name, and a registered entry that is wrong, are faults; an unknown image is none: it can run as it is.
 func (s *Settings) Resolve(spec *v1alpha2.DistributionSpec) (*Distribution, *fault.Fault) {
+	return s.ResolveTold(spec, Told{})
+}
+
+// ResolveTold resolves as Resolve does, with more that is known.
+func (s *Settings) ResolveTold(spec *v1alpha2.DistributionSpec, told Told) (*Distribution, *fault.Fault) {
 	name, image := ptr.Deref(spec.Name, ""), ptr.Deref(spec.Image, "")
 	e, known := s.lookup(name, image)
 	switch {
-	case name != "" && !known:
-		return nil, &fault.Fault{
-			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonUnknownDistribution,
-			Message: fmt.Sprintf("spec.distribution.name: no distribution %q is known; %sknown distributions: %s; register further ones in the ConfigMap %s",
-				name, suggest.Sentence(name, s.names()), strings.Join(s.names(), ", "), ConfigMapName),
-		}
+	case name != "" && !known && told.Image == "":
+		return nil, wrong(v1alpha2.ReasonUnknownDistribution, nil,
+			fmt.Sprintf("spec.distribution.name: no distribution %q is known; %sknown distributions: %s; register further ones in the ConfigMap %s",
+				name, suggest.Sentence(name, s.names()), strings.Join(s.names(), ", "), ConfigMapName))
 	case e.err != nil:
-		return nil, &fault.Fault{
-			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonInvalidSettings,
-			Message: "operator settings: " + e.err.Error(), Err: e.err,
-		}
+		return nil, wrong(v1alpha2.ReasonInvalidSettings, e.err, "operator settings: "+e.err.Error())
+	case !known && name != "":
+		e = entry{name: name, image: told.Image, embedded: name}
 	case !known:
 		e = entry{image: image}
 	}
-	d := &Distribution{Name: e.name, Image: e.image}
-	d.Line, d.LineSource = e.line()
-	d.Base, d.Source = e.base, v1alpha2.ConfigSourceRegistered
-	if d.Base == nil {
-		d.Base, d.Source = EmbeddedBase(e.embedded, d.Line), v1alpha2.ConfigSourceEmbedded
+	d := &Distribution{Name: e.name, Image: e.image, ForeignImage: e.foreignImage}
+	labels := told.Labels
+	if labels == nil || e.rank >= rankBuiltIn {
+		labels = &oci.Labels{}
 	}
+	if f := d.setOwnBase(&e, told.Base, labels); f != nil {
+		return nil, f
+	}
+	d.setLine(&e, told, labels)
 	if d.Base == nil {
-		d.Source = ""
+		d.Base = EmbeddedBase(e.embedded, d.Line)
+		if d.Base != nil {
+			d.Source = v1alpha2.ConfigSourceEmbedded
+		}
 	}
 	return d, nil
 }
 
 // Adopt returns the distribution with another image, which release 0.9 left running: with the release line that its tag tells,
-// and the base configuration of that line. The fault says that the server in it is older than what this operator can run.
-func (d *Distribution) Adopt(image string) (*Distribution, *fault.Fault) {
+// and the base configuration of that line.
+func (d *Distribution) Adopt(image string) *Distribution {
 	adopted := *d
 	adopted.Image = image
-	tag := imageTag(image)
-	line, known := catalog.ForVersion(tag)
-	switch {
-	case known:
-		adopted.Line, adopted.LineSource = line, "tag of the image"
-	case tooOld(tag):
-		return nil, &fault.Fault{
-			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonUnsupported,
-			Message: fmt.Sprintf("the Deployment of release 0.9 runs %s, and servers before %s cannot be looked after: it is left alone; "+
-				"set spec.distribution.image to a newer release", image, catalog.Lines()[0]),
-		}
-	case versionTag.MatchString(tag):
-		adopted.Line, adopted.LineSource = nil, ""
+	if line, standing := catalog.ForVersion(imageTag(image)); standing != catalog.NoVersion {
+		adopted.Line, adopted.Standing, adopted.Release = line, standing, imageTag(image)
+		adopted.LineSource, adopted.Dialects = "tag of the image", nil
 	}
 	if d.Source == v1alpha2.ConfigSourceEmbedded {
-		adopted.Base = EmbeddedBase(d.Base.Name(), adopted.Line)
-		if adopted.Base == nil {
+		if adopted.Base = EmbeddedBase(d.Base.Name(), adopted.Line); adopted.Base == nil {
 			adopted.Source = ""
 		}
 	}
-	return &adopted, nil
+	return &adopted
 }
 
-// tooOld tells whether a tag names a release before the first line.
-func tooOld(tag string) bool {
-	var major, minor, firstMajor, firstMinor int
-	if n, _ := fmt.Sscanf(tag, "%d.%d", &major, &minor); n < 2 {
-		return false
+func wrong(reason string, err error, message string) *fault.Fault {
+	return &fault.Fault{Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: reason, Message: message, Err: err}
+}
+
+// setOwnBase sets the base configuration that does not depend on the release line.
+func (d *Distribution) setOwnBase(e *entry, told *config.Base, labels *oci.Labels) *fault.Fault {
+	switch {
+	case told != nil:
+		d.Base, d.Source = told, v1alpha2.ConfigSourceRegistered
+	case e.base != nil:
+		d.Base, d.Source = e.base, v1alpha2.ConfigSourceRegistered
+	case labels.Config != nil:
+		base, err := config.ParseBase(e.image, labels.Config)
+		if err != nil {
+			return wrong(v1alpha2.ReasonInvalidConfigLabels, err, fmt.Sprintf("spec.distribution: image %s: label %s: %v", e.image, labels.ConfigLabel, err))
+		}
+		d.Base, d.Source = base, v1alpha2.ConfigSourceOCILabel
 	}
-	_, _ = fmt.Sscanf(catalog.Lines()[0], "%d.%d", &firstMajor, &firstMinor)
-	return major < firstMajor || major == firstMajor && minor < firstMinor
+	return nil
+}
+
+// setLine tells the release line: by what is told, by what the settings say, by the labels and the tag of the image, and by the
+// dialect of its own base configuration. What names no version is passed over; the first that names one decides, even where no
+// line knows it.
+func (d *Distribution) setLine(e *entry, told Told, labels *oci.Labels) {
+	type clue struct{ version, source string }
+	clues := []clue{
+		{told.Version, told.VersionSource}, {e.serverVersion, e.lineSource},
+		{labels.Version, "label " + labels.VersionLabel + " of the image"}, {imageTag(e.image), "tag of the image"},
+		{e.likelyVersion, e.lineSource},
+	}
+	for _, c := range clues {
+		line, standing := catalog.ForVersion(c.version)
+		if standing == catalog.NoVersion {
+			continue
+		}
+		d.Line, d.Standing, d.Release, d.LineSource = line, standing, c.version, c.source
+		if standing == catalog.Newer {
+			d.LineSource += fmt.Sprintf(": release %s, which this operator does not know", c.version)
+		}
+		return
+	}
+	if d.Base == nil {
+		return
+	}
+	if d.Dialects = d.Base.Lines(); len(d.Dialects) == 1 {
+		d.Line, _ = catalog.Get(d.Dialects[0])
+		d.LineSource, d.Dialects = "dialect of the base configuration", nil
+	}
 }
 
 // lookup finds an entry by name, or by image: where several have the image, what the platform team registers wins, then the
@@ -117,19 +178,6 @@ func (s *Settings) lookup(name, image string) (entry, bool) {
 		}
 	}
 	return best, best.name != ""
-}
-
-// line tells the release line: as the entry says, else by the image's tag. A version that the entry gives and no line knows
-// is no line: the tag does not overrule it.
-func (e *entry) line() (*catalog.Line, string) {
-	version, source := e.serverVersion, e.lineSource
-	if version == "" {
-		version, source = imageTag(e.image), "tag of the image"
-	}
-	if line, ok := catalog.ForVersion(version); ok {
-		return line, source
-	}
-	return nil, ""
 }
 
 // imageTag returns the tag of an image reference, empty where it has none.

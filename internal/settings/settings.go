@@ -13,6 +13,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/configs"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 const (
@@ -41,16 +42,16 @@ type Registration struct {
 
 var distributionName = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$`)
 
-var versionTag = regexp.MustCompile(`^\d+\.\d+`)
-
 // entry is a distribution as known to the operator, from either source.
 type entry struct {
 	name          string
 	image         string
-	serverVersion string // empty: the tag of the image tells it
+	serverVersion string // empty: the image tells it
+	likelyVersion string // where the image does not tell it either
 	lineSource    string
 	rank          int          // which entry an image stands for where several have it: lower wins
 	embedded      string       // the name of the embedded base configuration
+	foreignImage  bool         // the image runs another configuration where it is given none
 	base          *config.Base // the registered base configuration
 	err           error        // what is wrong with the entry
 }
@@ -76,7 +77,7 @@ func Parse(data map[string]string) (*Settings, error) {
 	s := &Settings{entries: map[string]entry{}}
 	for i, d := range configs.Distributions() {
 		s.entries[d.Name] = entry{
-			name: d.Name, image: d.Image, serverVersion: d.ServerVersion, embedded: d.Base,
+			name: d.Name, image: d.Image, serverVersion: d.ServerVersion, embedded: d.Base, foreignImage: !d.ImageHasConfig,
 			rank: rankBuiltIn + i, lineSource: "the operator's list of distributions",
 		}
 	}
@@ -123,6 +124,7 @@ func (m *yamlMessage) UnmarshalJSON(b []byte) error {
 var (
 	errNoImage  = errors.New("image is missing: name the container image of the distribution")
 	errName     = errors.New("a name consists of lower-case letters, digits, '.', '_' and '-': it names a directory")
+	errVersion  = errors.New("serverVersion: want the release of the server in the image, such as 0.7.1")
 	errOverride = errors.New("want the image as text, such as registry.example.com/llama-stack:0.7.1")
 )
 
@@ -136,9 +138,8 @@ func (s *Settings) override(name string, raw []byte) entry {
 	if err := yaml.Unmarshal(raw, &e.image); err != nil || e.image == "" {
 		e.err = errOverride
 	}
-	if versionTag.MatchString(imageTag(e.image)) {
-		e.serverVersion = "" // the tag tells better than what the operator was built with, even a release that no line knows
-	}
+	// The image tells better than what the operator was built with, even a release that no line knows.
+	e.serverVersion, e.likelyVersion = "", e.serverVersion
 	e.checkName()
 	return e
 }
@@ -153,9 +154,13 @@ func (s *Settings) register(name string, raw []byte) entry {
 	}
 	e.image, e.serverVersion = r.Image, r.ServerVersion
 	e.lineSource = fmt.Sprintf("serverVersion in %s/%s[%s]", ConfigMapName, KeyDistributions, name)
-	if r.Image == "" {
+	_, standing := catalog.ForVersion(r.ServerVersion)
+	switch {
+	case r.Image == "":
 		e.err = errNoImage
-	} else if r.Config != "" {
+	case r.ServerVersion != "" && standing == catalog.NoVersion:
+		e.err = errVersion
+	case r.Config != "":
 		if e.base, e.err = config.ParseBase(name, []byte(r.Config)); e.err != nil {
 			e.err = fmt.Errorf("config: %w", e.err)
 		}

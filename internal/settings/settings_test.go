@@ -14,6 +14,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
+const digest = "sha256:0123456789012345678901234567890123456789012345678901234567890123"
+
+// dialect registers an image by digest with the starter base of a release line.
+func dialect(line string) string {
+	base, _ := configs.Base("starter", line)
+	return "mine:\n  image: mirror.example/mine@" + digest + "\n  config: |\n    " + strings.ReplaceAll(string(base), "\n", "\n    ")
+}
+
 const starterImage = "docker.io/llamastack/distribution-starter:0.7.1"
 
 func named(name string) *v1alpha2.DistributionSpec {
@@ -68,7 +76,6 @@ light:
 
 // Proves: R14, R28, R47, R16 (the sources of image, release line and base configuration, in their order).
 func TestResolve(t *testing.T) {
-	const digest = "sha256:0123456789012345678901234567890123456789012345678901234567890123"
 	for name, c := range map[string]struct {
 		data map[string]string
 		spec *v1alpha2.DistributionSpec
@@ -120,11 +127,17 @@ func TestResolve(t *testing.T) {
 		},
 		"overridden by a release that no line knows": {
 			map[string]string{"image-overrides": "starter: mirror.example/starter:99.1.0"}, named("starter"),
-			resolved{"starter", "mirror.example/starter:99.1.0", "", "", "", ""},
+			resolved{
+				"starter", "mirror.example/starter:99.1.0", "1.5", "tag of the image: release 99.1.0, which this operator does not know",
+				"starter", "embedded",
+			},
 		},
 		"registered with a release that no line knows": {
 			map[string]string{"distributions": "mine: {image: 'mirror.example/mine:0.7.1', serverVersion: '99.1.0'}"}, named("mine"),
-			resolved{"mine", "mirror.example/mine:0.7.1", "", "", "", ""},
+			resolved{
+				"mine", "mirror.example/mine:0.7.1", "1.5",
+				"serverVersion in llama-stack-operator-config/distributions[mine]: release 99.1.0, which this operator does not know", "", "",
+			},
 		},
 		"a registered image comes before a built-in one": {
 			map[string]string{"distributions": "zz: {image: '" + starterImage + "'}\naa: {image: '" + starterImage + "', imagee: x}"}, imaged(starterImage),
@@ -148,7 +161,25 @@ func TestResolve(t *testing.T) {
 		},
 		"unknown release": {
 			nil, imaged("registry.example/mine:99.1.0"),
-			resolved{"", "registry.example/mine:99.1.0", "", "", "", ""},
+			resolved{
+				"", "registry.example/mine:99.1.0", "1.5", "tag of the image: release 99.1.0, which this operator does not know", "", "",
+			},
+		},
+		"a release that is too old": {
+			nil, imaged("registry.example/mine:0.2.23"),
+			resolved{"", "registry.example/mine:0.2.23", "", "tag of the image", "", ""},
+		},
+		"the dialect of the registered base": {
+			map[string]string{"distributions": dialect("0.7")}, named("mine"),
+			resolved{"mine", "mirror.example/mine@" + digest, "0.7", "dialect of the base configuration", "mine", "registered"},
+		},
+		"a dialect of several lines is no answer": {
+			map[string]string{"distributions": dialect("1.4")}, named("mine"),
+			resolved{"mine", "mirror.example/mine@" + digest, "", "", "mine", "registered"},
+		},
+		"the tag comes before the dialect": {
+			map[string]string{"distributions": strings.Replace(dialect("0.7"), "mine@", "mine:0.6.1@", 1)}, named("mine"),
+			resolved{"mine", "mirror.example/mine:0.6.1@" + digest, "0.6", "tag of the image", "mine", "registered"},
 		},
 		"a moving tag tells no release": {
 			nil, imaged("docker.io/llamastack/distribution-starter:latest"),
@@ -199,7 +230,7 @@ func TestUnknownName(t *testing.T) {
 			t.Fatalf("%s resolves to %+v", name, d)
 		}
 		want := `spec.distribution.name: no distribution "` + name + `" is known; ` + hint +
-			"known distributions: light, remote-vllm, starter; register further ones in the ConfigMap llama-stack-operator-config"
+			"known distributions: light, meta-reference-gpu, postgres-demo, remote-vllm, starter; register further ones in the ConfigMap llama-stack-operator-config"
 		if f.Message != want {
 			t.Errorf("message\n%s\nwant\n%s", f.Message, want)
 		}
@@ -216,6 +247,7 @@ func TestWrongRegistration(t *testing.T) {
 		"no image":          {"wrong", "{serverVersion: '0.7.1'}", "image is missing"},
 		"null":              {"wrong", "null", "image is missing"},
 		"unknown key":       {"wrong", "{image: a, imagee: b}", `unknown field "imagee"`},
+		"no release":        {"wrong", "{image: a, serverVersion: nightly}", "serverVersion: want the release"},
 		"not a map":         {"wrong", "just text", "cannot unmarshal"},
 		"a list":            {"wrong", "[a]", "cannot unmarshal"},
 		"config not a map":  {"wrong", "{image: a, config: 'text'}", "config"},

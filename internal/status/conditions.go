@@ -15,6 +15,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
@@ -194,9 +195,10 @@ func serverRemarks(f *Facts) string {
 		remarks = append(remarks, "the server could not be asked for its version and providers: "+f.ServerSilent)
 	case f.Server == nil || !f.inForce():
 	default:
-		if line, ok := catalog.ForVersion(f.Server.Version); f.Distribution.Line != nil && (!ok || line.Name != f.Distribution.Line.Name) {
-			remarks = append(remarks, fmt.Sprintf("the server reports version %s, it was taken for release %s (%s)",
-				f.Server.Version, f.Distribution.Line.Name, f.Distribution.LineSource))
+		if !isAsTaken(f.Server.Version, f.Distribution) {
+			remarks = append(remarks, fmt.Sprintf("the server reports version %s, it was taken for release %s (%s): "+
+				"register the distribution with its serverVersion in the ConfigMap %s",
+				f.Server.Version, f.Distribution.Line.Name, f.Distribution.LineSource, settings.ConfigMapName))
 		}
 		if missing := missingProviders(f); len(missing) > 0 {
 			remarks = append(remarks, "the server does not list: "+strings.Join(missing, ", "))
@@ -206,6 +208,15 @@ func serverRemarks(f *Facts) string {
 		return ""
 	}
 	return "; " + strings.Join(remarks, "; ")
+}
+
+// isAsTaken tells whether the version that the server reports is what the configuration was made for.
+func isAsTaken(version string, taken *settings.Distribution) bool {
+	if taken.Line == nil {
+		return true
+	}
+	line, standing := catalog.ForVersion(version)
+	return line != nil && line.Name == taken.Line.Name && (standing == catalog.OfLine || taken.Standing == catalog.Newer)
 }
 
 // missingProviders names the configured providers that the server does not list.

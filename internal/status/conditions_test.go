@@ -269,6 +269,8 @@ func TestServerRemarks(t *testing.T) {
 		"as configured": {func(*status.Facts) {}, ""},
 		"another patch": {func(f *status.Facts) { f.Server.Version = "0.7.9" }, ""},
 		"another line":  {func(f *status.Facts) { f.Server.Version = "0.8.0" }, "the server reports version 0.8.0"},
+		"a newer line":  {func(f *status.Facts) { f.Server.Version = "9.1.0" }, "the server reports version 9.1.0"},
+		"a dev version": {func(f *status.Facts) { f.Server.Version = "dev" }, "the server reports version dev"},
 		"no version":    {func(f *status.Facts) { f.Server.Version = "" }, "for release 0.7"},
 		"not listed":    {func(f *status.Facts) { f.Server.Providers = f.Server.Providers[1:] }, "the server does not list: inference/vllm"},
 		"providers hidden": {func(f *status.Facts) {

@@ -19,6 +19,8 @@ type Base struct {
 	name string
 	hash string
 	root *yaml.Node
+	// texts are the pieces of root as they are written.
+	texts map[place]written
 }
 
 // ParseBase reads a base configuration. The name stands in the header of what is generated from it. Aliases and merge
@@ -32,7 +34,7 @@ func ParseBase(name string, data []byte) (*Base, error) {
 		return nil, &BaseError{Name: name, Reason: err.Error()}
 	}
 	sum := sha256.Sum256(data)
-	return &Base{name: name, hash: "sha256:" + hex.EncodeToString(sum[:]), root: root}, nil
+	return &Base{name: name, hash: "sha256:" + hex.EncodeToString(sum[:]), root: root, texts: keepTexts(root)}, nil
 }
 
 // BaseError tells why a base configuration cannot be read.

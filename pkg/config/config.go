@@ -3,12 +3,10 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"go.yaml.in/yaml/v3"
 
@@ -102,6 +100,9 @@ func Generate(in Input) (*Result, Findings) {
 	telemetry := g.applyTelemetry()
 	g.applyProviders()
 	g.applyModels()
+	g.applyShields()
+	g.applyTools()
+	g.applyDisabled()
 	g.checkIntegrity()
 	g.checkEnvironment()
 	if g.findings.HasErrors() {
@@ -118,8 +119,8 @@ func Generate(in Input) (*Result, Findings) {
 		YAML:          rendered,
 		Env:           g.env,
 		Providers:     g.entries,
-		ProviderCount: int32(len(g.entries) + telemetry), //nolint:gosec // an object of 1.5 MB holds far fewer
-		ResourceCount: int32(len(g.models)),              //nolint:gosec // as above
+		ProviderCount: int32(len(g.entries) + telemetry),                    //nolint:gosec // an object of 1.5 MB holds far fewer
+		ResourceCount: int32(len(g.models) + len(g.shields) + len(g.tools)), //nolint:gosec // as above
 		Version:       version,
 	}, g.findings.ordered()
 }
@@ -131,9 +132,13 @@ type generation struct {
 	root     *yaml.Node
 	findings report
 
-	// groups and models are the parsed spec, set by parse.
-	groups []v1alpha2.ProviderGroup
-	models []v1alpha2.ModelConfig
+	// groups, models, shields and tools are the parsed spec without what is disabled, set by parse.
+	groups  []v1alpha2.ProviderGroup
+	models  []v1alpha2.ModelConfig
+	shields []v1alpha2.ShieldConfig
+	tools   []v1alpha2.ToolConfig
+	// off are the APIs that spec.disabled names, in its order; set by parse.
+	off []string
 
 	// env, providers and entries are set by applyProviders; applyStorage and applyTelemetry add to env, too.
 	env       []EnvVar
@@ -142,6 +147,16 @@ type generation struct {
 
 	// storageNames are the storage backends that the resource configures, set by applyStorage.
 	storageNames map[string]bool
+
+	// uses are the providers that models, shields and tools of the resource use; set by the steps that apply these.
+	uses []providerUse
+}
+
+// providerUse is a provider that a resource of the custom resource uses.
+type providerUse struct {
+	api, id string
+	// path is the field of the custom resource that uses it.
+	path string
 }
 
 // The schema versions of config.yaml that this operator can edit: the previous and the current one.
@@ -176,40 +191,18 @@ func (g *generation) schemaVersion() int32 {
 func (g *generation) parse() {
 	groups, errs := v1alpha2.ParseProviders(g.Spec.Providers)
 	g.findings.failFields(errs)
-	secretUses(g.Spec, groups, &g.findings)
 	g.groups = groups
-	if g.Spec.Resources != nil {
-		g.models, errs = v1alpha2.ParseModels(g.Spec.Resources.Models)
+	if r := g.Spec.Resources; r != nil {
+		g.models, errs = v1alpha2.ParseModels(r.Models)
+		g.findings.failFields(errs)
+		g.shields, errs = v1alpha2.ParseShields(r.Shields)
+		g.findings.failFields(errs)
+		g.tools, errs = v1alpha2.ParseTools(r.Tools)
 		g.findings.failFields(errs)
 	}
+	g.parseDisabled()
+	secretUses(g.Spec, g.groups, &g.findings)
 }
-
-// applyServer sets what the resource says about the server itself.
-func (g *generation) applyServer() {
-	port := v1alpha2.DefaultPort
-	if n := g.Spec.Networking; n != nil && n.Port != nil {
-		port = *n.Port
-	}
-	if port < minPort || port > maxPort {
-		g.findings.fail(InvalidSpec, "spec.networking.port", fmt.Sprintf("Invalid value: the server refuses ports outside of %d to %d", minPort, maxPort),
-			fmt.Sprintf("choose a port in this range, or remove the field for %d", v1alpha2.DefaultPort))
-		return
-	}
-	server := ensure(g.root, "server", yaml.MappingNode)
-	set(server, "port", intNode(int64(port)))
-	if w := g.Spec.Workload; w != nil && w.Workers != nil {
-		set(server, "workers", intNode(int64(*w.Workers)))
-	}
-	if g.Line.NeedsInsecure {
-		set(server, "insecure", boolNode(true))
-	}
-}
-
-// The ports that the server accepts.
-const (
-	minPort int32 = 1024
-	maxPort int32 = 65535
-)
 
 // givenEnv are the environment variables that the container will surely have.
 func (g *generation) givenEnv() []string {
@@ -223,31 +216,4 @@ func (g *generation) givenEnv() []string {
 		names = append(names, env.Name)
 	}
 	return names
-}
-
-// render writes the tree. The header says nothing that changes without the content.
-func (g *generation) render() ([]byte, error) {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Generated for the %s %s/%s: edit that resource, not this file.\n", v1alpha2.Kind, g.Namespace, g.Name)
-	fmt.Fprintf(&b, "# Server release line: %s\n# Base configuration: %s\n", g.Line.Name, oneLine(g.Base.name))
-	encoder := yaml.NewEncoder(&b)
-	encoder.SetIndent(2)
-	encoder.CompactSeqIndent()
-	if err := encoder.Encode(g.root); err != nil {
-		return nil, err
-	}
-	if err := encoder.Close(); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
-}
-
-// oneLine keeps a name from ending the comment that it stands in.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			return -1
-		}
-		return r
-	}, s)
 }

@@ -22,7 +22,9 @@ const (
 	UnsupportedVersion Code = "UnsupportedVersion"
 	// NotAvailable: the release line of the server does not have what the resource asks for.
 	NotAvailable Code = "NotAvailable"
-	// UnknownProvider: a model names a provider that neither the resource nor the base has.
+	// Disabled: the resource configures what it disables, or what cannot work without it.
+	Disabled Code = "Disabled"
+	// UnknownProvider: a model, shield or tool names a provider that neither the resource nor the base has.
 	UnknownProvider Code = "UnknownProvider"
 	// UnknownProviderType: the release line does not know the provider type. A warning, because an image can bring its own; an error where
 	// the name looks misspelled or stands under the wrong API.
@@ -33,14 +35,18 @@ const (
 	LiteralSecret Code = "LiteralSecret"
 	// UnknownField: the provider type has no such config field on this release line.
 	UnknownField Code = "UnknownField"
-	// NoProvider: a model names no provider and there is no obvious one.
+	// NoProvider: a model, shield or tool names no provider and there is no obvious one.
 	NoProvider Code = "NoProvider"
 	// Conflict: two places of the resource set the same thing.
 	Conflict Code = "Conflict"
 	// InvalidEndpoint: an endpoint cannot be used.
 	InvalidEndpoint Code = "InvalidEndpoint"
-	// BrokenReference: the configuration names a provider, shield or storage backend that it does not have.
+	// NoModel: a shield names no model that it could ask, and there is no obvious one.
+	NoModel Code = "NoModel"
+	// BrokenReference: the configuration contradicts itself: it names a provider, shield, API or storage backend that it does not have.
 	BrokenReference Code = "BrokenReference"
+	// UnknownRelease: the server is newer than every release line that the operator knows. A warning.
+	UnknownRelease Code = "UnknownRelease"
 	// InvalidBase: the base configuration cannot be read.
 	InvalidBase Code = "InvalidBase"
 )

@@ -4,14 +4,22 @@ package config_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/configs"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // BenchmarkGenerate makes the configuration of the sample: vLLM with a key and one model over the starter.
@@ -20,69 +28,211 @@ import (
 func BenchmarkGenerate(b *testing.B) {
 	in := input(b, "testdata/vllm-with-key", "0.7")
 	b.ReportAllocs()
+	report := fixture.ReportCPU(b)
 	for b.Loop() {
 		if result, findings := config.Generate(in); result == nil {
 			b.Fatal(findings)
 		}
 	}
+	report()
 }
 
-// providerFields are the fields of spec.providers.
-func providerFields(p *v1alpha2.ProvidersSpec) []**apiextensionsv1.JSON {
-	return []**apiextensionsv1.JSON{&p.Inference, &p.Safety, &p.VectorIo, &p.ToolRuntime, &p.Telemetry}
-}
-
-// FuzzGenerate feeds any base, any providers of any API and any model: it never panics, findings are complete, and what
-// comes out is a base again.
+// FuzzGenerate feeds any base and any providers, models, tools, shields and disabled APIs, on any line: it never panics, findings are
+// complete, no input is changed, and what comes out is a base again, holds together, and keeps what the engine does not know.
 //
-// Proves: NFR-001, NFR-004.
+// Proves: NFR-001, NFR-004, R9, R13, L-11.
 func FuzzGenerate(f *testing.F) {
-	starter, _ := configs.Base("starter", "0.7")
-	f.Add(starter, []byte(`{"provider": "vllm", "endpoint": "http://v:8000", "apiKey": {"name": "s", "key": "k"}}`), []byte(`"m"`), byte(0))
-	for _, dir := range cases(f) {
+	small := read(f, "testdata/tools-mcp/base.yaml")
+	for n, dir := range cases(f) {
 		in := input(f, dir, "0.7")
-		model := []byte(`{"name": "m", "provider": "vllm"}`)
-		if in.Spec.Resources != nil && len(in.Spec.Resources.Models) > 0 {
-			model = in.Spec.Resources.Models[0].Raw
+		// The starter is much larger than what a mutation needs to be interesting.
+		base, err := os.ReadFile(filepath.Join(dir, "base.yaml"))
+		if err != nil {
+			base = small
 		}
-		if in.Spec.Providers == nil {
-			continue
+		parts := map[string]string{"disabled": strings.Join(in.Spec.Disabled, ",")}
+		if p := in.Spec.Providers; p != nil {
+			parts["inference"], parts["safety"], parts["vectorIo"] = rawOf(p.Inference), rawOf(p.Safety), rawOf(p.VectorIo)
+			parts["toolRuntime"], parts["telemetry"] = rawOf(p.ToolRuntime), rawOf(p.Telemetry)
 		}
-		for i, field := range providerFields(in.Spec.Providers) {
-			if *field != nil {
-				f.Add(read(f, "testdata/auth-survives/base.yaml"), (*field).Raw, model, byte(i))
-			}
+		if r := in.Spec.Resources; r != nil {
+			parts["models"], parts["tools"], parts["shields"] = listOf(r.Models), listOf(r.Tools), listOf(r.Shields)
 		}
+		f.Add(uint8(n), base, parts["inference"], parts["safety"], parts["vectorIo"], parts["toolRuntime"], parts["telemetry"],
+			parts["models"], parts["tools"], parts["shields"], parts["disabled"])
 	}
-	line, _ := catalog.Get("0.7")
-	f.Fuzz(func(t *testing.T, data, providers, model []byte, api byte) {
+	f.Fuzz(func(t *testing.T, line uint8, data []byte,
+		inference, safety, vectorIo, toolRuntime, telemetry, models, tools, shields, disabled string,
+	) {
 		base, err := config.ParseBase("fuzz", data)
 		if err != nil {
 			return
 		}
-		in := config.Input{Name: "n", Namespace: "ns", Base: base, Line: line, Spec: &v1alpha2.LlamaStackDistributionSpec{
-			Providers: &v1alpha2.ProvidersSpec{},
-			Resources: &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{{Raw: model}}},
-		}}
-		fields := providerFields(in.Spec.Providers)
-		*fields[int(api)%len(fields)] = &apiextensionsv1.JSON{Raw: providers}
-		result, findings := config.Generate(in)
-		if (result == nil) != findings.HasErrors() {
-			t.Fatalf("result %v with findings %v", result, findings)
+		_ = base.Lines() // whatever a base says, asking for its dialect is safe
+		spec := &v1alpha2.LlamaStackDistributionSpec{
+			Providers: &v1alpha2.ProvidersSpec{
+				Inference: openJSON(inference), Safety: openJSON(safety), VectorIo: openJSON(vectorIo),
+				ToolRuntime: openJSON(toolRuntime), Telemetry: openJSON(telemetry),
+			},
+			Resources: &v1alpha2.ResourcesSpec{Models: openList(models), Tools: openList(tools), Shields: openList(shields)},
 		}
-		for _, finding := range findings {
-			if finding.Path == "" || finding.Message == "" || finding.Mending == "" {
-				t.Errorf("incomplete finding %+v", finding)
+		if disabled != "" {
+			spec.Disabled = strings.Split(disabled, ",")
+		}
+		checkGeneration(t, config.Input{Name: "n", Namespace: "ns", Base: base, Line: config.KnownLine(line), Spec: spec})
+	})
+}
+
+func rawOf(j *apiextensionsv1.JSON) string {
+	if j == nil {
+		return ""
+	}
+	return string(j.Raw)
+}
+
+func listOf(items []apiextensionsv1.JSON) string {
+	raws := make([]string, len(items))
+	for i := range items {
+		raws[i] = string(items[i].Raw)
+	}
+	return "[" + strings.Join(raws, ",") + "]"
+}
+
+func openJSON(text string) *apiextensionsv1.JSON {
+	if text == "" {
+		return nil
+	}
+	return &apiextensionsv1.JSON{Raw: []byte(text)}
+}
+
+// openList reads a JSON list as the API server would: what is no list is an item by itself.
+func openList(text string) []apiextensionsv1.JSON {
+	var raws []json.RawMessage
+	if json.Unmarshal([]byte(text), &raws) != nil {
+		raws = []json.RawMessage{json.RawMessage(text)}
+	}
+	items := make([]apiextensionsv1.JSON, len(raws))
+	for i := range raws {
+		items[i].Raw = raws[i]
+	}
+	return items
+}
+
+// checkGeneration checks everything that holds for any input.
+func checkGeneration(t *testing.T, in config.Input) {
+	t.Helper()
+	specBefore, baseBefore := in.Spec.DeepCopy(), in.Base.Snapshot()
+	result, findings := config.Generate(in)
+	if (result == nil) != findings.HasErrors() {
+		t.Fatalf("result %v with findings %v", result, findings)
+	}
+	for _, finding := range findings {
+		if finding.Path == "" || finding.Message == "" || finding.Mending == "" {
+			t.Errorf("incomplete finding %+v", finding)
+		}
+	}
+	if diff := cmp.Diff(specBefore, in.Spec); diff != "" {
+		t.Errorf("the spec was changed:\n%s", diff)
+	}
+	if in.Base.Snapshot() != baseBefore {
+		t.Errorf("the base was changed")
+	}
+	if result == nil {
+		return
+	}
+	if again, _ := config.Generate(in); !bytes.Equal(again.YAML, result.YAML) {
+		t.Error("the same input gives other bytes")
+	}
+	generated, err := config.ParseBase("generated", result.YAML)
+	if err != nil {
+		t.Fatalf("the result is not a configuration: %v\n%s", err, result.YAML)
+	}
+	if broken := config.CheckIntegrity(in, generated, result.Env); len(broken) > 0 {
+		t.Errorf("the result does not hold together: %v", broken)
+	}
+	checkSurvival(t, in, result)
+}
+
+// checkSurvival checks that the result has everything of the base that it does not replace: server.auth, and unknown keys of all maps.
+func checkSurvival(t *testing.T, in config.Input, result *config.Result) {
+	t.Helper()
+	before, _ := decodeYAML(t, []byte(in.Base.Snapshot())).(map[string]any)
+	after, _ := decodeYAML(t, result.YAML).(map[string]any)
+	auth := func(root map[string]any) any { server, _ := root["server"].(map[string]any); return server["auth"] }
+	if diff := cmp.Diff(auth(before), auth(after)); diff != "" {
+		t.Errorf("server.auth changed:\n%s", diff)
+	}
+	if len(in.Spec.Disabled) > 0 {
+		return
+	}
+	overlaid := map[string]bool{}
+	for _, p := range result.Providers {
+		overlaid[p.API+"/"+p.ID] = true
+	}
+	for _, api := range slices.Sorted(maps.Keys(asMap(before["providers"]))) {
+		for _, entry := range asList(asMap(before["providers"])[api]) {
+			id := config.IDOf(fmt.Sprint(asMap(entry)["provider_id"]))
+			if !overlaid[api+"/"+id] && !hasLike(asList(asMap(after["providers"])[api]), asMap(entry), "provider_id") {
+				t.Errorf("the provider %v of %s lost something", entry, api)
 			}
 		}
-		if result == nil {
+	}
+	for name, list := range asMap(before["registered_resources"]) {
+		for _, entry := range asList(list) {
+			if !hasLike(asList(asMap(after["registered_resources"])[name]), asMap(entry), "provider_id", "provider_shield_id", "provider_model_id", "model_type", "mcp_endpoint", "metadata") {
+				t.Errorf("the entry %v of %s lost something", entry, name)
+			}
+		}
+	}
+	for key, value := range before {
+		if _, known := in.Line.Sections[key]; !known && !cmp.Equal(value, after[key]) {
+			t.Errorf("the unknown section %s changed", key)
+		}
+	}
+}
+
+// hasLike tells whether a list has a map with everything that another map has; the values of some keys may have changed.
+func hasLike(list []any, wanted map[string]any, changeable ...string) bool {
+	return slices.ContainsFunc(list, func(item any) bool {
+		there := asMap(item)
+		for key, value := range wanted {
+			if got, ok := there[key]; !slices.Contains(changeable, key) && (!ok || !cmp.Equal(got, value)) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func asMap(v any) map[string]any { m, _ := v.(map[string]any); return m }
+
+func asList(v any) []any { l, _ := v.([]any); return l }
+
+// FuzzParseBase feeds any YAML: it never panics, tells what is wrong, and reads what it wrote.
+//
+// Proves: R9, L-11.
+func FuzzParseBase(f *testing.F) {
+	starter, _ := configs.Base("starter", "0.7")
+	f.Add(starter)
+	f.Add([]byte("a: &x {b: 1, c: [1e3, yes, '1:30']}\nd: {<<: *x, b: 2}\nproviders: {inference: [*x]}\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		before := bytes.Clone(data)
+		base, err := config.ParseBase("fuzz", data)
+		if !bytes.Equal(before, data) {
+			t.Error("the input was changed")
+		}
+		if err != nil {
+			if strings.TrimSpace(err.Error()) == "" {
+				t.Error("an error without a text")
+			}
 			return
 		}
-		if again, _ := config.Generate(in); !bytes.Equal(again.YAML, result.YAML) {
-			t.Error("the same input gives other bytes")
+		again, err := config.ParseBase("fuzz", []byte(base.Snapshot()))
+		if err != nil {
+			t.Fatalf("cannot read what it wrote: %v\n%s", err, base.Snapshot())
 		}
-		if _, err := config.ParseBase("generated", result.YAML); err != nil {
-			t.Errorf("the result is not a configuration: %v\n%s", err, result.YAML)
+		if diff := cmp.Diff(base.Snapshot(), again.Snapshot()); diff != "" {
+			t.Errorf("not the same when read again:\n%s", diff)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -69,21 +70,28 @@ func generate(tb testing.TB, in config.Input) *config.Result {
 	return result
 }
 
-// The same resource gives the same bytes, however its maps are ordered; a base that is ordered otherwise gives the same
-// configuration.
+// The same resource gives the same bytes, however its maps and the lists without an order are ordered; a base that is ordered otherwise
+// gives the same configuration.
 //
 // Proves: NFR-001, L-07.
 func TestDeterministic(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	in := input(t, "testdata/settings", "0.7")
+	in := input(t, "testdata/everything", "0.7")
 	want := generate(t, in)
-	providers := decodeYAML(t, in.Spec.Providers.Inference.Raw)
+	original := in.Spec.DeepCopy()
 	for range 1000 {
-		in.Spec.Providers.Inference = &apiextensionsv1.JSON{Raw: []byte(shuffled(providers, random))}
-		if got := generate(t, in); !bytes.Equal(got.YAML, want.YAML) || !bytes.Equal(got.Providers[0].Config, want.Providers[0].Config) {
-			t.Fatalf("another order gives other bytes:\n%s", cmp.Diff(string(want.YAML), string(got.YAML)))
+		in.Spec = original.DeepCopy()
+		for _, raw := range openFields(in.Spec) {
+			raw.Raw = []byte(shuffled(decodeYAML(t, raw.Raw), random))
+		}
+		random.Shuffle(len(in.Spec.Disabled), func(i, j int) { in.Spec.Disabled[i], in.Spec.Disabled[j] = in.Spec.Disabled[j], in.Spec.Disabled[i] })
+		got := generate(t, in)
+		if !bytes.Equal(got.YAML, want.YAML) || !slices.Equal(got.Env, want.Env) || !reflect.DeepEqual(got.Providers, want.Providers) {
+			t.Fatalf("another order gives another result:\n%s", cmp.Diff(want, got))
 		}
 	}
+	in = input(t, "testdata/settings", "0.7")
+	want = generate(t, in)
 	base := decodeYAML(t, read(t, "testdata/settings/base.yaml"))
 	wantTree := decodeYAML(t, want.YAML)
 	for range 100 {
@@ -92,6 +100,17 @@ func TestDeterministic(t *testing.T) {
 			t.Fatalf("another order of the base gives another configuration:\n%s", diff)
 		}
 	}
+}
+
+// openFields are the open fields of a spec that hold maps.
+func openFields(spec *v1alpha2.LlamaStackDistributionSpec) []*apiextensionsv1.JSON {
+	fields := []*apiextensionsv1.JSON{spec.Providers.Inference, spec.Providers.Safety, spec.Providers.ToolRuntime}
+	for _, list := range [][]apiextensionsv1.JSON{spec.Resources.Models, spec.Resources.Tools, spec.Resources.Shields} {
+		for i := range list {
+			fields = append(fields, &list[i])
+		}
+	}
+	return fields
 }
 
 // One base serves all goroutines, and no generation leaves a trace in it or in the spec.
@@ -144,6 +163,8 @@ func TestUnknownKeysSurvive(t *testing.T) {
 	starter, _ := configs.Base("starter", "0.7")
 	tree := decodeYAML(t, starter)
 	mark(tree)
+	// An unknown key under providers is an API, which the server refuses unless the image brings it.
+	tree.(map[string]any)["external_apis_dir"] = "/apis"
 	marked, err := yaml.Marshal(tree)
 	if err != nil {
 		t.Fatal(err)
@@ -254,6 +275,8 @@ func TestNeeded(t *testing.T) {
 		"tool runtime":       {spec{Providers: &v1alpha2.ProvidersSpec{ToolRuntime: raw("{}")}}, true},
 		"telemetry":          {spec{Providers: &v1alpha2.ProvidersSpec{Telemetry: raw("{}")}}, true},
 		"no providers":       {spec{Providers: &v1alpha2.ProvidersSpec{Safety: raw("null"), Telemetry: raw(" null")}}, false},
+		"tools":              {spec{Resources: &v1alpha2.ResourcesSpec{Tools: []apiextensionsv1.JSON{*raw(`"websearch"`)}}}, true},
+		"shields":            {spec{Resources: &v1alpha2.ResourcesSpec{Shields: []apiextensionsv1.JSON{*raw(`"llama-guard"`)}}}, true},
 		"models":             {spec{Resources: &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{*raw(`"m"`)}}}, true},
 		"workers":            {spec{Workload: &v1alpha2.WorkloadSpec{Workers: ptr.To[int32](2)}}, true},
 		"storage":            {spec{Storage: &v1alpha2.StateStorageSpec{KV: &v1alpha2.KVStorageSpec{}}}, true},
@@ -297,6 +320,11 @@ func TestSecretUses(t *testing.T) {
 	uses, findings = config.SecretUses(input(t, "testdata/wrong-env-names", "0.7").Spec)
 	if len(uses) != 1 || len(findings.Errors()) != 1 || findings[0].Code != config.Conflict {
 		t.Errorf("uses %v, findings %v", uses, findings)
+	}
+	// A disabled API needs no Secret.
+	spec := input(t, "testdata/disabled-wins", "0.7").Spec
+	if uses, findings = config.SecretUses(spec); len(uses) != 0 || len(findings) != 0 {
+		t.Errorf("disabled: uses %v, findings %v", uses, findings)
 	}
 	if uses, findings = config.SecretUses(&v1alpha2.LlamaStackDistributionSpec{}); len(uses) != 0 || len(findings) != 0 {
 		t.Errorf("an empty spec: uses %v, findings %v", uses, findings)

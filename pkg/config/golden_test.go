@@ -27,8 +27,10 @@ var update = flag.Bool("update", false, "write the golden files instead of compa
 // come out: want.<line>.yaml, want.env and want.findings, each absent where there is nothing. A case is run on line 0.7 and on every
 // line that it has a file want.<line>.* of; want.<line>.env and want.<line>.findings count instead of those of all lines.
 //
-// Proves: FR-003, FR-004, FR-005, FR-021, FR-022, FR-027, FR-028, FR-029, FR-030, FR-031, FR-032, FR-033, FR-034, FR-035, FR-040, FR-041,
-// FR-042, FR-050, FR-050a, FR-050b, FR-051, FR-052, FR-053, FR-060, FR-075, EC-1, EC-5, EC-6, US-4.1, US-4.2, US-4.3, R2, R3, R6, R9, R10, R11, R13, R16, R23, R24, R25, R31, R32, R33, R34, R35, R39, R49, L-11, L-12, L-13, L-14.
+// Proves: FR-003, FR-004, FR-005, FR-006, FR-007, FR-008, FR-009, FR-021, FR-022, FR-027, FR-028, FR-029, FR-030, FR-031, FR-032, FR-033, FR-034, FR-035, FR-040, FR-041,
+// FR-042, FR-043, FR-044, FR-050, FR-050a, FR-050b, FR-051, FR-052, FR-053, FR-060, FR-075, EC-1, EC-4, EC-5, EC-6, US-3.1, US-3.2, US-3.3, US-4.1,
+// US-4.2, US-4.3, R2, R3, R6, R9, R10, R11, R12, R13, R16, R23, R24, R25, R26, R31, R32, R33, R34, R35, R36, R37, R38, R39, R49,
+// L-11, L-12, L-13, L-14.
 func TestGolden(t *testing.T) {
 	for _, dir := range cases(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
@@ -71,7 +73,8 @@ func TestFindingsAreActionable(t *testing.T) {
 	}
 	for _, code := range []config.Code{
 		config.InvalidSpec, config.Unsupported, config.UnsupportedVersion, config.UnknownProvider, config.UnknownProviderType,
-		config.NotAvailable, config.DeprecatedType, config.LiteralSecret, config.UnknownField, config.NoProvider, config.Conflict, config.InvalidEndpoint, config.BrokenReference,
+		config.NotAvailable, config.Disabled, config.DeprecatedType, config.LiteralSecret, config.UnknownField, config.NoProvider,
+		config.NoModel, config.Conflict, config.InvalidEndpoint, config.BrokenReference,
 	} {
 		if !seen[code] {
 			t.Errorf("no case with a finding of code %s", code)

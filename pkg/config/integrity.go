@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
 // providersOf tells, for each list of registered_resources, the API whose providers its entries name.
@@ -23,6 +25,20 @@ var providersOf = map[string]string{
 
 // allProviders is the provider of a model that is registered with every provider, on lines that know this.
 const allProviders = "all"
+
+// modelReference is a place under vector_stores that names a model by provider_id and model_id.
+type modelReference struct {
+	path []string
+	// modelType is the type that the model must have.
+	modelType v1alpha2.ModelType
+}
+
+var modelReferences = []modelReference{
+	{[]string{"default_embedding_model"}, v1alpha2.ModelTypeEmbedding},
+	{[]string{"default_reranker_model"}, v1alpha2.ModelTypeRerank},
+	{[]string{"rewrite_query_params", "model"}, v1alpha2.ModelTypeLLM},
+	{[]string{"contextual_retrieval_params", "model"}, v1alpha2.ModelTypeLLM},
+}
 
 // The backends that the server makes itself where the configuration has no storage section.
 var implicitBackends = []string{"kv_default", "sql_default"}
@@ -45,13 +61,72 @@ func (g *generation) checkIntegrity() {
 	}
 	defaults := child(g.root, "vector_stores")
 	g.checkProviderID(child(defaults, "default_provider_id"), "vector_io", "vector_stores.default_provider_id")
-	for _, name := range []string{"default_embedding_model", "default_reranker_model"} {
-		g.checkProviderID(child(child(defaults, name), "provider_id"), "inference", "vector_stores."+name+".provider_id")
+	for _, ref := range modelReferences {
+		g.checkModelReference(ref)
 	}
+	g.checkModels()
 	g.checkDefaultShield()
+	g.checkConnectors()
 	g.checkBackends()
+	g.checkAPIs()
 	g.checkNeeds()
 	g.checkPlaces()
+}
+
+// checkModelReference checks that a model that the vector stores use has a provider, and that it is not registered as something else.
+// A model that is not registered may still be there: providers list their own.
+func (g *generation) checkModelReference(ref modelReference) {
+	n := descend(child(g.root, "vector_stores"), ref.path)
+	path := "vector_stores." + strings.Join(ref.path, ".")
+	g.checkProviderID(child(n, "provider_id"), "inference", path+".provider_id")
+	name := text(child(n, "provider_id")) + "/" + text(child(n, "model_id"))
+	registered := func(modelType string) bool {
+		return slices.ContainsFunc(g.servedModels(modelType), func(m servedModel) bool { return m.served == name })
+	}
+	if n == nil || registered(string(ref.modelType)) {
+		return
+	}
+	for _, other := range []v1alpha2.ModelType{v1alpha2.ModelTypeLLM, v1alpha2.ModelTypeEmbedding, v1alpha2.ModelTypeRerank} {
+		if registered(string(other)) {
+			g.faulty(path, fmt.Sprintf("%s is registered as a model of type %s", name, other), "name a model of type "+string(ref.modelType))
+		}
+	}
+}
+
+// checkModels checks what the server demands of registered models: a dimension of the vectors, and a name of their own.
+func (g *generation) checkModels() {
+	first := map[string]int{}
+	for i, entry := range items(child(child(g.root, "registered_resources"), "models")) {
+		provider := identityOf(child(entry, "provider_id"))
+		if provider.presence != always && provider.presence != sometimes {
+			continue
+		}
+		path := fmt.Sprintf("registered_resources.models[%d]", i)
+		if modelTypeOf(entry) == string(v1alpha2.ModelTypeEmbedding) && child(child(entry, "metadata"), embeddingDimensionKey) == nil {
+			g.faulty(path+".metadata", "the embedding model has no "+embeddingDimensionKey, "give the length of its vectors")
+		}
+		id := text(child(entry, "model_id"))
+		if provider.presence == sometimes || id == "" || envPattern.MatchString(id) {
+			continue
+		}
+		served := g.servedName(provider.id, id, text(child(entry, "provider_model_id")))
+		if other, twice := first[served]; twice {
+			g.faulty(path, fmt.Sprintf("is served as %s, and so is registered_resources.models[%d]", served, other), "keep one of them")
+		}
+		first[served] = i
+	}
+}
+
+// checkConnectors checks that each connector has an id of its own.
+func (g *generation) checkConnectors() {
+	seen := map[string]bool{}
+	for i, entry := range items(child(g.root, "connectors")) {
+		id := text(child(entry, "connector_id"))
+		if id != "" && seen[id] {
+			g.faulty(fmt.Sprintf("connectors[%d].connector_id", i), fmt.Sprintf("there is another connector %q", id), "keep one of them")
+		}
+		seen[id] = true
+	}
 }
 
 // checkProviderID checks one reference to a provider. An absent or empty one is skipped by the server, and one that
@@ -65,22 +140,36 @@ func (g *generation) checkProviderID(ref *yaml.Node, api, path string) {
 	g.broken(path, fmt.Sprintf("there is no %s provider with the id %q", api, name.id), effectiveIDs(ids))
 }
 
-// checkDefaultShield checks the default shield as the server does: only where any shield is registered.
+// checkDefaultShield checks the default shield as the server does: only where any shield is registered. One that the environment turns
+// on is not enough where another one is always there.
 func (g *generation) checkDefaultShield() {
 	name := text(child(child(g.root, "safety"), "default_shield_id"))
-	shields := items(child(child(g.root, "registered_resources"), "shields"))
-	if name == "" || len(shields) == 0 || envPattern.MatchString(name) {
+	if name == "" || envPattern.MatchString(name) {
 		return
 	}
-	var known []string
-	for _, shield := range shields {
-		id := text(child(shield, "shield_id"))
-		if id == name || envPattern.MatchString(id) {
+	var others []string
+	listed, otherIsThere := false, false
+	for _, shield := range items(child(child(g.root, "registered_resources"), "shields")) {
+		id, provider := text(child(shield, "shield_id")), identityOf(child(shield, "provider_id"))
+		there := len(g.certain([]identity{provider})) > 0
+		switch {
+		case provider.presence == never:
+		case envPattern.MatchString(id) || (id == name && there):
 			return
+		case id == name:
+			listed = true
+		default:
+			others = append(others, id)
+			otherIsThere = otherIsThere || there
 		}
-		known = append(known, id)
 	}
-	g.broken("safety.default_shield_id", fmt.Sprintf("there is no shield %q", name), known)
+	if len(others) > 0 && (!listed || otherIsThere) {
+		message := fmt.Sprintf("there is no shield %q", name)
+		if listed {
+			message = fmt.Sprintf("the shield %q is not always there, and another one is", name)
+		}
+		g.broken("safety.default_shield_id", message, others)
+	}
 }
 
 func (g *generation) checkBackends() {
@@ -134,6 +223,7 @@ func brokenBackends(n *yaml.Node, known []string) []brokenBackend {
 	return broken
 }
 
+// broken reports a reference to what is not there; known is what is.
 func (g *generation) broken(path, message string, known []string) {
 	mending := "there is none at all"
 	if len(known) > 0 {
@@ -141,4 +231,9 @@ func (g *generation) broken(path, message string, known []string) {
 	}
 	g.findings.fail(BrokenReference, "config.yaml: "+path, message,
 		mending+"; the reference comes from the base configuration "+oneLine(g.Base.name)+" or from settings of a provider")
+}
+
+// faulty reports what else makes the configuration contradict itself.
+func (g *generation) faulty(path, message, mending string) {
+	g.findings.fail(BrokenReference, "config.yaml: "+path, message, mending+"; it comes from the base configuration "+oneLine(g.Base.name))
 }

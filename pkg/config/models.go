@@ -28,21 +28,48 @@ func (g *generation) applyModels() {
 	}
 	ids := identities(g.root, v1alpha2.APIInference.Name)
 	list := ensure(ensure(g.root, "registered_resources", yaml.MappingNode), "models", yaml.SequenceNode)
-	paths := map[[2]string]string{}
+	paths := map[string]string{}
 	for i := range g.models {
 		m := &g.models[i]
+		g.checkModelType(m)
 		provider, ok := g.modelProvider(m, ids)
 		if !ok {
 			continue
 		}
-		key := [2]string{provider.id, m.Name}
-		if at, twice := paths[key]; twice {
-			g.findings.fail(Conflict, m.Path, fmt.Sprintf("registers the model for the provider %s, and so does %s", provider.id, at),
-				"keep one of them")
+		served := g.servedName(provider.id, m.Name, m.ProviderModelID)
+		if at, twice := paths[served]; twice {
+			g.findings.fail(Conflict, m.Path, fmt.Sprintf("is served as %s, and so is %s", served, at), "keep one of them")
 			continue
 		}
-		paths[key] = m.Path
+		paths[served] = m.Path
 		g.overlayModel(list, m, provider)
+		g.uses = append(g.uses, providerUse{api: v1alpha2.APIInference.Name, id: provider.id, path: m.Path})
+	}
+}
+
+// checkModelType makes sure that the release line has models of this type.
+func (g *generation) checkModelType(m *v1alpha2.ModelConfig) {
+	fields, _ := g.Line.ResourceFields("models")
+	types := fields["model_type"].Values
+	if m.ModelType == "" || len(types) == 0 || slices.Contains(types, string(m.ModelType)) {
+		return
+	}
+	g.findings.fail(NotAvailable, m.Path+".modelType",
+		fmt.Sprintf("release line %s has no models of type %s, only of %s", g.Line.Name, m.ModelType, strings.Join(types, " and ")),
+		"remove the model, or use a distribution of a newer release line")
+}
+
+// servedName is the name under which clients ask for a registered model.
+func (g *generation) servedName(providerID, modelID, providerModelID string) string {
+	switch {
+	case g.Line.AllProviders && providerID == allProviders:
+		return modelID
+	case !g.Line.ServesModelID && providerModelID != "":
+		return providerID + "/" + providerModelID
+	case g.Line.ServesModelID && strings.HasPrefix(modelID, providerID+"/"):
+		return modelID
+	default:
+		return providerID + "/" + modelID
 	}
 }
 

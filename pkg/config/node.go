@@ -18,6 +18,14 @@ func child(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
+// descend returns what lies under keys, each in the map of the one before; nil where one is absent.
+func descend(n *yaml.Node, path []string) *yaml.Node {
+	for _, key := range path {
+		n = child(n, key)
+	}
+	return n
+}
+
 // indexOf returns the position of a key's value in a map, or -1.
 func indexOf(n *yaml.Node, key string) int {
 	if n == nil || n.Kind != yaml.MappingNode {
@@ -103,14 +111,52 @@ func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag(
 
 // clone copies a tree. Trees hold no aliases: ParseBase expands them.
 func clone(n *yaml.Node) *yaml.Node {
-	c := *n
-	if n.Content != nil {
-		c.Content = make([]*yaml.Node, len(n.Content))
-		for i := range n.Content {
-			c.Content[i] = clone(n.Content[i])
+	nodes, links := size(n)
+	s := slab{nodes: make([]yaml.Node, nodes), links: make([]*yaml.Node, links)}
+	return s.copy(n)
+}
+
+// size counts the nodes of a tree and the links between them.
+func size(n *yaml.Node) (nodes, links int) {
+	nodes, links = 1, len(n.Content)
+	for _, inner := range n.Content {
+		innerNodes, innerLinks := size(inner)
+		nodes, links = nodes+innerNodes, links+innerLinks
+	}
+	return nodes, links
+}
+
+// slab is the memory of a tree in two pieces: a tree of a thousand nodes is copied for each generation.
+type slab struct {
+	nodes []yaml.Node
+	links []*yaml.Node
+}
+
+func (s *slab) copy(n *yaml.Node) *yaml.Node {
+	c := &s.nodes[0]
+	s.nodes = s.nodes[1:]
+	*c = *n
+	if count := len(n.Content); count > 0 {
+		c.Content = s.links[:count:count] // what is appended later goes elsewhere
+		s.links = s.links[count:]
+		for i, inner := range n.Content {
+			c.Content[i] = s.copy(inner)
 		}
 	}
-	return &c
+	return c
+}
+
+// same tells whether two trees are written alike.
+func same(a, b *yaml.Node) bool {
+	if a.Kind != b.Kind || a.Style != b.Style || a.Tag != b.Tag || a.Value != b.Value || len(a.Content) != len(b.Content) {
+		return false
+	}
+	for i := range a.Content {
+		if !same(a.Content[i], b.Content[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // merge lays decoded JSON over a map: maps merge, everything else replaces; null is a value like any other.

@@ -4,6 +4,10 @@ package config
 
 import (
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
 // Proves: R9 (effective ids), R13 (conditional and env-valued ids as the server treats them).
@@ -47,6 +51,22 @@ func TestEnvNames(t *testing.T) {
 	} {
 		if got := envName(in[0], in[1]); got != want {
 			t.Errorf("envName(%q, %q) = %s, want %s", in[0], in[1], got, want)
+		}
+	}
+}
+
+// Proves: R36, R37 (a provider that the environment turns on is taken only where that is sure).
+func TestCertain(t *testing.T) {
+	given := []corev1.EnvVar{{Name: "GIVEN", Value: "x"}}
+	g := &generation{Input: Input{Spec: &v1alpha2.LlamaStackDistributionSpec{
+		Workload: &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{Env: given}},
+	}}}
+	for raw, want := range map[string]bool{
+		"plain": true, "${env.GIVEN:+id}": true, "${env.OTHER:+id}": false, "${env.OTHER:=id}": true, "${env.GIVEN:=id}": false,
+		"${env.GIVEN}": false, "": false, disabledID: false, "a-${env.GIVEN}": false,
+	} {
+		if got := len(g.certain([]identity{identityOf(stringNode(raw))})) == 1; got != want {
+			t.Errorf("%q is certain: %v, want %v", raw, got, want)
 		}
 	}
 }

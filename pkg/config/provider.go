@@ -93,7 +93,10 @@ func (p *provider) assignEndpoint(findings *report) {
 	var row *catalog.Endpoint
 	if p.row != nil {
 		if row = p.row.Endpoint; row == nil {
-			p.refuse("endpoint", findings)
+			// The endpoint of an MCP server is not the provider's: it goes to the tools mcp::<id>.
+			if p.row.ToolGroup != catalog.MCPToolGroups {
+				p.refuse("endpoint", findings)
+			}
 			return
 		}
 	}

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"unicode"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
@@ -25,13 +23,16 @@ type SecretUse struct {
 	Derived bool
 }
 
-// SecretUses tells which keys of Secrets the spec reads, sorted by environment variable and each variable once. It
+// SecretUses tells which keys of Secrets the spec reads, sorted by environment variable and each variable once; those of disabled
+// APIs are not read. It
 // needs neither base nor release line, so that Secrets can be read before Generate. Two references that need the same
 // variable are an error that names both.
 func SecretUses(spec *v1alpha2.LlamaStackDistributionSpec) ([]SecretUse, Findings) {
 	var findings report
 	groups, errs := v1alpha2.ParseProviders(spec.Providers)
 	findings.failFields(errs)
+	off := knownAPIs(spec.Disabled)
+	groups = slices.DeleteFunc(groups, func(group v1alpha2.ProviderGroup) bool { return slices.Contains(off, group.API.Name) })
 	uses := secretUses(spec, groups, &findings)
 	return uses, findings.Findings
 }
@@ -115,9 +116,3 @@ func startsWord(runes []rune, i int) bool {
 
 // envReference is how the server's configuration refers to an environment variable that must be set.
 func envReference(name string) string { return "${env." + name + "}" }
-
-// fieldPath turns a dotted path into what the parsers take.
-func fieldPath(path string) *field.Path {
-	names := strings.Split(path, ".")
-	return field.NewPath(names[0], names[1:]...)
-}

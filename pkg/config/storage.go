@@ -231,8 +231,12 @@ func (g *generation) kvHalf(spec *v1alpha2.KVStorageSpec) *half {
 	h := &half{kind: catalog.KV, path: path, backendType: sqliteType(catalog.KV), fields: sqliteFields}
 	switch kind := ptr.Deref(spec.Type, v1alpha2.KVStorageSQLite); kind {
 	case v1alpha2.KVStorageSQLite:
-		g.refuseForeign(path+".endpoint", ptr.Deref(spec.Endpoint, "") != "", "redis")
-		g.refuseForeign(path+".password", spec.Password != nil, "redis")
+		if ptr.Deref(spec.Endpoint, "") != "" {
+			g.refuseForeign(path+".endpoint", "redis")
+		}
+		if spec.Password != nil {
+			g.refuseForeign(path+".password", "redis")
+		}
 	case v1alpha2.KVStorageRedis:
 		h.backendType = "kv_redis"
 		fields, ok := g.redisFields(spec, path)
@@ -252,7 +256,9 @@ func (g *generation) sqlHalf(spec *v1alpha2.SQLStorageSpec) *half {
 	h := &half{kind: catalog.SQL, path: path, backendType: sqliteType(catalog.SQL), fields: sqliteFields}
 	switch kind := ptr.Deref(spec.Type, v1alpha2.SQLStorageSQLite); kind {
 	case v1alpha2.SQLStorageSQLite:
-		g.refuseForeign(path+".connectionString", spec.ConnectionString != nil, "postgres")
+		if spec.ConnectionString != nil {
+			g.refuseForeign(path+".connectionString", "postgres")
+		}
 	case v1alpha2.SQLStoragePostgres:
 		h.backendType = "sql_postgres"
 		fields, ok := g.postgresFields(spec, path)
@@ -268,10 +274,8 @@ func (g *generation) sqlHalf(spec *v1alpha2.SQLStorageSpec) *half {
 }
 
 // refuseForeign repeats what the API server checks.
-func (g *generation) refuseForeign(path string, present bool, belongsTo string) {
-	if present {
-		g.findings.fail(InvalidSpec, path, "belongs to type "+belongsTo, "set type: "+belongsTo+", or remove it")
-	}
+func (g *generation) refuseForeign(path, belongsTo string) {
+	g.findings.fail(InvalidSpec, path, "belongs to type "+belongsTo, "set type: "+belongsTo+", or remove it")
 }
 
 func (g *generation) unknownStorage(path string, known ...string) {

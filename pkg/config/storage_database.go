@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -106,7 +107,8 @@ func (g *generation) redisEndpoint(endpoint, path string) (host string, port int
 	case err != nil:
 		return fail("is neither host:port nor redis://host:port", form)
 	case u.Scheme == "rediss":
-		return fail("no release of the server speaks TLS to Redis", "use redis:// with a Redis that takes plain connections, for example by a proxy that ends TLS beside it")
+		return fail("no release of the server speaks TLS to Redis",
+			"use redis:// with a Redis that takes plain connections, for example by a proxy that ends TLS beside it")
 	case u.Scheme != redisScheme:
 		return fail("is neither host:port nor redis://host:port", form)
 	case u.User != nil:
@@ -193,7 +195,8 @@ func (g *generation) backendRow(backendType, path string) (catalog.Backend, bool
 
 // storageUse resolves a secret reference of the storage; false where it is incomplete.
 func storageUse(ref *v1alpha2.SecretKeyRef, envName, path string, findings *report) (SecretUse, bool) {
-	resolved, errs := ref.Resolve(fieldPath(path))
+	names := strings.Split(path, ".")
+	resolved, errs := ref.Resolve(field.NewPath(names[0], names[1:]...))
 	findings.failFields(errs)
 	return SecretUse{EnvName: envName, Ref: resolved, Path: path, Derived: true}, len(errs) == 0
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
@@ -23,16 +22,8 @@ var unsupported = []struct {
 	present func(*spec) bool
 	goOn    string
 }{
-	{"spec.resources.tools", func(s *spec) bool { return s.Resources != nil && len(s.Resources.Tools) > 0 },
-		"remove it; the tool groups of the distribution stay as they are"},
-	{"spec.resources.shields", func(s *spec) bool { return s.Resources != nil && len(s.Resources.Shields) > 0 },
-		"remove it; the shields of the distribution stay as they are"},
-	{"spec.disabled", func(s *spec) bool { return len(s.Disabled) > 0 },
-		"remove it; the APIs of the distribution stay on"},
 	{"spec.externalProviders", func(s *spec) bool { return jsonFilled(s.ExternalProviders) },
 		"remove it, or use an image that contains the provider"},
-	{"spec.networking.tls.enabled", tlsEnabled,
-		"remove it, and end TLS in front of the server, for example at an Ingress"},
 }
 
 func (g *generation) refuseUnsupported() {
@@ -58,9 +49,11 @@ func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool 
 			return true
 		}
 	}
+	r := spec.Resources
 	return hasProviders(spec.Providers) ||
-		(spec.Resources != nil && len(spec.Resources.Models) > 0) ||
+		(r != nil && len(r.Models)+len(r.Shields)+len(r.Tools) > 0) ||
 		(spec.Storage != nil && (spec.Storage.KV != nil || spec.Storage.SQL != nil)) ||
+		len(spec.Disabled) > 0 || tlsEnabled(spec) ||
 		(spec.Workload != nil && spec.Workload.Workers != nil)
 }
 
@@ -69,10 +62,6 @@ func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool 
 func hasProviders(p *v1alpha2.ProvidersSpec) bool {
 	return p != nil && (jsonPresent(p.Inference) || jsonPresent(p.Safety) || jsonPresent(p.VectorIo) || jsonPresent(p.ToolRuntime) ||
 		jsonPresent(p.Telemetry))
-}
-
-func tlsEnabled(s *spec) bool {
-	return s.Networking != nil && s.Networking.TLS != nil && ptr.Deref(s.Networking.TLS.Enabled, false)
 }
 
 // jsonPresent tells whether an open field is there: null is absent.

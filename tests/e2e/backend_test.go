@@ -87,6 +87,7 @@ func sampleStack(t *testing.T) stack {
 		s.putSecret(t, sampleSecret, key)
 	}
 	s.kubectl(t, "apply", "-f", samplePath())
+	s.waitTaken(t)
 	s.waitReady(t)
 	return s
 }

@@ -90,7 +90,7 @@ func setUp(ctx context.Context) error {
 		return err
 	}
 	tell.Did("the images are loaded")
-	if err := installOperator(ctx, images); err != nil {
+	if err := installOperator(ctx); err != nil {
 		return err
 	}
 	tell.Did("the operator is installed from dist/install.yaml and available")

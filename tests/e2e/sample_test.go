@@ -21,9 +21,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// serverVersion is the release of the server in the image.
-const serverVersion = "0.7.1"
-
 // Proves: US-1.1, US-1.2, US-3.1, FR-001, FR-021, FR-022, FR-023, FR-030, FR-031, FR-032, FR-035, FR-040, FLOW, R6, R9, R10, R11, R14, R27, R47.
 func sampleBecomesServer(t *testing.T) {
 	s := sampleStack(t)
@@ -111,12 +108,12 @@ func checkStatusFields(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistributio
 		"replicas":          "1",
 		"selector":          "app=llama-stack,app.kubernetes.io/instance=my-stack",
 		"serviceURL":        "http://my-stack-service." + s.namespace + ".svc:8321",
-		"serverVersion":     serverVersion,
+		"serverVersion":     registered.version,
 		"configSource":      "registered",
-		"serverLine":        "0.7",
+		"serverLine":        registered.line,
 		"image":             s.pod(t).Spec.Containers[0].Image,
 		"active":            "starter",
-		"available":         "light remote-vllm starter",
+		"available":         "light meta-reference-gpu postgres-demo remote-vllm starter",
 		"providerCount":     "1",
 		"resourceCount":     "1",
 		"configVersion":     "2",
@@ -172,7 +169,7 @@ func checkColumns(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistribution) {
 	}
 	wide := [][]string{
 		append(narrow[0], "DISTRIBUTION", "CONFIG", "SERVER VERSION", "OPERATOR VERSION"),
-		append(narrow[1], "starter", cr.Status.ConfigGeneration.ConfigMapName, serverVersion, cr.Status.Version.OperatorVersion),
+		append(narrow[1], "starter", cr.Status.ConfigGeneration.ConfigMapName, registered.version, cr.Status.Version.OperatorVersion),
 	}
 	if diff := cmp.Diff(wide, table("-o", "wide")); diff != "" {
 		t.Errorf("kubectl get llsd -o wide (-want +got):\n%s", diff)

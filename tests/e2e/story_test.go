@@ -11,27 +11,37 @@ import (
 // others have to say.
 func TestStory(t *testing.T) {
 	for _, part := range []struct {
-		name string
-		run  func(*testing.T)
+		release *release
+		name    string
+		run     func(*testing.T)
 	}{
-		{"the sample becomes a server that answers with the key of the Secret", sampleBecomesServer},
-		{"status and kubectl tell what runs", statusTellsWhatRuns},
-		{"a second provider rolls out once", secondProviderRollsOutOnce},
-		{"applying the same again writes nothing", sameAgainWritesNothing},
-		{"wrong edits leave alone what runs", wrongEditsLeaveAloneWhatRuns},
-		{"a Secret that appears heals by itself", appearingSecretHeals},
-		{"a rotated key rolls out once and arrives", rotatedKeyRollsOutOnce},
-		{"status tells the truth about a server that ends", statusTellsTheTruth},
-		{"scaling to zero and back", scaleToZeroAndBack},
-		{"the operator runs without privileges", operatorRunsWithoutPrivileges},
-		{"secret values are nowhere outside Secrets", secretsAreNowhereElse},
-		{"both versions are served, also while the operator is replaced", bothVersionsAreServed},
-		{"a restart of the operator writes nothing", operatorRestartWritesNothing},
-		{"an idle operator asks nothing", idleOperatorAsksNothing},
-		{"a distribution alone runs with the image's own configuration", distributionAlone},
-		{"a resource written as v1alpha1 runs", writtenAsV1alpha1},
-		{"deleting the resource removes all that it owned", deletingRemovesEverything},
-		{"the README keeps its word, from installing to removing", readmeKeepsItsWord},
+		{&pinned, "the sample becomes a server that answers with the key of the Secret", sampleBecomesServer},
+		{&pinned, "status and kubectl tell what runs", statusTellsWhatRuns},
+		{&pinned, "a second provider rolls out once", secondProviderRollsOutOnce},
+		{&pinned, "applying the same again writes nothing", sameAgainWritesNothing},
+		{&pinned, "wrong edits leave alone what runs", wrongEditsLeaveAloneWhatRuns},
+		{&pinned, "a Secret that appears heals by itself", appearingSecretHeals},
+		{&pinned, "a rotated key rolls out once and arrives", rotatedKeyRollsOutOnce},
+		{&pinned, "status tells the truth about a server that ends", statusTellsTheTruth},
+		{&pinned, "scaling to zero and back", scaleToZeroAndBack},
+		{&pinned, "the operator runs without privileges", operatorRunsWithoutPrivileges},
+		{&pinned, "secret values are nowhere outside Secrets", secretsAreNowhereElse},
+		{&pinned, "both versions are served, also while the operator is replaced", bothVersionsAreServed},
+		{&pinned, "a restart of the operator writes nothing", operatorRestartWritesNothing},
+		{&pinned, "an idle operator asks nothing", idleOperatorAsksNothing},
+		{&pinned, "a distribution alone runs with the image's own configuration", distributionAlone},
+		{&pinned, "a resource written as v1alpha1 runs", writtenAsV1alpha1},
+		{&pinned, "a newer release of the server takes over in place", newerReleaseTakesOver},
+		{&newest, "newest release: the sample becomes a server that answers with the key of the Secret", sampleBecomesServer},
+		{&newest, "newest release: status and kubectl tell what runs", statusTellsWhatRuns},
+		{&newest, "newest release: a second provider rolls out once", secondProviderRollsOutOnce},
+		{&newest, "newest release: wrong edits leave alone what runs", wrongEditsLeaveAloneWhatRuns},
+		{&newest, "newest release: a rotated key rolls out once and arrives", rotatedKeyRollsOutOnce},
+		{&newest, "newest release: status tells the truth about a server that ends", statusTellsTheTruth},
+		{&newest, "newest release: scaling to zero and back", scaleToZeroAndBack},
+		{&newest, "newest release: secret values are nowhere outside Secrets", secretsAreNowhereElse},
+		{&newest, "deleting the resource removes all that it owned", deletingRemovesEverything},
+		{&pinned, "the README keeps its word, from installing to removing", readmeKeepsItsWord},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			tell.Part(part.name)
@@ -40,6 +50,7 @@ func TestStory(t *testing.T) {
 					explain(os.Stdout)
 				}
 			}()
+			use(t, part.release)
 			part.run(t)
 		})
 	}

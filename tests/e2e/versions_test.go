@@ -94,7 +94,7 @@ func writtenAsV1alpha1(t *testing.T) {
 	if phase, _, _ := unstructured.NestedString(u.Object, "status", "phase"); phase != string(cr.Status.Phase) || phase == "" {
 		t.Errorf("its phase is %q in v1alpha1 and %q in v1alpha2", phase, cr.Status.Phase)
 	}
-	out := s.kubectl(t, "get", "llsd.v1alpha1.llamastack.io")
+	out := s.kubectl(t, "get", "llamastackdistributions.v1alpha1.llamastack.io")
 	if !strings.Contains(out, "SERVER VERSION") || !strings.Contains(out, cr.Status.Version.LlamaStackServerVersion) {
 		t.Errorf("columns of v1alpha1:\n%s", out)
 	}
@@ -102,5 +102,5 @@ func writtenAsV1alpha1(t *testing.T) {
 		t.Errorf("applied again: %s", out)
 	}
 	did(t, "it serves on its port, shows the columns and the status of v1alpha1, and applying it again changes nothing")
-	s.kubectl(t, "delete", "llsd.v1alpha1.llamastack.io", s.name)
+	s.kubectl(t, "delete", "llamastackdistributions.v1alpha1.llamastack.io", s.name)
 }

@@ -33,7 +33,8 @@ import (
 const (
 	webhookService = "llama-stack-k8s-operator-webhook-service"
 	crdName        = "crd/llamastackdistributions.llamastack.io"
-	v1alpha1Kind   = "llsd.v1alpha1.llamastack.io" // as the documentation spells it
+	// v1alpha1Kind names the version. With the short name, llsd, kubectl forgets it and means the preferred one.
+	v1alpha1Kind   = "llamastackdistributions.v1alpha1.llamastack.io"
 	installTimeout = 30 * time.Second
 )
 

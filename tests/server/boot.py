@@ -6,12 +6,12 @@
 It imports the server's command line, and the providers that CONFIG, a base, names. Then it reads commands from standard input and
 tells on standard output what happened, one JSON object a line each:
 
-    {"start": NAME, "config": FILE, "dir": FOLDER, "env": {...}, "hosts": {"vllm:8000": PORT}}   a server with exactly this environment
+    {"start": NAME, "config": FILE, "dir": FOLDER, "env": {...}, "hosts": {"vllm": ADDRESS}}   a server with exactly this environment
     {"stop": NAME}                                                                             SIGTERM, and SIGKILL when that does not help
-    {"ready": true}    {"started": NAME}    {"ended": NAME, "status": N}
+    {"ready": true}    {"started": NAME}    {"ended": NAME, "status": N, "cpu": SECONDS}
 
 A forked process does what the command line does with `stack run CONFIG`; its output goes to the file `log` in its folder. Names of
-hosts resolve as `hosts` says, to a port of loopback; no other name resolves, so nothing leaves the machine. The end of standard
+hosts resolve as `hosts` says, to addresses of loopback; no other name resolves, so nothing leaves the machine. The end of standard
 input stops every server. What cannot be had without a download is stood in for: the tokenizer cl100k_base knows single bytes only.
 """
 
@@ -41,16 +41,21 @@ from server_package import ServerPackage
 # What a server gets to end after SIGTERM.
 STOP_SECONDS = 10
 PAUSE_SECONDS = 0.05
+# What other packages import only when a server starts.
+LATE_MODULES = ("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto", "uvicorn.protocols.websockets.auto", "pydantic.v1")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def preload(server: ServerPackage, base: Path) -> None:
     """Imports what nearly every server will need. What cannot be imported here the server that wants it reports by itself."""
     server.command_line()
+    for module in (*server.core_modules(), *LATE_MODULES):
+        with contextlib.suppress(Exception):
+            importlib.import_module(module)
     config = server.config_class(**server.replace_env_vars(yaml.safe_load(base.read_text(encoding="utf-8"))))
     for api, types in server.provider_registry(config).items():
         for entry in config.providers.get(api.value, []):
-            spec = types.get(entry.provider_type)
+            spec = types.get(entry.provider_type) if entry.provider_id else None
             if spec is not None and spec.module:
                 for module in submodules(spec.module):
                     with contextlib.suppress(Exception):
@@ -74,19 +79,17 @@ def stand_in_tokenizer() -> None:
     )
 
 
-def resolve_only(hosts: dict[str, int]) -> None:
-    """From now on these names resolve to loopback and their port, loopback to itself, and nothing else resolves."""
+def resolve_only(hosts: dict[str, str]) -> None:
+    """From now on these names resolve to these addresses, loopback to itself, and nothing else resolves."""
     resolve = socket.getaddrinfo
 
     def getaddrinfo(host: Any, port: Any, *args: Any, **kwargs: Any) -> Any:
         name = host.decode() if isinstance(host, bytes) else host
         if name in hosts:
-            return resolve("127.0.0.1", hosts[name], *args, **kwargs)
-        if f"{name}:{port}" in hosts:
-            return resolve("127.0.0.1", hosts[f"{name}:{port}"], *args, **kwargs)
-        if name in (*LOOPBACK, "", None):
+            return resolve(hosts[name], port, *args, **kwargs)
+        if not name or name in LOOPBACK or name.startswith("127."):
             return resolve(host, port, *args, **kwargs)
-        raise socket.gaierror(socket.EAI_NONAME, f"{name}:{port} is no host of this test")
+        raise socket.gaierror(socket.EAI_NONAME, f"{name} is no host of this test")
 
     socket.getaddrinfo = getaddrinfo
 
@@ -171,10 +174,11 @@ class Nursery:
 
     def reap(self) -> None:
         for pid in list(self.running):
-            ended, status = os.waitpid(pid, os.WNOHANG)
+            ended, status, usage = os.wait4(pid, os.WNOHANG)
             if ended:
                 self.killed_at.pop(pid, None)
-                self.tell(ended=self.running.pop(pid), status=os.waitstatus_to_exitcode(status))
+                cpu = round(usage.ru_utime + usage.ru_stime, 2)
+                self.tell(ended=self.running.pop(pid), status=os.waitstatus_to_exitcode(status), cpu=cpu)
             elif self.killed_at.get(pid, time.monotonic() + 1) < time.monotonic():
                 self.killed_at[pid] = time.monotonic() + STOP_SECONDS
                 os.kill(pid, signal.SIGKILL)
@@ -185,6 +189,8 @@ def main() -> int:
     events = os.dup(1)
     os.set_inheritable(events, False)
     os.dup2(2, 1)
+    # The log that a server writes by itself; its own environment may change it.
+    os.environ |= {"LLAMA_STACK_LOGGING": "all=info", "OGX_LOGGING": "all=info"}
     server = server_package.load()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

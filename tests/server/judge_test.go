@@ -68,9 +68,28 @@ func findPython(r release) (string, error) {
 	return find.(func() (string, error))()
 }
 
+// readScripts opens what the Go code does not, so that "go test" knows of it and never takes a former result for one of new scripts.
+var readScripts = sync.OnceValue(func() error {
+	for _, pattern := range []string{"*.py", "*.sh", "*.tsv"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			if _, err := os.ReadFile(file); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+})
+
 // serverPython returns the Python of the virtual environment that holds a release of the server.
 func serverPython(t *testing.T, r release) string {
 	t.Helper()
+	if err := readScripts(); err != nil {
+		t.Fatal(err)
+	}
 	python, err := findPython(r)
 	if err != nil {
 		t.Fatalf("no virtual environment with the real server (LLSD_SERVER_PYTHON_%s may name one): %v",
@@ -86,7 +105,7 @@ func runScript(t *testing.T, r release, script string, args ...string) (output [
 	defer cancel()
 	python := serverPython(t, r)
 	command := exec.CommandContext(ctx, python, append([]string{script}, args...)...)
-	command.Env = scriptEnv(python)
+	command.Env = pythonEnv(python)
 	out, err := command.Output()
 	var exit *exec.ExitError
 	switch {
@@ -100,9 +119,9 @@ func runScript(t *testing.T, r release, script string, args ...string) (output [
 	}
 }
 
-// scriptEnv is the environment of a script. Byte code goes beside the virtual environment: nothing of it in the checkout, and the next run
-// imports the server twice as fast.
-func scriptEnv(python string) []string {
+// pythonEnv is the environment for a Python that runs a script of this folder. Byte code goes beside the virtual environment:
+// nothing of it in the checkout, and the next run imports the server twice as fast.
+func pythonEnv(python string) []string {
 	return append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "PYTHONDONTWRITEBYTECODE=")
 	}), "PYTHONPYCACHEPREFIX="+filepath.Join(filepath.Dir(filepath.Dir(python)), "pycache"))

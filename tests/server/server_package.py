@@ -9,7 +9,8 @@ import importlib
 import importlib.metadata
 import importlib.util
 import os
-from collections.abc import Callable, Mapping
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -61,6 +62,15 @@ class ServerPackage:
         folder = self.home / "distributions" / distribution
         newer = folder / "config.yaml"
         return newer if newer.is_file() else folder / "run.yaml"
+
+    def command_line(self) -> Callable[[], Any]:
+        """The entry point of the package's command, with everything imported that it needs."""
+        importlib.import_module(f"{self.package}.core.server.server")
+        return importlib.import_module(f"{self.package}.cli.{self.package.removesuffix('_stack')}").main
+
+    def core_modules(self) -> Iterator[str]:
+        """The names of all modules of the server itself, without its providers."""
+        return (module.name for module in pkgutil.walk_packages([str(self.home / "core")], f"{self.package}.core."))
 
 
 def load() -> ServerPackage:

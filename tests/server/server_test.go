@@ -12,10 +12,13 @@ import (
 
 const (
 	starterBases = "../../configs/starter/"
+	allBases     = "../../configs/*/"
 	lightBase    = "testdata/light-base.yaml"
 	imageConfig  = "../../hack/serverimage/light.yaml"
-	goldens      = "../../pkg/config/testdata/*/want."
-	allOn        = "testdata/starter-all-on.env"
+
+	newestImageConfig = "../../hack/serverimage/light-ogx.yaml"
+	goldens           = "../../pkg/config/testdata/*/want."
+	allOn             = "testdata/all-on.env"
 )
 
 // Proves: R28.
@@ -29,13 +32,16 @@ func TestStarterBaseMeansWhatTheReleaseShips(t *testing.T) {
 	})
 }
 
-// Every base is good with every provider that it makes conditional switched off, and with all of them on.
+// Every base of every distribution is good with every provider that it makes conditional switched off, and with all of them on.
 //
-// Proves: R28, L-09, L-14.
+// Proves: R28, R47, L-09, L-14.
 func TestBaseConfigsAreGood(t *testing.T) {
 	t.Parallel()
 	forEachRelease(t, func(t *testing.T, r release) {
-		bases := []string{starterBases + r.line + ".yaml"}
+		bases, err := filepath.Glob(allBases + r.line + ".yaml")
+		if err != nil || len(bases) < 2 {
+			t.Fatalf("%q, %v", bases, err)
+		}
 		if r == imageRelease(t) {
 			bases = append(bases, lightBase)
 		}
@@ -57,14 +63,17 @@ func TestBaseConfigsAreGood(t *testing.T) {
 	})
 }
 
-// The config of the image for tests needs no base.
+// The configs of the images for tests need no base.
 func TestImageConfigIsGood(t *testing.T) {
-	v := judge(t, imageRelease(t), "--env", "VLLM_URL=http://vllm.invalid/v1", imageConfig)[0]
-	for _, f := range v.Findings {
-		t.Error(f)
-	}
-	if len(v.Providers) == 0 || v.SwitchedOff > 0 {
-		t.Errorf("%d providers judged, %d switched off", len(v.Providers), v.SwitchedOff)
+	newest := releases(t)[len(releases(t))-1]
+	for config, r := range map[string]release{imageConfig: imageRelease(t), newestImageConfig: newest} {
+		v := judge(t, r, "--env", "VLLM_URL=http://vllm.invalid/v1", config)[0]
+		for _, f := range v.Findings {
+			t.Errorf("%s: %s", config, f)
+		}
+		if len(v.Providers) == 0 || v.SwitchedOff > 0 {
+			t.Errorf("%s: %d providers judged, %d switched off", config, len(v.Providers), v.SwitchedOff)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/config/crd"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admission"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 func schema(t testing.TB) *admission.Schema {
@@ -178,3 +179,40 @@ func BenchmarkNewSchema(b *testing.B) {
 		schema(b)
 	}
 }
+
+// BenchmarkAdmit checks the schema and the rules of a typical resource, with storage in PostgreSQL.
+//
+// Proves: NFR-002.
+func BenchmarkAdmit(b *testing.B) {
+	s := schema(b)
+	object := map[string]any{}
+	if err := yaml.Unmarshal([]byte(typical), &object); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	report := fixture.ReportCPU(b)
+	for b.Loop() {
+		if _, problems := s.Admit(b.Context(), object); len(problems) > 0 {
+			b.Fatal(problems)
+		}
+	}
+	report()
+}
+
+const typical = `
+apiVersion: llamastack.io/v1alpha2
+kind: LlamaStackDistribution
+metadata: {name: my-stack, namespace: default}
+spec:
+  distribution: {name: starter}
+  providers:
+    inference:
+    - {id: vllm-primary, provider: vllm, endpoint: "http://vllm.models.svc:8000", apiKey: {name: keys, key: vllm}, settings: {max_tokens: 8192}}
+    - {id: openai, provider: openai, apiKey: {name: keys, key: openai}}
+    vectorIo: {provider: pgvector, endpoint: "postgres.data.svc:5432", secretRefs: {password: {name: keys, key: pgvector}}}
+  resources:
+    models: [llama3.2-8b, {name: llama3.3-70b, provider: vllm-primary}, {name: gpt-4o, provider: openai}, {name: gpt-4o-mini, provider: openai}, {name: o4-mini, provider: openai}]
+  storage:
+    kv: {type: redis, endpoint: "redis.data.svc:6379"}
+    sql: {type: postgres, connectionString: {name: keys, key: dsn}}
+`

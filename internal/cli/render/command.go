@@ -14,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 // options are the flags.
@@ -22,6 +23,7 @@ type options struct {
 	output        string
 	base          string
 	serverVersion string
+	imageLabels   string
 	settings      string
 	namespace     string
 }
@@ -48,6 +50,10 @@ const examples = `  # The config.yaml that the server gets
   # With a base configuration that is not registered yet
   kubectl llamastack render -f my-stack.yaml --base config.yaml --server-version 0.7.1
 
+  # With what the labels of its image say
+  crane config registry.example.com/my-stack:1.5.0 > image.json
+  kubectl llamastack render -f my-stack.yaml --image-labels image.json
+
   # What an edit of a running server would change
   kubectl get llsd my-stack -o yaml | kubectl llamastack render -f - > before.yaml`
 
@@ -72,10 +78,12 @@ func New(streams command.Streams) *cobra.Command {
 	flags.StringVarP(&o.output, "output", "o", formatConfig, "what to show: "+strings.Join(formats(), ", "))
 	flags.StringVar(&o.base, "base", "", "base configuration of the distribution, a config.yaml, in place of a registered one")
 	flags.StringVar(&o.serverVersion, "server-version", "", "release of the server in the image, such as 0.7.1")
+	flags.StringVar(&o.imageLabels, "image-labels", "", "labels of the distribution's image: a JSON object, or the image's configuration")
 	flags.StringVar(&o.settings, "settings", "", "the operator's ConfigMap, as a manifest or only its data")
 	flags.StringVarP(&o.namespace, "namespace", "n", "", `namespace of resources that name none (default "`+offline.DefaultNamespace+`")`)
 	_ = cmd.MarkFlagRequired("filename")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("server-version", cobra.FixedCompletions(catalog.Lines(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -84,7 +92,7 @@ func (o *options) check() error {
 	if !slices.Contains(formats(), o.output) {
 		return fmt.Errorf("--output %q: choose one of %s", o.output, strings.Join(formats(), ", "))
 	}
-	return manifest.CheckStdin(append([]string{o.base, o.settings}, o.files...))
+	return manifest.CheckStdin(append([]string{o.base, o.imageLabels, o.settings}, o.files...))
 }
 
 var errNothing = errors.New("no LlamaStackDistribution in what --filename names")

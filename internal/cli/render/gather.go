@@ -11,6 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
@@ -58,14 +59,14 @@ func what(d *manifest.Document) string {
 }
 
 func standIn(o *options, streams command.Streams) (offline.StandIn, error) {
-	var s offline.StandIn
+	s := offline.StandIn{Version: o.serverVersion}
 	if o.serverVersion != "" {
-		line, ok := catalog.ForVersion(o.serverVersion)
-		if !ok {
+		switch _, standing := catalog.ForVersion(o.serverVersion); standing {
+		case catalog.OfLine, catalog.Newer:
+		case catalog.NoVersion, catalog.TooOld:
 			return s, fmt.Errorf("--server-version: no release line of %q is known: the known ones are %s",
 				o.serverVersion, strings.Join(catalog.Lines(), ", "))
 		}
-		s.Line = line
 	}
 	if o.base != "" {
 		content, err := manifest.ReadBytes(o.base, streams.In)
@@ -74,7 +75,34 @@ func standIn(o *options, streams command.Streams) (offline.StandIn, error) {
 		}
 		s.Base = content
 	}
+	if o.imageLabels != "" {
+		labels, err := readLabels(o.imageLabels, streams)
+		if err != nil {
+			return s, fmt.Errorf("--image-labels: %w", err)
+		}
+		if labels.Layer != nil && s.Base == nil {
+			return s, fmt.Errorf("--image-labels: %s: the configuration is the file %s in the layer %s of the image: get it from there, and give it with --base",
+				o.imageLabels, labels.Layer.Path, labels.Layer.Digest)
+		}
+		s.Labels = labels
+	}
 	return s, nil
+}
+
+func readLabels(file string, streams command.Streams) (*oci.Labels, error) {
+	content, err := manifest.ReadBytes(file, streams.In)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := oci.Decode(content)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	labels, err := oci.Read(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return labels, nil
 }
 
 // try tells what would become of each document.

@@ -7,6 +7,7 @@ import (
 	"embed"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -61,14 +62,41 @@ func Newest() string {
 	return names[len(names)-1]
 }
 
-// ForVersion returns the release line of a server version such as "0.7.1", "v0.7.1" or "0.7.1-rc2".
-func ForVersion(version string) (*Line, bool) {
-	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
-	minor := rest
-	if end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 {
-		minor = rest[:end]
+// Standing tells how a server version stands to the release lines.
+type Standing int
+
+const (
+	// NoVersion means that the text names no version.
+	NoVersion Standing = iota
+	// OfLine means that the version is of a known line.
+	OfLine
+	// Newer means that no known line has the version, and it is newer than one that is known.
+	Newer
+	// TooOld means that the version is older than every known line.
+	TooOld
+)
+
+// version is what begins like a version: the tag 24.04 of an operating system or 20260101 of a build does not.
+var version = regexp.MustCompile(`^v?(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})(?:\D|$)`)
+
+// ForVersion returns the release line of a server version such as "0.7.1", "v0.7.1" or "0.7.1-rc2": the line that has it (OfLine),
+// else the newest line before it (Newer), else none.
+func ForVersion(text string) (*Line, Standing) {
+	parts := version.FindStringSubmatch(text)
+	if parts == nil {
+		return nil, NoVersion
 	}
-	return Get(major + "." + minor)
+	wanted, names := parts[1]+"."+parts[2], Lines()
+	at, known := slices.BinarySearchFunc(names, wanted, Compare)
+	switch {
+	case known:
+		line, _ := Get(wanted)
+		return line, OfLine
+	case at > 0:
+		line, _ := Get(names[at-1])
+		return line, Newer
+	}
+	return nil, TooOld
 }
 
 // LinesWith returns the release lines that know a provider type of an API, oldest first.

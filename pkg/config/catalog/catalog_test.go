@@ -8,15 +8,21 @@ import (
 	"testing"
 )
 
-// Proves: R16 (the catalog is keyed by release line).
+// Proves: R16 (the catalog is keyed by release line; a newer release counts as the newest line before it, one below 0.3 as none).
 func TestForVersion(t *testing.T) {
-	for version, want := range map[string]string{
-		"0.7.1": "0.7", "v0.7.3": "0.7", "0.7": "0.7", "0.7.1-rc2": "0.7", "0.7rc1": "0.7",
-		"0.70.1": "", "1.7.1": "", "": "", "latest": "", "7": "",
+	for version, want := range map[string]struct {
+		line     string
+		standing Standing
+	}{
+		"0.7.1": {"0.7", OfLine}, "v0.7.3": {"0.7", OfLine}, "0.7": {"0.7", OfLine}, "0.7.1-rc2": {"0.7", OfLine}, "0.7rc1": {"0.7", OfLine},
+		"1.5.0+cu128": {"1.5", OfLine}, "0.3.0": {"0.3", OfLine},
+		"1.6.0": {"1.5", Newer}, "1.10.0": {"1.5", Newer}, "v2.0": {"1.5", Newer}, "99.1.0": {"1.5", Newer}, "0.9.1": {"0.8", Newer}, "0.70.1": {"0.8", Newer},
+		"0.2.23": {"", TooOld}, "0.1": {"", TooOld}, "0.0.0": {"", TooOld},
+		"": {}, "latest": {}, "7": {}, "v1": {}, "24.04": {}, "2026.11.21": {}, "20261121": {}, "pg16-0.7.1": {}, "0.": {}, ".7": {}, "07.1": {},
 	} {
-		line, ok := ForVersion(version)
-		if ok != (want != "") || (ok && line.Name != want) {
-			t.Errorf("ForVersion(%q) = %v, %v; want %q", version, line, ok, want)
+		line, standing := ForVersion(version)
+		if standing != want.standing || (line != nil) != (want.line != "") || (line != nil && line.Name != want.line) {
+			t.Errorf("ForVersion(%q) = %v, %v; want %v", version, line, standing, want)
 		}
 	}
 }
@@ -124,6 +130,12 @@ func TestLines(t *testing.T) {
 		if registers := Compare(name, "0.7") < 0; line.RegistersToolGroups != registers {
 			t.Errorf("line %s registers tool groups: %v", name, line.RegistersToolGroups)
 		}
+		if hosts := slices.Contains([]string{"0.4", "0.5", "0.6"}, name); line.HostForWorkers != hosts {
+			t.Errorf("line %s: several workers need a host: %v", name, line.HostForWorkers)
+		}
+		if line.ServesModelID != renamed || line.APIsMustBeServed != (Compare(name, "1.5") < 0) {
+			t.Errorf("line %s: served by model id %v, APIs must be served %v", name, line.ServesModelID, line.APIsMustBeServed)
+		}
 		_, connectionString := line.Backends["sql_postgres"].Fields["connection_string"]
 		if connectionString != (Compare(name, "1.4") >= 0) {
 			t.Errorf("line %s: sql_postgres has a connection_string: %v", name, connectionString)
@@ -197,6 +209,19 @@ func TestToolGroups(t *testing.T) {
 		if back, _ := OtherToolGroup(other); !ok || back != id {
 			t.Errorf("%s is called %q elsewhere, and that %q", id, other, back)
 		}
+	}
+	for _, name := range Lines() {
+		if got := get(t, name).ToolGroupProviders(MCPToolGroups); !slices.Equal(got, []string{"remote::model-context-protocol"}) {
+			t.Errorf("line %s: MCP servers are served by %v", name, got)
+		}
+		for api, of := range map[string]string{"tool_groups": "tool_runtime", "models": "inference", "vector_io": "vector_io", "prompts": "", "": ""} {
+			if got, ok := get(t, name).APIOf(api); got != of || ok != (of != "") {
+				t.Errorf("line %s: %q is of API %q", name, api, got)
+			}
+		}
+	}
+	if got, want := get(t, "0.7").ToolGroups(), []string{"builtin::file_search", "builtin::websearch", "builtin::wolfram_alpha", MCPToolGroups}; !slices.Equal(got, want) {
+		t.Errorf("tool groups %v", got)
 	}
 	want := []string{"remote::bing-search", "remote::brave-search", "remote::tavily-search"}
 	if got := get(t, "0.5").ToolGroupProviders("builtin::websearch"); !slices.Equal(got, want) {

@@ -29,6 +29,13 @@ type Line struct {
 	RegistersToolGroups bool `yaml:"registersToolGroups"`
 	// AllProviders tells whether a model may name the provider "all", which registers it under its bare name.
 	AllProviders bool `yaml:"allProviders"`
+	// ServesModelID tells whether a registered model is served as <provider>/<model_id>; where not, as <provider>/<provider_model_id>.
+	ServesModelID bool `yaml:"servesModelID"`
+	// HostForWorkers tells whether several workers need server.host: without it the server listens on two addresses, which fails.
+	HostForWorkers bool `yaml:"hostForWorkers"`
+	// APIsMustBeServed tells whether the server refuses to start when an API under apis has no provider; where not, it leaves the API
+	// out, and takes an empty list by its word: no list at all means every API on each line.
+	APIsMustBeServed bool `yaml:"apisMustBeServed"`
 	// APIs are the APIs that can be named under apis and have providers, by the server's name.
 	APIs map[string]API `yaml:"apis,omitempty"`
 	// InternalAPIs are the APIs that the server serves by itself and that have no providers, sorted.
@@ -179,6 +186,35 @@ func (l *Line) ServerFields() map[string]Field { return l.Objects[l.Sections["se
 func (l *Line) ResourceFields(list string) (map[string]Field, bool) {
 	field, ok := l.Objects[l.Sections["registered_resources"].Object][list]
 	return l.Objects[field.Object], ok
+}
+
+// MCPToolGroups stands for the tool groups mcp::<id>, one for each MCP server, in Provider.ToolGroup and ToolGroupProviders.
+const MCPToolGroups = "mcp::"
+
+// ToolGroups returns the tool groups that any provider type of the line serves, sorted.
+func (l *Line) ToolGroups() []string {
+	var ids []string
+	for i := range l.Rows["tool_runtime"] {
+		if id := l.Rows["tool_runtime"][i].ToolGroup; id != "" {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// APIOf returns the API that a name under apis or Provider.Needs means: the API itself, or the one whose registry it is ("inference"
+// for "models"). It is false for an API that the server serves by itself, and for an unknown one.
+func (l *Line) APIOf(name string) (string, bool) {
+	if _, ok := l.APIs[name]; ok {
+		return name, true
+	}
+	for api, described := range l.APIs {
+		if described.Table == name && name != "" {
+			return api, true
+		}
+	}
+	return "", false
 }
 
 // ToolGroupProviders returns the provider types of tool_runtime that serve a tool group such as "builtin::websearch", sorted.

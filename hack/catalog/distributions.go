@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+const (
+	starter    = "starter"
+	remoteVLLM = "remote-vllm"
+)
+
+// baseConfigs makes the base configurations of a line by the name of their distribution. Those that the package ships broken or not
+// at all are composed: what a distribution consists of by its package (or by its name), the rest from starter.
+func baseConfigs(line *catalog.Line, answer *introspection) (map[string][]byte, error) {
+	shipped := fmt.Sprintf("distribution of %s, release line %s: ", line.Package, line.Name)
+	composed := map[string]map[string]any{remoteVLLM: compose(line, remoteVLLM, onlyVLLM(answer.Starter), answer.Starter)}
+	origins := map[string]string{
+		starter:    "Base config of the \"starter\" " + shipped + "providers, ids and values as packaged in " + line.Release + ".",
+		remoteVLLM: "Base config of the distribution \"remote-vllm\" on the image of starter, release line " + line.Name + ": vLLM is its only model server.",
+	}
+	for name, config := range answer.Distributions {
+		composed[name] = compose(line, name, config, answer.Starter)
+		origins[name] = "Base config of the \"" + name + "\" " + shipped + "providers as packaged in " + line.Release + ", mended so that it starts."
+	}
+	composed[starter] = answer.Starter
+	made := map[string][]byte{}
+	for name, config := range composed {
+		var err error
+		if made[name], err = encodeBase(line, config, origins[name]); err != nil {
+			return nil, fmt.Errorf("distribution %s: %w", name, err)
+		}
+	}
+	return made, nil
+}
+
+// onlyVLLM is starter with vLLM and what runs in the server's own process for inference, and without models.
+func onlyVLLM(config map[string]any) map[string]any {
+	config = maps.Clone(config)
+	providers := maps.Clone(object(config["providers"]))
+	providers["inference"] = slices.DeleteFunc(slices.Clone(list(providers["inference"])), func(entry any) bool {
+		providerType := text(entry, "provider_type")
+		return providerType != "remote::vllm" && !strings.HasPrefix(providerType, "inline::")
+	})
+	config["providers"] = providers
+	resources := maps.Clone(object(config["registered_resources"]))
+	resources["models"] = []any{}
+	config["registered_resources"] = resources
+	return config
+}
+
+// compose makes a base configuration that starts. Providers, storage backends and the model that the environment names are the
+// distribution's own; APIs that they cannot do without, and everything that is set beside them, are as in starter where the
+// distribution has what it refers to.
+func compose(line *catalog.Line, name string, own, starterConfig map[string]any) map[string]any {
+	c := &composition{line: line, starter: object(starterConfig["providers"]), providers: map[string]any{}}
+	for api, entries := range object(own["providers"]) {
+		for _, entry := range list(entries) {
+			c.add(api, c.entry(api, object(entry)))
+		}
+	}
+	c.complete()
+	config := maps.Clone(starterConfig)
+	for _, key := range []string{"distro_name", "image_name"} {
+		if _, there := config[key]; there {
+			config[key] = name
+		}
+	}
+	config["providers"], config["apis"] = c.providers, names(c.providers)
+	config["storage"] = map[string]any{
+		"backends": object(own["storage"])["backends"], "stores": object(starterConfig["storage"])["stores"],
+	}
+	config["registered_resources"] = c.resources(object(own["registered_resources"]), object(starterConfig["registered_resources"]))
+	c.keepWhatIsThere(config)
+	return object(relocated(config, "distributions/"+starter, "distributions/"+name))
+}
+
+type composition struct {
+	line      *catalog.Line
+	starter   map[string]any // the providers of starter
+	providers map[string]any // those of the distribution
+}
+
+func (c *composition) add(api string, entry map[string]any) {
+	c.providers[api] = append(list(c.providers[api]), entry)
+}
+
+// entry is a provider of the distribution. A type that starter switches on by a variable is switched on by the same one, and one that
+// demands a variable by that; a config with fields that the release does not know is starter's.
+func (c *composition) entry(api string, own map[string]any) map[string]any {
+	entry := maps.Clone(own)
+	id, providerType := text(entry, "provider_id"), text(entry, "provider_type")
+	if row, known := c.line.Provider(api, providerType); known {
+		for field := range object(entry["config"]) {
+			if _, known := row.Fields[field]; !known {
+				entry["config"] = c.ofStarter(api, providerType)["config"]
+				break
+			}
+		}
+	}
+	variable := ""
+	if switched := condition.FindStringSubmatch(text(c.ofStarter(api, providerType), "provider_id")); switched != nil {
+		variable = switched[1]
+	}
+	config := object(entry["config"])
+	for _, field := range slices.Sorted(maps.Keys(config)) {
+		if needed := demanded.FindStringSubmatch(text(config, field)); needed != nil {
+			config = maps.Clone(config)
+			config[field], variable = "${env."+needed[1]+":=}", needed[1]
+			entry["config"] = config
+		}
+	}
+	if variable != "" && !condition.MatchString(id) {
+		entry["provider_id"] = "${env." + variable + ":+" + id + "}"
+	}
+	return entry
+}
+
+var (
+	condition = regexp.MustCompile(`^\$\{env\.([A-Z0-9_]+):\+(.*)}$`)
+	demanded  = regexp.MustCompile(`^\$\{env\.([A-Z0-9_]+)}$`)
+)
+
+// ofStarter is starter's provider of the type; nil where it has none.
+func (c *composition) ofStarter(api, providerType string) map[string]any {
+	for _, entry := range list(c.starter[api]) {
+		if text(entry, "provider_type") == providerType {
+			return object(entry)
+		}
+	}
+	return nil
+}
+
+// complete adds the APIs that the providers cannot do without, with those providers of starter that are always on.
+func (c *composition) complete() {
+	for needs := c.needs(); len(needs) > 0; needs = c.needs() {
+		for _, api := range needs {
+			c.providers[api] = slices.DeleteFunc(slices.Clone(list(c.starter[api])), func(entry any) bool {
+				return condition.MatchString(text(entry, "provider_id"))
+			})
+		}
+	}
+}
+
+// needs are the APIs that a provider cannot do without and that are missing.
+func (c *composition) needs() []string {
+	var missing []string
+	for api, entries := range c.providers {
+		for _, entry := range list(entries) {
+			row, known := c.line.Provider(api, text(entry, "provider_type"))
+			if !known {
+				continue
+			}
+			for _, need := range row.Needs {
+				_, served := c.line.APIs[need]
+				if _, there := c.providers[need]; served && !there {
+					missing = append(missing, need)
+				}
+			}
+		}
+	}
+	return missing
+}
+
+// has tells whether the distribution has the provider, switched or not.
+func (c *composition) has(api, id string) bool {
+	return slices.ContainsFunc(list(c.providers[api]), func(entry any) bool {
+		own := text(entry, "provider_id")
+		if switched := condition.FindStringSubmatch(own); switched != nil {
+			own = switched[2]
+		}
+		return own == id
+	})
+}
+
+// resources are starter's, without models and without what refers to providers that the distribution does not have; its own model is the one
+// that the environment names. Those that providers bring along are listed without being registered.
+func (c *composition) resources(own, ofStarter map[string]any) map[string]any {
+	resources := maps.Clone(ofStarter)
+	models := []any{}
+	for _, model := range list(own["models"]) {
+		if needed := demanded.FindStringSubmatch(text(model, "model_id")); needed != nil {
+			// A model without a provider is left out by every release; an empty id is not accepted by all.
+			entry := maps.Clone(object(model))
+			entry["model_id"] = "${env." + needed[1] + ":=unset}"
+			entry["provider_id"] = "${env." + needed[1] + ":+" + text(model, "provider_id") + "}"
+			models = append(models, entry)
+		}
+	}
+	resources["models"] = models
+	for table, api := range map[string]string{"shields": "safety", "tool_groups": "tool_runtime"} {
+		if _, there := resources[table]; !there {
+			continue
+		}
+		resources[table] = slices.DeleteFunc(slices.Clone(list(resources[table])), func(entry any) bool {
+			id := text(entry, "provider_id")
+			if switched := condition.FindStringSubmatch(id); switched != nil {
+				id = switched[2]
+			}
+			return !c.has(api, id)
+		})
+	}
+	return resources
+}
+
+// keepWhatIsThere takes defaults away that name a provider or a shield that the distribution does not have.
+func (c *composition) keepWhatIsThere(config map[string]any) {
+	if section := maps.Clone(object(config["vector_stores"])); section != nil {
+		if id, _ := section["default_provider_id"].(string); !c.has("vector_io", id) {
+			delete(section, "default_provider_id")
+		}
+		for _, model := range []string{"default_embedding_model", "default_reranker_model"} {
+			if !c.has("inference", text(section[model], "provider_id")) {
+				delete(section, model)
+			}
+		}
+		config["vector_stores"] = section
+	}
+	if len(list(object(config["registered_resources"])["shields"])) == 0 {
+		delete(config, "safety")
+	}
+}
+
+// names are the APIs, in the form of a YAML list.
+func names(providers map[string]any) []any {
+	var apis []any
+	for _, api := range slices.Sorted(maps.Keys(providers)) {
+		apis = append(apis, api)
+	}
+	return apis
+}
+
+// relocated returns the tree with a path in its texts replaced.
+func relocated(value any, from, to string) any {
+	switch v := value.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, inner := range v {
+			out[key] = relocated(inner, from, to)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, inner := range v {
+			out[i] = relocated(inner, from, to)
+		}
+		return out
+	case string:
+		return strings.ReplaceAll(v, from, to)
+	default:
+		return v
+	}
+}
+
+func object(value any) map[string]any {
+	m, _ := value.(map[string]any)
+	return m
+}
+
+func list(value any) []any {
+	l, _ := value.([]any)
+	return l
+}
+
+func text(entry any, key string) string {
+	s, _ := object(entry)[key].(string)
+	return s
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package offline_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+const configurationPage = "../../../docs/configuration.md"
+
+// block is a fenced block of a page.
+type block struct {
+	line       int
+	info, text string
+}
+
+func blocks(t *testing.T, file string) []block {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fence := regexp.MustCompile("(?ms)^```([^`\n]*)\n(.*?)\n```$")
+	var found []block
+	for _, m := range fence.FindAllSubmatchIndex(content, -1) {
+		found = append(found, block{
+			line: 2 + bytes.Count(content[:m[0]], []byte("\n")), info: string(content[m[2]:m[3]]), text: string(content[m[4]:m[5]]),
+		})
+	}
+	return found
+}
+
+// The page about configuration is executed. A block "yaml" is a resource that must render, without any finding; "yaml line=1.5" renders
+// for that release line. A block "text findings" after it tells the findings that it must have instead, each "severity: path"; a block
+// "yaml config.yaml" tells a part of what is generated.
+func TestConfigurationPage(t *testing.T) {
+	known, err := settings.Parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := offline.NewCluster(known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := blocks(t, configurationPage)
+	resources := 0
+	for i, b := range all {
+		words := strings.Fields(b.info)
+		if len(words) == 0 || words[0] != "yaml" || slices.Contains(words, "config.yaml") {
+			continue
+		}
+		resources++
+		t.Run(fmt.Sprintf("line %d", b.line), func(t *testing.T) {
+			cluster.StandIn = offline.StandIn{}
+			if _, name, given := strings.Cut(b.info, "line="); given {
+				if _, known := catalog.Get(name); !known {
+					t.Fatalf("no release line %q", name)
+				}
+				cluster.StandIn.Version = name
+			}
+			made := cluster.Try(t.Context(), readOne(t, b.text))
+			var got, want []string
+			for _, f := range made.Findings {
+				got = append(got, offline.Word(f.Severity)+": "+f.Path)
+			}
+			for j := i + 1; j < len(all) && all[j].info == "text findings"; j++ {
+				want = append(want, strings.Split(strings.TrimSpace(all[j].text), "\n")...)
+			}
+			for j := i + 1; j < len(all) && all[j].info == "yaml config.yaml"; j++ {
+				checkPart(t, made, all[j])
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("findings %v, want %q", made.Findings, want)
+			}
+		})
+	}
+	if resources < 10 {
+		t.Errorf("only %d resources found", resources)
+	}
+}
+
+func readOne(t *testing.T, text string) *manifest.Document {
+	t.Helper()
+	documents, errs := manifest.Read([]string{"-"}, false, strings.NewReader(text))
+	if len(errs) > 0 || len(documents) != 1 || !offline.Wants(documents[0]) {
+		t.Fatalf("%d documents, %v: want one resource", len(documents), errs)
+	}
+	return documents[0]
+}
+
+// checkPart checks that what a page shows is part of what is generated.
+func checkPart(t *testing.T, made *offline.Resource, shown block) {
+	t.Helper()
+	if made.Desired == nil || made.Desired.Config == nil {
+		t.Fatal("nothing is generated")
+	}
+	var part, whole any
+	for text, into := range map[string]*any{shown.text: &part, string(made.Desired.Config.YAML): &whole} {
+		if err := yaml.Unmarshal([]byte(text), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, missing := range missingIn(whole, part, "config.yaml") {
+		t.Errorf("line %d: %s", shown.line, missing)
+	}
+}
+
+// missingIn tells what of part is not in whole. An item of a list may stand anywhere in the list of whole.
+func missingIn(whole, part any, path string) (missing []string) {
+	switch part := part.(type) {
+	case map[string]any:
+		there, _ := whole.(map[string]any)
+		for key, value := range part {
+			missing = append(missing, missingIn(there[key], value, path+"."+key)...)
+		}
+	case []any:
+		there, _ := whole.([]any)
+		for _, item := range part {
+			if !slices.ContainsFunc(there, func(each any) bool { return len(missingIn(each, item, "")) == 0 }) {
+				missing = append(missing, fmt.Sprintf("%s has no item with %v", path, item))
+			}
+		}
+	default:
+		if !reflect.DeepEqual(whole, part) {
+			missing = append(missing, fmt.Sprintf("%s is %v, the page says %v", path, whole, part))
+		}
+	}
+	return missing
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// The labels that are read.
+const (
+	// LabelConfigBase64 is the whole configuration in base64.
+	LabelConfigBase64 = "io.llamastack.config.base64"
+	// LabelConfigLayer and LabelConfigPath name the layer and the file in it that is the configuration.
+	LabelConfigLayer = "io.llamastack.config.layer"
+	LabelConfigPath  = "io.llamastack.config.path"
+	// LabelDistributionVersion is the release of the server, as builds of OGX write it.
+	LabelDistributionVersion = "com.ogx.distribution.version"
+	// LabelDefaultConfig names the file that is the default among those of labelConfigPrefix.
+	LabelDefaultConfig = "com.ogx.distribution.default-config"
+	// LabelImageVersion is the version of what is in the image, as any builder may write it.
+	LabelImageVersion = "org.opencontainers.image.version"
+
+	labelConfigPrefix = "com.ogx.config."
+	defaultConfig     = "config.yaml"
+)
+
+// maxConfig bounds a configuration, in bytes: the generated one must fit into a ConfigMap.
+const maxConfig = 1 << 20
+
+// Labels is what the labels of an image say. The zero Labels says nothing.
+type Labels struct {
+	// Version is the release of the server, and VersionLabel the label that says so; empty where none does.
+	Version, VersionLabel string
+	// Config is the configuration, and ConfigLabel the label that it stands in; empty where none stands in a label.
+	Config      []byte
+	ConfigLabel string
+	// Layer is where the configuration lies where it does not stand in a label; nil where no label says so.
+	Layer *Layer
+}
+
+// Layer is a file in a layer of the image.
+type Layer struct {
+	// Digest is the digest of the layer.
+	Digest string
+	// Path is the path of the file in the layer.
+	Path string
+}
+
+// Read reads the labels of an image. The configuration is that of the first label there is: io.llamastack.config.base64, then
+// io.llamastack.config.layer, which somebody put there on purpose, then what a build of OGX writes.
+func Read(labels map[string]string) (*Labels, error) {
+	l := &Labels{}
+	l.readVersion(labels)
+	if encoded, ok := labels[LabelConfigBase64]; ok {
+		err := l.decode(LabelConfigBase64, encoded)
+		return l, err
+	}
+	if labels[LabelConfigLayer] != "" || labels[LabelConfigPath] != "" {
+		err := l.readLayer(labels)
+		return l, err
+	}
+	file, named := labels[LabelDefaultConfig]
+	if !named {
+		file = defaultConfig
+	}
+	label := labelConfigPrefix + file
+	encoded, ok := labels[label]
+	switch {
+	case ok:
+		err := l.decode(label, encoded)
+		return l, err
+	case named:
+		return l, fmt.Errorf("label %s names the file %q, and there is no label %s", LabelDefaultConfig, file, label)
+	}
+	return l, nil
+}
+
+// readVersion finds the release. The general label counts only with a release of a known line: an image inherits it from the image
+// that it was built on, where it is the release of an operating system.
+func (l *Labels) readVersion(labels map[string]string) {
+	if v := labels[LabelDistributionVersion]; standing(v) != catalog.NoVersion {
+		l.Version, l.VersionLabel = v, LabelDistributionVersion
+	} else if v := labels[LabelImageVersion]; standing(v) == catalog.OfLine {
+		l.Version, l.VersionLabel = v, LabelImageVersion
+	}
+}
+
+func standing(version string) catalog.Standing {
+	_, standing := catalog.ForVersion(version)
+	return standing
+}
+
+// decode takes a configuration in base64. White space in it is left out: some tools wrap lines.
+func (l *Labels) decode(label, encoded string) error {
+	encoded = strings.Join(strings.Fields(encoded), "")
+	if base64.StdEncoding.DecodedLen(len(encoded)) > maxConfig {
+		return fmt.Errorf("label %s: the configuration is larger than %d bytes", label, maxConfig)
+	}
+	content, err := base64.StdEncoding.DecodeString(encoded)
+	switch {
+	case err != nil:
+		return fmt.Errorf("label %s: not base64: %w", label, err)
+	case len(content) == 0:
+		return fmt.Errorf("label %s is empty", label)
+	}
+	l.Config, l.ConfigLabel = content, label
+	return nil
+}
+
+var digest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+// readLayer takes the place of a configuration in a layer.
+func (l *Labels) readLayer(labels map[string]string) error {
+	at := &Layer{Digest: labels[LabelConfigLayer], Path: strings.TrimPrefix(path.Clean(labels[LabelConfigPath]), "/")}
+	switch {
+	case labels[LabelConfigPath] == "":
+		return fmt.Errorf("label %s needs label %s beside it: the path of the configuration in the layer", LabelConfigLayer, LabelConfigPath)
+	case !digest.MatchString(at.Digest):
+		return fmt.Errorf("label %s: want the digest of a layer, sha256: and 64 hexadecimal digits", LabelConfigLayer)
+	case at.Path == "." || at.Path == ".." || strings.HasPrefix(at.Path, "../"):
+		return fmt.Errorf("label %s: want the path of a file in the layer", LabelConfigPath)
+	}
+	l.Layer = at
+	return nil
+}
+
+var errNoLabels = errors.New(`want a JSON object of labels and their values, or the configuration of an image: {"config": {"Labels": {…}}}`)
+
+// Decode reads labels from JSON: an object of labels, or the configuration of an image as registries keep it.
+func Decode(data []byte) (map[string]string, error) {
+	var labels map[string]string
+	if json.Unmarshal(data, &labels) == nil && labels != nil {
+		return labels, nil
+	}
+	var image struct {
+		Config *struct{ Labels map[string]string } `json:"config"`
+	}
+	if err := json.Unmarshal(data, &image); err != nil || image.Config == nil {
+		return nil, errNoLabels
+	}
+	return image.Config.Labels, nil
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// Proves: R14, R16, R47 (the labels of an image count after what the settings say and before tag, dialect and embedded base).
+func TestResolveWithLabels(t *testing.T) {
+	labels := &oci.Labels{
+		Version: "1.4.1", VersionLabel: "com.ogx.distribution.version",
+		Config: []byte("version: 2\napis: [inference]\n"), ConfigLabel: "com.ogx.config.config.yaml",
+	}
+	const byLabel = "label com.ogx.distribution.version of the image"
+	for name, c := range map[string]struct {
+		data map[string]string
+		spec *v1alpha2.DistributionSpec
+		want resolved
+	}{
+		"unknown image": {
+			nil, imaged("registry.example/mine:0.7.1"),
+			resolved{"", "registry.example/mine:0.7.1", "1.4", byLabel, "registry.example/mine:0.7.1", "oci-label"},
+		},
+		"overridden by digest": {
+			map[string]string{"image-overrides": "starter: mirror.example/starter@" + digest}, named("starter"),
+			resolved{"starter", "mirror.example/starter@" + digest, "1.4", byLabel, "mirror.example/starter@" + digest, "oci-label"},
+		},
+		"registered with the image alone": {
+			map[string]string{"distributions": "mine: {image: 'mirror.example/mine:0.7.1'}"}, named("mine"),
+			resolved{"mine", "mirror.example/mine:0.7.1", "1.4", byLabel, "mirror.example/mine:0.7.1", "oci-label"},
+		},
+		"registered with all": {
+			map[string]string{"distributions": light}, named("light"),
+			resolved{
+				"light", "registry.example/light:nightly", "0.7", "serverVersion in llama-stack-operator-config/distributions[light]",
+				"light", "registered",
+			},
+		},
+		"the exact image of a built-in distribution": {
+			nil, imaged(starterImage),
+			resolved{"starter", starterImage, "0.7", "the operator's list of distributions", "starter", "embedded"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, f := parse(t, c.data).ResolveTold(c.spec, settings.Told{Labels: labels})
+			if f != nil {
+				t.Fatal(f)
+			}
+			got := resolved{d.Name, d.Image, d.Line.Name, d.LineSource, d.Base.Name(), d.Source}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("resolved to (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A label says the release, and the embedded base of that line serves where the labels hold none; a release that is too old ends it.
+//
+// Proves: R14, R16.
+func TestLabelsWithoutConfig(t *testing.T) {
+	s := parse(t, map[string]string{"image-overrides": "starter: mirror.example/starter:nightly"})
+	for version, want := range map[string]string{"1.5.0": "1.5", "0.6.1": "0.6", "": "0.7"} {
+		d, f := s.ResolveTold(named("starter"), settings.Told{Labels: &oci.Labels{Version: version, VersionLabel: oci.LabelImageVersion}})
+		if f != nil || d.Line.Name != want || d.Source != v1alpha2.ConfigSourceEmbedded {
+			t.Errorf("%q: %+v, %v; want line %s with its embedded base", version, d, f, want)
+			continue
+		}
+		embedded, _ := configs.Base("starter", want)
+		if base, _ := config.ParseBase("starter", embedded); d.Base.Hash() != base.Hash() {
+			t.Errorf("%q: the base is not that of line %s", version, want)
+		}
+	}
+	d, f := s.ResolveTold(named("starter"), settings.Told{Labels: &oci.Labels{Version: "0.2.23"}})
+	if f != nil || d.Standing != catalog.TooOld || d.Line != nil || d.Base != nil || d.Release != "0.2.23" {
+		t.Errorf("%+v, %v; want a release that is too old", d, f)
+	}
+}
+
+// Proves: R14 (labels that hold no configuration are not the same as labels that hold a broken one).
+func TestBrokenConfigInLabels(t *testing.T) {
+	_, f := parse(t, nil).ResolveTold(imaged("registry.example/mine:0.7.1"), settings.Told{
+		Labels: &oci.Labels{Config: []byte("- a"), ConfigLabel: oci.LabelConfigBase64},
+	})
+	if f == nil || f.Reason != v1alpha2.ReasonInvalidConfigLabels ||
+		!strings.Contains(f.Message, "image registry.example/mine:0.7.1: label io.llamastack.config.base64: ") {
+		t.Errorf("fault %+v", f)
+	}
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config_test
+
+import (
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// typical is a resource of the usual size: three providers and five models.
+const typical = `
+distribution: {name: starter}
+providers:
+  inference:
+  - {id: vllm-primary, provider: vllm, endpoint: "http://vllm.models.svc:8000", apiKey: {name: keys, key: vllm}, settings: {max_tokens: 8192}}
+  - {id: openai, provider: openai, apiKey: {name: keys, key: openai}}
+  vectorIo:
+    provider: pgvector
+    endpoint: "postgres.data.svc:5432"
+    secretRefs: {password: {name: keys, key: pgvector}}
+    settings: {db: vectors, user: llama}
+resources:
+  models:
+  - llama3.2-8b
+  - {name: llama3.3-70b, provider: vllm-primary, contextLength: 128000}
+  - {name: gpt-4o, provider: openai}
+  - {name: gpt-4o-mini, provider: openai}
+  - {name: o4-mini, provider: openai}
+networking: {port: 8321}
+`
+
+// BenchmarkGenerateTypical makes the configuration of a typical resource over the starter base of the newest line.
+func BenchmarkGenerateTypical(b *testing.B) {
+	spec := &v1alpha2.LlamaStackDistributionSpec{}
+	if err := yaml.UnmarshalStrict([]byte(typical), spec); err != nil {
+		b.Fatal(err)
+	}
+	line, _ := catalog.Get(catalog.Newest())
+	data, _ := configs.Base("starter", line.Name)
+	base, err := config.ParseBase("starter", data)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	report := fixture.ReportCPU(b)
+	for b.Loop() {
+		if _, findings := config.Generate(config.Input{Name: "my-stack", Namespace: "default", Spec: spec, Base: base, Line: line}); findings.HasErrors() {
+			b.Fatal(findings)
+		}
+	}
+	report()
+}

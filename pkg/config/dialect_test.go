@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+func dialects(t *testing.T, data []byte) []string {
+	t.Helper()
+	base, err := config.ParseBase("base", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return base.Lines()
+}
+
+// The dialect of a base is one that its own line speaks, and where lines differ enough it is no other's.
+//
+// Proves: R16.
+func TestLinesOfStarter(t *testing.T) {
+	alone := []string{"0.3", "0.6", "0.7", "0.8", "1.1", "1.5"}
+	for _, line := range catalog.Lines() {
+		data, _ := configs.Base("starter", line)
+		got := dialects(t, data)
+		if !slices.Contains(got, line) || slices.Contains(alone, line) != (len(got) == 1) {
+			t.Errorf("the starter base of %s is of the dialects %q", line, got)
+		}
+	}
+}
+
+// Proves: R16 (what a line does not know tells that it is not that line; what is of no line at all gives no answer).
+func TestLines(t *testing.T) {
+	all := catalog.Lines()
+	for name, c := range map[string]struct {
+		base string
+		want []string
+	}{
+		"nothing told":        {"version: 2", all},
+		"a section":           {"telemetry: {enabled: true}", []string{"0.3"}},
+		"an API":              {"apis: [inference, agents]", []string{"0.3", "0.4", "0.5", "0.6"}},
+		"providers of an API": {"providers: {skills: []}", []string{"1.1", "1.2", "1.3", "1.4", "1.5"}},
+		"a provider type":     {"providers: {tool_runtime: [{provider_id: a, provider_type: 'remote::exa-search'}]}", []string{"1.5"}},
+		"a config field":      {"providers: {inference: [{provider_id: a, provider_type: 'remote::vllm', config: {url: 'http://a'}}]}", []string{"0.3"}},
+		"a store":             {"storage: {stores: {vector_stores: {backend: a, table_name: b}}}", all[slices.Index(all, "1.0"):]},
+		"a backend":           {"storage: {backends: {a: {type: kv_what}}}", []string{}},
+		"a field of the server": {
+			"server: {insecure: true}", []string{"1.2", "1.3", "1.4", "1.5"},
+		},
+		"of no line":             {"what: 1", []string{}},
+		"old and new":            {"apis: [agents, skills]", []string{}},
+		"what the image brings":  {"providers: {inference: [{provider_id: a, provider_type: 'remote::mine', module: mine}]}", all},
+		"a provider of nobody's": {"providers: {inference: [{provider_id: a, provider_type: 'remote::mine'}]}", []string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := dialects(t, []byte(c.base)); !slices.Equal(got, c.want) {
+				t.Errorf("%s is of the dialects %q, want %q", c.base, got, c.want)
+			}
+		})
+	}
+}

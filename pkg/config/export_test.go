@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// CheckIntegrity judges a configuration by itself, with the environment that it was generated with.
+func CheckIntegrity(in Input, generated *Base, env []EnvVar) Findings {
+	g := &generation{Input: in, root: clone(generated.root), env: env}
+	g.checkIntegrity()
+	return g.findings.Findings
+}
+
+// Snapshot writes a base as YAML.
+func (b *Base) Snapshot() string {
+	text, err := yaml.Marshal(b.root)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// IDOf returns the effective id of a provider by its provider_id.
+func IDOf(raw string) string { return identityOf(stringNode(raw)).id }
+
+// KnownLine returns a line by a number, so that any number is one.
+func KnownLine(n uint8) *catalog.Line {
+	names := catalog.Lines()
+	line, _ := catalog.Get(names[int(n)%len(names)])
+	return line
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// checkNeeds checks that what every provider needs is served: the server would not start.
+func (g *generation) checkNeeds() {
+	providers := child(g.root, "providers")
+	for _, api := range keys(providers) {
+		for i, entry := range items(child(providers, api)) {
+			id := identityOf(child(entry, "provider_id"))
+			row, known := g.Line.Provider(api, text(child(entry, "provider_type")))
+			if !known || id.presence == never {
+				continue
+			}
+			missing := slices.DeleteFunc(slices.Clone(row.Needs), g.serves)
+			if len(missing) == 0 {
+				continue
+			}
+			g.reportNeeds(api, fmt.Sprintf("providers.%s[%d]", api, i), id.id, row, missing)
+		}
+	}
+}
+
+func (g *generation) reportNeeds(api, path, id string, row *catalog.Provider, missing []string) {
+	for _, p := range g.providers {
+		if p.api.Name != api || p.EffectiveID() != id {
+			continue
+		}
+		for _, need := range missing {
+			g.findings.fail(BrokenReference, p.Path+".provider",
+				fmt.Sprintf("%s needs the API %s, which the base configuration %s does not serve", row.Type, need, oneLine(g.Base.name)),
+				"choose a distribution that serves it, or another provider")
+		}
+		return
+	}
+	g.faulty(path, fmt.Sprintf("a provider of type %s needs what nothing here serves: %s", row.Type, strings.Join(missing, ", ")),
+		"give these APIs a provider, or disable "+api+" by spec.disabled")
+}
+
+// serves tells whether the configuration serves an API, by a name as Provider.Needs has it. One with a registry is served with any
+// number of providers, also none; an API that the release line does not know is the image's own business.
+func (g *generation) serves(name string) bool {
+	api, ok := g.Line.APIOf(name)
+	if !ok {
+		return true
+	}
+	if g.Line.APIs[api].Table == "" {
+		return g.hasProvider(api)
+	}
+	apis := items(child(g.root, "apis"))
+	if len(apis) == 0 {
+		return true
+	}
+	for _, n := range apis {
+		if n.Value == api || envPattern.MatchString(n.Value) {
+			return true
+		}
+	}
+	return false
+}

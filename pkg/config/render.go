@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// piece is a part of a configuration that is written on its own: a top-level section, the providers of an API, or one of them. Most
+// pieces of a base come out of a generation as they went in, and their text is kept.
+type piece struct {
+	// section is the top-level key, api the key under providers, and id the provider_id of an entry; the last two may be empty.
+	section, api, id string
+	// keys are the nodes of section and api, and value what stands under them: an entry, where the piece is one.
+	keys  [2]*yaml.Node
+	value *yaml.Node
+	// heads are the lines above the piece that it shares with others.
+	heads []string
+}
+
+// place is what tells a piece from others of its tree.
+type place struct{ section, api, id string }
+
+func (p *piece) place() place { return place{p.section, p.api, p.id} }
+
+// pieces cuts a tree. The order is that of the text.
+func pieces(root *yaml.Node) []piece {
+	var cut []piece
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		section := piece{section: root.Content[i].Value, keys: [2]*yaml.Node{root.Content[i]}, value: root.Content[i+1]}
+		if section.section != "providers" || section.value.Kind != yaml.MappingNode || len(section.value.Content) == 0 {
+			cut = append(cut, section)
+			continue
+		}
+		for j := 0; j+1 < len(section.value.Content); j += 2 {
+			api := section
+			api.heads = []string{section.section + ":\n"}
+			api.keys[1], api.value = section.value.Content[j], section.value.Content[j+1]
+			api.api = api.keys[1].Value
+			cut = append(cut, entries(api)...)
+		}
+	}
+	return cut
+}
+
+// entries cuts the providers of an API; what cannot be cut without looking at how it is written stays whole.
+func entries(api piece) []piece {
+	list := items(api.value)
+	plainKey := api.api != "" && api.keys[1].Style == 0 && stringNode(api.api).Style == 0
+	if len(list) == 0 || !plainKey {
+		return []piece{api}
+	}
+	cut, heads := make([]piece, len(list)), []string{api.heads[0], "  " + api.api + ":\n"}
+	for i, entry := range list {
+		id := text(child(entry, "provider_id"))
+		if id == "" {
+			return []piece{api}
+		}
+		cut[i] = api
+		cut[i].id, cut[i].value, cut[i].heads = id, entry, heads
+	}
+	return cut
+}
+
+// written is a piece of a base with its text, which is made when it is asked for first.
+type written struct {
+	value *yaml.Node
+	text  func() ([]byte, error)
+}
+
+// keepTexts prepares the texts of all pieces of a base.
+func keepTexts(root *yaml.Node) map[place]written {
+	texts := map[place]written{}
+	for _, p := range pieces(root) {
+		texts[p.place()] = written{value: p.value, text: sync.OnceValues(p.write)}
+	}
+	return texts
+}
+
+// write encodes a piece as it stands in the whole text, without its heads.
+func (p *piece) write() ([]byte, error) {
+	tree := p.value
+	if p.id != "" {
+		tree = &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{tree}}
+	}
+	if p.api != "" {
+		tree = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{p.keys[1], tree}}
+	}
+	tree = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{stringNode(p.section), tree}}
+	if p.api == "" {
+		tree.Content[0] = p.keys[0]
+	}
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	encoder.CompactSeqIndent()
+	if err := encoder.Encode(tree); err != nil {
+		return nil, err
+	}
+	err := encoder.Close()
+	return bytes.TrimPrefix(b.Bytes(), []byte(strings.Join(p.heads, ""))), err
+}
+
+// render writes the tree. The header says nothing that changes without the content.
+func (g *generation) render() ([]byte, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# Generated for the %s %s/%s: edit that resource, not this file.\n", v1alpha2.Kind, g.Namespace, g.Name)
+	fmt.Fprintf(&b, "# Server release line: %s\n# Base configuration: %s\n", g.Line.Name, oneLine(g.Base.name))
+	var above []string
+	for _, p := range pieces(g.root) {
+		for i, head := range p.heads {
+			if i >= len(above) || above[i] != head {
+				b.WriteString(head)
+			}
+		}
+		above = p.heads
+		text, err := g.Base.textOf(&p)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(text)
+	}
+	return b.Bytes(), nil
+}
+
+// textOf writes a piece, or takes the text that the base has of the same.
+func (b *Base) textOf(p *piece) ([]byte, error) {
+	if kept, ok := b.texts[p.place()]; ok && same(kept.value, p.value) {
+		return kept.text()
+	}
+	return p.write()
+}
+
+// oneLine keeps a name from ending the comment that it stands in.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return -1
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// applyShields registers the shields of the resource: over those of the base with the same id, else after them.
+func (g *generation) applyShields() {
+	if len(g.shields) == 0 {
+		return
+	}
+	api := v1alpha2.APISafety.Name
+	if _, ok := g.Line.APIs[api]; !ok {
+		g.refuseAbsent(api, "spec.resources.shields")
+		return
+	}
+	g.enableAPI(api)
+	list := ensure(ensure(g.root, "registered_resources", yaml.MappingNode), "shields", yaml.SequenceNode)
+	paths, registered := map[string]string{}, ""
+	for i := range g.shields {
+		s := &g.shields[i]
+		if at, twice := paths[s.ID]; twice {
+			g.findings.fail(Conflict, s.Path, "registers the shield of "+at+" once more", "keep one of them")
+			continue
+		}
+		paths[s.ID] = s.Path
+		at := slices.IndexFunc(list.Content, func(n *yaml.Node) bool { return text(child(n, "shield_id")) == s.ID })
+		entry := &yaml.Node{Kind: yaml.MappingNode}
+		if at >= 0 {
+			entry = list.Content[at]
+		}
+		provider, ok := g.shieldProvider(s, entry)
+		if !ok {
+			continue
+		}
+		set(entry, "shield_id", stringNode(s.ID))
+		set(entry, "provider_id", stringNode(provider.raw))
+		if !g.shieldModel(s, entry, provider) {
+			continue
+		}
+		if at < 0 {
+			list.Content = append(list.Content, entry)
+		}
+		g.uses = append(g.uses, providerUse{api: api, id: provider.id, path: s.Path})
+		registered = cmp.Or(registered, s.ID)
+	}
+	if registered != "" {
+		g.keepDefaultShield(list, registered)
+	}
+}
+
+// shieldProvider finds the provider of a shield: the one that it names, else the first safety provider of the resource, else that of
+// the base's shield of this id, else the one that is called like the shield, else the only one of the base that is always there.
+func (g *generation) shieldProvider(s *v1alpha2.ShieldConfig, entry *yaml.Node) (identity, bool) {
+	ids := identities(g.root, v1alpha2.APISafety.Name)
+	known := strings.Join(effectiveIDs(ids), ", ")
+	if s.Provider != "" {
+		provider, ok := findIdentity(ids, s.Provider)
+		if !ok {
+			g.findings.fail(UnknownProvider, s.Path+".provider", fmt.Sprintf("there is no safety provider with the id %q", s.Provider),
+				"configure it under spec.providers.safety, or name one of "+known)
+		}
+		return provider, ok
+	}
+	for _, group := range g.groups {
+		if group.API == v1alpha2.APISafety {
+			return findIdentity(ids, group.Providers[0].EffectiveID())
+		}
+	}
+	certain := g.certain(ids)
+	for _, id := range []string{identityOf(child(entry, "provider_id")).id, s.ID} {
+		if provider, ok := findIdentity(certain, id); ok {
+			return provider, true
+		}
+	}
+	if len(certain) == 1 {
+		return certain[0], true
+	}
+	g.findings.fail(NoProvider, s.Path, "names no provider, the resource configures none, and the base has no single obvious one",
+		"write {id, provider} with one of "+known+", or configure spec.providers.safety")
+	return identity{}, false
+}
+
+// certain returns the providers that are there whatever the environment of the image says.
+func (g *generation) certain(ids []identity) []identity {
+	given := g.givenEnv()
+	var there []identity
+	for _, id := range ids {
+		// ${env.X:+id} is there when X is given, ${env.X:=id} when it is not.
+		m := wholeEnvPattern.FindStringSubmatch(id.raw)
+		if id.presence == always || (id.presence == sometimes && m != nil && (m[2] == "+") == slices.Contains(given, m[1])) {
+			there = append(there, id)
+		}
+	}
+	return there
+}
+
+// shieldModel writes which model a shield asks, where its provider asks one: those that need the API inference do. Other providers take
+// the model's name as they like, and the shield's own id where there is none.
+func (g *generation) shieldModel(s *v1alpha2.ShieldConfig, entry *yaml.Node, provider identity) bool {
+	const field = "provider_shield_id"
+	row, known := g.Line.Provider(v1alpha2.APISafety.Name, g.providerTypeOf(v1alpha2.APISafety.Name, provider))
+	if !known || !slices.Contains(row.Needs, v1alpha2.APIInference.Name) {
+		if s.Model != "" {
+			set(entry, field, stringNode(s.Model))
+		} else if unset(child(entry, field), g.givenEnv()) {
+			drop(entry, field)
+		}
+		return true
+	}
+	models := g.servedModels(string(v1alpha2.ModelTypeLLM))
+	if s.Model == "" && !unset(child(entry, field), g.givenEnv()) {
+		return true
+	}
+	name, path := s.Model, s.Path+".model"
+	if name == "" {
+		name, path = s.ID, s.Path
+	}
+	if model, ok := chooseModel(models, name); ok {
+		set(entry, field, stringNode(model.served))
+		return true
+	}
+	if s.Model == "" {
+		guards := slices.DeleteFunc(slices.Clone(models), func(m servedModel) bool { return !looksLikeGuard(m.id) })
+		if len(guards) == 1 {
+			set(entry, field, stringNode(guards[0].served))
+			return true
+		}
+	} else if g.isServable(s.Model) {
+		set(entry, field, stringNode(s.Model))
+		return true
+	}
+	message := "names no model, and no registered one is obviously meant"
+	if s.Model != "" {
+		message = "is not a registered model"
+	}
+	g.findings.fail(NoModel, path, message, choicesOf(models))
+	return false
+}
+
+func choicesOf(models []servedModel) string {
+	if len(models) == 0 {
+		return "register a Llama Guard model under spec.resources.models, and write {id, model} with its name"
+	}
+	names := make([]string, len(models))
+	for i, m := range models {
+		names[i] = m.served
+	}
+	slices.Sort(names)
+	return "write {id, model} with one of " + strings.Join(slices.Compact(names), ", ") + ", or register another one under spec.resources.models"
+}
+
+// looksLikeGuard tells whether a name is that of a Llama Guard model.
+func looksLikeGuard(name string) bool {
+	letters := strings.Map(func(r rune) rune {
+		if strings.ContainsRune("-_. ", r) {
+			return -1
+		}
+		return r
+	}, strings.ToLower(name))
+	return strings.Contains(letters, "llamaguard")
+}
+
+// servedModel is a registered model.
+type servedModel struct {
+	// id is its model_id, served the name under which it is asked for.
+	id, served string
+}
+
+// servedModels returns the registered models of a type that are there or may be there.
+func (g *generation) servedModels(modelType string) []servedModel {
+	var models []servedModel
+	for _, entry := range items(child(child(g.root, "registered_resources"), "models")) {
+		id, provider := text(child(entry, "model_id")), identityOf(child(entry, "provider_id"))
+		if id == "" || provider.id == "" || modelTypeOf(entry) != modelType {
+			continue
+		}
+		models = append(models, servedModel{id: id, served: g.servedName(provider.id, id, text(child(entry, "provider_model_id")))})
+	}
+	return models
+}
+
+func modelTypeOf(entry *yaml.Node) string {
+	if t := text(child(entry, "model_type")); t != "" {
+		return t
+	}
+	return string(v1alpha2.ModelTypeLLM)
+}
+
+// chooseModel finds a registered model by the name under which it is served, else by its model_id where only one has it.
+func chooseModel(models []servedModel, name string) (servedModel, bool) {
+	if at := slices.IndexFunc(models, func(m servedModel) bool { return m.served == name }); at >= 0 {
+		return models[at], true
+	}
+	named := slices.DeleteFunc(slices.Clone(models), func(m servedModel) bool { return m.id != name })
+	if len(named) != 1 {
+		return servedModel{}, false
+	}
+	return named[0], true
+}
+
+// isServable tells whether a model that nobody registers may be there: its provider lists it, or the environment names it.
+func (g *generation) isServable(name string) bool {
+	if envPattern.MatchString(name) {
+		return true
+	}
+	ids := identities(g.root, v1alpha2.APIInference.Name)
+	return slices.ContainsFunc(ids, func(id identity) bool { return id.id != "" && strings.HasPrefix(name, id.id+"/") })
+}
+
+// providerTypeOf returns the type of a provider of the configuration.
+func (g *generation) providerTypeOf(api string, provider identity) string {
+	for _, entry := range items(child(child(g.root, "providers"), api)) {
+		if identityOf(child(entry, "provider_id")).id == provider.id && provider.id != "" {
+			return text(child(entry, "provider_type"))
+		}
+	}
+	return ""
+}
+
+// keepDefaultShield keeps the default shield among those that are there: with any shield registered, the server does not start where
+// the default one is not. The base's own shields may be off: instead takes their place then.
+func (g *generation) keepDefaultShield(list *yaml.Node, instead string) {
+	name := text(child(child(g.root, "safety"), "default_shield_id"))
+	if name == "" || envPattern.MatchString(name) {
+		return
+	}
+	for _, entry := range list.Content {
+		if text(child(entry, "shield_id")) == name && len(g.certain([]identity{identityOf(child(entry, "provider_id"))})) > 0 {
+			return
+		}
+	}
+	set(child(g.root, "safety"), "default_shield_id", stringNode(instead))
+}

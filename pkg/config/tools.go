@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// builtinToolGroups is what the names of tool groups begin with that are not those of MCP servers.
+const builtinToolGroups = "builtin::"
+
+// mcpExample is how the address of an MCP server looks like.
+const mcpExample = "for example endpoint: http://mcp-github.tools.svc:8000/mcp"
+
+// mcpIDPattern is what may follow mcp:: in the name of a tool: the server takes what follows a slash for the name of a single tool.
+var mcpIDPattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+
+// applyTools makes sure that the server has the tools of the resource: as registered tool groups, or, where the release line makes
+// these by itself, by a provider that it makes them from. MCP servers become tool groups or connectors, as the line wants.
+func (g *generation) applyTools() {
+	api := v1alpha2.APIToolRuntime.Name
+	if _, ok := g.Line.APIs[api]; !ok && len(g.tools) > 0 {
+		g.refuseAbsent(api, "spec.resources.tools")
+		return
+	}
+	paths := map[string]string{}
+	for i := range g.tools {
+		t := &g.tools[i]
+		id := g.toolGroup(t.Name)
+		if at, twice := paths[id]; twice {
+			g.findings.fail(Conflict, t.Path, "asks for the tools of "+at+" once more", "keep one of them")
+			continue
+		}
+		paths[id] = t.Path
+		g.enableAPI(api)
+		if name, isMCP := strings.CutPrefix(id, catalog.MCPToolGroups); isMCP {
+			g.applyMCP(t, name)
+		} else {
+			g.applyBuiltin(t, id)
+		}
+	}
+	g.warnUnusedEndpoints(paths)
+}
+
+// toolGroup returns the name that the release line has for a tool group: "websearch" is builtin::websearch, and builtin::rag became
+// builtin::file_search.
+func (g *generation) toolGroup(name string) string {
+	id := name
+	if !strings.Contains(name, "::") {
+		id = builtinToolGroups + name
+	}
+	if len(g.Line.ToolGroupProviders(id)) == 0 {
+		if other, ok := catalog.OtherToolGroup(id); ok {
+			return other
+		}
+	}
+	return id
+}
+
+// applyBuiltin makes sure of a tool group that a provider brings.
+func (g *generation) applyBuiltin(t *v1alpha2.ToolConfig, id string) {
+	if t.Endpoint != "" {
+		g.findings.fail(UnknownField, t.Path+".endpoint", "only the tools of an MCP server have an endpoint", "remove it, or name the tools mcp::<id>")
+		return
+	}
+	types := g.Line.ToolGroupProviders(id)
+	if len(types) == 0 && (t.Provider == "" || !g.Line.RegistersToolGroups) {
+		g.unknownTool(t)
+		return
+	}
+	provider, ok := g.toolProvider(t, id, types)
+	if !ok {
+		return
+	}
+	g.uses = append(g.uses, providerUse{api: v1alpha2.APIToolRuntime.Name, id: provider.id, path: t.Path})
+	if g.Line.RegistersToolGroups {
+		g.registerToolGroup(id, provider)
+		return
+	}
+	g.prefer(provider, types)
+}
+
+func (g *generation) unknownTool(t *v1alpha2.ToolConfig) {
+	var known []string
+	for _, id := range g.Line.ToolGroups() {
+		if id != catalog.MCPToolGroups {
+			known = append(known, strings.TrimPrefix(id, builtinToolGroups))
+		}
+	}
+	short := strings.TrimPrefix(t.Name, builtinToolGroups)
+	g.findings.fail(NotAvailable, t.Path, fmt.Sprintf("release line %s has no tools of this name", g.Line.Name),
+		suggest.Sentence(short, known)+"there are "+strings.Join(known, ", ")+", and mcp::<id> for those of an MCP server")
+}
+
+// toolProvider finds the provider of a tool group: the one that the tool names, else the first of the resource that serves the group,
+// else the one that the base registers it with, else the first of the base that is always there.
+func (g *generation) toolProvider(t *v1alpha2.ToolConfig, id string, types []string) (identity, bool) {
+	ids := identities(g.root, v1alpha2.APIToolRuntime.Name)
+	if t.Provider != "" {
+		return g.namedToolProvider(t, ids, types)
+	}
+	var serving []identity
+	for _, candidate := range ids {
+		if slices.Contains(types, g.providerTypeOf(v1alpha2.APIToolRuntime.Name, candidate)) {
+			serving = append(serving, candidate)
+		}
+	}
+	for _, group := range g.groups {
+		for i := range group.Providers {
+			if provider, ok := findIdentity(serving, group.Providers[i].EffectiveID()); ok && group.API == v1alpha2.APIToolRuntime {
+				return provider, true
+			}
+		}
+	}
+	certain := g.certain(serving)
+	if provider, ok := findIdentity(certain, g.registeredWith(id)); ok {
+		return provider, true
+	}
+	if len(certain) > 0 {
+		return certain[0], true
+	}
+	choices := make([]string, len(types))
+	for i, providerType := range types {
+		choices[i] = providerType[strings.Index(providerType, "::")+2:]
+	}
+	mending := "configure one under spec.providers.toolRuntime: provider " + strings.Join(choices, ", ")
+	if maybe := effectiveIDs(serving); len(maybe) > 0 {
+		mending += "; or set the environment variable that turns on " + strings.Join(maybe, ", ")
+	}
+	g.findings.fail(NoProvider, t.Path, "no tool provider that is surely there serves these tools", mending)
+	return identity{}, false
+}
+
+func (g *generation) namedToolProvider(t *v1alpha2.ToolConfig, ids []identity, types []string) (identity, bool) {
+	provider, ok := findIdentity(ids, t.Provider)
+	if !ok {
+		g.findings.fail(UnknownProvider, t.Path+".provider", fmt.Sprintf("there is no tool provider with the id %q", t.Provider),
+			"configure it under spec.providers.toolRuntime, or name one of "+strings.Join(effectiveIDs(ids), ", "))
+		return provider, false
+	}
+	providerType := g.providerTypeOf(v1alpha2.APIToolRuntime.Name, provider)
+	if _, known := g.Line.Provider(v1alpha2.APIToolRuntime.Name, providerType); known && !slices.Contains(types, providerType) {
+		g.findings.fail(InvalidSpec, t.Path+".provider", fmt.Sprintf("a provider of type %s does not serve these tools", providerType),
+			"name one of type "+strings.Join(types, ", "))
+		return provider, false
+	}
+	if len(g.certain([]identity{provider})) == 0 {
+		g.findings.fail(NoProvider, t.Path+".provider", "is there only where an environment variable turns it on",
+			"set that variable in spec.workload.overrides.env, or configure the provider under spec.providers.toolRuntime")
+		return provider, false
+	}
+	return provider, true
+}
+
+// toolGroups is the list of registered tool groups.
+func (g *generation) toolGroups() *yaml.Node {
+	return ensure(ensure(g.root, "registered_resources", yaml.MappingNode), "tool_groups", yaml.SequenceNode)
+}
+
+// registeredWith returns the provider that the base registers a tool group with.
+func (g *generation) registeredWith(id string) string {
+	for _, entry := range items(child(child(g.root, "registered_resources"), "tool_groups")) {
+		if text(child(entry, "toolgroup_id")) == id {
+			return identityOf(child(entry, "provider_id")).id
+		}
+	}
+	return ""
+}
+
+// registerToolGroup lays a tool group over that of the base, else after those of the base.
+func (g *generation) registerToolGroup(id string, provider identity) *yaml.Node {
+	entry := overlayByID(g.toolGroups(), "toolgroup_id", id)
+	set(entry, "provider_id", stringNode(provider.raw))
+	return entry
+}
+
+// overlayByID returns the entry of a list with an id; one that is not there is added.
+func overlayByID(list *yaml.Node, key, id string) *yaml.Node {
+	for _, entry := range list.Content {
+		if text(child(entry, key)) == id {
+			return entry
+		}
+	}
+	entry := &yaml.Node{Kind: yaml.MappingNode}
+	set(entry, key, stringNode(id))
+	list.Content = append(list.Content, entry)
+	return entry
+}
+
+// prefer puts a provider before the others that serve the same tool group: a server that makes its tool groups by itself takes the first
+// one that has a key.
+func (g *generation) prefer(provider identity, types []string) {
+	list := child(child(g.root, "providers"), v1alpha2.APIToolRuntime.Name)
+	serves := func(n *yaml.Node) bool { return slices.Contains(types, text(child(n, "provider_type"))) }
+	first := slices.IndexFunc(items(list), serves)
+	at := slices.IndexFunc(items(list), func(n *yaml.Node) bool { return identityOf(child(n, "provider_id")).id == provider.id })
+	if first < 0 || at <= first {
+		return
+	}
+	entry := list.Content[at]
+	list.Content = slices.Insert(slices.Delete(list.Content, at, at+1), first, entry)
+}
+
+// applyMCP makes the tools of an MCP server known: as a tool group, or as a connector.
+func (g *generation) applyMCP(t *v1alpha2.ToolConfig, id string) {
+	if !mcpIDPattern.MatchString(id) {
+		g.findings.fail(InvalidSpec, t.Path, "what follows mcp:: is not an id", "use letters, digits, '.', '_' and '-', for example mcp::github")
+		return
+	}
+	endpoint, path := t.Endpoint, t.Path+".endpoint"
+	configured := g.mcpProvider(id)
+	if endpoint == "" && configured != nil {
+		endpoint, path = configured.Endpoint, configured.Path+".endpoint"
+	}
+	if endpoint == "" {
+		g.findings.fail(InvalidEndpoint, path, "Required value: nothing tells the address of the MCP server",
+			mcpExample+", here or at the provider of spec.providers.toolRuntime with the id "+id)
+		return
+	}
+	values := resolveEndpoint(endpoint, path, &catalog.Endpoint{Field: "uri", Kind: catalog.EndpointURL}, &g.findings)
+	if len(values) == 0 {
+		return
+	}
+	resolved := text(values[0].value)
+	if !g.Line.RegistersToolGroups {
+		g.connect(t, id, resolved)
+		return
+	}
+	provider, ok := g.mcpToolProvider(t, configured)
+	if !ok {
+		return
+	}
+	entry := g.registerToolGroup(catalog.MCPToolGroups+id, provider)
+	set(ensure(entry, "mcp_endpoint", yaml.MappingNode), "uri", stringNode(resolved))
+	g.uses = append(g.uses, providerUse{api: v1alpha2.APIToolRuntime.Name, id: provider.id, path: t.Path})
+}
+
+// connect lays a connector over that of the base with the same id, else after those of the base.
+func (g *generation) connect(t *v1alpha2.ToolConfig, id, url string) {
+	if _, ok := g.Line.Sections["connectors"]; !ok {
+		g.unknownTool(t)
+		return
+	}
+	if t.Provider != "" {
+		g.findings.warn(NotAvailable, t.Path+".provider", fmt.Sprintf("has no effect: on release line %s the server itself talks to MCP servers", g.Line.Name),
+			"remove it")
+	}
+	entry := overlayByID(ensure(g.root, "connectors", yaml.SequenceNode), "connector_id", id)
+	set(entry, "connector_type", stringNode("mcp"))
+	set(entry, "url", stringNode(url))
+}
+
+// mcpProvider returns the provider of the resource that is called like an MCP server and gives its address: its type is one for MCP
+// servers, or one that the release line does not know.
+func (g *generation) mcpProvider(id string) *v1alpha2.ProviderConfig {
+	for _, group := range g.groups {
+		for i := range group.Providers {
+			p := &group.Providers[i]
+			if group.API == v1alpha2.APIToolRuntime && p.EffectiveID() == id && g.servesMCP(p) {
+				return p
+			}
+		}
+	}
+	return nil
+}
+
+func (g *generation) servesMCP(p *v1alpha2.ProviderConfig) bool {
+	row, known := g.Line.Provider(v1alpha2.APIToolRuntime.Name, providerType(g.Line, v1alpha2.APIToolRuntime.Name, p.Provider))
+	return !known || row.ToolGroup == catalog.MCPToolGroups
+}
+
+// mcpToolProvider finds the provider of the tool group of an MCP server as toolProvider does, but the one that is called like the MCP
+// server comes first, and where there is none at all it is added: it needs no configuration.
+func (g *generation) mcpToolProvider(t *v1alpha2.ToolConfig, configured *v1alpha2.ProviderConfig) (identity, bool) {
+	ids := identities(g.root, v1alpha2.APIToolRuntime.Name)
+	types := g.Line.ToolGroupProviders(catalog.MCPToolGroups)
+	if t.Provider == "" && configured != nil {
+		return findIdentity(ids, configured.EffectiveID())
+	}
+	serving := slices.ContainsFunc(g.certain(ids), func(id identity) bool {
+		return slices.Contains(types, g.providerTypeOf(v1alpha2.APIToolRuntime.Name, id))
+	})
+	if t.Provider == "" && !serving && len(types) > 0 {
+		return g.addToolProvider(t, types[0])
+	}
+	return g.toolProvider(t, t.Name, types)
+}
+
+// addToolProvider adds a provider that needs no configuration, or turns on that of the base.
+func (g *generation) addToolProvider(t *v1alpha2.ToolConfig, providerType string) (identity, bool) {
+	id := providerType[strings.Index(providerType, "::")+2:]
+	entry := &yaml.Node{Kind: yaml.MappingNode}
+	list := ensure(ensure(g.root, "providers", yaml.MappingNode), v1alpha2.APIToolRuntime.Name, yaml.SequenceNode)
+	for _, other := range list.Content {
+		switch {
+		case identityOf(child(other, "provider_id")).id != id:
+		case text(child(other, "provider_type")) == providerType:
+			entry = other
+		default:
+			g.findings.fail(Conflict, t.Path, fmt.Sprintf("needs a provider of type %s, and another provider has the id %s", providerType, id),
+				"configure one with another id under spec.providers.toolRuntime")
+			return identity{}, false
+		}
+	}
+	set(entry, "provider_id", stringNode(id))
+	set(entry, "provider_type", stringNode(providerType))
+	list.Content = overlay(list.Content, id, entry)
+	return identityOf(child(entry, "provider_id")), true
+}
+
+// warnUnusedEndpoints tells of addresses of MCP servers whose tools nobody asks for. tools are the tool groups of the resource.
+func (g *generation) warnUnusedEndpoints(tools map[string]string) {
+	for _, group := range g.groups {
+		if group.API != v1alpha2.APIToolRuntime {
+			continue
+		}
+		for i := range group.Providers {
+			p := &group.Providers[i]
+			row, known := g.Line.Provider(group.API.Name, providerType(g.Line, group.API.Name, p.Provider))
+			if _, used := tools[catalog.MCPToolGroups+p.EffectiveID()]; used || p.Endpoint == "" || !known || row.ToolGroup != catalog.MCPToolGroups {
+				continue
+			}
+			g.findings.warn(InvalidSpec, p.Path+".endpoint", "has no effect: the address of an MCP server counts only for its tools",
+				"name them in spec.resources.tools: "+catalog.MCPToolGroups+p.EffectiveID())
+		}
+	}
+}

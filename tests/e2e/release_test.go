@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// release is a release of the server, in an image that was made of its package.
+type release struct {
+	line string
+	// base is the base configuration that is registered with the image, by its path in the checkout.
+	base string
+	// archive is the image, ref its name and version the release in it.
+	archive, ref, version string
+}
+
+var (
+	// pinned is the release that the operator's own list of distributions names, newest that of the newest release line.
+	pinned = release{line: "0.7", base: "tests/server/testdata/light-base.yaml"}
+	newest = release{line: "1.5", base: "hack/serverimage/light-ogx.yaml"}
+
+	// registered is the release that the name starter stands for in the cluster.
+	registered *release
+)
+
+// find finds the image in the archive that the environment variable names.
+func (r *release) find(variable string) error {
+	r.archive = os.Getenv(variable)
+	if r.archive == "" {
+		return fmt.Errorf(`%s names no image archive: run these tests by "make test-e2e"`, variable)
+	}
+	manifest, err := tarball.LoadManifest(func() (io.ReadCloser, error) { return os.Open(r.archive) })
+	if err != nil {
+		return fmt.Errorf("image archive %s: %w", r.archive, err)
+	}
+	if len(manifest) != 1 || len(manifest[0].RepoTags) != 1 {
+		return fmt.Errorf("image archive %s: want one image with one name", r.archive)
+	}
+	r.ref = manifest[0].RepoTags[0]
+	r.version = r.ref[strings.LastIndex(r.ref, ":")+1:]
+	if !strings.HasPrefix(r.version, r.line+".") {
+		return fmt.Errorf("image archive %s: holds release %s, want one of line %s", r.archive, r.version, r.line)
+	}
+	return nil
+}
+
+// register makes the name starter stand for the release, in the operator's ConfigMap; light always stands for the pinned one.
+func register(ctx context.Context, r *release) error {
+	if registered == r {
+		return nil
+	}
+	entries := map[string]settings.Registration{}
+	for name, of := range map[string]*release{"light": &pinned, "starter": r} {
+		base, err := os.ReadFile(filepath.Join(fixture.Root(), of.base))
+		if err != nil {
+			return err
+		}
+		entries[name] = settings.Registration{Image: of.ref, ServerVersion: of.version, Config: string(base)}
+	}
+	distributions, err := yaml.Marshal(entries)
+	if err != nil {
+		return err
+	}
+	cm := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: settings.ConfigMapName},
+		Data:       map[string]string{settings.KeyDistributions: string(distributions)},
+	}
+	if registered == nil {
+		err = kube.Create(ctx, cm)
+	} else {
+		err = kube.Update(ctx, cm)
+	}
+	if err == nil {
+		registered = r
+	}
+	return err
+}
+
+// use makes the samples run with the release.
+func use(t *testing.T, r *release) {
+	t.Helper()
+	if err := register(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// waitTaken waits until the operator has taken the release that is registered for the stack.
+func (s stack) waitTaken(t *testing.T) {
+	t.Helper()
+	fixture.Eventually(t, soon, s.name+" is resolved to "+registered.ref, func() error {
+		if d := s.get(t).Status.ResolvedDistribution; d == nil || d.Image != registered.ref {
+			return fmt.Errorf("resolved to %+v", d)
+		}
+		return nil
+	})
+}
+
+// inPlace is what a change of the server's release must leave as it is.
+type inPlace struct {
+	deployment, service types.UID
+	clusterIP           string
+	selector            string
+	volumes             sets.Set[string]
+	dataDir             string
+}
+
+func (s stack) inPlace(t *testing.T) inPlace {
+	t.Helper()
+	var d appsv1.Deployment
+	var service corev1.Service
+	if err := errors.Join(kube.Get(t.Context(), s.key(), &d),
+		kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: s.name + "-service"}, &service)); err != nil {
+		t.Fatal(err)
+	}
+	kept := inPlace{
+		deployment: d.UID, service: service.UID, clusterIP: service.Spec.ClusterIP,
+		selector: metav1.FormatLabelSelector(d.Spec.Selector), volumes: sets.New[string](),
+	}
+	pod := d.Spec.Template.Spec
+	for _, m := range pod.Containers[0].VolumeMounts {
+		kept.volumes.Insert(m.Name + " at " + m.MountPath)
+	}
+	for _, v := range pod.Containers[0].Env {
+		if v.Name == "SQLITE_STORE_DIR" {
+			kept.dataDir = v.Value
+		}
+	}
+	return kept
+}
+
+// The platform team registers a newer release under the name that a resource uses, and then the former one again: the resource is not
+// touched.
+//
+// Proves: R14, R16, R21, R26, R47, US-3.1.
+func newerReleaseTakesOver(t *testing.T) {
+	s := sampleStack(t)
+	before, generation := s.inPlace(t), s.get(t).Generation
+	for _, to := range []*release{&newest, &pinned} {
+		revision := s.revision(t)
+		use(t, to)
+		s.waitTaken(t)
+		cr := s.waitReady(t)
+		checkOneRollout(t, s, revision)
+		now := s.inPlace(t)
+		if now.deployment != before.deployment || now.service != before.service || now.clusterIP != before.clusterIP || now.selector != before.selector ||
+			!now.volumes.IsSuperset(before.volumes) || now.dataDir != before.dataDir || cr.Generation != generation {
+			t.Errorf("the stack is %+v of generation %d now, and was %+v of generation %d", now, cr.Generation, before, generation)
+		}
+		if cr.Status.Version.LlamaStackServerVersion != to.version || cr.Status.ResolvedDistribution.ServerLine != to.line {
+			t.Errorf("status: server %s, resolved %+v; want %s of line %s",
+				cr.Status.Version.LlamaStackServerVersion, cr.Status.ResolvedDistribution, to.version, to.line)
+		}
+		s.chats(t, sampleServer, sampleServer, sampleModel)
+		did(t, "release %s is registered for the name: one rollout in place, Ready, and a chat completion goes through", to.version)
+	}
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
+)
+
+// answerFaults asks a running server for what the resource asked for, and tells what is missing or too much.
+func answerFaults(t *testing.T, b *booting, s *server) []string {
+	t.Helper()
+	return slices.Concat(
+		providerFaults(t, b, s), modelFaults(t, b, s), shieldFaults(t, b, s), toolFaults(t, b, s), chatFaults(t, b, s),
+	)
+}
+
+// providerFaults compares /v1/providers with what was asked for, and with what the booted file has.
+func providerFaults(t *testing.T, b *booting, s *server) (faults []string) {
+	t.Helper()
+	var answer struct {
+		Data []struct {
+			API  string `json:"api"`
+			ID   string `json:"provider_id"`
+			Type string `json:"provider_type"`
+		} `json:"data"`
+	}
+	if status := s.get(t, "/v1/providers", &answer); status != http.StatusOK {
+		return []string{fmt.Sprintf("/v1/providers answers %d", status)}
+	}
+	there := map[string]string{}
+	for _, p := range answer.Data {
+		there[p.API+"/"+p.ID] = p.Type
+		if slices.Contains(b.asked.disabled, p.API) {
+			faults = append(faults, fmt.Sprintf("/v1/providers has %s/%s, and %s is disabled", p.API, p.ID, p.API))
+		}
+	}
+	for _, p := range b.asked.providers {
+		providerType, ok := there[p.api+"/"+p.id]
+		if !slices.Contains(b.asked.disabled, p.api) && (!ok || !p.is(providerType)) {
+			faults = append(faults, fmt.Sprintf("/v1/providers has no %s/%s of type %s, but %q", p.api, p.id, p.providerType, providerType))
+		}
+	}
+	if want := b.providersOn(); !maps.Equal(there, want) {
+		faults = append(faults, fmt.Sprintf("/v1/providers has %v, the file %v", there, want))
+	}
+	return faults
+}
+
+// conditional is an id that is there only where a variable is set.
+var conditional = regexp.MustCompile(`^\$\{env\.([A-Za-z0-9_]+):\+([^}]*)\}$`)
+
+// providersOn are the providers of the booted file that are on: types by api/id.
+func (b *booting) providersOn() map[string]string {
+	on := map[string]string{}
+	providers, _ := b.booted["providers"].(map[string]any)
+	for api := range providers {
+		for _, entry := range list(providers, api) {
+			id := str(entry, "provider_id")
+			if m := conditional.FindStringSubmatch(id); m != nil {
+				if id = ""; b.env[m[1]] != "" {
+					id = m[2]
+				}
+			}
+			if id != "" {
+				on[api+"/"+id] = str(entry, "provider_type")
+			}
+		}
+	}
+	return on
+}
+
+// listed are the ids that a list of the server has. The name of the field differs between releases.
+func (s *server) listed(t *testing.T, path string, fields ...string) (ids []string, status int) {
+	t.Helper()
+	var answer json.RawMessage
+	status = s.get(t, path, &answer)
+	var entries struct{ Data []map[string]any }
+	if status == http.StatusOK && json.Unmarshal(answer, &entries) != nil {
+		t.Fatalf("%s: not a list: %s", path, answer)
+	}
+	for _, entry := range entries.Data {
+		for _, field := range fields {
+			if id := str(entry, field); id != "" {
+				ids = append(ids, id)
+				break
+			}
+		}
+	}
+	return ids, status
+}
+
+func modelFaults(t *testing.T, b *booting, s *server) (faults []string) {
+	t.Helper()
+	if len(b.asked.models) == 0 {
+		return nil
+	}
+	ids, status := s.listed(t, "/v1/models", "identifier", "id")
+	for _, m := range b.asked.models {
+		if id := m.provider + "/" + m.name; !slices.Contains(ids, id) {
+			faults = append(faults, fmt.Sprintf("/v1/models (%d) has no %s, but %q", status, id, ids))
+		}
+	}
+	return faults
+}
+
+func shieldFaults(t *testing.T, b *booting, s *server) (faults []string) {
+	t.Helper()
+	if len(b.asked.shields) == 0 {
+		return nil
+	}
+	ids, status := s.listed(t, "/v1/shields", "identifier", "id")
+	for _, shield := range b.asked.shields {
+		if !slices.Contains(ids, shield) {
+			faults = append(faults, fmt.Sprintf("/v1/shields (%d) has no %s, but %q", status, shield, ids))
+		}
+	}
+	return faults
+}
+
+// toolFaults looks for what was asked for in the lists of tools, tool groups and connectors that the release has.
+func toolFaults(t *testing.T, b *booting, s *server) (faults []string) {
+	t.Helper()
+	if len(b.asked.tools) == 0 {
+		return nil
+	}
+	var there []string
+	listsGroups := false
+	for path, field := range map[string]string{
+		"/v1/toolgroups": "identifier", "/v1/tools": "toolgroup_id",
+		"/v1alpha/connectors": "connector_id", "/v1beta/connectors": "connector_id", "/v1alpha/admin/connectors": "connector_id",
+	} {
+		ids, status := s.listed(t, path, field)
+		there = append(there, ids...)
+		listsGroups = listsGroups || status == http.StatusOK && field != "connector_id"
+	}
+	slices.Sort(there)
+	there = slices.Compact(there)
+	for _, tool := range b.asked.tools {
+		if !listsGroups && !strings.HasPrefix(tool, "mcp::") {
+			continue // from 1.0 on no list shows tools; their providers are in /v1/providers
+		}
+		found := slices.ContainsFunc(namesOfTool(tool), func(id string) bool { return slices.Contains(there, id) })
+		if !found {
+			faults = append(faults, fmt.Sprintf("the server has no tool %s, but %q", tool, there))
+		}
+	}
+	return faults
+}
+
+// namesOfTool are the names that a server may list a tool by. Search in files changed its name from 0.7 on.
+func namesOfTool(tool string) []string {
+	name := strings.TrimPrefix(strings.TrimPrefix(tool, "builtin::"), "mcp::")
+	all := []string{tool, "builtin::" + name, "mcp::" + name, name}
+	if name == "rag" {
+		all = append(all, "builtin::file_search")
+	}
+	return all
+}
+
+// firstChatFails is the release line whose server answers the first chat after its start with status 500, whatever its configuration
+// says: it is sent twice there.
+const firstChatFails = "1.0"
+
+// chatFaults sends a chat to every provider with a backend of its own, through its first model.
+func chatFaults(t *testing.T, b *booting, s *server) (faults []string) {
+	t.Helper()
+	for _, p := range b.asked.providers {
+		at, _ := url.Parse(p.endpoint)
+		model := slices.IndexFunc(b.asked.models, func(m askedModel) bool { return m.provider == p.id && m.serves() })
+		if p.api != "inference" || at.Scheme != "http" || model < 0 || slices.Contains(b.asked.disabled, p.api) {
+			continue
+		}
+		name := b.asked.models[model].name
+		body := fmt.Sprintf(`{"model":"%s/%s","messages":[{"role":"user","content":"ping"}]}`, p.id, name)
+		status, answer := post(t, s.url+"/v1/chat/completions", body)
+		if b.line == firstChatFails && status == http.StatusInternalServerError {
+			status, answer = post(t, s.url+"/v1/chat/completions", body)
+		}
+		var completion struct {
+			Choices []struct{ Message struct{ Content string } }
+		}
+		_ = json.Unmarshal(answer, &completion)
+		if want := modelserverdouble.Answer(name, "ping"); len(completion.Choices) != 1 || completion.Choices[0].Message.Content != want {
+			faults = append(faults, fmt.Sprintf("chat with %s/%s: status %d, want %q: %s", p.id, name, status, want, answer))
+		}
+		if !b.backends.arrived(at.Host, name) {
+			faults = append(faults, fmt.Sprintf("no chat with %s came in at %s with the key: %+v", name, at.Host, b.backends.doubles[at.Host].Requests()))
+		}
+	}
+	return faults
+}
+
+// checkLog proves that a server tells nobody the keys that the operator gave it.
+func checkLog(t *testing.T, b *booting, s *server) {
+	t.Helper()
+	for _, name := range leaks(s.log(), b.env) {
+		t.Errorf("the log tells the value of %s", name)
+	}
+}
+
+// leaks names the variables whose value is a key that a text tells.
+func leaks(text string, env map[string]string) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if strings.HasPrefix(env[name], keyOf("")) && strings.Contains(text, env[name]) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// asked is what a resource asks for, read from its text alone: what a server must show is not taken from the code that configures it.
+type asked struct {
+	distribution string
+	providers    []askedProvider
+	models       []askedModel
+	shields      []string
+	tools        []string
+	// disabled are APIs, by the server's names.
+	disabled []string
+}
+
+type askedProvider struct {
+	// api is the server's name of the API.
+	api, id, providerType string
+	endpoint              string
+	// key is the Secret and its key that hold the API key, "name/key"; empty without one.
+	key string
+}
+
+type askedModel struct{ name, provider, modelType string }
+
+// serves tells whether the model answers chats.
+func (m askedModel) serves() bool { return m.modelType == "" || m.modelType == "llm" }
+
+func parseYAML(t *testing.T, content []byte) map[string]any {
+	t.Helper()
+	var tree map[string]any
+	if err := yaml.Unmarshal(content, &tree); err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// readAsked reads the text of a LlamaStackDistribution.
+func readAsked(t *testing.T, content []byte) asked {
+	t.Helper()
+	spec, _ := at(parseYAML(t, content), "spec").(map[string]any)
+	a := asked{distribution: str(spec, "distribution", "name")}
+	for _, name := range list(spec, "disabled") {
+		a.disabled = append(a.disabled, snake(name.(string)))
+	}
+	for _, api := range []string{"inference", "safety", "vectorIo", "toolRuntime"} {
+		for _, entry := range oneOrMany(at(spec, "providers", api)) {
+			a.providers = append(a.providers, readProvider(snake(api), entry))
+		}
+	}
+	for _, entry := range list(spec, "resources", "models") {
+		m := askedModel{provider: a.firstOf("inference")}
+		if name, ok := entry.(string); ok {
+			m.name = name
+		} else {
+			m.name, m.modelType = str(entry, "name"), str(entry, "modelType")
+			if provider := str(entry, "provider"); provider != "" {
+				m.provider = provider
+			}
+		}
+		a.models = append(a.models, m)
+	}
+	a.shields = names(list(spec, "resources", "shields"), "id")
+	a.tools = names(list(spec, "resources", "tools"), "name")
+	return a
+}
+
+func readProvider(api string, entry any) askedProvider {
+	p := askedProvider{api: api, id: str(entry, "id"), providerType: str(entry, "provider"), endpoint: str(entry, "endpoint")}
+	if p.id == "" {
+		p.id = p.providerType[strings.LastIndex(p.providerType, ":")+1:]
+	}
+	ref := at(entry, "apiKey")
+	if nested := at(ref, "secretKeyRef"); nested != nil {
+		ref = nested
+	}
+	if ref != nil {
+		p.key = str(ref, "name") + "/" + str(ref, "key")
+	}
+	return p
+}
+
+// firstOf is the id of the first provider of an API.
+func (a asked) firstOf(api string) string {
+	for _, p := range a.providers {
+		if p.api == api {
+			return p.id
+		}
+	}
+	return ""
+}
+
+// is tells whether the server's type is what was asked for: the short name stands for a remote or an inline one.
+func (p askedProvider) is(providerType string) bool {
+	return providerType == p.providerType || !strings.Contains(p.providerType, "::") &&
+		slices.Contains([]string{"remote::" + p.providerType, "inline::" + p.providerType}, providerType)
+}
+
+func oneOrMany(value any) []any {
+	switch value := value.(type) {
+	case nil:
+		return nil
+	case []any:
+		return value
+	default:
+		return []any{value}
+	}
+}
+
+func names(entries []any, field string) []string {
+	var all []string
+	for _, entry := range entries {
+		if name, ok := entry.(string); ok {
+			all = append(all, name)
+		} else {
+			all = append(all, str(entry, field))
+		}
+	}
+	return all
+}
+
+func snake(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if r >= 'A' && r <= 'Z' {
+			b.WriteByte('_')
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
+)
+
+// backends stand for every host that a resource names as the endpoint of an inference provider: one double for each.
+type backends struct {
+	// hosts are the names and the address of loopback at which the doubles listen, on the ports that the resource names.
+	hosts   map[string]string
+	doubles map[string]*modelserverdouble.Double
+	open    map[string]bool
+}
+
+// lastAddress makes an address of 127.0.0.0/8 for each story: the same port can be open several times.
+var lastAddress atomic.Uint32
+
+// keyOf is the value of a key in a Secret, a canary that no log may show.
+func keyOf(secretAndKey string) string { return "canary-of-" + secretAndKey }
+
+// startBackends starts the doubles for what a resource asks for.
+func startBackends(t *testing.T, a asked) *backends {
+	t.Helper()
+	next := lastAddress.Add(1) + uint32(os.Getpid())%200<<16
+	address := fmt.Sprintf("127.%d.%d.%d", 1+next>>16&0xff, next>>8&0xff, 1+next&0x7f)
+	b := &backends{hosts: map[string]string{}, doubles: map[string]*modelserverdouble.Double{}, open: map[string]bool{}}
+	ports := map[string]bool{}
+	for _, p := range a.providers {
+		at, err := url.Parse(p.endpoint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.api != "inference" || at.Scheme != "http" {
+			continue
+		}
+		config := modelserverdouble.Config{Key: keyOf(p.key)}
+		for _, m := range a.models {
+			if m.provider == p.id {
+				config.Models = append(config.Models, m.name)
+			}
+		}
+		if len(config.Models) == 0 {
+			config.Models = []string{"a-model-of-the-backend"}
+		}
+		double, err := modelserverdouble.New(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.doubles[at.Host], b.open[at.Host] = double, p.key == ""
+		b.hosts[at.Hostname()] = address
+		ports[cmp.Or(at.Port(), "80")] = true
+	}
+	for port := range ports {
+		b.listen(t, net.JoinHostPort(address, port))
+	}
+	return b
+}
+
+// listen serves the doubles at one address and port. A server with TLS has no double: its hosts resolve, and nobody answers.
+func (b *backends) listen(t *testing.T, address string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(b.serve))
+	_ = server.Listener.Close()
+	server.Listener = listener
+	server.Start()
+	t.Cleanup(server.Close)
+}
+
+// serve hands a request on to the double of the host that it was sent to. A backend without a key takes any.
+func (b *backends) serve(w http.ResponseWriter, r *http.Request) {
+	double := b.doubles[r.Host]
+	if double == nil {
+		http.Error(w, "no such host: "+r.Host, http.StatusMisdirectedRequest)
+		return
+	}
+	if b.open[r.Host] {
+		r.Header.Set("Authorization", "Bearer "+keyOf(""))
+	}
+	double.ServeHTTP(w, r)
+}
+
+// arrived tells whether a chat completion for the model came in at the host with the right key.
+func (b *backends) arrived(host, model string) bool {
+	double := b.doubles[host]
+	if double == nil {
+		return false
+	}
+	for _, request := range double.Requests() {
+		if request.Path == "/v1/chat/completions" && request.Model == model && request.KeyMatched {
+			return true
+		}
+	}
+	return false
+}
+
+// send sends a chat to a backend as a server would.
+func send(t *testing.T, address, host, key string) {
+	t.Helper()
+	body := strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"ping"}]}`)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Host = host
+	request.Header.Set("Authorization", "Bearer "+key)
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+}

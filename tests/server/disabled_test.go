@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+)
+
+// linesOfPairs are the release lines on which APIs are disabled in pairs too.
+var linesOfPairs = []string{"0.7", "1.5"}
+
+// Each API of each line is disabled over the starter base, by itself and on some lines together with each other one: what remains is
+// loaded by the real server, and nothing in it names what is gone.
+//
+// Proves: FR-009, FR-043, R12, R13, R25, R38.
+func TestDisabledAPIs(t *testing.T) {
+	t.Parallel()
+	forEachRelease(t, func(t *testing.T, r release) {
+		if !r.newest {
+			return
+		}
+		lists := disabledLists(t, r)
+		dir, args := t.TempDir(), []string(nil)
+		for i, disabled := range lists {
+			file := filepath.Join(dir, fmt.Sprintf("%03d.yaml", i))
+			if err := os.WriteFile(file, generateDisabled(t, r, disabled), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			args = append(args, file)
+		}
+		verdicts := judge(t, r, args...)
+		if len(verdicts) != len(lists) {
+			t.Fatalf("%d verdicts about %d configs", len(verdicts), len(lists))
+		}
+		for i, v := range verdicts {
+			for _, f := range v.Findings {
+				t.Errorf("line %s, disabled %v: %s", r.line, lists[i], f)
+			}
+			for _, provider := range v.Providers {
+				if api, _, _ := strings.Cut(provider, "/"); slices.Contains(lists[i], api) {
+					t.Errorf("line %s, disabled %v: there is still the provider %s", r.line, lists[i], provider)
+				}
+			}
+		}
+		t.Logf("%d combinations of disabled APIs of release %s judged", len(lists), r.version)
+	})
+}
+
+func disabledLists(t *testing.T, r release) [][]string {
+	t.Helper()
+	apis := lineOf(t, r).APINames()
+	var lists [][]string
+	for i, api := range apis {
+		lists = append(lists, []string{api})
+		if slices.Contains(linesOfPairs, r.line) {
+			for _, other := range apis[i+1:] {
+				lists = append(lists, []string{api, other})
+			}
+		}
+	}
+	return lists
+}
+
+func generateDisabled(t *testing.T, r release, disabled []string) []byte {
+	t.Helper()
+	data, ok := configs.Base("starter", r.line)
+	if !ok {
+		t.Fatalf("no starter base for line %s", r.line)
+	}
+	base, err := config.ParseBase("starter", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, findings := config.Generate(config.Input{
+		Name: "n", Namespace: "ns", Base: base, Line: lineOf(t, r), Spec: &v1alpha2.LlamaStackDistributionSpec{Disabled: disabled},
+	})
+	if result == nil {
+		t.Fatalf("line %s, disabled %v: %v", r.line, disabled, findings)
+	}
+	return result.YAML
+}

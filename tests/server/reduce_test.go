@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// unbootable is a row of unbootable.tsv.
+type unbootable struct{ api, providerType, lines, missing string }
+
+// unbootables are the rows of a release line; of all where it is empty.
+func unbootables(t *testing.T, line string) []unbootable {
+	t.Helper()
+	var rows []unbootable
+	for _, c := range readTable(t, "unbootable.tsv", 4) {
+		if line == "" || onLine(c[2], line) {
+			rows = append(rows, unbootable{c[0], c[1], c[2], c[3]})
+		}
+	}
+	return rows
+}
+
+// onLine tells whether a column "1.0,1.1" or "*" names the line.
+func onLine(column, line string) bool {
+	return column == "*" || slices.Contains(strings.Split(column, ","), line)
+}
+
+// readTable reads a file of rows whose fields are separated by tabs.
+func readTable(t *testing.T, file string, columns int) [][]string {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows [][]string
+	for row := range strings.Lines(string(content)) {
+		row = strings.TrimSuffix(row, "\n")
+		if row == "" || strings.HasPrefix(row, "#") {
+			continue
+		}
+		fields := strings.Split(row, "\t")
+		if len(fields) != columns {
+			t.Fatalf("%s: %d fields in %q, want %d", file, len(fields), row, columns)
+		}
+		rows = append(rows, fields)
+	}
+	return rows
+}
+
+// reduce takes out of a config what cannot be booted here: entries of these types that stand in it just as in the base, and what the
+// base says that refers to them. It returns what it took, for print.
+func reduce(config, base map[string]any, rows []unbootable) (removed []string) {
+	gone := map[string]bool{}
+	for _, row := range rows {
+		entries := list(config, "providers", row.api)
+		kept := slices.DeleteFunc(slices.Clone(entries), func(entry any) bool {
+			if str(entry, "provider_type") != row.providerType || !contains(list(base, "providers", row.api), entry) {
+				return false
+			}
+			gone[str(entry, "provider_id")] = true
+			removed = append(removed, row.api+"/"+str(entry, "provider_id")+" ("+row.missing+")")
+			return true
+		})
+		if len(kept) < len(entries) {
+			config["providers"].(map[string]any)[row.api] = kept
+		}
+		if len(kept) == 0 && len(entries) > 0 {
+			delete(config["providers"].(map[string]any), row.api)
+			config["apis"] = slices.DeleteFunc(list(config, "apis"), func(api any) bool { return api == row.api })
+			removed = append(removed, row.api)
+		}
+	}
+	resources, _ := config["registered_resources"].(map[string]any)
+	for kind := range resources {
+		resources[kind] = slices.DeleteFunc(list(resources, kind), func(entry any) bool {
+			return gone[str(entry, "provider_id")] && contains(list(base, "registered_resources", kind), entry)
+		})
+	}
+	stores, _ := config["vector_stores"].(map[string]any)
+	for name, value := range stores {
+		if of, _ := at(base, "vector_stores").(map[string]any); gone[str(value, "provider_id")] && reflect.DeepEqual(value, of[name]) {
+			delete(stores, name)
+		}
+	}
+	slices.Sort(removed)
+	return removed
+}
+
+// at walks down a tree of mappings; nil where there is nothing.
+func at(tree any, path ...string) any {
+	for _, step := range path {
+		m, _ := tree.(map[string]any)
+		tree = m[step]
+	}
+	return tree
+}
+
+func list(tree any, path ...string) []any {
+	l, _ := at(tree, path...).([]any)
+	return l
+}
+
+func str(tree any, path ...string) string {
+	s, _ := at(tree, path...).(string)
+	return s
+}
+
+func contains(list []any, entry any) bool {
+	return slices.ContainsFunc(list, func(each any) bool { return reflect.DeepEqual(each, entry) })
+}
+
+// What a resource configures stays, although it is of a type that cannot be booted here: the boot must fail rather than prove nothing.
+func TestReduceLeavesWhatAResourceConfigures(t *testing.T) {
+	parse := func(text string) map[string]any { return parseYAML(t, []byte(text)) }
+	base := parse(`
+apis: [inference, scoring]
+providers:
+  scoring: [{provider_id: st, provider_type: inline::st}]
+  inference:
+  - {provider_id: st, provider_type: inline::st}
+  - {provider_id: other, provider_type: inline::st}
+  - {provider_id: vllm, provider_type: remote::vllm}
+registered_resources:
+  models: [{model_id: a, provider_id: st}, {model_id: b, provider_id: vllm}]
+vector_stores: {default_embedding_model: {provider_id: st, model_id: a}, default_provider_id: faiss}
+`)
+	config := parse(`
+apis: [inference, scoring]
+providers:
+  scoring: [{provider_id: st, provider_type: inline::st}]
+  inference:
+  - {provider_id: st, provider_type: inline::st}
+  - {provider_id: other, provider_type: inline::st, config: {by: the resource}}
+  - {provider_id: new, provider_type: inline::st}
+  - {provider_id: vllm, provider_type: remote::vllm}
+registered_resources:
+  models: [{model_id: a, provider_id: st}, {model_id: b, provider_id: vllm}, {model_id: c, provider_id: st}]
+vector_stores: {default_embedding_model: {provider_id: st, model_id: a}, default_provider_id: faiss}
+`)
+	want := parse(`
+apis: [inference]
+providers:
+  inference:
+  - {provider_id: other, provider_type: inline::st, config: {by: the resource}}
+  - {provider_id: new, provider_type: inline::st}
+  - {provider_id: vllm, provider_type: remote::vllm}
+registered_resources:
+  models: [{model_id: b, provider_id: vllm}, {model_id: c, provider_id: st}]
+vector_stores: {default_provider_id: faiss}
+`)
+	removed := reduce(config, base, []unbootable{
+		{"inference", "inline::st", "*", "torch"}, {"scoring", "inline::st", "*", "x"}, {"eval", "inline::st", "*", "x"},
+	})
+	if !reflect.DeepEqual(config, want) || !slices.Equal(removed, []string{"inference/st (torch)", "scoring", "scoring/st (x)"}) {
+		t.Errorf("removed %v, left %v, want %v", removed, config, want)
+	}
+}

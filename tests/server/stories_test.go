@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+const (
+	stories = "testdata/stories"
+	samples = "../../config/samples"
+	// everywhere makes every release boot every story; without it most boot the core ones.
+	everywhere = "LLSD_BOOT_EVERYTHING"
+)
+
+// coreStories are booted with every release; everything is booted with the releases of fullLines.
+var (
+	coreStories = []string{"us-1.2", "us-1.3", "us-2.1", "us-3.2", "us-3.3"}
+	fullLines   = []string{"0.7", "1.5"}
+)
+
+// story is a resource whose server is booted: a folder of testdata/stories, or a file of config/samples.
+type story struct{ name, file string }
+
+func allStories(t *testing.T) []story {
+	t.Helper()
+	var all []story
+	for _, pattern := range []string{stories + "/*/cr.yaml", samples + "/v1alpha2-*.yaml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+		}
+		for _, file := range files {
+			name := filepath.Base(filepath.Dir(file))
+			if name == "samples" {
+				name = "sample-" + strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "v1alpha2-"), ".yaml")
+			}
+			all = append(all, story{name, file})
+		}
+	}
+	return all
+}
+
+// rowsOf are rows of refused.tsv or not-booted.tsv: a story, release lines, and what is said of it there.
+type rowsOf [][]string
+
+// text is what is said of a story; ok tells whether there is a row at all.
+func (r rowsOf) text(name, line string) (text string, ok bool) {
+	for _, row := range r {
+		if row[0] == name && onLine(row[1], line) {
+			return row[2], true
+		}
+	}
+	return "", false
+}
+
+// Every sample and every user story, as the operator would configure it, boots the real server, which then has what the resource asks
+// for, and answers a chat from the backend that the resource names, with the key that it names.
+//
+// Proves: US-1.1, US-1.2, US-1.3, US-2.1, US-2.2, US-2.3, US-3.1, US-3.2, US-3.3, US-4.3, EC-1, EC-4, EC-5, FR-021, FR-022, L-09, L-14, R7.
+func TestStoriesBoot(t *testing.T) {
+	t.Parallel()
+	for _, row := range unbootables(t, "") {
+		t.Logf("not booted where only the base has it: %s %s, lines %s, lacks %s", row.api, row.providerType, row.lines, row.missing)
+	}
+	all, refused, elsewhere := allStories(t), rowsOf(readTable(t, "testdata/refused.tsv", 3)), rowsOf(readTable(t, "testdata/not-booted.tsv", 3))
+	for _, row := range slices.Concat(refused, elsewhere) {
+		if !slices.ContainsFunc(all, func(s story) bool { return s.name == row[0] }) {
+			t.Errorf("testdata names the story %s, which is not there", row[0])
+		}
+	}
+	forEachRelease(t, func(t *testing.T, r release) {
+		n, boots, took, cpu := startNursery(t, r), 0, time.Duration(0), 0.0
+		for _, s := range all {
+			if !slices.Contains(coreStories, s.name) && !slices.Contains(fullLines, r.line) && os.Getenv(everywhere) == "" {
+				continue
+			}
+			t.Run(s.name, func(t *testing.T) {
+				b, ok := prepare(t, r, s, refused)
+				if why, not := elsewhere.text(s.name, r.line); not {
+					t.Logf("not booted: %s", why)
+					return
+				}
+				if !ok {
+					return
+				}
+				reduce(b.booted, b.base, unbootables(t, r.line))
+				b.backends = startBackends(t, b.asked)
+				server := b.boot(t, n)
+				boots, took = boots+1, took+server.took
+				for _, fault := range answerFaults(t, b, server) {
+					t.Error(fault)
+				}
+				if t.Failed() {
+					t.Logf("the server's log:\n%s", tail(server.log()))
+				}
+				server.stop()
+				cpu += server.cpu
+				checkLog(t, b, server)
+			})
+		}
+		each := float64(max(boots, 1))
+		t.Logf("release %s: %d boots, %.1f s each, %.1f s of a processor with all requests; before them %.1f s of importing",
+			r.version, boots, took.Seconds()/each, cpu/each, n.preload.Seconds())
+	})
+}
+
+// booting is a story prepared for a release.
+type booting struct {
+	name, line string
+	asked      asked
+	// config is what would be applied; booted begins as the same.
+	config       []byte
+	base, booted map[string]any
+	env          map[string]string
+	backends     *backends
+}
+
+// prepare lets the operator's own code make the configuration. It returns false where the operator refuses the story, as it should.
+func prepare(t *testing.T, r release, s story, refused rowsOf) (*booting, bool) {
+	t.Helper()
+	content, err := os.ReadFile(s.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := try(t, r, s.file)
+	var said strings.Builder
+	made.Print(&said)
+	if text, want := refused.text(s.name, r.line); want != made.Failed() || !strings.Contains(said.String(), text) {
+		t.Errorf("line %s, %s: refused %t, want %t with %q:\n%s", r.line, s.name, made.Failed(), want, text, said.String())
+		return nil, false
+	}
+	if made.Failed() {
+		return nil, false
+	}
+	asked := readAsked(t, content)
+	base, ok := configs.Base(asked.distribution, r.line)
+	if !ok {
+		t.Fatalf("no base of distribution %q for line %s", asked.distribution, r.line)
+	}
+	config := base // nothing is generated: the image runs its own configuration, of which the base is the likeness
+	if made.Desired.Config != nil {
+		config = made.Desired.Config.YAML
+	}
+	env := podEnvironment(t, made.Desired.Objects)
+	return &booting{name: s.name, line: r.line, asked: asked, config: config, base: parseYAML(t, base), booted: parseYAML(t, config), env: env}, true
+}
+
+// What is applied for every sample and every story, whole, is good for every release; this costs no boot.
+//
+// Proves: FR-021, L-09, L-14.
+func TestStoriesAreGood(t *testing.T) {
+	t.Parallel()
+	all, refused := allStories(t), rowsOf(readTable(t, "testdata/refused.tsv", 3))
+	forEachRelease(t, func(t *testing.T, r release) {
+		dir, args := t.TempDir(), []string{"--dummy", "LLSD_"}
+		for _, s := range all {
+			b, ok := prepare(t, r, s, refused)
+			if !ok {
+				continue
+			}
+			folder := filepath.Join(dir, s.name)
+			if err := os.Mkdir(folder, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			env := strings.Builder{}
+			for _, name := range slices.Sorted(maps.Keys(b.env)) {
+				// Secrets stay with the judge's own dummies, which fit where a number must stand.
+				if !strings.HasPrefix(b.env[name], keyOf("")) {
+					fmt.Fprintf(&env, "%s=%s\n", name, b.env[name])
+				}
+			}
+			for name, content := range map[string]string{"config.yaml": string(b.config), "env": env.String()} {
+				if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			args = append(args, filepath.Join(folder, "config.yaml"))
+		}
+		for _, v := range judge(t, r, args...) {
+			for _, f := range v.Findings {
+				t.Errorf("%s: %s", v.Config, f)
+			}
+			if len(v.Providers) == 0 {
+				t.Errorf("%s: no providers judged", v.Config)
+			}
+		}
+	})
+}
+
+// try lets the code of operator and plugin make what would be applied for a file with one resource.
+func try(t *testing.T, r release, file string) *offline.Resource {
+	t.Helper()
+	known, err := settings.Parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := offline.NewCluster(known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster.StandIn.Version = r.version
+	documents, errs := manifest.Read([]string{file}, false, nil)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	for _, d := range documents {
+		if offline.Wants(d) {
+			return cluster.Try(t.Context(), d)
+		}
+	}
+	t.Fatalf("%s holds no LlamaStackDistribution", file)
+	return nil
+}
+
+// podEnvironment is the environment that the Deployment gives the server, with canaries for what stands in Secrets.
+func podEnvironment(t *testing.T, made []objects.Object) map[string]string {
+	t.Helper()
+	env := map[string]string{}
+	for _, o := range made {
+		d, ok := o.(*appsv1.Deployment)
+		if !ok {
+			continue
+		}
+		for _, v := range d.Spec.Template.Spec.Containers[0].Env {
+			env[v.Name] = valueOf(t, v)
+		}
+	}
+	if len(env) == 0 {
+		t.Fatal("no Deployment, or one without environment")
+	}
+	return env
+}
+
+func valueOf(t *testing.T, v corev1.EnvVar) string {
+	t.Helper()
+	switch {
+	case v.ValueFrom == nil:
+		return v.Value
+	case v.ValueFrom.SecretKeyRef != nil:
+		return keyOf(v.ValueFrom.SecretKeyRef.Name + "/" + v.ValueFrom.SecretKeyRef.Key)
+	}
+	t.Fatalf("no value for %+v", v)
+	return ""
+}
+
+// boot starts the server in a folder of its own, on loopback: the only things that differ from a pod.
+func (b *booting) boot(t *testing.T, n *nursery) *server {
+	t.Helper()
+	dir, port := t.TempDir(), freePort(t)
+	env := map[string]string{"PATH": os.Getenv("PATH")}
+	for name, value := range b.env {
+		if rest, below := strings.CutPrefix(value, objects.DefaultDataDir); below && (rest == "" || rest[0] == '/') {
+			value = dir + rest
+		}
+		env[name] = value
+	}
+	env["HOME"], env["TMPDIR"] = dir, dir
+	delete(env, "RUN_CONFIG_PATH")
+	for _, name := range []string{"LLAMA_STACK_PORT", "OGX_PORT"} {
+		if env[name] != "" {
+			env[name] = strconv.Itoa(port)
+		}
+	}
+	if store := env["SQLITE_STORE_DIR"]; store != "" {
+		if err := os.MkdirAll(store, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	serverSection, _ := b.booted["server"].(map[string]any)
+	serverSection["host"] = "127.0.0.1"
+	content, err := yaml.Marshal(b.booted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.env = env
+	return n.boot(t, bootJob{Name: fmt.Sprintf("%s-%d", b.name, port), Config: file, Dir: dir, Env: env, Hosts: b.backends.hosts}, port)
+}
