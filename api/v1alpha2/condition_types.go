@@ -18,12 +18,48 @@ const (
 	ConditionStalled = "Stalled"
 )
 
+// The condition types of operator release 0.9, which programs of its time look at.
+const (
+	// ConditionDeploymentReady tells whether all wanted pods are up to date and available.
+	ConditionDeploymentReady = "DeploymentReady"
+	// ConditionHealthCheck tells whether a server answers its health check: that is what makes a pod available.
+	ConditionHealthCheck = "HealthCheck"
+	// ConditionStorageReady tells whether the claim is bound; it is absent where the resource wants no claim.
+	ConditionStorageReady = "StorageReady"
+	// ConditionServiceReady tells whether there is a Service.
+	ConditionServiceReady = "ServiceReady"
+)
+
+// The reasons of the condition types of release 0.9, as it writes them.
+const (
+	ReasonLegacyDeploymentReady   = "DeploymentReady"
+	ReasonLegacyDeploymentPending = "DeploymentPending"
+	ReasonLegacyDeploymentFailed  = "DeploymentFailed"
+	ReasonLegacyHealthPassed      = "HealthCheckPassed"
+	ReasonLegacyHealthFailed      = "HealthCheckFailed"
+	ReasonLegacyStorageReady      = "StorageReady"
+	ReasonLegacyStoragePending    = "StoragePending"
+	ReasonLegacyServiceReady      = "ServiceReady"
+	ReasonLegacyServicePending    = "ServicePending"
+)
+
+// LegacyConditions are the condition types of operator release 0.9. They repeat what the others say.
+func LegacyConditions() []string {
+	return []string{ConditionDeploymentReady, ConditionHealthCheck, ConditionStorageReady, ConditionServiceReady}
+}
+
 // The reasons of ConditionConfigGenerated.
 const (
 	// ReasonConfigGenerationSucceeded: a configuration was generated.
 	ReasonConfigGenerationSucceeded = "ConfigGenerationSucceeded"
 	// ReasonImageDefault: nothing had to be generated, the image runs its own default configuration.
 	ReasonImageDefault = "ImageDefault"
+	// ReasonOverride: the configuration is the user's own, unchanged.
+	ReasonOverride = "Override"
+	// ReasonInvalidOverride: the user's own configuration is none.
+	ReasonInvalidOverride = "InvalidOverrideConfig"
+	// ReasonForeignNamespace: a referenced ConfigMap is in another namespace, which is not allowed.
+	ReasonForeignNamespace = "ForeignNamespace"
 	// ReasonInvalidSpec: the spec is wrong; the message names the fields.
 	ReasonInvalidSpec = "InvalidSpec"
 	// ReasonUnsupported: the spec uses a field that this operator does not support yet, or the server is too old.

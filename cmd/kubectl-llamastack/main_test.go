@@ -74,6 +74,7 @@ func newReader(t *testing.T) reader {
 	r.copy(t, "config/samples/v1alpha2-simple.yaml", "my-stack.yaml")
 	r.copy(t, "config/samples/v1alpha2-simple.yaml", "deploy/team/my-stack.yaml")
 	r.copy(t, testdata+"good/in-house.yaml", "in-house-stack.yaml")
+	r.copy(t, testdata+"good/v1alpha1.yaml", "v1alpha1-stack.yaml")
 	r.copy(t, testdata+"settings.yaml", "settings.yaml")
 	r.copy(t, testdata+"base.yaml", "config.yaml")
 	return r

@@ -24,6 +24,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/migration"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
 )
@@ -34,11 +35,13 @@ const leaseName = "54e06e98.llamastack.io"
 type flags struct {
 	metricsAddress, healthAddress, webhookAddress string
 
-	leaderElection     bool
-	manageCertificates bool
-	watchNamespaces    string
-	operatorNamespace  string
-	zap                zap.Options
+	leaderElection          bool
+	manageCertificates      bool
+	migrateStorage          bool
+	watchNamespaces         string
+	operatorNamespace       string
+	forbidForeignConfigMaps bool
+	zap                     zap.Options
 }
 
 func main() {
@@ -57,10 +60,14 @@ func parse() *flags {
 	flag.StringVar(&f.webhookAddress, "webhook-bind-address", ":9443", "address where the API server asks for conversion")
 	flag.BoolVar(&f.manageCertificates, "manage-certificates", true,
 		"make the webhooks' certificates; false where cert-manager or OpenShift writes the Secret "+certificate.SecretName)
+	flag.BoolVar(&f.migrateStorage, "migrate-storage", true,
+		"rewrite resources that are stored in v1alpha1; where --watch-namespaces is given that is never done")
 	flag.BoolVar(&f.leaderElection, "leader-elect", false, "let one replica at a time reconcile")
 	flag.StringVar(&f.watchNamespaces, "watch-namespaces", "", "comma-separated namespaces to look after; empty means all")
 	flag.StringVar(&f.operatorNamespace, "operator-namespace", os.Getenv("POD_NAMESPACE"),
 		"namespace of the operator's own ConfigMap, Secret and Lease; defaults to $POD_NAMESPACE")
+	flag.BoolVar(&f.forbidForeignConfigMaps, "forbid-foreign-configmaps", false,
+		"refuse ConfigMaps in another namespace than the resource's, which v1alpha1's userConfig and caBundle can name")
 	f.zap.BindFlags(flag.CommandLine)
 	flag.Parse()
 	return f
@@ -93,8 +100,16 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return err
 	}
-	if err := controller.Setup(ctx, mgr, controller.Options{OperatorNamespace: f.operatorNamespace}); err != nil {
+	if err := controller.Setup(ctx, mgr, controller.Options{
+		OperatorNamespace: f.operatorNamespace, Namespaces: namespaces(f.watchNamespaces), ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
+	}); err != nil {
 		return err
+	}
+	if f.migrateStorage && len(namespaces(f.watchNamespaces)) == 0 {
+		migrate := &migration.Migration{Live: mgr.GetAPIReader(), Client: mgr.GetClient(), StatusClient: mgr.GetClient()}
+		if err := mgr.Add(migrate); err != nil {
+			return err
+		}
 	}
 	webhooks, err := webhook.Listen(ctx, restConfig, webhook.Options{
 		Address: f.webhookAddress, Namespace: f.operatorNamespace, Managed: f.manageCertificates,

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -84,7 +85,12 @@ func (a *Applier) applyOne(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 		return nil // what is generated is immutable and named by its content
 	}
 	wished := u.DeepCopy()
-	err = a.send(ctx, u)
+	if live != nil && gvk.Kind == "Deployment" {
+		err = a.handOverReplicas(ctx, u)
+	}
+	if err == nil {
+		err = a.send(ctx, u)
+	}
 	if live != nil && gvk.Kind == "Service" && apierrors.IsInvalid(err) {
 		u = wished
 		err = a.resetPorts(ctx, u)
@@ -107,6 +113,46 @@ func (a *Applier) applyOne(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 
 func (a *Applier) send(ctx context.Context, u *unstructured.Unstructured) error {
 	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldManager), client.ForceOwnership)
+}
+
+// handOverManager holds the replicas of a Deployment that were the operator's, until the autoscaler takes them.
+const handOverManager = FieldManager + "-replicas"
+
+// handOverReplicas keeps the number of pods when the wish does not tell it any more, because an autoscaler shall: a field that
+// only the operator owned would fall back to its default, one pod, before the autoscaler has looked.
+func (a *Applier) handOverReplicas(ctx context.Context, wish *unstructured.Unstructured) error {
+	if _, found, err := unstructured.NestedInt64(wish.Object, "spec", "replicas"); found || err != nil {
+		return err
+	}
+	var live appsv1.Deployment
+	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(wish), &live); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if live.Spec.Replicas == nil || !ownsReplicas(live.ManagedFields) {
+		return nil
+	}
+	keep := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(*live.Spec.Replicas)}}}
+	keep.SetGroupVersionKind(wish.GroupVersionKind())
+	keep.SetNamespace(wish.GetNamespace())
+	keep.SetName(wish.GetName())
+	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(keep), client.FieldOwner(handOverManager))
+}
+
+// ownsReplicas tells whether the operator owns spec.replicas.
+func ownsReplicas(entries []metav1.ManagedFieldsEntry) bool {
+	for i := range entries {
+		e := &entries[i]
+		if e.Manager != FieldManager || e.Operation != metav1.ManagedFieldsOperationApply || e.Subresource != "" || e.FieldsV1 == nil {
+			continue
+		}
+		var fields struct {
+			Spec map[string]json.RawMessage `json:"f:spec"`
+		}
+		if json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields) == nil && fields.Spec["f:replicas"] != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // resetPorts puts the wished ports in the place of all that a Service has, and applies it again. Ports are merged by number:
@@ -211,6 +257,11 @@ func failed(what, how string, err error) *fault.Fault {
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
 		f.Class = fault.Wrong
+	}
+	if strings.HasPrefix(what, "PersistentVolumeClaim ") && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err)) {
+		f.Class = fault.Wrong
+		f.Message += ": a claim cannot shrink, and grows only where its storage class allows it: set spec.workload.storage.size to what it was, " +
+			"or move the data to a new resource"
 	}
 	return f
 }

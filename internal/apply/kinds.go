@@ -6,7 +6,10 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,7 +23,19 @@ func OwnedKinds() []client.Object {
 
 // FullKinds are the owned kinds that are cached as full objects, restricted to those that the operator labels as its own.
 func FullKinds() []client.Object {
-	return []client.Object{&corev1.ServiceAccount{}, &corev1.Service{}, &appsv1.Deployment{}}
+	return []client.Object{
+		&corev1.ServiceAccount{}, &corev1.PersistentVolumeClaim{}, &appsv1.Deployment{}, &corev1.Service{},
+		&autoscalingv2.HorizontalPodAutoscaler{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{}, &networkingv1.Ingress{},
+	}
+}
+
+// prunedLists are lists of the kinds that are removed when nobody wants them any more. A claim is not among them: it holds
+// data, and goes only with the resource.
+func prunedLists() []client.ObjectList {
+	return []client.ObjectList{
+		&networkingv1.IngressList{}, &networkingv1.NetworkPolicyList{}, &policyv1.PodDisruptionBudgetList{},
+		&autoscalingv2.HorizontalPodAutoscalerList{}, &corev1.ServiceAccountList{}, &corev1.ServiceList{}, &appsv1.DeploymentList{},
+	}
 }
 
 // generatedKinds are the kinds of what is made of content, named by it and immutable. They are cached as metadata only.

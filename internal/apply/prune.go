@@ -5,12 +5,12 @@ package apply
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,7 +31,7 @@ func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 		keep[o.GetObjectKind().GroupVersionKind().Kind+"/"+o.GetName()] = true
 	}
 	var doomed []client.Object
-	for _, list := range []client.ObjectList{&corev1.ServiceAccountList{}, &corev1.ServiceList{}, &appsv1.DeploymentList{}} {
+	for _, list := range prunedLists() {
 		owned, err := a.owned(ctx, owner, list)
 		if err != nil {
 			return failed("the owned objects", "could not be listed", err)
@@ -56,16 +56,12 @@ func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	return nil
 }
 
+// kindOf is the kind of an object of a list, whose type metadata is empty where the type tells the kind.
 func kindOf(o client.Object) string {
-	switch o.(type) {
-	case *corev1.ServiceAccount:
-		return "ServiceAccount"
-	case *corev1.Service:
-		return "Service"
-	case *appsv1.Deployment:
-		return "Deployment"
+	if kind := o.GetObjectKind().GroupVersionKind().Kind; kind != "" {
+		return kind
 	}
-	return o.GetObjectKind().GroupVersionKind().Kind
+	return reflect.TypeOf(o).Elem().Name()
 }
 
 // owned lists from the cache what the resource controls.

@@ -8,18 +8,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/convert"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/render"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/validate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/version"
 )
 
-const long = `Work with LlamaStackDistributions without a cluster: show what the operator makes of them, and check them.`
+const long = `Work with LlamaStackDistributions without a cluster: show what the operator makes of them, check them, and rewrite
+them in the other version of the API.`
 
 const examples = `  # The config.yaml that the server gets
   kubectl llamastack render -f my-stack.yaml
 
   # Is it right?
-  kubectl llamastack validate -f my-stack.yaml`
+  kubectl llamastack validate -f my-stack.yaml
+
+  # How does it read in v1alpha2?
+  kubectl llamastack convert -f my-stack.yaml --to v1alpha2`
 
 // New returns the plugin's command with all verbs.
 func New(streams command.Streams) *cobra.Command {
@@ -35,7 +40,7 @@ func New(streams command.Streams) *cobra.Command {
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
-	root.AddCommand(render.New(streams), validate.New(streams), version.New(streams))
+	root.AddCommand(render.New(streams), validate.New(streams), convert.New(streams), version.New(streams))
 	return root
 }
 

@@ -3,6 +3,7 @@
 package controller
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,7 +26,8 @@ func (r *Reconciler) emit(cr *v1alpha2.LlamaStackDistribution, before []metav1.C
 		if last != nil && last.Status == c.Status && last.Reason == c.Reason && (!warns(c) || last.Message == c.Message) {
 			continue
 		}
-		if c.Type == v1alpha2.ConditionReady || c.Type == v1alpha2.ConditionStalled || c.Reason == v1alpha2.ReasonNotApplied {
+		if c.Type == v1alpha2.ConditionReady || c.Type == v1alpha2.ConditionStalled || c.Reason == v1alpha2.ReasonNotApplied ||
+			slices.Contains(v1alpha2.LegacyConditions(), c.Type) {
 			continue
 		}
 		note := c.Message

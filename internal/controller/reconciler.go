@@ -3,11 +3,14 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -23,6 +26,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 )
@@ -50,6 +54,11 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=llamastack.io,resources=llamastackdistributions/finalizers,verbs=update
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses;networkpolicies,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=rolebindings,verbs=get;delete
 // +kubebuilder:rbac:groups="",resources=configmaps;secrets;serviceaccounts;services,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
@@ -107,6 +116,10 @@ func (r *Reconciler) apply(ctx context.Context, s *scope) {
 	if len(s.faults) > 0 {
 		return
 	}
+	if f := r.applier.Adopt(ctx, s.cr, s.gathered.Inputs.Live, s.wanted()); f != nil {
+		s.fail(f)
+		return
+	}
 	result, f := r.applier.Apply(ctx, s.cr, s.desired.Objects)
 	s.applied = result
 	if f != nil {
@@ -124,7 +137,8 @@ func (r *Reconciler) prune(ctx context.Context, s *scope) {
 }
 
 // observe looks at what came of it: the Deployment, and what the server says about itself once it is rolled out.
-func (r *Reconciler) observe(_ context.Context, s *scope) {
+func (r *Reconciler) observe(ctx context.Context, s *scope) {
+	r.look(ctx, s)
 	s.deployment = s.gathered.Inputs.Live
 	if s.applied != nil && s.applied.Deployment != nil {
 		s.deployment = s.applied.Deployment
@@ -133,6 +147,25 @@ func (r *Reconciler) observe(_ context.Context, s *scope) {
 		return
 	}
 	s.server, s.serverSilent = r.prober.observe(s.cr, s.deployment) //nolint:contextcheck // asking outlives the pass
+}
+
+// look reads from the cache what the status tells of besides the Deployment. What cannot be read is told by what applies it.
+func (r *Reconciler) look(ctx context.Context, s *scope) {
+	key := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: s.cr.Namespace, Name: name} }
+	s.serviceThere = r.client.Get(ctx, key(objects.ServiceName(s.cr.Name)), &corev1.Service{}) == nil
+	if w := s.cr.Spec.Workload; w != nil && w.Storage != nil {
+		claim := &corev1.PersistentVolumeClaim{}
+		if r.client.Get(ctx, key(objects.ClaimName(s.cr.Name)), claim) == nil {
+			s.claim = claim
+		}
+	}
+	if objects.Expose(&s.cr.Spec).Enabled {
+		ingress := &networkingv1.Ingress{}
+		if r.client.Get(ctx, key(objects.IngressName(s.cr.Name)), ingress) == nil && len(ingress.Status.LoadBalancer.Ingress) > 0 {
+			at := ingress.Status.LoadBalancer.Ingress[0]
+			s.ingressAddress = cmp.Or(at.Hostname, at.IP)
+		}
+	}
 }
 
 // report writes the status where it changed, and tells of what changed by events.

@@ -17,18 +17,24 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
-// secretIndex indexes resources by the names of the Secrets that their specs refer to.
-const secretIndex = "spec.secretRefs"
-
-// configMapIndex indexes resources by namespace and name of the ConfigMaps that their specs refer to.
-const configMapIndex = "spec.configMapRefs"
+const (
+	// secretIndex indexes resources by the names of the Secrets that their specs refer to.
+	secretIndex = "spec.secretRefs"
+	// configMapIndex indexes resources by the ConfigMaps, with their namespaces, that they refer to.
+	configMapIndex = "spec.configMapRefs"
+)
 
 func indexReferences(ctx context.Context, indexer client.FieldIndexer) error {
 	err := indexer.IndexField(ctx, &v1alpha2.LlamaStackDistribution{}, configMapIndex, func(o client.Object) []string {
-		if bundle := desired.CABundleOf(o.(*v1alpha2.LlamaStackDistribution)); bundle != nil {
-			return []string{bundle.Namespace + "/" + bundle.Name}
+		cr := o.(*v1alpha2.LlamaStackDistribution)
+		var names []string
+		if ref, ok := desired.OverrideRef(cr); ok {
+			names = append(names, ref.String())
 		}
-		return nil
+		if bundle := desired.CABundleOf(cr); bundle != nil {
+			names = append(names, bundle.Namespace+"/"+bundle.Name)
+		}
+		return names
 	})
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -31,9 +32,12 @@ type scope struct {
 	// Set by apply, where build had no faults.
 	applied *apply.Result
 	// Set by observe.
-	deployment   *appsv1.Deployment
-	server       *probe.Observation
-	serverSilent string
+	deployment     *appsv1.Deployment
+	server         *probe.Observation
+	serverSilent   string
+	claim          *corev1.PersistentVolumeClaim
+	serviceThere   bool
+	ingressAddress string
 
 	// faults are what keeps the spec from being in force; the phases after a fault do nothing.
 	faults fault.List
@@ -50,11 +54,15 @@ func (s *scope) facts(operatorVersion string) *status.Facts {
 	f := &status.Facts{
 		CR: s.cr, Now: time.Now().Truncate(time.Second), OperatorVersion: operatorVersion,
 		Desired: s.desired, Faults: s.faults, Deployment: s.deployment, Server: s.server, ServerSilent: s.serverSilent,
+		Claim: s.claim, ServiceThere: s.serviceThere, IngressAddress: s.ingressAddress,
 	}
 	if s.gathered == nil {
 		return f
 	}
 	f.Distribution = s.gathered.Inputs.Distribution
+	if s.desired != nil && s.desired.Distribution != nil {
+		f.Distribution = s.desired.Distribution
+	}
 	f.SecretCount = len(s.gathered.Inputs.Secrets)
 	f.DeploymentUnknown = s.gathered.DeploymentUnknown
 	if s.gathered.Settings != nil {

@@ -12,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -38,6 +39,10 @@ type Options struct {
 	OperatorNamespace string
 	// ServerURL tells where the server of a resource is reached; nil means by its Service.
 	ServerURL func(*v1alpha2.LlamaStackDistribution) string
+	// Namespaces are those that the operator looks after; empty means all.
+	Namespaces []string
+	// ForbidForeignConfigMaps refuses ConfigMaps in other namespaces than the resource's, which v1alpha1 can name.
+	ForbidForeignConfigMaps bool
 	// Build overrides the build of the operator; empty means the real one.
 	Build string
 }
@@ -60,6 +65,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		gatherer: &gather.Gatherer{
 			Live: mgr.GetAPIReader(), Cached: mgr.GetCache(), OperatorNamespace: o.OperatorNamespace,
 			HashKey: key, Build: o.Build, ClusterAssignsUserIDs: assignsUserIDs,
+			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps,
 		},
 		applier:  &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
 		prober:   newProber(ctx, probe.New(), o.ServerURL),
@@ -87,7 +93,7 @@ func (r *Reconciler) watch(ctx context.Context, mgr manager.Manager, o Options) 
 	owner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1alpha2.LlamaStackDistribution{}, handler.OnlyControllerOwner())
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("llamastackdistribution").
-		For(&v1alpha2.LlamaStackDistribution{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1alpha2.LlamaStackDistribution{}, builder.WithPredicates(specChanged())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, ReconciliationTimeout: passTimeout}).
 		WatchesMetadata(apply.SecretMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfSecret)).
 		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfConfigMap(o.OperatorNamespace))).
@@ -96,4 +102,11 @@ func (r *Reconciler) watch(ctx context.Context, mgr manager.Manager, o Options) 
 		b = b.Watches(kind, owner)
 	}
 	return b.Complete(r)
+}
+
+// specChanged lets through what changes the wish: the spec, and what conversion keeps of v1alpha1's in an annotation.
+func specChanged() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetAnnotations()[v1alpha2.ConversionAnnotation] != e.ObjectNew.GetAnnotations()[v1alpha2.ConversionAnnotation]
+	}})
 }

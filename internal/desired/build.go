@@ -5,17 +5,19 @@ package desired
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
 // Build returns what shall exist. The result holds what could be decided even where there are faults (the configuration
 // is known although a Secret is missing), but Objects only where there are none.
 func Build(in *Inputs) (*Desired, fault.List) {
-	d := &Desired{}
+	d := &Desired{Distribution: in.distribution()}
 	faults := append(checkName(in.CR.Name), unsupported(&in.CR.Spec)...)
 	faults = append(faults, d.generate(in)...)
 	faults = append(faults, d.checkSecrets(in)...)
@@ -25,27 +27,44 @@ func Build(in *Inputs) (*Desired, fault.List) {
 	if problem != nil {
 		faults = append(faults, problem)
 	}
-	d.Warnings = append(d.Warnings, ineffective(&in.CR.Spec)...)
-	if len(faults) > 0 {
-		return d, faults
+	if in.CABundle != nil {
+		d.warnForeign(pathCABundle, types.NamespacedName{Namespace: in.CABundle.Namespace, Name: in.CABundle.Name}, in.CR.Namespace)
 	}
+	d.Warnings = append(d.Warnings, ineffective(&in.CR.Spec)...)
+	faults = append(faults, d.checkWorkload(&in.CR.Spec)...)
 	params := d.params(in)
 	params.CABundle = bundle
 	if len(derived) > 0 {
 		params.Derived, params.DerivedName = derived, derivedName(in, derived, d.Config.Env)
+	}
+	faults = append(faults, d.checkOverrides(params)...)
+	if len(faults) > 0 {
+		return d, faults
 	}
 	d.Objects = buildObjects(params)
 	d.hold(in, params)
 	return d, nil
 }
 
+// distribution is what shall run. The image that release 0.9 left stays until something is edited: an upgrade of the operator
+// must not bring another server.
+func (in *Inputs) distribution() *settings.Distribution {
+	if in.Adopted != nil && (objects.IsForeignBuild(in.Live) || in.Live.Annotations[objects.AnnotationInputHash] == inputHash(in)) {
+		return in.Adopted
+	}
+	return in.Distribution
+}
+
 // generate makes the configuration, where one is needed.
 func (d *Desired) generate(in *Inputs) fault.List {
-	dist := in.Distribution
+	dist := d.Distribution
 	if f := tooOld(dist); f != nil {
 		return fault.List{f}
 	}
 	d.Warnings = newerRelease(dist)
+	if in.Override != nil {
+		return d.override(in)
+	}
 	if !dist.ForeignImage && !config.Needed(&in.CR.Spec, dist.Line) {
 		return nil
 	}
@@ -80,36 +99,59 @@ func findingFaults(errs config.Findings) fault.List {
 }
 
 func (d *Desired) params(in *Inputs) *objects.Params {
+	legacy := v1alpha2.Legacy(in.CR)
 	p := &objects.Params{
+		Legacy:                legacy,
+		NetworkPolicy:         d.networkPolicy(in, &legacy),
+		OperatorNamespace:     in.OperatorNamespace,
 		CR:                    in.CR,
-		Image:                 in.Distribution.Image,
-		Distribution:          in.Distribution.Name,
-		PortVariables:         portVariables(in.Distribution.Line),
-		HomeVariables:         homeVariables(in.Distribution.Line),
+		Image:                 d.Distribution.Image,
+		Distribution:          d.Distribution.Name,
+		PortVariables:         portVariables(d.Distribution.Line),
+		HomeVariables:         homeVariables(d.Distribution.Line),
 		ClusterAssignsUserIDs: in.ClusterAssignsUserIDs,
 		SecretsHash:           secretsHash(in),
 		InputHash:             inputHash(in),
 		Build:                 in.Build,
 	}
+	if d.Distribution != in.Distribution {
+		p.AdoptedImage = d.Distribution.Image
+	}
 	if d.Config != nil {
 		p.Config, p.Env = d.Config.YAML, d.Config.Env
+	}
+	if d.Override != nil {
+		p.Config, p.Overridden = d.OverrideContent, true
 	}
 	return p
 }
 
-// buildObjects is the list of everything that a resource may need; a builder returns nil for what is not wanted.
+// buildObjects is the list of everything that a resource may need; a builder returns nil for what is not wanted. What the pods
+// need comes before them.
 func buildObjects(p *objects.Params) []objects.Object {
-	list := []objects.Object{objects.ServiceAccount(p)}
-	if cm := objects.ConfigMap(p); cm != nil {
-		list = append(list, cm)
+	var list []objects.Object
+	add(&list, objects.ServiceAccount(p))
+	add(&list, objects.ConfigMap(p))
+	add(&list, objects.CABundle(p))
+	add(&list, objects.DerivedSecret(p))
+	add(&list, objects.PersistentVolumeClaim(p))
+	add(&list, objects.Deployment(p))
+	add(&list, objects.Service(p))
+	add(&list, objects.HorizontalPodAutoscaler(p))
+	add(&list, objects.PodDisruptionBudget(p))
+	add(&list, objects.NetworkPolicy(p))
+	add(&list, objects.Ingress(p))
+	return list
+}
+
+// add appends what is wanted.
+func add[T any, O interface {
+	*T
+	objects.Object
+}](list *[]objects.Object, o O) {
+	if o != nil {
+		*list = append(*list, o)
 	}
-	if cm := objects.CABundle(p); cm != nil {
-		list = append(list, cm)
-	}
-	if s := objects.DerivedSecret(p); s != nil {
-		list = append(list, s)
-	}
-	return append(list, objects.Deployment(p), objects.Service(p))
 }
 
 // hold keeps the live Deployment and its configuration as they are when the same inputs made them with another build of

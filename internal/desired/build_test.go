@@ -84,6 +84,9 @@ func TestBuildWithoutConfiguration(t *testing.T) {
 			resolve(t, in, nil)
 			d := build(t, in)
 			want := []string{"ServiceAccount/plain-stack-sa", "Deployment/plain-stack", "Service/plain-stack-service"}
+			if objects.Replicas(&in.CR.Spec) > 1 {
+				want = append(want, "PodDisruptionBudget/plain-stack-pdb")
+			}
 			if diff := cmp.Diff(want, kinds(d.Objects)); diff != "" {
 				t.Errorf("objects (-want +got):\n%s", diff)
 			}
@@ -256,12 +259,12 @@ func TestSecretForANumber(t *testing.T) {
 // Proves: NFR-004, FR-075 (all that is wrong is told at once, each for its condition).
 func TestAllFaultsAtOnce(t *testing.T) {
 	in := inputs(t, "two-providers")
-	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Storage: &v1alpha2.PVCStorageSpec{}}
+	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Storage: &v1alpha2.PVCStorageSpec{MountPath: new("relative")}}
 	in.CR.Spec.Resources.Models = append(in.CR.Spec.Resources.Models, *open(`{"name":"m","provider":"nowhere"}`))
 	in.Secrets[0].State = SecretMissing
 	_, faults := fail(t, in)
 	configFaults, secretFaults := faults.For(v1alpha2.ConditionConfigGenerated), faults.For(v1alpha2.ConditionSecretsResolved)
-	for _, part := range []string{"spec.workload.storage", "spec.resources.models[2]", "nowhere"} {
+	for _, part := range []string{"spec.workload.storage.mountPath", "spec.resources.models[2]", "nowhere"} {
 		if !strings.Contains(configFaults.Message(), part) {
 			t.Errorf("%q is not in: %s", part, configFaults.Message())
 		}

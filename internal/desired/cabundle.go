@@ -23,6 +23,8 @@ type CABundleFact struct {
 	Namespace, Name string
 	// Keys are the keys whose certificates count, all of them; empty leaves the choice to the operator.
 	Keys []string
+	// Foreign is ConfigMapNotWatched or ConfigMapForbidden where the ConfigMap is in another namespace and was not read.
+	Foreign ConfigMapState `json:",omitempty"`
 	// Missing tells that there is no such ConfigMap.
 	Missing bool
 	// Unknown tells that there is no cluster to read it from.
@@ -55,6 +57,8 @@ func caBundle(in *Inputs) (string, *fault.Fault) {
 		return "", nil
 	case f.Unknown:
 		return secret.OnCluster, nil
+	case f.Foreign != ConfigMapFound:
+		return "", foreign(f.Foreign, pathCABundle+".configMapName", f.Name, f.Namespace)
 	case f.Missing:
 		return "", f.fault("ConfigMap not found: %s (namespace %s, referenced by %s): create it with the key %s",
 			f.Name, f.Namespace, pathCABundle+".configMapName", bundleKeys[0])

@@ -51,7 +51,8 @@ func missingBase(dist *settings.Distribution) *fault.Fault {
 			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonMissingConfigLabels,
 			Message: fmt.Sprintf("Distribution image %s missing config labels. Add labels using `crane mutate` or use `overrideConfig` to provide "+
 				"configuration manually. See docs/configuration.md for details. "+
-				"This version of the operator does neither yet: register the image with its base configuration in the operator's ConfigMap %s.",
+				"This version of the operator does not read labels yet: use `overrideConfig`, or register the image with its base configuration "+
+				"in the operator's ConfigMap %s.",
 				dist.Image, settings.ConfigMapName),
 		}
 	case dist.Line != nil:

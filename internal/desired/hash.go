@@ -27,6 +27,15 @@ func inputHash(in *Inputs) string {
 	if d.Base != nil && d.Source != v1alpha2.ConfigSourceEmbedded {
 		h.Text(d.Base.Hash()) // an embedded base is part of the build: a newer one alone must roll nothing
 	}
+	if in.Override != nil {
+		h.Text("override")
+		h.Text(string(in.Override.Content))
+	}
+	if legacy := v1alpha2.Legacy(in.CR); legacy.ContainerName != "" || legacy.TerminationGracePeriodSeconds != nil {
+		h.Text("legacy")
+		h.Text(legacy.ContainerName)
+		h.Text(canonicalJSON(legacy.TerminationGracePeriodSeconds))
+	}
 	if in.ClusterAssignsUserIDs {
 		h.Text("the cluster assigns user ids")
 	}

@@ -69,6 +69,16 @@ func findSecrets(t *testing.T, in *Inputs) {
 	}
 }
 
+// findOverride sets the fact for spec.overrideConfig.
+func findOverride(t *testing.T, in *Inputs, content string) {
+	t.Helper()
+	ref, ok := OverrideRef(in.CR)
+	if !ok {
+		t.Fatal("the spec has no overrideConfig")
+	}
+	in.Override = &OverrideFact{Ref: ref, Content: []byte(content)}
+}
+
 // build builds what must be right.
 func build(t *testing.T, in *Inputs) *Desired {
 	t.Helper()

@@ -18,8 +18,17 @@ type Inputs struct {
 	CR *v1alpha2.LlamaStackDistribution
 	// Distribution is what spec.distribution resolves to.
 	Distribution *settings.Distribution
+	// Adopted is Distribution with the image that release 0.9 left in the Deployment; nil where that is the same one. It counts
+	// until the resource, or what it refers to, is edited.
+	Adopted *settings.Distribution
 	// Secrets are the secret values that the spec refers to, found or not.
 	Secrets []SecretFact
+	// Override is what was found at spec.overrideConfig; nil where the spec has none.
+	Override *OverrideFact
+	// NetworkPolicyFlag is the operator's feature flag enableNetworkPolicy; nil where it is not set.
+	NetworkPolicyFlag *bool
+	// OperatorNamespace is the operator's namespace; empty in tools without a cluster.
+	OperatorNamespace string
 	// CABundle is what was found at spec.networking.tls.caBundle; nil where the spec names none.
 	CABundle *CABundleFact
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
@@ -65,9 +74,14 @@ type SecretFact struct {
 
 // Desired is what shall exist.
 type Desired struct {
+	// Distribution is what runs: what spec.distribution resolves to, or with the image that release 0.9 left.
+	Distribution *settings.Distribution
 	// Config is the generated configuration; nil where the image runs its own.
 	Config *config.Result
-	// ConfigMapName is the name of the generated ConfigMap; empty where the image runs its own configuration.
+	// Override is what the user's own configuration says, and OverrideContent its text; nil where the spec gives none.
+	Override        *config.Override
+	OverrideContent []byte
+	// ConfigMapName is the name of the ConfigMap that the server's configuration is in; empty where the image runs its own configuration.
 	ConfigMapName string
 	// Objects are the objects to apply, in this order.
 	Objects []objects.Object

@@ -87,6 +87,9 @@ func example(path string, typ reflect.Type) (reflect.Value, bool) {
 	case reflect.TypeFor[intstr.IntOrString]():
 		return reflect.ValueOf(intstr.FromInt32(1)), true
 	}
+	if path == "spec.workload.storage.mountPath" {
+		return reflect.ValueOf("/x"), true
+	}
 	switch typ.Kind() { //nolint:exhaustive // the kinds that the spec has
 	case reflect.String:
 		text := map[string]string{"spec.storage.kv.type": "redis", "spec.storage.sql.type": "postgres", "spec.storage.kv.endpoint": "x:6379"}[path]
@@ -130,10 +133,7 @@ func setLeaf(spec *v1alpha2.LlamaStackDistributionSpec, index []int, value refle
 
 // unbuilt are the fields that this operator does not build yet: they fail by name, with everything within them.
 var unbuilt = []string{
-	"spec.externalProviders", "spec.overrideConfig.configMapName", "spec.networking.tls.enabled", "spec.networking.expose",
-	"spec.networking.allowedFrom.namespaces", "spec.networking.allowedFrom.labels",
-	"spec.workload.autoscaling", "spec.workload.storage", "spec.workload.podDisruptionBudget", "spec.workload.topologySpreadConstraints",
-	"spec.workload.overrides",
+	"spec.externalProviders", "spec.networking.tls.enabled",
 }
 
 // changesNothing are the fields that change neither the configuration nor an object when they are set alone, with the reason.
@@ -153,8 +153,11 @@ var incomplete = []string{
 
 // surroundings are what fields need beside them, by the beginning of their paths; the longest counts.
 var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
-	"spec.storage.kv.type":     func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Endpoint = new("redis:6379") },
-	"spec.storage.kv.endpoint": func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Type = new(v1alpha2.KVStorageRedis) },
+	"spec.workload.autoscaling.minReplicas":                       withAutoscaling,
+	"spec.workload.autoscaling.targetCPUUtilizationPercentage":    withAutoscaling,
+	"spec.workload.autoscaling.targetMemoryUtilizationPercentage": withAutoscaling,
+	"spec.storage.kv.type":                                        func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Endpoint = new("redis:6379") },
+	"spec.storage.kv.endpoint":                                    func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Type = new(v1alpha2.KVStorageRedis) },
 	"spec.storage.kv.password": func(s *v1alpha2.LlamaStackDistributionSpec) {
 		*kvStorage(s) = v1alpha2.KVStorageSpec{
 			Type: new(v1alpha2.KVStorageRedis), Endpoint: new("redis:6379"), Password: &v1alpha2.SecretKeyRef{Name: new("a"), Key: new("b")},
@@ -172,6 +175,10 @@ var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
 	"spec.storage.sql.connectionString.secretKeyRef": func(s *v1alpha2.LlamaStackDistributionSpec) {
 		*sqlStorage(s) = v1alpha2.SQLStorageSpec{Type: new(v1alpha2.SQLStoragePostgres), ConnectionString: nestedReference()}
 	},
+}
+
+func withAutoscaling(s *v1alpha2.LlamaStackDistributionSpec) {
+	s.Workload = &v1alpha2.WorkloadSpec{Autoscaling: &v1alpha2.AutoscalingSpec{MaxReplicas: new(int32(6000))}}
 }
 
 func kvStorage(s *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.KVStorageSpec {
@@ -311,6 +318,9 @@ func found(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) *Inputs
 			value = "postgresql://user:" + canary + "@db.example/stack"
 		}
 		in.Secrets = append(in.Secrets, SecretFact{Use: use, Value: secret.New([]byte(value))})
+	}
+	if _, ok := OverrideRef(in.CR); ok {
+		findOverride(t, in, ownConfig)
 	}
 	if in.CABundle = CABundleOf(in.CR); in.CABundle != nil && in.CABundle.Name != "" {
 		in.CABundle.Data = map[string]string{"ca.crt": certificate}

@@ -27,21 +27,14 @@ func unsupported(spec *v1alpha2.LlamaStackDistributionSpec) fault.List {
 	}
 	if n := spec.Networking; n != nil {
 		add(n.TLS != nil && ptr.Deref(n.TLS.Enabled, false), "spec.networking.tls.enabled")
-		expose, errs := v1alpha2.ParseExpose(n.Expose)
+		_, errs := v1alpha2.ParseExpose(n.Expose)
 		for _, err := range errs {
 			faults = append(faults, &fault.Fault{
 				Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonInvalidSpec, Message: err.Error(),
 			})
 		}
-		add(expose.Enabled, "spec.networking.expose")
-		add(n.AllowedFrom != nil && (len(n.AllowedFrom.Namespaces) > 0 || len(n.AllowedFrom.Labels) > 0), "spec.networking.allowedFrom")
 	}
 	if w := spec.Workload; w != nil {
-		add(w.Autoscaling != nil && *w.Autoscaling != v1alpha2.AutoscalingSpec{}, "spec.workload.autoscaling")
-		add(w.Storage != nil, "spec.workload.storage")
-		add(w.PodDisruptionBudget != nil, "spec.workload.podDisruptionBudget")
-		add(len(w.TopologySpreadConstraints) > 0, "spec.workload.topologySpreadConstraints")
-		add(hasOverrides(w.Overrides), "spec.workload.overrides")
 	}
 	return faults
 }
@@ -73,9 +66,4 @@ func checkName(name string) fault.List {
 		Message: fmt.Sprintf("metadata.name: Invalid value: a Service is named after it: "+
 			"use at most %d lower-case letters, digits and '-', beginning with a letter", maxNameLength),
 	}}
-}
-
-func hasOverrides(o *v1alpha2.WorkloadOverrides) bool {
-	return o != nil && (o.ServiceAccountName != nil && *o.ServiceAccountName != "" || len(o.Env) > 0 || len(o.Command) > 0 ||
-		len(o.Args) > 0 || len(o.Volumes) > 0 || len(o.VolumeMounts) > 0)
 }

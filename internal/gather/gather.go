@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -37,6 +38,10 @@ type Gatherer struct {
 	HashKey secret.Value
 	// Build is the build of the operator.
 	Build string
+	// Namespaces are those that the operator looks after; empty means all.
+	Namespaces []string
+	// ForbidForeignConfigMaps refuses ConfigMaps in other namespaces than the resource's, which v1alpha1 can name.
+	ForbidForeignConfigMaps bool
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
 	ClusterAssignsUserIDs bool
 
@@ -65,7 +70,7 @@ type Gathered struct {
 // Gather reads the inputs for the resource.
 func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered, fault.List) {
 	in := &desired.Inputs{
-		CR: cr, HashKey: g.HashKey, Build: g.Build, ClusterAssignsUserIDs: g.ClusterAssignsUserIDs,
+		CR: cr, HashKey: g.HashKey, Build: g.Build, ClusterAssignsUserIDs: g.ClusterAssignsUserIDs, OperatorNamespace: g.OperatorNamespace,
 	}
 	out := &Gathered{Inputs: in}
 	var faults fault.List
@@ -76,16 +81,20 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	}
 	var f *fault.Fault
 	if out.Settings, f = g.settings(ctx); f == nil {
+		in.NetworkPolicyFlag = out.Settings.NetworkPolicy
 		in.Distribution, f = out.Settings.Resolve(&cr.Spec.Distribution)
 	}
 	add(f)
 	in.Secrets, f = g.secrets(ctx, cr)
+	add(f)
+	in.Override, f = g.override(ctx, cr)
 	add(f)
 	in.CABundle, f = g.caBundle(ctx, cr)
 	add(f)
 	in.Live, f = g.deployment(ctx, cr)
 	out.DeploymentUnknown = f != nil
 	add(f)
+	in.Adopted = adopted(in)
 	in.LiveConfigMissing, f = g.somethingMissing(ctx, cr, in.Live)
 	add(f)
 	return out, faults
@@ -182,11 +191,31 @@ func secretFact(use config.SecretUse, s *corev1.Secret) desired.SecretFact {
 	return f
 }
 
-// deployment reads the resource's own Deployment; one that somebody else controls is not its own.
+// adopted is the distribution with the image that release 0.9 left, where that is another one.
+func adopted(in *desired.Inputs) *settings.Distribution {
+	if in.Live == nil || in.Distribution == nil || ptr.Deref(in.CR.Spec.Distribution.Image, "") != "" {
+		return nil // an image that the user names is the one to run
+	}
+	image := in.Live.Annotations[objects.AnnotationAdoptedImage]
+	if objects.IsForeignBuild(in.Live) {
+		image = objects.ServerImage(in.Live, v1alpha2.Legacy(in.CR).ContainerName)
+	}
+	if image == "" || image == in.Distribution.Image {
+		return nil
+	}
+	return in.Distribution.Adopt(image)
+}
+
+// deployment reads the resource's own Deployment; one that somebody else controls is not its own. The cache holds what carries
+// the operator's label: one that release 0.9 has left need not.
 func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*appsv1.Deployment, *fault.Fault) {
 	var d appsv1.Deployment
 	key := types.NamespacedName{Namespace: cr.Namespace, Name: objects.DeploymentName(cr.Name)}
-	if err := g.Cached.Get(ctx, key, &d); err != nil {
+	err := g.Cached.Get(ctx, key, &d)
+	if apierrors.IsNotFound(err) {
+		err = g.Live.Get(ctx, key, &d)
+	}
+	if err != nil {
 		if apierrors.IsNotFound(err) {
 			return nil, nil
 		}
@@ -203,6 +232,9 @@ func (g *Gatherer) caBundle(ctx context.Context, cr *v1alpha2.LlamaStackDistribu
 	fact := desired.CABundleOf(cr)
 	if fact == nil {
 		return nil, nil
+	}
+	if fact.Foreign = g.foreign(cr.Namespace, fact.Namespace); fact.Foreign != desired.ConfigMapFound {
+		return fact, nil
 	}
 	var cm corev1.ConfigMap
 	err := g.Live.Get(ctx, types.NamespacedName{Namespace: fact.Namespace, Name: fact.Name}, &cm)

@@ -3,6 +3,8 @@
 package objects
 
 import (
+	"cmp"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,18 +26,36 @@ const (
 func Deployment(p *Params) *appsv1.Deployment {
 	meta := stamp(p.CR, DeploymentName(p.CR.Name))
 	meta.Annotations = map[string]string{AnnotationInputHash: p.InputHash, AnnotationBuild: p.Build}
+	if p.AdoptedImage != "" {
+		meta.Annotations[AnnotationAdoptedImage] = p.AdoptedImage
+	}
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: meta,
 		Spec: appsv1.DeploymentSpec{
-			Replicas:                new(Replicas(&p.CR.Spec)),
+			Replicas:                appliedReplicas(p),
 			Selector:                &metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)},
-			Strategy:                appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType},
+			Strategy:                strategy(p),
 			RevisionHistoryLimit:    ptr.To[int32](1),
 			ProgressDeadlineSeconds: ptr.To[int32](progressDeadlineSeconds),
 			Template:                podTemplate(p),
 		},
 	}
+}
+
+// IsForeignBuild tells whether a Deployment was last made by release 0.9, which leaves no mark of its build.
+func IsForeignBuild(d *appsv1.Deployment) bool {
+	return d != nil && d.Annotations[AnnotationBuild] == ""
+}
+
+// ServerImage is the image of the server's container in a Deployment; empty where there is no such container.
+func ServerImage(d *appsv1.Deployment, container string) string {
+	for i := range d.Spec.Template.Spec.Containers {
+		if c := &d.Spec.Template.Spec.Containers[i]; c.Name == cmp.Or(container, ContainerName) {
+			return c.Image
+		}
+	}
+	return ""
 }
 
 func podTemplate(p *Params) corev1.PodTemplateSpec {
@@ -49,16 +69,36 @@ func podTemplate(p *Params) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: objectLabels(p.CR.Name), Annotations: annotations},
 		Spec: corev1.PodSpec{
-			ServiceAccountName:           ServiceAccountName(p.CR.Name),
-			AutomountServiceAccountToken: new(false),
+			ServiceAccountName:           serviceAccountOf(p),
+			AutomountServiceAccountToken: automount(p),
 			// Service links would inject LLAMA_STACK_PORT=tcp://... for a Service of that name, and the server would
 			// not start.
-			EnableServiceLinks: new(false),
-			SecurityContext:    podSecurity(p),
-			Containers:         []corev1.Container{container(p)},
-			Volumes:            volumes(p),
+			EnableServiceLinks:            new(false),
+			SecurityContext:               podSecurity(p),
+			Containers:                    []corev1.Container{container(p)},
+			Volumes:                       volumes(p),
+			TopologySpreadConstraints:     spread(p),
+			Affinity:                      affinity(p),
+			TerminationGracePeriodSeconds: p.Legacy.TerminationGracePeriodSeconds,
 		},
 	}
+}
+
+// serviceAccountOf is the ServiceAccount of the pods.
+func serviceAccountOf(p *Params) string {
+	if OwnServiceAccount(&p.CR.Spec) {
+		return ServiceAccountName(p.CR.Name)
+	}
+	return *p.CR.Spec.Workload.Overrides.ServiceAccountName
+}
+
+// automount keeps the token of the operator's ServiceAccount, which has no permissions, out of the pods. Who names another
+// one may want its token: that ServiceAccount tells.
+func automount(p *Params) *bool {
+	if OwnServiceAccount(&p.CR.Spec) {
+		return new(false)
+	}
+	return nil
 }
 
 func podSecurity(p *Params) *corev1.PodSecurityContext {
@@ -74,15 +114,19 @@ func podSecurity(p *Params) *corev1.PodSecurityContext {
 	return context
 }
 
-// container keeps the image's entrypoint: it sets up instrumentation and steers by environment.
+// container keeps the image's entrypoint, which sets up instrumentation, and steers by environment, unless the user wants
+// another command.
 func container(p *Params) corev1.Container {
+	overrides := overridesOf(&p.CR.Spec)
 	return corev1.Container{
-		Name:  ContainerName,
-		Image: p.Image,
+		Name:    cmp.Or(p.Legacy.ContainerName, ContainerName),
+		Image:   p.Image,
+		Command: overrides.Command,
+		Args:    overrides.Args,
 		Ports: []corev1.ContainerPort{{
 			Name: ServicePortName, ContainerPort: Port(&p.CR.Spec), Protocol: corev1.ProtocolTCP,
 		}},
-		Env:          environment(p),
+		Env:          mergedEnvironment(p),
 		Resources:    resources(p.CR.Spec.Workload),
 		VolumeMounts: volumeMounts(p),
 		StartupProbe: &corev1.Probe{

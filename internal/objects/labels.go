@@ -43,14 +43,20 @@ func stamp(cr *v1alpha2.LlamaStackDistribution, name string) metav1.ObjectMeta {
 		Name:      name,
 		Namespace: cr.Namespace,
 		Labels:    objectLabels(cr.Name),
-		OwnerReferences: []metav1.OwnerReference{{
-			APIVersion:         v1alpha2.GroupVersion.String(),
-			Kind:               v1alpha2.Kind,
-			Name:               cr.Name,
-			UID:                cr.UID,
-			Controller:         new(true),
-			BlockOwnerDeletion: new(true),
-		}},
+
+		OwnerReferences: []metav1.OwnerReference{*ControllerRef(cr)},
+	}
+}
+
+// ControllerRef is the reference by which the resource controls its objects.
+func ControllerRef(cr *v1alpha2.LlamaStackDistribution) *metav1.OwnerReference {
+	return &metav1.OwnerReference{
+		APIVersion:         v1alpha2.GroupVersion.String(),
+		Kind:               v1alpha2.Kind,
+		Name:               cr.Name,
+		UID:                cr.UID,
+		Controller:         new(true),
+		BlockOwnerDeletion: new(true),
 	}
 }
 

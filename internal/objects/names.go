@@ -23,6 +23,8 @@ const ConfigKey = "config.yaml"
 const (
 	// ConfigDir is where the generated ConfigMap is mounted.
 	ConfigDir = "/etc/llama-stack"
+	// TmpDir is where the memory for temporary files is mounted.
+	TmpDir = "/tmp"
 	// CABundleDir is where the certificate authorities are mounted, and CABundlePath the file.
 	CABundleDir  = "/etc/llama-stack-ca"
 	CABundlePath = CABundleDir + "/" + caBundleKey
@@ -44,6 +46,9 @@ const (
 	AnnotationSecretsHash = "llamastack.io/secrets-hash"
 	// AnnotationInputHash on the Deployment is the keyed hash of everything that it was made from.
 	AnnotationInputHash = "llamastack.io/input-hash"
+	// AnnotationAdoptedImage on the Deployment is the image that release 0.9 left, while it stays instead of the one that the
+	// operator would choose.
+	AnnotationAdoptedImage = "llamastack.io/adopted-image"
 	// AnnotationBuild on the Deployment is the build of the operator that made it.
 	AnnotationBuild = "llamastack.io/operator-build"
 )
@@ -60,9 +65,30 @@ func ServiceName(resource string) string { return resource + "-service" }
 // ServiceAccountName is the name of the ServiceAccount.
 func ServiceAccountName(resource string) string { return resource + "-sa" }
 
+// LegacyRoleBindingName is the name of a RoleBinding that release 0.9 makes and nobody needs any more.
+func LegacyRoleBindingName(resource string) string { return resource + "-rb" }
+
+// ClaimName is the name of the PersistentVolumeClaim.
+func ClaimName(resource string) string { return resource + "-pvc" }
+
+// AutoscalerName is the name of the HorizontalPodAutoscaler.
+func AutoscalerName(resource string) string { return resource + "-hpa" }
+
+// BudgetName is the name of the PodDisruptionBudget.
+func BudgetName(resource string) string { return resource + "-pdb" }
+
+// NetworkPolicyName is the name of the NetworkPolicy.
+func NetworkPolicyName(resource string) string { return resource + "-network-policy" }
+
+// IngressName is the name of the Ingress.
+func IngressName(resource string) string { return resource + "-ingress" }
+
 // ConfigMapName is the name of the generated ConfigMap: the content is part of it, so that a name never changes its
 // content.
 func ConfigMapName(resource string, content []byte) string {
+	if string(content) == secret.OnCluster {
+		return resource + "-config-" + secret.OnCluster // what the content is only the operator in its cluster knows
+	}
 	return fmt.Sprintf("%s-config-%s", resource, hash(content)[:nameHashLength])
 }
 

@@ -18,8 +18,16 @@ type Params struct {
 	Image string
 	// Distribution is the name of the distribution, which names the data directory; empty where it is not known.
 	Distribution string
-	// Config is the generated configuration; nil where the image runs its own.
+	// Config is the configuration; nil where the image runs its own.
 	Config []byte
+	// Overridden tells that Config is the user's own: it says itself where the server keeps its state.
+	Overridden bool
+	// Legacy is what only v1alpha1 can say.
+	Legacy v1alpha2.LegacySettings
+	// OperatorNamespace is the operator's namespace; empty where it is not known.
+	OperatorNamespace string
+	// NetworkPolicy tells whether a NetworkPolicy is wanted.
+	NetworkPolicy bool
 	// Env are the variables that the server needs beside the configuration.
 	Env []config.EnvVar
 	// Derived is what was made of secret values, by the variable that carries it, and DerivedName the name of its Secret.
@@ -35,6 +43,8 @@ type Params struct {
 	ClusterAssignsUserIDs bool
 	// SecretsHash is the keyed hash of the secret values; empty where the pods read none.
 	SecretsHash string
+	// AdoptedImage is Image where release 0.9 left it and it is not the one that the operator would choose; empty otherwise.
+	AdoptedImage string
 	// InputHash is the keyed hash of everything that the objects are made from.
 	InputHash string
 	// Build is the build of the operator.

@@ -31,14 +31,14 @@ func distributionDir(distribution string) string { return path.Join("distributio
 func environment(p *Params) []corev1.EnvVar {
 	env := []corev1.EnvVar{
 		{Name: "HOME", Value: "/"},
-		{Name: "HF_HOME", Value: DefaultDataDir},
+		{Name: "HF_HOME", Value: DataDir(&p.CR.Spec)},
 	}
 	// OGX would look for its files in ~/.ogx, which no volume holds, and move what it finds in ~/.llama there.
 	for _, name := range p.HomeVariables {
-		env = append(env, corev1.EnvVar{Name: name, Value: DefaultDataDir})
+		env = append(env, corev1.EnvVar{Name: name, Value: DataDir(&p.CR.Spec)})
 	}
-	if p.Distribution != "" {
-		dir := path.Join(DefaultDataDir, distributionDir(p.Distribution))
+	if p.Distribution != "" && !p.Overridden {
+		dir := path.Join(DataDir(&p.CR.Spec), distributionDir(p.Distribution))
 		env = append(env,
 			corev1.EnvVar{Name: "SQLITE_STORE_DIR", Value: dir},
 			corev1.EnvVar{Name: "FILES_STORAGE_DIR", Value: path.Join(dir, "files")},
@@ -54,6 +54,12 @@ func environment(p *Params) []corev1.EnvVar {
 	if p.CABundle != "" {
 		env = append(env, corev1.EnvVar{Name: "SSL_CERT_FILE", Value: CABundlePath})
 	}
+	return append(env, generatedEnvironment(p)...)
+}
+
+// generatedEnvironment are the variables that the generated configuration refers to, and those that it does not work without.
+func generatedEnvironment(p *Params) []corev1.EnvVar {
+	var env []corev1.EnvVar
 	for _, v := range p.Env {
 		_, derived := p.Derived[v.Name]
 		switch {
@@ -75,10 +81,10 @@ func fromSecret(variable, name, key string) corev1.EnvVar {
 	}}
 }
 
-func volumes(p *Params) []corev1.Volume {
+func ownVolumes(p *Params) []corev1.Volume {
 	size := resource.MustParse(tmpSize)
 	volumes := []corev1.Volume{
-		{Name: dataVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+		{Name: dataVolume, VolumeSource: dataSource(p)},
 		{Name: tmpVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
 			Medium: corev1.StorageMediumMemory, SizeLimit: &size,
 		}}},
@@ -98,17 +104,17 @@ func configMapVolume(volume, name string) corev1.Volume {
 	}}
 }
 
-func volumeMounts(p *Params) []corev1.VolumeMount {
+func ownMounts(p *Params) []corev1.VolumeMount {
 	mounts := []corev1.VolumeMount{
-		{Name: dataVolume, MountPath: DefaultDataDir},
-		{Name: tmpVolume, MountPath: "/tmp"},
+		{Name: dataVolume, MountPath: DataDir(&p.CR.Spec)},
+		{Name: tmpVolume, MountPath: TmpDir},
 	}
 	if p.Distribution != "" {
 		// The server does not create the directory of its SQL database. Mounting it as a sub path makes the kubelet
 		// create it, writable for the pod's group, without a container that would need a shell in the image.
 		dir := distributionDir(p.Distribution)
 		mounts = append(mounts, corev1.VolumeMount{
-			Name: dataVolume, MountPath: path.Join(DefaultDataDir, dir), SubPath: dir,
+			Name: dataVolume, MountPath: path.Join(DataDir(&p.CR.Spec), dir), SubPath: dir,
 		})
 	}
 	if p.Config != nil {
@@ -164,4 +170,14 @@ func health() corev1.ProbeHandler {
 	return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
 		Path: "/v1/health", Port: intstr.FromString(ServicePortName), Scheme: corev1.URISchemeHTTP,
 	}}
+}
+
+// Mounts tells whether the pod has a volume from the claim.
+func Mounts(pod *corev1.PodSpec, claim string) bool {
+	for i := range pod.Volumes {
+		if c := pod.Volumes[i].PersistentVolumeClaim; c != nil && c.ClaimName == claim {
+			return true
+		}
+	}
+	return false
 }

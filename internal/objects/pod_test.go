@@ -230,9 +230,8 @@ func TestTemplateChangesWithContentAlone(t *testing.T) {
 		"nothing":               {func(*objects.Params) {}, false},
 		"build of the operator": {func(p *objects.Params) { p.Build = "9.9.9" }, false},
 		"input hash":            {func(p *objects.Params) { p.InputHash = "other" }, false},
-		"replicas": {func(p *objects.Params) {
-			p.CR.Spec.Workload.Replicas = new(int32(4))
-		}, false},
+		"replicas none":         {func(p *objects.Params) { p.CR.Spec.Workload.Replicas = new(int32(0)) }, false},
+		"more than one replica": {func(p *objects.Params) { p.CR.Spec.Workload.Replicas = new(int32(2)) }, true}, // they keep away from each other (R43)
 		"label of the resource": {func(p *objects.Params) { p.CR.Labels = map[string]string{"a": "b"} }, false},
 		"configuration":         {func(p *objects.Params) { p.Config = []byte(configYAML + "x: 1\n") }, true},
 		"secret value":          {func(p *objects.Params) { p.SecretsHash = "rotated" }, true},

@@ -96,6 +96,23 @@ func (s *Settings) ResolveTold(spec *v1alpha2.DistributionSpec, told Told) (*Dis
 	return d, nil
 }
 
+// Adopt returns the distribution with another image, which release 0.9 left running: with the release line that its tag tells,
+// and the base configuration of that line.
+func (d *Distribution) Adopt(image string) *Distribution {
+	adopted := *d
+	adopted.Image = image
+	if line, standing := catalog.ForVersion(imageTag(image)); standing != catalog.NoVersion {
+		adopted.Line, adopted.Standing, adopted.Release = line, standing, imageTag(image)
+		adopted.LineSource, adopted.Dialects = "tag of the image", nil
+	}
+	if d.Source == v1alpha2.ConfigSourceEmbedded {
+		if adopted.Base = EmbeddedBase(d.Base.Name(), adopted.Line); adopted.Base == nil {
+			adopted.Source = ""
+		}
+	}
+	return &adopted
+}
+
 func wrong(reason string, err error, message string) *fault.Fault {
 	return &fault.Fault{Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: reason, Message: message, Err: err}
 }

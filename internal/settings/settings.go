@@ -19,10 +19,14 @@ import (
 const (
 	// ConfigMapName is the name of the operator's ConfigMap, in the operator's namespace.
 	ConfigMapName = "llama-stack-operator-config"
+	// DefaultNamespace is the operator's namespace where it is installed as it comes.
+	DefaultNamespace = "llama-stack-k8s-operator-system"
 	// KeyImageOverrides is the key of a YAML map from distribution name to image.
 	KeyImageOverrides = "image-overrides"
 	// KeyDistributions is the key of a YAML map from distribution name to Registration.
 	KeyDistributions = "distributions"
+	// KeyFeatureFlags is the key of a YAML map from the name of a flag to {enabled: true or false}, as release 0.9 writes it.
+	KeyFeatureFlags = "featureFlags"
 )
 
 // Registration is an entry of KeyDistributions: a distribution of the platform team's own.
@@ -61,6 +65,9 @@ const (
 
 // Settings are the operator's settings, parsed.
 type Settings struct {
+	// NetworkPolicy is the feature flag enableNetworkPolicy; nil where it is not set.
+	NetworkPolicy *bool
+
 	entries map[string]entry
 }
 
@@ -93,6 +100,15 @@ func Parse(data map[string]string) (*Settings, error) {
 			s.entries[name] = e
 		}
 	}
+	var flags struct {
+		EnableNetworkPolicy struct {
+			Enabled *bool `json:"enabled"`
+		} `json:"enableNetworkPolicy"`
+	}
+	if err := yaml.Unmarshal([]byte(data[KeyFeatureFlags]), &flags); err != nil {
+		return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML map such as enableNetworkPolicy: {enabled: true}: %w", ConfigMapName, KeyFeatureFlags, err)
+	}
+	s.NetworkPolicy = flags.EnableNetworkPolicy.Enabled
 	return s, nil
 }
 

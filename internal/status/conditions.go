@@ -53,6 +53,11 @@ func setConfigGenerated(f *Facts, s *statusOf) {
 		return
 	}
 	c := f.Desired.Config
+	if f.Desired.Override != nil {
+		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonOverride,
+			"The configuration is that of spec.overrideConfig, unchanged"+warnings(f))
+		return
+	}
 	if c == nil {
 		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonImageDefault,
 			"Nothing was generated: the spec names only a distribution, whose image runs its own default configuration"+warnings(f))

@@ -3,6 +3,9 @@
 package status
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"slices"
 
@@ -27,7 +30,11 @@ func setResolvedDistribution(f *Facts, s *statusOf) {
 	if d.Line != nil {
 		r.ServerLine, r.ServerLineSource = d.Line.Name, d.LineSource
 	}
-	if f.Desired.Config != nil {
+	switch {
+	case f.Desired.Override != nil:
+		sum := sha256.Sum256(f.Desired.OverrideContent)
+		r.ConfigSource, r.ConfigHash = v1alpha2.ConfigSourceOverride, "sha256:"+hex.EncodeToString(sum[:])
+	case f.Desired.Config != nil:
 		r.ConfigSource, r.ConfigHash = d.Source, d.Base.Hash()
 	}
 	s.ResolvedDistribution = r
@@ -38,17 +45,15 @@ func setConfigGeneration(f *Facts, s *statusOf) {
 	if !f.inForce() || f.Desired.HeldBuild != "" {
 		return
 	}
-	c := f.Desired.Config
-	if c == nil {
+	g := &v1alpha2.ConfigGenerationStatus{ConfigMapName: f.Desired.ConfigMapName, GeneratedAt: new(metav1.NewTime(f.Now))}
+	switch c := f.Desired.Config; {
+	case f.Desired.Override != nil:
+		g.ConfigVersion = f.Desired.Override.Version
+	case c == nil:
 		s.ConfigGeneration = nil
 		return
-	}
-	g := &v1alpha2.ConfigGenerationStatus{
-		ConfigMapName: f.Desired.ConfigMapName,
-		GeneratedAt:   new(metav1.NewTime(f.Now)),
-		ProviderCount: c.ProviderCount,
-		ResourceCount: c.ResourceCount,
-		ConfigVersion: c.Version,
+	default:
+		g.ProviderCount, g.ResourceCount, g.ConfigVersion = c.ProviderCount, c.ResourceCount, c.Version
 	}
 	if last := s.ConfigGeneration; last != nil && last.ConfigMapName == g.ConfigMapName {
 		g.GeneratedAt = last.GeneratedAt
@@ -121,6 +126,23 @@ func setServiceURL(f *Facts, s *statusOf) {
 	if f.inForce() {
 		s.ServiceURL = objects.ServiceURL(f.CR.Name, f.CR.Namespace, objects.Port(&f.CR.Spec))
 	}
+}
+
+// setRouteURL speaks of what runs: absent where the server is not exposed, empty while no address is known.
+func setRouteURL(f *Facts, s *statusOf) {
+	if !f.inForce() {
+		return
+	}
+	expose := objects.Expose(&f.CR.Spec)
+	s.RouteURL = nil
+	if !expose.Enabled {
+		return
+	}
+	url := ""
+	if host := cmp.Or(expose.Hostname, f.IngressAddress); host != "" {
+		url = "http://" + host
+	}
+	s.RouteURL = &url
 }
 
 // setPhase follows what serves: a failing edit changes conditions, not the phase.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
@@ -36,6 +37,12 @@ type Facts struct {
 	Deployment *appsv1.Deployment
 	// DeploymentUnknown is true where the Deployment could not be read.
 	DeploymentUnknown bool
+	// Claim is the resource's claim; nil where there is none, or none is wanted.
+	Claim *corev1.PersistentVolumeClaim
+	// ServiceThere tells whether the resource's Service exists.
+	ServiceThere bool
+	// IngressAddress is the host name or address under which an ingress controller serves the Ingress; empty where it tells none.
+	IngressAddress string
 	// Server is what the running server says about itself; nil where that is not known.
 	Server *probe.Observation
 	// ServerSilent tells why the server could not be asked; empty where it could, or was not asked yet.
@@ -62,6 +69,11 @@ func Compute(f *Facts) v1alpha2.LlamaStackDistributionStatus {
 		setAvailable,
 		setReady,
 		setStalled,
+		setDeploymentReady,
+		setHealthCheck,
+		setStorageReady,
+		setServiceReady,
+		setRouteURL,
 		setPhase,
 		setObservedGeneration,
 	} {

@@ -283,7 +283,6 @@ func TestNeeded(t *testing.T) {
 		"disabled":           {spec{Disabled: []string{"eval"}}, true},
 		"external providers": {spec{ExternalProviders: raw(`{"inference": [{}]}`)}, true},
 		"odd external":       {spec{ExternalProviders: raw(`[]`)}, true},
-		"override":           {spec{OverrideConfig: &v1alpha2.OverrideConfigSpec{ConfigMapName: "x"}}, true},
 		"tls":                {spec{Networking: &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{Enabled: new(true)}}}, true},
 	} {
 		if got := config.Needed(&c.spec, nil); got != c.want {
@@ -292,6 +291,10 @@ func TestNeeded(t *testing.T) {
 		if !config.Needed(&c.spec, &catalog.Line{NeedsInsecure: true}) {
 			t.Errorf("%s: a server that needs server.insecure needs a configuration", name)
 		}
+	}
+	own := spec{OverrideConfig: &v1alpha2.OverrideConfigSpec{ConfigMapName: "x"}, Workload: &v1alpha2.WorkloadSpec{Workers: ptr.To[int32](2)}}
+	if config.Needed(&own, &catalog.Line{NeedsInsecure: true}) {
+		t.Error("where the user gives the configuration none is generated")
 	}
 }
 

@@ -24,8 +24,6 @@ var unsupported = []struct {
 }{
 	{"spec.externalProviders", func(s *spec) bool { return jsonFilled(s.ExternalProviders) },
 		"remove it, or use an image that contains the provider"},
-	{"spec.overrideConfig", func(s *spec) bool { return s.OverrideConfig != nil && s.OverrideConfig.ConfigMapName != "" },
-		"remove it, and configure spec.providers.inference and spec.resources.models, or use an image with the configuration in it"},
 }
 
 func (g *generation) refuseUnsupported() {
@@ -40,6 +38,9 @@ func (g *generation) refuseUnsupported() {
 // image's own configuration runs unchanged. A server that does not start without server.insecure always needs one; line may
 // be nil where it is not known. A spec with unsupported fields needs one too, so that Generate reports them.
 func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool {
+	if spec.OverrideConfig != nil && spec.OverrideConfig.ConfigMapName != "" {
+		return false // the user gives it
+	}
 	if line != nil && line.NeedsInsecure {
 		return true
 	}

@@ -49,7 +49,8 @@ func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
 			[]string{"spec.resources.models[0].provider", "vllm"},
 		},
 		"not built yet": {
-			`{"networking":{"expose":true}}`, v1alpha2.ReasonUnsupported, []string{"spec.networking.expose", "not supported"},
+			`{"externalProviders":{"inference":[{"providerId":"x","image":"y"}]}}`, v1alpha2.ReasonUnsupported,
+			[]string{"spec.externalProviders", "not supported"},
 		},
 		"unknown distribution": {
 			`{"distribution":{"name":"startr"}}`, v1alpha2.ReasonUnknownDistribution,

@@ -136,7 +136,7 @@ func (p *process) terminate(t *testing.T) {
 	}
 }
 
-// Proves: US-7.1, L-25, L-27, FR-081, R21 (installed over release 0.9, whose objects are stored as v1alpha1; its webhooks work before
+// Proves: US-7.1, L-25, L-27, L-29, MIG-SVM, FR-081, R21 (installed over release 0.9, whose objects are stored as v1alpha1; its webhooks work before
 // its caches are filled, which need them; any replica serves, one reconciles).
 func TestInstallOverV09(t *testing.T) {
 	s := newServing(t)
@@ -176,6 +176,21 @@ func TestInstallOverV09(t *testing.T) {
 	s.wantFields("v1alpha2", "kept", map[string]any{"spec.networking.port": 8400, "spec.workload.overrides.env": "[map[name:A value:1]]"})
 	s.wantFields("v1alpha1", "kept", map[string]any{"spec.server.containerSpec.name": "main"})
 	s.kubectl("wait", "--for=delete", "namespace/leaving", "--timeout=60s")
+
+	fixture.Eventually(t, time.Minute, "everything is stored in the current version", func() error {
+		if stored := s.kubectl("get", crdName, "-o", "jsonpath={.status.storedVersions}"); strings.TrimSpace(stored) != `["v1alpha2"]` {
+			return fmt.Errorf("stored are %s", stored)
+		}
+		return nil
+	})
+	// Without v1alpha1 stored, and applied again as GitOps does, the definition works on.
+	s.kubectl("apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml"))
+	s.redirect()
+	fixture.Eventually(t, time.Minute, "the operator announces its certificate once more", func() error {
+		_, err := s.get("v1alpha1", "kept")
+		return err
+	})
+	s.wantFields("v1alpha1", "kept", map[string]any{"spec.server.containerSpec.name": "main", "spec.server.containerSpec.port": 8400})
 
 	reads := fixture.StartLoad(t, s.readsConverted("kept"))
 	for _, p := range []*process{first, second} {

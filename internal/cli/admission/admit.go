@@ -27,6 +27,9 @@ type Problem struct {
 	Path string
 	// Message is what the API server says, with the path.
 	Message string
+	// Rule tells that it is a rule over values whose shape is right. An object that exists can violate one: the API server does
+	// not ask again about what an update leaves alone.
+	Rule bool
 }
 
 // Admit returns the object as the API server would store it, with defaults, or why it would refuse it. The object that is
@@ -36,11 +39,23 @@ func (s *Schema) Admit(ctx context.Context, object map[string]any) (map[string]a
 	problems := s.decode(object)
 	defaulting.Default(object, s.structural)
 	delete(object, "status") // what creates an object cannot set its status
-	for _, err := range s.validate(ctx, object) {
+	errs, byRules := s.validate(ctx, object)
+	for _, err := range errs {
 		problems = append(problems, Problem{Path: pathOf(err), Message: err.Error()})
+	}
+	for _, err := range byRules {
+		problems = append(problems, Problem{Path: pathOf(err), Message: err.Error(), Rule: true})
 	}
 	slices.SortFunc(problems, compareProblems)
 	return object, problems
+}
+
+// Default returns the object with the defaults of the version, as the API server reads it from its store. The object that is
+// given is not changed.
+func (s *Schema) Default(object map[string]any) map[string]any {
+	object = runtime.DeepCopyJSON(object)
+	defaulting.Default(object, s.structural)
+	return object
 }
 
 // compareProblems orders by field, what concerns the whole object last: the API server's order is that of a Go map.
@@ -75,8 +90,7 @@ func (s *Schema) decode(object map[string]any) []Problem {
 }
 
 // validate checks the object; the order is that of the API server.
-func (s *Schema) validate(ctx context.Context, object map[string]any) field.ErrorList {
-	var errs field.ErrorList
+func (s *Schema) validate(ctx context.Context, object map[string]any) (errs, byRules field.ErrorList) {
 	if meta, _, err := objectmeta.GetObjectMeta(object, true); err == nil && meta != nil {
 		errs = append(errs, metadatavalidation.ValidateObjectMeta(meta, true, metadatavalidation.NameIsDNSSubdomain, field.NewPath("metadata"))...)
 	}
@@ -85,10 +99,10 @@ func (s *Schema) validate(ctx context.Context, object map[string]any) field.Erro
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.structural, object)...)
 	if slices.ContainsFunc(errs, blocksRules) {
 		return append(errs, field.Invalid(nil, nil,
-			"some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"))
+			"some validation rules were not checked because the object was invalid; correct the existing errors to complete validation")), nil
 	}
-	byRules, _ := s.rules.Validate(ctx, nil, s.structural, object, nil, celconfig.RuntimeCELCostBudget)
-	return append(errs, byRules...)
+	byRules, _ = s.rules.Validate(ctx, nil, s.structural, object, nil, celconfig.RuntimeCELCostBudget)
+	return errs, byRules
 }
 
 // blocksRules tells whether rules could not be evaluated over what the error is about.

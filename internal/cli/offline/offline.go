@@ -3,21 +3,27 @@
 package offline
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/config/crd"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admission"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
@@ -63,16 +69,21 @@ type Cluster struct {
 	// find the same, and compiling a policy takes longer than all the rest.
 	Policy *admission.Policy
 
-	schema *admission.Schema
+	schemas    map[string]*admission.Schema // by apiVersion
+	configMaps map[types.NamespacedName]map[string]any
 }
 
 // NewCluster returns a cluster with the CustomResourceDefinition and the settings.
 func NewCluster(s *settings.Settings) (*Cluster, error) {
-	schema, err := admission.NewSchema(crd.LlamaStackDistributions(), v1alpha2.GroupVersion.Version)
-	if err != nil {
-		return nil, err
+	c := &Cluster{Settings: s, schemas: map[string]*admission.Schema{}}
+	for _, version := range []schema.GroupVersion{v1alpha1.GroupVersion, v1alpha2.GroupVersion} {
+		read, err := admission.NewSchema(crd.LlamaStackDistributions(), version.Version)
+		if err != nil {
+			return nil, err
+		}
+		c.schemas[version.String()] = read
 	}
-	return &Cluster{Settings: s, schema: schema}, nil
+	return c, nil
 }
 
 // Wants tells whether the document is of the kind that this package is about, in whatever version; one that has forgotten
@@ -104,7 +115,7 @@ func (c *Cluster) build(r *Resource, cr *v1alpha2.LlamaStackDistribution) {
 	made, faults := desired.Build(in)
 	r.addFaults(faults...)
 	for _, w := range made.Warnings {
-		r.add(config.Warning, w.Path, w.String())
+		r.addBuilt(config.Warning, w.Path, w.String())
 	}
 	if len(faults) == 0 {
 		r.Desired = made
@@ -136,14 +147,26 @@ func settingsHint(reason string) string {
 
 func (r *Resource) addFaults(faults ...*fault.Fault) {
 	for _, f := range faults {
-		r.add(config.Error, f.Path(), f.Message+settingsHint(f.Reason))
+		r.addBuilt(config.Error, f.Path(), f.Message+settingsHint(f.Reason))
 	}
 }
 
-// admit brings the document through the API server's checks, and returns what its policy denies besides.
+// addBuilt adds what the operator says. It speaks of v1alpha2: the author of another version is told the field that they wrote.
+func (r *Resource) addBuilt(severity config.Severity, path, message string) {
+	if own := v1alpha1.PathOf(path); own != "" && r.Document.APIVersion() == v1alpha1.GroupVersion.String() {
+		message = fmt.Sprintf("%s (in v1alpha2 %s)%s", own, path, strings.TrimPrefix(message, path))
+		path = own
+	}
+	r.add(severity, path, message)
+}
+
+// admit brings the document through the API server's checks of its version, and converts it as the API server does. It returns what
+// the policy denies besides.
 func (c *Cluster) admit(ctx context.Context, r *Resource) (*v1alpha2.LlamaStackDistribution, []admission.Problem) {
-	if got, want := r.Document.APIVersion(), v1alpha2.GroupVersion.String(); got != want {
-		r.add(config.Error, "apiVersion", notThisVersion(got, want))
+	version := r.Document.APIVersion()
+	own, known := c.schemas[version]
+	if !known {
+		r.add(config.Error, "apiVersion", notThisVersion(version))
 		return nil, nil
 	}
 	object, f := c.placed(r.Document.Object)
@@ -151,12 +174,15 @@ func (c *Cluster) admit(ctx context.Context, r *Resource) (*v1alpha2.LlamaStackD
 		r.add(config.Error, "metadata.namespace", f)
 		return nil, nil
 	}
-	stored, problems := c.schema.Admit(ctx, object)
+	stored, problems := own.Admit(ctx, object)
 	for _, p := range problems {
 		r.add(config.Error, p.Path, p.Message)
 	}
 	if len(problems) > 0 {
 		return nil, nil
+	}
+	if hub := v1alpha2.GroupVersion.String(); version != hub {
+		stored = c.schemas[hub].Default(v1alpha1.ToV1alpha2(stored))
 	}
 	cr := &v1alpha2.LlamaStackDistribution{}
 	raw, err := json.Marshal(stored)
@@ -170,20 +196,18 @@ func (c *Cluster) admit(ctx context.Context, r *Resource) (*v1alpha2.LlamaStackD
 	if cr.UID == "" {
 		cr.UID = secret.OnCluster
 	}
-	if c.Policy == nil {
+	// The policy matches requests in v1alpha2 only: nothing is stricter on an older manifest than it was.
+	if c.Policy == nil || version != v1alpha2.GroupVersion.String() {
 		return cr, nil
 	}
 	return cr, c.Policy.Admit(ctx, stored)
 }
 
-func notThisVersion(got, want string) string {
-	switch got {
-	case "":
-		return fmt.Sprintf("apiVersion: Required value: write apiVersion: %s", want)
-	case v1alpha2.GroupVersion.Group + "/v1alpha1":
-		return fmt.Sprintf("apiVersion: %s cannot be converted yet: write the resource as %s", got, want)
+func notThisVersion(got string) string {
+	if got == "" {
+		return fmt.Sprintf("apiVersion: Required value: write apiVersion: %s", v1alpha2.GroupVersion)
 	}
-	return fmt.Sprintf("apiVersion: %s is not known: write the resource as %s", got, want)
+	return fmt.Sprintf("apiVersion: %s is not known: write the resource as %s or %s", got, v1alpha2.GroupVersion, v1alpha1.GroupVersion)
 }
 
 // placed returns the object in its namespace, and why it cannot be there.
@@ -224,5 +248,38 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, 
 	if bundle != nil {
 		bundle.Unknown = true
 	}
-	return &desired.Inputs{CR: cr, Distribution: distribution, Secrets: facts, CABundle: bundle, Build: secret.OnCluster}, nil
+	return &desired.Inputs{
+		CR: cr, CABundle: bundle, Distribution: distribution, Secrets: facts, Override: c.override(cr), Build: secret.OnCluster,
+		NetworkPolicyFlag: c.Settings.NetworkPolicy, OperatorNamespace: settings.DefaultNamespace,
+	}, nil
+}
+
+// override is what the cluster would hold at spec.overrideConfig: what the given documents say, else something unknown.
+func (c *Cluster) override(cr *v1alpha2.LlamaStackDistribution) *desired.OverrideFact {
+	ref, ok := desired.OverrideRef(cr)
+	if !ok {
+		return nil
+	}
+	found := &desired.OverrideFact{Ref: ref, Content: []byte(secret.OnCluster)}
+	if data, given := c.configMaps[ref]; given {
+		text, has := data[objects.ConfigKey].(string)
+		if found.Content = []byte(text); !has {
+			found.State, found.Keys = desired.ConfigMapKeyMissing, slices.Sorted(maps.Keys(data))
+		}
+	}
+	return found
+}
+
+// Fill puts the ConfigMaps among the documents into the cluster, for resources that refer to them.
+func (c *Cluster) Fill(documents []*manifest.Document) {
+	c.configMaps = map[types.NamespacedName]map[string]any{}
+	for _, d := range documents {
+		if d.Kind() != "ConfigMap" || d.APIVersion() != "v1" {
+			continue
+		}
+		namespace, _, _ := unstructured.NestedString(d.Object, "metadata", "namespace")
+		namespace = cmp.Or(namespace, c.Namespace, DefaultNamespace)
+		data, _, _ := unstructured.NestedMap(d.Object, "data")
+		c.configMaps[types.NamespacedName{Namespace: namespace, Name: d.Name()}] = data
+	}
 }

@@ -39,6 +39,7 @@ func gather(o *options, streams command.Streams) (*inputs, error) {
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
+	cluster.Fill(documents)
 	in := &inputs{cluster: cluster}
 	for _, d := range documents {
 		if offline.Wants(d) {

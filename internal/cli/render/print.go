@@ -53,14 +53,21 @@ func show(resources []*offline.Resource, format string, streams command.Streams)
 // showConfig prints the bytes of the ConfigMap's key; of several resources as documents of one file.
 func showConfig(out *bytes.Buffer, resources []*offline.Resource, notes io.Writer) {
 	for _, r := range resources {
-		if r.Desired.Config == nil {
+		text := r.Desired.OverrideContent
+		if r.Desired.Config != nil {
+			text = r.Desired.Config.YAML
+		}
+		if text == nil {
 			_, _ = fmt.Fprintf(notes, "%s: note: %s: no configuration is generated: the image runs its own\n", r.Document.Place(), r.Name())
 			continue
 		}
 		if out.Len() > 0 {
 			out.WriteString("---\n")
 		}
-		out.Write(r.Desired.Config.YAML)
+		out.Write(text)
+		if !bytes.HasSuffix(text, []byte("\n")) {
+			out.WriteByte('\n')
+		}
 	}
 }
 
@@ -128,11 +135,7 @@ func environment(r *offline.Resource) []corev1.EnvVar {
 		if !ok {
 			continue
 		}
-		for i := range d.Spec.Template.Spec.Containers {
-			if c := &d.Spec.Template.Spec.Containers[i]; c.Name == objects.ContainerName {
-				return c.Env
-			}
-		}
+		return d.Spec.Template.Spec.Containers[0].Env
 	}
 	return nil
 }

@@ -43,6 +43,7 @@ func judge(ctx context.Context, cluster *offline.Cluster, documents []*manifest.
 		r.Valid = false
 		r.Findings = append(r.Findings, unread(err))
 	}
+	cluster.Fill(documents)
 	for _, d := range documents {
 		if !offline.Wants(d) {
 			r.Skipped++

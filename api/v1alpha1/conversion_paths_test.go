@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"slices"
+	"testing"
+)
+
+// Proves: MIG-MAP, API-VAL (messages about a converted object can name what its author wrote).
+func TestPathsOfMessages(t *testing.T) {
+	t.Parallel()
+
+	for hub, want := range map[string]string{
+		"spec.workload.overrides.env[0].name":        "spec.server.containerSpec.env[0].name",
+		"spec.networking.port":                       "spec.server.containerSpec.port",
+		"spec.networking.portable":                   "",
+		"spec.networking.tls.caBundle":               "spec.server.tlsConfig.caBundle",
+		"spec.networking.tls.caBundle.configMapName": "spec.server.tlsConfig.caBundle.configMapName",
+		"spec.overrideConfig":                        "spec.server.userConfig",
+		"spec.distribution":                          "spec.server.distribution",
+		"spec.workload.podDisruptionBudget":          "spec.server.podDisruptionBudget",
+		"spec.workload.autoscaling.maxReplicas":      "spec.server.autoscaling.maxReplicas",
+		"spec.providers.inference":                   "",
+		"spec":                                       "",
+		"":                                           "",
+	} {
+		if got := PathOf(hub); got != want {
+			t.Errorf("%q is %q in v1alpha1, want %q", hub, got, want)
+		}
+	}
+	for i := range fieldMappings {
+		if m := &fieldMappings[i]; m.spoke != "" && m.hub != "" && PathOf(m.hub) != m.spoke {
+			t.Errorf("%s is %s in v1alpha1, want %s", m.hub, PathOf(m.hub), m.spoke)
+		}
+	}
+}
+
+// Proves: MIG-ANN (what is told to be carried is what the version cannot say).
+func TestCarriedPaths(t *testing.T) {
+	t.Parallel()
+
+	for text, want := range map[string][]string{
+		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {distribution: {name: starter}, containerSpec: {name: main, port: 8321}}}}": {"spec.server.containerSpec.name"},
+		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {userConfig: {configMapName: a, configMapNamespace: b}}}}":                  {"spec.server.userConfig"},
+		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {userConfig: {configMapName: a}}}}":                                         nil,
+	} {
+		if got := CarriedPaths(ToV1alpha2(object(t, text))); !slices.Equal(got, want) {
+			t.Errorf("%s: carried are %q, want %q", text, got, want)
+		}
+	}
+	hub := object(t, "{apiVersion: llamastack.io/v1alpha2, spec: {disabled: [eval], networking: {expose: {hostname: a.example}}}}")
+	if got := CarriedPaths(FromV1alpha2(hub)); !slices.Equal(got, []string{"spec.disabled", "spec.networking.expose"}) {
+		t.Errorf("carried are %q", got)
+	}
+	if got := CarriedPaths(map[string]any{}); got != nil {
+		t.Errorf("of nothing %q is carried", got)
+	}
+}

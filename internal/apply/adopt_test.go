@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func entry(manager, operation, fields, subresource string) metav1.ManagedFieldsEntry {
+	return metav1.ManagedFieldsEntry{
+		Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), APIVersion: "v1", FieldsType: "FieldsV1",
+		FieldsV1: metav1.NewFieldsV1(fields), Subresource: subresource,
+	}
+}
+
+// Proves: R21, L-04, L-31 (what release 0.9 owned becomes the operator's; what others own stays theirs; a second time changes nothing).
+func TestTakenOver(t *testing.T) {
+	others := []metav1.ManagedFieldsEntry{
+		entry("kubectl-edit", "Update", `{"f:metadata":{"f:labels":{"f:mine":{}}}}`, ""),
+		entry("kube-controller-manager", "Update", `{"f:status":{}}`, "status"),
+		entry("my-stack", "Update", `{"f:status":{}}`, "status"),
+	}
+	before := append([]metav1.ManagedFieldsEntry{
+		entry("manager", "Update", `{"f:spec":{"f:a":{},"f:b":{}}}`, ""),
+		entry("my-stack", "Apply", `{"f:spec":{"f:b":{},"f:c":{}}}`, ""),
+		entry(FieldManager, "Apply", `{"f:spec":{"f:d":{}}}`, ""),
+		entry(FieldManager, "Update", `{"f:spec":{"f:e":{}}}`, ""),
+	}, others...)
+	after, changed, err := takenOver(before, "my-stack")
+	if err != nil || !changed {
+		t.Fatalf("changed %v, %v", changed, err)
+	}
+	want := append(append([]metav1.ManagedFieldsEntry{}, others...), entry(FieldManager, "Apply", `{"f:spec":{"f:a":{},"f:b":{},"f:c":{},"f:d":{},"f:e":{}}}`, ""))
+	if diff := cmp.Diff(texts(want), texts(after)); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+	if again, changed, err := takenOver(after, "my-stack"); err != nil || changed || !cmp.Equal(texts(after), texts(again)) {
+		t.Errorf("again: changed %v, %v", changed, err)
+	}
+	if _, _, err := takenOver([]metav1.ManagedFieldsEntry{entry("manager", "Update", `[]`, "")}, "my-stack"); err == nil {
+		t.Error("what cannot be read is no error")
+	}
+}
+
+func texts(entries []metav1.ManagedFieldsEntry) []string {
+	var list []string
+	for i := range entries {
+		e := &entries[i]
+		list = append(list, strings.Join([]string{e.Manager, string(e.Operation), e.Subresource, e.FieldsV1.GetRawString()}, " "))
+	}
+	return list
+}
+
+// Proves: L-22 (the operator hands the number of pods over only while it is its own).
+func TestOwnsReplicas(t *testing.T) {
+	for name, c := range map[string]struct {
+		entry metav1.ManagedFieldsEntry
+		want  bool
+	}{
+		"own":      {entry(FieldManager, "Apply", `{"f:spec":{"f:replicas":{}}}`, ""), true},
+		"without":  {entry(FieldManager, "Apply", `{"f:spec":{"f:template":{}}}`, ""), false},
+		"other's":  {entry("kubectl", "Apply", `{"f:spec":{"f:replicas":{}}}`, ""), false},
+		"by scale": {entry(FieldManager, "Apply", `{"f:spec":{"f:replicas":{}}}`, "scale"), false},
+		"damaged":  {entry(FieldManager, "Apply", `[]`, ""), false},
+	} {
+		if got := ownsReplicas([]metav1.ManagedFieldsEntry{c.entry}); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+)
+
+// options are the flags.
+type options struct {
+	files    []string
+	to       string
+	output   string
+	settings string
+}
+
+// What --output takes.
+const (
+	formatYAML = "yaml"
+	formatJSON = "json"
+)
+
+func formats() []string { return []string{formatYAML, formatJSON} }
+
+const long = `Rewrite LlamaStackDistributions in the other version of the API, without a cluster.
+
+The operator's own code does it, so nothing is lost: what a version has no field for travels in the annotation
+llamastack.io/conversion. Warnings tell what to look at afterwards. Documents of other kinds are printed as they are; with an
+error nothing is printed.`
+
+const examples = `  # What a v1alpha1 manifest reads as in v1alpha2
+  kubectl llamastack convert -f my-stack.yaml --to v1alpha2
+
+  # The other way round
+  kubectl llamastack convert -f my-stack.yaml --to v1alpha1
+
+  # Everything in a directory
+  kubectl llamastack convert -f deploy/ --to v1alpha2 > converted.yaml`
+
+// New returns the command.
+func New(streams command.Streams) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:     "convert -f FILE --to VERSION",
+		Short:   "Rewrite resources in the other version of the API",
+		Long:    long,
+		Example: examples,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), streams)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&o.files, "filename", "f", nil, `file or directory with the resources; "-" is standard input. Can be given several times`)
+	flags.StringVar(&o.to, "to", "", "the version to convert to: "+strings.Join(offline.Versions(), ", "))
+	flags.StringVarP(&o.output, "output", "o", formatYAML, "how to print: "+strings.Join(formats(), ", "))
+	flags.StringVar(&o.settings, "settings", "", "the operator's ConfigMap, as a manifest or only its data")
+	_ = cmd.MarkFlagRequired("filename")
+	_ = cmd.MarkFlagRequired("to")
+	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(offline.Versions(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// check tells what is wrong with the command line.
+func (o *options) check() error {
+	switch {
+	case !slices.Contains(offline.Versions(), o.to):
+		return fmt.Errorf("--to %q: choose one of %s", o.to, strings.Join(offline.Versions(), ", "))
+	case !slices.Contains(formats(), o.output):
+		return fmt.Errorf("--output %q: choose one of %s", o.output, strings.Join(formats(), ", "))
+	}
+	return manifest.CheckStdin(append([]string{o.settings}, o.files...))
+}
+
+var errNothing = errors.New("no LlamaStackDistribution in what --filename names")
+
+// run is the verb: gather, convert, print.
+func (o *options) run(ctx context.Context, streams command.Streams) error {
+	known, err := manifest.ReadSettings(o.settings, streams.In)
+	if err != nil {
+		return command.Fail(err)
+	}
+	cluster, err := offline.NewCluster(known)
+	if err != nil {
+		return command.Fail(err)
+	}
+	documents, errs := manifest.Read(o.files, false, streams.In)
+	if len(errs) > 0 {
+		return command.Fail(errors.Join(errs...))
+	}
+	var list []map[string]any
+	count, failed := 0, false
+	for _, d := range documents {
+		if !offline.Wants(d) {
+			list = append(list, d.Object)
+			continue
+		}
+		count++
+		converted := cluster.Convert(ctx, d, o.to)
+		converted.Print(streams.Err)
+		failed = failed || converted.Failed()
+		list = append(list, converted.Object)
+	}
+	switch {
+	case failed:
+		return &command.InputError{}
+	case count == 0:
+		return command.Fail(errNothing)
+	}
+	text, err := encode(list, o.output)
+	if err != nil {
+		return command.Fail(err)
+	}
+	_, err = streams.Out.Write(text)
+	return command.Fail(err)
+}
+
+// encode writes the objects as kubectl does: YAML documents with sorted keys, or one JSON object, a List of several.
+func encode(list []map[string]any, format string) ([]byte, error) {
+	var out bytes.Buffer
+	if format == formatYAML {
+		for i, object := range list {
+			text, err := yaml.Marshal(object)
+			if err != nil {
+				return nil, err
+			}
+			if i > 0 {
+				out.WriteString("---\n")
+			}
+			out.Write(text)
+		}
+		return out.Bytes(), nil
+	}
+	var content any = map[string]any{"apiVersion": "v1", "kind": "List", "items": list}
+	if len(list) == 1 {
+		content = list[0]
+	}
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "    ")
+	err := encoder.Encode(content)
+	return out.Bytes(), err
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+)
+
+// Proves: MIG-EX, MIG-ANN, R22, R53 (a file is converted as a whole and nothing is lost; the warnings name what needs attention, with
+// the line).
+func TestConvert(t *testing.T) {
+	const dir = "testdata/convert/"
+	for from, to := range map[string]string{"v1alpha1": "v1alpha2", "v1alpha2": "v1alpha1"} {
+		t.Run(from, func(t *testing.T) {
+			r := run(t, "", "convert", "-f", dir+from+".yaml", "--to", to)
+			if r.code != command.OK {
+				t.Errorf("exit code %d", r.code)
+			}
+			golden(t, dir+from+".to-"+to, r.out)
+			golden(t, dir+from+".warnings", r.err)
+
+			back := run(t, r.out, "convert", "-f", "-", "--to", from)
+			if from == "v1alpha1" {
+				if diff := cmp.Diff(trees(t, read(t, dir+from+".yaml")), trees(t, back.out)); diff != "" {
+					t.Errorf("after the way there and back (-before +after):\n%s", diff)
+				}
+			}
+			same := run(t, "", "convert", "-f", dir+from+".yaml", "--to", from)
+			if diff := cmp.Diff(trees(t, read(t, dir+from+".yaml")), trees(t, same.out)); diff != "" || same.err != "" {
+				t.Errorf("converted to its own version, with %q (-before +after):\n%s", same.err, diff)
+			}
+		})
+	}
+}
+
+// Proves: MIG-EX (what conversion prints for the examples of the migration guide is what the webhook makes of them).
+func TestConvertExamplesOfTheMigrationGuide(t *testing.T) {
+	for _, file := range glob(t, "../../api/v1alpha1/testdata/conversion/*/before.yaml") {
+		r := run(t, "", "convert", "-f", file, "--to", "v1alpha2")
+		want := read(t, strings.TrimSuffix(file, "before.yaml")+"converted.yaml")
+		if diff := cmp.Diff(want, r.out); diff != "" || r.code != command.OK {
+			t.Errorf("%s: exit code %d, %s (-want +got):\n%s", file, r.code, r.err, diff)
+		}
+	}
+}
+
+// Proves: FR-083, US-7.1 (a resource of v1alpha1 is judged as it is, and rendered as the one that it converts to).
+func TestV1alpha1IsRendered(t *testing.T) {
+	const file = "testdata/good/v1alpha1.yaml"
+	if r := run(t, "", "validate", file); r.code != command.OK || r.out != "" {
+		t.Errorf("exit code %d:\n%s", r.code, r.out)
+	}
+	converted := run(t, "", "convert", "-f", file, "--to", "v1alpha2").out
+	for _, format := range []string{"yaml", "config", "env"} {
+		got := run(t, "", "render", "-f", file, "-o", format)
+		want := run(t, converted, "render", "-f", "-", "-o", format)
+		if diff := cmp.Diff(want.out, got.out); diff != "" || got.code != command.OK {
+			t.Errorf("%s: exit code %d, %s (-of the converted +got):\n%s", format, got.code, got.err, diff)
+		}
+	}
+}
+
+// Proves: MIG-EX, FR-075 (what the API server would refuse is not converted, and half an answer is none).
+func TestConvertRefuses(t *testing.T) {
+	for _, file := range []string{"v1alpha1-schema", "unknown-field", "v9", "no-version"} {
+		file := "testdata/bad/" + file + ".yaml"
+		checked := run(t, "", "validate", file)
+		for _, to := range []string{"v1alpha1", "v1alpha2"} {
+			r := run(t, "", "convert", "-f", file, "-f", samplesDir+"/v1alpha2-simple.yaml", "--to", to)
+			if r.code != command.Wrong || r.out != "" || !strings.HasPrefix(r.err, checked.out) {
+				t.Errorf("%s: exit code %d, output %q, errors (-validate +convert):\n%s", file, r.code, r.out, cmp.Diff(checked.out, r.err))
+			}
+		}
+	}
+	for _, args := range [][]string{{}, {"-f", "x"}, {"-f", "x", "--to", "v2"}, {"-f", "x", "--to", "v1alpha1", "-o", "xml"}, {"-f", "-", "-f", "-", "--to", "v1alpha1"}} {
+		if r := run(t, "", append([]string{"convert"}, args...)...); r.code != command.WrongUsage {
+			t.Errorf("convert %v: exit code %d: %s", args, r.code, r.err)
+		}
+	}
+	if r := run(t, "kind: ConfigMap\n", "convert", "-f", "-", "--to", "v1alpha1"); r.code != command.Wrong || r.out != "" {
+		t.Errorf("nothing to convert: exit code %d, %q", r.code, r.out)
+	}
+}
+
+// Proves: MIG-EX (JSON for programs: an object of one document, a List of several).
+func TestConvertAsJSON(t *testing.T) {
+	one := run(t, "", "convert", "-f", "testdata/convert/v1alpha2.yaml", "--to", "v1alpha1", "-o", "json")
+	if diff := cmp.Diff(trees(t, read(t, "testdata/convert/v1alpha2.to-v1alpha1")), trees(t, one.out)); diff != "" || !strings.HasPrefix(one.out, "{") {
+		t.Errorf("one document (-yaml +json):\n%s", diff)
+	}
+	several := run(t, "", "convert", "-f", "testdata/convert/v1alpha1.yaml", "--to", "v1alpha2", "-o", "json")
+	if list := trees(t, several.out); list[0]["kind"] != "List" || len(list[0]["items"].([]any)) != 3 {
+		t.Errorf("several documents:\n%s", several.out)
+	}
+}
+
+func trees(t *testing.T, text string) []map[string]any {
+	t.Helper()
+	var list []map[string]any
+	for part := range strings.SplitSeq(text, "---\n") {
+		var tree map[string]any
+		if err := yaml.Unmarshal([]byte(part), &tree); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, tree)
+	}
+	return list
+}

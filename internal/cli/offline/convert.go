@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package offline
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+)
+
+// Versions are the versions that Convert converts to, the one that is stored first.
+func Versions() []string {
+	return []string{v1alpha2.GroupVersion.Version, v1alpha1.GroupVersion.Version}
+}
+
+// Converted is a document in another version.
+type Converted struct {
+	Resource
+	// Object is the object; nil where there are errors.
+	Object map[string]any
+}
+
+// Convert converts the document, which Wants, as the operator's webhook does. It refuses what the API server would refuse in
+// the document's own version, and warns of what the author should look at afterwards.
+func (c *Cluster) Convert(ctx context.Context, d *manifest.Document, version string) *Converted {
+	r := &Converted{Resource: Resource{Document: d}}
+	own, known := c.schemas[d.APIVersion()]
+	if !known {
+		r.add(config.Error, "apiVersion", notThisVersion(d.APIVersion()))
+		return r
+	}
+	_, problems := own.Admit(ctx, inSomeNamespace(d.Object))
+	for _, p := range problems {
+		severity := config.Error
+		if p.Rule {
+			severity = config.Warning // an object that exists can be so, and conversion loses nothing of it
+		}
+		r.add(severity, p.Path, p.Message)
+	}
+	if r.Failed() {
+		return r
+	}
+	target := v1alpha2.GroupVersion.Group + "/" + version
+	object, err := v1alpha1.Convert(d.Object, target)
+	if err != nil {
+		r.add(config.Error, "apiVersion", err.Error())
+		return r
+	}
+	r.Object = object
+	if target != d.APIVersion() {
+		r.remark(version)
+		r.variables(c)
+		r.refused(ctx, c, target)
+	}
+	return r
+}
+
+// inSomeNamespace is the object in the namespace that it names, else in the default one.
+func inSomeNamespace(object map[string]any) map[string]any {
+	object = runtime.DeepCopyJSON(object)
+	if namespace, _, err := unstructured.NestedString(object, "metadata", "namespace"); namespace == "" && err == nil {
+		_ = unstructured.SetNestedField(object, DefaultNamespace, "metadata", "namespace") // what metadata is no object is refused
+	}
+	return object
+}
+
+// remark tells what the version has no field for.
+func (r *Converted) remark(version string) {
+	for _, path := range v1alpha1.CarriedPaths(r.Object) {
+		r.add(config.Warning, path, fmt.Sprintf("%s: %s cannot say this: it stays in force as long as the annotation %s, which carries it, is there",
+			path, version, v1alpha2.ConversionAnnotation))
+	}
+	annotations, _, _ := unstructured.NestedStringMap(r.Object, "metadata", "annotations")
+	before, _, _ := unstructured.NestedStringMap(r.Document.Object, "metadata", "annotations")
+	if record, err := v1alpha2.ParseConversionRecord(annotations[v1alpha2.ConversionAnnotation]); err == nil {
+		for _, path := range record.Lost {
+			r.add(config.Warning, path, path+": is lost: the annotations of the resource have no room for it: remove large ones and convert again")
+		}
+	}
+	for key := range annotations {
+		if _, old := before[key]; !old && strings.HasPrefix(key, v1alpha2.UnreadableConversionAnnotation) {
+			r.add(config.Warning, "metadata.annotations", fmt.Sprintf(
+				"metadata.annotations: the value of %s cannot be used: it is now under %s", v1alpha2.ConversionAnnotation, key))
+		}
+	}
+}
+
+// variables tells which environment variables say what v1alpha2 has fields for.
+func (r *Converted) variables(c *Cluster) {
+	if r.Document.APIVersion() != v1alpha1.GroupVersion.String() {
+		return
+	}
+	name, _, _ := unstructured.NestedString(r.Object, "spec", "distribution", "name")
+	image, _, _ := unstructured.NestedString(r.Object, "spec", "distribution", "image")
+	distribution, f := c.StandIn.resolve(c.Settings, &v1alpha2.DistributionSpec{Name: &name, Image: &image})
+	if f != nil || distribution.Base == nil {
+		return // what is wrong with the distribution is not conversion's to tell
+	}
+	read := distribution.Base.ProviderVariables()
+	list, _, _ := unstructured.NestedSlice(r.Document.Object, "spec", "server", "containerSpec", "env")
+	for i, item := range list {
+		variable, _ := item.(map[string]any)
+		name, _ := variable["name"].(string)
+		if providers := read[name]; len(providers) > 0 {
+			path := fmt.Sprintf("spec.server.containerSpec.env[%d]", i)
+			r.add(config.Warning, path, fmt.Sprintf("%s: %s configures %s of the distribution and stays an environment variable: v1alpha2 can say it in spec.providers",
+				path, name, strings.Join(providers, ", ")))
+		}
+	}
+}
+
+// refused tells what keeps the converted resource from being created as it is: an object of one version can be admitted and
+// its form in the other not.
+func (r *Converted) refused(ctx context.Context, c *Cluster, target string) {
+	object := inSomeNamespace(r.Object)
+	_, problems := c.schemas[target].Admit(ctx, object)
+	for _, p := range problems {
+		r.add(config.Warning, p.Path, "the API server would refuse the converted resource: "+p.Message)
+	}
+}

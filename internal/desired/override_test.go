@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+const ownConfig = "# mine: keep every byte\nversion: 2\r\nserver: {port: 1}\n"
+
+// overriding are inputs with a configuration of the user's own.
+func overriding(t *testing.T) *Inputs {
+	t.Helper()
+	in := inputs(t, "distribution-only")
+	in.CR.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "mine"}
+	findOverride(t, in, ownConfig)
+	return in
+}
+
+// Proves: R45, US-6.1, FR-027g, R27 (every byte as the user wrote it, in an immutable ConfigMap that its content names; an edit gives
+// another one; the state directory is the file's own business).
+func TestOverride(t *testing.T) {
+	in := overriding(t)
+	d := build(t, in)
+	var cm *corev1.ConfigMap
+	for _, o := range d.Objects {
+		if c, ok := o.(*corev1.ConfigMap); ok {
+			cm = c
+		}
+	}
+	if cm == nil || cm.Data[objects.ConfigKey] != ownConfig || cm.Immutable == nil || !*cm.Immutable || cm.Name != d.ConfigMapName {
+		t.Fatalf("ConfigMap %+v, named %s", cm, d.ConfigMapName)
+	}
+	pod := deployment(t, d.Objects).Spec.Template.Spec
+	if objects.MountedConfigMap(&pod) != cm.Name || d.Config != nil || len(d.Warnings) > 0 {
+		t.Errorf("mounted is %s, generated %v, warnings %v", objects.MountedConfigMap(&pod), d.Config, d.Warnings)
+	}
+	names := []string{}
+	for _, v := range pod.Containers[0].Env {
+		names = append(names, v.Name)
+	}
+	if slices.Contains(names, "SQLITE_STORE_DIR") || !slices.Contains(names, "RUN_CONFIG_PATH") {
+		t.Errorf("environment %v", names)
+	}
+
+	edited := overriding(t)
+	edited.Override.Content = append(edited.Override.Content, "# more\n"...)
+	if other := build(t, edited); other.ConfigMapName == d.ConfigMapName || inputHash(edited) == inputHash(in) {
+		t.Error("an edit of the ConfigMap changes nothing")
+	}
+	image := overriding(t)
+	image.CR.Spec.Distribution = v1alpha2.DistributionSpec{Image: new("registry.example/any@sha256:0")}
+	resolve(t, image, nil)
+	if d := build(t, image); d.ConfigMapName == "" {
+		t.Error("an image that nothing is known of cannot run with the user's configuration")
+	}
+	unknown := overriding(t)
+	unknown.Override.Content = []byte(secret.OnCluster)
+	if d := build(t, unknown); d.ConfigMapName != "bare-config-<on-cluster>" && !strings.HasSuffix(d.ConfigMapName, "-config-<on-cluster>") {
+		t.Errorf("without a cluster the ConfigMap is %s", d.ConfigMapName)
+	}
+}
+
+// Proves: US-6.2, US-6.3, R20, R45, FR-013, FR-074 (what is missing heals by itself, what excludes each other needs an edit).
+func TestOverrideFaults(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Inputs)
+		class  fault.Class
+		reason string
+		want   []string
+	}{
+		"no such ConfigMap": {func(in *Inputs) { in.Override.State = ConfigMapMissing }, fault.Missing, v1alpha2.ReasonConfigMapNotFound,
+			[]string{"ConfigMap not found: mine", "namespace ai", "spec.overrideConfig.configMapName", `"config.yaml"`}},
+		"no such key": {func(in *Inputs) { in.Override.State, in.Override.Keys = ConfigMapKeyMissing, []string{"run.yaml"} },
+			fault.Missing, v1alpha2.ReasonConfigMapNotFound, []string{`no key "config.yaml"`, "run.yaml", "spec.overrideConfig.configMapName"}},
+		"no configuration": {func(in *Inputs) { in.Override.Content = []byte("- a list") }, fault.Missing, v1alpha2.ReasonInvalidOverride,
+			[]string{"not a map", "ai/mine"}},
+		"not watched": {func(in *Inputs) { in.Override.State, in.Override.Ref.Namespace = ConfigMapNotWatched, "far" }, fault.Wrong, v1alpha2.ReasonForeignNamespace,
+			[]string{"namespace far", "copy it"}},
+		"forbidden": {func(in *Inputs) { in.Override.State, in.Override.Ref.Namespace = ConfigMapForbidden, "far" }, fault.Wrong, v1alpha2.ReasonForeignNamespace,
+			[]string{"namespace far", "does not allow"}},
+		"excluded": {func(in *Inputs) {
+			in.CR.Spec.Disabled = []string{"eval"}
+			in.CR.Spec.Providers = &v1alpha2.ProvidersSpec{Inference: &apiextensionsv1.JSON{Raw: []byte(`{"provider":"vllm"}`)}}
+		}, fault.Wrong, v1alpha2.ReasonInvalidSpec, []string{"spec.overrideConfig: excludes spec.providers, spec.disabled"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := overriding(t)
+			c.change(in)
+			_, faults := fail(t, in)
+			f := faults[0]
+			if f.Class != c.class || f.Reason != c.reason || f.Condition != v1alpha2.ConditionConfigGenerated {
+				t.Errorf("fault %+v", f)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(f.Message, want) {
+					t.Errorf("%q does not tell %q", f.Message, want)
+				}
+			}
+		})
+	}
+}
+
+// Proves: R45, R26 (what may keep the server from starting, and what only v1alpha1 can say, is told).
+func TestOverrideWarnings(t *testing.T) {
+	line, _ := catalog.ForVersion("1.5.0")
+	for content, want := range map[string]string{
+		"version: 2\n":                                              "server.insecure",
+		"version: 2\nserver: {insecure: true}\n":                    "",
+		"version: 2\nserver: {tls_certfile: /a, tls_keyfile: /b}\n": "",
+		"version: 2\nserver: {tls_certfile: /a, insecure: false}\n": "server.insecure",
+	} {
+		in := overriding(t)
+		in.Override.Content, in.Distribution.Line = []byte(content), line
+		d := build(t, in)
+		if got := d.Warnings.String(); (want == "") != (len(d.Warnings) == 0) || !strings.Contains(got, want) {
+			t.Errorf("%q: %q, want %q", content, got, want)
+		}
+	}
+	in := overriding(t)
+	in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha1","kept":{"spec.server.userConfig":` +
+		`{"was":{"configMapName":"mine","configMapNamespace":"platform"},"if":{"configMapName":"mine"}}}}`}
+	findOverride(t, in, ownConfig)
+	if d := build(t, in); in.Override.Ref.String() != "platform/mine" || !strings.Contains(d.Warnings.String(), "platform/mine in another namespace") {
+		t.Errorf("reference %s, warnings %v", in.Override.Ref, d.Warnings)
+	}
+}

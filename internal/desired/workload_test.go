@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+// fromV1alpha1 is the annotation of an object that was created in v1alpha1.
+const fromV1alpha1 = `{"version":1,"origin":"v1alpha1"}`
+
+// shaped are inputs whose spec is merged with the text.
+func shaped(t *testing.T, sample, text string) *Inputs {
+	t.Helper()
+	in := inputs(t, sample)
+	if err := yaml.UnmarshalStrict([]byte(text), &in.CR.Spec); err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+// Proves: R42, R43, R44, R41, L-21 (what cannot become objects is wrong, with field and mending; the rest is told).
+func TestWorkload(t *testing.T) {
+	for text, want := range map[string]struct{ fault, warning string }{
+		"workload: {autoscaling: {minReplicas: 2}}":                                                               {"spec.workload.autoscaling.maxReplicas: Required value: at least 1", ""},
+		"workload: {autoscaling: {maxReplicas: 0}}":                                                               {"spec.workload.autoscaling.maxReplicas: Required value", ""},
+		"workload: {replicas: 5, autoscaling: {maxReplicas: 3}}":                                                  {"spec.workload.autoscaling.maxReplicas: Invalid value: 3 is below the least number of pods, 5", ""},
+		"workload: {autoscaling: {maxReplicas: 3, targetCPUUtilizationPercentage: 0}}":                            {"targetCPUUtilizationPercentage: Invalid value: 0", ""},
+		"workload: {autoscaling: {maxReplicas: 3}}":                                                               {"", ""},
+		"workload: {podDisruptionBudget: {minAvailable: 1, maxUnavailable: 1}}":                                   {"spec.workload.podDisruptionBudget: minAvailable and maxUnavailable exclude each other", ""},
+		"workload: {podDisruptionBudget: {minAvailable: 1}}":                                                      {"", "spec.workload.podDisruptionBudget.minAvailable: lets no pod go while there are 1"},
+		"workload: {replicas: 2, podDisruptionBudget: {minAvailable: 100%}}":                                      {"", "podDisruptionBudget.minAvailable: lets no pod go"},
+		"workload: {replicas: 2, podDisruptionBudget: {maxUnavailable: 0}}":                                       {"", "podDisruptionBudget.maxUnavailable: lets no pod go"},
+		"workload: {replicas: 2, podDisruptionBudget: {minAvailable: 1}}":                                         {"", ""},
+		"workload: {storage: {mountPath: data}}":                                                                  {"spec.workload.storage.mountPath: Invalid value", ""},
+		"workload: {storage: {mountPath: /etc/llama-stack/}}":                                                     {"spec.workload.storage.mountPath: Invalid value", ""},
+		"workload: {storage: {size: -1Gi}}":                                                                       {"spec.workload.storage.size: Invalid value", ""},
+		"workload: {storage: {}}":                                                                                 {"", ""},
+		"workload: {replicas: 2, storage: {}}":                                                                    {"", "spec.workload.storage: the claim can be mounted by one node at a time"},
+		"workload: {overrides: {env: [{name: HOME, value: /x}]}}":                                                 {"", "spec.workload.overrides.env[0]: the variable HOME takes the place of the operator's own"},
+		"workload: {overrides: {env: [{name: LLSD_VLLM_API_KEY, value: x}]}}":                                     {"spec.workload.overrides.env[0]: sets LLSD_VLLM_API_KEY, which the operator sets", ""},
+		"workload: {overrides: {env: [{name: LLSD_OTHER, value: x}]}}":                                            {"", ""},
+		"workload: {overrides: {volumes: [{name: lls-storage, emptyDir: {}}]}}":                                   {"spec.workload.overrides.volumes[0]: the volume lls-storage is the operator's own", ""},
+		"workload: {overrides: {volumes: [{name: t, emptyDir: {}}], volumeMounts: [{name: t, mountPath: /tmp}]}}": {"", ""},
+		"networking: {expose: 1}":                                                                                 {"spec.networking.expose", ""},
+		"networking: {expose: true, allowedFrom: {namespaces: [a]}}":                                              {"", "keeps the ingress controller out"},
+	} {
+		t.Run(text, func(t *testing.T) {
+			d, faults := Build(shaped(t, "simple", text))
+			if got := faults.Message(); (want.fault == "") != (got == "") || !strings.Contains(got, want.fault) {
+				t.Errorf("faults %q, want %q", got, want.fault)
+			}
+			if got := d.Warnings.String(); (want.warning == "") != (got == "") || !strings.Contains(got, want.warning) {
+				t.Errorf("warnings %q, want %q", got, want.warning)
+			}
+			for _, f := range faults {
+				if f.Reason != v1alpha2.ReasonInvalidSpec {
+					t.Errorf("reason %s", f.Reason)
+				}
+			}
+		})
+	}
+	legacy := shaped(t, "distribution-only", "workload: {overrides: {volumes: [{name: tmp, emptyDir: {}}]}}")
+	legacy.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}
+	if d := build(t, legacy); !strings.Contains(d.Warnings.String(), "the volume tmp takes the place") {
+		t.Errorf("a resource of v1alpha1: warnings %v", d.Warnings)
+	}
+}
+
+// Proves: R41, L-24 (nobody is cut off by an upgrade; whoever asks in v1alpha2 gets the policy).
+func TestNetworkPolicyFlag(t *testing.T) {
+	const asks = "networking: {allowedFrom: {namespaces: [a]}}"
+	for name, c := range map[string]struct {
+		text   string
+		flag   *bool
+		legacy bool
+		want   bool
+		warns  bool
+	}{
+		"nobody asks":                    {"", nil, false, false, false},
+		"the flag asks":                  {"", new(true), false, true, false},
+		"v1alpha2 asks":                  {asks, nil, false, true, false},
+		"v1alpha2 asks, flag off":        {asks, new(false), false, true, false},
+		"v1alpha1 asks, flag off":        {asks, new(false), true, false, true},
+		"v1alpha1 asks, no flag":         {asks, nil, true, false, true},
+		"v1alpha1 asks, flag on":         {asks, new(true), true, true, false},
+		"nobody asks, v1alpha1":          {"", new(false), true, false, false},
+		"an empty list asks for nothing": {"networking: {allowedFrom: {namespaces: []}}", nil, false, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := shaped(t, "distribution-only", c.text)
+			in.NetworkPolicyFlag = c.flag
+			if c.legacy {
+				in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}
+			}
+			d := build(t, in)
+			if got := slices.Contains(kinds(d.Objects), "NetworkPolicy/plain-stack-network-policy"); got != c.want {
+				t.Errorf("policy %v, want %v", got, c.want)
+			}
+			if got := strings.Contains(d.Warnings.String(), "enableNetworkPolicy"); got != c.warns {
+				t.Errorf("warnings %v", d.Warnings)
+			}
+		})
+	}
+}
+
+// everything sets every field of the workload and the network.
+const everything = `
+workload:
+  replicas: 2
+  resources: {requests: {cpu: "2"}}
+  autoscaling: {minReplicas: 2, maxReplicas: 4}
+  storage: {size: 20Gi, mountPath: /data}
+  podDisruptionBudget: {minAvailable: 1}
+  topologySpreadConstraints: [{maxSkew: 1, topologyKey: rack, whenUnsatisfiable: DoNotSchedule}]
+  overrides:
+    serviceAccountName: mine
+    env: [{name: A, value: b}]
+    command: [run]
+    args: [fast]
+    volumes: [{name: v, emptyDir: {}}]
+    volumeMounts: [{name: v, mountPath: /v}]
+networking:
+  port: 9000
+  expose: {hostname: a.example}
+  allowedFrom: {namespaces: [a]}
+`
+
+// Proves: L-10, FR-012 (each field alone changes what is applied; without it the result is that of never having set it).
+func TestEveryWorkloadFieldShows(t *testing.T) {
+	var sections map[string]map[string]any
+	if err := yaml.Unmarshal([]byte(everything), &sections); err != nil {
+		t.Fatal(err)
+	}
+	bare := asJSON(t, build(t, inputs(t, "distribution-only")).Objects)
+	all := asJSON(t, build(t, shaped(t, "distribution-only", everything)).Objects)
+	for section, fields := range sections {
+		for _, field := range slices.Sorted(maps.Keys(fields)) {
+			without := maps.Clone(fields)
+			delete(without, field)
+			rest := maps.Clone(sections)
+			rest[section] = without
+			text, err := yaml.Marshal(rest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := shaped(t, "distribution-only", string(text))
+			if got := asJSON(t, withoutHash(build(t, in).Objects)); got == asJSON(t, withoutHash(build(t, shaped(t, "distribution-only", everything)).Objects)) && field != "replicas" {
+				t.Errorf("%s.%s changes nothing", section, field)
+			}
+		}
+	}
+	if bare == all {
+		t.Error("nothing changes anything")
+	}
+}
+
+// withoutHash takes away what changes with every input.
+func withoutHash(list []objects.Object) []objects.Object {
+	for _, o := range list {
+		o.SetAnnotations(nil)
+	}
+	return list
+}
+
+// Proves: R22, R48 (what only v1alpha1 can say is part of what the objects are made from).
+func TestLegacyIsAnInput(t *testing.T) {
+	in := inputs(t, "distribution-only")
+	before := inputHash(in)
+	in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}
+	if diff := cmp.Diff(before, inputHash(in)); diff != "" {
+		t.Errorf("the origin alone changes the hash:\n%s", diff)
+	}
+	in.CR.Annotations[v1alpha2.ConversionAnnotation] = `{"version":1,"kept":{"spec.server.containerSpec.name":{"was":"main"}}}`
+	if inputHash(in) == before || build(t, in).Objects[1].(interface{ GetName() string }).GetName() != "plain-stack" {
+		t.Error("the name of the container is no input")
+	}
+	if got := deployment(t, build(t, in).Objects).Spec.Template.Spec.Containers[0].Name; got != "main" {
+		t.Errorf("container %s", got)
+	}
+}

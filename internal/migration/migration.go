@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package migration
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/flowcontrol"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+const (
+	// definitionName is the name of the CustomResourceDefinition.
+	definitionName = "llamastackdistributions.llamastack.io"
+	// pageSize bounds what is in memory at once, in resources.
+	pageSize = 100
+	// perSecond bounds how many resources are rewritten in a second.
+	perSecond = 10
+)
+
+// controller-gen reads these only where they stand apart.
+// +kubebuilder:rbac:groups=llamastack.io,resources=llamastackdistributions,verbs=get;list;patch
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=llamastackdistributions.llamastack.io,verbs=get
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions/status,resourceNames=llamastackdistributions.llamastack.io,verbs=patch
+
+// Migration is a runnable of a manager.
+type Migration struct {
+	// Live reads from the API server.
+	Live client.Reader
+	// Client writes.
+	Client client.Writer
+	// StatusClient writes statuses.
+	StatusClient client.StatusClient
+}
+
+// NeedLeaderElection makes one replica do the work.
+func (*Migration) NeedLeaderElection() bool { return true }
+
+// Start migrates, and tries again until it is done or the context ends.
+func (m *Migration) Start(ctx context.Context) error {
+	log := logf.FromContext(ctx).WithName("migration")
+	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 5 * time.Minute}
+	for {
+		count, err := m.Once(ctx)
+		if err == nil {
+			if count > 0 {
+				log.Info("resources are stored in the current version", "version", v1alpha2.GroupVersion.Version, "rewritten", count)
+			}
+			return nil
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		log.Error(err, "resources are not all stored in the current version yet; trying again")
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(backoff.Step()):
+		}
+	}
+}
+
+var errNotStored = errors.New("the CustomResourceDefinition does not store v1alpha2")
+
+// Once rewrites everything where another version is listed as stored, and then takes that out of the list. It returns how many
+// resources were rewritten.
+func (m *Migration) Once(ctx context.Context) (int, error) {
+	definition, done, err := m.definition(ctx)
+	if err != nil || done {
+		return 0, err
+	}
+	count, err := m.rewriteAll(ctx)
+	if err != nil {
+		return count, err
+	}
+	return count, m.trim(ctx, definition)
+}
+
+// definition reads the CustomResourceDefinition, and tells whether nothing is to do.
+func (m *Migration) definition(ctx context.Context) (definition *unstructured.Unstructured, done bool, err error) {
+	definition = &unstructured.Unstructured{}
+	definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	if err := m.Live.Get(ctx, types.NamespacedName{Name: definitionName}, definition); err != nil {
+		return nil, false, fmt.Errorf("reading the CustomResourceDefinition: %w", err)
+	}
+	stored, _, err := unstructured.NestedStringSlice(definition.Object, "status", "storedVersions")
+	if err != nil {
+		return nil, false, err
+	}
+	if slices.Equal(stored, []string{v1alpha2.GroupVersion.Version}) {
+		return definition, true, nil
+	}
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	for _, v := range versions {
+		if version, ok := v.(map[string]any); ok && version["name"] == v1alpha2.GroupVersion.Version && version["storage"] == true {
+			return definition, false, nil
+		}
+	}
+	return nil, false, errNotStored // somebody has put back an older definition: what is rewritten now would not be in v1alpha2
+}
+
+// rewriteAll makes the API server write every resource. An empty patch changes nothing, so it can conflict with nobody; what was
+// written in between is in the current version already.
+func (m *Migration) rewriteAll(ctx context.Context) (int, error) {
+	limit := flowcontrol.NewTokenBucketRateLimiter(perSecond, perSecond)
+	defer limit.Stop()
+	count, next := 0, ""
+	var failed []error
+	for {
+		page := &metav1.PartialObjectMetadataList{}
+		page.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind + "List"))
+		err := m.Live.List(ctx, page, client.Limit(pageSize), client.Continue(next))
+		if apierrors.IsResourceExpired(err) {
+			return count, fmt.Errorf("the list of resources has expired: %w", err) // from the beginning: rewritten ones cost one empty patch
+		}
+		if err != nil {
+			return count, fmt.Errorf("listing the resources: %w", err)
+		}
+		for i := range page.Items {
+			if err := limit.Wait(ctx); err != nil {
+				return count, err
+			}
+			o := &page.Items[i]
+			o.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
+			key := client.ObjectKeyFromObject(o)
+			err := m.Client.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte("{}")), client.FieldOwner(objects.ManagedBy))
+			if client.IgnoreNotFound(err) != nil {
+				failed = append(failed, fmt.Errorf("rewriting %s: %w", key, err)) // the others are rewritten all the same
+				continue
+			}
+			count++
+		}
+		if next = page.Continue; next == "" {
+			return count, errors.Join(failed...)
+		}
+	}
+}
+
+// trim says that nothing else is stored. The version of the definition goes along: it must be the one that was looked at.
+func (m *Migration) trim(ctx context.Context, definition *unstructured.Unstructured) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": definition.GetResourceVersion()},
+		"status":   map[string]any{"storedVersions": []string{v1alpha2.GroupVersion.Version}},
+	})
+	if err != nil {
+		return err
+	}
+	if err := m.StatusClient.Status().Patch(ctx, definition, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(objects.ManagedBy)); err != nil {
+		return fmt.Errorf("writing status.storedVersions: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+type cluster struct {
+	client.WithWatch
+	patched []string
+	refuse  map[string]error
+}
+
+func newCluster(t *testing.T, storage string, stored []string, names ...string) *cluster {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(apiextensionsv1.AddToScheme(scheme), v1alpha2.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: definitionName}}
+	for _, v := range []string{"v1alpha1", "v1alpha2"} {
+		crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: v, Served: true, Storage: v == storage})
+	}
+	crd.Status.StoredVersions = stored
+	list := []client.Object{crd}
+	for _, name := range names {
+		list = append(list, &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: name}})
+	}
+	c := &cluster{refuse: map[string]error{}}
+	c.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithObjects(list...).WithStatusSubresource(crd).WithInterceptorFuncs(interceptor.Funcs{
+		Patch: func(ctx context.Context, inner client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			if data, _ := patch.Data(o); string(data) != "{}" {
+				t.Errorf("%s is changed: %s", o.GetName(), data)
+			}
+			c.patched = append(c.patched, o.GetName())
+			if err := c.refuse[o.GetName()]; err != nil {
+				return err
+			}
+			return inner.Patch(ctx, o, patch, opts...)
+		},
+	}).Build()
+	return c
+}
+
+func (c *cluster) stored(t *testing.T) []string {
+	t.Helper()
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := c.Get(t.Context(), client.ObjectKey{Name: definitionName}, crd); err != nil {
+		t.Fatal(err)
+	}
+	return crd.Status.StoredVersions
+}
+
+// Proves: MIG-SVM, L-29 (everything is rewritten once, unchanged; a second time there is nothing to do; what fails keeps the list of
+// versions as it is, and the next time completes it).
+func TestOnce(t *testing.T) {
+	both := []string{"v1alpha1", "v1alpha2"}
+	c := newCluster(t, "v1alpha2", both, "a", "b", "c")
+	m := &Migration{Live: c, Client: c, StatusClient: c}
+	c.refuse["b"] = errors.New("the webhook is away")
+	if _, err := m.Once(t.Context()); err == nil || !slices.Equal(c.stored(t), both) || len(c.patched) != 3 {
+		t.Errorf("error %v, stored %v, patched %v: want the others rewritten and the list as it was", err, c.stored(t), c.patched)
+	}
+	delete(c.refuse, "b")
+	if n, err := m.Once(t.Context()); err != nil || n != 3 || !slices.Equal(c.stored(t), []string{"v1alpha2"}) {
+		t.Errorf("rewritten %d, error %v, stored %v", n, err, c.stored(t))
+	}
+	before := len(c.patched)
+	if n, err := m.Once(t.Context()); err != nil || n != 0 || len(c.patched) != before {
+		t.Errorf("again: rewritten %d, error %v", n, err)
+	}
+}
+
+// Proves: MIG-SVM (nothing is claimed over a definition that stores another version; a fresh cluster costs nothing).
+func TestNothingToMigrate(t *testing.T) {
+	old := newCluster(t, "v1alpha1", []string{"v1alpha1"}, "a")
+	if _, err := (&Migration{Live: old, Client: old, StatusClient: old}).Once(t.Context()); !errors.Is(err, errNotStored) || len(old.patched) > 0 {
+		t.Errorf("an older definition: error %v, patched %v", err, old.patched)
+	}
+	fresh := newCluster(t, "v1alpha2", []string{"v1alpha2"}, "a")
+	if n, err := (&Migration{Live: fresh, Client: fresh, StatusClient: fresh}).Once(t.Context()); err != nil || n != 0 || len(fresh.patched) > 0 {
+		t.Errorf("a fresh cluster: %v, patched %v", err, fresh.patched)
+	}
+	if !(&Migration{}).NeedLeaderElection() {
+		t.Error("every replica would migrate")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := (&Migration{Live: old, Client: old, StatusClient: old}).Start(ctx); err != nil {
+		t.Error(fmt.Errorf("ending is no error: %w", err))
+	}
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// allNamespaces stands for every namespace in allowedFrom.
+const allNamespaces = "*"
+
+// routerLabel marks, with the value "ingress", the namespaces of OpenShift's router.
+const routerLabel = "network.openshift.io/policy-group"
+
+// AllowedFrom is what the spec says of who may reach the server; nil where it says nothing.
+func AllowedFrom(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.AllowedFromSpec {
+	if spec.Networking == nil || spec.Networking.AllowedFrom == nil {
+		return nil
+	}
+	if a := spec.Networking.AllowedFrom; len(a.Namespaces)+len(a.Labels) > 0 {
+		return a
+	}
+	return nil
+}
+
+// NetworkPolicy builds the policy; nil where Params want none. The namespaces of the resource and of the operator may always
+// reach the server, and where it is exposed the router's.
+func NetworkPolicy(p *Params) *networkingv1.NetworkPolicy {
+	if !p.NetworkPolicy {
+		return nil
+	}
+	return &networkingv1.NetworkPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
+		ObjectMeta: stamp(p.CR, NetworkPolicyName(p.CR.Name)),
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)},
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
+			Ingress: []networkingv1.NetworkPolicyIngressRule{{
+				From: peers(p),
+				Ports: []networkingv1.NetworkPolicyPort{{
+					Protocol: ptr.To(corev1.ProtocolTCP), Port: new(intstr.FromInt32(Port(&p.CR.Spec))),
+				}},
+			}},
+		},
+	}
+}
+
+func peers(p *Params) []networkingv1.NetworkPolicyPeer {
+	list := []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}
+	named := func(name string) {
+		list = append(list, networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{
+			MatchLabels: map[string]string{corev1.LabelMetadataName: name},
+		}})
+	}
+	if p.OperatorNamespace != "" {
+		named(p.OperatorNamespace)
+	}
+	allowed := ptr.Deref(AllowedFrom(&p.CR.Spec), v1alpha2.AllowedFromSpec{})
+	if slices.Contains(allowed.Namespaces, allNamespaces) {
+		return append(list, networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{}})
+	}
+	for _, name := range unique(allowed.Namespaces) {
+		named(name)
+	}
+	for _, key := range unique(allowed.Labels) {
+		list = append(list, networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{
+			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: metav1.LabelSelectorOpExists}},
+		}})
+	}
+	if Expose(&p.CR.Spec).Enabled {
+		list = append(list, networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{
+			MatchLabels: map[string]string{routerLabel: "ingress"},
+		}})
+	}
+	return list
+}
+
+// unique returns the texts without repetitions and empty ones, in their order.
+func unique(list []string) []string {
+	var out []string
+	for _, s := range list {
+		if s != "" && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

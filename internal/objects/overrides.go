@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// Clash is something that the operator sets for this resource and the user's overrides set as well. The user's wins.
+type Clash struct {
+	// Path is the field of the resource.
+	Path string
+	// What is "the variable X", "the volume X" or "the mount path X".
+	What string
+	// Essential tells that the generated configuration, or the server's files, depend on what the operator sets.
+	Essential bool
+}
+
+func overridesOf(spec *v1alpha2.LlamaStackDistributionSpec) v1alpha2.WorkloadOverrides {
+	if spec.Workload == nil {
+		return v1alpha2.WorkloadOverrides{}
+	}
+	return ptr.Deref(spec.Workload.Overrides, v1alpha2.WorkloadOverrides{})
+}
+
+// Clashes tells what both the operator and the user's overrides set. A mount at /tmp is none: the user's takes the place of
+// the operator's.
+func Clashes(p *Params) []Clash {
+	const field = "spec.workload.overrides"
+	var list []Clash
+	o := overridesOf(&p.CR.Spec)
+	own := environment(p)
+	for i := range o.Env {
+		name := o.Env[i].Name
+		if slices.ContainsFunc(own, func(v corev1.EnvVar) bool { return v.Name == name }) {
+			essential := slices.ContainsFunc(generatedEnvironment(p), func(v corev1.EnvVar) bool { return v.Name == name })
+			list = append(list, Clash{fmt.Sprintf("%s.env[%d]", field, i), "the variable " + name, essential})
+		}
+	}
+	for i := range o.Volumes {
+		if slices.ContainsFunc(ownVolumes(p), func(v corev1.Volume) bool { return v.Name == o.Volumes[i].Name }) {
+			list = append(list, Clash{fmt.Sprintf("%s.volumes[%d]", field, i), "the volume " + o.Volumes[i].Name, true})
+		}
+	}
+	for i := range o.VolumeMounts {
+		at := path.Clean(o.VolumeMounts[i].MountPath)
+		if at != TmpDir && slices.ContainsFunc(ownMounts(p), func(m corev1.VolumeMount) bool { return m.MountPath == at }) {
+			list = append(list, Clash{fmt.Sprintf("%s.volumeMounts[%d]", field, i), "the mount path " + at, true})
+		}
+	}
+	return list
+}
+
+// mergedEnvironment is the operator's environment with the user's in the place of what has the same name. Of a name that the user
+// gives twice the last counts, as it would in a container.
+func mergedEnvironment(p *Params) []corev1.EnvVar {
+	user := overridesOf(&p.CR.Spec).Env
+	var list []corev1.EnvVar
+	for _, v := range environment(p) {
+		if !slices.ContainsFunc(user, func(u corev1.EnvVar) bool { return u.Name == v.Name }) {
+			list = append(list, v)
+		}
+	}
+	for i := range user {
+		if !slices.ContainsFunc(user[i+1:], func(later corev1.EnvVar) bool { return later.Name == user[i].Name }) {
+			list = append(list, user[i])
+		}
+	}
+	return list
+}
+
+// volumes are the operator's that are still mounted, and the user's.
+func volumes(p *Params) []corev1.Volume {
+	mounts, user := volumeMounts(p), overridesOf(&p.CR.Spec).Volumes
+	list := slices.DeleteFunc(ownVolumes(p), func(v corev1.Volume) bool {
+		return slices.ContainsFunc(user, func(u corev1.Volume) bool { return u.Name == v.Name }) ||
+			!slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
+	})
+	return append(list, user...)
+}
+
+// volumeMounts are the operator's, without those whose place or volume the user takes, and the user's.
+func volumeMounts(p *Params) []corev1.VolumeMount {
+	o := overridesOf(&p.CR.Spec)
+	list := slices.DeleteFunc(ownMounts(p), func(m corev1.VolumeMount) bool {
+		return slices.ContainsFunc(o.Volumes, func(u corev1.Volume) bool { return u.Name == m.Name }) ||
+			slices.ContainsFunc(o.VolumeMounts, func(u corev1.VolumeMount) bool { return path.Clean(u.MountPath) == m.MountPath })
+	})
+	return append(list, o.VolumeMounts...)
+}
+
+// OwnServiceAccount tells whether the resource has the operator's ServiceAccount; false where the user names another one.
+func OwnServiceAccount(spec *v1alpha2.LlamaStackDistributionSpec) bool {
+	return ptr.Deref(overridesOf(spec).ServiceAccountName, "") == ""
+}

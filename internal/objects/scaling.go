@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// defaultCPUTarget is the average CPU utilization to aim at where the resource names no target, in percent of the requests.
+const defaultCPUTarget = 80
+
+// Autoscaling is what the spec says of an autoscaler; nil where it wants none.
+func Autoscaling(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.AutoscalingSpec {
+	if spec.Workload == nil || spec.Workload.Autoscaling == nil || *spec.Workload.Autoscaling == (v1alpha2.AutoscalingSpec{}) {
+		return nil
+	}
+	return spec.Workload.Autoscaling
+}
+
+// PodRange is the least and the largest number of pods that the spec wants: with an autoscaler its bounds.
+func PodRange(spec *v1alpha2.LlamaStackDistributionSpec) (least, most int32) {
+	a := Autoscaling(spec)
+	if a == nil {
+		n := Replicas(spec)
+		return n, n
+	}
+	least = max(1, ptr.Deref(a.MinReplicas, 0))
+	if spec.Workload.Replicas != nil {
+		least = max(least, *spec.Workload.Replicas)
+	}
+	return least, ptr.Deref(a.MaxReplicas, 0)
+}
+
+// appliedReplicas are the replicas of the Deployment; nil where they are the autoscaler's.
+func appliedReplicas(p *Params) *int32 {
+	if Autoscaling(&p.CR.Spec) != nil {
+		return nil
+	}
+	return new(Replicas(&p.CR.Spec))
+}
+
+// HorizontalPodAutoscaler builds the autoscaler; nil where none is wanted.
+func HorizontalPodAutoscaler(p *Params) *autoscalingv2.HorizontalPodAutoscaler {
+	a := Autoscaling(&p.CR.Spec)
+	if a == nil {
+		return nil
+	}
+	cpu := a.TargetCPUUtilizationPercentage
+	if cpu == nil && a.TargetMemoryUtilizationPercentage == nil {
+		cpu = ptr.To[int32](defaultCPUTarget)
+	}
+	var metrics []autoscalingv2.MetricSpec
+	for _, target := range []struct {
+		name    corev1.ResourceName
+		percent *int32
+	}{{corev1.ResourceCPU, cpu}, {corev1.ResourceMemory, a.TargetMemoryUtilizationPercentage}} {
+		if target.percent == nil {
+			continue
+		}
+		metrics = append(metrics, autoscalingv2.MetricSpec{
+			Type: autoscalingv2.ResourceMetricSourceType,
+			Resource: &autoscalingv2.ResourceMetricSource{
+				Name: target.name, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: target.percent},
+			},
+		})
+	}
+	least, most := PodRange(&p.CR.Spec)
+	return &autoscalingv2.HorizontalPodAutoscaler{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler"},
+		ObjectMeta: stamp(p.CR, AutoscalerName(p.CR.Name)),
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{
+				APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment", Name: DeploymentName(p.CR.Name),
+			},
+			MinReplicas: &least,
+			MaxReplicas: most,
+			Metrics:     metrics,
+		},
+	}
+}
+
+// PodDisruptionBudget builds the budget; nil where none is wanted. By default one pod may be down where there are several: a
+// budget that lets none go down would block the draining of nodes.
+func PodDisruptionBudget(p *Params) *policyv1.PodDisruptionBudget {
+	var wanted *v1alpha2.PodDisruptionBudgetSpec
+	if w := p.CR.Spec.Workload; w != nil {
+		wanted = w.PodDisruptionBudget
+	}
+	_, most := PodRange(&p.CR.Spec)
+	if wanted == nil && most < 2 {
+		return nil
+	}
+	spec := policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)}}
+	if wanted != nil {
+		spec.MinAvailable, spec.MaxUnavailable = wanted.MinAvailable, wanted.MaxUnavailable
+	}
+	if spec.MinAvailable == nil && spec.MaxUnavailable == nil {
+		spec.MaxUnavailable = new(intstr.FromInt32(1))
+	}
+	return &policyv1.PodDisruptionBudget{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
+		ObjectMeta: stamp(p.CR, BudgetName(p.CR.Name)),
+		Spec:       spec,
+	}
+}
+
+// spread are the user's constraints, else the default from two pods on: over zones and nodes as far as that is possible.
+func spread(p *Params) []corev1.TopologySpreadConstraint {
+	selector := &metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)}
+	if w := p.CR.Spec.Workload; w != nil && len(w.TopologySpreadConstraints) > 0 {
+		list := make([]corev1.TopologySpreadConstraint, len(w.TopologySpreadConstraints))
+		for i := range list {
+			w.TopologySpreadConstraints[i].DeepCopyInto(&list[i])
+			if list[i].LabelSelector == nil {
+				list[i].LabelSelector = selector // without one it would count no pods
+			}
+		}
+		return list
+	}
+	if _, most := PodRange(&p.CR.Spec); most < 2 {
+		return nil
+	}
+	var list []corev1.TopologySpreadConstraint
+	for _, key := range []string{corev1.LabelTopologyRegion, corev1.LabelTopologyZone, corev1.LabelHostname} {
+		list = append(list, corev1.TopologySpreadConstraint{
+			MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: selector,
+		})
+	}
+	return list
+}
+
+// affinity prefers nodes without a pod of the same resource, from two pods on.
+func affinity(p *Params) *corev1.Affinity {
+	if _, most := PodRange(&p.CR.Spec); most < 2 {
+		return nil
+	}
+	return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
+			Weight: 100,
+			PodAffinityTerm: corev1.PodAffinityTerm{
+				TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)},
+			},
+		}},
+	}}
+}

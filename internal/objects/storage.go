@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"path"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// defaultClaimSize is the size of a claim where the resource names none.
+const defaultClaimSize = "10Gi"
+
+func claim(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.PVCStorageSpec {
+	if spec.Workload == nil {
+		return nil
+	}
+	return spec.Workload.Storage
+}
+
+// DataDir is where the server's data volume is mounted.
+func DataDir(spec *v1alpha2.LlamaStackDistributionSpec) string {
+	if c := claim(spec); c != nil && ptr.Deref(c.MountPath, "") != "" {
+		return path.Clean(*c.MountPath)
+	}
+	return DefaultDataDir
+}
+
+// PersistentVolumeClaim builds the claim for the server's data; nil where the data lives as long as the pod.
+func PersistentVolumeClaim(p *Params) *corev1.PersistentVolumeClaim {
+	c := claim(&p.CR.Spec)
+	if c == nil {
+		return nil
+	}
+	size := resource.MustParse(defaultClaimSize)
+	if c.Size != nil && !c.Size.IsZero() {
+		size = *c.Size
+	}
+	return &corev1.PersistentVolumeClaim{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+		ObjectMeta: stamp(p.CR, ClaimName(p.CR.Name)),
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: size}},
+		},
+	}
+}
+
+func dataSource(p *Params) corev1.VolumeSource {
+	if claim(&p.CR.Spec) == nil {
+		return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+	}
+	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: ClaimName(p.CR.Name)}}
+}
+
+// strategy replaces pods one by one where each can have its own data. A claim is mounted by one node at a time: a new pod on
+// another node would wait for the old one for ever, so that the old ones go first. The numbers are Kubernetes' own; they are
+// written so that they go again when the strategy changes.
+func strategy(p *Params) appsv1.DeploymentStrategy {
+	if claim(&p.CR.Spec) != nil {
+		return appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
+	}
+	return appsv1.DeploymentStrategy{
+		Type: appsv1.RollingUpdateDeploymentStrategyType,
+		RollingUpdate: &appsv1.RollingUpdateDeployment{
+			MaxSurge: new(intstr.FromString("25%")), MaxUnavailable: new(intstr.FromString("25%")),
+		},
+	}
+}

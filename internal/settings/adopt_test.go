@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// Proves: R48, R16 (the image that release 0.9 left: its tag tells the release line and so the base; too old ones are refused).
+func TestAdopt(t *testing.T) {
+	s, err := Parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, f := s.Resolve(&v1alpha2.DistributionSpec{Name: new("starter")})
+	if f != nil {
+		t.Fatal(f)
+	}
+	for image, want := range map[string]struct {
+		line     string
+		standing catalog.Standing
+	}{
+		"x/starter:0.6.1":    {"0.6", catalog.OfLine},
+		"x/starter:1.5.0":    {"1.5", catalog.OfLine},
+		"x/starter:latest":   {"0.7", catalog.OfLine}, // nothing tells better than the name
+		"x/starter@sha256:0": {"0.7", catalog.OfLine},
+		"x/starter:9.9.0":    {"1.5", catalog.Newer},
+		"x/starter:0.2.12":   {"", catalog.TooOld},
+	} {
+		got := d.Adopt(image)
+		line := ""
+		if got.Line != nil {
+			line = got.Line.Name
+		}
+		if line != want.line || got.Standing != want.standing || got.Base != EmbeddedBase("starter", got.Line) || got.Image != image || got.Name != "starter" {
+			t.Errorf("%s: line %s, %+v", image, line, got)
+		}
+	}
+	if d.Image == "x/starter:0.6.1" || d.Line.Name != "0.7" {
+		t.Errorf("the distribution was changed: %+v", d)
+	}
+}

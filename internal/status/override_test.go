@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+)
+
+// Proves: R29, R50, US-6.1 (what runs is the user's own configuration; of the server's providers no configuration is shown).
+func TestOverride(t *testing.T) {
+	f := serving(t, resource())
+	f.Desired = &desired.Desired{
+		Override: &config.Override{Version: 2}, OverrideContent: []byte("version: 2\n"), ConfigMapName: "my-stack-config-0123456789",
+	}
+	s := compute(t, f)
+	if c := condition(t, &s, v1alpha2.ConditionConfigGenerated); c.Status != "True" || c.Reason != v1alpha2.ReasonOverride {
+		t.Errorf("ConfigGenerated %+v", c)
+	}
+	if r := s.ResolvedDistribution; r.ConfigSource != v1alpha2.ConfigSourceOverride || len(r.ConfigHash) != len("sha256:")+64 {
+		t.Errorf("resolved %+v", r)
+	}
+	if g := s.ConfigGeneration; g.ConfigMapName != f.Desired.ConfigMapName || g.ConfigVersion != 2 || g.ProviderCount+g.ResourceCount != 0 {
+		t.Errorf("generation %+v", g)
+	}
+	for _, p := range s.DistributionConfig.Providers {
+		if p.Config != nil {
+			t.Errorf("%s/%s shows a configuration that the operator has not made", p.API, p.ProviderID)
+		}
+	}
+}

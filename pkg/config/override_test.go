@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// Proves: R39, R45, FR-027g (what the operator has to know of a user's file; values from the environment count unless they are
+// absent by default).
+func TestReadOverride(t *testing.T) {
+	for text, want := range map[string]Override{
+		"version: 2\n":   {Version: 2},
+		"version: '1'\n": {Version: 1},
+		"{}":             {},
+		"version: 2\nversion_of_mine: x\nserver: {tls_certfile: /a}":                   {Version: 2},
+		"server: {tls_certfile: /a, tls_keyfile: /b}":                                  {TLS: true},
+		"server: {tls_certfile: '${env.C}', tls_keyfile: '${env.K}'}":                  {TLS: true},
+		"server: {tls_certfile: '${env.C:=}', tls_keyfile: '${env.K:=}'}":              {},
+		"server: {tls_certfile: null, tls_keyfile: ~, insecure: true, auth: {a: [b]}}": {Insecure: true},
+		"server: {insecure: false}":                                                    {},
+	} {
+		got, err := ReadOverride([]byte(text))
+		if err != nil || *got != want {
+			t.Errorf("%q: %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"":                "empty",
+		"- a":             "not a map",
+		"a: [":            "not YAML",
+		"a: b\n---\nc: d": "second document",
+	} {
+		if _, err := ReadOverride([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want something about %q", text, err, want)
+		}
+	}
+}
+
+// Proves: FR-013, US-6.2, R31 (empty sections exclude nothing here; the API server is stricter where it cannot see inside).
+func TestExcluded(t *testing.T) {
+	spec := &v1alpha2.LlamaStackDistributionSpec{
+		Providers: &v1alpha2.ProvidersSpec{}, Resources: &v1alpha2.ResourcesSpec{}, Storage: &v1alpha2.StateStorageSpec{}, Disabled: []string{},
+	}
+	if got := Excluded(spec); got != nil {
+		t.Errorf("without overrideConfig: %v", got)
+	}
+	spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "x"}
+	if got := Excluded(spec); got != nil {
+		t.Errorf("with empty sections: %v", got)
+	}
+	raw := apiextensionsv1.JSON{Raw: []byte(`{"provider":"vllm"}`)}
+	spec.Providers.Inference, spec.Resources.Models = &raw, []apiextensionsv1.JSON{raw}
+	spec.Storage.KV, spec.Disabled = &v1alpha2.KVStorageSpec{}, []string{"eval"}
+	spec.ExternalProviders = &apiextensionsv1.JSON{Raw: []byte(`{"inference":[{}]}`)}
+	want := []string{"spec.providers", "spec.resources", "spec.storage", "spec.disabled", "spec.externalProviders"}
+	if got := Excluded(spec); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

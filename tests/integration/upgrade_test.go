@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// oldImage is what release 0.9 took the name of the distribution for: not what this operator takes it for.
+const oldImage = "docker.io/llamastack/distribution-starter:0.7.0"
+
+// oldResource is the resource of release 0.9 as conversion shows it in v1alpha2.
+const oldResource = `
+apiVersion: llamastack.io/v1alpha2
+kind: LlamaStackDistribution
+metadata:
+  name: old
+  annotations:
+    llamastack.io/conversion: '{"version":1,"origin":"v1alpha1","kept":{"spec.server.containerSpec.name":{"was":"main"},"spec.server.podOverrides.terminationGracePeriodSeconds":{"was":45}}}'
+spec:
+  distribution: {name: starter}
+  networking: {port: 8321, allowedFrom: {namespaces: [a]}}
+  workload:
+    replicas: 1
+    storage: {}
+    overrides:
+      env: [{name: VLLM_URL, value: "http://vllm:8000/v1"}]
+`
+
+// release09 puts what release 0.9 leaves for the resource "old" into the namespace, and returns the uids by kind.
+func (e *env) release09(image string) map[string]types.UID {
+	e.t.Helper()
+	e.mustApply(oldResource)
+	cr := e.resource("old")
+	text, err := os.ReadFile("testdata/release-0.9.yaml")
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	uids := map[string]types.UID{}
+	for document := range strings.SplitSeq(strings.ReplaceAll(string(text), "%s", image), "\n---\n") {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil {
+			e.t.Fatal(err)
+		}
+		o.SetNamespace(e.namespace)
+		o.SetOwnerReferences([]metav1.OwnerReference{{
+			APIVersion: "llamastack.io/v1alpha1", Kind: v1alpha2.Kind, Name: "old", UID: cr.UID, Controller: new(true), BlockOwnerDeletion: new(true),
+		}})
+		applied := client.ApplyConfigurationFromUnstructured(o.DeepCopy())
+		if err := admin.Create(e.t.Context(), o, client.FieldOwner("manager")); err != nil {
+			e.t.Fatal(err)
+		}
+		uids[o.GetKind()] = o.GetUID()
+		owner := client.FieldOwner("old")
+		switch o.GetKind() {
+		case "PersistentVolumeClaim": // release 0.9 leaves it alone from then on
+			continue
+		case "Deployment":
+			owner = "llama-stack-operator"
+		}
+		if err := admin.Apply(e.t.Context(), applied, owner, client.ForceOwnership); err != nil {
+			e.t.Fatal(err)
+		}
+	}
+	return uids
+}
+
+// replicaSets counts the ReplicaSets of the resource, those without pods included.
+func (e *env) replicaSets(resource string) int {
+	e.t.Helper()
+	var list appsv1.ReplicaSetList
+	if err := admin.List(e.t.Context(), &list, client.InNamespace(e.namespace), client.MatchingLabels{"app.kubernetes.io/instance": resource}); err != nil {
+		e.t.Fatal(err)
+	}
+	return len(list.Items)
+}
+
+// Proves: R21, R48, R22, L-25, L-28, L-04, L-06 (a cluster of release 0.9 goes on: the same objects, the same image, one rollout; what the
+// old operator set and nobody wants is gone).
+func TestUpgradeFromRelease09(t *testing.T) {
+	e := newEnv(t)
+	uids := e.release09(oldImage)
+	fixture.Eventually(t, 30*time.Second, "the old server runs", func() error {
+		if d := e.deployment("old"); d.Status.AvailableReplicas != 1 {
+			return fmt.Errorf("%+v", d.Status)
+		}
+		return nil
+	})
+	op := e.startOperator(operatorOptions{})
+	e.waitReady("old")
+
+	for _, o := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}, &corev1.PersistentVolumeClaim{}, &corev1.ServiceAccount{}} {
+		kind := strings.TrimPrefix(fmt.Sprintf("%T", o), "*")
+		kind = kind[strings.Index(kind, ".")+1:]
+		name := map[string]string{"Deployment": "old", "Service": "old-service", "PersistentVolumeClaim": "old-pvc", "ServiceAccount": "old-sa"}[kind]
+		if err := e.get(o, name); err != nil || o.GetUID() != uids[kind] {
+			t.Errorf("%s: %v, uid %s was %s", kind, err, o.GetUID(), uids[kind])
+		}
+		for _, m := range o.GetManagedFields() {
+			if m.Manager == "manager" || m.Manager == "old" || m.Manager == "llama-stack-operator" && m.Operation == metav1.ManagedFieldsOperationUpdate && m.Subresource == "" {
+				t.Errorf("%s: fields still belong to %s (%s)", kind, m.Manager, m.Operation)
+			}
+		}
+		if kind == "Service" && (o.GetLabels()["release"] != "" || o.(*corev1.Service).Spec.Ports[0].TargetPort.StrVal != "http") {
+			t.Errorf("the Service keeps what release 0.9 set: %+v", o)
+		}
+		if c, ok := o.(*corev1.PersistentVolumeClaim); ok && *c.Spec.StorageClassName != "slow" {
+			t.Errorf("the claim changed: %+v", c.Spec)
+		}
+	}
+	pod := e.deployment("old").Spec.Template.Spec
+	server := pod.Containers[0]
+	if len(pod.Containers) != 1 || len(pod.InitContainers) != 0 || server.Name != "main" || *pod.TerminationGracePeriodSeconds != 45 {
+		t.Errorf("containers %+v, init containers %+v", pod.Containers, pod.InitContainers)
+	}
+	if server.Image != oldImage {
+		t.Errorf("image %s, release 0.9 ran %s", server.Image, oldImage)
+	}
+	var names []string
+	for _, v := range server.Env {
+		names = append(names, v.Name)
+	}
+	if slices.Contains(names, "OLD_VARIABLE") || !slices.Contains(names, "VLLM_URL") || slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == "ca-bundle" }) {
+		t.Errorf("environment %v, volumes %+v", names, pod.Volumes)
+	}
+	for name, o := range map[string]client.Object{"old-rb": &rbacv1.RoleBinding{}, "old-network-policy": &networkingv1.NetworkPolicy{}} {
+		if err := e.get(o, name); !apierrors.IsNotFound(err) {
+			t.Errorf("%s is still there: %v", name, err)
+		}
+	}
+	if strategy := e.deployment("old").Spec.Strategy; strategy.Type != appsv1.RecreateDeploymentStrategyType {
+		t.Errorf("strategy %+v", strategy)
+	}
+	e.quiet(op)
+	if n := e.replicaSets("old"); n != 2 {
+		t.Errorf("%d ReplicaSets, want the old one and one more", n)
+	}
+
+	// Neither a restart nor a newer build rolls again; an edit brings the image of this operator.
+	op.stop()
+	op = e.startOperator(operatorOptions{build: "9.9.9"})
+	e.quiet(op)
+	if n := e.replicaSets("old"); n != 2 || e.deployment("old").Spec.Template.Spec.Containers[0].Image != oldImage {
+		t.Errorf("a newer build: %d ReplicaSets, image %s", n, e.deployment("old").Spec.Template.Spec.Containers[0].Image)
+	}
+	e.patchSpec("old", `{"workload":{"overrides":{"env":null}}}`)
+	fixture.Eventually(t, 30*time.Second, "the edit brings the image of this operator", func() error {
+		d := e.deployment("old")
+		if image := d.Spec.Template.Spec.Containers[0].Image; image == oldImage || d.Annotations["llamastack.io/adopted-image"] != "" {
+			return fmt.Errorf("image %s, annotations %v", image, d.Annotations)
+		}
+		return nil
+	})
+}
+
+// Proves: R16 (a server that is older than all that is known is left alone), R19.
+func TestServersBeforeTheFirstLineAreLeftAlone(t *testing.T) {
+	e := newEnv(t)
+	const image = "docker.io/llamastack/distribution-starter:0.2.12"
+	e.release09(image)
+	before := e.deployment("old").ResourceVersion
+	op := e.startOperator(operatorOptions{})
+	message := e.waitFor("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, v1alpha2.ReasonUnsupported)
+	e.quiet(op)
+	d := e.deployment("old")
+	if !strings.Contains(message, image) || d.Spec.Template.Spec.Containers[0].Image != image || d.Generation != 1 && d.ResourceVersion == before {
+		t.Errorf("message %q, Deployment %+v", message, d.Spec)
+	}
+}
+
+// Proves: L-04, R41, R42, R43, R44, L-05, L-22 (set and then unset is never set, for everything that the workload and the network have;
+// the number of pods does not fall while an autoscaler takes it over).
+func TestSetThenUnsetIsNeverSet(t *testing.T) {
+	e := newEnv(t)
+	e.startOperator(operatorOptions{})
+	e.mustApply(manifest("never", "distribution: {name: starter}"))
+	e.mustApply(manifest("was", "distribution: {name: starter}\nworkload: {replicas: 3}"))
+	e.waitReady("never")
+	e.waitReady("was")
+	e.mustApply(manifest("was", `
+distribution: {name: starter}
+networking: {port: 9000, expose: {hostname: a.example}, allowedFrom: {namespaces: [a]}}
+workload:
+  resources: {requests: {cpu: "2"}}
+  autoscaling: {minReplicas: 2, maxReplicas: 4}
+  storage: {size: 1Gi, mountPath: /data}
+  podDisruptionBudget: {minAvailable: 1}
+  topologySpreadConstraints: [{maxSkew: 1, topologyKey: rack, whenUnsatisfiable: ScheduleAnyway}]
+  overrides:
+    serviceAccountName: default
+    env: [{name: A, value: b}]
+    command: [run]
+    args: [fast]
+    volumes: [{name: v, emptyDir: {}}]
+    volumeMounts: [{name: v, mountPath: /v}]
+`))
+	e.waitFor("was", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionTrue, "")
+	if d := e.deployment("was"); *d.Spec.Replicas != 3 || d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
+		t.Errorf("replicas %d, strategy %s", *d.Spec.Replicas, d.Spec.Strategy.Type)
+	}
+	for _, kind := range []string{"ingress", "networkpolicy", "hpa", "pdb", "pvc"} {
+		if out, err := cluster.KubectlRun(t.Context(), "get", kind, "-n", e.namespace, "-o", "name"); err != nil || strings.TrimSpace(out) == "" {
+			t.Errorf("no %s: %v", kind, err)
+		}
+	}
+	e.mustApply(manifest("was", "distribution: {name: starter}"))
+	e.waitReady("was")
+	fixture.Eventually(t, 30*time.Second, "what was set is gone", func() error {
+		was, never := e.deployment("was"), e.deployment("never")
+		text, err := yaml.Marshal(was.Spec)
+		if err != nil {
+			return err
+		}
+		var spec appsv1.DeploymentSpec
+		if err := yaml.Unmarshal([]byte(strings.ReplaceAll(string(text), "was", "never")), &spec); err != nil {
+			return err
+		}
+		if diff := cmp.Diff(never.Spec, spec); diff != "" {
+			return fmt.Errorf("the Deployments differ (-never set +set and unset):\n%s", diff)
+		}
+		for kind, want := range map[string]string{"ingress": "", "networkpolicy": "", "hpa": "", "pdb": "", "pvc": "persistentvolumeclaim/was-pvc"} {
+			out, err := cluster.KubectlRun(t.Context(), "get", kind, "-n", e.namespace, "-o", "name")
+			if err != nil || strings.TrimSpace(out) != want {
+				return fmt.Errorf("%s: %q, want %q: %w", kind, out, want, err)
+			}
+		}
+		return nil
+	})
+}
