@@ -156,8 +156,8 @@ var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
 	"spec.workload.autoscaling.minReplicas":                       withAutoscaling,
 	"spec.workload.autoscaling.targetCPUUtilizationPercentage":    withAutoscaling,
 	"spec.workload.autoscaling.targetMemoryUtilizationPercentage": withAutoscaling,
-	"spec.storage.kv.type":     func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Endpoint = new("redis:6379") },
-	"spec.storage.kv.endpoint": func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Type = new(v1alpha2.KVStorageRedis) },
+	"spec.storage.kv.type":                                        func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Endpoint = new("redis:6379") },
+	"spec.storage.kv.endpoint":                                    func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Type = new(v1alpha2.KVStorageRedis) },
 	"spec.storage.kv.password": func(s *v1alpha2.LlamaStackDistributionSpec) {
 		*kvStorage(s) = v1alpha2.KVStorageSpec{
 			Type: new(v1alpha2.KVStorageRedis), Endpoint: new("redis:6379"), Password: &v1alpha2.SecretKeyRef{Name: new("a"), Key: new("b")},
