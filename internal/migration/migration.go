@@ -59,7 +59,7 @@ func (m *Migration) Start(ctx context.Context) error {
 		count, err := m.Once(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return nil // the next leader goes on
+			return nil //nolint:nilerr // ending is no error: the next leader goes on
 		case err == nil:
 			if count > 0 {
 				log.Info("resources are stored in the current version", "version", v1alpha2.GroupVersion.Version, "rewritten", count)
