@@ -34,8 +34,6 @@ func unsupported(spec *v1alpha2.LlamaStackDistributionSpec) fault.List {
 			})
 		}
 	}
-	if w := spec.Workload; w != nil {
-	}
 	return faults
 }
 

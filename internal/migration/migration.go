@@ -57,13 +57,13 @@ func (m *Migration) Start(ctx context.Context) error {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 5 * time.Minute}
 	for {
 		count, err := m.Once(ctx)
-		if err == nil {
+		switch {
+		case ctx.Err() != nil:
+			return nil //nolint:nilerr // ending is no error: the next leader goes on
+		case err == nil:
 			if count > 0 {
 				log.Info("resources are stored in the current version", "version", v1alpha2.GroupVersion.Version, "rewritten", count)
 			}
-			return nil
-		}
-		if ctx.Err() != nil {
 			return nil
 		}
 		log.Error(err, "resources are not all stored in the current version yet; trying again")
