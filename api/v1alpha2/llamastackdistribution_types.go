@@ -15,7 +15,6 @@ const Kind = "LlamaStackDistribution"
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:storageversion
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.metadata.name.size() <= 55 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$'))",optionalOldSelf=true,message="metadata.name: a Service is named after it: use at most 55 lower-case letters, digits and '-', beginning with a letter"
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.workload.replicas,statuspath=.status.replicas,selectorpath=.status.selector
 // +kubebuilder:resource:shortName=llsd,categories=all;llamastack

@@ -78,9 +78,18 @@ func (o *object) getString(key string) string {
 	}
 	s, ok := v.(string)
 	if !ok {
-		o.fail(wrongType(o.path.Child(key), "a string"))
+		o.fail(wrongType(o.path.Child(key), "a string"+quotes(v)))
 	}
 	return s
+}
+
+// quotes tells how to make text of what YAML took for something else: y and 1.5 are no strings.
+func quotes(v any) string {
+	switch v.(type) {
+	case bool, int64, float64:
+		return ": put the value in quotes"
+	}
+	return ""
 }
 
 func (o *object) getRequiredString(key, example string) string {

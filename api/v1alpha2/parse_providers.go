@@ -127,7 +127,7 @@ func parseProviderList(items []any, path *field.Path) ([]ProviderConfig, field.E
 			continue
 		}
 		p, itemErrs := parseProvider(m, itemPath)
-		if p.ID == "" && len(items) > 1 {
+		if p.ID == "" && len(items) > 1 && !isReported(itemErrs, itemPath.Child("id")) {
 			itemErrs = append(itemErrs, field.Required(itemPath.Child("id"),
 				fmt.Sprintf("each provider of a list needs an id: for example id: %s-%d", exampleID(&p), i+1)))
 		}
@@ -135,6 +135,11 @@ func parseProviderList(items []any, path *field.Path) ([]ProviderConfig, field.E
 		errs = append(errs, itemErrs...)
 	}
 	return providers, errs
+}
+
+// isReported tells whether something is wrong with a field already.
+func isReported(errs field.ErrorList, path *field.Path) bool {
+	return slices.ContainsFunc(errs, func(err *field.Error) bool { return err.Field == path.String() })
 }
 
 func exampleID(p *ProviderConfig) string {
@@ -148,7 +153,7 @@ func parseProvider(m map[string]any, path *field.Path) (ProviderConfig, field.Er
 	o := newObject(path, m)
 	p := ProviderConfig{
 		ID:             o.getString("id"),
-		Provider:       o.getRequiredString("provider", "vllm"),
+		Provider:       o.getRequiredString("provider", "vllm; docs/providers.md lists the providers of each API"),
 		Endpoint:       o.getString("endpoint"),
 		Region:         o.getString("region"),
 		DeploymentName: o.getString("deploymentName"),

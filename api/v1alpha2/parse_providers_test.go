@@ -91,20 +91,23 @@ func TestParseProviderConfig(t *testing.T) {
 // Proves: FR-004, FR-005, FR-034, FR-075, NFR-003, R2, R3, R4, R7, R34.
 func TestParseProviderRefuses(t *testing.T) {
 	const (
-		p      = "spec.providers.inference"
-		ref    = "a secret reference, either {name, key} or {secretKeyRef: {name, key}}"
-		known  = "known fields: id, provider, endpoint, apiKey, settings, region, deploymentName, secretRefs"
-		rest   = "; options of the provider itself go under settings, values from Secrets under secretRefs"
-		idForm = "an id consists of letters, digits, '.', '_' and '-', and begins and ends with a letter or digit: "
+		p       = "spec.providers.inference"
+		ref     = "a secret reference, either {name, key} or {secretKeyRef: {name, key}}"
+		known   = "known fields: id, provider, endpoint, apiKey, settings, region, deploymentName, secretRefs"
+		rest    = "; options of the provider itself go under settings, values from Secrets under secretRefs"
+		example = "for example provider: vllm; docs/providers.md lists the providers of each API"
+		idForm  = "an id consists of letters, digits, '.', '_' and '-', and begins and ends with a letter or digit: "
 	)
 	long := strings.Repeat("a", MaxProviderIDLength+1)
 	for text, want := range map[string][]string{
-		"[]":                           {p + ": Invalid value: an empty list configures nothing: remove the field, or name a provider"},
-		canary:                         {p + ": Invalid value: must be a provider object or a list of provider objects"},
-		"[" + canary + "]":             {p + "[0]: Invalid value: must be a provider object"},
-		"{}":                           {p + ".provider: Required value: for example provider: vllm"},
-		"{provider: ''}":               {p + ".provider: Required value: for example provider: vllm"},
-		"{provider: [" + canary + "]}": {p + ".provider: Invalid value: must be a string"},
+		"[]":               {p + ": Invalid value: an empty list configures nothing: remove the field, or name a provider"},
+		canary:             {p + ": Invalid value: must be a provider object or a list of provider objects"},
+		"[" + canary + "]": {p + "[0]: Invalid value: must be a provider object"},
+		"{}":               {p + ".provider: Required value: " + example},
+		"{provider: ''}":   {p + ".provider: Required value: " + example},
+		"[{provider: vllm, id: 1}, {provider: ollama, id: true}]": { // said once each
+			p + "[0].id: Invalid value: must be a string: put the value in quotes", p + "[1].id: Invalid value: must be a string: put the value in quotes"},
+		"{provider: [" + canary + "]}":                     {p + ".provider: Invalid value: must be a string"},
 		"[{provider: vllm}, {provider: ollama, id: b}]":    {p + "[0].id: Required value: each provider of a list needs an id: for example id: vllm-1"},
 		"{provider: vllm, endpont: " + canary + "}":        {p + `.endpont: Forbidden: unknown field; did you mean "endpoint"? ` + known + rest},
 		"{provider: vllm, xylophone: {a: " + canary + "}}": {p + ".xylophone: Forbidden: unknown field; " + known + rest},

@@ -108,7 +108,7 @@ func TestParseExpose(t *testing.T) {
 		canary:                      p + ": Invalid value: must be a boolean, or an object with enabled and hostname",
 		"[]":                        p + ": Invalid value: must be a boolean, or an object with enabled and hostname",
 		"{enabled: " + canary + "}": p + ".enabled: Invalid value: must be a boolean",
-		"{hostname: 1}":             p + ".hostname: Invalid value: must be a string",
+		"{hostname: 1}":             p + ".hostname: Invalid value: must be a string: put the value in quotes",
 		"{host: " + canary + "}":    p + `.host: Forbidden: unknown field; known fields: enabled, hostname`,
 	} {
 		_, errs := ParseExpose(fromYAML(t, text))

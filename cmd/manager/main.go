@@ -23,6 +23,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
 )
@@ -102,6 +103,8 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return err
 	}
+	facts := &gather.Gatherer{Live: mgr.GetAPIReader(), OperatorNamespace: f.operatorNamespace, Build: version.Build()}
+	webhooks.Handle(webhook.ValidationPath, &webhook.Validation{Gather: facts.GatherForAdmission})
 	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("webhooks", webhooks.Ready)); err != nil {
 		return err
 	}

@@ -50,8 +50,8 @@ func about(f *SecretFact, namespace string) string {
 
 // unusable reports a value that will not do for what the configuration uses it for.
 func (d *Desired) unusable(f *SecretFact) []string {
-	if d.Config == nil {
-		return nil
+	if d.Config == nil || f.Value.Empty() {
+		return nil // without a cluster a value is not known
 	}
 	for i := range d.Config.Env {
 		v := &d.Config.Env[i]

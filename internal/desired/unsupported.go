@@ -70,7 +70,8 @@ func checkName(name string) fault.List {
 	}
 	return fault.List{{
 		Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonInvalidSpec,
-		Message: fmt.Sprintf("metadata.name: a Service is named after it: use at most %d lower-case letters, digits and '-', beginning with a letter", maxNameLength),
+		Message: fmt.Sprintf("metadata.name: Invalid value: a Service is named after it: "+
+			"use at most %d lower-case letters, digits and '-', beginning with a letter", maxNameLength),
 	}}
 }
 

@@ -4,6 +4,7 @@ package fault
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -37,6 +38,12 @@ type Fault struct {
 
 // Error makes a Fault an error.
 func (f *Fault) Error() string { return f.Message }
+
+// fieldPath is a path at the beginning of a message.
+var fieldPath = regexp.MustCompile(`^(spec|metadata)(\.[A-Za-z0-9_-]+|\[[^\]]*\])+`)
+
+// Path returns the field of the resource that the message begins with; empty where it begins with none.
+func (f *Fault) Path() string { return fieldPath.FindString(f.Message) }
 
 // Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.Err }

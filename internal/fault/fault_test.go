@@ -83,3 +83,19 @@ func TestFaultIsAnError(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Proves: FR-075 (a program can find the field that a message is about).
+func TestPath(t *testing.T) {
+	for message, want := range map[string]string{
+		"spec.providers.inference[0].id: Required value":              "spec.providers.inference[0].id",
+		"spec.providers.inference.secretRefs[api_key]: unknown":       "spec.providers.inference.secretRefs[api_key]",
+		"metadata.name: Invalid value":                                "metadata.name",
+		"Secret not found: x (referenced by spec.providers.a.apiKey)": "",
+		"operator settings: spec.x":                                   "",
+		"spec":                                                        "",
+	} {
+		if got := (&fault.Fault{Message: message}).Path(); got != want {
+			t.Errorf("%s: path %q, want %q", message, got, want)
+		}
+	}
+}

@@ -91,6 +91,27 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	return out, faults
 }
 
+// GatherForAdmission reads what a resource can be judged by before it is stored: the operator's settings, and whether the Secrets
+// and keys that it names are there. No value of a Secret is kept.
+func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, fault.List) {
+	in := &desired.Inputs{CR: cr, Build: g.Build, ClusterAssignsUserIDs: g.ClusterAssignsUserIDs}
+	var faults fault.List
+	known, f := g.settings(ctx)
+	if f == nil {
+		in.Distribution, f = known.Resolve(&cr.Spec.Distribution)
+	}
+	if f != nil {
+		faults = append(faults, f)
+	}
+	if in.Secrets, f = g.secrets(ctx, cr); f != nil {
+		faults = append(faults, f)
+	}
+	for i := range in.Secrets {
+		in.Secrets[i].Value = secret.Value{}
+	}
+	return in, faults
+}
+
 func failedToAsk(condition, what string, err error) *fault.Fault {
 	return &fault.Fault{
 		Class: fault.FailedToAsk, Condition: condition, Reason: v1alpha2.ReasonFailedToAsk,

@@ -64,6 +64,33 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// Proves: R7, R57, FR-073 (before a resource is stored: existence and names of keys, no value; what cannot be asked is a fault of
+// its own).
+func TestGatherForAdmission(t *testing.T) {
+	c := newCluster(t, newSecret("one", map[string]string{"k1": canary, "z": "1", "b": "2"}))
+	g := newGatherer(c, c)
+	in, faults := g.GatherForAdmission(t.Context(), resource())
+	if len(faults) > 0 || in.Distribution == nil || in.Live != nil {
+		t.Fatalf("%s: %+v", faults.Message(), in)
+	}
+	var states []desired.SecretState
+	for _, f := range in.Secrets {
+		states = append(states, f.State)
+		if len(f.Value.Reveal()) > 0 {
+			t.Errorf("%s has a value", f.Use.Path)
+		}
+	}
+	if diff := cmp.Diff([]desired.SecretState{desired.SecretFound, desired.SecretKeyMissing, desired.SecretMissing}, states); diff != "" {
+		t.Errorf("states (-want +got):\n%s", diff)
+	}
+	c.fails["Secret/one"] = errTimeout
+	c.fails["ConfigMap/llama-stack-operator-config"] = errTimeout
+	in, faults = g.GatherForAdmission(t.Context(), resource())
+	if in.Distribution != nil || len(faults) != 2 || len(faults.Of(fault.FailedToAsk)) != 2 {
+		t.Errorf("faults %s, inputs %+v", faults.Message(), in)
+	}
+}
+
 // The rest of the inputs comes from where it is set.
 func TestInputs(t *testing.T) {
 	c := newCluster(t)

@@ -16,7 +16,7 @@ func (g *generation) refuseAbsent(api, path string) {
 		since = fmt.Sprintf(", which comes with %s", absence.ComesWith)
 	}
 	if absence.Instead != "" {
-		mending = absence.Instead
+		mending += "; " + absence.Instead
 	}
 	if absence.ComesWith != "" {
 		mending += fmt.Sprintf("; or use a distribution of release line %s", absence.ComesWith)

@@ -126,7 +126,7 @@ func (g *generation) applyDisabled() {
 	if len(r.dependents) > 0 {
 		slices.Sort(r.dependents)
 		g.findings.warn(Disabled, "spec.disabled", "takes along what cannot work without these APIs: "+strings.Join(r.dependents, ", "),
-			"remove the API that they need from the list to keep them; name the APIs among them in the list too to say that it is meant")
+			"to keep them, remove the API that they need from the list; to say that it is meant, name the APIs among them in the list too")
 	}
 }
 

@@ -107,6 +107,8 @@ func alternatives(schemes []string) string {
 // exampleEndpoint shows how an endpoint is written.
 func exampleEndpoint(row *catalog.Endpoint) string {
 	switch {
+	case row.Example != "":
+		return "for example endpoint: " + row.Example
 	case row.Kind != catalog.EndpointURL:
 		return "for example endpoint: database.example.svc:5432"
 	case len(row.Schemes) > 0:

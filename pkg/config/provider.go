@@ -257,7 +257,7 @@ func (p *provider) checkField(name string, config *yaml.Node, given []string, fi
 	case value != nil && value.Kind == yaml.MappingNode:
 		p.checkInner(field, value, p.Path+"."+p.SettingsField+"."+name, given, findings)
 	case p.row.Example[name] != nil && unset(value, given) && (value != nil || field.Default == nil):
-		findings.warn(InvalidSpec, p.Path+".settings."+name, "is empty, and "+p.providerType+" hardly works without it",
+		findings.warn(InvalidSpec, p.Path+".settings."+name, "is empty, and "+p.providerType+" is of little use without it",
 			"write it under settings, or give it by secretRefs")
 	}
 }

@@ -34,7 +34,8 @@ const (
 	// grpcPort is where collectors listen for the other protocol.
 	grpcPort = "4317"
 
-	telemetryExample = "for example endpoint: http://otel-collector.observability.svc:4318"
+	telemetryAddress = "http://otel-collector.observability.svc:4318"
+	telemetryExample = "for example endpoint: " + telemetryAddress
 	otherVariables   = "set other variables of the OpenTelemetry SDK under spec.workload.overrides.env"
 )
 
@@ -114,7 +115,7 @@ func (g *generation) telemetryEndpoint(p *v1alpha2.ProviderConfig) (string, bool
 	case strings.Contains(p.Endpoint, "${env."):
 		return fail("must not refer to the environment: it becomes an environment variable itself", "write the address, "+telemetryExample)
 	}
-	values := resolveEndpoint(p.Endpoint, path, &catalog.Endpoint{Kind: catalog.EndpointURL}, &g.findings)
+	values := resolveEndpoint(p.Endpoint, path, &catalog.Endpoint{Kind: catalog.EndpointURL, Example: telemetryAddress}, &g.findings)
 	if values == nil {
 		return "", false
 	}

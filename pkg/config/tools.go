@@ -18,8 +18,8 @@ import (
 // builtinToolGroups is what the names of tool groups begin with that are not those of MCP servers.
 const builtinToolGroups = "builtin::"
 
-// mcpExample is how the address of an MCP server looks like.
-const mcpExample = "for example endpoint: http://mcp-github.tools.svc:8000/mcp"
+// mcpAddress is what the address of an MCP server looks like.
+const mcpAddress = "http://mcp-github.tools.svc:8000/mcp"
 
 // mcpIDPattern is what may follow mcp:: in the name of a tool: the server takes what follows a slash for the name of a single tool.
 var mcpIDPattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
@@ -239,10 +239,10 @@ func (g *generation) applyMCP(t *v1alpha2.ToolConfig, id string) {
 	}
 	if endpoint == "" {
 		g.findings.fail(InvalidEndpoint, path, "Required value: nothing tells the address of the MCP server",
-			mcpExample+", here or at the provider of spec.providers.toolRuntime with the id "+id)
+			"for example endpoint: "+mcpAddress+", here or at the provider of spec.providers.toolRuntime with the id "+id)
 		return
 	}
-	values := resolveEndpoint(endpoint, path, &catalog.Endpoint{Field: "uri", Kind: catalog.EndpointURL}, &g.findings)
+	values := resolveEndpoint(endpoint, path, &catalog.Endpoint{Field: "uri", Kind: catalog.EndpointURL, Example: mcpAddress}, &g.findings)
 	if len(values) == 0 {
 		return
 	}

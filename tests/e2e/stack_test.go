@@ -62,11 +62,26 @@ func (s stack) apply(t *testing.T, manifest string) string {
 // edit applies the resource with one field of its spec set to another value.
 func (s stack) edit(t *testing.T, resource *unstructured.Unstructured, value any, fields ...string) string {
 	t.Helper()
-	edited := resource.DeepCopy()
-	if err := unstructured.SetNestedField(edited.Object, value, append([]string{"spec"}, fields...)...); err != nil {
+	return s.apply(t, edited(t, resource, value, fields...))
+}
+
+// refuses applies an edit that the API server must refuse, and returns what kubectl prints.
+func (s stack) refuses(t *testing.T, resource *unstructured.Unstructured, value any, fields ...string) string {
+	t.Helper()
+	out, err := cluster.KubectlInput(t.Context(), edited(t, resource, value, fields...), "-n", s.namespace, "apply", "-f", "-")
+	if err == nil {
+		t.Fatalf("accepted: %s", out)
+	}
+	return out
+}
+
+func edited(t *testing.T, resource *unstructured.Unstructured, value any, fields ...string) string {
+	t.Helper()
+	changed := resource.DeepCopy()
+	if err := unstructured.SetNestedField(changed.Object, value, append([]string{"spec"}, fields...)...); err != nil {
 		t.Fatal(err)
 	}
-	return s.apply(t, asJSON(t, edited.Object))
+	return asJSON(t, changed.Object)
 }
 
 func (s stack) get(t *testing.T) *v1alpha2.LlamaStackDistribution {

@@ -30,6 +30,30 @@ func wrongEditsLeaveAloneWhatRuns(t *testing.T) {
 	}
 	before := s.settled(t)
 	delete(before, "LlamaStackDistribution")
+	for _, refused := range []struct {
+		name     string
+		field    []string
+		value    any
+		messages []string
+	}{
+		{"an unknown key of a provider", []string{"endpont"}, "http://vllm:8000", []string{"spec.providers.inference.endpont", `did you mean "endpoint"?`}},
+		{"an endpoint without a scheme", []string{"endpoint"}, "vllm:8000", []string{"spec.providers.inference.endpoint", "http://"}},
+		{
+			"a list without ids", nil, []any{
+				map[string]any{"provider": "vllm", "endpoint": "http://vllm:8000"},
+				map[string]any{"provider": "vllm", "endpoint": "http://vllm-fallback:8000"},
+			},
+			[]string{"spec.providers.inference[0]", "id"},
+		},
+	} {
+		message := s.refuses(t, sample, refused.value, append([]string{"providers", "inference"}, refused.field...)...)
+		for _, want := range refused.messages {
+			if !strings.Contains(message, want) {
+				t.Errorf("%s: the message lacks %q: %s", refused.name, want, message)
+			}
+		}
+		did(t, "%s is refused: %s", refused.name, message)
+	}
 	for _, wrong := range []struct {
 		name     string
 		field    []string
@@ -38,24 +62,6 @@ func wrongEditsLeaveAloneWhatRuns(t *testing.T) {
 		reason   string
 		messages []string
 	}{
-		{
-			"an unknown key of a provider", []string{"endpont"}, "http://vllm:8000",
-			v1alpha2.ConditionConfigGenerated, v1alpha2.ReasonInvalidSpec,
-			[]string{"spec.providers.inference.endpont", `did you mean "endpoint"?`},
-		},
-		{
-			"an endpoint without a scheme", []string{"endpoint"}, "vllm:8000",
-			v1alpha2.ConditionConfigGenerated, v1alpha2.ReasonInvalidSpec,
-			[]string{"spec.providers.inference.endpoint", "http://"},
-		},
-		{
-			"a list without ids", nil, []any{
-				map[string]any{"provider": "vllm", "endpoint": "http://vllm:8000"},
-				map[string]any{"provider": "vllm", "endpoint": "http://vllm-fallback:8000"},
-			},
-			v1alpha2.ConditionConfigGenerated, v1alpha2.ReasonInvalidSpec,
-			[]string{"spec.providers.inference[0]", "id"},
-		},
 		{
 			"a Secret that does not exist", []string{"apiKey"}, secretRef(missingSecret),
 			v1alpha2.ConditionSecretsResolved, v1alpha2.ReasonSecretNotFound,

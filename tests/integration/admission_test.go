@@ -76,7 +76,7 @@ func TestAdmissionRejectsNames(t *testing.T) {
 	e := newEnv(t)
 	for _, name := range []string{"my.stack", "1st", strings.Repeat("a", 56)} {
 		out, err := e.apply(manifest(name, "distribution: {name: starter}"))
-		if err == nil || !strings.Contains(out, "a Service is named after it: use at most 55") {
+		if err == nil || !strings.Contains(out, "denied request: metadata.name: Invalid value: a Service is named after it: use at most 55") {
 			t.Errorf("%s: kubectl apply prints:\n%s", name, out)
 		}
 	}

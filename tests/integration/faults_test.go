@@ -22,6 +22,7 @@ import (
 // Proves: R19, R49, FR-034, FR-075, US-2.2, L-17, L-35 (a failing edit says where and how to mend it; what runs goes on).
 func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
 	e := newEnv(t)
+	e.withoutPolicy()
 	op := e.ready()
 	e.quiet(op)
 	before := e.versions("my-stack")
@@ -204,6 +205,7 @@ func TestOperatorSettings(t *testing.T) {
 // Proves: R7, NFR-003 (no secret value outside of Secrets).
 func TestCanary(t *testing.T) {
 	e := newEnv(t)
+	e.withoutPolicy()
 	e.ready()
 	// The worst places to put a key: a wrong field and a wrong form.
 	for _, spec := range []string{

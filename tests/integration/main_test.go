@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -86,6 +87,9 @@ func connect() error {
 		return err
 	}
 	if admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
+		return err
+	}
+	if err := awaitPolicy(ctx, metav1.NamespaceDefault, inForce); err != nil {
 		return err
 	}
 	operatorConfig, err = cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)

@@ -65,9 +65,11 @@ func (s *serving) putSecret(data map[string][]byte) {
 	}
 }
 
-// announce writes the list of authorities into the definition, as somebody who makes certificates does.
+// announce writes the list of authorities into the definitions, as somebody who makes certificates does.
 func (s *serving) announce(authorities []byte) {
 	s.t.Helper()
-	s.kubectl("patch", crdName, "--type=merge", "-p",
-		fmt.Sprintf(`{"spec":{"conversion":{"webhook":{"clientConfig":{"caBundle":%q}}}}}`, base64.StdEncoding.EncodeToString(authorities)))
+	encoded := base64.StdEncoding.EncodeToString(authorities)
+	s.kubectl("patch", crdName, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"conversion":{"webhook":{"clientConfig":{"caBundle":%q}}}}}`, encoded))
+	s.kubectl("patch", "validatingwebhookconfiguration", certificate.ValidationName, "--type=json", "-p",
+		fmt.Sprintf(`[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":%q}]`, encoded))
 }

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -88,6 +89,8 @@ func (s *serving) redirect() {
 	s.kubectl("-n", operatorNamespace, "create", "service", "externalname", webhookService, "--external-name", "localhost")
 	s.kubectl("patch", crdName, "--type=json", "-p",
 		fmt.Sprintf(`[{"op":"replace","path":"/spec/conversion/webhook/clientConfig/service/port","value":%d}]`, s.service.port()))
+	s.kubectl("patch", "validatingwebhookconfiguration", certificate.ValidationName, "--type=json", "-p",
+		fmt.Sprintf(`[{"op":"replace","path":"/webhooks/0/clientConfig/service/port","value":%d}]`, s.service.port()))
 }
 
 func (s *serving) kubectl(args ...string) string {
@@ -172,6 +175,12 @@ func (s *serving) start(o replicaOptions) *replica {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	reader, err := client.New(config, client.Options{Scheme: s.admin.Scheme()})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	facts := &gather.Gatherer{Live: reader, OperatorNamespace: operatorNamespace}
+	server.Handle(webhook.ValidationPath, &webhook.Validation{Gather: facts.GatherForAdmission})
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &replica{server: server, end: cancel, done: make(chan struct{})}
 	go func() {

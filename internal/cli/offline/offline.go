@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -60,6 +59,9 @@ type Cluster struct {
 	Namespace string
 	// StandIn replaces, where it is set, what the settings say of the distribution.
 	StandIn StandIn
+	// Policy judges the resource as the API server does by the ValidatingAdmissionPolicy. It may be nil: the operator's own checks
+	// find the same, and compiling a policy takes longer than all the rest.
+	Policy *admission.Policy
 
 	schema *admission.Schema
 }
@@ -83,14 +85,21 @@ func Wants(d *manifest.Document) bool {
 // Try tells what would become of the document, which Wants.
 func (c *Cluster) Try(ctx context.Context, d *manifest.Document) *Resource {
 	r := &Resource{Document: d}
-	cr := c.admit(ctx, r)
+	cr, denied := c.admit(ctx, r)
 	if r.Failed() {
 		return r
 	}
+	c.build(r, cr)
+	r.addDenied(denied)
+	return r
+}
+
+// build tells what the operator would make of the resource.
+func (c *Cluster) build(r *Resource, cr *v1alpha2.LlamaStackDistribution) {
 	in, f := c.inputs(cr)
 	if f != nil {
 		r.addFaults(f)
-		return r
+		return
 	}
 	made, faults := desired.Build(in)
 	r.addFaults(faults...)
@@ -100,7 +109,16 @@ func (c *Cluster) Try(ctx context.Context, d *manifest.Document) *Resource {
 	if len(faults) == 0 {
 		r.Desired = made
 	}
-	return r
+}
+
+// addDenied adds what the policy denies. Where the operator finds the same it tells more, such as the nearest known name.
+func (r *Resource) addDenied(problems []admission.Problem) {
+	for _, p := range problems {
+		if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity == config.Error && strings.HasPrefix(f.Path, p.Path) }) {
+			r.Desired = nil
+			r.Findings = slices.Insert(r.Findings, 0, Finding{Severity: config.Error, Path: p.Path, Message: p.Message})
+		}
+	}
 }
 
 func (r *Resource) add(severity config.Severity, path, message string) {
@@ -118,32 +136,27 @@ func settingsHint(reason string) string {
 
 func (r *Resource) addFaults(faults ...*fault.Fault) {
 	for _, f := range faults {
-		r.add(config.Error, leadingPath(f.Message), f.Message+settingsHint(f.Reason))
+		r.add(config.Error, f.Path(), f.Message+settingsHint(f.Reason))
 	}
 }
 
-// fieldPath is a path at the beginning of a message.
-var fieldPath = regexp.MustCompile(`^(spec|metadata)(\.[A-Za-z0-9_-]+|\[[^\]]*\])+`)
-
-func leadingPath(message string) string { return fieldPath.FindString(message) }
-
-// admit brings the document through the API server's checks.
-func (c *Cluster) admit(ctx context.Context, r *Resource) *v1alpha2.LlamaStackDistribution {
+// admit brings the document through the API server's checks, and returns what its policy denies besides.
+func (c *Cluster) admit(ctx context.Context, r *Resource) (*v1alpha2.LlamaStackDistribution, []admission.Problem) {
 	if got, want := r.Document.APIVersion(), v1alpha2.GroupVersion.String(); got != want {
 		r.add(config.Error, "apiVersion", notThisVersion(got, want))
-		return nil
+		return nil, nil
 	}
 	object, f := c.placed(r.Document.Object)
 	if f != "" {
 		r.add(config.Error, "metadata.namespace", f)
-		return nil
+		return nil, nil
 	}
 	stored, problems := c.schema.Admit(ctx, object)
 	for _, p := range problems {
 		r.add(config.Error, p.Path, p.Message)
 	}
 	if len(problems) > 0 {
-		return nil
+		return nil, nil
 	}
 	cr := &v1alpha2.LlamaStackDistribution{}
 	raw, err := json.Marshal(stored)
@@ -152,12 +165,15 @@ func (c *Cluster) admit(ctx context.Context, r *Resource) *v1alpha2.LlamaStackDi
 	}
 	if err != nil {
 		r.add(config.Error, "", err.Error())
-		return nil
+		return nil, nil
 	}
 	if cr.UID == "" {
 		cr.UID = secret.OnCluster
 	}
-	return cr
+	if c.Policy == nil {
+		return cr, nil
+	}
+	return cr, c.Policy.Admit(ctx, stored)
 }
 
 func notThisVersion(got, want string) string {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/llamastack/llama-stack-k8s-operator/config/policy"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admission"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
@@ -26,8 +28,8 @@ type options struct {
 
 const long = `Check LlamaStackDistributions without a cluster.
 
-Checked are, in process, what the API server checks (unknown fields, schema, rules; its messages are the same) and what the
-operator checks (providers, models, endpoints, references, what the server release can do). Whether Secrets are there is
+Checked are, in process, what the API server checks (unknown fields, schema, rules, admission policy; its messages are the same) and
+what the operator checks (providers, models, endpoints, references, what the server release can do). Whether Secrets are there is
 not. Documents of other kinds are left alone. The exit code is 1 when something is wrong; warnings do not count.`
 
 const examples = `  # One file
@@ -90,6 +92,9 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 	}
 	cluster, err := offline.NewCluster(known)
 	if err != nil {
+		return command.Fail(err)
+	}
+	if cluster.Policy, err = admission.NewPolicy(policy.Spec()); err != nil {
 		return command.Fail(err)
 	}
 	documents, unreadable := manifest.Read(o.files, o.recursive, streams.In)

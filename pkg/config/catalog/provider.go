@@ -71,6 +71,8 @@ type Endpoint struct {
 	DefaultPath string `yaml:"defaultPath,omitempty"`
 	// Required tells that the server cannot do without: it has no default address.
 	Required bool `yaml:"required,omitempty"`
+	// Example is an address for messages; empty for one that suits the kind.
+	Example string `yaml:"-"`
 }
 
 // FieldNames returns the names of the provider's config fields, sorted, without those that are other names of a field.

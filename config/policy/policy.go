@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	_ "embed"
+)
+
+//go:embed policy.yaml
+var spec []byte
+
+// Spec returns the ValidatingAdmissionPolicy that judges the spec of v1alpha2 objects, as YAML. It must not be changed.
+func Spec() []byte { return spec }

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	celtypes "github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/cel"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"sigs.k8s.io/yaml"
+)
+
+// oldestKubernetes is the oldest release whose API server must understand the policy.
+var oldestKubernetes = version.MajorMinor(1, 30)
+
+// Policy is a ValidatingAdmissionPolicy, ready to judge objects. It is immutable and safe for concurrent use.
+type Policy struct {
+	validations                  []admissionregistrationv1.Validation
+	conditions, checks, messages cel.ConditionEvaluator
+}
+
+// NewPolicy reads a ValidatingAdmissionPolicy, as YAML, and compiles its expressions for the oldest supported Kubernetes.
+// Parameters and the authorizer are not supported.
+func NewPolicy(definition []byte) (*Policy, error) {
+	var policy admissionregistrationv1.ValidatingAdmissionPolicy
+	if err := yaml.UnmarshalStrict(definition, &policy); err != nil {
+		return nil, fmt.Errorf("ValidatingAdmissionPolicy: %w", err)
+	}
+	compiler, err := cel.NewCompositedCompiler(environment.MustBaseEnvSet(oldestKubernetes))
+	if err != nil {
+		return nil, fmt.Errorf("ValidatingAdmissionPolicy: %w", err)
+	}
+	declarations, mode := cel.OptionalVariableDeclarations{}, environment.NewExpressions
+	var errs []error
+	for _, v := range policy.Spec.Variables {
+		e := expression{name: v.Name, text: v.Expression, returns: celtypes.AnyType}
+		if result := compiler.CompileAndStoreVariable(e, declarations, mode); result.Error != nil {
+			errs = append(errs, fmt.Errorf("variable %s: %w", v.Name, result.Error))
+		}
+	}
+	compile := func(list []cel.ExpressionAccessor) cel.ConditionEvaluator {
+		evaluator := compiler.CompileCondition(list, declarations, mode)
+		errs = append(errs, evaluator.CompilationErrors()...)
+		return evaluator
+	}
+	var conditions, checks, messages []cel.ExpressionAccessor
+	for _, c := range policy.Spec.MatchConditions {
+		conditions = append(conditions, expression{text: c.Expression, returns: celtypes.BoolType})
+	}
+	for _, v := range policy.Spec.Validations {
+		checks = append(checks, expression{text: v.Expression, returns: celtypes.BoolType})
+		messages = append(messages, expression{text: v.MessageExpression, returns: celtypes.StringType})
+	}
+	p := &Policy{
+		validations: policy.Spec.Validations, conditions: compile(conditions), checks: compile(checks), messages: compile(messages),
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("ValidatingAdmissionPolicy %s: %w", policy.Name, err)
+	}
+	return p, nil
+}
+
+// expression is one CEL expression of the policy; a variable has a name.
+type expression struct {
+	name, text string
+	returns    *celtypes.Type
+}
+
+func (e expression) GetName() string               { return e.name }
+func (e expression) GetExpression() string         { return e.text }
+func (e expression) ReturnTypes() []*celtypes.Type { return []*celtypes.Type{e.returns} }
+
+// Judge returns the messages for which the API server would deny the object, old being nil where it is new. The error tells of an
+// expression that could not be evaluated, which the API server treats by the failurePolicy.
+func (p *Policy) Judge(ctx context.Context, object, old map[string]any) ([]string, error) {
+	attributes := attributesOf(object, old)
+	request := cel.CreateAdmissionRequest(attributes, metav1.GroupVersionResource(attributes.GetResource()), metav1.GroupVersionKind(attributes.VersionedKind))
+	evaluate := func(list cel.ConditionEvaluator, budget int64) ([]cel.EvaluationResult, int64, error) {
+		results, left, err := list.ForInput(ctx, attributes, request, cel.OptionalVariableBindings{}, nil, budget)
+		for _, r := range results {
+			err = errors.Join(err, r.Error)
+		}
+		return results, left, err
+	}
+	conditions, _, err := evaluate(p.conditions, celconfig.RuntimeCELCostBudgetMatchConditions)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range conditions {
+		if c.EvalResult != types.True {
+			return nil, nil
+		}
+	}
+	checks, left, err := evaluate(p.checks, celconfig.RuntimeCELCostBudget)
+	if err != nil {
+		return nil, err
+	}
+	messages, _, err := evaluate(p.messages, left)
+	if err != nil {
+		return nil, err
+	}
+	var denied []string
+	for i, check := range checks {
+		if check.EvalResult != types.True {
+			denied = append(denied, message(&p.validations[i], messages[i]))
+		}
+	}
+	return denied, nil
+}
+
+// Admit returns why the API server would deny a new object, problem by problem. What cannot be evaluated counts as admitted, as
+// the failurePolicy Ignore says.
+func (p *Policy) Admit(ctx context.Context, object map[string]any) []Problem {
+	messages, err := p.Judge(ctx, object, nil)
+	if err != nil {
+		return nil
+	}
+	var problems []Problem
+	for _, message := range messages {
+		for _, text := range split(message) {
+			path, _, _ := strings.Cut(text, ": ")
+			problems = append(problems, Problem{Path: path, Message: text})
+		}
+	}
+	return problems
+}
+
+// andMore counts the problems that a message has no room for.
+var andMore = regexp.MustCompile(`^and \d+ more$`)
+
+// split takes a message apart: problems are joined by "; ", and each begins with its path.
+func split(message string) []string {
+	var problems []string
+	for part := range strings.SplitSeq(message, "; ") {
+		if andMore.MatchString(part) {
+			continue
+		}
+		if len(problems) == 0 || strings.HasPrefix(part, "spec.") || strings.HasPrefix(part, "metadata.") {
+			problems = append(problems, part)
+			continue
+		}
+		problems[len(problems)-1] += "; " + part
+	}
+	return problems
+}
+
+// attributesOf is the request that creates the object, or that changes the old one.
+func attributesOf(object, old map[string]any) *admission.VersionedAttributes {
+	o := &unstructured.Unstructured{Object: object}
+	operation, before := admission.Create, runtime.Object(nil)
+	if old != nil {
+		operation, before = admission.Update, &unstructured.Unstructured{Object: old}
+	}
+	kind := o.GroupVersionKind()
+	attributes := &admission.VersionedAttributes{
+		Attributes: admission.NewAttributesRecord(o, before, kind, o.GetNamespace(), o.GetName(),
+			schema.GroupVersionResource{Group: kind.Group, Version: kind.Version}, "", operation, nil, false, nil),
+		VersionedObject: admission.NewLazyObject(o), VersionedKind: kind,
+	}
+	if before != nil {
+		attributes.VersionedOldObject = admission.NewLazyObject(before)
+	}
+	return attributes
+}
+
+// message is what the API server says: the text of the expression unless that is too long or has line breaks.
+func message(v *admissionregistrationv1.Validation, evaluated cel.EvaluationResult) string {
+	text, _ := evaluated.EvalResult.Value().(string)
+	text = strings.TrimSpace(text)
+	if text == "" || len(text) > celconfig.MaxEvaluatedMessageExpressionSizeBytes || strings.Contains(text, "\n") {
+		return v.Message
+	}
+	return text
+}

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/config/policy"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admission"
+)
+
+// specPolicy compiles the policy for Kubernetes 1.30.
+//
+// Proves: R57.
+func specPolicy(t testing.TB) *admission.Policy {
+	t.Helper()
+	p, err := admission.NewPolicy(policy.Spec())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// judge returns what the API server denies; it must be able to evaluate everything.
+func judge(t *testing.T, p *admission.Policy, object, old map[string]any) string {
+	t.Helper()
+	messages, err := p.Judge(t.Context(), object, old)
+	if err != nil {
+		spec, _ := json.Marshal(object["spec"])
+		t.Fatalf("cannot be evaluated: %v\n%s", err, spec)
+	}
+	if len(messages) > 1 {
+		t.Fatalf("the API server would print the first only: %q", messages)
+	}
+	return strings.Join(messages, "")
+}
+
+// tooMuch is the message that the API server gives instead of one that is too long.
+const tooMuch = "spec: more is wrong with providers, resources or networking.expose than fits into a message: docs/admission.md tells what they look like"
+
+// Proves: FR-070, FR-071, FR-072, FR-075, NFR-004, R3, R4, R33, R34, R35, US-2.2, US-2.3 (each message of the policy, whole).
+func TestPolicyMessages(t *testing.T) {
+	s, p := schema(t), specPolicy(t)
+	raw, err := os.ReadFile(filepath.FromSlash("../../../config/policy/testdata/messages.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct{ Spec, Message string }
+	if err := yaml.UnmarshalStrict(raw, &cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		stored, problems := s.Admit(t.Context(), resource(t, starter+c.Spec))
+		if len(problems) > 0 {
+			t.Errorf("%s: the schema already refuses it: %v", c.Spec, problems)
+			continue
+		}
+		got := judge(t, p, stored, nil)
+		if diff := cmp.Diff(c.Message, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.Spec, diff)
+		}
+		if strings.Contains(got, "sk-1") {
+			t.Errorf("%s: the message quotes the secret: %s", c.Spec, got)
+		}
+	}
+}
+
+// Proves: NFR-004 (ten problems are told, and how many more there are; the plugin shows each by itself).
+func TestPolicyCountsWhatItLeavesOut(t *testing.T) {
+	p := specPolicy(t)
+	object := resource(t, starter+"resources: {models: ["+strings.Repeat("'',", 12)+"]}")
+	if got := judge(t, p, object, nil); !strings.HasSuffix(got, "remove the item; and 2 more") || strings.Count(got, "spec.resources.models[") != 10 {
+		t.Errorf("message %s", got)
+	}
+	problems := p.Admit(t.Context(), object)
+	if len(problems) != 10 {
+		t.Fatalf("%d problems: %v", len(problems), problems)
+	}
+	want := admission.Problem{
+		Path:    "spec.resources.models[9]",
+		Message: "spec.resources.models[9]: Invalid value: must not be empty: give a name, or remove the item",
+	}
+	if diff := cmp.Diff(want, problems[9]); diff != "" {
+		t.Errorf("the last (-want +got):\n%s", diff)
+	}
+}
+
+// Proves: R34 (what a Service cannot be named after, for new objects only).
+func TestPolicyOnNames(t *testing.T) {
+	p := specPolicy(t)
+	const want = "metadata.name: Invalid value: a Service is named after it: use at most 55 lower-case letters, digits and '-', beginning with a letter"
+	for name, right := range map[string]bool{
+		"a": true, "my-stack-2": true, strings.Repeat("a", 55): true, strings.Repeat("a", 56): false, "my.stack": false, "1st": false,
+	} {
+		object := resource(t, starter)
+		object["metadata"].(map[string]any)["name"] = name
+		if got := judge(t, p, object, nil); (got == "") != right || (!right && got != want) {
+			t.Errorf("%s: %q", name, got)
+		}
+		old := runtime.DeepCopyJSON(object)
+		object["spec"].(map[string]any)["workload"] = map[string]any{"replicas": int64(2)}
+		if got := judge(t, p, object, old); got != "" {
+			t.Errorf("%s has the name already: %q", name, got)
+		}
+	}
+}
+
+// Proves: R57 (a spec is judged only when it changes: labels and migration never fail on old objects).
+func TestPolicyOnUpdates(t *testing.T) {
+	p := specPolicy(t)
+	old := resource(t, starter+"providers: {inference: []}")
+	tagged := runtime.DeepCopyJSON(old)
+	tagged["metadata"].(map[string]any)["labels"] = map[string]any{"a": "b"}
+	if got := judge(t, p, tagged, old); got != "" {
+		t.Errorf("a label: %s", got)
+	}
+	edited := runtime.DeepCopyJSON(old)
+	edited["spec"].(map[string]any)["workload"] = map[string]any{"replicas": int64(2)}
+	if got := judge(t, p, edited, old); got == "" {
+		t.Error("an edit of the spec is not judged")
+	}
+	delete(old, "spec")
+	if got := judge(t, p, edited, old); got == "" {
+		t.Error("a spec that was not there before is not judged")
+	}
+}
+
+// oddities are values that stand nowhere on purpose.
+func oddities() []any {
+	return []any{
+		nil, true, false, int64(0), int64(-1), 1.5, 1e300, "", "x", "a\nb", "${env.X}", "://", "@", "http://", "::", strings.Repeat("y", 5000),
+		[]any{}, []any{nil}, []any{[]any{[]any{}}}, []any{map[string]any{}}, []any{"x", int64(1)}, []any{int64(1), nil, map[string]any{"provider": "x"}},
+		map[string]any{}, map[string]any{"": nil}, map[string]any{"": "x"}, map[string]any{"provider": map[string]any{}},
+		map[string]any{"name": "n", "key": "k"}, map[string]any{"name": nil, "key": []any{}}, map[string]any{"secretKeyRef": nil},
+		map[string]any{"secretKeyRef": map[string]any{"name": "n", "key": int64(1)}}, map[string]any{"secretKeyRef": map[string]any{"name": "n", "key": "k"}},
+		map[string]any{"enabled": nil}, map[string]any{"provider": "x", "id": []any{"y"}}, map[string]any{"a\nb": map[string]any{"secretKeyRef": "x"}},
+	}
+}
+
+// randomly builds JSON from what could stand there and what could not.
+func randomly(r *rand.Rand, depth int) any {
+	keys := []string{
+		"id", "provider", "endpoint", "apiKey", "settings", "config", "region", "deploymentName", "secretRefs", "secretKeyRef", "name", "key", "odd", "modelType",
+	}
+	texts := []any{"a", "b", "vllm", "remote::vllm", "http://x", "x@y", "all", "-", "", nil, int64(3), true}
+	switch n := r.IntN(10); {
+	case depth == 0 || n < 3:
+		if r.IntN(3) == 0 {
+			return oddities()[r.IntN(len(oddities()))]
+		}
+		return texts[r.IntN(len(texts))]
+	case n < 5:
+		list := make([]any, r.IntN(4))
+		for i := range list {
+			list[i] = randomly(r, depth-1)
+		}
+		return list
+	default:
+		m := map[string]any{}
+		for range r.IntN(6) {
+			m[keys[r.IntN(len(keys))]] = randomly(r, depth-1)
+		}
+		if r.IntN(2) == 0 {
+			m["provider"] = texts[r.IntN(4)]
+		}
+		return m
+	}
+}
+
+// parsed is what the operator's own parsers say.
+func parsed(t *testing.T, object map[string]any) field.ErrorList {
+	t.Helper()
+	raw, err := json.Marshal(object["spec"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var spec v1alpha2.LlamaStackDistributionSpec
+	if err := json.Unmarshal(raw, &spec); err != nil {
+		t.Fatal(err)
+	}
+	_, errs := v1alpha2.ParseProviders(spec.Providers)
+	if r := spec.Resources; r != nil {
+		_, more := v1alpha2.ParseModels(r.Models)
+		errs = append(errs, more...)
+		_, more = v1alpha2.ParseTools(r.Tools)
+		errs = append(errs, more...)
+		_, more = v1alpha2.ParseShields(r.Shields)
+		errs = append(errs, more...)
+	}
+	if n := spec.Networking; n != nil {
+		_, more := v1alpha2.ParseExpose(n.Expose)
+		errs = append(errs, more...)
+	}
+	return errs
+}
+
+// leftToOperator tells whether an error of the parsers is one that the policy does not look for.
+func leftToOperator(err *field.Error) bool {
+	for _, text := range []string{
+		"is no name of a Secret", "is no key of a Secret", "also given in secretRefs", "must be one of [", "the server refuses an embedding model", "keep one of them",
+		"the same model with the same provider",
+	} {
+		if strings.Contains(err.Detail, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// Whatever stands in the open fields, the policy can be evaluated, and it agrees with the operator's parsers.
+//
+// Proves: R57, FR-070, L-34 (no raw evaluation error, and no second opinion).
+func TestPolicyAgreesWithParsers(t *testing.T) {
+	s, p := schema(t), specPolicy(t)
+	denied, admitted := 0, 0
+	compare := func(path []string, value any) {
+		spec := map[string]any{"distribution": map[string]any{"name": "starter"}}
+		at := spec
+		for _, key := range path[:len(path)-1] {
+			next := map[string]any{}
+			at[key], at = next, next
+		}
+		at[path[len(path)-1]] = runtime.DeepCopyJSONValue(value)
+		object, problems := s.Admit(t.Context(), map[string]any{
+			"apiVersion": "llamastack.io/v1alpha2", "kind": v1alpha2.Kind, "metadata": map[string]any{"name": "r", "namespace": "d"}, "spec": spec,
+		})
+		if len(problems) > 0 {
+			return // the policy is not asked
+		}
+		text, _ := json.Marshal(object["spec"])
+		message := judge(t, p, object, nil)
+		errs := parsed(t, object)
+		if message == "" {
+			admitted++
+			for _, err := range errs {
+				if !leftToOperator(err) {
+					t.Errorf("%s: only the operator says: %v", text, err)
+				}
+			}
+			return
+		}
+		denied++
+		if message == tooMuch || strings.Contains(message, "\n") {
+			t.Errorf("%s: %q", text, message)
+		}
+		for _, problem := range p.Admit(t.Context(), object) {
+			found := strings.Contains(problem.Message, ".endpoint: must ") // the engine says this, not the parsers
+			for _, err := range errs {
+				found = found || strings.HasPrefix(err.Field, problem.Path)
+			}
+			if !found {
+				t.Errorf("%s: only the policy says: %s\nthe operator: %v", text, problem.Message, errs)
+			}
+		}
+	}
+	places := [][]string{
+		{"providers", "inference"}, {"providers", "safety"}, {"providers", "vectorIo"}, {"providers", "toolRuntime"}, {"providers", "telemetry"},
+		{"resources", "models"}, {"resources", "tools"}, {"resources", "shields"}, {"networking", "expose"}, {"providers"}, {"resources"}, {"networking"},
+	}
+	for _, place := range places {
+		for _, odd := range oddities() {
+			compare(place, odd)
+			compare(place, []any{odd, odd})
+			if !slices.Contains([]string{"inference", "models", "tools", "expose"}, place[len(place)-1]) {
+				continue
+			}
+			for _, key := range []string{
+				"id", "provider", "endpoint", "apiKey", "settings", "config", "region", "secretRefs", "name", "metadata", "contextLength", "hostname", "enabled", "other",
+			} {
+				entry := map[string]any{"provider": "x", "name": "x"}
+				if place[0] == "networking" {
+					entry = map[string]any{}
+				}
+				entry[key] = odd
+				if place[0] == "resources" {
+					compare(place, []any{entry})
+				} else {
+					compare(place, entry)
+				}
+			}
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		place := places[r.IntN(9)]
+		compare(place, randomly(r, 4))
+		compare(place[:1], map[string]any{"inference": randomly(r, 3), "safety": randomly(r, 3), "models": []any{randomly(r, 3), randomly(r, 2)}})
+	}
+	t.Logf("%d denied, %d admitted", denied, admitted)
+	if denied < 400 || admitted < 100 {
+		t.Errorf("%d denied and %d admitted: too few to mean anything", denied, admitted)
+	}
+}
+
+// Proves: R57 (what is sent cannot make the policy too expensive to evaluate).
+func TestPolicyIsBounded(t *testing.T) {
+	p := specPolicy(t)
+	var entries, models, same []any
+	for i := range 2000 {
+		entries = append(entries, map[string]any{"id": fmt.Sprintf("id-%d", i%7), "provider": "vllm", "endpoint": "http://x" + strings.Repeat("y", 50)})
+		same = append(same, map[string]any{"id": "a", "provider": "vllm"})
+		models = append(models, map[string]any{"name": "m", "metadata": map[string]any{"a": strings.Repeat("z", 50)}})
+	}
+	long := strings.Repeat("a", 500_000)
+	for name, spec := range map[string]map[string]any{
+		"one id": {"providers": map[string]any{"inference": same, "safety": same, "vectorIo": same, "toolRuntime": same, "telemetry": same}},
+		"many entries": {
+			"providers": map[string]any{"inference": entries, "safety": entries, "vectorIo": entries, "toolRuntime": entries, "telemetry": entries},
+			"resources": map[string]any{"models": models},
+		},
+		"long texts": {"providers": map[string]any{"inference": map[string]any{"id": long, "provider": long, "endpoint": "http://" + long, long: long}}},
+	} {
+		object := resource(t, starter)
+		object["spec"] = spec
+		if got := judge(t, p, object, nil); got == "" || len(got) > 5000 {
+			t.Errorf("%s: %.200s", name, got)
+		}
+		judge(t, p, object, resource(t, starter))
+	}
+}
+
+func BenchmarkNewPolicy(b *testing.B) {
+	for b.Loop() {
+		specPolicy(b)
+	}
+}
+
+// Proves: R57 (what Kubernetes 1.30 does not know is found when the policy is compiled).
+func TestPolicyForNewerKubernetes(t *testing.T) {
+	newer := strings.Replace(string(policy.Spec()), "variables.indices.filter", "[variables.indices].flatten().filter", 1)
+	if _, err := admission.NewPolicy([]byte(newer)); err == nil || !strings.Contains(err.Error(), "flatten") {
+		t.Errorf("compiles for Kubernetes 1.30: %v", err)
+	}
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// validate posts a review and returns the answer. Only what is asked for counts as read.
+func validate(t *testing.T, body string, asked *int) (int, *admissionv1.AdmissionResponse, string) {
+	t.Helper()
+	v := &Validation{Gather: func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, fault.List) {
+		*asked++
+		known, err := settings.Parse(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cr.Namespace != "ai" {
+			t.Errorf("namespace %q", cr.Namespace)
+		}
+		distribution, f := known.Resolve(&cr.Spec.Distribution)
+		in := &desired.Inputs{CR: cr, Distribution: distribution}
+		if f != nil {
+			return in, fault.List{f}
+		}
+		return in, nil
+	}}
+	recorder := httptest.NewRecorder()
+	v.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, ValidationPath, strings.NewReader(body)))
+	var review admissionv1.AdmissionReview
+	if recorder.Code == http.StatusOK {
+		if err := json.Unmarshal(recorder.Body.Bytes(), &review); err != nil {
+			t.Fatal(err)
+		}
+		if review.Kind != "AdmissionReview" || review.APIVersion != "admission.k8s.io/v1" || review.Response == nil || review.Response.UID != "u-1" || review.Request != nil {
+			t.Fatalf("no answer to the review: %s", recorder.Body)
+		}
+	}
+	return recorder.Code, review.Response, recorder.Body.String()
+}
+
+func reviewFor(version, object, old string) string {
+	if old == "" {
+		old = "null"
+	}
+	return fmt.Sprintf(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u-1","namespace":"ai",
+		"kind":{"group":"llamastack.io","version":"v1alpha2","kind":"LlamaStackDistribution"},
+		"requestKind":{"group":"llamastack.io","version":%q,"kind":"LlamaStackDistribution"},"object":%s,"oldObject":%s}}`, version, object, old)
+}
+
+func objectWith(spec string) string {
+	return `{"apiVersion":"llamastack.io/v1alpha2","kind":"LlamaStackDistribution","metadata":{"name":"s"},"spec":` + spec + `}`
+}
+
+// Proves: FR-075, NFR-004, R52, R57 (what the API server gets to hear, and when nobody is asked).
+func TestValidation(t *testing.T) {
+	right, wrong := objectWith(`{"distribution":{"name":"starter"}}`), objectWith(`{"distribution":{"name":"startr"}}`)
+	for name, c := range map[string]struct {
+		body    string
+		allowed bool
+		asked   int
+		want    string
+	}{
+		"right":                      {reviewFor("v1alpha2", right, ""), true, 1, ""},
+		"wrong":                      {reviewFor("v1alpha2", wrong, ""), false, 1, `LlamaStackDistribution.llamastack.io \"s\" is invalid: spec.distribution.name: Invalid value: no distribution`},
+		"wrong in v1alpha1":          {reviewFor("v1alpha1", wrong, ""), true, 1, `"warnings":["in terms of v1alpha2: spec.distribution.name: no distribution`},
+		"wrong as before":            {reviewFor("v1alpha2", wrong, wrong), true, 0, ""},
+		"wrong from now on":          {reviewFor("v1alpha2", wrong, right), false, 1, `"field":"spec.distribution.name"`},
+		"of another version":         {reviewFor("v1alpha2", strings.Replace(wrong, "v1alpha2", "v1alpha3", 1), ""), true, 0, ""},
+		"what the types cannot hold": {reviewFor("v1alpha2", objectWith(`{"distribution":{"name":7}}`), ""), true, 0, ""},
+		"nothing":                    {reviewFor("v1alpha2", "null", right), true, 0, ""},
+	} {
+		asked := 0
+		code, response, body := validate(t, c.body, &asked)
+		if code != http.StatusOK || response.Allowed != c.allowed || asked != c.asked || !strings.Contains(body, c.want) {
+			t.Errorf("%s: %d, asked %d times: %s", name, code, asked, body)
+		}
+		if !c.allowed && (response.Result.Code != http.StatusUnprocessableEntity || len(response.Result.Details.Causes) != 1) {
+			t.Errorf("%s: %+v", name, response.Result)
+		}
+	}
+}
+
+// What is no review is refused with a reason.
+func TestValidationRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		body string
+		code int
+		want string
+	}{
+		"no JSON":         {"x", http.StatusBadRequest, "want an AdmissionReview of admission.k8s.io/v1"},
+		"another version": {strings.Replace(reviewFor("v", "null", ""), "k8s.io/v1", "k8s.io/v2", 1), http.StatusBadRequest, "want an AdmissionReview"},
+		"no request":      {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`, http.StatusBadRequest, "with a request"},
+		"too large":       {string(bytes.Repeat([]byte(" "), maxAdmissionReview+1)), http.StatusRequestEntityTooLarge, "larger than"},
+	} {
+		asked := 0
+		if code, _, body := validate(t, c.body, &asked); code != c.code || !strings.Contains(body, c.want) || asked != 0 {
+			t.Errorf("%s: %d %s", name, code, body)
+		}
+	}
+}

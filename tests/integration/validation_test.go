@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// validation is the validating webhook, configured as it ships but for its address, for the namespace of one test.
+type validation struct {
+	asked  atomic.Int32
+	broken atomic.Bool
+	server *httptest.Server
+}
+
+// startValidation lets the API server ask this process, with the operator's permissions, and waits until it does.
+func (e *env) startValidation() *validation {
+	e.t.Helper()
+	reader, err := client.New(operatorConfig, client.Options{Scheme: scheme})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	g := &gather.Gatherer{Live: reader, OperatorNamespace: operatorNamespace}
+	handler := &webhook.Validation{Gather: g.GatherForAdmission}
+	v := &validation{}
+	v.server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v.asked.Add(1)
+		if v.broken.Load() {
+			http.Error(w, "out of order", http.StatusInternalServerError)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	e.t.Cleanup(v.server.Close)
+
+	raw, err := os.ReadFile(filepath.Join(fixture.Root(), "config", "webhook", "validation.yaml"))
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	var configuration admissionregistrationv1.ValidatingWebhookConfiguration
+	if err := yaml.UnmarshalStrict(raw, &configuration); err != nil {
+		e.t.Fatal(err)
+	}
+	configuration.Name = "test-" + e.namespace
+	for i := range configuration.Webhooks {
+		w := &configuration.Webhooks[i]
+		url := v.server.URL + *w.ClientConfig.Service.Path
+		w.ClientConfig = admissionregistrationv1.WebhookClientConfig{
+			URL: &url, CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: v.server.Certificate().Raw}),
+		}
+		w.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.namespace}}
+	}
+	if err := admin.Create(e.t.Context(), &configuration); err != nil {
+		e.t.Fatal(err)
+	}
+	e.t.Cleanup(func() { _ = admin.Delete(context.Background(), &configuration) })
+	fixture.Eventually(e.t, 30*time.Second, "the API server asks the webhook", func() error {
+		out, _ := cluster.KubectlInput(e.t.Context(), manifest("probe", "distribution: {name: nowhere}"), "apply", "--dry-run=server", "-n", e.namespace, "-f", "-")
+		if !strings.Contains(out, "no distribution") {
+			return errors.New(out)
+		}
+		return nil
+	})
+	return v
+}
+
+const validVLLM = "distribution: {name: starter}\nproviders: {inference: {provider: vllm, endpoint: 'http://vllm:8000', apiKey: {name: creds, key: token}}}\n"
+
+// Proves: FR-073, FR-075, NFR-004, EC-5, R3, R20, R34, R57 (what kubectl prints of the webhook's answers).
+func TestValidatingWebhook(t *testing.T) {
+	e := newEnv(t)
+	e.startValidation()
+	e.createSecret("creds", map[string]string{"token": canary})
+	const refused = `The LlamaStackDistribution "s" is invalid: `
+	for name, c := range map[string]struct {
+		spec string
+		want []string // the beginning of each line
+	}{
+		"right": {validVLLM, []string{"llamastackdistribution.llamastack.io/s created"}},
+		"an unknown distribution": {"distribution: {name: startr}", []string{
+			refused + `spec.distribution.name: Invalid value: no distribution "startr" is known; did you mean "starter"? known distributions: remote-vllm, starter; register further ones in the ConfigMap llama-stack-operator-config`,
+		}},
+		"two errors and a warning": {validVLLM + "resources: {models: [{name: m, provider: vlm}, {name: n2, provider: nobody}]}\nnetworking: {tls: {secretName: s}}", []string{
+			"Warning: spec.networking.tls.secretName: has no effect while TLS is not enabled: set spec.networking.tls.enabled: true, or remove it",
+			refused,
+			`* spec.resources.models[0].provider: Invalid value: there is no inference provider with the id "vlm"`,
+			`* spec.resources.models[1].provider: Invalid value: there is no inference provider with the id "nobody"`,
+		}},
+		"a Secret that is not there": {strings.Replace(validVLLM, "name: creds", "name: later", 1), []string{
+			"Warning: Secret not found: later (namespace " + e.namespace + `, referenced by spec.providers.inference.apiKey): create it with the key "token"`,
+			"llamastackdistribution.llamastack.io/s created",
+		}},
+		"a key that is not there": {strings.Replace(validVLLM, "key: token", "key: tokn", 1), []string{
+			"Warning: Secret creds (namespace " + e.namespace + `, referenced by spec.providers.inference.apiKey) has no key "tokn": add it, or refer to one of its keys: token`,
+			"llamastackdistribution.llamastack.io/s created",
+		}},
+	} {
+		out, err := cluster.KubectlInput(t.Context(), manifest("s", c.spec), "apply", "--dry-run=server", "-n", e.namespace, "-f", "-")
+		lines := slices.Collect(strings.Lines(out))
+		if len(lines) != len(c.want) {
+			t.Errorf("%s: %v: %d lines, want %d:\n%s", name, err, len(lines), len(c.want), out)
+			continue
+		}
+		for i, want := range c.want {
+			if !strings.HasPrefix(lines[i], strings.TrimSpace(want)) {
+				t.Errorf("%s: line %d\ngot  %swant %s", name, i+1, lines[i], want)
+			}
+		}
+		if strings.Contains(out, canary) {
+			t.Errorf("%s: the value of the Secret is in: %s", name, out)
+		}
+	}
+}
+
+// Proves: R57 (nothing but a change of the spec is asked about, each request once, and no answer refuses nothing).
+func TestValidatingWebhookIsAskedOnce(t *testing.T) {
+	e := newEnv(t)
+	v := e.startValidation()
+	count := func(what string, want int32, args ...string) {
+		t.Helper()
+		before := v.asked.Load()
+		if out, err := cluster.KubectlRun(t.Context(), append(args, "-n", e.namespace)...); err != nil {
+			t.Errorf("%s: %s", what, out)
+		}
+		if got := v.asked.Load() - before; got != want {
+			t.Errorf("%s: asked %d times, want %d", what, got, want)
+		}
+	}
+	e.mustApply(manifest("s", "distribution: {name: starter}"))
+	count("a label", 0, "label", "llsd", "s", "a=b")
+	count("the status", 0, "patch", "llsd", "s", "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Failed"}}`)
+	count("an edit", 1, "patch", "llsd", "s", "--type=merge", "-p", `{"spec":{"networking":{"port":9000}}}`)
+
+	v.broken.Store(true)
+	count("an edit that is wrong, while the operator is out of order", 1, "patch", "llsd", "s", "--type=merge", "-p", `{"spec":{"distribution":{"name":"startr"}}}`)
+	v.broken.Store(false)
+	count("a label of what is wrong by now", 0, "label", "llsd", "s", "c=d")
+	if out, err := cluster.KubectlRun(t.Context(), "patch", "llsd", "s", "-n", e.namespace, "--type=merge", "-p", `{"spec":{"networking":{"port":9001}}}`); err == nil {
+		t.Errorf("the next edit is judged: %s", out)
+	}
+	if diff := cmp.Diff("startr", fmt.Sprint(*e.resource("s").Spec.Distribution.Name)); diff != "" {
+		t.Error(diff)
+	}
+}
