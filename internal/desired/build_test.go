@@ -238,6 +238,8 @@ func TestTelemetry(t *testing.T) {
 	}
 	in.Secrets[0].Value = secret.New([]byte("123456"))
 	build(t, in)
+	in.Secrets[0].Value = secret.Value{} // there is no cluster to read it from
+	build(t, in)
 }
 
 // A value from a Secret must be a number where the server takes nothing else.
@@ -253,6 +255,8 @@ func TestSecretForANumber(t *testing.T) {
 		t.Errorf("faults %+v", faults)
 	}
 	in.Secrets[0].Value = secret.New([]byte("5432"))
+	build(t, in)
+	in.Secrets[0].Value = secret.Value{} // there is no cluster to read it from
 	build(t, in)
 }
 

@@ -66,7 +66,7 @@ type SecretFact struct {
 	Use config.SecretUse
 	// State tells what was found.
 	State SecretState
-	// Value is the value where State is SecretFound.
+	// Value is the value where State is SecretFound; empty where there is no cluster to read it from.
 	Value secret.Value
 	// Keys are the keys of the Secret where State is SecretKeyMissing, sorted.
 	Keys []string

@@ -22,6 +22,9 @@ func (d *Desired) checkSecrets(in *Inputs) fault.List {
 			faults = append(faults, absent(f, in.CR.Namespace))
 			continue
 		}
+		if f.Value.Empty() {
+			continue // there is no cluster to read it from
+		}
 		problems := f.Value.Unfit()
 		if !f.Use.Derived {
 			problems = append(problems, append(f.Value.Substituted(), d.unusable(f)...)...)

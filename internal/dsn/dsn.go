@@ -84,7 +84,7 @@ func fromOptions(options map[string]string) (*DSN, error) {
 	case !isHost(d.Host):
 		return nil, errors.New("names a host that is neither a name nor an address; " + encodeHint)
 	case d.User == "":
-		return nil, errors.New("names no user")
+		return nil, errors.New("names no user: write it as postgresql://user:password@host:5432/db")
 	case d.SSLMode != "" && !slices.Contains(sslModes, d.SSLMode):
 		return nil, errors.New("has an unknown sslmode: it is one of " + strings.Join(sslModes, ", "))
 	}
@@ -166,10 +166,10 @@ func fromURI(text string) (map[string]string, error) {
 	}
 	for name, values := range query {
 		if name == "ssl" {
-			name = "sslmode"
+			name, values = "sslmode", append(values, query["sslmode"]...)
 		}
 		if len(values) > 1 {
-			return nil, errors.New("has an option twice")
+			return nil, errors.New("has an option twice: write it once")
 		}
 		options[name] = values[0]
 	}
@@ -192,7 +192,7 @@ func fromKeywords(text string) (map[string]string, error) {
 			return nil, malformed
 		}
 		if _, twice := options[name]; twice {
-			return nil, errors.New("has an option twice")
+			return nil, errors.New("has an option twice: write it once")
 		}
 		options[name], rest = value, strings.TrimSpace(left)
 	}

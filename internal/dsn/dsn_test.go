@@ -78,6 +78,7 @@ func TestParseErrors(t *testing.T) {
 		"postgresql://h/d":                                      "names no user",
 		"postgresql://u:p@h/d?sslmode=canary":                   "sslmode",
 		"postgresql://u:p@h/d?sslmode=a&ssl=b":                  "",
+		"postgresql://u:p@h/d?sslmode=require&ssl=disable":      "twice",
 		"postgresql://u:p@h/d?sslrootcert=canary":               "spec.networking.tls.caBundle",
 		"postgresql://u:p@h/d?options=canary&connect_timeout=3": "remove connect_timeout, options",
 		"postgresql://u:p@h/d?canary=canary":                    "PostgreSQL does not know",

@@ -44,9 +44,8 @@ func (v Value) LogValue() slog.Value { return slog.StringValue(redacted) }
 // digits, surrounding space and any Unicode digit.
 var pythonNumber = regexp.MustCompile(`^\s*[+-]?(\p{Nd}+(_\p{Nd}+)*\.?(\p{Nd}+(_\p{Nd}+)*)?|\.\p{Nd}+(_\p{Nd}+)*)([eE][+-]?\p{Nd}+(_\p{Nd}+)*)?\s*$`)
 
-// Problems tells why a pod could not carry the value, or the server would change it; nil where all is well. The value is not
-// quoted. The rules are those of the server's substitution of ${env.X}, the same in every release line.
-func (v Value) Problems() []string { return append(v.Unfit(), v.Substituted()...) }
+// What follows judges a value without quoting it. The rules are those of the server's substitution of ${env.X}, the same in every
+// release line.
 
 // Unfit tells why the value is nothing that anybody means to give to a server; nil where all is well.
 func (v Value) Unfit() []string {

@@ -12,6 +12,8 @@
 // A provider of the resource lies over the base's entry with its id, and keeps that one's state; else it begins with the base's first
 // entry of its type, and with what the catalog tells, and gets namespaces, tables and files that no other provider has. Telemetry is no
 // provider to any server: it becomes environment variables, in which the key of a collector is named and does not stand.
+// What is disabled goes with all that refers to it and with what cannot work without it. A storage backend keeps its name when it becomes
+// another database, and what the server reads of a connection string or password is named as a Part, for others to make.
 // Settings are held against what the release line knows: what the server would refuse is an error, what it would ignore a warning. Of
 // some fields the server takes only a part of their type (numbers with limits, files that must be there): that is left to it.
 //

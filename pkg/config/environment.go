@@ -23,20 +23,29 @@ func (g *generation) checkEnvironment() {
 		}
 		first[v.Name] = v.Path
 	}
-	g.checkOverrides(first)
 	g.checkBystanders(first)
+	g.checkOverrides()
 }
 
-// checkOverrides refuses a variable of the user's that would take the place of one that the configuration needs.
-func (g *generation) checkOverrides(own map[string]string) {
+// checkOverrides lets the user's variables win over those of the same name that the configuration asks for, but for those that it cannot
+// do without: what comes from Secrets, and what keeps the server from printing it.
+func (g *generation) checkOverrides() {
 	if g.Spec.Workload == nil || g.Spec.Workload.Overrides == nil {
 		return
 	}
 	for i, v := range g.Spec.Workload.Overrides.Env {
-		if path, ok := own[v.Name]; ok {
-			g.findings.fail(Conflict, fmt.Sprintf("spec.workload.overrides.env[%d]", i),
-				fmt.Sprintf("sets %s, which the operator sets for %s", v.Name, path), "remove one of them")
+		at := slices.IndexFunc(g.env, func(own EnvVar) bool { return own.Name == v.Name })
+		if at < 0 {
+			continue
 		}
+		own, path := g.env[at], fmt.Sprintf("spec.workload.overrides.env[%d]", i)
+		if own.Ref.Name != "" || own.Name == g.Line.LogEnv {
+			g.findings.fail(Conflict, path, fmt.Sprintf("sets %s, which the operator sets for %s", v.Name, own.Path), "remove one of them")
+			continue
+		}
+		g.findings.warn(Conflict, path, fmt.Sprintf("sets %s in place of the value that the operator makes of %s", v.Name, own.Path),
+			"remove it unless this is meant")
+		g.env = slices.Delete(g.env, at, at+1)
 	}
 }
 
@@ -55,12 +64,25 @@ func (g *generation) checkBystanders(own map[string]string) {
 		for i, entry := range items(child(providers, api)) {
 			row, ok := g.Line.Provider(api, text(child(entry, "provider_type")))
 			if ok && len(row.Environment) > 0 && g.isThere(child(entry, "provider_id")) {
-				id := identityOf(child(entry, "provider_id"))
-				g.checkBystander("the provider "+id.id, fmt.Sprintf("config.yaml: providers.%s[%d].config", api, i), row.Environment,
-					child(entry, "config"), own)
+				id := identityOf(child(entry, "provider_id")).id
+				path := fmt.Sprintf("config.yaml: providers.%s[%d].config", api, i)
+				if p := g.ofResource(api, id); p != nil {
+					path = p.Path
+				}
+				g.checkBystander("the provider "+id, path, row.Environment, child(entry, "config"), own)
 			}
 		}
 	}
+}
+
+// ofResource returns the provider of the resource with an id; nil where the base's own has it.
+func (g *generation) ofResource(api, id string) *provider {
+	for _, p := range g.providers {
+		if p.api.Name == api && p.EffectiveID() == id {
+			return p
+		}
+	}
+	return nil
 }
 
 // isThere tells whether a provider is on, as far as the resource decides it.

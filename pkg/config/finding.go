@@ -37,6 +37,8 @@ const (
 	UnknownField Code = "UnknownField"
 	// NoProvider: a model, shield or tool names no provider and there is no obvious one.
 	NoProvider Code = "NoProvider"
+	// NoKey: tools are asked for whose provider has no key. A warning.
+	NoKey Code = "NoKey"
 	// Conflict: two places of the resource set the same thing.
 	Conflict Code = "Conflict"
 	// InvalidEndpoint: an endpoint cannot be used.

@@ -347,4 +347,15 @@ func TestStatusConfigHoldsNoLiteralSecret(t *testing.T) {
 	if strings.Contains(findings.String(), "hunter2") {
 		t.Errorf("the finding quotes the value: %v", findings)
 	}
+	// Of a type that the release line does not know, names tell.
+	in.Spec.Providers.Inference.Raw = []byte(`{"provider": "homegrown", "settings": {"api_key": "hunter2", "max_tokens": 5,
+		"auth": [{"Password": "hunter2", "token": "${env.MY_TOKEN}"}], "keyspace": "shown"}}`)
+	result, findings = config.Generate(in)
+	if result == nil {
+		t.Fatalf("findings %v", findings)
+	}
+	want := `{"api_key":"********","auth":[{"Password":"********","token":"${env.MY_TOKEN}"}],"keyspace":"shown","max_tokens":5}`
+	if got := string(result.Providers[0].Config); got != want {
+		t.Errorf("config for the status: %s, want %s", got, want)
+	}
 }

@@ -74,7 +74,7 @@ func TestFindingsAreActionable(t *testing.T) {
 	for _, code := range []config.Code{
 		config.InvalidSpec, config.Unsupported, config.UnsupportedVersion, config.UnknownProvider, config.UnknownProviderType,
 		config.NotAvailable, config.Disabled, config.DeprecatedType, config.LiteralSecret, config.UnknownField, config.NoProvider,
-		config.NoModel, config.Conflict, config.InvalidEndpoint, config.BrokenReference,
+		config.NoModel, config.NoKey, config.Conflict, config.InvalidEndpoint, config.BrokenReference,
 	} {
 		if !seen[code] {
 			t.Errorf("no case with a finding of code %s", code)

@@ -30,10 +30,7 @@ func (g *generation) checkNeeds() {
 }
 
 func (g *generation) reportNeeds(api, path, id string, row *catalog.Provider, missing []string) {
-	for _, p := range g.providers {
-		if p.api.Name != api || p.EffectiveID() != id {
-			continue
-		}
+	if p := g.ofResource(api, id); p != nil {
 		for _, need := range missing {
 			g.findings.fail(BrokenReference, p.Path+".provider",
 				fmt.Sprintf("%s needs the API %s, which the base configuration %s does not serve", row.Type, need, oneLine(g.Base.name)),

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -325,6 +326,23 @@ func (p *provider) redact(config *yaml.Node, fields map[string]catalog.Field) {
 	}
 }
 
+// secretName is how fields that hold secrets are called.
+var secretName = regexp.MustCompile(`(?i)(key|token|password|secret|credential)$`)
+
+// redactByName replaces what looks like a secret in the config of a type that the release line does not know.
+func redactByName(config *yaml.Node) {
+	for key, value := range members(config) {
+		if secretName.MatchString(key) && value.Kind == yaml.ScalarNode && !isNull(value) && !isReference(value.Value) {
+			set(config, key, stringNode(redacted))
+		} else {
+			redactByName(value)
+		}
+	}
+	for _, item := range items(config) {
+		redactByName(item)
+	}
+}
+
 // status is what the status of the resource shows of the provider.
 func (p *provider) status(entry *yaml.Node) ProviderEntry {
 	config := json.RawMessage("{}")
@@ -332,6 +350,8 @@ func (p *provider) status(entry *yaml.Node) ProviderEntry {
 		c = clone(c)
 		if p.row != nil {
 			p.redact(c, p.row.Fields)
+		} else {
+			redactByName(c)
 		}
 		if encoded, err := json.Marshal(plain(c)); err == nil {
 			config = encoded

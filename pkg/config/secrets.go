@@ -24,9 +24,8 @@ type SecretUse struct {
 }
 
 // SecretUses tells which keys of Secrets the spec reads, sorted by environment variable and each variable once; those of disabled
-// APIs are not read. It
-// needs neither base nor release line, so that Secrets can be read before Generate. Two references that need the same
-// variable are an error that names both.
+// APIs are not read. It needs neither base nor release line, so that Secrets can be read before Generate. Two references that need
+// the same variable are an error that names both.
 func SecretUses(spec *v1alpha2.LlamaStackDistributionSpec) ([]SecretUse, Findings) {
 	var findings report
 	groups, errs := v1alpha2.ParseProviders(spec.Providers)

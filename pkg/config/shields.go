@@ -219,12 +219,17 @@ func (g *generation) isServable(name string) bool {
 
 // providerTypeOf returns the type of a provider of the configuration.
 func (g *generation) providerTypeOf(api string, provider identity) string {
+	return text(child(g.entryOf(api, provider), "provider_type"))
+}
+
+// entryOf returns the entry of a provider of the configuration; nil where there is none.
+func (g *generation) entryOf(api string, provider identity) *yaml.Node {
 	for _, entry := range items(child(child(g.root, "providers"), api)) {
 		if identityOf(child(entry, "provider_id")).id == provider.id && provider.id != "" {
-			return text(child(entry, "provider_type"))
+			return entry
 		}
 	}
-	return ""
+	return nil
 }
 
 // keepDefaultShield keeps the default shield among those that are there: with any shield registered, the server does not start where

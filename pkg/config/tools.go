@@ -82,6 +82,10 @@ func (g *generation) applyBuiltin(t *v1alpha2.ToolConfig, id string) {
 		return
 	}
 	g.uses = append(g.uses, providerUse{api: v1alpha2.APIToolRuntime.Name, id: provider.id, path: t.Path})
+	if !g.hasKey(provider) {
+		g.findings.warn(NoKey, t.Path, "the provider of these tools has no key: they work only for clients that send one with their requests",
+			"configure the provider under spec.providers.toolRuntime with apiKey: {name: <Secret>, key: <key within it>}")
+	}
 	if g.Line.RegistersToolGroups {
 		g.registerToolGroup(id, provider)
 		return
@@ -102,7 +106,8 @@ func (g *generation) unknownTool(t *v1alpha2.ToolConfig) {
 }
 
 // toolProvider finds the provider of a tool group: the one that the tool names, else the first of the resource that serves the group,
-// else the one that the base registers it with, else the first of the base that is always there.
+// else one of the base that is always there: where one has its key, one of those; of these the one that the base registers the group
+// with, else the first.
 func (g *generation) toolProvider(t *v1alpha2.ToolConfig, id string, types []string) (identity, bool) {
 	ids := identities(g.root, v1alpha2.APIToolRuntime.Name)
 	if t.Provider != "" {
@@ -122,6 +127,9 @@ func (g *generation) toolProvider(t *v1alpha2.ToolConfig, id string, types []str
 		}
 	}
 	certain := g.certain(serving)
+	if keyed := slices.DeleteFunc(slices.Clone(certain), func(id identity) bool { return !g.hasKey(id) }); len(keyed) > 0 {
+		certain = keyed
+	}
 	if provider, ok := findIdentity(certain, g.registeredWith(id)); ok {
 		return provider, true
 	}
@@ -138,6 +146,14 @@ func (g *generation) toolProvider(t *v1alpha2.ToolConfig, id string, types []str
 	}
 	g.findings.fail(NoProvider, t.Path, "no tool provider that is surely there serves these tools", mending)
 	return identity{}, false
+}
+
+// hasKey tells whether a tool provider has the key that its type asks for.
+func (g *generation) hasKey(provider identity) bool {
+	api := v1alpha2.APIToolRuntime.Name
+	entry := g.entryOf(api, provider)
+	row, known := g.Line.Provider(api, text(child(entry, "provider_type")))
+	return !known || row.Key == "" || !unset(child(child(entry, "config"), row.Key), g.givenEnv())
 }
 
 func (g *generation) namedToolProvider(t *v1alpha2.ToolConfig, ids []identity, types []string) (identity, bool) {
