@@ -154,9 +154,14 @@ func fromURI(text string) (map[string]string, error) {
 			options["password"] = password
 		}
 	}
-	database := strings.TrimPrefix(u.Path, "/")
-	if strings.Contains(database, "/") {
+	// Only what is not encoded parts the path: a name may hold an encoded '/'.
+	path := strings.TrimPrefix(u.EscapedPath(), "/")
+	if strings.Contains(path, "/") {
 		return nil, errors.New("has a '/' in the name of the database; " + encodeHint)
+	}
+	database, err := url.PathUnescape(path)
+	if err != nil {
+		return nil, errors.New("is no valid URI; " + encodeHint)
 	}
 	options["dbname"], options["host"], options["port"] = database, u.Hostname(), u.Port()
 	// Unlike in a form, a plus is a plus.

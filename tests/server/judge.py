@@ -208,6 +208,8 @@ def _dummy(name: str) -> str:
         return "5432"
     if name.endswith(("_URL", "_URI", "_ENDPOINT")):
         return "http://dummy.invalid:8000/v1"
+    if name.endswith("_CONNECTION_STRING"):
+        return "postgresql://dummy:dummy@dummy.invalid:5432/dummy"
     return "dummy"
 
 
