@@ -14,6 +14,7 @@ import importlib.util
 import inspect
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -55,10 +56,12 @@ async def try_case(server: ServerPackage, config: Any) -> None:
     # The function became private in 1.1.
     make = getattr(sql, "sqlstore_impl", None) or sql._sqlstore_impl
     rows = await settled(make(config.storage.stores.inference))
-    await rows.create_table("storage_test", {"id": types.STRING, "value": types.STRING})
-    await rows.insert("storage_test", {"id": "1", "value": "kept"})
-    row = await rows.fetch_one("storage_test", {"id": "1"})
-    await rows.delete("storage_test", {"id": "1"})
+    # Releases are tried side by side, in one database.
+    table = "storage_test_" + re.sub("[^a-z0-9]", "_", server.version)
+    await rows.create_table(table, {"id": types.STRING, "value": types.STRING})
+    await rows.insert(table, {"id": "1", "value": "kept"})
+    row = await rows.fetch_one(table, {"id": "1"})
+    await rows.delete(table, {"id": "1"})
     if row is None or row["value"] != "kept":
         raise AssertionError("the SQL store does not hold what was written")
 
