@@ -133,8 +133,8 @@ test-server: ## Let real llama-stack servers load the generated configurations.
 	go test -timeout 60m $(TESTFLAGS) ./tests/server/...
 
 .PHONY: test-server-full
-test-server-full: ## Boot every sample and every user story on the real server of every release line.
-	LLSD_BOOT_EVERYTHING=1 go test -count=1 -timeout 90m -v -run 'TestStories' $(TESTFLAGS) ./tests/server/...
+test-server-full: ## Boot every sample and every user story, with real databases too, on the real server of every release line.
+	LLSD_BOOT_EVERYTHING=1 go test -count=1 -timeout 90m -v -run 'TestStories|TestState' $(TESTFLAGS) ./tests/server/...
 
 .PHONY: test-e2e
 test-e2e: cluster image ## Run the tests against a real cluster with real servers (Linux and root).

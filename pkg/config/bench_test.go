@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// typical is a resource of the usual size: three providers and five models.
+// typical is a resource of the usual size: three providers, five models, and its state in PostgreSQL.
 const typical = `
 distribution: {name: starter}
 providers:
@@ -33,7 +33,8 @@ resources:
   - {name: gpt-4o, provider: openai}
   - {name: gpt-4o-mini, provider: openai}
   - {name: o4-mini, provider: openai}
-networking: {port: 8321}
+storage:
+  sql: {type: postgres, connectionString: {name: keys, key: dsn}}
 `
 
 // BenchmarkGenerateTypical makes the configuration of a typical resource over the starter base of the newest line.

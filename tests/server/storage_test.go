@@ -256,7 +256,7 @@ func runStorage(t *testing.T, r release, cases []map[string]any) []*string {
 	return problems
 }
 
-// bootedWithStorage are the lines that boot by default; LLSD_SERVER_FULL=1 boots all.
+// bootedWithStorage are the lines that boot by default; the full run boots all.
 var bootedWithStorage = []string{"0.7.1", "1.5.0"}
 
 // A real server keeps its state in Redis and PostgreSQL and finds it again when it is started anew; what it prints has no secret in it.
@@ -273,7 +273,7 @@ func TestStateSurvivesARestart(t *testing.T) {
 	backend := httptest.NewServer(double)
 	t.Cleanup(backend.Close)
 	for _, r := range releases(t) {
-		if !slices.Contains(bootedWithStorage, r.version) && os.Getenv("LLSD_SERVER_FULL") == "" {
+		if !slices.Contains(bootedWithStorage, r.version) && os.Getenv(everywhere) == "" {
 			continue
 		}
 		t.Run(r.version, func(t *testing.T) {
