@@ -5,6 +5,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
@@ -23,6 +24,9 @@ const (
 	maxProbes = 8
 	// maxProbeAttempts bounds how often a silent server is asked before the next rollout.
 	maxProbeAttempts = 8
+	// maxAnswers is how often a server is asked after a rollout: for some seconds a Service still leads to pods that are on their way
+	// out, and the first answer can be theirs.
+	maxAnswers = 4
 	// firstProbeDelay doubles after each attempt.
 	firstProbeDelay = time.Second
 )
@@ -32,8 +36,8 @@ type asker interface {
 	Ask(ctx context.Context, baseURL string) (*probe.Observation, error)
 }
 
-// prober asks running servers about themselves, off the reconcile worker: once for each rollout, and a few times more
-// where the server stays silent. Each answer is an event that starts a pass.
+// prober asks running servers about themselves, off the reconcile worker: a few times within seconds after each rollout, and longer
+// where the server stays silent. Each answer that tells something new is an event that starts a pass.
 type prober struct {
 	asker   asker
 	urlOf   func(*v1alpha2.LlamaStackDistribution) string
@@ -87,24 +91,22 @@ func (p *prober) observe(cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployme
 	return nil, ""
 }
 
-// ask asks until the server answers, a few times at most.
+// ask asks until the server has answered a few times, and not for ever.
 func (p *prober) ask(ctx context.Context, s *server, key types.NamespacedName, url string) {
 	delay := firstProbeDelay
-	for attempt := 1; ; attempt++ {
+	for attempt, answers := 1, 0; ; attempt++ {
 		observation, err := p.askOnce(ctx, url)
 		if ctx.Err() != nil {
 			return
 		}
-		p.mu.Lock()
-		s.observation, s.silent = observation, ""
-		if err != nil {
-			s.silent = err.Error()
-		}
-		p.mu.Unlock()
-		if err == nil || attempt > 1 { // one silent moment after a rollout is no news
+		onlyAMoment := err != nil && attempt == 1 // after a rollout that is no news
+		if !onlyAMoment && p.note(s, observation, err) {
 			p.announce(ctx, key)
 		}
-		if err == nil || attempt == maxProbeAttempts {
+		if err == nil {
+			answers++
+		}
+		if answers == maxAnswers || attempt == maxProbeAttempts {
 			return
 		}
 		select {
@@ -114,6 +116,19 @@ func (p *prober) ask(ctx context.Context, s *server, key types.NamespacedName, u
 		}
 		delay *= 2
 	}
+}
+
+// note keeps what the server said, or why it was silent, and tells whether that is news.
+func (p *prober) note(s *server, observation *probe.Observation, err error) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	silent := ""
+	if err != nil {
+		silent = err.Error()
+	}
+	news := s.silent != silent || !reflect.DeepEqual(s.observation, observation)
+	s.observation, s.silent = observation, silent
+	return news
 }
 
 func (p *prober) askOnce(ctx context.Context, url string) (*probe.Observation, error) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -97,8 +98,8 @@ func announced(p *prober) []string {
 	}
 }
 
-// Proves: L-03 (a server is asked once for each rollout; the answer starts a pass), FR-060 (at its own port).
-func TestProberAsksOncePerRollout(t *testing.T) {
+// Proves: L-03 (a server is asked a few times for each rollout and then no more; only news starts a pass), FR-060 (at its own port).
+func TestProberAsksPerRollout(t *testing.T) {
 	inBubble(t, answers, func(t *testing.T, p *prober, servers *fakeServers, _ context.CancelFunc) {
 		port := int32(9000)
 		cr := stack("a")
@@ -116,14 +117,17 @@ func TestProberAsksOncePerRollout(t *testing.T) {
 			}
 		}
 		<-time.After(24 * time.Hour)
-		if got := fmt.Sprint(servers.asked); got != "[http://a-service.ai.svc:9000]" {
-			t.Errorf("asked %s", got)
+		if got := fmt.Sprint(slices.Compact(servers.asked)); got != "[http://a-service.ai.svc:9000]" || servers.count() != maxAnswers {
+			t.Errorf("asked %s, %d times", got, servers.count())
+		}
+		if got := announced(p); len(got) != 0 {
+			t.Errorf("announced %v though nothing is new", got)
 		}
 		if o, _ := p.observe(cr, rollout(2)); o != nil {
 			t.Error("the answer of the former rollout is told as that of the new one")
 		}
 		synctest.Wait()
-		if servers.count() != 2 || len(announced(p)) != 1 {
+		if servers.count() != maxAnswers+1 || len(announced(p)) != 1 {
 			t.Errorf("asked %d times after a second rollout", servers.count())
 		}
 		again := stack("a")
@@ -168,6 +172,28 @@ func TestProberGivesUp(t *testing.T) {
 	})
 }
 
+// Right after a rollout the answer can be that of a pod which is on its way out; the new server has the last word.
+func TestProberOutlastsTheFormerServer(t *testing.T) {
+	tries := 0
+	former := func(ctx context.Context, url string) (*probe.Observation, error) {
+		tries++
+		if tries == 1 {
+			return &probe.Observation{Version: "0.7.0"}, nil
+		}
+		return answers(ctx, url)
+	}
+	inBubble(t, former, func(t *testing.T, p *prober, _ *fakeServers, _ context.CancelFunc) {
+		p.observe(stack("a"), rollout(1))
+		<-time.After(time.Hour)
+		if o, silent := p.observe(stack("a"), rollout(1)); o == nil || o.Version != "0.7.1" || silent != "" {
+			t.Errorf("observed %v %q", o, silent)
+		}
+		if got := announced(p); len(got) != 2 {
+			t.Errorf("announced %v, want both answers", got)
+		}
+	})
+}
+
 // A server that is silent at first is heard when it speaks.
 func TestProberHearsALateServer(t *testing.T) {
 	tries := 0
@@ -181,7 +207,7 @@ func TestProberHearsALateServer(t *testing.T) {
 	inBubble(t, late, func(t *testing.T, p *prober, servers *fakeServers, _ context.CancelFunc) {
 		p.observe(stack("a"), rollout(1))
 		<-time.After(time.Hour)
-		if o, silent := p.observe(stack("a"), rollout(1)); o == nil || silent != "" || servers.count() != 4 {
+		if o, silent := p.observe(stack("a"), rollout(1)); o == nil || silent != "" || servers.count() != 3+maxAnswers {
 			t.Errorf("observed %v %q after %d questions", o, silent, servers.count())
 		}
 	})
