@@ -122,7 +122,7 @@ func FuzzConversion(f *testing.F) {
 	f.Fuzz(func(t *testing.T, object string, forth bool) {
 		var value map[string]any
 		if kjson.UnmarshalCaseSensitivePreserveInts([]byte(object), &value) != nil || value == nil {
-			t.Skip("no object")
+			return // no request of the API server holds anything but objects
 		}
 		from, to := "llamastack.io/v1alpha2", "llamastack.io/v1alpha1"
 		if forth {
@@ -131,7 +131,7 @@ func FuzzConversion(f *testing.F) {
 		value["apiVersion"] = from
 		text, err := json.Marshal(value)
 		if err != nil {
-			t.Skip("no object")
+			t.Fatalf("what was read as JSON cannot be written: %v", err)
 		}
 		if code, answer := post(t, reviewOf(to, string(text))); code != http.StatusOK || !strings.Contains(answer, `"result":{"status":"Success"}`) {
 			t.Errorf("%d %s for %s", code, answer, text)
