@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -307,6 +308,64 @@ func TestStateSurvivesARestart(t *testing.T) {
 			})
 			if r.line != "0.3" && len(store.keys(t, password)) == 0 {
 				t.Error("Redis holds nothing")
+			}
+		})
+	}
+}
+
+// The base of postgres-demo boots the real server, has what the resource asks for, and keeps everything in the one PostgreSQL that its
+// variables name: a server that begins with an empty directory finds it again.
+//
+// Proves: R28, R47, L-09, L-13.
+func TestStateOfPostgresDemoSurvivesARestart(t *testing.T) {
+	database := startPostgres(t)
+	demo := story{"base-postgres-demo", filepath.Join(stories, "base-postgres-demo", "cr.yaml")}
+	for _, r := range releases(t) {
+		if !slices.Contains(bootedWithStorage, r.version) && os.Getenv(everywhere) == "" {
+			continue
+		}
+		t.Run(r.version, func(t *testing.T) {
+			b, ok := prepare(t, r, demo, nil)
+			if !ok {
+				return
+			}
+			reduce(b.booted, b.base, unbootables(t, r.line))
+			b.backends = startBackends(t, b.asked)
+			name := "demo_" + strings.ReplaceAll(r.version, ".", "_")
+			database.account(t, name, b.env["POSTGRES_PASSWORD"], name)
+			for variable, value := range map[string]string{
+				"POSTGRES_HOST": "localhost", "POSTGRES_PORT": strconv.Itoa(database.port), "POSTGRES_DB": name, "POSTGRES_USER": name,
+			} {
+				if b.env[variable] == "" {
+					t.Errorf("the pod has no %s", variable)
+				}
+				b.env[variable] = value
+			}
+			n, ofPod := startNursery(t, r), b.env
+			use := func(do func(server *server)) {
+				b.env = ofPod
+				server := b.boot(t, n)
+				do(server)
+				for _, fault := range answerFaults(t, b, server) {
+					t.Error(fault)
+				}
+				if t.Failed() {
+					t.Logf("the server's log:\n%s", tail(server.log()))
+				}
+				server.stop()
+				checkLog(t, b, server)
+			}
+			use(func(*server) {})
+			use(func(server *server) {
+				if got := answered(t, http.MethodGet, server.url+"/v1/chat/completions", ""); !strings.Contains(got, "llama3.2-8b heard: ping") {
+					t.Errorf("the completion from before the restart is gone: %s", got)
+				}
+			})
+			tables := database.query(t, fmt.Sprintf("\\c %s\nSELECT string_agg(tablename, ' ') FROM pg_tables WHERE schemaname = 'public'", name))
+			for _, part := range []string{"_kvstore", "inference_store"} {
+				if !strings.Contains(tables, part) {
+					t.Errorf("PostgreSQL has no %s, but %s", part, tables)
+				}
 			}
 		})
 	}
