@@ -106,7 +106,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		OperatorNamespace:     in.OperatorNamespace,
 		CR:                    in.CR,
 		Image:                 d.Distribution.Image,
-		Distribution:          d.Distribution.Name,
+		StateDir:              objects.StateDir(in.CR, d.Distribution.Name, in.livePod()),
 		PortVariables:         portVariables(d.Distribution.Line),
 		HomeVariables:         homeVariables(d.Distribution.Line),
 		ClusterAssignsUserIDs: in.ClusterAssignsUserIDs,
@@ -124,6 +124,14 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		p.Config, p.Overridden = d.OverrideContent, true
 	}
 	return p
+}
+
+// livePod is the template of the pods that run; nil where there are none.
+func (in *Inputs) livePod() *corev1.PodSpec {
+	if in.Live == nil {
+		return nil
+	}
+	return &in.Live.Spec.Template.Spec
 }
 
 // buildObjects is the list of everything that a resource may need; a builder returns nil for what is not wanted. What the pods

@@ -410,6 +410,55 @@ func TestUpgradeHoldsTheMountedConfigMap(t *testing.T) {
 	}
 }
 
+// Proves: R27, R47 (another image or name of the distribution finds the state that lies on the claim).
+func TestStateStaysWhereItIs(t *testing.T) {
+	for name, c := range map[string]struct {
+		storage *v1alpha2.PVCStorageSpec
+		change  func(in *Inputs)
+		want    string
+	}{
+		"another name":               {&v1alpha2.PVCStorageSpec{}, func(in *Inputs) { in.CR.Spec.Distribution.Name = new("remote-vllm") }, "starter"},
+		"another path of the volume": {&v1alpha2.PVCStorageSpec{}, func(in *Inputs) { in.CR.Spec.Workload.Storage.MountPath = new("/data") }, "starter"},
+		"without a claim":            {nil, func(in *Inputs) { in.CR.Spec.Distribution.Name = new("remote-vllm") }, "remote-vllm"},
+		"a new claim": {nil, func(in *Inputs) {
+			in.CR.Spec.Distribution.Name, in.CR.Spec.Workload.Storage = new("remote-vllm"), &v1alpha2.PVCStorageSpec{}
+		}, "remote-vllm"},
+		"no Deployment any more": {&v1alpha2.PVCStorageSpec{}, func(in *Inputs) { in.CR.Spec.Distribution.Name, in.Live = new("remote-vllm"), nil }, "remote-vllm"},
+		"one of release 0.9": {&v1alpha2.PVCStorageSpec{}, func(in *Inputs) {
+			in.CR.Spec.Distribution.Name = new("remote-vllm")
+			mounts := in.Live.Spec.Template.Spec.Containers[0].VolumeMounts
+			for i := range mounts {
+				if mounts[i].SubPath != "" {
+					mounts[i].SubPath = "of-the-user"
+				}
+			}
+		}, "remote-vllm"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := inputs(t, "simple")
+			in.CR.Spec.Workload.Storage = c.storage
+			in.Live = deployment(t, build(t, in).Objects)
+			c.change(in)
+			resolve(t, in, nil)
+			s := deployment(t, build(t, in).Objects).Spec.Template.Spec.Containers[0]
+			var state, dir string
+			for _, v := range s.Env {
+				if v.Name == "SQLITE_STORE_DIR" {
+					state = v.Value
+				}
+			}
+			for _, m := range s.VolumeMounts {
+				if m.MountPath == state {
+					dir = m.SubPath
+				}
+			}
+			if want := "distributions/" + c.want; dir != want || !strings.HasSuffix(state, want) {
+				t.Errorf("the state is in %s, which is %q of the volume; want %s", state, dir, want)
+			}
+		})
+	}
+}
+
 // Proves: R48, FR-026 (what releases a held Deployment).
 func TestHoldIsReleased(t *testing.T) {
 	for name, change := range map[string]func(*testing.T, *Inputs){

@@ -29,10 +29,10 @@ func simple(t *testing.T) *objects.Params {
 	}
 	cr.Namespace, cr.UID = "ai", "11111111-2222-3333-4444-555555555555"
 	return &objects.Params{
-		CR:           cr,
-		Image:        "registry.example/distribution-starter:0.7.1",
-		Distribution: "starter",
-		Config:       []byte(configYAML),
+		CR:       cr,
+		Image:    "registry.example/distribution-starter:0.7.1",
+		StateDir: "distributions/starter",
+		Config:   []byte(configYAML),
 		Env: []config.EnvVar{{
 			Name: "LLSD_VLLM_API_KEY", Ref: v1alpha2.SecretReference{Name: "vllm-creds", Key: "token"},
 			Path: "spec.providers.inference.apiKey",

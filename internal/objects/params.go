@@ -16,8 +16,8 @@ type Params struct {
 	CR *v1alpha2.LlamaStackDistribution
 	// Image is the container image.
 	Image string
-	// Distribution is the name of the distribution, which names the data directory; empty where it is not known.
-	Distribution string
+	// StateDir is the directory below the data volume in which the server keeps its state; empty where none is known.
+	StateDir string
 	// Config is the configuration; nil where the image runs its own.
 	Config []byte
 	// Overridden tells that Config is the user's own: it says itself where the server keeps its state.

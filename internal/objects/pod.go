@@ -24,9 +24,6 @@ const (
 	tmpSize = "256Mi"
 )
 
-// Data lives below the data volume in a directory of the distribution's own: where v0.9 left it.
-func distributionDir(distribution string) string { return path.Join("distributions", distribution) }
-
 // environment steers the server: its home and caches on the data volume, its port, its configuration, its secrets.
 func environment(p *Params) []corev1.EnvVar {
 	env := []corev1.EnvVar{
@@ -37,8 +34,8 @@ func environment(p *Params) []corev1.EnvVar {
 	for _, name := range p.HomeVariables {
 		env = append(env, corev1.EnvVar{Name: name, Value: DataDir(&p.CR.Spec)})
 	}
-	if p.Distribution != "" && !p.Overridden {
-		dir := path.Join(DataDir(&p.CR.Spec), distributionDir(p.Distribution))
+	if p.StateDir != "" && !p.Overridden {
+		dir := path.Join(DataDir(&p.CR.Spec), p.StateDir)
 		env = append(env,
 			corev1.EnvVar{Name: "SQLITE_STORE_DIR", Value: dir},
 			corev1.EnvVar{Name: "FILES_STORAGE_DIR", Value: path.Join(dir, "files")},
@@ -109,12 +106,11 @@ func ownMounts(p *Params) []corev1.VolumeMount {
 		{Name: dataVolume, MountPath: DataDir(&p.CR.Spec)},
 		{Name: tmpVolume, MountPath: TmpDir},
 	}
-	if p.Distribution != "" {
+	if p.StateDir != "" {
 		// The server does not create the directory of its SQL database. Mounting it as a sub path makes the kubelet
 		// create it, writable for the pod's group, without a container that would need a shell in the image.
-		dir := distributionDir(p.Distribution)
 		mounts = append(mounts, corev1.VolumeMount{
-			Name: dataVolume, MountPath: path.Join(DataDir(&p.CR.Spec), dir), SubPath: dir,
+			Name: dataVolume, MountPath: path.Join(DataDir(&p.CR.Spec), p.StateDir), SubPath: p.StateDir,
 		})
 	}
 	if p.Config != nil {

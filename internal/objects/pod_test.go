@@ -35,7 +35,7 @@ func TestEnvironment(t *testing.T) {
 		},
 		"unknown distribution and line": {
 			with(t, func(p *objects.Params) {
-				p.Config, p.Env, p.Distribution, p.PortVariables = nil, nil, "", []string{"LLAMA_STACK_PORT", "OGX_PORT"}
+				p.Config, p.Env, p.StateDir, p.PortVariables = nil, nil, "", []string{"LLAMA_STACK_PORT", "OGX_PORT"}
 				p.HomeVariables = []string{"LLAMA_STACK_CONFIG_DIR", "OGX_CONFIG_DIR"}
 			}),
 			map[string]string{
@@ -160,7 +160,7 @@ func TestVolumes(t *testing.T) {
 	if mount(server(t, plain), "/etc/llama-stack") != nil || objects.MountedConfigMap(pod(plain)) != "" {
 		t.Error("something is mounted over the image's own configuration")
 	}
-	if m := mount(server(t, with(t, func(p *objects.Params) { p.Distribution = "" })), "/.llama"); m == nil {
+	if m := mount(server(t, with(t, func(p *objects.Params) { p.StateDir = "" })), "/.llama"); m == nil {
 		t.Error("no data volume for an unknown distribution")
 	}
 }

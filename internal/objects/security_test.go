@@ -69,7 +69,7 @@ func TestRestrictedPodSecurity(t *testing.T) {
 	for name, p := range map[string]*objects.Params{
 		"Kubernetes": simple(t),
 		"OpenShift":  with(t, func(p *objects.Params) { p.ClusterAssignsUserIDs = true }),
-		"plain":      with(t, func(p *objects.Params) { p.Config, p.Env, p.Distribution = nil, nil, "" }),
+		"plain":      with(t, func(p *objects.Params) { p.Config, p.Env, p.StateDir = nil, nil, "" }),
 	} {
 		if broken := restricted(pod(p)); len(broken) > 0 {
 			t.Errorf("%s: breaks %s", name, strings.Join(broken, ", "))

@@ -33,6 +33,28 @@ func DataDir(spec *v1alpha2.LlamaStackDistributionSpec) string {
 	return DefaultDataDir
 }
 
+// stateDirs is the directory below the data volume that has a directory for each distribution.
+const stateDirs = "distributions"
+
+// StateDir is the directory below the data volume in which the server of a resource keeps its state: where v0.9 left it, in a directory
+// that is called after the distribution. What lies on a claim stays where the pods of live have it, so that another image or
+// another name of the distribution finds it again; live is nil where there are none.
+func StateDir(cr *v1alpha2.LlamaStackDistribution, distribution string, live *corev1.PodSpec) string {
+	if live != nil && claim(&cr.Spec) != nil && Mounts(live, ClaimName(cr.Name)) {
+		for i := range live.Containers {
+			for _, m := range live.Containers[i].VolumeMounts {
+				if m.Name == dataVolume && path.Dir(m.SubPath) == stateDirs {
+					return m.SubPath
+				}
+			}
+		}
+	}
+	if distribution == "" {
+		return ""
+	}
+	return path.Join(stateDirs, distribution)
+}
+
 // PersistentVolumeClaim builds the claim for the server's data; nil where the data lives as long as the pod.
 func PersistentVolumeClaim(p *Params) *corev1.PersistentVolumeClaim {
 	c := claim(&p.CR.Spec)
