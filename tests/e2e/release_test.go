@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -190,4 +192,54 @@ func newerReleaseTakesOver(t *testing.T) {
 		s.chats(t, sampleServer, sampleServer, sampleModel)
 		did(t, "release %s is registered for the name: one rollout in place, Ready, and a chat completion goes through", to.version)
 	}
+}
+
+// The user of a resource names the image of the newest release in place of the pinned one: the same server goes on with the same data.
+//
+// Proves: R14, R21, R27, R47, US-3.1.
+func imageOfTheResourceChanges(t *testing.T) {
+	s := stack{"e2e-image", "my-stack"}
+	namespace(t, s.namespace)
+	key := newKey()
+	s.startModelServer(t, sampleServer, sampleModel, key)
+	s.putSecret(t, sampleSecret, key)
+	resource := load(t, "config", "samples", "v1alpha2-simple.yaml")
+	if err := unstructured.SetNestedMap(resource.Object, map[string]any{"size": "1Gi"}, "spec", "workload", "storage"); err != nil {
+		t.Fatal(err)
+	}
+
+	s.edit(t, resource, map[string]any{"image": pinned.ref}, "distribution")
+	s.waitServer(t, pinned.version)
+	s.chats(t, sampleServer, sampleServer, sampleModel)
+	before, revision, claim := s.inPlace(t), s.revision(t), s.claim(t)
+	did(t, "a resource that names the image of %s is Ready, with its data on a claim", pinned.version)
+
+	s.edit(t, resource, map[string]any{"image": newest.ref}, "distribution")
+	cr := s.waitServer(t, newest.version)
+	checkOneRollout(t, s, revision)
+	if now := s.inPlace(t); now.deployment != before.deployment || now.service != before.service || now.clusterIP != before.clusterIP ||
+		now.selector != before.selector || !now.volumes.IsSuperset(before.volumes) || now.dataDir != before.dataDir || s.claim(t) != claim {
+		t.Errorf("the stack is %+v now, and was %+v; its claim %s was %s", now, before, s.claim(t), claim)
+	}
+	if cr.Status.ResolvedDistribution.ServerLine != newest.line {
+		t.Errorf("status: resolved %+v; want line %s", cr.Status.ResolvedDistribution, newest.line)
+	}
+	var kept struct{ Data []json.RawMessage }
+	getJSON(t, s.url(t)+"/v1/chat/completions", &kept)
+	if len(kept.Data) != 1 || !strings.Contains(string(kept.Data[0]), question) {
+		t.Errorf("the server knows these completions of the former one: %s", asJSON(t, kept.Data))
+	}
+	s.chats(t, sampleServer, sampleServer, sampleModel)
+	did(t, "it names that of %s now: one rollout in place, the same claim, the completion from before is there, and a new one goes through", newest.version)
+	s.kubectl(t, "delete", "llsd", s.name)
+}
+
+// claim is the uid of the stack's claim.
+func (s stack) claim(t *testing.T) types.UID {
+	t.Helper()
+	var claim corev1.PersistentVolumeClaim
+	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: s.name + "-pvc"}, &claim); err != nil {
+		t.Fatal(err)
+	}
+	return claim.UID
 }

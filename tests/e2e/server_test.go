@@ -137,6 +137,9 @@ func (s stack) chat(t *testing.T, model, message string) (status int, content st
 	return status, completion.Choices[0].Message.Content
 }
 
+// question is what chats asks.
+const question = "which way to the library?"
+
 // chats asks a model of a provider through the server, and fails the test unless the answer comes from the backend,
 // which saw the right key.
 func (s stack) chats(t *testing.T, provider, backend, model string) {
@@ -145,9 +148,8 @@ func (s stack) chats(t *testing.T, provider, backend, model string) {
 	if status, _ := call(t, http.MethodDelete, url, nil); status != http.StatusNoContent {
 		t.Fatalf("DELETE %s: status %d", url, status)
 	}
-	const message = "which way to the library?"
-	status, content := s.chat(t, provider+"/"+model, message)
-	if want := modelserverdouble.Answer(model, message); status != http.StatusOK || content != want {
+	status, content := s.chat(t, provider+"/"+model, question)
+	if want := modelserverdouble.Answer(model, question); status != http.StatusOK || content != want {
 		t.Fatalf("chat completion with %s/%s: status %d, answer %q, want %q", provider, model, status, content, want)
 	}
 	var list struct{ Requests []modelserverdouble.Request }

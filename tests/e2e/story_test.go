@@ -32,6 +32,7 @@ func TestStory(t *testing.T) {
 		{&pinned, "a distribution alone runs with the image's own configuration", distributionAlone},
 		{&pinned, "a resource written as v1alpha1 runs", writtenAsV1alpha1},
 		{&pinned, "a newer release of the server takes over in place", newerReleaseTakesOver},
+		{&newest, "a resource that names another image goes on in place", imageOfTheResourceChanges},
 		{&newest, "newest release: the sample becomes a server that answers with the key of the Secret", sampleBecomesServer},
 		{&newest, "newest release: status and kubectl tell what runs", statusTellsWhatRuns},
 		{&newest, "newest release: a second provider rolls out once", secondProviderRollsOutOnce},
