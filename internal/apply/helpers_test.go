@@ -106,7 +106,7 @@ func owner() *v1alpha2.LlamaStackDistribution {
 // wish are the objects for the owner with a configuration.
 func wish(config string) []objects.Object {
 	p := &objects.Params{
-		CR: owner(), Image: "registry.example/starter:0.7.1", Distribution: "starter", Config: []byte(config), PortVariables: []string{"LLAMA_STACK_PORT"},
+		CR: owner(), Image: "registry.example/starter:0.7.1", StateDir: "distributions/starter", Config: []byte(config), PortVariables: []string{"LLAMA_STACK_PORT"},
 	}
 	return []objects.Object{objects.ServiceAccount(p), objects.ConfigMap(p), objects.Deployment(p), objects.Service(p)}
 }
