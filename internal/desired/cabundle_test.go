@@ -51,18 +51,18 @@ func TestCABundle(t *testing.T) {
 			if got := objects.GeneratedFor(in.CR.Name, &pod).CABundle; got != cm.Name {
 				t.Errorf("the pods mount %q, want %q", got, cm.Name)
 			}
-			var file string
+			files := map[string]string{}
 			for _, v := range pod.Containers[0].Env {
-				if v.Name == "SSL_CERT_FILE" {
-					file = v.Value
+				files[v.Name] = v.Value
+			}
+			for _, variable := range []string{"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"} {
+				mounted := false
+				for _, m := range pod.Containers[0].VolumeMounts {
+					mounted = mounted || m.MountPath+"/ca-bundle.crt" == files[variable] && m.ReadOnly
 				}
-			}
-			mounted := false
-			for _, m := range pod.Containers[0].VolumeMounts {
-				mounted = mounted || m.MountPath+"/ca-bundle.crt" == file && m.ReadOnly
-			}
-			if !mounted {
-				t.Errorf("SSL_CERT_FILE is %q, which is not mounted", file)
+				if !mounted {
+					t.Errorf("%s is %q, which is not mounted", variable, files[variable])
+				}
 			}
 		})
 	}

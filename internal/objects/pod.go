@@ -49,7 +49,10 @@ func environment(p *Params) []corev1.EnvVar {
 		env = append(env, corev1.EnvVar{Name: "RUN_CONFIG_PATH", Value: path.Join(ConfigDir, ConfigKey)})
 	}
 	if p.CABundle != "" {
-		env = append(env, corev1.EnvVar{Name: "SSL_CERT_FILE", Value: CABundlePath})
+		env = append(env,
+			corev1.EnvVar{Name: "SSL_CERT_FILE", Value: CABundlePath},
+			// The exporter of telemetry, among others, does not look at the former.
+			corev1.EnvVar{Name: "REQUESTS_CA_BUNDLE", Value: CABundlePath})
 	}
 	return append(env, generatedEnvironment(p)...)
 }

@@ -4,6 +4,8 @@ package server
 
 import (
 	"encoding/json"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,11 +14,18 @@ import (
 )
 
 // What the engine makes of telemetry, with the key put in as Kubernetes does, is what the exporter in the server's own environment
-// sends.
+// sends, to a collector with a certificate that the file of authorities vouches for.
 //
-// Proves: FR-003, R25.
+// Proves: FR-003, R25, FR-074.
 func TestTelemetryReachesTheExporter(t *testing.T) {
 	t.Parallel()
+	certificates := t.TempDir()
+	makeCertificates(t, certificates)
+	withTLS := []string{"--certificate", filepath.Join(certificates, "server.crt"), "--key", filepath.Join(certificates, "server.key")}
+	authorities := "REQUESTS_CA_BUNDLE=" + filepath.Join(certificates, "ca.crt")
+	if sent, _ := runScript(t, imageRelease(t), "headers.py", withTLS...); strings.TrimSpace(string(sent)) != "null" {
+		t.Errorf("without the authority the exporter sends %s", sent)
+	}
 	forEachRelease(t, func(t *testing.T, r release) {
 		line := lineOf(t, r)
 		result, findings := config.Generate(config.Input{
@@ -29,7 +38,7 @@ func TestTelemetryReachesTheExporter(t *testing.T) {
 			t.Fatal(findings)
 		}
 		const key = "a+b/c~d._-0=="
-		var args []string
+		args := append(slices.Clone(withTLS), authorities)
 		for _, v := range result.Env {
 			if v.Ref.Name == "" {
 				args = append(args, v.Name+"="+strings.ReplaceAll(v.Value, "$(LLSD_OTEL_API_KEY)", key))
