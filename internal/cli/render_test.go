@@ -353,3 +353,48 @@ func TestRenderWithImageLabels(t *testing.T) {
 		t.Errorf("without labels: %+v", r)
 	}
 }
+
+// Proves: US-7.1, R45, R53 (ConfigMaps among the files are read as the operator reads them, those of another namespace that v1alpha1 names
+// included; without them what they hold is <on-cluster>).
+func TestRenderReadsConfigMaps(t *testing.T) {
+	const resource = `
+apiVersion: llamastack.io/v1alpha1
+kind: LlamaStackDistribution
+metadata: {name: mine, namespace: ai}
+spec:
+  server:
+    distribution: {name: starter}
+    userConfig: {configMapName: own, configMapNamespace: shared}
+    tlsConfig: {caBundle: {configMapName: trusted, configMapNamespace: shared, configMapKeys: [second]}}
+---
+`
+	const configMaps = `
+{apiVersion: v1, kind: ConfigMap, metadata: {name: own, namespace: shared}, data: {config.yaml: "version: 2\n# own\n"}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: trusted, namespace: shared}
+data:
+  first: "-----BEGIN CERTIFICATE-----\nMQ==\n-----END CERTIFICATE-----"
+  second: "-----BEGIN CERTIFICATE-----\nMg==\n-----END CERTIFICATE-----"
+`
+	given := run(t, resource+configMaps, "render", "-f", "-", "-o", "yaml")
+	for _, want := range []string{"# own", "Mg=="} {
+		if !strings.Contains(given.out, want) {
+			t.Errorf("exit code %d, %s: nothing with %q", given.code, given.err, want)
+		}
+	}
+	if strings.Contains(given.out, "MQ==") {
+		t.Error("a key that nobody names is trusted")
+	}
+	unknown := run(t, resource, "render", "-f", "-", "-o", "yaml")
+	for _, want := range []string{"ca-bundle.crt: <on-cluster>\n", "config.yaml: <on-cluster>\n"} {
+		if !strings.Contains(unknown.out, want) {
+			t.Errorf("exit code %d, %s: nothing with %q", unknown.code, unknown.err, want)
+		}
+	}
+	const want = `has no key "second": add it; its keys are first, third`
+	if r := run(t, resource+strings.ReplaceAll(configMaps, "second", "third"), "render", "-f", "-"); r.code != command.Wrong || !strings.Contains(r.err, want) {
+		t.Errorf("without the key: exit code %d, %s", r.code, r.err)
+	}
+}

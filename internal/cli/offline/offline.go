@@ -244,12 +244,8 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, 
 	for i, use := range uses {
 		facts[i] = desired.SecretFact{Use: use, State: desired.SecretFound}
 	}
-	bundle := desired.CABundleOf(cr)
-	if bundle != nil {
-		bundle.Unknown = true
-	}
 	return &desired.Inputs{
-		CR: cr, CABundle: bundle, Distribution: distribution, Secrets: facts, Override: c.override(cr), Build: secret.OnCluster,
+		CR: cr, CABundle: c.caBundle(cr), Distribution: distribution, Secrets: facts, Override: c.override(cr), Build: secret.OnCluster,
 		NetworkPolicyFlag: c.Settings.NetworkPolicy, OperatorNamespace: settings.DefaultNamespace,
 	}, nil
 }
@@ -265,6 +261,22 @@ func (c *Cluster) override(cr *v1alpha2.LlamaStackDistribution) *desired.Overrid
 		text, has := data[objects.ConfigKey].(string)
 		if found.Content = []byte(text); !has {
 			found.State, found.Keys = desired.ConfigMapKeyMissing, slices.Sorted(maps.Keys(data))
+		}
+	}
+	return found
+}
+
+// caBundle is what the cluster would hold at spec.networking.tls.caBundle: what the given documents say, else something unknown.
+func (c *Cluster) caBundle(cr *v1alpha2.LlamaStackDistribution) *desired.CABundleFact {
+	found := desired.CABundleOf(cr)
+	if found == nil {
+		return nil
+	}
+	data, given := c.configMaps[types.NamespacedName{Namespace: found.Namespace, Name: found.Name}]
+	found.Unknown, found.Data = !given, map[string]string{}
+	for key, value := range data {
+		if text, ok := value.(string); ok {
+			found.Data[key] = text
 		}
 	}
 	return found
