@@ -77,3 +77,17 @@ func TestTheGuideTellsTheTruth(t *testing.T) {
 		}
 	}
 }
+
+// Proves: MIG-ANN, R53 (the annotation that the guide explains is one that conversion writes)
+func TestTheGuideShowsAnAnnotation(t *testing.T) {
+	t.Parallel()
+
+	match := regexp.MustCompile("(?s)```json\n(.*?)\n```").FindStringSubmatch(readGuide(t))
+	if match == nil {
+		t.Fatal("the guide shows no annotation")
+	}
+	named := object(t, `{apiVersion: llamastack.io/v1alpha1, metadata: {name: x}, spec: {server: {distribution: {name: starter}, containerSpec: {name: main}}}}`)
+	if got := annotationsOf(ToV1alpha2(named))[v1alpha2.ConversionAnnotation]; got != match[1] {
+		t.Errorf("the guide shows %s, conversion writes %s", match[1], got)
+	}
+}

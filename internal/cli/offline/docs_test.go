@@ -12,15 +12,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
-const configurationPage = "../../../docs/configuration.md"
+const (
+	configurationPage = "../../../docs/configuration.md"
+	migrationPage     = "../../../docs/migration-v1alpha1-to-v1alpha2.md"
+)
 
 // block is a fenced block of a page.
 type block struct {
@@ -91,6 +97,76 @@ func TestConfigurationPage(t *testing.T) {
 	if resources < 10 {
 		t.Errorf("only %d resources found", resources)
 	}
+}
+
+// Proves: MIG-EX, US-7.1, US-7.2, US-7.3 (the resources on the page about migration can be used as they are; what reads as another one does the
+// same, and what is written anew for v1alpha2 does the same but for what the page says).
+func TestMigrationPage(t *testing.T) {
+	known, err := settings.Parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := offline.NewCluster(known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var resources []map[string]string
+	for _, b := range blocks(t, migrationPage) {
+		if b.info != "yaml" {
+			continue
+		}
+		made := cluster.Try(t.Context(), readOne(t, b.text))
+		for _, f := range made.Findings {
+			// Two pods share a claim: the same for all, and no reason for a migration to change it.
+			if f.Severity != config.Warning || !strings.HasSuffix(f.Path, ".storage") {
+				t.Errorf("line %d: %s", b.line, f.Message)
+			}
+		}
+		if made.Desired == nil {
+			t.Fatalf("line %d: nothing is made", b.line)
+		}
+		resources = append(resources, asText(t, made.Desired.Objects))
+	}
+	if len(resources) != 4 {
+		t.Fatalf("%d resources found", len(resources))
+	}
+	for _, pair := range [][2]int{{0, 1}, {2, 3}} {
+		if diff := cmp.Diff(resources[pair[0]], resources[pair[1]]); diff != "" {
+			t.Errorf("resource %d does something else than resource %d, which it reads as (- %[1]d, + %[2]d):\n%[3]s", pair[0], pair[1], diff)
+		}
+	}
+	// The image runs its own configuration where no provider is declared.
+	var kinds []string
+	for kind, text := range resources[2] {
+		if text != resources[0][kind] {
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.Sort(kinds)
+	if want := []string{"ConfigMap", "Deployment"}; !slices.Equal(kinds, want) || len(resources[2]) != len(resources[0])+1 {
+		t.Errorf("written for v1alpha2, %v differ, want %v", kinds, want)
+	}
+}
+
+// asText are the objects by kind, of each of which there is one.
+func asText(t *testing.T, list []objects.Object) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	for _, o := range list {
+		content, err := objects.Content(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := yaml.Marshal(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[o.GetObjectKind().GroupVersionKind().Kind] = string(text)
+	}
+	if len(texts) != len(list) {
+		t.Fatalf("%d objects of %d kinds", len(list), len(texts))
+	}
+	return texts
 }
 
 func readOne(t *testing.T, text string) *manifest.Document {
