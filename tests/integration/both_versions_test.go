@@ -4,12 +4,22 @@ package integration
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/migration"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -57,36 +67,166 @@ func (s *serving) awaitValidation() {
 	})
 }
 
-// Proves: L-29 (in neither version is a spec defaulted into or rewritten: after an apply nothing differs from the manifest).
-func TestNoDiffInEitherVersion(t *testing.T) {
-	s := serveOne(t)
-	s.awaitValidation()
-	for _, pattern := range []string{"config/samples/v1*.yaml", "api/v1alpha1/testdata/conversion/*/before.yaml", "api/v1alpha1/testdata/conversion/*/after.yaml"} {
+// release09CRD is the definition as release 0.9 has it: the schema of v1alpha1, which is what is stored, and nobody converts.
+func release09CRD(t *testing.T) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(fixture.Root(), "config", "crd", "bases", "llamastack.io_llamastackdistributions.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.Unmarshal(raw, definition); err != nil {
+		t.Fatal(err)
+	}
+	definition.Spec.Conversion = nil
+	definition.Spec.Versions = slices.DeleteFunc(definition.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name != "v1alpha1" })
+	definition.Spec.Versions[0].Storage = true
+	old, err := yaml.Marshal(definition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(old)
+}
+
+// manifests is what somebody applies and applies again, by namespace.
+type manifests map[string][]string
+
+// add takes the files that match, each into the first namespace that has nothing of its name.
+func (m manifests) add(t *testing.T, prefix string, patterns ...string) {
+	t.Helper()
+	for _, pattern := range patterns {
 		files, err := filepath.Glob(filepath.Join(fixture.Root(), filepath.FromSlash(pattern)))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
 		}
-		for i, file := range files {
-			namespace := strings.NewReplacer("/", "-", ".", "-", "*", "x").Replace(filepath.Base(pattern)) + "-" + string(rune('a'+i))
-			s.kubectl("create", "namespace", namespace)
+		taken := map[string]int{}
+		for _, file := range files {
 			raw, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			run := func(args ...string) (string, error) {
-				return s.cluster.KubectlInput(t.Context(), string(raw), append(args, "-n", namespace, "-f", "-")...)
+			u := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal(raw, &u.Object); err != nil {
+				t.Fatalf("%s: %v", file, err)
 			}
-			if out, err := run("apply"); err != nil {
-				t.Errorf("%s: %s", file, out)
-				continue
-			}
-			// kubectl diff ends with an error where there is a difference.
-			if out, err := run("diff"); err != nil || out != "" {
-				t.Errorf("%s: %v\n%s", file, err, out)
-			}
-			if out, err := run("apply"); err != nil || !strings.HasSuffix(strings.TrimSpace(out), " unchanged") {
-				t.Errorf("%s: a second apply says %v %s", file, err, out)
-			}
+			namespace := fmt.Sprintf("%s-%d", prefix, taken[u.GetName()])
+			taken[u.GetName()]++
+			m[namespace] = append(m[namespace], file)
 		}
+	}
+}
+
+// each runs kubectl for the manifests of each namespace.
+func (m manifests) each(s *serving, verb string, check func(namespace, out string, err error)) {
+	for _, namespace := range slices.Sorted(maps.Keys(m)) {
+		out, err := s.cluster.KubectlRun(s.t.Context(), verb, "-n", namespace, "-f", strings.Join(m[namespace], ","))
+		check(namespace, out, err)
+	}
+}
+
+func (m manifests) apply(s *serving) {
+	s.t.Helper()
+	for namespace := range m {
+		s.kubectl("create", "namespace", namespace)
+	}
+	m.each(s, "apply", func(namespace, out string, err error) {
+		if err != nil {
+			s.t.Fatalf("%s: %v\n%s", namespace, err, out)
+		}
+	})
+}
+
+// wantNoDiff checks that the manifests differ in nothing from what is in the cluster.
+func (m manifests) wantNoDiff(s *serving, when string) {
+	s.t.Helper()
+	// kubectl diff ends with an error where there is a difference.
+	m.each(s, "diff", func(namespace, out string, err error) {
+		if err != nil || out != "" {
+			s.t.Errorf("%s, %s: %v\n%s", when, namespace, err, out)
+		}
+	})
+	m.each(s, "apply", func(namespace, out string, err error) {
+		if changed := strings.Count(out, "\n") - strings.Count(out, " unchanged\n"); err != nil || changed != 0 {
+			s.t.Errorf("%s, %s: a second apply says %v %s", when, namespace, err, out)
+		}
+	})
+}
+
+func (s *serving) list(version string) (*unstructured.UnstructuredList, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetAPIVersion("llamastack.io/" + version)
+	list.SetKind("LlamaStackDistributionList")
+	return list, s.admin.List(s.t.Context(), list)
+}
+
+// everything is each resource of the cluster in a version, by namespace and name, without what each write changes.
+func (s *serving) everything(version string) map[string]unstructured.Unstructured {
+	s.t.Helper()
+	list, err := s.list(version)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	all := map[string]unstructured.Unstructured{}
+	for _, u := range list.Items {
+		u.SetResourceVersion("")
+		all[u.GetNamespace()+"/"+u.GetName()] = u
+	}
+	return all
+}
+
+// Proves: L-29, US-7.1, MIG-SVM, FR-081 (in neither version is a spec defaulted into or rewritten: after an apply nothing differs from the
+// manifest, be it stored as release 0.9 has stored it, or rewritten, or created since; and the migration changes nothing that anybody sees).
+func TestNoDiffBeforeAndAfterMigration(t *testing.T) {
+	s := newServing(t)
+	s.apply(release09CRD(t))
+	s.kubectl("wait", "--for=condition=Established", "--timeout=30s", crdName)
+	old, current := manifests{}, manifests{}
+	old.add(t, "before", "api/v1alpha1/testdata/conversion/*/before.yaml")
+	old.add(t, "full", "tests/integration/testdata/v1alpha1-full.yaml")
+	old.apply(s)
+
+	s.install()
+	if _, err := s.list("v1alpha2"); err == nil {
+		t.Fatal("they are read as v1alpha2 although nobody converts: they are not stored as v1alpha1, and nothing below shows anything")
+	}
+	one := s.start(replicaOptions{})
+	s.serve(one)
+	s.awaitValidation()
+	current.add(t, "sample", "config/samples/v1*.yaml")
+	current.add(t, "after", "api/v1alpha1/testdata/conversion/*/after.yaml")
+	current.add(t, "since", "api/v1alpha1/testdata/conversion/*/before.yaml", "tests/integration/testdata/v1alpha1-full.yaml")
+	current.apply(s)
+	current.wantNoDiff(s, "created now")
+	old.wantNoDiff(s, "stored as v1alpha1")
+
+	before := map[string]map[string]unstructured.Unstructured{"v1alpha1": s.everything("v1alpha1"), "v1alpha2": s.everything("v1alpha2")}
+	config, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
+	if err != nil {
+		t.Fatal(err)
+	}
+	operator, err := client.New(config, client.Options{Scheme: s.admin.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count, err := (&migration.Migration{Live: operator, Client: operator, StatusClient: operator}).Once(t.Context())
+	if err != nil || count != len(before["v1alpha2"]) {
+		t.Fatalf("%d of %d rewritten, %v", count, len(before["v1alpha2"]), err)
+	}
+	if stored := s.kubectl("get", crdName, "-o", "jsonpath={.status.storedVersions}"); stored != `["v1alpha2"]` {
+		t.Errorf("stored are %s", stored)
+	}
+	for version, all := range before {
+		if diff := cmp.Diff(all, s.everything(version)); diff != "" {
+			t.Errorf("%s: what the migration changed:\n%s", version, diff)
+		}
+	}
+	old.wantNoDiff(s, "rewritten")
+	current.wantNoDiff(s, "after the migration")
+
+	// That all is stored in v1alpha2 shows when nobody converts any more.
+	s.service.remove(one.server.Address().String())
+	s.service.cut()
+	if got := len(s.everything("v1alpha2")); got != count {
+		t.Errorf("%d of %d are read while nobody converts", got, count)
 	}
 }
