@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -46,7 +48,8 @@ func (s *serving) wantFields(version, name string, want map[string]any) {
 	}
 }
 
-// Proves: FR-080, FR-081, FR-082, US-7.2, US-7.3, L-25 (both versions through a real API server).
+// Proves: FR-080, FR-081, FR-082, US-7.2, US-7.3, L-25, R52 (both versions through a real API server; the columns and the selectable fields of
+// v1alpha1 are those of release 0.9).
 func TestBothVersions(t *testing.T) {
 	s := serveOne(t)
 
@@ -142,16 +145,38 @@ func TestBothVersions(t *testing.T) {
 		}
 	})
 
-	t.Run("status, scale and columns of v1alpha1", func(t *testing.T) {
+	t.Run("scale and columns of v1alpha1", func(t *testing.T) {
 		s.kubectl("scale", v1alpha1Kind, "old", "--replicas=2")
 		s.wantFields("v1alpha2", "old", map[string]any{"spec.workload.replicas": 2})
-		if out := s.kubectl("get", v1alpha1Kind); !strings.Contains(out, "OPERATOR VERSION") {
-			t.Errorf("columns:\n%s", out)
+		s.kubectl("patch", "llsd", "old", "--subresource=status", "--type=merge", "-p",
+			`{"status":{"phase":"Ready","availableReplicas":2,"version":{"operatorVersion":"1.2.3","llamaStackServerVersion":"0.7.1"}}}`)
+		for _, format := range []string{"", "wide"} {
+			out := s.kubectl("get", v1alpha1Kind, "old", "-o", format)
+			rows := columns(out)
+			if len(rows) != 2 || !cmp.Equal(rows[0], []string{"NAME", "PHASE", "OPERATOR", "VERSION", "SERVER", "VERSION", "AVAILABLE", "AGE"}) ||
+				!cmp.Equal(rows[1][:len(rows[1])-1], []string{"old", "Ready", "1.2.3", "0.7.1", "2"}) {
+				t.Errorf("kubectl get -o %q prints:\n%s", format, out)
+			}
 		}
-		s.apply(spoke("selected", `,"userConfig":{"configMapName":"cm","configMapNamespace":"elsewhere"}`))
-		out := s.kubectl("get", v1alpha1Kind, "-o", "name", "--field-selector", "spec.server.userConfig.configMapNamespace=elsewhere")
-		if strings.TrimSpace(out) != "llamastackdistribution.llamastack.io/selected" {
-			t.Errorf("selected by field: %q", out)
+	})
+
+	t.Run("selected by the fields of v1alpha1", func(t *testing.T) {
+		s.apply(spoke("selected", `,"userConfig":{"configMapName":"cm","configMapNamespace":"elsewhere"},
+			"tlsConfig":{"caBundle":{"configMapName":"ca","configMapNamespace":"far"}}`))
+		s.apply(hub("written-anew", `,"overrideConfig":{"configMapName":"cm"},"networking":{"tls":{"caBundle":{"configMapName":"ca"}}}`))
+		const both = "written-anew selected"
+		for selector, want := range map[string]string{
+			"spec.server.userConfig.configMapName=cm":                    both,
+			"spec.server.userConfig.configMapNamespace=elsewhere":        "selected",
+			"spec.server.tlsConfig.caBundle.configMapName=ca":            both,
+			"spec.server.tlsConfig.caBundle.configMapNamespace=far":      "selected",
+			"spec.server.userConfig.configMapName=other":                 "",
+			"spec.server.userConfig.configMapName=cm,metadata.name=none": "",
+		} {
+			got := strings.Fields(s.kubectl("get", v1alpha1Kind, "-o", "jsonpath={.items[*].metadata.name}", "--field-selector", selector))
+			if diff := cmp.Diff(strings.Fields(want), got, cmpopts.SortSlices(strings.Compare), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", selector, diff)
+			}
 		}
 	})
 }

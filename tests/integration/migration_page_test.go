@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// migrationPage is what somebody finds on the page about migration: its resources, and its blocks of commands without their indentation.
+type migrationPage struct{ resources, commands []string }
+
+func readMigrationPage(t *testing.T) *migrationPage {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(fixture.Root(), "docs", "migration-v1alpha1-to-v1alpha2.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := &migrationPage{}
+	for _, m := range regexp.MustCompile("(?ms)^ *```(sh|yaml)\n(.*?)^ *```$").FindAllStringSubmatch(string(text), -1) {
+		if m[1] == "yaml" {
+			page.resources = append(page.resources, m[2])
+			continue
+		}
+		page.commands = append(page.commands, m[2])
+	}
+	return page
+}
+
+// follower is somebody who follows the page in a directory of their own.
+type follower struct {
+	*serving
+	dir, path string
+}
+
+func (s *serving) follower() *follower {
+	s.t.Helper()
+	f := &follower{serving: s, dir: s.t.TempDir()}
+	bin := s.t.TempDir()
+	build := exec.CommandContext(s.t.Context(), "go", "build", "-o", bin, "./cmd/kubectl-llamastack")
+	build.Dir = fixture.Root()
+	if out, err := build.CombinedOutput(); err != nil {
+		s.t.Fatalf("%v: %s", err, out)
+	}
+	f.path = strings.Join([]string{bin, filepath.Dir(s.cluster.Kubectl), os.Getenv("PATH")}, string(os.PathListSeparator))
+	return f
+}
+
+func (f *follower) write(file, content string) {
+	f.t.Helper()
+	if err := os.WriteFile(filepath.Join(f.dir, file), []byte(content), 0o600); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *follower) run(commands string) string {
+	f.t.Helper()
+	cmd := exec.CommandContext(f.t.Context(), "bash", "-euo", "pipefail", "-c", commands)
+	cmd.Dir, cmd.Env = f.dir, append(os.Environ(), "KUBECONFIG="+f.cluster.Kubeconfig, "PATH="+f.path)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		f.t.Fatalf("%v\n%s\nprints:\n%s", err, commands, out)
+	}
+	return string(out)
+}
+
+// Proves: US-7.1, US-7.2, US-7.3, MIG-EX, L-29 (whoever follows the page about migration gets there: nothing changes until they change it, and
+// nothing of what they replaced stays; why they must not leave out a step).
+func TestMigrationPage(t *testing.T) {
+	s := serveOne(t)
+	s.awaitValidation()
+	page := readMigrationPage(t)
+	if len(page.resources) != 4 || len(page.commands) != 5 {
+		t.Fatalf("%d resources and %d blocks of commands are found", len(page.resources), len(page.commands))
+	}
+	const old, converted, declared = 0, 1, 2
+	inV1alpha1, read, convert, apply, forget := page.commands[0], page.commands[1], page.commands[2], page.commands[3], page.commands[4]
+	f := s.follower()
+
+	t.Run("step by step", func(t *testing.T) {
+		f.write("my-llsd.yaml", page.resources[old])
+		f.run("kubectl apply -f my-llsd.yaml")
+		if out := f.run(inV1alpha1); !strings.Contains(out, "OPERATOR VERSION") {
+			t.Errorf("%s prints:\n%s", inV1alpha1, out)
+		}
+		if out := f.run("kubectl get llsd"); !strings.Contains(out, "PROVIDERS") {
+			t.Errorf("kubectl get llsd does not show v1alpha2:\n%s", out)
+		}
+		if out := f.run(read); !strings.Contains(out, "\napiVersion: llamastack.io/v1alpha2\n") && !strings.HasPrefix(out, "apiVersion: llamastack.io/v1alpha2\n") {
+			t.Errorf("%s prints:\n%s", read, out)
+		}
+		before := s.mustGet("v1alpha2", "my-llsd")
+
+		f.run(convert)
+		after := s.mustGet("v1alpha2", "my-llsd")
+		if after.GetGeneration() != before.GetGeneration() || after.GetUID() != before.GetUID() {
+			t.Errorf("converting changed generation %d to %d", before.GetGeneration(), after.GetGeneration())
+		}
+		f.write("shown.yaml", page.resources[converted])
+		f.run("kubectl diff -f shown.yaml") // ends with an error where there is a difference
+
+		f.write("my-llsd-v1alpha2.yaml", page.resources[declared])
+		f.run(apply)
+		var want map[string]any
+		if err := yaml.Unmarshal([]byte(page.resources[declared]), &want); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(normal(t, want["spec"]), normal(t, s.mustGet("v1alpha2", "my-llsd").Object["spec"])); diff != "" {
+			t.Errorf("what is in force is not what is declared (-declared +in force):\n%s", diff)
+		}
+		f.run(forget)
+		if u := s.mustGet("v1alpha2", "my-llsd"); u.GetUID() != before.GetUID() || u.GetAnnotations()[v1alpha2.ConversionAnnotation] != "" {
+			t.Errorf("uid %s was %s, annotations %v", u.GetUID(), before.GetUID(), u.GetAnnotations())
+		}
+		f.run("kubectl delete llsd my-llsd")
+	})
+
+	t.Run("a kept value goes with the annotation", func(t *testing.T) {
+		f.run("kubectl apply -f my-llsd.yaml")
+		s.wantFields("v1alpha1", "my-llsd", map[string]any{"spec.server.containerSpec.name": "main"})
+		f.run(forget)
+		s.wantFields("v1alpha1", "my-llsd", map[string]any{"spec.server.containerSpec.name": "llama-stack"}) // the default
+		f.run("kubectl delete llsd my-llsd")
+	})
+
+	t.Run("a converted manifest says what is in force", func(t *testing.T) {
+		manifests, err := filepath.Glob(filepath.Join(fixture.Root(), "api", "v1alpha1", "testdata", "conversion", "*", "before.yaml"))
+		if err != nil || len(manifests) != 5 {
+			t.Fatalf("%d examples, %v", len(manifests), err)
+		}
+		for _, file := range append(manifests, filepath.Join(fixture.Root(), "tests", "integration", "testdata", "v1alpha1-full.yaml")) {
+			f.run("kubectl apply -f " + file)
+			if out := f.run("kubectl llamastack convert -f " + file + " --to v1alpha2 2>/dev/null | kubectl diff -f - 2>&1 || true"); out != "" {
+				t.Errorf("%s:\n%s", file, out)
+			}
+			f.run("kubectl delete -f " + file)
+		}
+	})
+
+	// The page tells why the converted manifest has to be applied in between.
+	for how, want := range map[string]bool{"": true, "--server-side": false} {
+		t.Run("leaving out a step with kubectl apply "+how, func(t *testing.T) {
+			f.run("kubectl apply " + how + " -f my-llsd.yaml")
+			f.run("kubectl apply " + how + " -f my-llsd-v1alpha2.yaml")
+			if env := field(s.mustGet("v1alpha2", "my-llsd"), "spec.workload.overrides.env"); (env != nil) != want {
+				t.Errorf("the variables are %v", env)
+			}
+			f.run("kubectl delete llsd my-llsd")
+		})
+	}
+}
