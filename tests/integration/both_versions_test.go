@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -74,13 +73,22 @@ func release09CRD(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	definition := &apiextensionsv1.CustomResourceDefinition{}
-	if err := yaml.Unmarshal(raw, definition); err != nil {
+	var definition struct {
+		APIVersion string         `json:"apiVersion"`
+		Kind       string         `json:"kind"`
+		Metadata   map[string]any `json:"metadata"`
+		Spec       map[string]any `json:"spec"`
+	}
+	if err := yaml.Unmarshal(raw, &definition); err != nil {
 		t.Fatal(err)
 	}
-	definition.Spec.Conversion = nil
-	definition.Spec.Versions = slices.DeleteFunc(definition.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name != "v1alpha1" })
-	definition.Spec.Versions[0].Storage = true
+	for _, v := range definition.Spec["versions"].([]any) {
+		if version := v.(map[string]any); version["name"] == "v1alpha1" {
+			version["storage"] = true
+			definition.Spec["versions"] = []any{version}
+		}
+	}
+	delete(definition.Spec, "conversion")
 	old, err := yaml.Marshal(definition)
 	if err != nil {
 		t.Fatal(err)

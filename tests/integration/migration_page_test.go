@@ -27,7 +27,7 @@ func readMigrationPage(t *testing.T) *migrationPage {
 		t.Fatal(err)
 	}
 	page := &migrationPage{}
-	for _, m := range regexp.MustCompile("(?ms)^ *```(sh|yaml)\n(.*?)^ *```$").FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile("(?s)\n *```(sh|yaml)\n(.*?\n) *```\n").FindAllStringSubmatch(string(text), -1) {
 		if m[1] == "yaml" {
 			page.resources = append(page.resources, m[2])
 			continue
@@ -125,7 +125,7 @@ func TestMigrationPage(t *testing.T) {
 		f.run("kubectl delete llsd my-llsd")
 	})
 
-	t.Run("a kept value goes with the annotation", func(t *testing.T) {
+	t.Run("a kept value goes with the annotation", func(*testing.T) {
 		f.run("kubectl apply -f my-llsd.yaml")
 		s.wantFields("v1alpha1", "my-llsd", map[string]any{"spec.server.containerSpec.name": "main"})
 		f.run(forget)
