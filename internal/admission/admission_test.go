@@ -132,15 +132,18 @@ func TestJudge(t *testing.T) {
 
 // Proves: R52, R57 (v0.9 admitted it: the same objects pass as v1alpha1, with the same text as warnings in the terms of v1alpha2).
 func TestV1alpha1IsNeverRefused(t *testing.T) {
-	for _, spec := range []string{
-		"distribution: {name: startr}", "distribution: {}", "distribution: {name: starter}\nworkload: {overrides: {serviceAccountName: x}}",
-		"distribution: {name: starter}\nnetworking: {port: 80}\nworkload: {workers: 2}",
+	for _, c := range []struct{ name, spec, want string }{
+		{"my-stack", "distribution: {name: startr}", "spec.distribution.name: no distribution "},
+		{"my-stack", "distribution: {}", "spec.distribution: Required value: give a name or an image"},
+		{"my-stack", "distribution: {name: '', image: ''}\nworkload: {workers: 2}", "spec.distribution: Required value: give a name or an image"},
+		{"my-stack", "distribution: {name: starter}\nnetworking: {port: 80}\nworkload: {workers: 2}", "spec.networking.port: "},
+		{"a.b", "distribution: {name: starter}", "metadata.name: "},
 	} {
-		cr := resource(t, "a.b", spec)
+		cr, spec := resource(t, c.name, c.spec), c.spec
 		in, faults := gathered(t, cr, desired.SecretFound)
 		strict := admission.Judge(&admission.Request{New: cr, Version: "v1alpha2"}, in, faults)
 		lenient := admission.Judge(&admission.Request{New: cr, Version: "v1alpha1"}, in, faults)
-		if len(lenient.Errors) > 0 || len(lenient.Warnings) != len(strict.Errors)+len(strict.Warnings) {
+		if len(lenient.Errors) > 0 || len(lenient.Warnings) != len(strict.Errors)+len(strict.Warnings) || !strings.Contains(told(lenient), c.want) {
 			t.Errorf("%s: as v1alpha2\n%s\nas v1alpha1\n%s", spec, told(strict), told(lenient))
 		}
 		for _, w := range lenient.Warnings {

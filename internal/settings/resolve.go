@@ -57,7 +57,7 @@ type Told struct {
 }
 
 // Resolve finds the distribution that the spec names, by name or by an image that a known distribution uses.
-// An unknown name, and a registered entry that is wrong, are faults; an unknown image is none: it can run as it is.
+// An unknown name, neither name nor image (which v1alpha1 admits), and a registered entry that is wrong are faults; an unknown image is none: it can run as it is.
 func (s *Settings) Resolve(spec *v1alpha2.DistributionSpec) (*Distribution, *fault.Fault) {
 	return s.ResolveTold(spec, Told{})
 }
@@ -65,6 +65,9 @@ func (s *Settings) Resolve(spec *v1alpha2.DistributionSpec) (*Distribution, *fau
 // ResolveTold resolves as Resolve does, with more that is known.
 func (s *Settings) ResolveTold(spec *v1alpha2.DistributionSpec, told Told) (*Distribution, *fault.Fault) {
 	name, image := ptr.Deref(spec.Name, ""), ptr.Deref(spec.Image, "")
+	if name == "" && image == "" {
+		return nil, wrong(v1alpha2.ReasonInvalidSpec, nil, "spec.distribution: Required value: give a name or an image: for example name: starter")
+	}
 	e, known := s.lookup(name, image)
 	switch {
 	case name != "" && !known && told.Image == "":

@@ -240,6 +240,21 @@ func TestUnknownName(t *testing.T) {
 	}
 }
 
+// Proves: R52, NFR-004 (v1alpha1 admits a resource that says neither name nor image; it is reported, and no server without an image is made).
+func TestNeitherNameNorImage(t *testing.T) {
+	s := parse(t, map[string]string{"distributions": light})
+	for _, spec := range []*v1alpha2.DistributionSpec{{}, named(""), imaged("")} {
+		d, f := s.Resolve(spec)
+		if d != nil || f == nil {
+			t.Fatalf("resolves to %+v", d)
+		}
+		const want = "spec.distribution: Required value: give a name or an image: for example name: starter"
+		if f.Message != want || f.Class != fault.Wrong || f.Condition != v1alpha2.ConditionConfigGenerated || f.Reason != v1alpha2.ReasonInvalidSpec {
+			t.Errorf("fault %+v, want %s", f, want)
+		}
+	}
+}
+
 // Proves: L-35 (a wrong entry harms only its users; the message tells where it stands).
 func TestWrongRegistration(t *testing.T) {
 	const right = "\nright: {image: 'registry.example/right:0.7.1'}"

@@ -34,6 +34,9 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 		"unknown distribution": {strings.Replace(spoke("old", ""), "starter", "startr", 1), []string{
 			`Warning: in terms of v1alpha2: spec.distribution.name: no distribution "startr" is known; did you mean "starter"?`, "old created",
 		}},
+		"neither name nor image": {strings.Replace(spoke("neither", ""), `{"name":"starter"}`, "{}", 1), []string{
+			"Warning: in terms of v1alpha2: spec.distribution: Required value: give a name or an image", "neither created",
+		}},
 		"a name that is too long": {spoke(long, ""), []string{"Warning: in terms of v1alpha2: metadata.name: Invalid value: a Service is named after it", long + " created"}},
 		"an unknown distribution in v1alpha2": {strings.Replace(hub("new", ""), "starter", "startr", 1), []string{
 			`The LlamaStackDistribution "new" is invalid: spec.distribution.name: Invalid value: no distribution "startr" is known`,
