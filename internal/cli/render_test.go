@@ -219,6 +219,12 @@ func TestRenderMakesNoUnkeyedHash(t *testing.T) {
 			t.Errorf("%s does not read <on-cluster>:\n%s", annotation, out)
 		}
 	}
+	// What a ConfigMap of the cluster holds is not known either.
+	overridden := mustRun(t, "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\n"+
+		"spec: {distribution: {name: starter}, overrideConfig: {configMapName: mine}}", "render", "-f", "-", "-o", "yaml")
+	if !strings.Contains(overridden, objects.AnnotationConfigHash+": <on-cluster>\n") {
+		t.Errorf("%s does not read <on-cluster>:\n%s", objects.AnnotationConfigHash, overridden)
+	}
 }
 
 // Proves: R47 (distributions of the operator's settings, as the manifest of the ConfigMap, as its data, from standard input), R14.

@@ -71,6 +71,7 @@ func (d *Desired) override(in *Inputs) fault.List {
 	if f := found.absent(); f != nil {
 		return fault.List{f}
 	}
+	d.warnForeign(overridePath, found.Ref, in.CR.Namespace)
 	if string(found.Content) == secret.OnCluster {
 		d.Override, d.OverrideContent = &config.Override{}, found.Content // what the file says only the cluster knows
 		d.ConfigMapName = objects.ConfigMapName(in.CR.Name, found.Content)
@@ -90,7 +91,6 @@ func (d *Desired) override(in *Inputs) fault.List {
 		d.warn(overridePath, "the configuration has neither TLS files nor server.insecure, and release "+line.Name+" does not start so",
 			"add server.insecure: true, unless the image or its arguments say --insecure")
 	}
-	d.warnForeign(overridePath, found.Ref, in.CR.Namespace)
 	return nil
 }
 

@@ -135,4 +135,8 @@ func TestOverrideWarnings(t *testing.T) {
 	if d := build(t, in); in.Override.Ref.String() != "platform/mine" || !strings.Contains(d.Warnings.String(), "platform/mine in another namespace") {
 		t.Errorf("reference %s, warnings %v", in.Override.Ref, d.Warnings)
 	}
+	in.Override.Content = []byte(secret.OnCluster)
+	if d := build(t, in); !strings.Contains(d.Warnings.String(), "platform/mine in another namespace") {
+		t.Errorf("without a cluster the warnings are %v", d.Warnings)
+	}
 }

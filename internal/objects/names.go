@@ -114,7 +114,11 @@ func ServiceURL(resource, namespace string, port int32) string {
 	return fmt.Sprintf("http://%s.%s.svc:%d", ServiceName(resource), namespace, port)
 }
 
+// hash is the hash of a content; that of a content that only the operator in its cluster knows reads so.
 func hash(content []byte) string {
+	if string(content) == secret.OnCluster {
+		return secret.OnCluster
+	}
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
 }
