@@ -3,6 +3,7 @@
 package v1alpha1
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -29,8 +30,9 @@ func PathOf(hubPath string) string {
 	return ""
 }
 
-// CarriedPaths returns, for a converted object, the paths of the other version's fields that its annotation carries because
-// this version has none for them, or none that says it all, sorted. A default that was merely spelled out is left out.
+// CarriedPaths returns, for a converted object, the paths of the other version's fields that stay in force only because its annotation
+// carries them: this version has no field for them, or none that says it all. They are sorted. What the annotation merely keeps is
+// left out: another spelling, a default that was spelled out, and what has no effect.
 func CarriedPaths(object map[string]any) []string {
 	value, _ := lookup(object, annotationPath)
 	text, _ := value.(string)
@@ -41,8 +43,37 @@ func CarriedPaths(object map[string]any) []string {
 	paths := slices.Sorted(maps.Keys(record.Kept))
 	return slices.DeleteFunc(paths, func(path string) bool {
 		kept := record.Kept[path]
-		return len(kept.Was) == 0 || len(kept.If) == 0 && slices.ContainsFunc(fieldMappings, func(m fieldMapping) bool {
+		return !hasEffect(path, kept.Was) || len(kept.If) == 0 && slices.ContainsFunc(fieldMappings, func(m fieldMapping) bool {
 			return m.spoke != "" && m.hub != "" && m.spokeUnit == "" && (m.spoke == path || m.hub == path)
 		})
 	})
+}
+
+// hasEffect tells whether a kept value does something that the version without it cannot say.
+func hasEffect(path string, was json.RawMessage) bool {
+	var value any
+	if err := json.Unmarshal(was, &value); err != nil {
+		return false
+	}
+	object, _ := value.(map[string]any)
+	switch path {
+	case "spec.networking.expose": // whether the server is exposed v1alpha1 can say
+		return isExposed(value) && !isEmpty(object["hostname"])
+	case "spec.server.userConfig", "spec.server.tlsConfig.caBundle":
+		return !isEmpty(object["configMapName"]) && (!isEmpty(object["configMapNamespace"]) || !isEmpty(object["configMapKeys"]))
+	default:
+		return !isEmpty(value)
+	}
+}
+
+// isEmpty: empty means absent (R31).
+func isEmpty(value any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		return len(value) == 0
+	case []any:
+		return len(value) == 0
+	default:
+		return value == nil || value == "" || value == false
+	}
 }

@@ -44,9 +44,25 @@ func TestCarriedPaths(t *testing.T) {
 		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {distribution: {name: starter}, containerSpec: {name: main, port: 8321}}}}": {"spec.server.containerSpec.name"},
 		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {userConfig: {configMapName: a, configMapNamespace: b}}}}":                  {"spec.server.userConfig"},
 		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {userConfig: {configMapName: a}}}}":                                         nil,
+		// What has no effect in v1alpha1 either.
+		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {userConfig: {configMapName: '', configMapNamespace: b}}}}":                     nil,
+		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {userConfig: {configMapName: a, configMapNamespace: ''}}}}":                     nil,
+		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {tlsConfig: {caBundle: {configMapName: '', configMapKeys: [a]}}}}}":             nil,
+		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {tlsConfig: {caBundle: {configMapName: a, configMapKeys: []}}}}}":               nil,
+		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {tlsConfig: {caBundle: {configMapName: a, configMapKeys: [b]}}}}}":              {"spec.server.tlsConfig.caBundle"},
+		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {containerSpec: {name: ''}, podOverrides: {}, autoscaling: {maxReplicas: 0}}}}": nil,
+		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {podOverrides: {terminationGracePeriodSeconds: 0}}, network: {}}}":              {"spec.server.podOverrides.terminationGracePeriodSeconds"},
 	} {
 		if got := CarriedPaths(ToV1alpha2(object(t, text))); !slices.Equal(got, want) {
 			t.Errorf("%s: carried are %q, want %q", text, got, want)
+		}
+	}
+	for expose, want := range map[string][]string{
+		"true": nil, "{}": nil, "{enabled: true}": nil, "{hostname: ''}": nil, "{enabled: false, hostname: a.example}": nil, "{hostname: a.example}": {"spec.networking.expose"},
+	} {
+		object := object(t, "{apiVersion: llamastack.io/v1alpha2, spec: {disabled: [], networking: {expose: "+expose+", tls: {enabled: false, secretName: ''}}, storage: {}}}")
+		if got := CarriedPaths(FromV1alpha2(object)); !slices.Equal(got, want) {
+			t.Errorf("expose: %s: carried are %q, want %q", expose, got, want)
 		}
 	}
 	hub := object(t, "{apiVersion: llamastack.io/v1alpha2, spec: {disabled: [eval], networking: {expose: {hostname: a.example}}}}")

@@ -88,6 +88,43 @@ func TestConvertRefuses(t *testing.T) {
 	}
 }
 
+// Proves: MIG-EX, MIG-ANN, R22, R53 (a value that is not admitted keeps nothing from being converted, there and back; it is told of).
+func TestConvertLosesNothingOfWhatIsRefused(t *testing.T) {
+	const file = "testdata/convert/refused.yaml"
+	warnings := ""
+	for _, document := range strings.SplitAfter(read(t, file), "---\n") {
+		own, other := "v1alpha1", "v1alpha2"
+		if strings.Contains(document, own+"\nkind") == false {
+			own, other = other, own
+		}
+		there := run(t, document, "convert", "-f", "-", "--to", other)
+		back := run(t, there.out, "convert", "-f", "-", "--to", own)
+		if diff := cmp.Diff(trees(t, strings.TrimSuffix(document, "---\n")), trees(t, back.out)); diff != "" || there.code != command.OK || back.code != command.OK {
+			t.Errorf("exit codes %d and %d, %s%s after the way there and back (-before +after):\n%s", there.code, back.code, there.err, back.err, diff)
+		}
+		warnings += there.err + back.err
+	}
+	golden(t, strings.TrimSuffix(file, "yaml")+"warnings", warnings)
+}
+
+// Proves: R41, US-7.2 (what will have no effect as long as the annotation is there is told).
+func TestConvertTellsOfNetworkPolicies(t *testing.T) {
+	const old = "apiVersion: llamastack.io/v1alpha1\nkind: LlamaStackDistribution\nmetadata: {name: a}\n" +
+		"spec: {server: {distribution: {name: starter}}, network: {allowedFrom: {namespaces: [b]}}}\n"
+	file := write(t, old)
+	for _, c := range []struct {
+		args []string
+		want bool
+	}{{nil, true}, {[]string{"--settings", write(t, "featureFlags: 'enableNetworkPolicy: {enabled: true}'\n")}, false}} {
+		r := run(t, "", append([]string{"convert", "-f", file, "--to", "v1alpha2"}, c.args...)...)
+		got := strings.Contains(r.err, "spec.network.allowedFrom (in v1alpha2 spec.networking.allowedFrom): has no effect: ") &&
+			strings.Contains(r.err, "remove the annotation llamastack.io/conversion")
+		if got != c.want || r.code != command.OK || (r.err == "") == c.want {
+			t.Errorf("%v: exit code %d:\n%s", c.args, r.code, r.err)
+		}
+	}
+}
+
 // Proves: MIG-EX (JSON for programs: an object of one document, a List of several).
 func TestConvertAsJSON(t *testing.T) {
 	one := run(t, "", "convert", "-f", "testdata/convert/v1alpha2.yaml", "--to", "v1alpha1", "-o", "json")

@@ -123,6 +123,9 @@ func (d *Desired) checkOverrides(p *objects.Params) fault.List {
 	return faults
 }
 
+// PathAllowedFrom is the field that asks for a NetworkPolicy.
+const PathAllowedFrom = "spec.networking.allowedFrom"
+
 // networkPolicy tells whether a NetworkPolicy is wanted. Release 0.9 has a flag for that, which is off by itself: a resource that
 // was written for it must not be cut off by an upgrade.
 func (d *Desired) networkPolicy(in *Inputs, legacy *v1alpha2.LegacySettings) bool {
@@ -131,13 +134,13 @@ func (d *Desired) networkPolicy(in *Inputs, legacy *v1alpha2.LegacySettings) boo
 	case ptr.Deref(in.NetworkPolicyFlag, false):
 		return true
 	case asked && legacy.FromV1alpha1:
-		d.warn("spec.networking.allowedFrom", "has no effect: the feature flag enableNetworkPolicy is not on, which a resource of v1alpha1 needs: "+
-			"everybody in the cluster may reach the server", fmt.Sprintf("set %s in the ConfigMap %s, or write the resource in v1alpha2",
-			settings.KeyFeatureFlags, settings.ConfigMapName))
+		d.warn(PathAllowedFrom, "has no effect: the feature flag enableNetworkPolicy is not on, which a resource that was created in v1alpha1 needs: "+
+			"everybody in the cluster may reach the server", fmt.Sprintf("set %s in the ConfigMap %s, or write the resource in v1alpha2 and remove the "+
+			"annotation %s from it", settings.KeyFeatureFlags, settings.ConfigMapName, v1alpha2.ConversionAnnotation))
 		return false
 	}
 	if asked && objects.Expose(&in.CR.Spec).Enabled && !in.ClusterAssignsUserIDs {
-		d.warn("spec.networking.allowedFrom", "keeps the ingress controller out unless its namespace is among the allowed ones",
+		d.warn(PathAllowedFrom, "keeps the ingress controller out unless its namespace is among the allowed ones",
 			"name the namespace of the ingress controller")
 	}
 	return asked

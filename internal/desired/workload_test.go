@@ -109,6 +109,15 @@ func TestNetworkPolicyFlag(t *testing.T) {
 			if got := strings.Contains(d.Warnings.String(), "enableNetworkPolicy"); got != c.warns {
 				t.Errorf("warnings %v", d.Warnings)
 			}
+			if !c.warns {
+				return
+			}
+			// What the warning says besides the flag: written in v1alpha2 the resource still counts as one of v1alpha1.
+			delete(in.CR.Annotations, v1alpha2.ConversionAnnotation)
+			if !strings.Contains(d.Warnings.String(), "remove the annotation "+v1alpha2.ConversionAnnotation) ||
+				!slices.Contains(kinds(build(t, in).Objects), "NetworkPolicy/plain-stack-network-policy") {
+				t.Errorf("the way out does not help: %v", d.Warnings)
+			}
 		})
 	}
 }

@@ -57,7 +57,8 @@ type Told struct {
 }
 
 // Resolve finds the distribution that the spec names, by name or by an image that a known distribution uses.
-// An unknown name, neither name nor image (which v1alpha1 admits), and a registered entry that is wrong are faults; an unknown image is none: it can run as it is.
+// An unknown name, neither name nor image (which v1alpha1 admits), and a registered entry that is wrong are faults; an unknown image
+// is none: it can run as it is.
 func (s *Settings) Resolve(spec *v1alpha2.DistributionSpec) (*Distribution, *fault.Fault) {
 	return s.ResolveTold(spec, Told{})
 }

@@ -27,10 +27,23 @@ type Problem struct {
 	Path string
 	// Message is what the API server says, with the path.
 	Message string
-	// Rule tells that it is a rule over values whose shape is right. An object that exists can violate one: the API server does
-	// not ask again about what an update leaves alone.
-	Rule bool
+	// Kind tells what to make of it where the object is only read.
+	Kind Kind
 }
+
+// Kind is a kind of problem.
+type Kind int
+
+// The kinds of problems.
+const (
+	// Shape: the object is not one of this version: an unknown field, a wrong type.
+	Shape Kind = iota
+	// Value: a value of the right type is not admitted, or is missing. An object that exists can be so: the API server does not
+	// ask again about what an update leaves alone.
+	Value
+	// Unchecked: nothing is wrong by itself, but because of the others the rules were not checked.
+	Unchecked
+)
 
 // Admit returns the object as the API server would store it, with defaults, or why it would refuse it. The object that is
 // given is not changed; it needs a namespace, which kubectl gives.
@@ -39,14 +52,20 @@ func (s *Schema) Admit(ctx context.Context, object map[string]any) (map[string]a
 	problems := s.decode(object)
 	defaulting.Default(object, s.structural)
 	delete(object, "status") // what creates an object cannot set its status
-	errs, byRules := s.validate(ctx, object)
+	errs, unchecked := s.validate(ctx, object)
 	for _, err := range errs {
-		problems = append(problems, Problem{Path: pathOf(err), Message: err.Error()})
-	}
-	for _, err := range byRules {
-		problems = append(problems, Problem{Path: pathOf(err), Message: err.Error(), Rule: true})
+		kind := Value
+		if err.Type == field.ErrorTypeTypeInvalid {
+			kind = Shape
+		}
+		problems = append(problems, Problem{Path: pathOf(err), Message: err.Error(), Kind: kind})
 	}
 	slices.SortFunc(problems, compareProblems)
+	if unchecked {
+		problems = append(problems, Problem{
+			Path: "spec", Message: "spec: not all rules were checked because of these errors: mend them, then check again", Kind: Unchecked,
+		})
+	}
 	return object, problems
 }
 
@@ -89,8 +108,8 @@ func (s *Schema) decode(object map[string]any) []Problem {
 	return problems
 }
 
-// validate checks the object; the order is that of the API server.
-func (s *Schema) validate(ctx context.Context, object map[string]any) (errs, byRules field.ErrorList) {
+// validate checks the object; the order is that of the API server. It tells whether the rules could not be checked.
+func (s *Schema) validate(ctx context.Context, object map[string]any) (errs field.ErrorList, unchecked bool) {
 	if meta, _, err := objectmeta.GetObjectMeta(object, true); err == nil && meta != nil {
 		errs = append(errs, metadatavalidation.ValidateObjectMeta(meta, true, metadatavalidation.NameIsDNSSubdomain, field.NewPath("metadata"))...)
 	}
@@ -98,11 +117,10 @@ func (s *Schema) validate(ctx context.Context, object map[string]any) (errs, byR
 	errs = append(errs, objectmeta.Validate(ctx, nil, object, s.structural, false)...)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.structural, object)...)
 	if slices.ContainsFunc(errs, blocksRules) {
-		return append(errs, field.Invalid(nil, nil,
-			"some validation rules were not checked because the object was invalid; correct the existing errors to complete validation")), nil
+		return errs, true
 	}
-	byRules, _ = s.rules.Validate(ctx, nil, s.structural, object, nil, celconfig.RuntimeCELCostBudget)
-	return errs, byRules
+	byRules, _ := s.rules.Validate(ctx, nil, s.structural, object, nil, celconfig.RuntimeCELCostBudget)
+	return append(errs, byRules...), false
 }
 
 // blocksRules tells whether rules could not be evaluated over what the error is about.

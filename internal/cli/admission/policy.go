@@ -133,7 +133,7 @@ func (p *Policy) Admit(ctx context.Context, object map[string]any) []Problem {
 	for _, message := range messages {
 		for _, text := range split(message) {
 			path, _, _ := strings.Cut(text, ": ")
-			problems = append(problems, Problem{Path: path, Message: text})
+			problems = append(problems, Problem{Path: path, Message: text, Kind: Value})
 		}
 	}
 	return problems

@@ -92,6 +92,7 @@ func TestPolicyCountsWhatItLeavesOut(t *testing.T) {
 	want := admission.Problem{
 		Path:    "spec.resources.models[9]",
 		Message: "spec.resources.models[9]: Invalid value: must not be empty: give a name, or remove the item",
+		Kind:    admission.Value,
 	}
 	if diff := cmp.Diff(want, problems[9]); diff != "" {
 		t.Errorf("the last (-want +got):\n%s", diff)

@@ -5,6 +5,7 @@ package offline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,7 +13,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admission"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
@@ -28,20 +31,18 @@ type Converted struct {
 	Object map[string]any
 }
 
-// Convert converts the document, which Wants, as the operator's webhook does. It refuses what the API server would refuse in
-// the document's own version, and warns of what the author should look at afterwards.
+// Convert converts the document, which Wants, as the operator's webhook does. It refuses what is not of the document's own version, an
+// unknown field or a wrong type: that could get lost. It warns of what the author should look at afterwards, and of values that the API
+// server would refuse in the one version or the other.
 func (c *Cluster) Convert(ctx context.Context, d *manifest.Document, version string) *Converted {
 	r := &Converted{Resource: Resource{Document: d}}
-	own, known := c.schemas[d.APIVersion()]
-	if !known {
-		r.add(config.Error, "apiVersion", notThisVersion(d.APIVersion()))
+	if c.schemaOf(&r.Resource) == nil {
 		return r
 	}
-	_, problems := own.Admit(ctx, inSomeNamespace(d.Object))
-	for _, p := range problems {
-		severity := config.Error
-		if p.Rule {
-			severity = config.Warning // an object that exists can be so, and conversion loses nothing of it
+	for _, p := range c.refusals(ctx, d.Object) {
+		severity := config.Warning // an object that exists can be so, and conversion loses nothing of it
+		if p.Kind == admission.Shape {
+			severity = config.Error
 		}
 		r.add(severity, p.Path, p.Message)
 	}
@@ -58,7 +59,8 @@ func (c *Cluster) Convert(ctx context.Context, d *manifest.Document, version str
 	if target != d.APIVersion() {
 		r.remark(version)
 		r.variables(c)
-		r.refused(ctx, c, target)
+		r.allowedFrom(c)
+		r.refused(ctx, c)
 	}
 	return r
 }
@@ -117,12 +119,41 @@ func (r *Converted) variables(c *Cluster) {
 	}
 }
 
+// allowedFrom tells, in the operator's words, when no NetworkPolicy is made for a resource that asks for one, because of the annotation.
+func (r *Converted) allowedFrom(c *Cluster) {
+	cr, err := typed(r.Object)
+	if err != nil || r.Object["apiVersion"] != v1alpha2.GroupVersion.String() {
+		return
+	}
+	in, f := c.inputs(cr)
+	if f != nil {
+		return // what is wrong with the distribution is not conversion's to tell
+	}
+	made, _ := desired.Build(in)
+	for _, w := range made.Warnings {
+		if w.Path == desired.PathAllowedFrom {
+			r.addBuilt(config.Warning, w.Path, w.String())
+		}
+	}
+}
+
 // refused tells what keeps the converted resource from being created as it is: an object of one version can be admitted and
 // its form in the other not.
-func (r *Converted) refused(ctx context.Context, c *Cluster, target string) {
-	object := inSomeNamespace(r.Object)
-	_, problems := c.schemas[target].Admit(ctx, object)
-	for _, p := range problems {
-		r.add(config.Warning, p.Path, "the API server would refuse the converted resource: "+p.Message)
+func (r *Converted) refused(ctx context.Context, c *Cluster) {
+	for _, p := range c.refusals(ctx, r.Object) {
+		if p.Kind != admission.Unchecked {
+			r.add(config.Warning, p.Path, "the API server would refuse the converted resource: "+p.Message)
+		}
 	}
+}
+
+// refusals tells why the API server would not create the object, which has a known version: by the schema and its rules, and by the
+// policy where that can look at it.
+func (c *Cluster) refusals(ctx context.Context, object map[string]any) []admission.Problem {
+	stored, problems := c.schemas[fmt.Sprint(object["apiVersion"])].Admit(ctx, inSomeNamespace(object))
+	isShape := func(p admission.Problem) bool { return p.Kind == admission.Shape }
+	if c.Policy == nil || object["apiVersion"] != v1alpha2.GroupVersion.String() || slices.ContainsFunc(problems, isShape) {
+		return problems
+	}
+	return append(problems, c.Policy.Admit(ctx, stored)...)
 }

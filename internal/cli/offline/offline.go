@@ -86,11 +86,11 @@ func NewCluster(s *settings.Settings) (*Cluster, error) {
 	return c, nil
 }
 
-// Wants tells whether the document is of the kind that this package is about, in whatever version; one that has forgotten
-// its apiVersion is.
+// Wants tells whether the document is one that this package is about: all of this API's group, in whatever version, those included
+// whose kind is not spelt right, and those of the kind that have forgotten their apiVersion.
 func Wants(d *manifest.Document) bool {
 	group, _, _ := strings.Cut(d.APIVersion(), "/")
-	return d.Kind() == v1alpha2.Kind && (group == v1alpha2.GroupVersion.Group || group == "")
+	return group == v1alpha2.GroupVersion.Group || group == "" && strings.EqualFold(d.Kind(), v1alpha2.Kind)
 }
 
 // Try tells what would become of the document, which Wants.
@@ -164,9 +164,8 @@ func (r *Resource) addBuilt(severity config.Severity, path, message string) {
 // the policy denies besides.
 func (c *Cluster) admit(ctx context.Context, r *Resource) (*v1alpha2.LlamaStackDistribution, []admission.Problem) {
 	version := r.Document.APIVersion()
-	own, known := c.schemas[version]
-	if !known {
-		r.add(config.Error, "apiVersion", notThisVersion(version))
+	own := c.schemaOf(r)
+	if own == nil {
 		return nil, nil
 	}
 	object, f := c.placed(r.Document.Object)
@@ -176,7 +175,11 @@ func (c *Cluster) admit(ctx context.Context, r *Resource) (*v1alpha2.LlamaStackD
 	}
 	stored, problems := own.Admit(ctx, object)
 	for _, p := range problems {
-		r.add(config.Error, p.Path, p.Message)
+		severity := config.Error
+		if p.Kind == admission.Unchecked {
+			severity = config.Warning
+		}
+		r.add(severity, p.Path, p.Message)
 	}
 	if len(problems) > 0 {
 		return nil, nil
@@ -184,23 +187,50 @@ func (c *Cluster) admit(ctx context.Context, r *Resource) (*v1alpha2.LlamaStackD
 	if hub := v1alpha2.GroupVersion.String(); version != hub {
 		stored = c.schemas[hub].Default(v1alpha1.ToV1alpha2(stored))
 	}
-	cr := &v1alpha2.LlamaStackDistribution{}
-	raw, err := json.Marshal(stored)
-	if err == nil {
-		err = json.Unmarshal(raw, cr)
-	}
+	cr, err := typed(stored)
 	if err != nil {
 		r.add(config.Error, "", err.Error())
 		return nil, nil
-	}
-	if cr.UID == "" {
-		cr.UID = secret.OnCluster
 	}
 	// The policy matches requests in v1alpha2 only: nothing is stricter on an older manifest than it was.
 	if c.Policy == nil || version != v1alpha2.GroupVersion.String() {
 		return cr, nil
 	}
 	return cr, c.Policy.Admit(ctx, stored)
+}
+
+// schemaOf is the schema of the document's version; nil where kind or version are not of this API, which is added as an error.
+func (c *Cluster) schemaOf(r *Resource) *admission.Schema {
+	kind, version := r.Document.Kind(), r.Document.APIVersion()
+	own, known := c.schemas[version]
+	switch {
+	case kind != v1alpha2.Kind:
+		r.add(config.Error, "kind", notThisKind(kind))
+		return nil
+	case !known:
+		r.add(config.Error, "apiVersion", notThisVersion(version))
+	}
+	return own
+}
+
+// typed is an object of v1alpha2 with the uid that only the cluster knows.
+func typed(object map[string]any) (*v1alpha2.LlamaStackDistribution, error) {
+	cr := &v1alpha2.LlamaStackDistribution{}
+	raw, err := json.Marshal(object)
+	if err == nil {
+		err = json.Unmarshal(raw, cr)
+	}
+	if cr.UID == "" {
+		cr.UID = secret.OnCluster
+	}
+	return cr, err
+}
+
+func notThisKind(got string) string {
+	if got == "" {
+		return "kind: Required value: write kind: " + v1alpha2.Kind
+	}
+	return fmt.Sprintf("kind: %s has no kind %q: write kind: %s", v1alpha2.GroupVersion.Group, got, v1alpha2.Kind)
 }
 
 func notThisVersion(got string) string {
