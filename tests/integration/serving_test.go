@@ -351,6 +351,16 @@ func TestComingAndGoing(t *testing.T) {
 		t.Error("v1alpha1 is read without anybody who converts")
 	}
 	s.mustGet("v1alpha2", "a")
+	s.apply(hub("c", ""), "--server-side")
+	s.apply(hub("c", `,"networking":{"port":8500}`), "--server-side")
+	if out, err := s.cluster.KubectlInput(t.Context(), hub("a", ""), "apply", "--server-side", "--force-conflicts", "-f", "-"); err == nil ||
+		!strings.Contains(out, "conversion webhook") {
+		t.Errorf("applied by the server without anybody who converts, although v1alpha1 was applied before: %v %s", err, out)
+	}
+	s.kubectl("patch", "llsd", "a", "--type=merge", "-p", `{"spec":{"networking":{"port":8500}}}`)
+	if fields := s.mustGet("v1alpha2", "a").GetManagedFields(); len(fields) != 0 {
+		t.Errorf("managed fields after a write without anybody who converts: %+v", fields)
+	}
 	s.kubectl("create", "namespace", "leaving")
 	s.apply(strings.Replace(hub("b", ""), `"default"`, `"leaving"`, 1))
 	s.kubectl("delete", "namespace", "leaving", "--timeout=60s")
