@@ -105,12 +105,14 @@ func TestStoriesBoot(t *testing.T) {
 				reduce(b.booted, b.base, unbootables(t, r.line))
 				b.backends = startBackends(t, b.asked)
 				server := b.boot(t, n)
+				t.Cleanup(func() {
+					if t.Failed() {
+						t.Logf("the server's log:\n%s", tail(server.log()))
+					}
+				})
 				boots, took = boots+1, took+server.took
 				for _, fault := range answerFaults(t, b, server) {
 					t.Error(fault)
-				}
-				if t.Failed() {
-					t.Logf("the server's log:\n%s", tail(server.log()))
 				}
 				server.stop()
 				cpu += server.cpu
