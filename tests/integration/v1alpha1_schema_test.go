@@ -4,7 +4,6 @@ package integration
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -48,19 +47,6 @@ func TestV1alpha1Limits(t *testing.T) {
 		out, err := s.cluster.KubectlInput(t.Context(), c.manifest, "create", "--dry-run=server", "-n", "default", "-f", "-")
 		if (err == nil) != (c.want == "") || !strings.Contains(out, c.want) {
 			t.Errorf("%s: %v: got\n%swant %s", name, err, out, c.want)
-		}
-	}
-
-	// The four fields that release 0.9 can select by.
-	s.apply(spoke("one", `,"userConfig":{"configMapName":"a","configMapNamespace":"b"},"tlsConfig":{"caBundle":{"configMapName":"c","configMapNamespace":"d"}}`))
-	s.apply(spoke("two", `,"userConfig":{"configMapName":"x","configMapNamespace":"x"},"tlsConfig":{"caBundle":{"configMapName":"x","configMapNamespace":"x"}}`))
-	for path, value := range map[string]string{
-		"spec.server.userConfig.configMapName": "a", "spec.server.userConfig.configMapNamespace": "b",
-		"spec.server.tlsConfig.caBundle.configMapName": "c", "spec.server.tlsConfig.caBundle.configMapNamespace": "d",
-	} {
-		out := s.kubectl("get", v1alpha1Kind, "-n", "default", "--field-selector", fmt.Sprintf("%s=%s", path, value), "-o", "name")
-		if strings.TrimSpace(out) != "llamastackdistribution.llamastack.io/one" {
-			t.Errorf("%s=%s selects %s", path, value, out)
 		}
 	}
 }
