@@ -24,7 +24,9 @@ type Result struct {
 	Kubeconfig string `json:"kubeconfig"`
 	Kubectl    string `json:"kubectl"`
 	// Server is the API server's URL.
-	Server            string `json:"server"`
+	Server string `json:"server"`
+	// Etcd is the URL of the control plane tier's store. It trusts the files etcd-client.crt and etcd-client.key in pki.
+	Etcd              string `json:"etcd,omitempty"`
 	KubernetesVersion string `json:"kubernetesVersion"`
 
 	// Index is the number, unique on the machine, that names and addresses derive from.

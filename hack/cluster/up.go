@@ -141,7 +141,7 @@ func startLocalControlPlane(ctx context.Context, s *state, bin string, progress 
 		if err != nil {
 			return err
 		}
-		s.Result.Server = c.server()
+		s.Result.Server, s.Result.Etcd = c.server(), c.etcdURL()
 		_, err = c.startControlPlane(ctx, progress, func(p *Process) error {
 			s.Processes = append(s.Processes, p)
 			return s.save()

@@ -50,11 +50,11 @@ func legacyObjects() []legacyObject {
 	}
 }
 
-// Adopt takes over what release 0.9 made for the resource, where the live Deployment is still as that release left it: the
-// fields that it set become the operator's own, so that server-side apply can take away what is not wanted any more, and what
-// nobody wants at all is removed. It can be repeated; once the operator has applied the Deployment it does nothing.
+// Adopt takes over what release 0.9 made for the resource, where the live Deployment is still as that release left it, or is
+// not there: the fields that it set become the operator's own, so that server-side apply can take away what is not wanted any
+// more, and what nobody wants at all is removed. It can be repeated; once the operator has applied the Deployment it does nothing.
 func (a *Applier) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, wanted []objects.Object) *fault.Fault {
-	if !objects.IsForeignBuild(live) {
+	if live != nil && !objects.IsForeignBuild(live) {
 		return nil
 	}
 	for _, old := range legacyObjects() {
@@ -72,7 +72,7 @@ func (a *Applier) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 			return w.GetObjectKind().GroupVersionKind().Kind == old.kind.Kind && w.GetName() == key.Name
 		})
 		switch {
-		case metav1.GetControllerOf(o) == nil && old.keep && objects.Mounts(&live.Spec.Template.Spec, key.Name):
+		case metav1.GetControllerOf(o) == nil && old.keep && live != nil && objects.Mounts(&live.Spec.Template.Spec, key.Name):
 			err = a.claim(ctx, owner, o)
 		case !metav1.IsControlledBy(o, owner): // applying it will tell
 		case isWanted:

@@ -7,7 +7,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
 func entry(manager, operation, fields, subresource string) metav1.ManagedFieldsEntry {
@@ -43,6 +49,41 @@ func TestTakenOver(t *testing.T) {
 	}
 	if _, _, err := takenOver([]metav1.ManagedFieldsEntry{entry("manager", "Update", `[]`, "")}, "my-stack"); err == nil {
 		t.Error("what cannot be read is no error")
+	}
+}
+
+// Proves: R21 (what release 0.9 left is taken over and removed where its Deployment is gone, too; nothing is looked for once the operator
+// has made one; a claim that nobody's Deployment mounts is left to its owner).
+func TestAdopt(t *testing.T) {
+	left := func() []client.Object {
+		return []client.Object{
+			owned(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-rb"}}, "u1"),
+			owned(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-service"}}, "u1"),
+			owned(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-pvc"}}, ""),
+		}
+	}
+	made := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{objects.AnnotationBuild: "1.0.0"}}}
+	for name, c := range map[string]struct {
+		live    *appsv1.Deployment
+		deleted string
+	}{
+		"as release 0.9 left it": {&appsv1.Deployment{}, "[RoleBinding/my-stack-rb]"},
+		"gone":                   {nil, "[RoleBinding/my-stack-rb]"},
+		"the operator's own":     {made, "[]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := newCluster(t, left()...)
+			if f := cluster.applier().Adopt(t.Context(), owner(), c.live, wish("a: b\n")); f != nil {
+				t.Fatal(f)
+			}
+			if got := sorted(cluster.deleted); got != c.deleted {
+				t.Errorf("deleted %s, want %s", got, c.deleted)
+			}
+			claim := &corev1.PersistentVolumeClaim{}
+			if err := cluster.Get(t.Context(), client.ObjectKey{Namespace: "ai", Name: "my-stack-pvc"}, claim); err != nil || len(claim.OwnerReferences) > 0 {
+				t.Errorf("the claim belongs to %v, %v", claim.OwnerReferences, err)
+			}
+		})
 	}
 }
 

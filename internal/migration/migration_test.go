@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -103,4 +105,22 @@ func TestNothingToMigrate(t *testing.T) {
 	if err := (&Migration{Live: old, Client: old, StatusClient: old}).Start(ctx); err != nil {
 		t.Error(fmt.Errorf("ending is no error: %w", err))
 	}
+}
+
+// Proves: MIG-SVM (slow on purpose: ten resources at once, and then ten in a second).
+func TestPace(t *testing.T) {
+	names := make([]string, 45)
+	for i := range names {
+		names[i] = fmt.Sprintf("r%d", i)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "v1alpha2", []string{"v1alpha1", "v1alpha2"}, names...)
+		began := time.Now()
+		if n, err := (&Migration{Live: c, Client: c, StatusClient: c}).Once(t.Context()); err != nil || n != len(names) {
+			t.Errorf("rewritten %d, error %v", n, err)
+		}
+		if took := time.Since(began).Round(time.Millisecond); took != 3500*time.Millisecond {
+			t.Errorf("%d resources took %s", len(names), took)
+		}
+	})
 }

@@ -153,7 +153,7 @@ func newEnv(t *testing.T) *env {
 		t.Fatal(err)
 	}
 	e := &env{t: t, namespace: ns.Name, server: serverDouble(t)}
-	e.nodeDouble()
+	nodeDouble(t, admin, e.namespace)
 	return e
 }
 
@@ -173,14 +173,14 @@ func serverDouble(t *testing.T) *httptest.Server {
 }
 
 // nodeDouble plays the node: it says of every pod of the namespace that it runs and is ready.
-func (e *env) nodeDouble() {
+func nodeDouble(t *testing.T, c client.Client, namespace string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	e.t.Cleanup(func() { cancel(); <-done })
+	t.Cleanup(func() { cancel(); <-done })
 	go func() {
 		defer close(done)
 		for {
-			e.readyPods(ctx)
+			readyPods(ctx, c, namespace)
 			select {
 			case <-ctx.Done():
 				return
@@ -190,15 +190,15 @@ func (e *env) nodeDouble() {
 	}()
 }
 
-func (e *env) readyPods(ctx context.Context) {
+func readyPods(ctx context.Context, c client.Client, namespace string) {
 	var pods corev1.PodList
-	if err := admin.List(ctx, &pods, client.InNamespace(e.namespace)); err != nil {
+	if err := c.List(ctx, &pods, client.InNamespace(namespace)); err != nil {
 		return // the next round asks again
 	}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		if pod.DeletionTimestamp != nil {
-			_ = admin.Delete(ctx, pod, client.GracePeriodSeconds(0))
+			_ = c.Delete(ctx, pod, client.GracePeriodSeconds(0))
 			continue
 		}
 		if pod.Status.Phase == corev1.PodRunning {
@@ -206,7 +206,7 @@ func (e *env) readyPods(ctx context.Context) {
 		}
 		pod.Status.Phase = corev1.PodRunning
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
-		_ = admin.Status().Update(ctx, pod)
+		_ = c.Status().Update(ctx, pod)
 	}
 }
 

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/migration"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// storedVersion is the version that an object of the namespace default is stored in.
+func (s *serving) storedVersion(name string) string {
+	s.t.Helper()
+	stored, err := s.cluster.Stored(s.t.Context(), "llamastack.io/llamastackdistributions", "default", name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return strings.TrimPrefix(fmt.Sprint(stored["apiVersion"]), "llamastack.io/")
+}
+
+func (s *serving) storedVersions() string {
+	s.t.Helper()
+	return strings.TrimSpace(s.kubectl("get", crdName, "-o", "jsonpath={.status.storedVersions}"))
+}
+
+// Proves: MIG-SVM, L-29, R57, R22 (what lies in the store is in v1alpha2 afterwards, what v1alpha2 would refuse included, and nobody sees a
+// difference; with --migrate-storage=false nothing of it happens).
+func TestMigrationRewritesTheStore(t *testing.T) {
+	s := newServing(t)
+	s.apply(oldCRD)
+	s.kubectl("wait", "--for=condition=Established", "--timeout=30s", crdName)
+	refused := map[string]string{
+		"no-distribution":       strings.Replace(spoke("no-distribution", ""), `{"name":"starter"}`, `{}`, 1),
+		"high-port":             spoke("high-port", `,"containerSpec":{"port":70000}`),
+		"unknown-distribution":  strings.Replace(spoke("unknown-distribution", ""), "starter", "startr", 1),
+		strings.Repeat("a", 60): spoke(strings.Repeat("a", 60), ""),
+	}
+	names := []string{"plain"}
+	s.apply(spoke("plain", `,"containerSpec":{"name":"main","port":8400},"userConfig":{"configMapName":"c","configMapNamespace":"other"}`))
+	for name, manifest := range refused {
+		names = append(names, name)
+		s.apply(manifest)
+	}
+	s.install()
+	s.serve(s.start(replicaOptions{}))
+	s.awaitValidation()
+	before := map[string]map[string]any{}
+	for _, name := range names {
+		if version := s.storedVersion(name); version != "v1alpha1" {
+			t.Fatalf("%s is stored in %s before anything was rewritten: nothing below shows anything", name, version)
+		}
+		before[name] = s.mustGet("v1alpha1", name).Object
+	}
+	for name := range refused {
+		again := s.mustGet("v1alpha2", name)
+		again.SetName("b" + name)
+		again.SetResourceVersion("")
+		again.SetManagedFields(nil)
+		again.SetAnnotations(nil)
+		if err := s.admin.Create(t.Context(), again, client.DryRunAll); err == nil {
+			t.Errorf("v1alpha2 admits %s: it is no example: %v", name, field(again, "spec"))
+		}
+	}
+
+	config, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
+	if err != nil {
+		t.Fatal(err)
+	}
+	operator, err := client.New(config, client.Options{Scheme: s.admin.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	migrate := &migration.Migration{Live: operator, Client: operator, StatusClient: operator}
+	if count, err := migrate.Once(t.Context()); err != nil || count != len(names) {
+		t.Errorf("%d of %d are rewritten: %v", count, len(names), err)
+	}
+	for _, name := range names {
+		if version := s.storedVersion(name); version != "v1alpha2" {
+			t.Errorf("%s is stored in %s", name, version)
+		}
+		after := s.mustGet("v1alpha1", name)
+		before[name]["metadata"].(map[string]any)["resourceVersion"] = after.GetResourceVersion()
+		if diff := cmp.Diff(before[name], after.Object); diff != "" {
+			t.Errorf("%s has changed (-before +after):\n%s", name, diff)
+		}
+	}
+	if stored := s.storedVersions(); stored != `["v1alpha2"]` {
+		t.Errorf("the definition says that %s are stored", stored)
+	}
+
+	both := `["v1alpha1","v1alpha2"]`
+	s.kubectl("patch", crdName, "--subresource=status", "--type=merge", "-p", `{"status":{"storedVersions":`+both+`}}`)
+	s.run(buildManager(t), "--migrate-storage=false")
+	fixture.Eventually(t, time.Minute, "the operator works", func() error {
+		if u := s.mustGet("v1alpha2", "plain"); field(u, "status.observedGeneration") == nil {
+			return fmt.Errorf("status %v", field(u, "status"))
+		}
+		return nil
+	})
+	fixture.Consistently(t, 3*time.Second, "it does not migrate", func() error {
+		if stored := s.storedVersions(); stored != both {
+			return fmt.Errorf("the definition says that %s are stored", stored)
+		}
+		return nil
+	})
+}
