@@ -118,7 +118,10 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return err
 	}
-	facts := &gather.Gatherer{Live: mgr.GetAPIReader(), OperatorNamespace: f.operatorNamespace, Build: version.Build()}
+	facts := &gather.Gatherer{
+		Live: mgr.GetAPIReader(), OperatorNamespace: f.operatorNamespace, Build: version.Build(),
+		Namespaces: namespaces(f.watchNamespaces), ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
+	}
 	webhooks.Handle(webhook.ValidationPath, &webhook.Validation{Gather: facts.GatherForAdmission})
 	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("webhooks", webhooks.Ready)); err != nil {
 		return err

@@ -62,7 +62,7 @@ func (d *Desired) generate(in *Inputs) fault.List {
 		return fault.List{f}
 	}
 	d.Warnings = newerRelease(dist)
-	if in.Override != nil {
+	if _, named := OverrideRef(in.CR); named {
 		return d.override(in)
 	}
 	if !dist.ForeignImage && !config.Needed(&in.CR.Spec, dist.Line) {

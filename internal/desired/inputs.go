@@ -23,13 +23,13 @@ type Inputs struct {
 	Adopted *settings.Distribution
 	// Secrets are the secret values that the spec refers to, found or not.
 	Secrets []SecretFact
-	// Override is what was found at spec.overrideConfig; nil where the spec has none.
+	// Override is what was found at spec.overrideConfig; nil where the spec has none, or where nobody could tell.
 	Override *OverrideFact
 	// NetworkPolicyFlag is the operator's feature flag enableNetworkPolicy; nil where it is not set.
 	NetworkPolicyFlag *bool
 	// OperatorNamespace is the operator's namespace; empty in tools without a cluster.
 	OperatorNamespace string
-	// CABundle is what was found at spec.networking.tls.caBundle; nil where the spec names none.
+	// CABundle is what was found at spec.networking.tls.caBundle; nil where the spec names none, or where nobody could tell.
 	CABundle *CABundleFact
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
 	ClusterAssignsUserIDs bool

@@ -85,12 +85,7 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 		in.Distribution, f = out.Settings.Resolve(&cr.Spec.Distribution)
 	}
 	add(f)
-	in.Secrets, f = g.secrets(ctx, cr)
-	add(f)
-	in.Override, f = g.override(ctx, cr)
-	add(f)
-	in.CABundle, f = g.caBundle(ctx, cr)
-	add(f)
+	faults = append(faults, g.references(ctx, in)...)
 	in.Live, f = g.deployment(ctx, cr)
 	out.DeploymentUnknown = f != nil
 	add(f)
@@ -100,8 +95,8 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	return out, faults
 }
 
-// GatherForAdmission reads what a resource can be judged by before it is stored: the operator's settings, and whether the Secrets
-// and keys that it names are there. No value of a Secret is kept.
+// GatherForAdmission reads what a resource can be judged by before it is stored: the operator's settings, and what the resource
+// refers to. No value of a Secret is kept.
 func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, fault.List) {
 	in := &desired.Inputs{CR: cr, Build: g.Build, ClusterAssignsUserIDs: g.ClusterAssignsUserIDs}
 	var faults fault.List
@@ -112,13 +107,27 @@ func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaSta
 	if f != nil {
 		faults = append(faults, f)
 	}
-	if in.Secrets, f = g.secrets(ctx, cr); f != nil {
-		faults = append(faults, f)
-	}
+	faults = append(faults, g.references(ctx, in)...)
 	for i := range in.Secrets {
 		in.Secrets[i].Value = secret.Value{}
 	}
 	return in, faults
+}
+
+// references reads what the resource refers to. What could not be asked stays nil.
+func (g *Gatherer) references(ctx context.Context, in *desired.Inputs) fault.List {
+	var faults fault.List
+	var f *fault.Fault
+	if in.Secrets, f = g.secrets(ctx, in.CR); f != nil {
+		faults = append(faults, f)
+	}
+	if in.Override, f = g.override(ctx, in.CR); f != nil {
+		faults = append(faults, f)
+	}
+	if in.CABundle, f = g.caBundle(ctx, in.CR); f != nil {
+		faults = append(faults, f)
+	}
+	return faults
 }
 
 func failedToAsk(condition, what string, err error) *fault.Fault {

@@ -91,6 +91,31 @@ func TestGatherForAdmission(t *testing.T) {
 	}
 }
 
+// Proves: FR-073, FR-074, R20, R53, R57 (before a resource is stored its ConfigMaps are looked for as well, by the same rules as later;
+// what could not be asked is no fact).
+func TestGatherForAdmissionReadsConfigMaps(t *testing.T) {
+	cr := resource()
+	cr.Spec.Providers, cr.Spec.OverrideConfig = nil, &v1alpha2.OverrideConfigSpec{ConfigMapName: "mine"}
+	cr.Spec.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{CABundle: &v1alpha2.CABundleConfig{ConfigMapName: "authorities"}}}
+	c := newCluster(t)
+	g := newGatherer(c, c)
+	in, faults := g.GatherForAdmission(t.Context(), cr)
+	if len(faults) > 0 || in.Override == nil || in.Override.State != desired.ConfigMapMissing || in.CABundle == nil || !in.CABundle.Missing {
+		t.Errorf("faults %s, override %+v, bundle %+v; want both missing", faults.Message(), in.Override, in.CABundle)
+	}
+	c.fails["ConfigMap/mine"], c.fails["ConfigMap/authorities"] = errTimeout, errTimeout
+	in, faults = g.GatherForAdmission(t.Context(), cr)
+	if len(faults) != 2 || len(faults.Of(fault.FailedToAsk)) != 2 || in.Override != nil || in.CABundle != nil {
+		t.Errorf("faults %s, override %+v, bundle %+v; want two questions that failed", faults.Message(), in.Override, in.CABundle)
+	}
+	g.ForbidForeignConfigMaps = true
+	cr.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha1","kept":{"spec.server.userConfig":` +
+		`{"was":{"configMapName":"mine","configMapNamespace":"platform"},"if":{"configMapName":"mine"}}}}`}
+	if in, _ = g.GatherForAdmission(t.Context(), cr); in.Override == nil || in.Override.State != desired.ConfigMapForbidden {
+		t.Errorf("override %+v, want another namespace to be forbidden", in.Override)
+	}
+}
+
 // The rest of the inputs comes from where it is set.
 func TestInputs(t *testing.T) {
 	c := newCluster(t)
