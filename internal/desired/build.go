@@ -21,6 +21,7 @@ func Build(in *Inputs) (*Desired, fault.List) {
 	faults := append(checkName(in.CR.Name), unsupported(&in.CR.Spec)...)
 	faults = append(faults, d.generate(in)...)
 	faults = append(faults, d.checkSecrets(in)...)
+	faults = append(faults, checkPodReferences(in)...)
 	derived, problems := d.derive(in)
 	faults = append(faults, problems...)
 	bundle, problem := caBundle(in)

@@ -25,6 +25,8 @@ type Inputs struct {
 	Secrets []SecretFact
 	// Override is what was found at spec.overrideConfig; nil where the spec has none, or where nobody could tell.
 	Override *OverrideFact
+	// PodReferences are the Secrets and ConfigMaps that the overrides bring into the pods, found or not.
+	PodReferences []PodReferenceFact
 	// NetworkPolicyFlag is the operator's feature flag enableNetworkPolicy; nil where it is not set.
 	NetworkPolicyFlag *bool
 	// OperatorNamespace is the operator's namespace; empty in tools without a cluster.
@@ -43,6 +45,17 @@ type Inputs struct {
 	// LiveConfigMissing is true where something that the operator made and Live needs is gone: its configuration, certificate authorities
 	// or derived secret values.
 	LiveConfigMissing bool
+}
+
+// SecretCount is the number of references to Secrets.
+func (in *Inputs) SecretCount() int {
+	count := len(in.Secrets)
+	for i := range in.PodReferences {
+		if in.PodReferences[i].Ref.Kind == objects.KindSecret {
+			count++
+		}
+	}
+	return count
 }
 
 // SecretState tells what was found at a secret reference.

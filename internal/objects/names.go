@@ -42,7 +42,8 @@ const derivedSuffix = "-env-"
 const (
 	// AnnotationConfigHash on the pod template is the hash of config.yaml: new content rolls the pods.
 	AnnotationConfigHash = "llamastack.io/config-hash"
-	// AnnotationSecretsHash on the pod template is the keyed hash of the secret values that the pods read.
+	// AnnotationSecretsHash on the pod template is the keyed hash of the secret values that the pods read, and of what else the user's
+	// overrides bring into them from Secrets and ConfigMaps: new content rolls the pods.
 	AnnotationSecretsHash = "llamastack.io/secrets-hash"
 	// AnnotationInputHash on the Deployment is the keyed hash of everything that it was made from.
 	AnnotationInputHash = "llamastack.io/input-hash"

@@ -41,7 +41,7 @@ type Params struct {
 	HomeVariables []string
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
 	ClusterAssignsUserIDs bool
-	// SecretsHash is the keyed hash of the secret values; empty where the pods read none.
+	// SecretsHash is the keyed hash for AnnotationSecretsHash; empty where the pods read nothing of the sort.
 	SecretsHash string
 	// AdoptedImage is Image where release 0.9 left it and it is not the one that the operator would choose; empty otherwise.
 	AdoptedImage string
