@@ -108,6 +108,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		CR:                    in.CR,
 		Image:                 d.Distribution.Image,
 		StateDir:              objects.StateDir(in.CR, d.Distribution.Name, in.livePod()),
+		Scheme:                d.Scheme(),
 		PortVariables:         portVariables(d.Distribution.Line),
 		HomeVariables:         homeVariables(d.Distribution.Line),
 		ClusterAssignsUserIDs: in.ClusterAssignsUserIDs,
@@ -122,7 +123,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		p.Config, p.Env = d.Config.YAML, d.Config.Env
 	}
 	if d.Override != nil {
-		p.Config, p.Overridden = d.OverrideContent, true
+		p.Config, p.Overridden, p.ClientCertificates = d.OverrideContent, true, d.Override.ClientCertificates
 	}
 	return p
 }

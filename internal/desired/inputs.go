@@ -4,6 +4,7 @@ package desired
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
@@ -105,4 +106,12 @@ type Desired struct {
 	HeldBuild string
 	// Warnings are what the user should know although nothing is wrong.
 	Warnings config.Findings
+}
+
+// Scheme is what the server speaks. A generated configuration has no TLS yet; what the image says itself is not known.
+func (d *Desired) Scheme() corev1.URIScheme {
+	if d.Override != nil && d.Override.TLS {
+		return corev1.URISchemeHTTPS
+	}
+	return corev1.URISchemeHTTP
 }

@@ -6,6 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
@@ -111,8 +114,8 @@ func DerivedSecretName(resource, keyedHash string) string {
 }
 
 // ServiceURL is the URL of the server inside the cluster.
-func ServiceURL(resource, namespace string, port int32) string {
-	return fmt.Sprintf("http://%s.%s.svc:%d", ServiceName(resource), namespace, port)
+func ServiceURL(scheme corev1.URIScheme, resource, namespace string, port int32) string {
+	return fmt.Sprintf("%s://%s.%s.svc:%d", strings.ToLower(string(scheme)), ServiceName(resource), namespace, port)
 }
 
 // hash is the hash of a content; that of a content that only the operator in its cluster knows reads so.

@@ -3,6 +3,7 @@
 package objects
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -22,6 +23,10 @@ type Params struct {
 	Config []byte
 	// Overridden tells that Config is the user's own: it says itself where the server keeps its state.
 	Overridden bool
+	// Scheme is what the server speaks; empty means HTTP.
+	Scheme corev1.URIScheme
+	// ClientCertificates tells that the server refuses whoever has no certificate.
+	ClientCertificates bool
 	// Legacy is what only v1alpha1 can say.
 	Legacy v1alpha2.LegacySettings
 	// OperatorNamespace is the operator's namespace; empty where it is not known.

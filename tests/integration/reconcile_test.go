@@ -5,6 +5,7 @@ package integration
 import (
 	"fmt"
 	"maps"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -330,6 +331,43 @@ workload:
 		if got := e.deployment("s").Generation; got != generation {
 			t.Errorf("%s rolled the pods %d times", change.what, got-generation+1)
 		}
+	}
+}
+
+// Proves: R39, FR-062, STAT (a configuration of the user's own with TLS: probes, Service, status and the operator's questions speak HTTPS).
+func TestOverrideWithTLS(t *testing.T) {
+	e := newEnv(t)
+	plain := e.server
+	e.server = httptest.NewTLSServer(plain.Config.Handler)
+	t.Cleanup(e.server.Close)
+	e.startOperator(operatorOptions{})
+	own := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "own"}, Data: map[string]string{
+		"config.yaml": "version: 2\nserver: {tls_certfile: /tls/tls.crt, tls_keyfile: /tls/tls.key}\n",
+	}}
+	if err := admin.Create(t.Context(), own); err != nil {
+		t.Fatal(err)
+	}
+	e.mustApply(manifest("s", "distribution: {name: starter}\noverrideConfig: {configMapName: own}"))
+	cr := e.waitReady("s")
+	if got := cr.Status.ServiceURL; got != "https://s-service."+e.namespace+".svc:8321" {
+		t.Errorf("serviceURL %s", got)
+	}
+	fixture.Eventually(t, 20*time.Second, "the server tells its version", func() error {
+		if got := e.resource("s").Status.Version.LlamaStackServerVersion; got != "0.7.1" {
+			return fmt.Errorf("version %q", got)
+		}
+		return nil
+	})
+	container := e.deployment("s").Spec.Template.Spec.Containers[0]
+	if startup, ready := container.StartupProbe.HTTPGet.Scheme, container.ReadinessProbe.HTTPGet.Scheme; startup != "HTTPS" || ready != "HTTPS" {
+		t.Errorf("probes speak %s and %s", startup, ready)
+	}
+	var service corev1.Service
+	if err := e.get(&service, "s-service"); err != nil {
+		t.Fatal(err)
+	}
+	if p := service.Spec.Ports[0]; p.Name != "http" || p.AppProtocol == nil || *p.AppProtocol != "https" {
+		t.Errorf("port %+v of the Service", p)
 	}
 }
 
