@@ -72,6 +72,9 @@ func ServiceAccountName(resource string) string { return resource + "-sa" }
 // LegacyRoleBindingName is the name of a RoleBinding that release 0.9 makes and nobody needs any more.
 func LegacyRoleBindingName(resource string) string { return resource + "-rb" }
 
+// LegacyCABundleName is the name of a ConfigMap of certificate authorities that release 0.9 makes: its pods need it, and nobody else.
+func LegacyCABundleName(resource string) string { return resource + "-ca-bundle" }
+
 // ClaimName is the name of the PersistentVolumeClaim.
 func ClaimName(resource string) string { return resource + "-pvc" }
 

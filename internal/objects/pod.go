@@ -5,6 +5,7 @@ package objects
 import (
 	"cmp"
 	"path"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -173,6 +174,16 @@ func health(p *Params) corev1.ProbeHandler {
 		return corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: port}}
 	}
 	return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/v1/health", Port: port, Scheme: cmp.Or(p.Scheme, corev1.URISchemeHTTP)}}
+}
+
+// MountsConfigMap tells whether the pod has a volume from the ConfigMap.
+func MountsConfigMap(pod *corev1.PodSpec, name string) bool {
+	return slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool {
+		return v.ConfigMap != nil && v.ConfigMap.Name == name ||
+			v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool {
+				return s.ConfigMap != nil && s.ConfigMap.Name == name
+			})
+	})
 }
 
 // Mounts tells whether the pod has a volume from the claim.
