@@ -106,8 +106,7 @@ func run(ctx context.Context, f *flags) error {
 		return err
 	}
 	if f.migrateStorage && len(namespaces(f.watchNamespaces)) == 0 {
-		migrate := &migration.Migration{Live: mgr.GetAPIReader(), Client: mgr.GetClient(), StatusClient: mgr.GetClient()}
-		if err := mgr.Add(migrate); err != nil {
+		if err := migration.Setup(mgr); err != nil {
 			return err
 		}
 	}
