@@ -106,8 +106,7 @@ func run(ctx context.Context, f *flags) error {
 		return err
 	}
 	if f.migrateStorage && len(namespaces(f.watchNamespaces)) == 0 {
-		migrate := &migration.Migration{Live: mgr.GetAPIReader(), Client: mgr.GetClient(), StatusClient: mgr.GetClient()}
-		if err := mgr.Add(migrate); err != nil {
+		if err := migration.Setup(mgr); err != nil {
 			return err
 		}
 	}
@@ -118,7 +117,10 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return err
 	}
-	facts := &gather.Gatherer{Live: mgr.GetAPIReader(), OperatorNamespace: f.operatorNamespace, Build: version.Build()}
+	facts := &gather.Gatherer{
+		Live: mgr.GetAPIReader(), OperatorNamespace: f.operatorNamespace, Build: version.Build(),
+		Namespaces: namespaces(f.watchNamespaces), ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
+	}
 	webhooks.Handle(webhook.ValidationPath, &webhook.Validation{Gather: facts.GatherForAdmission})
 	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("webhooks", webhooks.Ready)); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -182,6 +183,28 @@ func TestFailedToAsk(t *testing.T) {
 	in.Distribution = nil
 	if got := told(admission.Judge(r, in, timeout)); got != "" {
 		t.Errorf("nothing is known of the distribution, but:\n%s", got)
+	}
+}
+
+// What the ConfigMaps of a resource hold is judged like everything else, and nothing is made up where they could not be asked for: an
+// image that needs a generated configuration, of which nothing is known, with one of the user's own.
+//
+// Proves: FR-074, R20, R57.
+func TestConfigMaps(t *testing.T) {
+	cr := resource(t, "my-stack", "distribution: {image: 'registry.example/ogx:1.2.0'}\noverrideConfig: {configMapName: mine}\nnetworking: {tls: {caBundle: {configMapName: authorities}}}")
+	in, faults := gathered(t, cr, desired.SecretFound)
+	in.Distribution.ForeignImage = true
+	r := &admission.Request{New: cr, Version: "v1alpha2"}
+	if got := told(admission.Judge(r, in, faults)); got != "" {
+		t.Errorf("nobody could tell what the ConfigMaps hold, but:\n%s", got)
+	}
+	in.Override = &desired.OverrideFact{Ref: types.NamespacedName{Namespace: "ai", Name: "mine"}, State: desired.ConfigMapMissing}
+	in.CABundle = desired.CABundleOf(cr)
+	in.CABundle.Missing = true
+	want := `warning ConfigMap not found: mine (namespace ai, referenced by spec.overrideConfig.configMapName): create it with the key "config.yaml"
+warning ConfigMap not found: authorities (namespace ai, referenced by spec.networking.tls.caBundle.configMapName): create it with the key ca-bundle.crt`
+	if diff := cmp.Diff(want, told(admission.Judge(r, in, faults))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

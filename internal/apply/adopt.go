@@ -31,8 +31,8 @@ type legacyObject struct {
 	keep bool
 }
 
-// legacyObjects are the objects that release 0.9 makes, obsolete ones included. Its ConfigMap with CA certificates is not
-// among them: its pods need that until they are gone, and it goes with the resource.
+// legacyObjects are the objects that release 0.9 makes, obsolete ones included. Its ConfigMap with certificate authorities is not
+// among them: its pods need that until they are gone. Prune removes it then.
 func legacyObjects() []legacyObject {
 	kind := func(group, version, kind string) schema.GroupVersionKind {
 		return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}

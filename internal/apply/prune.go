@@ -46,7 +46,11 @@ func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	if err != nil {
 		return failed("what was generated", "could not be listed", err)
 	}
-	for _, o := range append(doomed, generated...) {
+	legacy, err := a.legacyCABundle(ctx, owner)
+	if err != nil {
+		return failed("ConfigMap "+objects.LegacyCABundleName(owner.Name), "could not be judged", err)
+	}
+	for _, o := range slices.Concat(doomed, generated, legacy) {
 		err := a.Client.Delete(ctx, o, client.Preconditions{UID: new(o.GetUID())},
 			client.PropagationPolicy(metav1.DeletePropagationBackground))
 		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
@@ -124,6 +128,22 @@ func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 	return doomed, nil
 }
 
+// legacyCABundle finds the ConfigMap of certificate authorities that release 0.9 has left, once no pod mounts it any more.
+func (a *Applier) legacyCABundle(ctx context.Context, owner *v1alpha2.LlamaStackDistribution) ([]client.Object, error) {
+	o := ConfigMapMetadata()
+	err := a.Cached.Get(ctx, client.ObjectKey{Namespace: owner.Namespace, Name: objects.LegacyCABundleName(owner.Name)}, o)
+	if err != nil || !metav1.IsControlledBy(o, owner) || o.DeletionTimestamp != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	replicaSets, err := a.replicaSets(ctx, owner)
+	if err != nil || slices.ContainsFunc(replicaSets, func(rs appsv1.ReplicaSet) bool {
+		return hasPods(&rs) && objects.MountsConfigMap(&rs.Spec.Template.Spec, o.Name)
+	}) {
+		return nil, err
+	}
+	return []client.Object{o}, nil
+}
+
 // replicaSets lists the resource's ReplicaSets, newest revision first. They are asked for only when something would be
 // removed, so that no cache of them is needed.
 func (a *Applier) replicaSets(ctx context.Context, owner *v1alpha2.LlamaStackDistribution) ([]appsv1.ReplicaSet, error) {
@@ -144,8 +164,13 @@ func revision(rs *appsv1.ReplicaSet) int {
 // neededByPods tells whether pods need a generated object or may need it any moment.
 func neededByPods(resource string, replicaSets []appsv1.ReplicaSet, o client.Object) bool {
 	return slices.ContainsFunc(replicaSets, func(rs appsv1.ReplicaSet) bool {
-		return (ptr.Deref(rs.Spec.Replicas, 1) > 0 || rs.Status.Replicas > 0) && needs(resource, &rs, o)
+		return hasPods(&rs) && needs(resource, &rs, o)
 	})
+}
+
+// hasPods tells whether there are pods, or may be any moment.
+func hasPods(rs *appsv1.ReplicaSet) bool {
+	return ptr.Deref(rs.Spec.Replicas, 1) > 0 || rs.Status.Replicas > 0
 }
 
 func needs(resource string, rs *appsv1.ReplicaSet, o client.Object) bool {

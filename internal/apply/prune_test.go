@@ -103,6 +103,48 @@ func TestPruneConfigMaps(t *testing.T) {
 	}
 }
 
+// Proves: R21, L-06 (the certificate authorities that release 0.9 has left stay while one of its pods is there, and go then; others' stay).
+func TestPruneLegacyCABundle(t *testing.T) {
+	bundle := func(uid string) client.Object {
+		o := owned(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-ca-bundle", UID: "x"}}, uid)
+		o.SetLabels(map[string]string{objects.LabelManagedBy: objects.ManagedBy, "app.kubernetes.io/instance": "my-stack", "app.kubernetes.io/component": "ca-bundle"})
+		return o
+	}
+	mounting := func(revision, pods int32, sources ...corev1.VolumeProjection) client.Object {
+		rs := replicaSet(int(revision), pods, "a").(*appsv1.ReplicaSet)
+		volume := corev1.Volume{Name: "ca-bundle"}
+		if len(sources) > 0 {
+			volume.Projected = &corev1.ProjectedVolumeSource{Sources: sources}
+		} else {
+			volume.ConfigMap = &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "my-stack-ca-bundle"}}
+		}
+		rs.Spec.Template.Spec.Volumes = append(rs.Spec.Template.Spec.Volumes, volume)
+		return rs
+	}
+	for name, c := range map[string]struct {
+		cluster []client.Object
+		deleted string
+	}{
+		"its pods serve":         {[]client.Object{bundle("u1"), mounting(1, 1)}, "[]"},
+		"its pods are going":     {[]client.Object{bundle("u1"), mounting(1, 1), replicaSet(2, 1, "a")}, "[]"},
+		"its pods have gone":     {[]client.Object{bundle("u1"), mounting(1, 0), replicaSet(2, 1, "a")}, "[ConfigMap/my-stack-ca-bundle]"},
+		"there were none":        {[]client.Object{bundle("u1")}, "[ConfigMap/my-stack-ca-bundle]"},
+		"nobody's":               {[]client.Object{bundle("")}, "[]"},
+		"of an earlier resource": {[]client.Object{bundle("u0")}, "[]"},
+		"the user mounts it": {[]client.Object{bundle("u1"), mounting(2, 1, corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{
+			LocalObjectReference: corev1.LocalObjectReference{Name: "my-stack-ca-bundle"},
+		}})}, "[]"},
+	} {
+		cluster := newCluster(t, append(c.cluster, generated("a", 1))...)
+		if f := cluster.applier().Prune(t.Context(), owner(), []objects.Object{configMap("a")}); f != nil {
+			t.Fatal(f)
+		}
+		if got := sorted(cluster.deleted); got != c.deleted {
+			t.Errorf("%s: deleted %s, want %s", name, got, c.deleted)
+		}
+	}
+}
+
 // Proves: R54, R17 (derived Secrets are kept and removed as ConfigMaps are, each sort by itself; credentials that nothing uses go).
 func TestPruneDerivedSecrets(t *testing.T) {
 	credentials := func(hash string, age int) client.Object {

@@ -26,7 +26,6 @@ const (
 	whySuffix    = "the server takes the variable as it is, an endpoint is completed by the path that the provider's API is at"
 	whyModel     = "a variable that nobody reads registers no model; spec.resources does"
 	whyKey       = "the distribution reads VLLM_API_TOKEN: the key of the guide's VLLM_API_KEY reaches the model server in v1alpha2 only"
-	whyRollout   = "a key that a field names rolls out when it changes"
 )
 
 // difference is a leaf that differs, what it is in v1alpha1 and in v1alpha2 (empty where it is not there), and why.
@@ -94,14 +93,13 @@ func TestExamplesOfTheMigrationGuideBehaveTheSame(t *testing.T) {
 		"vllm-with-api-key": {
 			has: map[string]string{inference + "[vllm]/config/base_url": vllm},
 			differ: generated.and(model("meta-llama/Llama-3.2-1B", "vllm")).and(differencesOf{
-				container + "env[INFERENCE_MODEL]/value":                {"meta-llama/Llama-3.2-1B", "", whyUnread},
-				container + "env[VLLM_URL]/value":                       {vllm, "", whyDeclared},
-				container + "env[VLLM_API_KEY]" + keyOf + "name":        {"vllm-secret", "", whyUnread},
-				container + "env[VLLM_API_KEY]" + keyOf + "key":         {"api-key", "", whyUnread},
-				container + "env[LLSD_VLLM_API_KEY]" + keyOf + "name":   {"", "vllm-secret", whyKey},
-				container + "env[LLSD_VLLM_API_KEY]" + keyOf + "key":    {"", "api-key", whyKey},
-				inference + "[vllm]/config/api_token":                   {"fake", "Secret vllm-secret/api-key", whyKey},
-				pod + "metadata/annotations/llamastack.io/secrets-hash": {"", "<on-cluster>", whyRollout},
+				container + "env[INFERENCE_MODEL]/value":              {"meta-llama/Llama-3.2-1B", "", whyUnread},
+				container + "env[VLLM_URL]/value":                     {vllm, "", whyDeclared},
+				container + "env[VLLM_API_KEY]" + keyOf + "name":      {"vllm-secret", "", whyUnread},
+				container + "env[VLLM_API_KEY]" + keyOf + "key":       {"api-key", "", whyUnread},
+				container + "env[LLSD_VLLM_API_KEY]" + keyOf + "name": {"", "vllm-secret", whyKey},
+				container + "env[LLSD_VLLM_API_KEY]" + keyOf + "key":  {"", "api-key", whyKey},
+				inference + "[vllm]/config/api_token":                 {"fake", "Secret vllm-secret/api-key", whyKey},
 			}),
 		},
 		"override-config": {has: map[string]string{

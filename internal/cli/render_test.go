@@ -73,6 +73,9 @@ func inCluster(t *testing.T, file, operatorSettings string) *desired.Desired {
 		}
 		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, Value: secret.New([]byte(value))})
 	}
+	for _, ref := range objects.PodReferences(&cr.Spec) {
+		in.PodReferences = append(in.PodReferences, desired.PodReferenceFact{Ref: ref, Content: map[string]secret.Value{"key": secret.New([]byte("value"))}})
+	}
 	d, faults := desired.Build(in)
 	if len(faults) > 0 {
 		t.Fatal(faults[0])
@@ -95,7 +98,7 @@ func operatorData(t *testing.T, file string) map[string]string {
 // Proves: FR-075, R54, R17 (the bytes that render prints are those of the ConfigMap in the cluster, and the objects differ only
 // in what the operator's key, its build and the API server decide).
 func TestRenderIsWhatTheOperatorApplies(t *testing.T) {
-	cases := map[string]string{"testdata/good/in-house.yaml": "testdata/settings.yaml"}
+	cases := map[string]string{"testdata/good/in-house.yaml": "testdata/settings.yaml", "testdata/good/overrides.yaml": ""}
 	for _, sample := range glob(t, samplesDir+"/v1alpha2-*.yaml") {
 		cases[sample] = ""
 	}

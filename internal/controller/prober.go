@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 )
 
@@ -40,7 +39,6 @@ type asker interface {
 // where the server stays silent. Each answer that tells something new is an event that starts a pass.
 type prober struct {
 	asker   asker
-	urlOf   func(*v1alpha2.LlamaStackDistribution) string
 	answers chan event.GenericEvent
 	slots   chan struct{}
 
@@ -58,21 +56,16 @@ type server struct {
 	stop        context.CancelFunc
 }
 
-func newProber(ctx context.Context, a asker, urlOf func(*v1alpha2.LlamaStackDistribution) string) *prober {
-	if urlOf == nil {
-		urlOf = func(cr *v1alpha2.LlamaStackDistribution) string {
-			return objects.ServiceURL(cr.Name, cr.Namespace, objects.Port(&cr.Spec))
-		}
-	}
+func newProber(ctx context.Context, a asker) *prober {
 	return &prober{
-		ctx: ctx, asker: a, urlOf: urlOf, answers: make(chan event.GenericEvent, maxProbes),
+		ctx: ctx, asker: a, answers: make(chan event.GenericEvent, maxProbes),
 		slots: make(chan struct{}, maxProbes), servers: map[types.NamespacedName]*server{},
 	}
 }
 
 // observe returns what the server of this rollout has said, or why it is silent; neither is known at first. A rollout
-// that was not asked before is asked now.
-func (p *prober) observe(cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment) (*probe.Observation, string) {
+// that was not asked before is asked now, at the URL.
+func (p *prober) observe(cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment, url string) (*probe.Observation, string) {
 	key := types.NamespacedName{Namespace: cr.Namespace, Name: cr.Name}
 	rollout := fmt.Sprintf("%s/%s/%d", cr.UID, d.UID, d.Generation)
 	p.mu.Lock()
@@ -87,7 +80,7 @@ func (p *prober) observe(cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployme
 	ctx, stop := context.WithCancel(p.ctx)
 	s = &server{rollout: rollout, stop: stop}
 	p.servers[key] = s
-	go p.ask(ctx, s, key, p.urlOf(cr))
+	go p.ask(ctx, s, key, url)
 	return nil, ""
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -49,6 +50,8 @@ func (f *fakeServers) count() int {
 	return len(f.asked)
 }
 
+const serverURL = "https://a-service.ai.svc:8321"
+
 var errRefused = errors.New("connection refused")
 
 func answers(context.Context, string) (*probe.Observation, error) {
@@ -81,7 +84,7 @@ func inBubble(
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		servers := &fakeServers{answer: answer}
-		test(t, newProber(ctx, servers, nil), servers, cancel)
+		test(t, newProber(ctx, servers), servers, cancel)
 	})
 }
 
@@ -104,7 +107,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 		port := int32(9000)
 		cr := stack("a")
 		cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: &port}
-		if o, silent := p.observe(cr, rollout(1)); o != nil || silent != "" {
+		if o, silent := p.observe(cr, rollout(1), serverURL); o != nil || silent != "" {
 			t.Errorf("known before it was asked: %v %q", o, silent)
 		}
 		synctest.Wait()
@@ -112,18 +115,18 @@ func TestProberAsksPerRollout(t *testing.T) {
 			t.Errorf("announced %s", got)
 		}
 		for range 5 {
-			if o, silent := p.observe(cr, rollout(1)); o == nil || o.Version != "0.7.1" || silent != "" {
+			if o, silent := p.observe(cr, rollout(1), serverURL); o == nil || o.Version != "0.7.1" || silent != "" {
 				t.Errorf("observed %v %q", o, silent)
 			}
 		}
 		<-time.After(24 * time.Hour)
-		if got := fmt.Sprint(slices.Compact(servers.asked)); got != "[http://a-service.ai.svc:9000]" || servers.count() != maxAnswers {
+		if got := fmt.Sprint(slices.Compact(servers.asked)); got != "["+serverURL+"]" || servers.count() != maxAnswers {
 			t.Errorf("asked %s, %d times", got, servers.count())
 		}
 		if got := announced(p); len(got) != 0 {
 			t.Errorf("announced %v though nothing is new", got)
 		}
-		if o, _ := p.observe(cr, rollout(2)); o != nil {
+		if o, _ := p.observe(cr, rollout(2), serverURL); o != nil {
 			t.Error("the answer of the former rollout is told as that of the new one")
 		}
 		synctest.Wait()
@@ -132,7 +135,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 		}
 		again := stack("a")
 		again.UID = "another"
-		if o, _ := p.observe(again, rollout(2)); o != nil {
+		if o, _ := p.observe(again, rollout(2), serverURL); o != nil {
 			t.Error("the answer of an earlier resource of this name is told")
 		}
 		synctest.Wait()
@@ -143,7 +146,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 func TestProberGivesUp(t *testing.T) {
 	inBubble(t, refuses, func(t *testing.T, p *prober, servers *fakeServers, _ context.CancelFunc) {
 		cr := stack("a")
-		p.observe(cr, rollout(1))
+		p.observe(cr, rollout(1), serverURL)
 		synctest.Wait()
 		if got := announced(p); len(got) != 0 {
 			t.Errorf("announced %v: one silent moment is no news", got)
@@ -156,7 +159,7 @@ func TestProberGivesUp(t *testing.T) {
 		if got := announced(p); len(got) == 0 || len(got) > maxProbeAttempts {
 			t.Errorf("%d announcements", len(got))
 		}
-		if o, silent := p.observe(cr, rollout(1)); o != nil || silent != errRefused.Error() {
+		if o, silent := p.observe(cr, rollout(1), serverURL); o != nil || silent != errRefused.Error() {
 			t.Errorf("observed %v %q", o, silent)
 		}
 		<-time.After(24 * time.Hour)
@@ -164,9 +167,9 @@ func TestProberGivesUp(t *testing.T) {
 			t.Error("a silent server is polled")
 		}
 		servers.answer = answers
-		p.observe(cr, rollout(2))
+		p.observe(cr, rollout(2), serverURL)
 		synctest.Wait()
-		if o, silent := p.observe(cr, rollout(2)); o == nil || silent != "" {
+		if o, silent := p.observe(cr, rollout(2), serverURL); o == nil || silent != "" {
 			t.Errorf("observed %v %q after the next rollout", o, silent)
 		}
 	})
@@ -183,9 +186,9 @@ func TestProberOutlastsTheFormerServer(t *testing.T) {
 		return answers(ctx, url)
 	}
 	inBubble(t, former, func(t *testing.T, p *prober, _ *fakeServers, _ context.CancelFunc) {
-		p.observe(stack("a"), rollout(1))
+		p.observe(stack("a"), rollout(1), serverURL)
 		<-time.After(time.Hour)
-		if o, silent := p.observe(stack("a"), rollout(1)); o == nil || o.Version != "0.7.1" || silent != "" {
+		if o, silent := p.observe(stack("a"), rollout(1), serverURL); o == nil || o.Version != "0.7.1" || silent != "" {
 			t.Errorf("observed %v %q", o, silent)
 		}
 		if got := announced(p); len(got) != 2 {
@@ -205,9 +208,9 @@ func TestProberHearsALateServer(t *testing.T) {
 		return answers(ctx, url)
 	}
 	inBubble(t, late, func(t *testing.T, p *prober, servers *fakeServers, _ context.CancelFunc) {
-		p.observe(stack("a"), rollout(1))
+		p.observe(stack("a"), rollout(1), serverURL)
 		<-time.After(time.Hour)
-		if o, silent := p.observe(stack("a"), rollout(1)); o == nil || silent != "" || servers.count() != 3+maxAnswers {
+		if o, silent := p.observe(stack("a"), rollout(1), serverURL); o == nil || silent != "" || servers.count() != 3+maxAnswers {
 			t.Errorf("observed %v %q after %d questions", o, silent, servers.count())
 		}
 	})
@@ -218,7 +221,7 @@ func TestProberNeverBlocks(t *testing.T) {
 	inBubble(t, hangs, func(t *testing.T, p *prober, servers *fakeServers, cancel context.CancelFunc) {
 		begun := time.Now()
 		for i := range 10 * maxProbes {
-			p.observe(stack(fmt.Sprintf("s%d", i)), rollout(1))
+			p.observe(stack(fmt.Sprintf("s%d", i)), rollout(1), serverURL)
 		}
 		if passed := time.Since(begun); passed != 0 {
 			t.Errorf("observe waited for %s", passed)
@@ -237,7 +240,7 @@ func TestProberNeverBlocks(t *testing.T) {
 	inBubble(t, answers, func(t *testing.T, p *prober, _ *fakeServers, _ context.CancelFunc) {
 		begun := time.Now()
 		for i := range 10 * maxProbes {
-			p.observe(stack(fmt.Sprintf("s%d", i)), rollout(1))
+			p.observe(stack(fmt.Sprintf("s%d", i)), rollout(1), serverURL)
 			synctest.Wait()
 		}
 		if passed := time.Since(begun); passed != 0 {
@@ -251,9 +254,9 @@ func TestProberForgets(t *testing.T) {
 	inBubble(t, hangs, func(t *testing.T, p *prober, servers *fakeServers, _ context.CancelFunc) {
 		key := types.NamespacedName{Namespace: "ai", Name: "a"}
 		p.forget(key) // of nothing
-		p.observe(stack("a"), rollout(1))
+		p.observe(stack("a"), rollout(1), serverURL)
 		synctest.Wait()
-		p.observe(stack("a"), rollout(2))
+		p.observe(stack("a"), rollout(2), serverURL)
 		synctest.Wait()
 		if servers.count() != 2 || servers.now != 1 {
 			t.Errorf("%d of %d questions are under way, want that of the newer rollout alone", servers.now, servers.count())
@@ -266,14 +269,23 @@ func TestProberForgets(t *testing.T) {
 	})
 }
 
+// Proves: FR-060, FR-062 (the server is asked by its Service, on the port and by the scheme that it has).
+func TestServiceURL(t *testing.T) {
+	cr := stack("a")
+	cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: new(int32(9000))}
+	if got := serviceURL(cr, corev1.URISchemeHTTPS); got != "https://a-service.ai.svc:9000" {
+		t.Error(got)
+	}
+}
+
 func TestProberURL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		servers := &fakeServers{answer: answers}
 		ctx, cancel := context.WithCancel(context.Background())
-		p := newProber(ctx, servers, func(cr *v1alpha2.LlamaStackDistribution) string { return "http://127.0.0.1:1/" + cr.Name })
-		p.observe(stack("a"), rollout(1))
+		p := newProber(ctx, servers)
+		p.observe(stack("a"), rollout(1), serverURL)
 		synctest.Wait()
-		if got := fmt.Sprint(servers.asked); got != "[http://127.0.0.1:1/a]" {
+		if got := fmt.Sprint(servers.asked); got != "["+serverURL+"]" {
 			t.Errorf("asked %s", got)
 		}
 		cancel()

@@ -45,6 +45,7 @@ type Reconciler struct {
 	gatherer *gather.Gatherer
 	applier  *apply.Applier
 	prober   *prober
+	urlOf    func(*v1alpha2.LlamaStackDistribution, corev1.URIScheme) string
 	recorder events.EventRecorder
 }
 
@@ -146,7 +147,7 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) {
 	if s.desired == nil || len(s.faults) > 0 || !status.RolledOut(s.deployment) {
 		return
 	}
-	s.server, s.serverSilent = r.prober.observe(s.cr, s.deployment) //nolint:contextcheck // asking outlives the pass
+	s.server, s.serverSilent = r.prober.observe(s.cr, s.deployment, r.urlOf(s.cr, s.desired.Scheme())) //nolint:contextcheck // asking outlives the pass
 }
 
 // look reads from the cache what the status tells of besides the Deployment. What cannot be read is told by what applies it.

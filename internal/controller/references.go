@@ -13,6 +13,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
@@ -34,19 +35,31 @@ func indexReferences(ctx context.Context, indexer client.FieldIndexer) error {
 		if bundle := desired.CABundleOf(cr); bundle != nil {
 			names = append(names, bundle.Namespace+"/"+bundle.Name)
 		}
-		return names
+		return append(names, podReferences(cr, objects.KindConfigMap, cr.Namespace+"/")...)
 	})
 	if err != nil {
 		return err
 	}
 	return indexer.IndexField(ctx, &v1alpha2.LlamaStackDistribution{}, secretIndex, func(o client.Object) []string {
-		uses, _ := config.SecretUses(&o.(*v1alpha2.LlamaStackDistribution).Spec) // wrong references are told of by a pass
+		cr := o.(*v1alpha2.LlamaStackDistribution)
+		uses, _ := config.SecretUses(&cr.Spec) // wrong references are told of by a pass
 		names := make([]string, 0, len(uses))
 		for _, use := range uses {
 			names = append(names, use.Ref.Name)
 		}
-		return names
+		return append(names, podReferences(cr, objects.KindSecret, "")...)
 	})
+}
+
+// podReferences names what the overrides bring into the pods, of one kind.
+func podReferences(cr *v1alpha2.LlamaStackDistribution, kind, prefix string) []string {
+	var names []string
+	for _, ref := range objects.PodReferences(&cr.Spec) {
+		if ref.Kind == kind {
+			names = append(names, prefix+ref.Name)
+		}
+	}
+	return names
 }
 
 // referrersOfSecret maps a Secret to the resources that refer to it.

@@ -91,6 +91,42 @@ func TestReferrersOfConfigMap(t *testing.T) {
 	}
 }
 
+// Proves: L-23, R20 (what overrides bring into the pods wakes as well, in the namespace of the resource).
+func TestReferrersByOverrides(t *testing.T) {
+	overriding := func(namespace, name string) *v1alpha2.LlamaStackDistribution {
+		cr := referring(namespace, name, "")
+		cr.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{
+			Env: []corev1.EnvVar{{Name: "A", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+				LocalObjectReference: corev1.LocalObjectReference{Name: "creds"}, Key: "k",
+			}}}},
+			Volumes: []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+				LocalObjectReference: corev1.LocalObjectReference{Name: "files"},
+			}}}},
+		}}
+		return cr
+	}
+	r := reconciler(t, overriding("ai", "a"), overriding("elsewhere", "b"), referring("ai", "none", ""))
+	named := func(name string) client.Object {
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: name}}
+	}
+	for what, got := range map[string][]reconcile.Request{
+		"the Secret":    r.referrersOfSecret(t.Context(), named("creds")),
+		"the ConfigMap": r.referrersOfConfigMap("op")(t.Context(), named("files")),
+	} {
+		if got := texts(got); !slices.Equal(got, []string{"ai/a"}) {
+			t.Errorf("woken by %s: %v", what, got)
+		}
+	}
+	for what, got := range map[string][]reconcile.Request{
+		"a Secret named as the ConfigMap": r.referrersOfSecret(t.Context(), named("files")),
+		"a ConfigMap named as the Secret": r.referrersOfConfigMap("op")(t.Context(), named("creds")),
+	} {
+		if len(got) != 0 {
+			t.Errorf("woken by %s: %v", what, got)
+		}
+	}
+}
+
 // Proves: R47 (a change of the operator's settings reaches every resource), L-01 (another ConfigMap wakes nobody).
 func TestAllWhenSettings(t *testing.T) {
 	r := reconciler(t, referring("ai", "a", ""), referring("b", "b", ""))

@@ -63,7 +63,7 @@ func (s *scope) facts(operatorVersion string) *status.Facts {
 	if s.desired != nil && s.desired.Distribution != nil {
 		f.Distribution = s.desired.Distribution
 	}
-	f.SecretCount = len(s.gathered.Inputs.Secrets)
+	f.SecretCount = s.gathered.Inputs.SecretCount()
 	f.DeploymentUnknown = s.gathered.DeploymentUnknown
 	if s.gathered.Settings != nil {
 		f.Images = s.gathered.Settings.Images()

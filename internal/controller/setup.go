@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -38,7 +39,7 @@ type Options struct {
 	// OperatorNamespace is where the operator's ConfigMap and hash key are.
 	OperatorNamespace string
 	// ServerURL tells where the server of a resource is reached; nil means by its Service.
-	ServerURL func(*v1alpha2.LlamaStackDistribution) string
+	ServerURL func(*v1alpha2.LlamaStackDistribution, corev1.URIScheme) string
 	// Namespaces are those that the operator looks after; empty means all.
 	Namespaces []string
 	// ForbidForeignConfigMaps refuses ConfigMaps in other namespaces than the resource's, which v1alpha1 can name.
@@ -60,6 +61,9 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	if o.Build == "" {
 		o.Build = version.Build()
 	}
+	if o.ServerURL == nil {
+		o.ServerURL = serviceURL
+	}
 	r := &Reconciler{
 		client: mgr.GetClient(),
 		gatherer: &gather.Gatherer{
@@ -68,10 +72,15 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps,
 		},
 		applier:  &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
-		prober:   newProber(ctx, probe.New(), o.ServerURL),
+		prober:   newProber(ctx, probe.New()),
+		urlOf:    o.ServerURL,
 		recorder: mgr.GetEventRecorder(objects.ManagedBy),
 	}
 	return r.watch(ctx, mgr, o)
+}
+
+func serviceURL(cr *v1alpha2.LlamaStackDistribution, scheme corev1.URIScheme) string {
+	return objects.ServiceURL(scheme, cr.Name, cr.Namespace, objects.Port(&cr.Spec))
 }
 
 // clusterAssignsUserIDs tells whether the cluster gives pods their user id, as OpenShift does.

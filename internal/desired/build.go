@@ -21,6 +21,7 @@ func Build(in *Inputs) (*Desired, fault.List) {
 	faults := append(checkName(in.CR.Name), unsupported(&in.CR.Spec)...)
 	faults = append(faults, d.generate(in)...)
 	faults = append(faults, d.checkSecrets(in)...)
+	faults = append(faults, checkPodReferences(in)...)
 	derived, problems := d.derive(in)
 	faults = append(faults, problems...)
 	bundle, problem := caBundle(in)
@@ -62,7 +63,7 @@ func (d *Desired) generate(in *Inputs) fault.List {
 		return fault.List{f}
 	}
 	d.Warnings = newerRelease(dist)
-	if in.Override != nil {
+	if _, named := OverrideRef(in.CR); named {
 		return d.override(in)
 	}
 	if !dist.ForeignImage && !config.Needed(&in.CR.Spec, dist.Line) {
@@ -107,6 +108,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		CR:                    in.CR,
 		Image:                 d.Distribution.Image,
 		StateDir:              objects.StateDir(in.CR, d.Distribution.Name, in.livePod()),
+		Scheme:                d.Scheme(),
 		PortVariables:         portVariables(d.Distribution.Line),
 		HomeVariables:         homeVariables(d.Distribution.Line),
 		ClusterAssignsUserIDs: in.ClusterAssignsUserIDs,
@@ -121,7 +123,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		p.Config, p.Env = d.Config.YAML, d.Config.Env
 	}
 	if d.Override != nil {
-		p.Config, p.Overridden = d.OverrideContent, true
+		p.Config, p.Overridden, p.ClientCertificates = d.OverrideContent, true, d.Override.ClientCertificates
 	}
 	return p
 }

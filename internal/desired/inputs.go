@@ -4,6 +4,7 @@ package desired
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
@@ -23,13 +24,15 @@ type Inputs struct {
 	Adopted *settings.Distribution
 	// Secrets are the secret values that the spec refers to, found or not.
 	Secrets []SecretFact
-	// Override is what was found at spec.overrideConfig; nil where the spec has none.
+	// Override is what was found at spec.overrideConfig; nil where the spec has none, or where nobody could tell.
 	Override *OverrideFact
+	// PodReferences are the Secrets and ConfigMaps that the overrides bring into the pods, found or not.
+	PodReferences []PodReferenceFact
 	// NetworkPolicyFlag is the operator's feature flag enableNetworkPolicy; nil where it is not set.
 	NetworkPolicyFlag *bool
 	// OperatorNamespace is the operator's namespace; empty in tools without a cluster.
 	OperatorNamespace string
-	// CABundle is what was found at spec.networking.tls.caBundle; nil where the spec names none.
+	// CABundle is what was found at spec.networking.tls.caBundle; nil where the spec names none, or where nobody could tell.
 	CABundle *CABundleFact
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
 	ClusterAssignsUserIDs bool
@@ -43,6 +46,17 @@ type Inputs struct {
 	// LiveConfigMissing is true where something that the operator made and Live needs is gone: its configuration, certificate authorities
 	// or derived secret values.
 	LiveConfigMissing bool
+}
+
+// SecretCount is the number of references to Secrets.
+func (in *Inputs) SecretCount() int {
+	count := len(in.Secrets)
+	for i := range in.PodReferences {
+		if in.PodReferences[i].Ref.Kind == objects.KindSecret {
+			count++
+		}
+	}
+	return count
 }
 
 // SecretState tells what was found at a secret reference.
@@ -92,4 +106,12 @@ type Desired struct {
 	HeldBuild string
 	// Warnings are what the user should know although nothing is wrong.
 	Warnings config.Findings
+}
+
+// Scheme is what the server speaks. A generated configuration has no TLS yet; what the image says itself is not known.
+func (d *Desired) Scheme() corev1.URIScheme {
+	if d.Override != nil && d.Override.TLS {
+		return corev1.URISchemeHTTPS
+	}
+	return corev1.URISchemeHTTP
 }

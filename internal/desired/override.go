@@ -68,6 +68,9 @@ func (d *Desired) override(in *Inputs) fault.List {
 		}}
 	}
 	found := in.Override
+	if found == nil {
+		return nil // it could not be asked for, which has been told
+	}
 	if f := found.absent(); f != nil {
 		return fault.List{f}
 	}

@@ -72,6 +72,31 @@ func TestOverride(t *testing.T) {
 	}
 }
 
+// Proves: R39, FR-062 (the scheme is what the file says: HTTPS with certificate and key alone).
+func TestOverrideScheme(t *testing.T) {
+	for text, want := range map[string]struct {
+		scheme corev1.URIScheme
+		tcp    bool
+	}{
+		"version: 2":                                                      {"HTTP", false},
+		"server: {tls_certfile: /a}":                                      {"HTTP", false},
+		"server: {tls_certfile: /a, tls_keyfile: /b}":                     {"HTTPS", false},
+		"server: {tls_certfile: /a, tls_keyfile: /b, tls_cafile: /c}":     {"HTTPS", true},
+		"server: {tls_certfile: '${env.A:=}', tls_keyfile: '${env.B:=}'}": {"HTTP", false},
+	} {
+		in := overriding(t)
+		in.Override.Content = []byte(text)
+		d := build(t, in)
+		probe := deployment(t, d.Objects).Spec.Template.Spec.Containers[0].ReadinessProbe
+		if (probe.TCPSocket != nil) != want.tcp || probe.HTTPGet != nil && probe.HTTPGet.Scheme != want.scheme || d.Scheme() != want.scheme {
+			t.Errorf("%s: scheme %s, probe %+v", text, d.Scheme(), probe)
+		}
+	}
+	if d := build(t, inputs(t, "simple")); d.Scheme() != corev1.URISchemeHTTP {
+		t.Errorf("a generated configuration speaks %s", d.Scheme())
+	}
+}
+
 // Proves: US-6.2, US-6.3, R20, R45, FR-013, FR-074 (what is missing heals by itself, what excludes each other needs an edit).
 func TestOverrideFaults(t *testing.T) {
 	for name, c := range map[string]struct {

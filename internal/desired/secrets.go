@@ -116,16 +116,19 @@ func missing(message string) *fault.Fault {
 	}
 }
 
-// secretsHash is a keyed hash over the secret values that the pods read; empty where they read none. It is keyed
-// because a plain hash of a short password is the password.
+// secretsHash is a keyed hash over the secret values that the pods read, and whatever else the overrides bring into them; empty where
+// that is nothing. It is keyed because a plain hash of a short password is the password.
 func secretsHash(in *Inputs) string {
-	if len(in.Secrets) == 0 {
+	if len(in.Secrets)+len(in.PodReferences) == 0 {
 		return ""
 	}
 	h := secret.NewHash(in.HashKey)
 	for i := range in.Secrets {
 		h.Text(in.Secrets[i].Use.EnvName)
 		h.Value(in.Secrets[i].Value)
+	}
+	for i := range in.PodReferences {
+		in.PodReferences[i].hash(h)
 	}
 	return h.Sum()
 }

@@ -85,12 +85,7 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 		in.Distribution, f = out.Settings.Resolve(&cr.Spec.Distribution)
 	}
 	add(f)
-	in.Secrets, f = g.secrets(ctx, cr)
-	add(f)
-	in.Override, f = g.override(ctx, cr)
-	add(f)
-	in.CABundle, f = g.caBundle(ctx, cr)
-	add(f)
+	faults = append(faults, g.references(ctx, in)...)
 	in.Live, f = g.deployment(ctx, cr)
 	out.DeploymentUnknown = f != nil
 	add(f)
@@ -100,8 +95,8 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	return out, faults
 }
 
-// GatherForAdmission reads what a resource can be judged by before it is stored: the operator's settings, and whether the Secrets
-// and keys that it names are there. No value of a Secret is kept.
+// GatherForAdmission reads what a resource can be judged by before it is stored: the operator's settings, and what the resource
+// refers to. No value of a Secret is kept.
 func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, fault.List) {
 	in := &desired.Inputs{CR: cr, Build: g.Build, ClusterAssignsUserIDs: g.ClusterAssignsUserIDs}
 	var faults fault.List
@@ -112,11 +107,12 @@ func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaSta
 	if f != nil {
 		faults = append(faults, f)
 	}
-	if in.Secrets, f = g.secrets(ctx, cr); f != nil {
-		faults = append(faults, f)
-	}
+	faults = append(faults, g.references(ctx, in)...)
 	for i := range in.Secrets {
 		in.Secrets[i].Value = secret.Value{}
+	}
+	for i := range in.PodReferences {
+		in.PodReferences[i].Content = nil
 	}
 	return in, faults
 }
@@ -150,23 +146,15 @@ func (g *Gatherer) settings(ctx context.Context) (*settings.Settings, *fault.Fau
 	return g.parsed.settings, nil
 }
 
-// secrets reads each referenced Secret once. References that the spec spells wrong are reported by the engine.
-func (g *Gatherer) secrets(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) ([]desired.SecretFact, *fault.Fault) {
+// secrets reads the Secrets that the configuration needs. References that the spec spells wrong are reported by the engine.
+func (g *Gatherer) secrets(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) ([]desired.SecretFact, *fault.Fault) {
 	uses, _ := config.SecretUses(&cr.Spec)
-	read := map[string]*corev1.Secret{}
 	facts := make([]desired.SecretFact, 0, len(uses))
 	for _, use := range uses {
-		s, done := read[use.Ref.Name]
-		if !done {
-			s = &corev1.Secret{}
-			err := g.Live.Get(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: use.Ref.Name}, s)
-			switch {
-			case apierrors.IsNotFound(err):
-				s = nil
-			case err != nil:
-				return nil, failedToAsk(v1alpha2.ConditionSecretsResolved, "Secret "+cr.Namespace+"/"+use.Ref.Name, err)
-			}
-			read[use.Ref.Name] = s
+		key := types.NamespacedName{Namespace: cr.Namespace, Name: use.Ref.Name}
+		s, err := o.secret(ctx, key)
+		if err != nil {
+			return nil, failedToAsk(v1alpha2.ConditionSecretsResolved, "Secret "+key.String(), err)
 		}
 		facts = append(facts, secretFact(use, s))
 	}
@@ -228,7 +216,7 @@ func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistri
 }
 
 // caBundle reads the ConfigMap that spec.networking.tls.caBundle names.
-func (g *Gatherer) caBundle(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.CABundleFact, *fault.Fault) {
+func (g *Gatherer) caBundle(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) (*desired.CABundleFact, *fault.Fault) {
 	fact := desired.CABundleOf(cr)
 	if fact == nil {
 		return nil, nil
@@ -236,13 +224,13 @@ func (g *Gatherer) caBundle(ctx context.Context, cr *v1alpha2.LlamaStackDistribu
 	if fact.Foreign = g.foreign(cr.Namespace, fact.Namespace); fact.Foreign != desired.ConfigMapFound {
 		return fact, nil
 	}
-	var cm corev1.ConfigMap
-	err := g.Live.Get(ctx, types.NamespacedName{Namespace: fact.Namespace, Name: fact.Name}, &cm)
+	key := types.NamespacedName{Namespace: fact.Namespace, Name: fact.Name}
+	cm, err := o.configMap(ctx, key)
 	switch {
-	case apierrors.IsNotFound(err):
-		fact.Missing = true
 	case err != nil:
-		return nil, failedToAsk(v1alpha2.ConditionConfigGenerated, "ConfigMap "+fact.Namespace+"/"+fact.Name, err)
+		return nil, failedToAsk(v1alpha2.ConditionConfigGenerated, "ConfigMap "+key.String(), err)
+	case cm == nil:
+		fact.Missing = true
 	default:
 		fact.Data = cm.Data
 	}

@@ -14,6 +14,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
@@ -88,6 +89,113 @@ func TestGatherForAdmission(t *testing.T) {
 	in, faults = g.GatherForAdmission(t.Context(), resource())
 	if in.Distribution != nil || len(faults) != 2 || len(faults.Of(fault.FailedToAsk)) != 2 {
 		t.Errorf("faults %s, inputs %+v", faults.Message(), in)
+	}
+}
+
+// Proves: FR-073, FR-074, R20, R53, R57 (before a resource is stored its ConfigMaps are looked for as well, by the same rules as later;
+// what could not be asked is no fact).
+func TestGatherForAdmissionReadsConfigMaps(t *testing.T) {
+	cr := resource()
+	cr.Spec.Providers, cr.Spec.OverrideConfig = nil, &v1alpha2.OverrideConfigSpec{ConfigMapName: "mine"}
+	cr.Spec.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{CABundle: &v1alpha2.CABundleConfig{ConfigMapName: "authorities"}}}
+	c := newCluster(t)
+	g := newGatherer(c, c)
+	in, faults := g.GatherForAdmission(t.Context(), cr)
+	if len(faults) > 0 || in.Override == nil || in.Override.State != desired.ConfigMapMissing || in.CABundle == nil || !in.CABundle.Missing {
+		t.Errorf("faults %s, override %+v, bundle %+v; want both missing", faults.Message(), in.Override, in.CABundle)
+	}
+	c.fails["ConfigMap/mine"], c.fails["ConfigMap/authorities"] = errTimeout, errTimeout
+	in, faults = g.GatherForAdmission(t.Context(), cr)
+	if len(faults) != 2 || len(faults.Of(fault.FailedToAsk)) != 2 || in.Override != nil || in.CABundle != nil {
+		t.Errorf("faults %s, override %+v, bundle %+v; want two questions that failed", faults.Message(), in.Override, in.CABundle)
+	}
+	g.ForbidForeignConfigMaps = true
+	cr.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha1","kept":{"spec.server.userConfig":` +
+		`{"was":{"configMapName":"mine","configMapNamespace":"platform"},"if":{"configMapName":"mine"}}}}`}
+	if in, _ = g.GatherForAdmission(t.Context(), cr); in.Override == nil || in.Override.State != desired.ConfigMapForbidden {
+		t.Errorf("override %+v, want another namespace to be forbidden", in.Override)
+	}
+}
+
+// overridden refers to what a provider refers to as well, and to further Secrets and ConfigMaps, by its overrides.
+func overridden(t *testing.T) *v1alpha2.LlamaStackDistribution {
+	t.Helper()
+	cr := resource()
+	cr.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}
+	if err := yaml.UnmarshalStrict([]byte(`
+env:
+- {name: A, valueFrom: {secretKeyRef: {name: one, key: k1}}}
+- {name: B, valueFrom: {configMapKeyRef: {name: files, key: none}}}
+- {name: C, valueFrom: {secretKeyRef: {name: "a/b", key: k, optional: true}}}
+volumes:
+- {name: a, configMap: {name: files}}
+- {name: b, secret: {secretName: gone, optional: true}}
+`), cr.Spec.Workload.Overrides); err != nil {
+		t.Fatal(err)
+	}
+	return cr
+}
+
+// Proves: L-23, L-01, R20 (what overrides bring into the pods is read live, each object once; a name that nothing can have is not asked
+// for), R7.
+func TestPodReferences(t *testing.T) {
+	c := newCluster(t, newSecret("one", map[string]string{"k1": canary, "k2": "x"}), newSecret("two", map[string]string{"k1": "x"}),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "files"}, Data: map[string]string{"z": "1"}, BinaryData: map[string][]byte{"b": {0}}})
+	g := newGatherer(c, c)
+	got, faults := g.Gather(t.Context(), overridden(t))
+	if len(faults) > 0 {
+		t.Fatal(faults.Message())
+	}
+	type fact struct {
+		Name              string
+		Missing           bool
+		MissingKeys, Keys []string
+		Content           map[string]string
+	}
+	read := func(in *desired.Inputs) []fact {
+		var facts []fact
+		for _, f := range in.PodReferences {
+			found := fact{f.Ref.Name, f.Missing, f.MissingKeys, f.Keys, nil}
+			for key, value := range f.Content {
+				if found.Content == nil {
+					found.Content = map[string]string{}
+				}
+				found.Content[key] = string(value.Reveal())
+			}
+			facts = append(facts, found)
+		}
+		return facts
+	}
+	want := []fact{
+		{"one", false, nil, nil, map[string]string{"k1": canary}},
+		{"files", false, []string{"none"}, []string{"b", "z"}, nil},
+		{"a/b", true, nil, nil, nil},
+		{"files", false, nil, nil, map[string]string{"z": "1", "b": "\x00"}},
+		{"gone", true, nil, nil, nil},
+	}
+	if diff := cmp.Diff(want, read(got.Inputs)); diff != "" {
+		t.Errorf("facts (-want +got):\n%s", diff)
+	}
+	if c.reads["Secret/one"] != 1 || c.reads["ConfigMap/files"] != 1 || c.reads["Secret/gone"] != 1 || c.reads["Secret/a/b"] != 0 {
+		t.Errorf("reads %v", c.reads)
+	}
+	if text := fmt.Sprintf("%+v %#v", got.Inputs, got.Inputs.PodReferences); strings.Contains(text, canary) {
+		t.Error("the inputs print the value")
+	}
+
+	in, faults := g.GatherForAdmission(t.Context(), overridden(t))
+	for i := range want {
+		want[i].Content = nil
+	}
+	if diff := cmp.Diff(want, read(in)); diff != "" || len(faults) > 0 {
+		t.Errorf("for admission, without values: %s (-want +got):\n%s", faults.Message(), diff)
+	}
+
+	for what, condition := range map[string]string{"Secret/gone": v1alpha2.ConditionSecretsResolved, "ConfigMap/files": v1alpha2.ConditionConfigGenerated} {
+		c.fails = map[string]error{what: errTimeout}
+		if _, faults := g.Gather(t.Context(), overridden(t)); len(faults) != 1 || faults[0].Class != fault.FailedToAsk || faults[0].Condition != condition {
+			t.Errorf("%s times out: %+v", what, faults)
+		}
 	}
 }
 

@@ -7,9 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
@@ -17,7 +14,7 @@ import (
 )
 
 // override reads the user's own configuration. A ConfigMap of another namespace is read only where that is allowed.
-func (g *Gatherer) override(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.OverrideFact, *fault.Fault) {
+func (g *Gatherer) override(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) (*desired.OverrideFact, *fault.Fault) {
 	ref, ok := desired.OverrideRef(cr)
 	if !ok {
 		return nil, nil
@@ -26,18 +23,18 @@ func (g *Gatherer) override(ctx context.Context, cr *v1alpha2.LlamaStackDistribu
 	if found.State = g.foreign(cr.Namespace, ref.Namespace); found.State != desired.ConfigMapFound {
 		return found, nil
 	}
-	var cm corev1.ConfigMap
-	err := g.Live.Get(ctx, ref, &cm)
-	text, has := cm.Data[objects.ConfigKey]
-	switch {
-	case apierrors.IsNotFound(err):
-		found.State = desired.ConfigMapMissing
-	case err != nil:
+	cm, err := o.configMap(ctx, ref)
+	if err != nil {
 		return nil, failedToAsk(v1alpha2.ConditionConfigGenerated, "ConfigMap "+ref.String(), err)
-	case !has:
-		found.State, found.Keys = desired.ConfigMapKeyMissing, slices.Sorted(maps.Keys(cm.Data))
-	default:
+	}
+	if cm == nil {
+		found.State = desired.ConfigMapMissing
+		return found, nil
+	}
+	if text, has := cm.Data[objects.ConfigKey]; has {
 		found.Content = []byte(text)
+	} else {
+		found.State, found.Keys = desired.ConfigMapKeyMissing, slices.Sorted(maps.Keys(cm.Data))
 	}
 	return found, nil
 }

@@ -5,5 +5,6 @@
 //
 // Contract: it changes no resource: the API server writes what it reads, in another form. It can be stopped anywhere and begun
 // again, is slow on purpose, does nothing where nothing is to do, and works only in the replica that leads. It needs
-// conversion, and waits for it by trying again.
+// conversion, and waits for it by trying again. It looks at the definition whenever that changes: somebody may put back an
+// older one, which stores another version, or one from a backup, while the operator runs.
 package migration

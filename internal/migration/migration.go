@@ -13,12 +13,20 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
@@ -31,14 +39,18 @@ const (
 	pageSize = 100
 	// perSecond bounds how many resources are rewritten in a second.
 	perSecond = 10
+	// firstRetry and lastRetry are how long a pass that failed waits for the next one.
+	firstRetry, lastRetry = time.Second, 5 * time.Minute
 )
+
+var definitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
 // controller-gen reads these only where they stand apart.
 // +kubebuilder:rbac:groups=llamastack.io,resources=llamastackdistributions,verbs=get;list;patch
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=llamastackdistributions.llamastack.io,verbs=get
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=llamastackdistributions.llamastack.io,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions/status,resourceNames=llamastackdistributions.llamastack.io,verbs=patch
 
-// Migration is a runnable of a manager.
+// Migration is a reconciler of the one CustomResourceDefinition.
 type Migration struct {
 	// Live reads from the API server.
 	Live client.Reader
@@ -48,31 +60,50 @@ type Migration struct {
 	StatusClient client.StatusClient
 }
 
-// NeedLeaderElection makes one replica do the work.
-func (*Migration) NeedLeaderElection() bool { return true }
-
-// Start migrates, and tries again until it is done or the context ends.
-func (m *Migration) Start(ctx context.Context) error {
-	log := logf.FromContext(ctx).WithName("migration")
-	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 5 * time.Minute}
-	for {
-		count, err := m.Once(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return nil //nolint:nilerr // ending is no error: the next leader goes on
-		case err == nil:
-			if count > 0 {
-				log.Info("resources are stored in the current version", "version", v1alpha2.GroupVersion.Version, "rewritten", count)
-			}
-			return nil
-		}
-		log.Error(err, "resources are not all stored in the current version yet; trying again")
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(backoff.Step()):
-		}
+// Setup adds the Migration to the manager, in the replica that leads: each change of the definition, by whomever, is looked at. It has a
+// cache of its own, of that one object's metadata.
+func Setup(mgr manager.Manager) error {
+	definitions, err := cache.New(mgr.GetConfig(), cache.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+		DefaultFieldSelector: fields.OneTermEqualSelector("metadata.name", definitionName),
+		DefaultTransform:     withoutAnnotations,
+	})
+	if err == nil {
+		err = mgr.Add(definitions)
 	}
+	if err != nil {
+		return fmt.Errorf("watch the CustomResourceDefinition: %w", err)
+	}
+	watched := &metav1.PartialObjectMetadata{}
+	watched.SetGroupVersionKind(definitionKind)
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("migration").
+		WatchesRawSource(source.Kind(definitions, watched, &handler.TypedEnqueueRequestForObject[*metav1.PartialObjectMetadata]{})).
+		WithOptions(controller.Options{
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+		}).
+		Complete(&Migration{Live: mgr.GetAPIReader(), Client: mgr.GetClient(), StatusClient: mgr.GetClient()})
+}
+
+// withoutAnnotations drops what may be as large as the whole definition: kubectl keeps a copy of it there.
+func withoutAnnotations(in any) (any, error) {
+	if o, ok := in.(metav1.Object); ok {
+		o.SetAnnotations(nil)
+		o.SetManagedFields(nil)
+	}
+	return in, nil
+}
+
+// Reconcile migrates where something is to do. What fails is tried again.
+func (m *Migration) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	count, err := m.Once(ctx)
+	if count > 0 && err == nil {
+		logf.FromContext(ctx).Info("resources are stored in the current version", "version", v1alpha2.GroupVersion.Version, "rewritten", count)
+	}
+	if errors.Is(err, errNotStored) {
+		err = reconcile.TerminalError(err) // whoever puts the definition right wakes us
+	}
+	return reconcile.Result{}, err
 }
 
 var errNotStored = errors.New("the CustomResourceDefinition does not store v1alpha2")
@@ -94,8 +125,12 @@ func (m *Migration) Once(ctx context.Context) (int, error) {
 // definition reads the CustomResourceDefinition, and tells whether nothing is to do.
 func (m *Migration) definition(ctx context.Context) (definition *unstructured.Unstructured, done bool, err error) {
 	definition = &unstructured.Unstructured{}
-	definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
-	if err := m.Live.Get(ctx, types.NamespacedName{Name: definitionName}, definition); err != nil {
+	definition.SetGroupVersionKind(definitionKind)
+	err = m.Live.Get(ctx, types.NamespacedName{Name: definitionName}, definition)
+	if apierrors.IsNotFound(err) {
+		return nil, true, nil // its resources are gone with it; a new one wakes us
+	}
+	if err != nil {
 		return nil, false, fmt.Errorf("reading the CustomResourceDefinition: %w", err)
 	}
 	stored, _, err := unstructured.NestedStringSlice(definition.Object, "status", "storedVersions")

@@ -5,7 +5,6 @@ package migration
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -17,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
@@ -97,13 +97,33 @@ func TestNothingToMigrate(t *testing.T) {
 	if n, err := (&Migration{Live: fresh, Client: fresh, StatusClient: fresh}).Once(t.Context()); err != nil || n != 0 || len(fresh.patched) > 0 {
 		t.Errorf("a fresh cluster: %v, patched %v", err, fresh.patched)
 	}
-	if !(&Migration{}).NeedLeaderElection() {
-		t.Error("every replica would migrate")
+}
+
+// Proves: MIG-SVM (what is tried again, and what is waited for: a definition that is gone or stores another version is somebody else's to
+// put back, which wakes the migration).
+func TestReconcile(t *testing.T) {
+	reconciled := func(c *cluster) error {
+		_, err := (&Migration{Live: c, Client: c, StatusClient: c}).Reconcile(t.Context(), reconcile.Request{})
+		return err
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := (&Migration{Live: old, Client: old, StatusClient: old}).Start(ctx); err != nil {
-		t.Error(fmt.Errorf("ending is no error: %w", err))
+	c := newCluster(t, "v1alpha2", []string{"v1alpha1", "v1alpha2"}, "a")
+	c.refuse["a"] = errors.New("the webhook is away")
+	if err := reconciled(c); err == nil || errors.Is(err, reconcile.TerminalError(nil)) {
+		t.Errorf("error %v, want one that is tried again", err)
+	}
+	delete(c.refuse, "a")
+	if err := reconciled(c); err != nil || !slices.Equal(c.stored(t), []string{"v1alpha2"}) {
+		t.Errorf("error %v, stored %v", err, c.stored(t))
+	}
+	if err := reconciled(newCluster(t, "v1alpha1", []string{"v1alpha1"})); !errors.Is(err, reconcile.TerminalError(nil)) || !errors.Is(err, errNotStored) {
+		t.Errorf("an older definition: error %v, want one that is waited for", err)
+	}
+	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: definitionName}}
+	if err := c.Delete(t.Context(), crd); err != nil {
+		t.Fatal(err)
+	}
+	if err := reconciled(c); err != nil {
+		t.Errorf("no definition: %v", err)
 	}
 }
 

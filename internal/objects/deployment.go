@@ -130,7 +130,7 @@ func container(p *Params) corev1.Container {
 		Resources:    resources(p.CR.Spec.Workload),
 		VolumeMounts: volumeMounts(p),
 		StartupProbe: &corev1.Probe{
-			ProbeHandler:     health(),
+			ProbeHandler:     health(p),
 			PeriodSeconds:    startupPeriodSeconds,
 			TimeoutSeconds:   startupPeriodSeconds,
 			FailureThreshold: startupBudgetSeconds / startupPeriodSeconds,
@@ -138,7 +138,7 @@ func container(p *Params) corev1.Container {
 		// Ingestion can block the server for a while: only a longer silence takes it out of the Service. There is no
 		// liveness probe, which would kill it in the middle of that work.
 		ReadinessProbe: &corev1.Probe{
-			ProbeHandler:     health(),
+			ProbeHandler:     health(p),
 			PeriodSeconds:    10,
 			TimeoutSeconds:   5,
 			FailureThreshold: 6,

@@ -6,6 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
@@ -42,7 +45,8 @@ const derivedSuffix = "-env-"
 const (
 	// AnnotationConfigHash on the pod template is the hash of config.yaml: new content rolls the pods.
 	AnnotationConfigHash = "llamastack.io/config-hash"
-	// AnnotationSecretsHash on the pod template is the keyed hash of the secret values that the pods read.
+	// AnnotationSecretsHash on the pod template is the keyed hash of the secret values that the pods read, and of what else the user's
+	// overrides bring into them from Secrets and ConfigMaps: new content rolls the pods.
 	AnnotationSecretsHash = "llamastack.io/secrets-hash"
 	// AnnotationInputHash on the Deployment is the keyed hash of everything that it was made from.
 	AnnotationInputHash = "llamastack.io/input-hash"
@@ -67,6 +71,9 @@ func ServiceAccountName(resource string) string { return resource + "-sa" }
 
 // LegacyRoleBindingName is the name of a RoleBinding that release 0.9 makes and nobody needs any more.
 func LegacyRoleBindingName(resource string) string { return resource + "-rb" }
+
+// LegacyCABundleName is the name of a ConfigMap of certificate authorities that release 0.9 makes: its pods need it, and nobody else.
+func LegacyCABundleName(resource string) string { return resource + "-ca-bundle" }
 
 // ClaimName is the name of the PersistentVolumeClaim.
 func ClaimName(resource string) string { return resource + "-pvc" }
@@ -110,8 +117,8 @@ func DerivedSecretName(resource, keyedHash string) string {
 }
 
 // ServiceURL is the URL of the server inside the cluster.
-func ServiceURL(resource, namespace string, port int32) string {
-	return fmt.Sprintf("http://%s.%s.svc:%d", ServiceName(resource), namespace, port)
+func ServiceURL(scheme corev1.URIScheme, resource, namespace string, port int32) string {
+	return fmt.Sprintf("%s://%s.%s.svc:%d", strings.ToLower(string(scheme)), ServiceName(resource), namespace, port)
 }
 
 // hash is the hash of a content; that of a content that only the operator in its cluster knows reads so.

@@ -3,6 +3,7 @@
 package objects
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -22,6 +23,10 @@ type Params struct {
 	Config []byte
 	// Overridden tells that Config is the user's own: it says itself where the server keeps its state.
 	Overridden bool
+	// Scheme is what the server speaks; empty means HTTP.
+	Scheme corev1.URIScheme
+	// ClientCertificates tells that the server refuses whoever has no certificate.
+	ClientCertificates bool
 	// Legacy is what only v1alpha1 can say.
 	Legacy v1alpha2.LegacySettings
 	// OperatorNamespace is the operator's namespace; empty where it is not known.
@@ -41,7 +46,7 @@ type Params struct {
 	HomeVariables []string
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
 	ClusterAssignsUserIDs bool
-	// SecretsHash is the keyed hash of the secret values; empty where the pods read none.
+	// SecretsHash is the keyed hash for AnnotationSecretsHash; empty where the pods read nothing of the sort.
 	SecretsHash string
 	// AdoptedImage is Image where release 0.9 left it and it is not the one that the operator would choose; empty otherwise.
 	AdoptedImage string

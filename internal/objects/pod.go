@@ -3,7 +3,9 @@
 package objects
 
 import (
+	"cmp"
 	"path"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -165,10 +167,23 @@ func with(list corev1.ResourceList, name corev1.ResourceName, amount resource.Qu
 	return list
 }
 
-func health() corev1.ProbeHandler {
-	return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
-		Path: "/v1/health", Port: intstr.FromString(ServicePortName), Scheme: corev1.URISchemeHTTP,
-	}}
+// health asks the server how it is. Where it refuses whoever has no certificate, which the kubelet does not have, an open port has to do.
+func health(p *Params) corev1.ProbeHandler {
+	port := intstr.FromString(ServicePortName)
+	if p.ClientCertificates {
+		return corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: port}}
+	}
+	return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/v1/health", Port: port, Scheme: cmp.Or(p.Scheme, corev1.URISchemeHTTP)}}
+}
+
+// MountsConfigMap tells whether the pod has a volume from the ConfigMap.
+func MountsConfigMap(pod *corev1.PodSpec, name string) bool {
+	return slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool {
+		return v.ConfigMap != nil && v.ConfigMap.Name == name ||
+			v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool {
+				return s.ConfigMap != nil && s.ConfigMap.Name == name
+			})
+	})
 }
 
 // Mounts tells whether the pod has a volume from the claim.

@@ -87,10 +87,44 @@ func TestPort(t *testing.T) {
 				}
 			}
 			want := "http://my-stack-service.ai.svc:" + c.text
-			if got := objects.ServiceURL(p.CR.Name, p.CR.Namespace, objects.Port(&p.CR.Spec)); got != want {
+			if got := objects.ServiceURL(corev1.URISchemeHTTP, p.CR.Name, p.CR.Namespace, objects.Port(&p.CR.Spec)); got != want {
 				t.Errorf("URL %s, want %s", got, want)
 			}
 		})
+	}
+}
+
+// Proves: R39, FR-062, R21 (with TLS everything that asks the server speaks HTTPS; the name of the port stays).
+func TestScheme(t *testing.T) {
+	for name, c := range map[string]struct {
+		change      func(*objects.Params)
+		scheme      corev1.URIScheme
+		appProtocol string
+		tcp         bool
+	}{
+		"plain":               {func(*objects.Params) {}, "HTTP", "", false},
+		"TLS":                 {func(p *objects.Params) { p.Scheme = "HTTPS" }, "HTTPS", "https", false},
+		"client certificates": {func(p *objects.Params) { p.Scheme, p.ClientCertificates = "HTTPS", true }, "", "https", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := with(t, c.change)
+			port := objects.Service(p).Spec.Ports[0]
+			if got := ptr.Deref(port.AppProtocol, ""); got != c.appProtocol || port.Name != "http" {
+				t.Errorf("appProtocol %q of port %s, want %q of http", got, port.Name, c.appProtocol)
+			}
+			container := server(t, p)
+			for _, probe := range []*corev1.Probe{container.StartupProbe, container.ReadinessProbe} {
+				if http := probe.HTTPGet; (http == nil) != c.tcp || http != nil && http.Scheme != c.scheme {
+					t.Errorf("HTTP probe %+v, want %q", http, c.scheme)
+				}
+				if tcp := probe.TCPSocket; (tcp != nil) != c.tcp || tcp != nil && tcp.Port.StrVal != "http" {
+					t.Errorf("TCP probe %+v", tcp)
+				}
+			}
+		})
+	}
+	if got := objects.ServiceURL("HTTPS", "a", "b", 1); got != "https://a-service.b.svc:1" {
+		t.Error(got)
 	}
 }
 

@@ -10,6 +10,11 @@ import (
 
 // Service builds the Service of the server.
 func Service(p *Params) *corev1.Service {
+	// The name of the port stays what it is for HTTPS as well: clients and ingresses of release 0.9 refer to it.
+	var appProtocol *string
+	if p.Scheme == corev1.URISchemeHTTPS {
+		appProtocol = new("https")
+	}
 	return &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: stamp(p.CR, ServiceName(p.CR.Name)),
@@ -17,10 +22,11 @@ func Service(p *Params) *corev1.Service {
 			Type:     corev1.ServiceTypeClusterIP,
 			Selector: Selector(p.CR.Name),
 			Ports: []corev1.ServicePort{{
-				Name:       ServicePortName,
-				Protocol:   corev1.ProtocolTCP,
-				Port:       Port(&p.CR.Spec),
-				TargetPort: intstr.FromString(ServicePortName),
+				Name:        ServicePortName,
+				Protocol:    corev1.ProtocolTCP,
+				AppProtocol: appProtocol,
+				Port:        Port(&p.CR.Spec),
+				TargetPort:  intstr.FromString(ServicePortName),
 			}},
 		},
 	}

@@ -43,6 +43,15 @@ func TestAsk(t *testing.T) {
 	}
 }
 
+// Proves: R39, FR-062 (a server that speaks HTTPS answers, whoever has signed for it).
+func TestAskOverHTTPS(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"version":"1.2.0"}`)) }))
+	t.Cleanup(server.Close)
+	if got, err := New().Ask(t.Context(), server.URL); err != nil || got.Version != "1.2.0" {
+		t.Errorf("Ask = %+v, %v", got, err)
+	}
+}
+
 // Proves: R29 (a 401 there does not spoil the answer).
 func TestAskOfAServerThatWantsCredentials(t *testing.T) {
 	got, err := New().Ask(t.Context(), answer(t, http.StatusUnauthorized, `{"error":{"message":"no"}}`))

@@ -124,7 +124,7 @@ func setReplicas(f *Facts, s *statusOf) {
 // setServiceURL speaks of what runs: a failing edit leaves it as it was.
 func setServiceURL(f *Facts, s *statusOf) {
 	if f.inForce() {
-		s.ServiceURL = objects.ServiceURL(f.CR.Name, f.CR.Namespace, objects.Port(&f.CR.Spec))
+		s.ServiceURL = objects.ServiceURL(f.Desired.Scheme(), f.CR.Name, f.CR.Namespace, objects.Port(&f.CR.Spec))
 	}
 }
 

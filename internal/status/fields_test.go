@@ -12,6 +12,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
 func equal(t *testing.T, what string, want, got any) {
@@ -105,6 +106,10 @@ func TestTimesOfFields(t *testing.T) {
 	}
 	if s.ServiceURL != "http://my-stack-service.ai.svc:9000" {
 		t.Errorf("serviceURL %s", s.ServiceURL)
+	}
+	f.Desired.Override = &config.Override{TLS: true}
+	if got := compute(t, f).ServiceURL; got != "https://my-stack-service.ai.svc:9000" { // Proves: R39
+		t.Errorf("serviceURL %s of a server with TLS", got)
 	}
 }
 

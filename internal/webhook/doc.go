@@ -15,5 +15,6 @@
 // the definitions in the cluster give the API server.
 //
 // When the operator is told to end, the Server goes on for a while, since requests keep coming until every node has heard
-// of it; it asks their senders to connect anew, and finishes what it has begun.
+// of it; it asks their senders to connect anew, and finishes what it has begun. A connection on which nothing is asked meanwhile
+// is kept some time longer, and closed in the end: only then can a request that is sent at that very moment be lost.
 package webhook

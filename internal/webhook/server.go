@@ -26,6 +26,13 @@ const (
 	// or two.
 	DefaultDrain = 5 * time.Second
 
+	// linger is how much longer, in times of the drain, the Server goes on while connections are open on which nothing was asked
+	// meanwhile. An API server sends its next request on any of them, and a request that meets the end of its connection is lost: it
+	// is not sent again.
+	linger = 2
+	// lingerPeriod is how often the Server looks whether they have gone.
+	lingerPeriod = 100 * time.Millisecond
+
 	// finishTimeout bounds how long requests that have begun may take after that.
 	finishTimeout = 10 * time.Second
 	// idleTimeout is longer than the API server's own, so that it is not the Server who closes a connection on which a
@@ -60,6 +67,8 @@ type Server struct {
 	http     *http.Server
 	drain    time.Duration
 	draining atomic.Bool
+	// open is the number of connections.
+	open atomic.Int64
 }
 
 // Listen makes a Server and takes its port. Run must follow.
@@ -83,7 +92,8 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 	})
 	s.http = &http.Server{
 		Handler: s.lastAnswers(s.mux), ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout,
-		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName("webhook")), slog.LevelDebug), // failed handshakes, mostly
+		ConnState: s.count,
+		ErrorLog:  slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName("webhook")), slog.LevelDebug), // failed handshakes, mostly
 	}
 	s.Handle(ConversionPath, Conversion{})
 	s.mux.HandleFunc(alivePath, func(http.ResponseWriter, *http.Request) {})
@@ -112,10 +122,16 @@ func (s *Server) Run(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	s.draining.Store(true)
-	select {
-	case err := <-ended:
-		return errors.Join(err, s.http.Close())
-	case <-time.After(s.drain):
+	for began := time.Now(); ; {
+		passed := time.Since(began)
+		if passed >= s.drain && s.open.Load() == 0 || passed >= s.drain*(1+linger) {
+			break
+		}
+		select {
+		case err := <-ended:
+			return errors.Join(err, s.http.Close())
+		case <-time.After(lingerPeriod):
+		}
 	}
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
@@ -127,6 +143,16 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+func (s *Server) count(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.open.Add(1)
+	case http.StateClosed:
+		s.open.Add(-1)
+	case http.StateActive, http.StateIdle, http.StateHijacked: // none is hijacked
+	}
 }
 
 // lastAnswers closes connections with an answer while the Server drains: their next requests go to another replica. A

@@ -14,6 +14,8 @@ type Override struct {
 	Version int32
 	// TLS tells that the server will speak HTTPS: the file names a certificate and a key.
 	TLS bool
+	// ClientCertificates tells that the server will refuse whoever has no certificate: the file names an authority for those.
+	ClientCertificates bool
 	// Insecure tells that the file lets the server start without TLS.
 	Insecure bool
 }
@@ -38,6 +40,7 @@ func ReadOverride(data []byte) (*Override, error) {
 		return value != "" && value != "null" && value != "~" && !unsetByDefault
 	}
 	o.TLS = given("tls_certfile") && given("tls_keyfile")
+	o.ClientCertificates = o.TLS && given("tls_cafile")
 	o.Insecure = strings.EqualFold(text(child(server, "insecure")), "true")
 	return o, nil
 }

@@ -24,6 +24,8 @@ func TestReadOverride(t *testing.T) {
 		"server: {tls_certfile: '${env.C}', tls_keyfile: '${env.K}'}":                  {TLS: true},
 		"server: {tls_certfile: '${env.C:=}', tls_keyfile: '${env.K:=}'}":              {},
 		"server: {tls_certfile: null, tls_keyfile: ~, insecure: true, auth: {a: [b]}}": {Insecure: true},
+		"server: {tls_certfile: /a, tls_keyfile: /b, tls_cafile: /c}":                  {TLS: true, ClientCertificates: true},
+		"server: {tls_cafile: /c}":                                                     {},
 		"server: {insecure: false}":                                                    {},
 	} {
 		got, err := ReadOverride([]byte(text))

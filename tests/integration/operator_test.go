@@ -118,7 +118,9 @@ func (e *env) startOperator(o operatorOptions) *operator {
 	ctx, cancel := context.WithCancel(context.Background())
 	err = controller.Setup(ctx, mgr, controller.Options{
 		OperatorNamespace: operatorNamespace, Build: o.build,
-		ServerURL: func(*v1alpha2.LlamaStackDistribution) string { return e.server.URL },
+		ServerURL: func(_ *v1alpha2.LlamaStackDistribution, scheme corev1.URIScheme) string {
+			return strings.ToLower(string(scheme)) + "://" + e.server.Listener.Addr().String()
+		},
 	})
 	if err != nil {
 		cancel()

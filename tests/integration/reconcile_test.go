@@ -5,6 +5,7 @@ package integration
 import (
 	"fmt"
 	"maps"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -270,6 +271,103 @@ func TestSecretRotation(t *testing.T) {
 	e.quiet(op)
 	if got := e.deployment("my-stack").Generation; got != generation+1 {
 		t.Errorf("the new value rolled the pods %d times", got-generation)
+	}
+}
+
+// Proves: L-23, R20 (the same for what overrides bring into the pods: variables and files; what is not there is told of and waited for).
+func TestOverridesRotation(t *testing.T) {
+	e := newEnv(t)
+	op := e.startOperator(operatorOptions{})
+	e.mustApply(manifest("s", `
+distribution: {name: starter}
+workload:
+  overrides:
+    env: [{name: TOKEN, valueFrom: {secretKeyRef: {name: mine, key: token}}}]
+    volumes: [{name: files, projected: {sources: [{configMap: {name: files}}, {secret: {name: perhaps, optional: true}}]}}]
+    volumeMounts: [{name: files, mountPath: /files}]
+`))
+	message := e.waitFor("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, v1alpha2.ReasonSecretNotFound)
+	if want := "Secret not found: mine (namespace " + e.namespace + ", referenced by spec.workload.overrides.env[0].valueFrom.secretKeyRef)"; !strings.Contains(message, want) {
+		t.Errorf("message %q, want %q", message, want)
+	}
+	e.createSecret("mine", map[string]string{"token": canary, "other": "x"})
+	message = e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, v1alpha2.ReasonConfigMapNotFound)
+	if want := "ConfigMap not found: files (namespace " + e.namespace + ", referenced by spec.workload.overrides.volumes[0].projected.sources[0].configMap)"; !strings.Contains(message, want) {
+		t.Errorf("message %q, want %q", message, want)
+	}
+	files := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "files"}, Data: map[string]string{"a": "1"}}
+	if err := admin.Create(t.Context(), files); err != nil {
+		t.Fatal(err)
+	}
+	e.waitReady("s")
+	generation := e.deployment("s").Generation
+	e.patchSecret("mine", `{"metadata":{"labels":{"x":"y"}},"stringData":{"other":"z"}}`)
+	e.quiet(op)
+	if got := e.deployment("s").Generation; got != generation {
+		t.Errorf("a key that nobody refers to rolled the pods")
+	}
+	for _, change := range []struct {
+		what string
+		make func()
+	}{
+		{"a variable's new value", func() { e.patchSecret("mine", `{"stringData":{"token":"sk-rotated"}}`) }},
+		{"a new file", func() {
+			if err := admin.Patch(t.Context(), files, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"b":"2"}}`))); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"an optional Secret that appears", func() { e.createSecret("perhaps", map[string]string{"c": "3"}) }},
+	} {
+		change.make()
+		generation++
+		fixture.Eventually(t, 20*time.Second, change.what+" rolls the pods", func() error {
+			if got := e.deployment("s").Generation; got != generation {
+				return fmt.Errorf("generation %d, want %d", got, generation)
+			}
+			return nil
+		})
+		e.waitReady("s")
+		e.quiet(op)
+		if got := e.deployment("s").Generation; got != generation {
+			t.Errorf("%s rolled the pods %d times", change.what, got-generation+1)
+		}
+	}
+}
+
+// Proves: R39, FR-062, STAT (a configuration of the user's own with TLS: probes, Service, status and the operator's questions speak HTTPS).
+func TestOverrideWithTLS(t *testing.T) {
+	e := newEnv(t)
+	plain := e.server
+	e.server = httptest.NewTLSServer(plain.Config.Handler)
+	t.Cleanup(e.server.Close)
+	e.startOperator(operatorOptions{})
+	own := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "own"}, Data: map[string]string{
+		"config.yaml": "version: 2\nserver: {tls_certfile: /tls/tls.crt, tls_keyfile: /tls/tls.key}\n",
+	}}
+	if err := admin.Create(t.Context(), own); err != nil {
+		t.Fatal(err)
+	}
+	e.mustApply(manifest("s", "distribution: {name: starter}\noverrideConfig: {configMapName: own}"))
+	cr := e.waitReady("s")
+	if got := cr.Status.ServiceURL; got != "https://s-service."+e.namespace+".svc:8321" {
+		t.Errorf("serviceURL %s", got)
+	}
+	fixture.Eventually(t, 20*time.Second, "the server tells its version", func() error {
+		if got := e.resource("s").Status.Version.LlamaStackServerVersion; got != "0.7.1" {
+			return fmt.Errorf("version %q", got)
+		}
+		return nil
+	})
+	container := e.deployment("s").Spec.Template.Spec.Containers[0]
+	if startup, ready := container.StartupProbe.HTTPGet.Scheme, container.ReadinessProbe.HTTPGet.Scheme; startup != "HTTPS" || ready != "HTTPS" {
+		t.Errorf("probes speak %s and %s", startup, ready)
+	}
+	var service corev1.Service
+	if err := e.get(&service, "s-service"); err != nil {
+		t.Fatal(err)
+	}
+	if p := service.Spec.Ports[0]; p.Name != "http" || p.AppProtocol == nil || *p.AppProtocol != "https" {
+		t.Errorf("port %+v of the Service", p)
 	}
 }
 

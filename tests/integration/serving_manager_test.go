@@ -136,6 +136,16 @@ func (p *process) terminate(t *testing.T) {
 	}
 }
 
+// storageIn is a patch of the definition that makes the version the stored one.
+func (s *serving) storageIn(version string) string {
+	s.t.Helper()
+	var patch []string
+	for i, name := range strings.Fields(s.kubectl("get", crdName, "-o", "jsonpath={.spec.versions[*].name}")) {
+		patch = append(patch, fmt.Sprintf(`{"op":"replace","path":"/spec/versions/%d/storage","value":%v}`, i, name == version))
+	}
+	return "[" + strings.Join(patch, ",") + "]"
+}
+
 // Proves: US-7.1, L-25, L-27, L-29, MIG-SVM, FR-081, R21 (installed over release 0.9, whose objects are stored as v1alpha1; its webhooks work before
 // its caches are filled, which need them; any replica serves, one reconciles).
 func TestInstallOverV09(t *testing.T) {
@@ -191,6 +201,18 @@ func TestInstallOverV09(t *testing.T) {
 		return err
 	})
 	s.wantFields("v1alpha1", "kept", map[string]any{"spec.server.containerSpec.name": "main", "spec.server.containerSpec.port": 8400})
+
+	// Somebody puts back a definition that stores v1alpha1, and then this one again: the operator need not be restarted.
+	for _, storage := range []string{"v1alpha1", "v1alpha2"} {
+		s.kubectl("patch", crdName, "--type=json", "-p", s.storageIn(storage))
+		s.kubectl("annotate", "llamastackdistributions.v1alpha2.llamastack.io", "kept", "stored-in="+storage, "--overwrite")
+	}
+	fixture.Eventually(t, time.Minute, "everything is stored in the current version once more", func() error {
+		if stored := s.kubectl("get", crdName, "-o", "jsonpath={.status.storedVersions}"); strings.TrimSpace(stored) != `["v1alpha2"]` {
+			return fmt.Errorf("stored are %s", stored)
+		}
+		return nil
+	})
 
 	reads := fixture.StartLoad(t, s.readsConverted("kept"))
 	for _, p := range []*process{first, second} {

@@ -3,10 +3,12 @@
 package integration
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -277,6 +279,52 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 		t.Errorf("the overlap of the test under load is too short for %s", took)
 	}
 	fixture.Eventually(t, 10*time.Second, "the replica is ready again", r.ready)
+}
+
+// Proves: L-27 (a connection that nobody used while the Server drained still serves a request, and its answer is its end; the Server ends
+// with the last one).
+func TestIdleConnectionsOutliveTheDrain(t *testing.T) {
+	const drain = 3 * time.Second
+	s := newServing(t)
+	s.install()
+	r := s.start(replicaOptions{drain: drain})
+	fixture.Eventually(t, 20*time.Second, "the replica is ready", r.ready)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(s.announced())
+	trust := &tls.Config{RootCAs: roots, ServerName: webhookService + "." + operatorNamespace + ".svc"}
+	conn, err := (&tls.Dialer{Config: trust}).DialContext(t.Context(), "tcp", r.server.Address().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	reader := bufio.NewReader(conn)
+	ask := func() (last bool) {
+		t.Helper()
+		if _, err := fmt.Fprintf(conn, "GET /alive HTTP/1.1\r\nHost: %s\r\n\r\n", trust.ServerName); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.ReadResponse(reader, nil)
+		if err != nil {
+			t.Fatalf("the request is lost: %v", err)
+		}
+		if err := answer.Body.Close(); err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatal(answer.Status, err)
+		}
+		return answer.Close
+	}
+	if ask() {
+		t.Error("the connection does not stay")
+	}
+	r.end()
+	<-time.After(drain + drain/2)
+	if !ask() {
+		t.Error("the answer does not end the connection")
+	}
+	answered := time.Now()
+	<-r.done
+	if took := time.Since(answered); took > drain {
+		t.Errorf("it ended %s after its last connection", took)
+	}
 }
 
 // Proves: L-27 (rolling the operator under load loses no request: replicas are replaced one by one, and go on until the

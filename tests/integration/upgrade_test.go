@@ -73,7 +73,7 @@ func (e *env) release09(image string) map[string]types.UID {
 		uids[o.GetKind()] = o.GetUID()
 		owner := client.FieldOwner("old")
 		switch o.GetKind() {
-		case "PersistentVolumeClaim": // release 0.9 leaves it alone from then on
+		case "PersistentVolumeClaim", "ConfigMap": // release 0.9 leaves it alone from then on
 			continue
 		case "Deployment":
 			owner = "llama-stack-operator"
@@ -148,6 +148,12 @@ func TestUpgradeFromRelease09(t *testing.T) {
 			t.Errorf("%s is still there: %v", name, err)
 		}
 	}
+	fixture.Eventually(t, 30*time.Second, "the certificate authorities of release 0.9 go with its last pod", func() error {
+		if err := e.get(&corev1.ConfigMap{}, "old-ca-bundle"); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("old-ca-bundle is still there: %v", err) //nolint:errorlint // may be none
+		}
+		return nil
+	})
 	if strategy := e.deployment("old").Spec.Strategy; strategy.Type != appsv1.RecreateDeploymentStrategyType {
 		t.Errorf("strategy %+v", strategy)
 	}

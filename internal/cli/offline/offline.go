@@ -274,8 +274,12 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, 
 	for i, use := range uses {
 		facts[i] = desired.SecretFact{Use: use, State: desired.SecretFound}
 	}
+	var references []desired.PodReferenceFact
+	for _, ref := range objects.PodReferences(&cr.Spec) {
+		references = append(references, desired.PodReferenceFact{Ref: ref})
+	}
 	return &desired.Inputs{
-		CR: cr, CABundle: c.caBundle(cr), Distribution: distribution, Secrets: facts, Override: c.override(cr), Build: secret.OnCluster,
+		CR: cr, CABundle: c.caBundle(cr), Distribution: distribution, Secrets: facts, PodReferences: references, Override: c.override(cr), Build: secret.OnCluster,
 		NetworkPolicyFlag: c.Settings.NetworkPolicy, OperatorNamespace: settings.DefaultNamespace,
 	}, nil
 }

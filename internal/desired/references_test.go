@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+)
+
+// overridden are inputs whose overrides refer to a Secret and to a ConfigMap, both found.
+func overridden(t *testing.T) *Inputs {
+	t.Helper()
+	in := inputs(t, "simple")
+	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}
+	if err := yaml.UnmarshalStrict([]byte(`
+env: [{name: TOKEN, valueFrom: {secretKeyRef: {name: mine, key: token}}}]
+volumes: [{name: files, configMap: {name: files}}]
+`), in.CR.Spec.Workload.Overrides); err != nil {
+		t.Fatal(err)
+	}
+	contents := []map[string]secret.Value{
+		{"token": secret.New([]byte(canary))}, {"a": secret.New([]byte("1")), "b": secret.New([]byte("2"))},
+	}
+	for i, ref := range objects.PodReferences(&in.CR.Spec) {
+		in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: ref, Content: contents[i]})
+	}
+	return in
+}
+
+// Proves: L-23, R48, R54 (new content rolls the pods, and nothing else does; without references the hashes are what they were).
+func TestPodReferencesRoll(t *testing.T) {
+	annotation := func(in *Inputs) string {
+		return deployment(t, build(t, in).Objects).Spec.Template.Annotations[objects.AnnotationSecretsHash]
+	}
+	before, inputsBefore := annotation(overridden(t)), inputHash(overridden(t))
+	for name, c := range map[string]struct {
+		change  func(*Inputs)
+		changes bool
+	}{
+		"nothing":    {func(*Inputs) {}, false},
+		"a variable": {func(in *Inputs) { in.PodReferences[0].Content["token"] = secret.New([]byte("rotated")) }, true},
+		"a file":     {func(in *Inputs) { in.PodReferences[1].Content["b"] = secret.New([]byte("3")) }, true},
+		"a new file": {func(in *Inputs) { in.PodReferences[1].Content["c"] = secret.New(nil) }, true},
+		"an optional object that has gone": {func(in *Inputs) {
+			in.PodReferences[1].Ref.Optional, in.PodReferences[1].Missing, in.PodReferences[1].Content = true, true, nil
+		}, true},
+		"the hash key": {func(in *Inputs) { in.HashKey = secret.New([]byte("another")) }, true},
+	} {
+		in := overridden(t)
+		c.change(in)
+		if got := annotation(in) != before; got != c.changes {
+			t.Errorf("%s: the pods roll: %v, want %v", name, got, c.changes)
+		}
+		if got := inputHash(in) != inputsBefore; got != c.changes {
+			t.Errorf("%s: the hash of the inputs changes: %v, want %v", name, got, c.changes)
+		}
+	}
+	in := inputs(t, "simple")
+	in.PodReferences = []PodReferenceFact{}
+	if got, want := secretsHash(in), secretsHash(inputs(t, "simple")); got != want {
+		t.Errorf("a resource without such references has another hash: an upgrade would roll its pods")
+	}
+}
+
+// The hashes of releases are kept: what they make must not change. A resource without references of its own has this one.
+//
+// Proves: R48.
+func TestSecretsHashIsFrozen(t *testing.T) {
+	if got, want := secretsHash(inputs(t, "simple")), "a935390f2084b7360dee8ea2e3f421e9"; got != want {
+		t.Errorf("%s, want %s: an upgrade of the operator would roll every server that reads a Secret", got, want)
+	}
+}
+
+// Proves: R20, FR-073, FR-074, FR-075 (what keeps pods from starting is told before they are made, unless it is optional).
+func TestPodReferencesAbsent(t *testing.T) {
+	for name, c := range map[string]struct {
+		change    func(*Inputs)
+		condition string
+		reason    string
+		message   string
+	}{
+		"no Secret": {func(in *Inputs) { in.PodReferences[0].Missing = true }, v1alpha2.ConditionSecretsResolved, v1alpha2.ReasonSecretNotFound,
+			`Secret not found: mine (namespace ai, referenced by spec.workload.overrides.env[0].valueFrom.secretKeyRef): create it with the key "token", or set optional: true there`},
+		"no key": {func(in *Inputs) {
+			in.PodReferences[0].MissingKeys, in.PodReferences[0].Keys = []string{"token"}, []string{"tokens", "user"}
+		}, v1alpha2.ConditionSecretsResolved, v1alpha2.ReasonSecretNotFound,
+			`Secret mine (namespace ai, referenced by spec.workload.overrides.env[0].valueFrom.secretKeyRef) lacks the key "token": add what is missing, or set optional: true there; its keys are tokens, user`},
+		"no ConfigMap": {func(in *Inputs) { in.PodReferences[1].Missing = true }, v1alpha2.ConditionConfigGenerated, v1alpha2.ReasonConfigMapNotFound,
+			`ConfigMap not found: files (namespace ai, referenced by spec.workload.overrides.volumes[0].configMap): create it, or set optional: true there`},
+		"no keys": {func(in *Inputs) { in.PodReferences[1].MissingKeys = []string{"a", "b"} }, v1alpha2.ConditionConfigGenerated, v1alpha2.ReasonConfigMapNotFound,
+			`ConfigMap files (namespace ai, referenced by spec.workload.overrides.volumes[0].configMap) lacks the keys "a", "b": add what is missing, or set optional: true there; it has no keys`},
+	} {
+		in := overridden(t)
+		c.change(in)
+		_, faults := fail(t, in)
+		if len(faults) != 1 || faults[0].Class != fault.Missing || faults[0].Condition != c.condition || faults[0].Reason != c.reason || faults[0].Message != c.message {
+			t.Errorf("%s: %+v\n%s", name, faults, faults.Message())
+		}
+		for i := range in.PodReferences {
+			in.PodReferences[i].Ref.Optional = true
+		}
+		build(t, in)
+	}
+	in := overridden(t)
+	in.PodReferences[0].Missing, in.PodReferences[1].Missing = true, true
+	if _, faults := fail(t, in); len(faults) != 2 || !strings.Contains(faults.Message(), "mine") || !strings.Contains(faults.Message(), "files") {
+		t.Errorf("both: %s", faults.Message())
+	}
+	if got := overridden(t).SecretCount(); got != 2 {
+		t.Errorf("%d references to Secrets, want those of a provider and of a variable", got)
+	}
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// The kinds of what PodReferences names.
+const (
+	KindSecret    = "Secret"
+	KindConfigMap = "ConfigMap"
+)
+
+// PodReference is a Secret or a ConfigMap, in the namespace of the resource, that the user's overrides bring into the pods.
+type PodReference struct {
+	// Kind is KindSecret or KindConfigMap.
+	Kind string
+	// Name is the name of the object.
+	Name string
+	// Keys are the keys that the pods get; empty means all that there are.
+	Keys []string
+	// Optional tells that pods start without the object, or without one of the keys.
+	Optional bool
+	// Path is the field of the resource.
+	Path string
+}
+
+// PodReferences tells which Secrets and ConfigMaps the overrides name: in variables and in volumes. A reference without a name is
+// left out: the API server refuses its Deployment.
+func PodReferences(spec *v1alpha2.LlamaStackDistributionSpec) []PodReference {
+	const field = "spec.workload.overrides"
+	o := overridesOf(spec)
+	var list []PodReference
+	for i := range o.Env {
+		from := o.Env[i].ValueFrom
+		if from == nil || slices.ContainsFunc(o.Env[i+1:], func(later corev1.EnvVar) bool { return later.Name == o.Env[i].Name }) {
+			continue // of a name that stands twice the last counts
+		}
+		path := fmt.Sprintf("%s.env[%d].valueFrom", field, i)
+		if s := from.SecretKeyRef; s != nil {
+			list = append(list, PodReference{KindSecret, s.Name, []string{s.Key}, ptr.Deref(s.Optional, false), path + ".secretKeyRef"})
+		}
+		if c := from.ConfigMapKeyRef; c != nil {
+			list = append(list, PodReference{KindConfigMap, c.Name, []string{c.Key}, ptr.Deref(c.Optional, false), path + ".configMapKeyRef"})
+		}
+	}
+	for i := range o.Volumes {
+		v := &o.Volumes[i]
+		path := fmt.Sprintf("%s.volumes[%d]", field, i)
+		if s := v.Secret; s != nil {
+			list = append(list, PodReference{KindSecret, s.SecretName, keysOf(s.Items), ptr.Deref(s.Optional, false), path + ".secret"})
+		}
+		if c := v.ConfigMap; c != nil {
+			list = append(list, PodReference{KindConfigMap, c.Name, keysOf(c.Items), ptr.Deref(c.Optional, false), path + ".configMap"})
+		}
+		if v.Projected == nil {
+			continue
+		}
+		for j := range v.Projected.Sources {
+			source, path := &v.Projected.Sources[j], fmt.Sprintf("%s.projected.sources[%d]", path, j)
+			if s := source.Secret; s != nil {
+				list = append(list, PodReference{KindSecret, s.Name, keysOf(s.Items), ptr.Deref(s.Optional, false), path + ".secret"})
+			}
+			if c := source.ConfigMap; c != nil {
+				list = append(list, PodReference{KindConfigMap, c.Name, keysOf(c.Items), ptr.Deref(c.Optional, false), path + ".configMap"})
+			}
+		}
+	}
+	return slices.DeleteFunc(list, func(r PodReference) bool { return r.Name == "" })
+}
+
+func keysOf(items []corev1.KeyToPath) []string {
+	var keys []string
+	for i := range items {
+		keys = append(keys, items[i].Key)
+	}
+	return keys
+}
