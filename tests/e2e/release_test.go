@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -210,7 +211,9 @@ func imageOfTheResourceChanges(t *testing.T) {
 
 	s.edit(t, resource, map[string]any{"image": pinned.ref}, "distribution")
 	s.waitServer(t, pinned.version)
+	s.waitCompletions(t, 0)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
+	s.waitCompletions(t, 1)
 	before, revision, claim := s.inPlace(t), s.revision(t), s.claim(t)
 	did(t, "a resource that names the image of %s is Ready, with its data on a claim", pinned.version)
 
@@ -224,14 +227,25 @@ func imageOfTheResourceChanges(t *testing.T) {
 	if cr.Status.ResolvedDistribution.ServerLine != newest.line {
 		t.Errorf("status: resolved %+v; want line %s", cr.Status.ResolvedDistribution, newest.line)
 	}
-	var kept struct{ Data []json.RawMessage }
-	getJSON(t, s.url(t)+"/v1/chat/completions", &kept)
-	if len(kept.Data) != 1 || !strings.Contains(string(kept.Data[0]), question) {
-		t.Errorf("the server knows these completions of the former one: %s", asJSON(t, kept.Data))
-	}
+	s.waitCompletions(t, 1)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	did(t, "it names that of %s now: one rollout in place, the same claim, the completion from before is there, and a new one goes through", newest.version)
 	s.kubectl(t, "delete", "llsd", s.name)
+}
+
+// waitCompletions waits until the server tells of so many stored completions, which chats made: it stores one after it has answered.
+// Somebody has to ask before the first one: the server makes its tables when they are first used, and for ever not when a second use
+// comes while it makes them.
+func (s stack) waitCompletions(t *testing.T, want int) {
+	t.Helper()
+	fixture.Eventually(t, soon, fmt.Sprintf("the server of %s tells of %d completions", s.name, want), func() error {
+		var stored struct{ Data []json.RawMessage }
+		status, answer := call(t, http.MethodGet, s.url(t)+"/v1/chat/completions", nil)
+		if err := json.Unmarshal(answer, &stored); err != nil || status != http.StatusOK || len(stored.Data) != want || strings.Count(string(answer), question) < want {
+			return fmt.Errorf("status %d: %s", status, answer)
+		}
+		return nil
+	})
 }
 
 // claim is the uid of the stack's claim.
