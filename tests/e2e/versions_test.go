@@ -6,14 +6,20 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -77,30 +83,85 @@ func bothVersionsAreServed(t *testing.T) {
 	did(t, "all replicas were replaced and one went away; of %d conversions, 50 a second, none failed", n)
 }
 
-// Proves: US-7.1, US-7.2, FR-080 (a manifest of release 0.9 becomes a server, and looks as it did there).
+// What v1alpha1 has for a provider are environment variables, which the configuration of the image reads.
+//
+// Proves: US-7.1, US-7.2, FR-080 (a manifest of release 0.9 becomes a server with its provider and its key, and looks as it did there).
 func writtenAsV1alpha1(t *testing.T) {
 	s := stack{"e2e-v1alpha1", "old"}
 	namespace(t, s.namespace)
-	s.kubectl(t, "apply", "-f", fixture.Root()+"/tests/e2e/testdata/light-v1alpha1.yaml")
+	key := newKey()
+	s.startModelServer(t, sampleServer, sampleModel, key)
+	s.putSecret(t, sampleSecret, key)
+	resource := load(t, "tests", "e2e", "testdata", "starter-v1alpha1.yaml")
+	s.apply(t, asJSON(t, resource.Object))
 	cr := s.waitReady(t)
 	did(t, "a manifest of v1alpha1 is Ready")
+
+	s.checkVLLM(t, 4096)
+	s.chats(t, sampleServer, sampleServer, sampleModel)
+	did(t, "the server lists the provider of VLLM_URL, and a chat completion reached the model server with the key of the Secret")
+
 	if status, _ := call(t, http.MethodGet, "http://"+s.pod(t).Status.PodIP+":9321/v1/health", nil); status != http.StatusOK {
 		t.Errorf("port 9321 of the pod answers %d", status)
 	}
-	u, err := s.asV1alpha1(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if phase, _, _ := unstructured.NestedString(u.Object, "status", "phase"); phase != string(cr.Status.Phase) || phase == "" {
-		t.Errorf("its phase is %q in v1alpha1 and %q in v1alpha2", phase, cr.Status.Phase)
-	}
+	checkStatusInV1alpha1(t, s, cr)
 	out := s.kubectl(t, "get", "llamastackdistributions.v1alpha1.llamastack.io")
 	if !strings.Contains(out, "SERVER VERSION") || !strings.Contains(out, cr.Status.Version.LlamaStackServerVersion) {
 		t.Errorf("columns of v1alpha1:\n%s", out)
 	}
-	if out := s.kubectl(t, "apply", "-f", fixture.Root()+"/tests/e2e/testdata/light-v1alpha1.yaml"); !strings.Contains(out, "unchanged") {
+	before := s.settled(t)
+	if out := s.apply(t, asJSON(t, resource.Object)); !strings.HasSuffix(out, "unchanged") {
 		t.Errorf("applied again: %s", out)
 	}
+	if diff := cmp.Diff(before, s.versions(t)); diff != "" {
+		t.Errorf("applied again, and somebody wrote (-before +after):\n%s", diff)
+	}
 	did(t, "it serves on its port, shows the columns and the status of v1alpha1, and applying it again changes nothing")
+
+	revision := s.revision(t)
+	env, _, _ := unstructured.NestedSlice(resource.Object, "spec", "server", "containerSpec", "env")
+	s.edit(t, resource, append(env, map[string]any{"name": "VLLM_MAX_TOKENS", "value": "1024"}), "server", "containerSpec", "env")
+	s.waitReady(t)
+	checkOneRollout(t, s, revision)
+	s.checkVLLM(t, 1024)
+	s.chats(t, sampleServer, sampleServer, sampleModel)
+	did(t, "one more variable: one rollout, and the provider has the new setting")
 	s.kubectl(t, "delete", "llamastackdistributions.v1alpha1.llamastack.io", s.name)
+}
+
+// checkVLLM fails the test unless the server has the provider that VLLM_URL asks for, with so many tokens at most.
+func (s stack) checkVLLM(t *testing.T, maxTokens float64) {
+	t.Helper()
+	p := s.provider(t, "inference", sampleServer)
+	if p.Type != "remote::vllm" || p.Config["base_url"] != "http://vllm:8000/v1" || p.Config["max_tokens"] != maxTokens {
+		t.Errorf("the server lists %+v, want max_tokens %g", p, maxTokens)
+	}
+}
+
+// checkStatusInV1alpha1 compares what the two versions say of one resource, and looks for the conditions that release 0.9 has.
+func checkStatusInV1alpha1(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistribution) {
+	t.Helper()
+	u, err := s.asV1alpha1(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := &v1alpha1.LlamaStackDistribution{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, shown); err != nil {
+		t.Fatal(err)
+	}
+	if string(shown.Status.Phase) != string(cr.Status.Phase) || shown.Status.Phase == "" {
+		t.Errorf("its phase is %q in v1alpha1 and %q in v1alpha2", shown.Status.Phase, cr.Status.Phase)
+	}
+	ids := []string{}
+	for _, p := range shown.Status.DistributionConfig.Providers {
+		ids = append(ids, p.API+"/"+p.ProviderID)
+	}
+	if !slices.Contains(ids, "inference/"+sampleServer) {
+		t.Errorf("its providers in v1alpha1 are %q", ids)
+	}
+	for _, kind := range []string{"DeploymentReady", "HealthCheck", "ServiceReady"} {
+		if !meta.IsStatusConditionTrue(shown.Status.Conditions, kind) {
+			t.Errorf("%s is not True in v1alpha1: %+v", kind, shown.Status.Conditions)
+		}
+	}
 }
