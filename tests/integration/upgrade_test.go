@@ -17,7 +17,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -56,31 +55,9 @@ func (e *env) release09(image string) map[string]types.UID {
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	uids := map[string]types.UID{}
-	for document := range strings.SplitSeq(strings.ReplaceAll(string(text), "%s", image), "\n---\n") {
-		o := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil {
-			e.t.Fatal(err)
-		}
-		o.SetNamespace(e.namespace)
-		o.SetOwnerReferences([]metav1.OwnerReference{{
-			APIVersion: "llamastack.io/v1alpha1", Kind: v1alpha2.Kind, Name: "old", UID: cr.UID, Controller: new(true), BlockOwnerDeletion: new(true),
-		}})
-		applied := client.ApplyConfigurationFromUnstructured(o.DeepCopy())
-		if err := admin.Create(e.t.Context(), o, client.FieldOwner("manager")); err != nil {
-			e.t.Fatal(err)
-		}
-		uids[o.GetKind()] = o.GetUID()
-		owner := client.FieldOwner("old")
-		switch o.GetKind() {
-		case "PersistentVolumeClaim", "ConfigMap": // release 0.9 leaves it alone from then on
-			continue
-		case "Deployment":
-			owner = "llama-stack-operator"
-		}
-		if err := admin.Apply(e.t.Context(), applied, owner, client.ForceOwnership); err != nil {
-			e.t.Fatal(err)
-		}
+	uids, err := fixture.Release09(e.t.Context(), admin, cr, strings.ReplaceAll(string(text), "%s", image))
+	if err != nil {
+		e.t.Fatal(err)
 	}
 	return uids
 }

@@ -73,34 +73,13 @@ func (s *serving) release09() *upgraded {
 		case o.GetNamespace() != "":
 			s.apply(document)
 		default:
-			u.make09(o)
+			if err := fixture.Make09(s.t.Context(), s.admin, u.resource, o); err != nil {
+				s.t.Fatal(err)
+			}
+			u.uids[o.GetKind()] = o.GetUID()
 		}
 	}
 	return u
-}
-
-// make09 makes an object of the resource as release 0.9 does.
-func (u *upgraded) make09(o *unstructured.Unstructured) {
-	u.t.Helper()
-	o.SetNamespace("ai")
-	o.SetOwnerReferences([]metav1.OwnerReference{{
-		APIVersion: "llamastack.io/v1alpha1", Kind: v1alpha2.Kind, Name: "full", UID: u.resource.GetUID(), Controller: new(true), BlockOwnerDeletion: new(true),
-	}})
-	applied := client.ApplyConfigurationFromUnstructured(o.DeepCopy())
-	if err := u.admin.Create(u.t.Context(), o, client.FieldOwner("manager")); err != nil {
-		u.t.Fatal(err)
-	}
-	u.uids[o.GetKind()] = o.GetUID()
-	owner := client.FieldOwner("full")
-	switch o.GetKind() {
-	case "PersistentVolumeClaim": // release 0.9 leaves it alone from then on
-		return
-	case "Deployment":
-		owner = "llama-stack-operator"
-	}
-	if err := u.admin.Apply(u.t.Context(), applied, owner, client.ForceOwnership); err != nil {
-		u.t.Fatal(err)
-	}
 }
 
 // full reads the resource in one of the versions.

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+const (
+	crd = "crd/llamastackdistributions.llamastack.io"
+	// storeV1alpha1 makes the definition store v1alpha1 and ask nobody to convert, as that of release 0.9 does.
+	storeV1alpha1 = `[
+		{"op": "test", "path": "/spec/versions/0/name", "value": "v1alpha1"},
+		{"op": "replace", "path": "/spec/versions/0/storage", "value": true},
+		{"op": "test", "path": "/spec/versions/1/name", "value": "v1alpha2"},
+		{"op": "replace", "path": "/spec/versions/1/storage", "value": false},
+		{"op": "replace", "path": "/spec/conversion", "value": {"strategy": "None"}}
+	]`
+)
+
+// A cluster of release 0.9, as far as one can be made here: no operator, a definition that stores v1alpha1, a resource that is stored so,
+// and beside it the objects that release 0.9 makes, with a real server whose data lies on the claim. Then somebody applies
+// dist/install.yaml.
+//
+// Proves: R21, R22, R27, R48, L-25, L-28, L-06, US-7.1, FR-080 (an upgrade from release 0.9: the same objects, one rollout, and the
+// server comes back with its data; what is stored is migrated).
+func release09IsTakenOver(t *testing.T) {
+	s := stack{"e2e-upgrade", "old"}
+	namespace(t, s.namespace)
+	key := newKey()
+	s.startModelServer(t, sampleServer, sampleModel, key)
+	s.putSecret(t, sampleSecret, key)
+	t.Cleanup(func() {
+		if t.Failed() { // the parts after this one need the operator
+			if err := installOperator(context.Background()); err != nil {
+				t.Log(err)
+			}
+		}
+	})
+	scaleOperator(t, 0)
+	s.kubectl(t, "patch", crd, "--type=json", "-p", storeV1alpha1)
+	resource := load(t, "tests", "e2e", "testdata", "release-0.9-resource.yaml")
+	fixture.Eventually(t, soon, "the API server stores v1alpha1", func() error {
+		// Until it does, it asks the operator to convert, and gets no answer.
+		_, err := cluster.KubectlInput(t.Context(), asJSON(t, resource.Object), "-n", s.namespace, "apply", "-f", "-")
+		return err
+	})
+	if stored := s.storedVersions(t); !slices.Contains(stored, "v1alpha1") {
+		t.Fatalf("stored versions %q", stored)
+	}
+	cr, err := s.asV1alpha1(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(fixture.Root(), "tests", "e2e", "testdata", "release-0.9-objects.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fixture.Release09(t.Context(), kube, cr, strings.ReplaceAll(string(text), "{{IMAGE}}", pinned.ref)); err != nil {
+		t.Fatal(err)
+	}
+	s.kubectl(t, "rollout", "status", "deployment/"+s.name, "--timeout="+serverStart.String())
+	s.waitCompletions(t, 0)
+	s.chats(t, sampleServer, sampleServer, sampleModel)
+	s.waitCompletions(t, 1)
+	dataDir := "/.llama/distributions/light"
+	s.kubectl(t, "exec", s.pod(t).Name, "--", "test", "-f", dataDir+"/sql_store.db")
+	before, revision, claim := s.inPlace(t), s.revision(t), s.claim(t)
+	did(t, "a server as release 0.9 runs it, without an operator: a completion is stored in %s on the claim", dataDir)
+
+	if err := installOperator(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.waitServer(t, pinned.version)
+	checkOneRollout(t, s, revision)
+	now := s.inPlace(t)
+	if now.deployment != before.deployment || now.service != before.service || now.clusterIP != before.clusterIP || now.selector != before.selector ||
+		!now.volumes.IsSuperset(before.volumes) || now.dataDir != dataDir || s.claim(t) != claim {
+		t.Errorf("the stack is %+v now, and was %+v; its claim %s was %s", now, before, s.claim(t), claim)
+	}
+	s.waitCompletions(t, 1)
+	s.chats(t, sampleServer, sampleServer, sampleModel)
+	did(t, "dist/install.yaml is applied: Ready after one rollout of the same objects, the completion is still there, and a new one goes through")
+
+	err = kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: s.name + "-rb"}, &rbacv1.RoleBinding{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("the RoleBinding for anyuid: %v", err)
+	}
+	fixture.Eventually(t, soon, "nothing is stored as v1alpha1", func() error {
+		if stored := s.storedVersions(t); !slices.Equal(stored, []string{"v1alpha2"}) {
+			return fmt.Errorf("stored versions %q", stored)
+		}
+		return nil
+	})
+	if out := s.apply(t, asJSON(t, resource.Object)); !strings.HasSuffix(out, "unchanged") {
+		t.Errorf("applied again: %s", out)
+	}
+	s.settled(t)
+	checkOneRollout(t, s, revision)
+	did(t, "the RoleBinding for anyuid is gone, v1alpha2 is stored, and the manifest of release 0.9 changes nothing")
+	s.kubectl(t, "delete", "llsd", s.name)
+}
+
+// storedVersions are those in which resources may be stored.
+func (s stack) storedVersions(t *testing.T) []string {
+	t.Helper()
+	return strings.Fields(s.kubectl(t, "get", crd, "-o", "jsonpath={.status.storedVersions[*]}"))
+}
