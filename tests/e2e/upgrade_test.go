@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -83,6 +84,10 @@ func release09IsTakenOver(t *testing.T) {
 	if err := installOperator(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	fixture.Eventually(t, soon, "what is stored as v1alpha1 is read as v1alpha2", func() error {
+		// The Service of the webhooks leads to the operator's pod a moment after that is ready.
+		return kube.Get(t.Context(), s.key(), &v1alpha2.LlamaStackDistribution{})
+	})
 	s.waitServer(t, pinned.version)
 	checkOneRollout(t, s, revision)
 	now := s.inPlace(t)
