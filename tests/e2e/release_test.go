@@ -233,14 +233,17 @@ func imageOfTheResourceChanges(t *testing.T) {
 	s.kubectl(t, "delete", "llsd", s.name)
 }
 
-// waitCompletions waits until the server tells of so many stored completions, which chats made: it stores one after it has answered.
-// Somebody has to ask before the first one: the server makes its tables when they are first used, and for ever not when a second use
-// comes while it makes them.
+// waitCompletions waits until the server answers through its Service and tells of so many stored completions, which chats made: it stores
+// one after it has answered. Somebody has to ask before the first one: the server makes its tables when they are first used, and for
+// ever not when a second use comes while it makes them.
 func (s stack) waitCompletions(t *testing.T, want int) {
 	t.Helper()
 	fixture.Eventually(t, soon, fmt.Sprintf("the server of %s tells of %d completions", s.name, want), func() error {
 		var stored struct{ Data []json.RawMessage }
-		status, answer := call(t, http.MethodGet, s.url(t)+"/v1/chat/completions", nil)
+		status, answer, err := tryCall(t, http.MethodGet, s.url(t)+"/v1/chat/completions", nil)
+		if err != nil {
+			return err
+		}
 		if err := json.Unmarshal(answer, &stored); err != nil || status != http.StatusOK || len(stored.Data) != want || strings.Count(string(answer), question) < want {
 			return fmt.Errorf("status %d: %s", status, answer)
 		}

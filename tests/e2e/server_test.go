@@ -29,25 +29,32 @@ var web = &http.Client{
 // call makes one request and returns the status and the body.
 func call(t *testing.T, method, url string, body any) (int, []byte) {
 	t.Helper()
+	status, answer, err := tryCall(t, method, url, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status, answer
+}
+
+// tryCall is call where it can be that nobody answers.
+func tryCall(t *testing.T, method, url string, body any) (int, []byte, error) {
+	t.Helper()
 	var content io.Reader = http.NoBody
 	if body != nil {
 		content = bytes.NewBufferString(asJSON(t, body))
 	}
 	request, err := http.NewRequestWithContext(t.Context(), method, url, content)
 	if err != nil {
-		t.Fatal(err)
+		return 0, nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	response, err := web.Do(request)
 	if err != nil {
-		t.Fatal(err)
+		return 0, nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response.StatusCode, answer
+	return response.StatusCode, answer, err
 }
 
 // getJSON decodes the answer to a GET.
