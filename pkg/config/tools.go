@@ -157,7 +157,7 @@ func (g *generation) hasKey(provider identity) bool {
 }
 
 func (g *generation) namedToolProvider(t *v1alpha2.ToolConfig, ids []identity, types []string) (identity, bool) {
-	provider, ok := findIdentity(ids, t.Provider)
+	provider, ok := g.find(ids, t.Provider)
 	if !ok {
 		g.findings.fail(UnknownProvider, t.Path+".provider", fmt.Sprintf("there is no tool provider with the id %q", t.Provider),
 			"configure it under spec.providers.toolRuntime, or name one of "+strings.Join(effectiveIDs(ids), ", "))
