@@ -285,7 +285,7 @@ func (g *generation) providerTypeOf(api string, provider identity) string {
 // entryOf returns the entry of a provider of the configuration; nil where there is none.
 func (g *generation) entryOf(api string, provider identity) *yaml.Node {
 	for _, entry := range items(child(child(g.root, "providers"), api)) {
-		if identityOf(child(entry, "provider_id")).id == provider.id && provider.id != "" {
+		if provider.id != "" && text(child(entry, "provider_id")) == provider.raw {
 			return entry
 		}
 	}
