@@ -116,6 +116,12 @@ func TestNothingToGenerateFrom(t *testing.T) {
 			"Distribution image registry.example/mine:0.7.1 missing config labels. Add labels using `crane mutate` or use `overrideConfig` to provide " +
 				"configuration manually. See docs/configuration.md for details.",
 		}},
+		"a known name, a line without a base of it": {
+			"registry.example/meta:1.5.0", "meta-reference-gpu: {image: 'registry.example/meta:1.5.0'}", v1alpha2.ReasonMissingConfigLabels, []string{
+				"spec.distribution: meta-reference-gpu has a base configuration for release lines 0.3, 0.4, and none for line 1.5 of the server in image " +
+					"registry.example/meta:1.5.0 (tag of the image): use another distribution", "llama-stack-operator-config",
+			},
+		},
 		"unknown release": {
 			"registry.example/mine:nightly", "mine: {image: 'registry.example/mine:nightly', config: 'version: 2'}",
 			v1alpha2.ReasonUnknownServerLine, []string{

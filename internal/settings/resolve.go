@@ -4,6 +4,7 @@ package settings
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -36,6 +37,9 @@ type Distribution struct {
 	Dialects []string
 	// Base is the base configuration; nil where none is known.
 	Base *config.Base
+	// Embedded is the name under which the operator embeds base configurations of the distribution, of this release line or others; empty
+	// where it embeds none.
+	Embedded string
 	// Source is where the base configuration comes from; empty where none is known.
 	Source v1alpha2.ConfigSource
 	// ForeignImage tells that the image's own configuration is that of another distribution: the base must be generated even for a
@@ -82,7 +86,7 @@ func (s *Settings) ResolveTold(spec *v1alpha2.DistributionSpec, told Told) (*Dis
 	case !known:
 		e = entry{image: image}
 	}
-	d := &Distribution{Name: e.name, Image: e.image, ForeignImage: e.foreignImage}
+	d := &Distribution{Name: e.name, Image: e.image, Embedded: e.embedded, ForeignImage: e.foreignImage}
 	labels := told.Labels
 	if labels == nil || e.rank >= rankBuiltIn {
 		labels = &oci.Labels{}
@@ -216,4 +220,12 @@ func EmbeddedBase(name string, line *catalog.Line) *config.Base {
 	}
 	embedded.Store(key, base)
 	return base
+}
+
+// EmbeddedLines returns the release lines for which the operator embeds a base configuration under the name, oldest first.
+func EmbeddedLines(name string) []string {
+	return slices.DeleteFunc(catalog.Lines(), func(line string) bool {
+		_, ok := configs.Base(name, line)
+		return !ok
+	})
 }

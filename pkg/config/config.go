@@ -204,12 +204,14 @@ func (g *generation) parse() {
 	secretUses(g.Spec, g.groups, &g.findings)
 }
 
-// givenEnv are the environment variables that the container will surely have.
+// givenEnv are the environment variables that the container will surely have. To the server an empty one is none.
 func (g *generation) givenEnv() []string {
 	var names []string
 	if w := g.Spec.Workload; w != nil && w.Overrides != nil {
 		for i := range w.Overrides.Env {
-			names = append(names, w.Overrides.Env[i].Name)
+			if v := &w.Overrides.Env[i]; v.Value != "" || v.ValueFrom != nil {
+				names = append(names, v.Name)
+			}
 		}
 	}
 	for _, env := range g.env {

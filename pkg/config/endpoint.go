@@ -32,6 +32,7 @@ func resolveEndpoint(endpoint, path string, row *catalog.Endpoint, findings *rep
 			"remove everything up to the @, and give the credential by apiKey or secretRefs")
 		return nil
 	}
+	warnParameters(endpoint, path, findings)
 	switch {
 	case row == nil:
 		return []endpointValue{{fallbackEndpointField, stringNode(endpoint)}}

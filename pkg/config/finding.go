@@ -35,7 +35,7 @@ const (
 	LiteralSecret Code = "LiteralSecret"
 	// UnknownField: the provider type has no such config field on this release line.
 	UnknownField Code = "UnknownField"
-	// NoProvider: a model, shield or tool names no provider and there is no obvious one.
+	// NoProvider: a model, shield or tool names no provider and there is no obvious one, or one that only the environment turns on.
 	NoProvider Code = "NoProvider"
 	// NoKey: tools are asked for whose provider has no key. A warning.
 	NoKey Code = "NoKey"

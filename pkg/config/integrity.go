@@ -4,12 +4,14 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 // providersOf tells, for each list of registered_resources, the API whose providers its entries name.
@@ -40,8 +42,8 @@ var modelReferences = []modelReference{
 	{[]string{"contextual_retrieval_params", "model"}, v1alpha2.ModelTypeLLM},
 }
 
-// The backends that the server makes itself where the configuration has no storage section.
-var implicitBackends = []string{"kv_default", "sql_default"}
+// implicitBackends are the backends that the server makes itself where the configuration has no storage section, with their types.
+var implicitBackends = map[string]string{"kv_default": sqliteType(catalog.KV), "sql_default": sqliteType(catalog.SQL)}
 
 // checkIntegrity makes sure that everything that the configuration names is there: the server would otherwise crash
 // on start, or come up without what was asked for.
@@ -172,55 +174,109 @@ func (g *generation) checkDefaultShield() {
 	}
 }
 
+// checkBackends checks that every storage backend that is named is there, and is of the kind that it is needed for.
 func (g *generation) checkBackends() {
-	known := implicitBackends
+	search := backendSearch{types: implicitBackends, objects: g.Line.Objects}
 	storage := child(g.root, "storage")
 	if backends := child(storage, "backends"); backends != nil {
-		known = keys(backends)
-	}
-	report := func(where string, broken []brokenBackend) {
-		for _, b := range broken {
-			g.broken(where+b.path+".backend", fmt.Sprintf("there is no storage backend %q", b.name), known)
+		search.types = map[string]string{}
+		for name, backend := range members(backends) {
+			search.types[name] = text(child(backend, "type"))
 		}
 	}
-	report("storage.stores", brokenBackends(child(storage, "stores"), known))
+	for name, store := range members(child(storage, "stores")) {
+		known := g.Line.Stores[name]
+		for _, b := range search.broken(store, catalog.Field{Store: known.Kind, Object: known.Object}) {
+			g.broken("storage.stores."+name+b.path+".backend", b.message, b.instead)
+		}
+	}
 	providers := child(g.root, "providers")
 	for _, api := range keys(providers) {
 		for i, entry := range items(child(providers, api)) {
-			if text(child(entry, "provider_id")) != disabledID {
-				report(fmt.Sprintf("providers.%s[%d].config", api, i), brokenBackends(child(entry, "config"), known))
+			if text(child(entry, "provider_id")) == disabledID {
+				continue
+			}
+			row, ok := g.Line.Provider(api, text(child(entry, "provider_type")))
+			if !ok {
+				row = &catalog.Provider{}
+			}
+			for name, value := range members(child(entry, "config")) {
+				for _, b := range search.broken(value, row.Fields[name]) {
+					g.broken(fmt.Sprintf("providers.%s[%d].config.%s%s.backend", api, i, name, b.path), b.message, b.instead)
+				}
 			}
 		}
 	}
 }
 
-// brokenBackend is a reference to a storage backend that is not there; its path begins at the tree that was searched.
-type brokenBackend struct{ path, name string }
+// backendSearch searches trees for references to storage backends that are not there or of the wrong kind.
+type backendSearch struct {
+	// types are the types of the backends that there are.
+	types   map[string]string
+	objects map[string]map[string]catalog.Field
+}
 
-// brokenBackends searches a tree for references to storage backends: maps with a backend and a namespace or table in
-// it. A lone "backend" can be any option of a provider. Paths are put together only where something is wrong.
-func brokenBackends(n *yaml.Node, known []string) []brokenBackend {
+// brokenBackend is a reference to a storage backend that cannot work; its path begins at the tree that was searched.
+type brokenBackend struct {
+	path, message string
+	// instead are the backends that could be named.
+	instead []string
+}
+
+// broken searches a tree: the value of a field, of which little may be known. References are maps with a backend and a namespace or table
+// in it. A lone "backend" can be any option of a provider. Paths are put together only where something is wrong.
+func (s *backendSearch) broken(n *yaml.Node, field catalog.Field) []brokenBackend {
 	var broken []brokenBackend
 	add := func(at func() string, inner []brokenBackend) {
 		for _, b := range inner {
-			broken = append(broken, brokenBackend{path: at() + b.path, name: b.name})
+			b.path = at() + b.path
+			broken = append(broken, b)
 		}
 	}
 	for i, item := range items(n) {
-		add(func() string { return fmt.Sprintf("[%d]", i) }, brokenBackends(item, known))
+		add(func() string { return fmt.Sprintf("[%d]", i) }, s.broken(item, catalog.Field{Object: field.Object}))
 	}
-	if n == nil || n.Kind != yaml.MappingNode {
-		return broken
+	for key, value := range members(n) {
+		add(func() string { return "." + key }, s.broken(value, s.objects[field.Object][key]))
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		add(func() string { return "." + n.Content[i].Value }, brokenBackends(n.Content[i+1], known))
-	}
-	name := text(child(n, "backend"))
-	isReference := child(n, "namespace") != nil || child(n, "table_name") != nil
-	if isReference && name != "" && !envPattern.MatchString(name) && !slices.Contains(known, name) {
-		broken = append(broken, brokenBackend{name: name})
+	if message, instead := s.judge(n, field.Store); message != "" {
+		broken = append(broken, brokenBackend{message: message, instead: instead})
 	}
 	return broken
+}
+
+// judge tells what is wrong with one reference, and which backends would do. The kind is that of the backend that is needed; where nothing
+// tells it, a namespace stands for one and a table for the other.
+func (s *backendSearch) judge(n *yaml.Node, kind catalog.StoreKind) (message string, instead []string) {
+	name := text(child(n, "backend"))
+	namespace, table := child(n, catalog.KV.Place()) != nil, child(n, catalog.SQL.Place()) != nil
+	if name == "" || envPattern.MatchString(name) || (!namespace && !table) {
+		return "", nil
+	}
+	switch {
+	case kind != "" || namespace && table:
+	case namespace:
+		kind = catalog.KV
+	default:
+		kind = catalog.SQL
+	}
+	if backendType, ok := s.types[name]; ok && isOfKind(backendType, kind) {
+		return "", nil
+	}
+	for _, other := range slices.Sorted(maps.Keys(s.types)) {
+		if isOfKind(s.types[other], kind) {
+			instead = append(instead, other)
+		}
+	}
+	if backendType, ok := s.types[name]; ok {
+		return fmt.Sprintf("the storage backend %q is %s, and one of type %s_… is needed", name, backendType, kind), instead
+	}
+	return fmt.Sprintf("there is no storage backend %q", name), instead
+}
+
+// isOfKind tells whether a type of backends is of a kind, or may be: it is absent, which the server reports, or the environment gives it.
+func isOfKind(backendType string, kind catalog.StoreKind) bool {
+	return kind == "" || backendType == "" || strings.HasPrefix(backendType, string(kind)+"_") || envPattern.MatchString(backendType)
 }
 
 // broken reports a reference to what is not there; known is what is.

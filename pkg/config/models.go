@@ -42,6 +42,11 @@ func (g *generation) applyModels() {
 			continue
 		}
 		paths[served] = m.Path
+		// No error: the image may set the variable. And where it does not, who asks for the model hears that it is not there.
+		if variable := g.missingSwitch(provider); variable != "" {
+			g.findings.warn(NoProvider, m.Path+".provider", fmt.Sprintf("is there only where the environment variable %s is set; "+
+				"without it the server leaves the model out", variable), turnOn(v1alpha2.APIInference, provider, variable))
+		}
 		g.overlayModel(list, m, provider)
 		g.uses = append(g.uses, providerUse{api: v1alpha2.APIInference.Name, id: provider.id, path: m.Path})
 	}
@@ -78,7 +83,7 @@ func (g *generation) servedName(providerID, modelID, providerModelID string) str
 func (g *generation) modelProvider(m *v1alpha2.ModelConfig, ids []identity) (identity, bool) {
 	known := strings.Join(effectiveIDs(ids), ", ")
 	if m.Provider != "" {
-		provider, ok := findIdentity(ids, m.Provider)
+		provider, ok := g.find(ids, m.Provider)
 		if !ok {
 			g.findings.fail(UnknownProvider, m.Path+".provider", fmt.Sprintf("there is no inference provider with the id %q", m.Provider),
 				"configure it under spec.providers.inference, or name one of "+known)

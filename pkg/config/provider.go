@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -60,6 +59,7 @@ func resolveProvider(api v1alpha2.ProviderAPI, p *v1alpha2.ProviderConfig, line 
 	r.assignNamed("deploymentName", p.DeploymentName, func(row *catalog.Provider) string { return row.DeploymentName }, findings)
 	r.assignSecretRefs(findings)
 	r.checkSettings(findings)
+	r.checkCredentials(findings)
 	return r
 }
 
@@ -309,37 +309,23 @@ func isReference(v any) bool {
 	return ok && wholeEnvPattern.MatchString(s)
 }
 
-// redact replaces secrets that stand in the config as they are: a status has more readers than a ConfigMap.
+// redact replaces secrets that stand in the config as they are: a status has more readers than a ConfigMap. Where the catalog knows no
+// fields, names tell.
 func (p *provider) redact(config *yaml.Node, fields map[string]catalog.Field) {
-	for name, field := range fields {
-		n := child(config, name)
-		switch {
-		case n == nil:
-		case field.Secret && !isReference(n.Value):
-			set(config, name, stringNode(redacted))
-		default:
-			p.redact(n, p.innerFields(field))
-			for _, item := range items(n) {
-				p.redact(item, p.innerFields(field))
-			}
-		}
-	}
-}
-
-// secretName is how fields that hold secrets are called.
-var secretName = regexp.MustCompile(`(?i)(key|token|password|secret|credential)$`)
-
-// redactByName replaces what looks like a secret in the config of a type that the release line does not know.
-func redactByName(config *yaml.Node) {
 	for key, value := range members(config) {
-		if secretName.MatchString(key) && value.Kind == yaml.ScalarNode && !isNull(value) && !isReference(value.Value) {
-			set(config, key, stringNode(redacted))
+		field, known := fields[key]
+		byName := !known && value.Kind == yaml.ScalarNode && secretName.MatchString(key)
+		if (field.Secret || byName) && !isNull(value) && !isReference(value.Value) {
+			*value = *stringNode(redacted)
 		} else {
-			redactByName(value)
+			p.redact(value, p.innerFields(field))
 		}
 	}
 	for _, item := range items(config) {
-		redactByName(item)
+		p.redact(item, fields)
+	}
+	if address := text(config); beginsWithScheme.MatchString(address) && (hasCredential(address) || hasUserInfo(maskReferences(address))) {
+		*config = *stringNode(redacted)
 	}
 }
 
@@ -348,11 +334,11 @@ func (p *provider) status(entry *yaml.Node) ProviderEntry {
 	config := json.RawMessage("{}")
 	if c := child(entry, "config"); c != nil {
 		c = clone(c)
+		var fields map[string]catalog.Field
 		if p.row != nil {
-			p.redact(c, p.row.Fields)
-		} else {
-			redactByName(c)
+			fields = p.row.Fields
 		}
+		p.redact(c, fields)
 		if encoded, err := json.Marshal(plain(c)); err == nil {
 			config = encoded
 		}

@@ -115,3 +115,20 @@ func TestTableName(t *testing.T) {
 		t.Errorf("plain id: %q", got)
 	}
 }
+
+// What looks like a secret is not shown in the status, in known types and in others.
+//
+// Proves: R7, R29.
+func TestStatusHidesWhatLooksSecret(t *testing.T) {
+	for _, providerType := range []string{"remote::nested", "remote::unknown"} {
+		p, _ := resolveMade(t, v1alpha2.ProviderConfig{Provider: providerType, Settings: map[string]any{
+			"free": map[string]any{"Authorization": "Bearer hunter2", "X-Api-Key": "hunter2", "shown": "blue"},
+			"urls": []any{[]any{"http://h?api_key=hunter2"}, "http://me:hunter2@h", map[string]any{"password": int64(22222)}},
+		}})
+		root := &yaml.Node{Kind: yaml.MappingNode}
+		shown := string(p.status(p.entry(template{}, root, root)).Config)
+		if strings.Contains(shown, "hunter2") || strings.Contains(shown, "22222") || !strings.Contains(shown, "blue") {
+			t.Errorf("%s: the status shows %s", providerType, shown)
+		}
+	}
+}

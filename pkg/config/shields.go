@@ -47,6 +47,7 @@ func (g *generation) applyShields() {
 		if !g.shieldModel(s, entry, provider) {
 			continue
 		}
+		g.warnAbsentModel(s, entry, provider)
 		if at < 0 {
 			list.Content = append(list.Content, entry)
 		}
@@ -64,12 +65,19 @@ func (g *generation) shieldProvider(s *v1alpha2.ShieldConfig, entry *yaml.Node) 
 	ids := identities(g.root, v1alpha2.APISafety.Name)
 	known := strings.Join(effectiveIDs(ids), ", ")
 	if s.Provider != "" {
-		provider, ok := findIdentity(ids, s.Provider)
+		provider, ok := g.find(ids, s.Provider)
 		if !ok {
 			g.findings.fail(UnknownProvider, s.Path+".provider", fmt.Sprintf("there is no safety provider with the id %q", s.Provider),
 				"configure it under spec.providers.safety, or name one of "+known)
+			return provider, false
 		}
-		return provider, ok
+		// The server would start without the shield. Unlike a model that is not there nobody notices that, so a warning is not enough.
+		if variable := g.missingSwitch(provider); variable != "" {
+			g.findings.fail(NoProvider, s.Path+".provider", fmt.Sprintf("is there only where the environment variable %s is set", variable),
+				turnOn(v1alpha2.APISafety, provider, variable))
+			return provider, false
+		}
+		return provider, true
 	}
 	for _, group := range g.groups {
 		if group.API == v1alpha2.APISafety {
@@ -104,21 +112,73 @@ func (g *generation) certain(ids []identity) []identity {
 	return there
 }
 
-// shieldModel writes which model a shield asks, where its provider asks one: those that need the API inference do. Other providers take
-// the model's name as they like, and the shield's own id where there is none.
-func (g *generation) shieldModel(s *v1alpha2.ShieldConfig, entry *yaml.Node, provider identity) bool {
-	const field = "provider_shield_id"
+// find finds a provider by its effective id. A base can have several of one id, each with its own condition: one that is surely there
+// comes first.
+func (g *generation) find(ids []identity, name string) (identity, bool) {
+	if provider, ok := findIdentity(g.certain(ids), name); ok {
+		return provider, true
+	}
+	return findIdentity(ids, name)
+}
+
+// missingSwitch returns the environment variable that turns a provider on, where the resource does not give it; else nothing.
+func (g *generation) missingSwitch(id identity) string {
+	m := wholeEnvPattern.FindStringSubmatch(id.raw)
+	if id.presence != sometimes || m[2] != "+" || slices.Contains(g.givenEnv(), m[1]) {
+		return ""
+	}
+	return m[1]
+}
+
+// turnOn tells how to turn on a provider of the base.
+func turnOn(api v1alpha2.ProviderAPI, provider identity, variable string) string {
+	return fmt.Sprintf("configure %s under spec.providers.%s, or set %s in spec.workload.overrides.env", provider.id, api.Field, variable)
+}
+
+// shieldModelKey is where a registered shield names its model.
+const shieldModelKey = "provider_shield_id"
+
+// asksModel tells whether a safety provider asks a model: those that need the API inference do.
+func (g *generation) asksModel(provider identity) bool {
 	row, known := g.Line.Provider(v1alpha2.APISafety.Name, g.providerTypeOf(v1alpha2.APISafety.Name, provider))
-	if !known || !slices.Contains(row.Needs, v1alpha2.APIInference.Name) {
+	return known && slices.Contains(row.Needs, v1alpha2.APIInference.Name)
+}
+
+// warnAbsentModel tells of a shield whose model is served by a provider that nothing surely turns on. It is no error: the image may set
+// the variable, and where it does not, what asks for the shield fails instead of going on without it.
+func (g *generation) warnAbsentModel(s *v1alpha2.ShieldConfig, entry *yaml.Node, provider identity) {
+	model := text(child(entry, shieldModelKey))
+	if !g.asksModel(provider) || envPattern.MatchString(model) {
+		return
+	}
+	servedBy, _, _ := strings.Cut(model, "/")
+	server, ok := g.find(identities(g.root, v1alpha2.APIInference.Name), servedBy)
+	if !ok {
+		return
+	}
+	if variable := g.missingSwitch(server); variable != "" {
+		path := s.Path
 		if s.Model != "" {
-			set(entry, field, stringNode(s.Model))
-		} else if unset(child(entry, field), g.givenEnv()) {
-			drop(entry, field)
+			path += ".model"
+		}
+		g.findings.warn(NoProvider, path, fmt.Sprintf("asks %s, which is there only where the environment variable %s is set", model, variable),
+			turnOn(v1alpha2.APIInference, server, variable))
+	}
+}
+
+// shieldModel writes which model a shield asks, where its provider asks one. Other providers take the model's name as they like, and the
+// shield's own id where there is none.
+func (g *generation) shieldModel(s *v1alpha2.ShieldConfig, entry *yaml.Node, provider identity) bool {
+	if !g.asksModel(provider) {
+		if s.Model != "" {
+			set(entry, shieldModelKey, stringNode(s.Model))
+		} else if unset(child(entry, shieldModelKey), g.givenEnv()) {
+			drop(entry, shieldModelKey)
 		}
 		return true
 	}
 	models := g.servedModels(string(v1alpha2.ModelTypeLLM))
-	if s.Model == "" && !unset(child(entry, field), g.givenEnv()) {
+	if s.Model == "" && !unset(child(entry, shieldModelKey), g.givenEnv()) {
 		return true
 	}
 	name, path := s.Model, s.Path+".model"
@@ -126,17 +186,17 @@ func (g *generation) shieldModel(s *v1alpha2.ShieldConfig, entry *yaml.Node, pro
 		name, path = s.ID, s.Path
 	}
 	if model, ok := chooseModel(models, name); ok {
-		set(entry, field, stringNode(model.served))
+		set(entry, shieldModelKey, stringNode(model.served))
 		return true
 	}
 	if s.Model == "" {
 		guards := slices.DeleteFunc(slices.Clone(models), func(m servedModel) bool { return !looksLikeGuard(m.id) })
 		if len(guards) == 1 {
-			set(entry, field, stringNode(guards[0].served))
+			set(entry, shieldModelKey, stringNode(guards[0].served))
 			return true
 		}
 	} else if g.isServable(s.Model) {
-		set(entry, field, stringNode(s.Model))
+		set(entry, shieldModelKey, stringNode(s.Model))
 		return true
 	}
 	message := "names no model, and no registered one is obviously meant"
@@ -225,7 +285,7 @@ func (g *generation) providerTypeOf(api string, provider identity) string {
 // entryOf returns the entry of a provider of the configuration; nil where there is none.
 func (g *generation) entryOf(api string, provider identity) *yaml.Node {
 	for _, entry := range items(child(child(g.root, "providers"), api)) {
-		if identityOf(child(entry, "provider_id")).id == provider.id && provider.id != "" {
+		if provider.id != "" && text(child(entry, "provider_id")) == provider.raw {
 			return entry
 		}
 	}

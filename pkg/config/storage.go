@@ -70,6 +70,30 @@ func (g *generation) applyStorage() {
 			g.replaceBackends(backends, h)
 		}
 	}
+	switch {
+	case wanted.KV == nil && wanted.SQL != nil:
+		g.warnLeftBehind(backends, catalog.KV, "kv: {} for SQLite, or name a Redis there")
+	case wanted.SQL == nil && wanted.KV != nil:
+		g.warnLeftBehind(backends, catalog.SQL, "sql: {} for SQLite, or name a PostgreSQL there")
+	}
+}
+
+// warnLeftBehind tells of a half that the resource leaves as the base has it, in a database whose address the resource does not give: the image may, but
+// who moves one half has rather forgotten the other one.
+func (g *generation) warnLeftBehind(backends *yaml.Node, kind catalog.StoreKind, instead string) {
+	for _, name := range backendsOf(backends, kind) {
+		for _, field := range []string{"host", "connection_string"} {
+			variables := variablesIn(stringNode(text(child(child(backends, name), field))))
+			if len(variables) == 0 || slices.Contains(g.givenEnv(), variables[0]) {
+				continue
+			}
+			g.findings.warn(InvalidSpec, "spec.storage."+string(kind),
+				fmt.Sprintf("is absent, so that the backend %s of the base configuration stays where the environment variable %s says, "+
+					"which the resource does not set", name, variables[0]),
+				"write "+instead+", or set the variable in spec.workload.overrides.env")
+			return
+		}
+	}
 }
 
 // replaceBackends turns every backend of the kind into what the resource wants.

@@ -5,6 +5,7 @@ package config
 import (
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -38,6 +39,9 @@ const (
 	telemetryExample = "for example endpoint: " + telemetryAddress
 	otherVariables   = "set other variables of the OpenTelemetry SDK under spec.workload.overrides.env"
 )
+
+// signalPath is what the server adds to the endpoint, and what people add who know the variables of one signal.
+var signalPath = regexp.MustCompile(`/v1/(traces|metrics|logs)/*$`)
 
 // telemetryProviders are the names of the one provider that there is, without prefix.
 var telemetryProviders = []string{"opentelemetry", "otel", "otlp"}
@@ -125,6 +129,10 @@ func (g *generation) telemetryEndpoint(p *v1alpha2.ProviderConfig) (string, bool
 		return fail("is not a URL", telemetryExample)
 	case u.RawQuery != "" || u.Fragment != "":
 		return fail("must not have a query: paths are added to it", telemetryExample)
+	case signalPath.MatchString(u.Path):
+		signal := signalPath.FindString(u.Path)
+		return fail("ends with the path of one signal: traces would go to /v1/traces and metrics to /v1/metrics below that, where no collector listens",
+			"remove "+signal+": the server adds such paths itself")
 	case u.Port() == grpcPort:
 		g.findings.warn(InvalidEndpoint, path, "names port "+grpcPort+", where collectors usually listen for gRPC; the server sends HTTP",
 			"use the collector's port for HTTP, usually 4318")

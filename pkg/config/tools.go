@@ -82,7 +82,7 @@ func (g *generation) applyBuiltin(t *v1alpha2.ToolConfig, id string) {
 		return
 	}
 	g.uses = append(g.uses, providerUse{api: v1alpha2.APIToolRuntime.Name, id: provider.id, path: t.Path})
-	if !g.hasKey(provider) {
+	if !g.hasKey(provider) && !g.refusesToolProvider() {
 		g.findings.warn(NoKey, t.Path, "the provider of these tools has no key: they work only for clients that send one with their requests",
 			"configure the provider under spec.providers.toolRuntime with apiKey: {name: <Secret>, key: <key within it>}")
 	}
@@ -91,6 +91,13 @@ func (g *generation) applyBuiltin(t *v1alpha2.ToolConfig, id string) {
 		return
 	}
 	g.prefer(provider, types)
+}
+
+// refusesToolProvider tells whether a tool provider of the resource is wrong: it may be the one that was meant.
+func (g *generation) refusesToolProvider() bool {
+	return slices.ContainsFunc(g.findings.Findings, func(f Finding) bool {
+		return f.Severity == Error && strings.HasPrefix(f.Path, "spec.providers."+v1alpha2.APIToolRuntime.Field)
+	})
 }
 
 func (g *generation) unknownTool(t *v1alpha2.ToolConfig) {
@@ -157,7 +164,7 @@ func (g *generation) hasKey(provider identity) bool {
 }
 
 func (g *generation) namedToolProvider(t *v1alpha2.ToolConfig, ids []identity, types []string) (identity, bool) {
-	provider, ok := findIdentity(ids, t.Provider)
+	provider, ok := g.find(ids, t.Provider)
 	if !ok {
 		g.findings.fail(UnknownProvider, t.Path+".provider", fmt.Sprintf("there is no tool provider with the id %q", t.Provider),
 			"configure it under spec.providers.toolRuntime, or name one of "+strings.Join(effectiveIDs(ids), ", "))

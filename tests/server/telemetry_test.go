@@ -13,8 +13,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
-// What the engine makes of telemetry, with the key put in as Kubernetes does, is what the exporter in the server's own environment
-// sends, to a collector with a certificate that the file of authorities vouches for.
+// exported is a request by which the server exports a signal.
+type exported struct {
+	Path    string            `json:"path"`
+	Headers map[string]string `json:"headers"`
+}
+
+// What the engine makes of telemetry, with the key put in as Kubernetes does, is what the exporters in the server's own environment
+// send, to the paths on which a collector listens, and to a collector with a certificate that the file of authorities vouches for.
 //
 // Proves: FR-003, R25, FR-074.
 func TestTelemetryReachesTheExporter(t *testing.T) {
@@ -23,15 +29,17 @@ func TestTelemetryReachesTheExporter(t *testing.T) {
 	makeCertificates(t, certificates)
 	withTLS := []string{"--certificate", filepath.Join(certificates, "server.crt"), "--key", filepath.Join(certificates, "server.key")}
 	authorities := "REQUESTS_CA_BUNDLE=" + filepath.Join(certificates, "ca.crt")
-	if sent, _ := runScript(t, imageRelease(t), "headers.py", withTLS...); strings.TrimSpace(string(sent)) != "null" {
-		t.Errorf("without the authority the exporter sends %s", sent)
+	for signal, request := range exports(t, imageRelease(t), withTLS...) {
+		if request != nil {
+			t.Errorf("without the authority the exporter of %s sends %+v", signal, request)
+		}
 	}
 	forEachRelease(t, func(t *testing.T, r release) {
 		line := lineOf(t, r)
 		result, findings := config.Generate(config.Input{
 			Name: "mine", Namespace: "mine", Line: line, Base: matrixBase(t, line, "", "", "starter"),
 			Spec: specWith(t, v1alpha2.APITelemetry, map[string]any{
-				"provider": "otel", "endpoint": "http://collector.example:4318/", "apiKey": map[string]any{"name": "otlp", "key": "token"},
+				"provider": "otel", "endpoint": "http://collector.example:4318/tenant/", "apiKey": map[string]any{"name": "otlp", "key": "token"},
 			}),
 		})
 		if result == nil || len(findings) > 0 {
@@ -44,13 +52,30 @@ func TestTelemetryReachesTheExporter(t *testing.T) {
 				args = append(args, v.Name+"="+strings.ReplaceAll(v.Value, "$(LLSD_OTEL_API_KEY)", key))
 			}
 		}
-		out, _ := runScript(t, r, "headers.py", args...)
-		var headers map[string]string
-		if err := json.Unmarshal(out, &headers); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		if got := headers["authorization"]; got != "Bearer "+key {
-			t.Errorf("the exporter sends %q", got)
+		requests := exports(t, r, args...)
+		for _, signal := range []string{"metrics", "traces"} {
+			request := requests[signal]
+			if request == nil {
+				t.Errorf("no %s are sent", signal)
+				continue
+			}
+			if got := request.Headers["authorization"]; got != "Bearer "+key {
+				t.Errorf("the exporter of %s sends %q", signal, got)
+			}
+			if want := "/tenant/v1/" + signal; request.Path != want {
+				t.Errorf("%s go to %s, not to %s", signal, request.Path, want)
+			}
 		}
 	})
+}
+
+// exports runs the exporters in the server's own environment, and tells what they send, by signal; nil for what they do not send.
+func exports(t *testing.T, r release, args ...string) map[string]*exported {
+	t.Helper()
+	out, _ := runScript(t, r, "exports.py", args...)
+	var requests map[string]*exported
+	if err := json.Unmarshal(out, &requests); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return requests
 }
