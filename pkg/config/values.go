@@ -158,23 +158,17 @@ func unfit(field catalog.Field, value any) string {
 	}
 	switch field.Type {
 	case catalog.TypeString:
-		s, ok := value.(string)
-		switch {
-		case len(field.Values) > 0 && (!ok || !slices.Contains(field.Values, s)):
-			return "one of " + strings.Join(field.Values, ", ")
-		case !ok:
-			return "a string (a number or a boolean stands in quotes)"
-		}
+		return unfitText(field, value)
 	case catalog.TypeURL:
 		if !isURL(value) {
 			return "a URL that begins with http:// or https://"
 		}
 	case catalog.TypeInt:
-		if n, ok := number(value); !isInt(value) || ok && outside(field, n) {
+		if !isInt(value) || outside(field, value) {
 			return "an integer" + limits(field)
 		}
 	case catalog.TypeFloat:
-		if n, ok := number(value); !isFloat(value) || ok && outside(field, n) {
+		if !isFloat(value) || outside(field, value) {
 			return "a number" + limits(field)
 		}
 	case catalog.TypeBool:
@@ -191,6 +185,18 @@ func unfit(field catalog.Field, value any) string {
 		}
 	case catalog.TypeAny:
 		return unfitAny(field, value)
+	}
+	return ""
+}
+
+// unfitText is unfit for a string.
+func unfitText(field catalog.Field, value any) string {
+	s, ok := value.(string)
+	switch {
+	case len(field.Values) > 0 && (!ok || !slices.Contains(field.Values, s)):
+		return "one of " + strings.Join(field.Values, ", ")
+	case !ok:
+		return "a string (a number or a boolean stands in quotes)"
 	}
 	return ""
 }
@@ -230,9 +236,10 @@ func number(value any) (float64, bool) {
 	return 0, false
 }
 
-// outside tells of a number beyond the limits of its field; what is no number, NaN, is within none.
-func outside(field catalog.Field, n float64) bool {
-	return field.Min != nil && !(n >= *field.Min) || field.Max != nil && !(n <= *field.Max) || field.Above != nil && !(n > *field.Above)
+// outside tells of a number beyond the limits of its field; NaN is within none.
+func outside(field catalog.Field, value any) bool {
+	n, ok := number(value)
+	return ok && (field.Min != nil && !(n >= *field.Min) || field.Max != nil && !(n <= *field.Max) || field.Above != nil && !(n > *field.Above))
 }
 
 // limits tells in words what outside checks.
