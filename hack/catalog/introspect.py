@@ -47,7 +47,7 @@ class Introspection:
     def __init__(self, server: ServerPackage) -> None:
         self.server = server
         self.objects: dict[str, dict[str, Any]] = {}
-        self._names: dict[tuple[type[BaseModel], ...], str] = {}
+        self._names: dict[tuple[tuple[type[BaseModel], ...], str], str] = {}
 
     def fields(self, model: type[BaseModel]) -> dict[str, Any]:
         """The fields of a class by every key that sets them; a key beside the first names that one as aliasOf."""
@@ -63,7 +63,7 @@ class Introspection:
         return described
 
     def _field(self, name: str, info: FieldInfo) -> dict[str, Any]:
-        field = self._type(info.annotation)
+        field = {**self._type(info.annotation, info.discriminator), **_bounds(info)}
         if field["type"] == "string" and SECRET_NAMES.search(name) and not NOT_SECRET_NAMES.search(name):
             field["secret"] = True
         if info.is_required():
@@ -75,27 +75,40 @@ class Introspection:
             field["default"] = default
         return field
 
-    def _type(self, annotation: Any) -> dict[str, Any]:
+    def _type(self, annotation: Any, discriminator: Any = None) -> dict[str, Any]:
         kinds = [k for k in _members(annotation) if k is not type(None)]
         models = tuple(k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel))
-        if models and len(models) == len(kinds):
-            return self._model(models)
-        described = [self._single(kind) for kind in kinds]
-        first = described[0] if described else {"type": "any"}
-        if any(each["type"] != first["type"] for each in described):
+        discriminator = discriminator or _discriminator(annotation)
+        described = [self._model(models, discriminator if isinstance(discriminator, str) else "")] if models else []
+        described += [self._single(kind) for kind in kinds if kind not in models]
+        if len(described) == 1:
+            return described[0]
+        names = list(dict.fromkeys(each["type"] for each in described))
+        if not names or "any" in names:
             return {"type": "any"}
-        values = [value for each in described for value in each.get("values", [])]
-        return {**first, **({"values": values} if values else {})}
+        several: dict[str, Any] = {"type": names[0]} if len(names) == 1 else {"type": "any", "anyOf": names}
+        # What is told of one type counts where every alternative of that type tells the same.
+        for key, kinds_with in (("values", ("string",)), ("object", ("map", "list")), ("elements", ("map", "list"))):
+            told = [each.get(key) for each in described if each["type"] in kinds_with]
+            if key == "values" and all(told):
+                several[key] = list(dict.fromkeys(value for values in told for value in values))
+            elif told and told[0] and all(each == told[0] for each in told):
+                several[key] = told[0]
+        return several
 
     def _single(self, kind: Any) -> dict[str, Any]:
         origin = typing.get_origin(kind)
-        if origin in (list, set, tuple):
-            element = self._type((typing.get_args(kind) or (Any,))[0])
-            return {"type": "list", **({"object": element["object"]} if "object" in element else {})}
-        if origin is dict or kind is dict:
-            return {"type": "map"}
+        arguments = typing.get_args(kind)
+        if origin in (list, set):
+            return {"type": "list", **self._elements(arguments[0])}
+        if origin is tuple:
+            return {"type": "list"}
+        if origin is dict:
+            elements = self._elements(arguments[1])
+            # An object tells the fields of the map itself.
+            return {"type": "map", **({"elements": "map"} if "object" in elements else elements)}
         if origin is typing.Literal:
-            return {"type": "string", "values": [str(_value(v)) for v in typing.get_args(kind)]}
+            return {"type": "string", "values": [str(_value(v)) for v in arguments]}
         if not isinstance(kind, type):
             return {"type": "any"}
         if issubclass(kind, enum.Enum):
@@ -104,32 +117,42 @@ class Introspection:
             return {"type": "string", "secret": True}
         if issubclass(kind, AnyUrl):
             return {"type": "url"}
-        if issubclass(kind, BaseModel):
-            return self._model((kind,))
         for known, name in ((bool, "bool"), (int, "int"), (float, "float"), (list, "list"), (dict, "map")):
             if issubclass(kind, known):
                 return {"type": name}
         return {"type": "string"} if issubclass(kind, str | Path) else {"type": "any"}
 
-    def _model(self, models: tuple[type[BaseModel], ...]) -> dict[str, Any]:
+    def _elements(self, annotation: Any) -> dict[str, Any]:
+        """What is told of the items of a list, or of the values of a map, where they are of one type."""
+        element = self._type(annotation)
+        if type(None) in _members(annotation) or element["type"] == "any":
+            return {}
+        if "object" in element:
+            return {"object": element["object"]}
+        return {"elements": element["type"], **({"values": element["values"]} if "values" in element else {})}
+
+    def _model(self, models: tuple[type[BaseModel], ...], discriminator: str) -> dict[str, Any]:
         described: dict[str, Any] = {"type": "map"}
         for store, reference in (("kv", self.server.kv_reference), ("sql", self.server.sql_reference)):
             if all(issubclass(model, reference) for model in models):
                 described["store"] = store
         if models not in (((self.server.kv_reference),), ((self.server.sql_reference),)):
-            described["object"] = self._object(models)
+            described["object"] = self._object(models, discriminator)
         return described
 
-    def _object(self, models: tuple[type[BaseModel], ...]) -> str:
-        """The name under which the fields of a class stand; of several (a union) those of any of them."""
-        if models in self._names:
-            return self._names[models]
+    def _object(self, models: tuple[type[BaseModel], ...], discriminator: str) -> str:
+        """The name under which the fields of a class stand; of several (a union) those of any of them.
+
+        Where a field of the map chooses the class, a field that not every class has tells with which choices it exists.
+        """
+        if (models, discriminator) in self._names:
+            return self._names[models, discriminator]
         name = "|".join(model.__name__ for model in models)
         number = 2
         unique = name
         while unique in self._names.values():
             unique, number = f"{name}{number}", number + 1
-        self._names[models] = unique
+        self._names[models, discriminator] = unique
         each = [self.fields(model) for model in models]
         merged: dict[str, Any] = {}
         for fields in each:
@@ -142,8 +165,13 @@ class Introspection:
                 if known.get("default") != field.get("default"):
                     known.pop("default", None)
         for key, field in merged.items():
-            if not all(fields.get(key, {}).get("required") for fields in each):
+            having = [fields for fields in each if key in fields]
+            if not all(fields.get(key, {}).get("required") for fields in (having if discriminator else each)):
                 field.pop("required", None)
+            if discriminator and len(having) < len(each):
+                field["only"] = [value for fields in having for value in fields[discriminator]["values"]]
+        if discriminator:
+            merged[discriminator].update({"required": True, "chooses": True})
         self.objects[unique] = merged
         return unique
 
@@ -202,6 +230,49 @@ def _members(annotation: Any) -> list[Any]:
     if origin in (typing.Union, types.UnionType):
         return [member for each in typing.get_args(annotation) for member in _members(each)]
     return [annotation]
+
+
+def _discriminator(annotation: Any) -> Any:
+    """What tells the classes of a union apart, where a name of a field does."""
+    if typing.get_origin(annotation) is typing.Annotated:
+        alternatives, *metadata = typing.get_args(annotation)
+        for each in metadata:
+            if isinstance(each, FieldInfo) and each.discriminator:
+                return each.discriminator
+        return _discriminator(alternatives)
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        return next(filter(None, map(_discriminator, typing.get_args(annotation))), None)
+    return None
+
+
+def _metadata(annotation: Any) -> list[Any]:
+    """What Annotated says about a type or its alternatives."""
+    if typing.get_origin(annotation) is typing.Annotated:
+        inner, *metadata = typing.get_args(annotation)
+        return metadata + _metadata(inner)
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        return [each for alternative in typing.get_args(annotation) for each in _metadata(alternative)]
+    return []
+
+
+def _bounds(info: FieldInfo) -> dict[str, Any]:
+    """The limits of a number."""
+    kinds = {kind for kind in _members(info.annotation) if kind is not type(None)}
+    if kinds not in ({int}, {float}):
+        return {}
+    bounds: dict[str, Any] = {}
+    for each in [*info.metadata, *_metadata(info.annotation)]:
+        if hasattr(each, "ge"):
+            bounds["min"] = each.ge
+        if hasattr(each, "le"):
+            bounds["max"] = each.le
+        if hasattr(each, "gt"):
+            bounds |= {"min": each.gt + 1} if kinds == {int} else {"above": each.gt}
+        if hasattr(each, "lt"):
+            if kinds != {int}:
+                raise ValueError(f"the catalog has no word for {info}")
+            bounds["max"] = each.lt - 1
+    return bounds
 
 
 def _value(value: Any) -> Any:

@@ -69,7 +69,14 @@ type field struct {
 	Nullable bool
 	Store    catalog.StoreKind
 	Object   string
+	AnyOf    []catalog.FieldType
+	Elements catalog.FieldType
 	Values   []string
+	Min      *float64
+	Max      *float64
+	Above    *float64
+	Chooses  bool
+	Only     []string
 	Default  any
 	AliasOf  string
 }

@@ -138,10 +138,6 @@ func (p *page) fields(variants []variant) {
 		there := described[name]
 		newest := there[len(there)-1].row
 		field := newest.Fields[name]
-		kind := string(field.Type)
-		if len(field.Values) > 0 {
-			kind = "one of " + strings.Join(field.Values, ", ")
-		}
 		fallback := ""
 		if field.Default != nil {
 			fallback = "`" + fmt.Sprint(field.Default) + "`"
@@ -154,9 +150,35 @@ func (p *page) fields(variants []variant) {
 			}
 			notes = append(notes, "lines "+p.span(lines))
 		}
-		fmt.Fprintf(p.b, "| `%s` | %s | %s | %s |\n", name, kind, fallback, strings.Join(notes, ", "))
+		fmt.Fprintf(p.b, "| `%s` | %s | %s | %s |\n", name, fieldKind(field), fallback, strings.Join(notes, ", "))
 	}
 	p.b.WriteString("\n")
+}
+
+// fieldKind tells what values a field takes.
+func fieldKind(field catalog.Field) string {
+	kind := string(field.Type)
+	switch {
+	case len(field.AnyOf) > 0:
+		each := make([]string, len(field.AnyOf))
+		for i, t := range field.AnyOf {
+			each[i] = string(t)
+		}
+		kind = strings.Join(each, " or ")
+	case field.Elements != "":
+		kind += " of " + string(field.Elements)
+	case len(field.Values) > 0:
+		kind = "one of " + strings.Join(field.Values, ", ")
+	}
+	for _, limit := range []struct {
+		words string
+		value *float64
+	}{{"at least", field.Min}, {"above", field.Above}, {"at most", field.Max}} {
+		if limit.value != nil {
+			kind += fmt.Sprintf(", %s %v", limit.words, *limit.value)
+		}
+	}
+	return kind
 }
 
 func fieldNotes(row *catalog.Provider, name string, field catalog.Field) []string {

@@ -6,19 +6,30 @@ import "testing"
 
 // Proves: FR-075 (messages name the nearest known name), R3.
 func TestNearest(t *testing.T) {
-	known := []string{"endpoint", "provider", "apiKey", "settings", "base_url"}
+	known := []string{"endpoint", "provider", "apiKey", "settings", "base_url", "max_tokens", "max_items"}
 	for word, want := range map[string]string{
-		"endpont":  "endpoint",
-		"api_key":  "apiKey",
-		"baseUrl":  "base_url",
-		"setting":  "settings",
-		"xylophon": "",
-		"url":      "",
+		"endpont":        "endpoint",
+		"api_key":        "apiKey",
+		"baseUrl":        "base_url",
+		"setting":        "settings",
+		"xylophon":       "",
+		"url":            "base_url",
+		"the-URL":        "",
+		"url-base":       "base_url",
+		"myBaseUrlOfAll": "base_url",
+		"max":            "",
 	} {
 		got, ok := Nearest(word, known)
 		if got != want || ok != (want != "") {
 			t.Errorf("Nearest(%q) = %q, %v; want %q", word, got, ok, want)
 		}
+	}
+}
+
+// A word without letters is not in every name.
+func TestNearestToNothing(t *testing.T) {
+	if got, ok := Nearest("_", []string{"endpoint"}); ok {
+		t.Errorf("Nearest found %q", got)
 	}
 }
 

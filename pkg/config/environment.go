@@ -3,9 +3,11 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -25,6 +27,75 @@ func (g *generation) checkEnvironment() {
 	}
 	g.checkBystanders(first)
 	g.checkOverrides()
+	g.checkUnset()
+}
+
+// alwaysSet are the variables that the container has whatever the resource says, beside those that the release line names: the
+// operator sets some, the container engine and Kubernetes the others.
+var alwaysSet = []string{
+	"FILES_STORAGE_DIR", "HF_HOME", "HOME", "HOSTNAME", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "MILVUS_DB_PATH", "PATH",
+	"RUN_CONFIG_PATH", "SQLITE_STORE_DIR",
+}
+
+// checkUnset warns of variables that the resource refers to and that nobody sets, as far as one can see: the image may. The server does
+// not start with a reference to an unset variable that has no default.
+func (g *generation) checkUnset() {
+	missing := slices.DeleteFunc(bareVariables(g.root), func(name string) bool {
+		return name == g.Line.PortEnv || name == g.Line.HomeEnv || slices.Contains(alwaysSet, name) || slices.Contains(g.givenEnv(), name)
+	})
+	if len(missing) == 0 {
+		return
+	}
+	written, err := json.Marshal(map[string]any{"providers": g.Spec.Providers, "resources": g.Spec.Resources, "storage": g.Spec.Storage})
+	var fields any
+	if err != nil || json.Unmarshal(written, &fields) != nil {
+		return // what is not JSON has been refused before
+	}
+	walkTexts(fields, "spec", func(path, s string) {
+		names := slices.DeleteFunc(slices.Compact(bareNames(s)), func(name string) bool { return !slices.Contains(missing, name) })
+		reported := slices.ContainsFunc(g.findings.Findings, func(f Finding) bool { return f.Path == path })
+		if len(names) == 0 || reported {
+			return
+		}
+		g.findings.warn(BrokenReference, path,
+			"refers to "+strings.Join(names, " and ")+" of the environment, which nothing in this resource sets: unless the image does, the server does not start",
+			fmt.Sprintf("set it in spec.workload.overrides.env, or give it a default: ${env.%s:=…}", names[0]))
+	})
+}
+
+// walkTexts visits the texts of a tree by their paths, maps in the order of their keys.
+func walkTexts(value any, path string, visit func(path, text string)) {
+	switch v := value.(type) {
+	case string:
+		visit(path, v)
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			walkTexts(v[key], path+"."+key, visit)
+		}
+	case []any:
+		for i, item := range v {
+			walkTexts(item, fmt.Sprintf("%s[%d]", path, i), visit)
+		}
+	}
+}
+
+// bareVariables are the variables that a tree refers to without saying what goes where they are not set.
+func bareVariables(n *yaml.Node) []string {
+	names := bareNames(n.Value)
+	for _, c := range n.Content {
+		names = append(names, bareVariables(c)...)
+	}
+	return names
+}
+
+func bareNames(text string) []string {
+	var names []string
+	for _, m := range envPattern.FindAllStringSubmatch(text, -1) {
+		if m[2] == "" {
+			names = append(names, m[1])
+		}
+	}
+	return names
 }
 
 // checkOverrides lets the user's variables win over those of the same name that the configuration asks for, but for those that it cannot

@@ -45,7 +45,8 @@ const (
 	InvalidEndpoint Code = "InvalidEndpoint"
 	// NoModel: a shield names no model that it could ask, and there is no obvious one.
 	NoModel Code = "NoModel"
-	// BrokenReference: the configuration contradicts itself: it names a provider, shield, API or storage backend that it does not have.
+	// BrokenReference: the configuration contradicts itself: it names a provider, shield, API or storage backend that it does not have. A
+	// warning where it refers to an environment variable that only the image could set.
 	BrokenReference Code = "BrokenReference"
 	// UnknownRelease: the server is newer than every release line that the operator knows. A warning.
 	UnknownRelease Code = "UnknownRelease"

@@ -275,7 +275,7 @@ func (p *provider) requireField(name string, field catalog.Field, findings *repo
 
 // checkInner looks for what is required within a map of the config.
 func (p *provider) checkInner(field catalog.Field, config *yaml.Node, path string, given []string, findings *report) {
-	fields := p.innerFields(field)
+	fields := catalog.Chosen(p.innerFields(field), func(name string) string { return text(child(config, name)) })
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		inner, value := fields[name], child(config, name)
 		switch {

@@ -3,12 +3,14 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
@@ -77,12 +79,9 @@ func (p *provider) checkValue(field catalog.Field, value any, path string, findi
 	case map[string]any:
 		p.checkMap(field, value, path, findings)
 	case []any:
-		for i, item := range value {
-			itemPath := fmt.Sprintf("%s[%d]", path, i)
-			if m, ok := item.(map[string]any); ok {
-				p.checkMap(field, m, itemPath, findings)
-			} else if field.Object != "" {
-				findings.fail(InvalidSpec, itemPath, "Invalid value: "+p.providerType+" takes a map here", "write such a value, or remove the item")
+		if element, ok := field.Element(); ok {
+			for i, item := range value {
+				p.checkValue(element, item, fmt.Sprintf("%s[%d]", path, i), findings)
 			}
 		}
 	}
@@ -93,12 +92,21 @@ func (p *provider) literalSecret(path string, findings *report) {
 		"put it into a Secret, and refer to it by apiKey or secretRefs")
 }
 
-// checkMap looks at the keys of a map where the release line tells which there can be.
+// checkMap looks at the keys of a map where the release line tells which there can be, else at its values where it tells of these.
 func (p *provider) checkMap(field catalog.Field, values map[string]any, path string, findings *report) {
 	fields := p.innerFields(field)
 	if fields == nil {
+		if element, ok := field.Element(); ok {
+			for _, key := range slices.Sorted(maps.Keys(values)) {
+				p.checkValue(element, values[key], path+"."+key, findings)
+			}
+		}
 		return
 	}
+	fields = catalog.Chosen(fields, func(name string) string {
+		kind, _ := values[name].(string)
+		return kind
+	})
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if inner, ok := fields[key]; ok {
 			p.checkValue(inner, values[key], path+"."+key, findings)
@@ -108,7 +116,7 @@ func (p *provider) checkMap(field catalog.Field, values map[string]any, path str
 	}
 }
 
-// innerFields returns the fields of a map, and nil where they are free.
+// innerFields returns the fields of a map, of whichever kind it is, and nil where they are free.
 func (p *provider) innerFields(field catalog.Field) map[string]catalog.Field {
 	switch {
 	case field.Object != "":
@@ -142,31 +150,26 @@ var (
 // unfit tells what a field takes instead of a value; empty where the value will do.
 func unfit(field catalog.Field, value any) string {
 	if value == nil {
-		if (field.Required || field.Default != nil) && !field.Nullable && field.Type != catalog.TypeAny {
+		anything := field.Type == catalog.TypeAny && len(field.AnyOf) == 0
+		if (field.Required || field.Default != nil) && !field.Nullable && !anything {
 			return "a value other than null"
 		}
 		return ""
 	}
 	switch field.Type {
 	case catalog.TypeString:
-		s, ok := value.(string)
-		switch {
-		case len(field.Values) > 0 && (!ok || !slices.Contains(field.Values, s)):
-			return "one of " + strings.Join(field.Values, ", ")
-		case !ok:
-			return "a string (a number or a boolean stands in quotes)"
-		}
+		return unfitText(field, value)
 	case catalog.TypeURL:
 		if !isURL(value) {
 			return "a URL that begins with http:// or https://"
 		}
 	case catalog.TypeInt:
-		if !isInt(value) {
-			return "an integer"
+		if !isInt(value) || outside(field, value) {
+			return "an integer" + limits(field)
 		}
 	case catalog.TypeFloat:
-		if !isFloat(value) {
-			return "a number"
+		if !isFloat(value) || outside(field, value) {
+			return "a number" + limits(field)
 		}
 	case catalog.TypeBool:
 		if !isBool(value) {
@@ -181,6 +184,76 @@ func unfit(field catalog.Field, value any) string {
 			return "a map"
 		}
 	case catalog.TypeAny:
+		return unfitAny(field, value)
+	}
+	return ""
+}
+
+// unfitText is unfit for a string.
+func unfitText(field catalog.Field, value any) string {
+	s, ok := value.(string)
+	switch {
+	case len(field.Values) > 0 && (!ok || !slices.Contains(field.Values, s)):
+		return "one of " + strings.Join(field.Values, ", ")
+	case !ok:
+		return "a string (a number or a boolean stands in quotes)"
+	}
+	return ""
+}
+
+// unfitAny is unfit for a field that takes more than one type.
+func unfitAny(field catalog.Field, value any) string {
+	var wanted []string
+	for _, each := range field.AnyOf {
+		alternative := field
+		alternative.Type = each
+		want := unfit(alternative, value)
+		if want == "" {
+			return ""
+		}
+		want, _, _ = strings.Cut(want, " (")
+		wanted = append(wanted, want)
+	}
+	return strings.Join(wanted, ", or ")
+}
+
+// number returns the number that the server makes of a value; false where it makes none.
+func number(value any) (float64, bool) {
+	switch v := value.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, true
+	case bool:
+		if v {
+			return 1, true
+		}
+		return 0, true
+	case string:
+		n, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimSpace(v), "_", ""), 64)
+		return n, err == nil || errors.Is(err, strconv.ErrRange)
+	}
+	return 0, false
+}
+
+// outside tells of a number beyond the limits of its field; NaN is within none.
+func outside(field catalog.Field, value any) bool {
+	n, ok := number(value)
+	return ok && (field.Min != nil && !(n >= *field.Min) || field.Max != nil && !(n <= *field.Max) || field.Above != nil && !(n > *field.Above))
+}
+
+// limits tells in words what outside checks.
+func limits(field catalog.Field) string {
+	plain := func(limit *float64) string { return strconv.FormatFloat(*limit, 'f', -1, 64) }
+	switch {
+	case field.Min != nil && field.Max != nil:
+		return " from " + plain(field.Min) + " to " + plain(field.Max)
+	case field.Min != nil:
+		return " of at least " + plain(field.Min)
+	case field.Max != nil:
+		return " of at most " + plain(field.Max)
+	case field.Above != nil:
+		return " above " + plain(field.Above)
 	}
 	return ""
 }

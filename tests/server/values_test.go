@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,23 +25,24 @@ import (
 var triedValues = []any{
 	nil, "", "x", "5", " 5 ", "5.0", "5.5", "-5", "+5", "1e3", "1_000", "1__0", "0x10", "inf", "nan", "٥", true, false, 0, 1, 2, -3, 5.5,
 	"yes", "True", "T", "oN", "2", "http://x", " http://x ", "HTTP://X", "x://y", "http://", "http://a b", "//x",
-	[]any{}, []any{"a"}, map[string]any{}, map[string]any{"a": 1},
+	[]any{}, []any{"a"}, []any{1}, []any{"a", nil}, []any{true}, []any{[]any{}}, []any{map[string]any{}},
+	map[string]any{}, map[string]any{"a": "b"}, map[string]any{"a": 1}, map[string]any{"a": nil}, map[string]any{"a": []any{"b"}},
 }
 
-// narrower are fields of which the server takes only some values of their type: numbers with limits, files that must be there.
-// The catalog does not tell which.
-var narrower = []string{
-	"command_timeout", "graph_expansion_depth", "graph_expansion_weight", "graph_max_neighbors", "pool_max_size", "pool_min_size",
-	"statement_cache_size", "tls_verify",
-}
+// files are fields whose text names a file that must be there, which only the server can tell.
+var files = []string{"tls_verify", "verify", "client_cert", "client_key", "cacert"}
 
-// The engine refuses a value of settings exactly where the server does, for fields of each kind that there is.
+// judgedByCode are fields whose value must fit that of another one, or that code of the server judges beside their type.
+var judgedByCode = regexp.MustCompile(`^(pool_(min|max)_size|vector_index\.(lists|probes)|.*\.rewrite_query_params\.(max_tokens|temperature)|.*_template)$`)
+
+// The engine refuses a value of settings exactly where the server does, for fields of each kind that there is on each line: in the config
+// itself and in its maps, with the items of lists, the values of free maps, and the kinds of unions.
 //
 // Proves: FR-033, R8, NFR-003.
 func TestValuesAsTheServerTakesThem(t *testing.T) {
 	t.Parallel()
 	forEachRelease(t, func(t *testing.T, r release) {
-		if !slices.Contains([]string{"0.3", "0.7", "1.5"}, r.line) || !r.newest {
+		if !r.newest {
 			return
 		}
 		line := lineOf(t, r)
@@ -52,11 +54,11 @@ func TestValuesAsTheServerTakesThem(t *testing.T) {
 			for j, value := range triedValues {
 				tried++
 				byServer, byEngine := refused[tryID(i, j)], refusedByTheEngine(t, line, base, &f, value)
-				if byServer && !byEngine && f.isNarrower(value) || byEngine && !byServer && f.mustSaySomething(value) {
+				if byServer && !byEngine && f.isNarrower(line, value) || byEngine && !byServer && f.mustSaySomething(value) {
 					continue
 				}
 				if byServer != byEngine {
-					t.Errorf("%s of %s (%+v) = %#v: refused by the server: %t, by the engine: %t", f.name, f.row.Type, f.row.Fields[f.name], value, byServer, byEngine)
+					t.Errorf("%s of %s (%+v) = %#v: refused by the server: %t, by the engine: %t", f.name(), f.row.Type, f.field, value, byServer, byEngine)
 				}
 			}
 		}
@@ -64,25 +66,57 @@ func TestValuesAsTheServerTakesThem(t *testing.T) {
 	})
 }
 
-// triedField is a config field of a provider type.
+// triedField is a config field of a provider type, or of a map within its config.
 type triedField struct {
-	api  v1alpha2.ProviderAPI
-	row  *catalog.Provider
-	name string
+	api   v1alpha2.ProviderAPI
+	row   *catalog.Provider
+	path  []string
+	field catalog.Field
+	// beside are the fields that the map cannot do without, where the field stands in one.
+	beside map[string]any
+}
+
+func (f *triedField) name() string { return strings.Join(f.path, ".") }
+
+// settings are those that set the field.
+func (f *triedField) settings(value any) map[string]any {
+	last := len(f.path) - 1
+	settings := maps.Clone(f.beside)
+	if settings == nil {
+		settings = map[string]any{}
+	}
+	settings[f.path[last]] = value
+	for _, name := range slices.Backward(f.path[:last]) {
+		settings = map[string]any{name: settings}
+	}
+	return settings
 }
 
 // mustSaySomething tells where the engine is stricter than the server.
-func (f *triedField) mustSaySomething(value any) bool {
-	return f.row.Fields[f.name].Required && value == ""
-}
+func (f *triedField) mustSaySomething(value any) bool { return f.field.Required && value == "" }
 
 // isNarrower tells where the engine knows less than the server.
-func (f *triedField) isNarrower(value any) bool {
-	field := f.row.Fields[f.name]
+func (f *triedField) isNarrower(line *catalog.Line, value any) bool {
+	name := f.path[len(f.path)-1]
+	isScalar := true
+	switch value.(type) {
+	case []any, map[string]any:
+		isScalar = false
+	}
 	_, isMap := value.(map[string]any)
-	return slices.Contains(narrower, f.name) ||
-		(value == nil && field.Default == nil) || // the default is no scalar, and so the catalog has none
-		(isMap && strings.Contains(field.Object, "|")) // one of several classes, which a field of the map tells
+	return isScalar && (slices.Contains(files, name) || judgedByCode.MatchString(f.name())) ||
+		(value == nil && f.field.Default == nil) || // the default is no scalar, and so the catalog has none
+		(isMap && needsFields(line, f.field)) // the operator fills in what is missing
+}
+
+// needsFields tells of a map that the server refuses without some fields.
+func needsFields(line *catalog.Line, field catalog.Field) bool {
+	for _, inner := range line.Objects[field.Object] {
+		if inner.Required {
+			return true
+		}
+	}
+	return field.Store != ""
 }
 
 func tryID(field, value int) string { return fmt.Sprintf("try-%d-%d", field, value) }
@@ -91,23 +125,61 @@ func tryID(field, value int) string { return fmt.Sprintf("try-%d-%d", field, val
 func fieldsOfEachKind(line *catalog.Line) []triedField {
 	var fields []triedField
 	seen := map[string]bool{}
+	var add func(f triedField)
+	add = func(f triedField) {
+		kind := fmt.Sprint(f.field.Type, f.field.Secret, f.field.AnyOf, f.field.Elements, f.field.Values, f.field.Object, f.field.Store,
+			f.field.Required, f.field.Nullable, f.field.Default != nil, len(f.path) > 1)
+		if f.field.Type == catalog.TypeInt || f.field.Type == catalog.TypeFloat {
+			kind += f.path[len(f.path)-1] // numbers have limits
+		}
+		if seen[kind] {
+			return
+		}
+		seen[kind] = true
+		fields = append(fields, f)
+		for _, beside := range kindsOf(line.Objects[f.field.Object]) {
+			inner := catalog.Chosen(line.Objects[f.field.Object], func(name string) string {
+				kind, _ := beside[name].(string)
+				return kind
+			})
+			for _, name := range slices.Sorted(maps.Keys(inner)) {
+				add(triedField{f.api, f.row, append(slices.Clone(f.path), name), inner[name], beside})
+			}
+		}
+	}
 	for _, api := range matrixAPIs {
 		rows := line.Rows[api.Name]
 		for i := range rows {
 			for _, name := range rows[i].FieldNames() {
-				f := rows[i].Fields[name]
-				kind := fmt.Sprint(f.Type, f.Secret, f.Values, f.Object, f.Store, f.Required, f.Nullable, f.Default != nil)
-				if f.Type == catalog.TypeInt || f.Type == catalog.TypeFloat {
-					kind += name // numbers have limits
-				}
-				if !seen[kind] {
-					seen[kind] = true
-					fields = append(fields, triedField{api, &rows[i], name})
-				}
+				add(triedField{api: api, row: &rows[i], path: []string{name}, field: rows[i].Fields[name]})
 			}
 		}
 	}
 	return fields
+}
+
+// kindsOf returns, for each kind that a map can have, the fields that it cannot do without.
+func kindsOf(fields map[string]catalog.Field) []map[string]any {
+	required := map[string]any{}
+	chooser := ""
+	for name, field := range fields {
+		switch {
+		case field.Chooses:
+			chooser = name
+		case field.Required:
+			required[name] = "x"
+		}
+	}
+	if chooser == "" {
+		return []map[string]any{required}
+	}
+	var kinds []map[string]any
+	for _, kind := range fields[chooser].Values {
+		of := maps.Clone(required)
+		of[chooser] = kind
+		kinds = append(kinds, of)
+	}
+	return kinds
 }
 
 // valuesRefusedByTheServer lets the server load one config in which every value of every field is a provider of its own.
@@ -123,7 +195,7 @@ func valuesRefusedByTheServer(t *testing.T, r release, fields []triedField) map[
 		for j, value := range triedValues {
 			entries, _ := providers[f.api.Name].([]any)
 			providers[f.api.Name] = append(entries, map[string]any{
-				"provider_id": tryID(i, j), "provider_type": f.row.Type, "config": map[string]any{f.name: value},
+				"provider_id": tryID(i, j), "provider_type": f.row.Type, "config": f.settings(value),
 			})
 		}
 	}
@@ -138,10 +210,13 @@ func valuesRefusedByTheServer(t *testing.T, r release, fields []triedField) map[
 	refused := map[string]bool{}
 	for _, f := range judge(t, r, file)[0].Findings {
 		_, rest, ok := strings.Cut(f.Path, "[try-")
-		id, field, _ := strings.Cut(rest, "].config.")
+		id, place, _ := strings.Cut(rest, "].config")
 		var at, value int
-		if n, _ := fmt.Sscanf(id, "%d-%d", &at, &value); f.Kind == "failure" && ok && n == 2 && field == fields[at].name {
-			refused[tryID(at, value)] = true
+		if n, _ := fmt.Sscanf(id, "%d-%d", &at, &value); f.Kind == "failure" && ok && n == 2 {
+			// What the class wants beside the field does not count; a failure in its code names no field.
+			if field := fields[at].path[0]; place == "" || strings.HasPrefix(place+".", "."+field+".") || strings.HasPrefix(place, "."+field+"[") {
+				refused[tryID(at, value)] = true
+			}
 		}
 	}
 	return refused
@@ -153,12 +228,13 @@ func refusedByTheEngine(t *testing.T, line *catalog.Line, base *config.Base, f *
 	if settings == nil {
 		settings = map[string]any{}
 	}
-	settings[f.name] = value
+	maps.Copy(settings, f.settings(value))
 	_, findings := config.Generate(config.Input{
 		Name: "values", Namespace: "values", Line: line, Base: base,
 		Spec: specWith(t, f.api, map[string]any{"id": matrixID, "provider": f.row.Type, "settings": settings}),
 	})
 	return slices.ContainsFunc(findings.Errors(), func(found config.Finding) bool {
-		return found.Path == "spec.providers."+f.api.Field+".settings."+f.name
+		field := "spec.providers." + f.api.Field + ".settings." + f.path[0]
+		return found.Path == field || strings.HasPrefix(found.Path, field+".") || strings.HasPrefix(found.Path, field+"[")
 	})
 }

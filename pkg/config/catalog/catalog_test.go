@@ -3,9 +3,12 @@
 package catalog
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Proves: R16 (the catalog is keyed by release line; a newer release counts as the newest line before it, one below 0.3 as none).
@@ -277,6 +280,8 @@ func TestParseRefusesContradictions(t *testing.T) {
 		"not found":        "line: x\npackage: p\nportEnv: P\nshade: red\n",
 		"no such field":    head + "  - {type: a, key: nope}\n",
 		"unknown type":     head + "  - {type: a, fields: {f: {type: text}}}\n",
+		`type "texts"`:     head + "  - {type: a, fields: {f: {type: list, elements: texts}}}\n",
+		`type "number"`:    head + "  - {type: a, fields: {f: {type: any, anyOf: [int, number]}}}\n",
 		"endpoint kind":    head + "  - {type: a, endpoint: {field: f, kind: x}, fields: {f: {type: url}}}\n",
 		"portField":        head + "  - {type: a, endpoint: {field: f, kind: hostPort}, fields: {f: {type: string}}}\n",
 		"no object":        head + "  - {type: a, fields: {f: {type: map, object: O}}}\n",
@@ -288,5 +293,67 @@ func TestParseRefusesContradictions(t *testing.T) {
 		if _, err := Parse([]byte(data)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Parse(%q) = %v, want an error with %q", data, err, want)
 		}
+	}
+}
+
+// What stands in a list or a free map is judged by what the line tells of it, and never where it tells nothing.
+//
+// Proves: FR-033.
+func TestElement(t *testing.T) {
+	for _, c := range []struct {
+		field Field
+		want  *Field
+	}{
+		{Field{Type: TypeList}, nil},
+		{Field{Type: TypeList, Elements: TypeString}, &Field{Type: TypeString, Required: true}},
+		{Field{Type: TypeList, Object: "o"}, &Field{Type: TypeMap, Object: "o", Required: true}},
+		{
+			Field{Type: TypeMap, Elements: TypeString, Values: []string{"a"}},
+			&Field{Type: TypeString, Values: []string{"a"}, Required: true},
+		},
+	} {
+		got, ok := c.field.Element()
+		if c.want == nil {
+			c.want = &Field{}
+		}
+		if diff := cmp.Diff(*c.want, got); diff != "" || ok != (c.want.Type != "") {
+			t.Errorf("%+v (-want +got, %t):\n%s", c.field, ok, diff)
+		}
+	}
+}
+
+// A map has the fields of its kind; where nothing tells the kind, it may have those of all, and needs none of them.
+//
+// Proves: FR-033.
+func TestChosen(t *testing.T) {
+	fields := map[string]Field{
+		"type": {Type: TypeString, Required: true, Values: []string{"a", "b", "c"}, Chooses: true},
+		"of_a": {Type: TypeInt, Required: true, Only: []string{"a"}},
+		"of_b": {Type: TypeInt, Only: []string{"b", "c"}},
+		"all":  {Type: TypeInt, Required: true},
+	}
+	for kind, want := range map[string]string{
+		"a": "all! of_a! type!", "b": "all! of_b type!", "c": "all! of_b type!", "": "all! of_a of_b type!", "${env.X}": "all! of_a of_b type!",
+	} {
+		var got []string
+		chosen := Chosen(fields, func(name string) string {
+			if name != "type" {
+				t.Errorf("asked for %s", name)
+			}
+			return kind
+		})
+		for _, name := range slices.Sorted(maps.Keys(chosen)) {
+			if chosen[name].Required {
+				name += "!"
+			}
+			got = append(got, name)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("kind %q has %v, want %s", kind, got, want)
+		}
+	}
+	delete(fields, "type")
+	if diff := cmp.Diff(fields, Chosen(fields, nil)); diff != "" {
+		t.Errorf("a map of one kind (-want +got):\n%s", diff)
 	}
 }

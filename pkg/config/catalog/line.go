@@ -148,12 +148,59 @@ type Field struct {
 	Store StoreKind `yaml:"store,omitempty"`
 	// Object names the fields of a map, or of the maps of a list; empty where they are not known or free.
 	Object string `yaml:"object,omitempty"`
-	// Values are the only values that a string may have.
+	// AnyOf are the types of which a field of TypeAny takes any; empty where they are not known.
+	AnyOf []FieldType `yaml:"anyOf,omitempty"`
+	// Elements is the type of the items of a list, or of the values of a map whose keys are free; empty where it is not known, or
+	// where Object tells more.
+	Elements FieldType `yaml:"elements,omitempty"`
+	// Values are the only values that a string may have, or the strings of a list or a map.
 	Values []string `yaml:"values,omitempty"`
+	// Min and Max are the least and the greatest that a number may be, and Above what it must be greater than; nil where there is no limit.
+	Min   *float64 `yaml:"min,omitempty"`
+	Max   *float64 `yaml:"max,omitempty"`
+	Above *float64 `yaml:"above,omitempty"`
+	// Chooses tells that the value says of which kind the map is that the field stands in; Only are the kinds that have the field,
+	// and empty where all have.
+	Chooses bool     `yaml:"chooses,omitempty"`
+	Only    []string `yaml:"only,omitempty"`
 	// Default is the server's own value where it is a number, a boolean or a short string.
 	Default any `yaml:"default,omitempty"`
 	// AliasOf is the field that this one is another name of.
 	AliasOf string `yaml:"aliasOf,omitempty"`
+}
+
+// Element returns what an item of a list, or a value of a map with free keys, must be; false where nothing is known of it.
+func (f Field) Element() (Field, bool) {
+	switch {
+	case f.Elements != "":
+		return Field{Type: f.Elements, Values: f.Values, Required: true}, true
+	case f.Object != "":
+		return Field{Type: TypeMap, Object: f.Object, Required: true}, true
+	}
+	return Field{}, false
+}
+
+// Chosen returns those of the fields of a map that its kind has. value returns the value of a field as text, empty where it has none. Where
+// the kind is not known, all fields may be there, and those that only some kinds have need not.
+func Chosen(fields map[string]Field, value func(name string) string) map[string]Field {
+	chooser := slices.IndexFunc(slices.Sorted(maps.Keys(fields)), func(name string) bool { return fields[name].Chooses })
+	if chooser < 0 {
+		return fields
+	}
+	name := slices.Sorted(maps.Keys(fields))[chooser]
+	kind := value(name)
+	known := slices.Contains(fields[name].Values, kind)
+	chosen := make(map[string]Field, len(fields))
+	for name, field := range fields {
+		switch {
+		case len(field.Only) == 0 || known && slices.Contains(field.Only, kind):
+			chosen[name] = field
+		case !known:
+			field.Required = false
+			chosen[name] = field
+		}
+	}
+	return chosen
 }
 
 // Provider returns the row of a provider type, such as "remote::vllm", of an API, such as "inference".

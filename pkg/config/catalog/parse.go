@@ -93,6 +93,11 @@ func (l *Line) checkFields(fields map[string]Field) error {
 		if !slices.Contains(fieldTypes, field.Type) {
 			return fmt.Errorf("field %s has the unknown type %q", name, field.Type)
 		}
+		for _, other := range append(slices.Clone(field.AnyOf), field.Elements) {
+			if other != "" && !slices.Contains(fieldTypes, other) {
+				return fmt.Errorf("field %s has the unknown type %q", name, other)
+			}
+		}
 		if _, ok := l.Objects[field.Object]; field.Object != "" && !ok {
 			return fmt.Errorf("field %s: no object %s", name, field.Object)
 		}
