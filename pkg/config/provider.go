@@ -208,6 +208,7 @@ func (p *provider) entry(from template, base, root *yaml.Node) *yaml.Node {
 		settings[name] = value
 	}
 	merge(config, settings)
+	p.dropOtherKinds(config, settings)
 	p.fillRequired(config, base, root)
 	if len(config.Content) > 0 || child(entry, "config") != nil {
 		set(entry, "config", config)
@@ -223,6 +224,27 @@ func (p *provider) dropAliases(config *yaml.Node, name string) {
 	for alias, field := range p.row.Fields {
 		if field.AliasOf == name {
 			drop(config, alias)
+		}
+	}
+}
+
+// dropOtherKinds removes what the base has for a map of another kind than the one that settings make of it.
+func (p *provider) dropOtherKinds(config *yaml.Node, settings map[string]any) {
+	if p.row == nil {
+		return
+	}
+	for name, value := range settings {
+		written, ok := value.(map[string]any)
+		if !ok {
+			continue
+		}
+		n, fields := child(config, name), p.innerFields(p.row.Fields[name])
+		chosen := catalog.Chosen(fields, func(name string) string { return text(child(n, name)) })
+		for key := range fields {
+			_, belongs := chosen[key]
+			if _, own := written[key]; !belongs && !own {
+				drop(n, key)
+			}
 		}
 	}
 }
