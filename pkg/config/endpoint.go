@@ -36,7 +36,7 @@ func resolveEndpoint(endpoint, path string, row *catalog.Endpoint, findings *rep
 	switch {
 	case row == nil:
 		return []endpointValue{{fallbackEndpointField, stringNode(endpoint)}}
-	case wholeEnvPattern.MatchString(endpoint):
+	case wholeReference(endpoint) != nil:
 		return []endpointValue{{row.Field, stringNode(endpoint)}}
 	case row.Kind == catalog.EndpointURL:
 		return resolveURL(endpoint, masked, path, row, findings)
@@ -180,7 +180,7 @@ func splitAddress(address, masked string) (host, port, problem string) {
 }
 
 func isPort(port string) bool {
-	if wholeEnvPattern.MatchString(port) {
+	if wholeReference(port) != nil {
 		return true
 	}
 	n, err := strconv.Atoi(port)

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -40,16 +41,17 @@ var alwaysSet = []string{
 // checkUnset warns of variables that the resource refers to and that nobody sets, as far as one can see: the image may. The server does
 // not start with a reference to an unset variable that has no default.
 func (g *generation) checkUnset() {
-	missing := slices.DeleteFunc(bareVariables(g.root), func(name string) bool {
-		return name == g.Line.PortEnv || name == g.Line.HomeEnv || slices.Contains(alwaysSet, name) || slices.Contains(g.givenEnv(), name)
-	})
-	if len(missing) == 0 {
-		return
-	}
 	written, err := json.Marshal(map[string]any{"providers": g.Spec.Providers, "resources": g.Spec.Resources, "storage": g.Spec.Storage})
-	var fields any
-	if err != nil || json.Unmarshal(written, &fields) != nil {
+	if err != nil || !bytes.Contains(written, []byte("${env.")) {
 		return // what is not JSON has been refused before
+	}
+	given := g.givenEnv()
+	missing := slices.DeleteFunc(bareVariables(g.root), func(name string) bool {
+		return name == g.Line.PortEnv || name == g.Line.HomeEnv || slices.Contains(alwaysSet, name) || slices.Contains(given, name)
+	})
+	var fields any
+	if len(missing) == 0 || json.Unmarshal(written, &fields) != nil {
+		return
 	}
 	walkTexts(fields, "spec", func(path, s string) {
 		names := slices.DeleteFunc(slices.Compact(bareNames(s)), func(name string) bool { return !slices.Contains(missing, name) })
@@ -207,7 +209,7 @@ func (g *generation) elsewhere() string {
 
 // hasValue tells whether a field surely has a value: one that is an unset variable has none.
 func (g *generation) hasValue(n *yaml.Node) bool {
-	m := wholeEnvPattern.FindStringSubmatch(text(n))
+	m := wholeReference(text(n))
 	if m == nil {
 		return text(n) != ""
 	}

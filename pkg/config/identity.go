@@ -12,10 +12,30 @@ import (
 
 // envPattern is the one form in which the server refers to the environment: ${env.X}, ${env.X:=default} and
 // ${env.X:+value if set}.
-var (
-	envPattern      = regexp.MustCompile(`\$\{env\.([A-Z0-9_]+)(?::([=+])([^}]*))?\}`)
-	wholeEnvPattern = regexp.MustCompile(`^` + envPattern.String() + `$`)
-)
+var envPattern = regexp.MustCompile(`\$\{env\.([A-Z0-9_]+)(?::([=+])([^}]*))?\}`)
+
+// wholeReference takes a text apart that is one reference to the environment and nothing else: what envPattern finds, and like that
+// nil where there is no such reference. Every id of every provider goes through it many times, for which the pattern is too slow.
+func wholeReference(s string) []string {
+	rest, ok := strings.CutPrefix(s, "${env.")
+	rest, closed := strings.CutSuffix(rest, "}")
+	if !ok || !closed {
+		return nil
+	}
+	name, value, conditional := strings.Cut(rest, ":")
+	operator := ""
+	if conditional {
+		if value == "" || value[0] != '=' && value[0] != '+' {
+			return nil
+		}
+		operator, value = value[:1], value[1:]
+	}
+	other := func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' }
+	if name == "" || strings.ContainsFunc(name, other) || strings.Contains(value, "}") {
+		return nil
+	}
+	return []string{s, name, operator, value}
+}
 
 // presence tells when a configured provider is there.
 type presence int
@@ -51,7 +71,7 @@ func identityOf(id *yaml.Node) identity {
 	if !strings.Contains(raw, "${env.") {
 		return identity{id: raw, raw: raw, presence: always}
 	}
-	m := wholeEnvPattern.FindStringSubmatch(raw)
+	m := wholeReference(raw)
 	switch {
 	case m == nil && envPattern.MatchString(raw):
 		return identity{raw: raw, presence: unknown}

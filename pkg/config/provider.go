@@ -317,7 +317,7 @@ func unset(n *yaml.Node, given []string) bool {
 	if n.Kind != yaml.ScalarNode {
 		return false
 	}
-	m := wholeEnvPattern.FindStringSubmatch(n.Value)
+	m := wholeReference(n.Value)
 	if m == nil {
 		return n.Value == ""
 	}
@@ -328,7 +328,7 @@ func unset(n *yaml.Node, given []string) bool {
 // isReference tells whether a value holds nothing but what the environment gives.
 func isReference(v any) bool {
 	s, ok := v.(string)
-	return ok && wholeEnvPattern.MatchString(s)
+	return ok && wholeReference(s) != nil
 }
 
 // redact replaces secrets that stand in the config as they are: a status has more readers than a ConfigMap. Where the catalog knows no

@@ -104,7 +104,7 @@ func (g *generation) certain(ids []identity) []identity {
 	var there []identity
 	for _, id := range ids {
 		// ${env.X:+id} is there when X is given, ${env.X:=id} when it is not.
-		m := wholeEnvPattern.FindStringSubmatch(id.raw)
+		m := wholeReference(id.raw)
 		if id.presence == always || (id.presence == sometimes && m != nil && (m[2] == "+") == slices.Contains(given, m[1])) {
 			there = append(there, id)
 		}
@@ -123,7 +123,7 @@ func (g *generation) find(ids []identity, name string) (identity, bool) {
 
 // missingSwitch returns the environment variable that turns a provider on, where the resource does not give it; else nothing.
 func (g *generation) missingSwitch(id identity) string {
-	m := wholeEnvPattern.FindStringSubmatch(id.raw)
+	m := wholeReference(id.raw)
 	if id.presence != sometimes || m[2] != "+" || slices.Contains(g.givenEnv(), m[1]) {
 		return ""
 	}

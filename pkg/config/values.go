@@ -56,7 +56,7 @@ func (p *provider) canonical(name string) string {
 // environment can become anything.
 func (p *provider) checkValue(field catalog.Field, value any, path string, findings *report) {
 	if s, ok := value.(string); ok && envPattern.MatchString(s) {
-		if field.Secret && !wholeEnvPattern.MatchString(s) {
+		if field.Secret && wholeReference(s) == nil {
 			p.literalSecret(path, findings)
 		}
 		return

@@ -183,13 +183,17 @@ func (f Field) Element() (Field, bool) {
 // Chosen returns those of the fields of a map that its kind has. value returns the value of a field as text, empty where it has none. Where
 // the kind is not known, all fields may be there, and those that only some kinds have need not.
 func Chosen(fields map[string]Field, value func(name string) string) map[string]Field {
-	chooser := slices.IndexFunc(slices.Sorted(maps.Keys(fields)), func(name string) bool { return fields[name].Chooses })
-	if chooser < 0 {
+	chooser := ""
+	for name := range fields {
+		if fields[name].Chooses && (chooser == "" || name < chooser) {
+			chooser = name
+		}
+	}
+	if chooser == "" {
 		return fields
 	}
-	name := slices.Sorted(maps.Keys(fields))[chooser]
-	kind := value(name)
-	known := slices.Contains(fields[name].Values, kind)
+	kind := value(chooser)
+	known := slices.Contains(fields[chooser].Values, kind)
 	chosen := make(map[string]Field, len(fields))
 	for name, field := range fields {
 		switch {
