@@ -87,10 +87,10 @@ func NewCluster(s *settings.Settings) (*Cluster, error) {
 }
 
 // Wants tells whether the document is one that this package is about: all of this API's group, in whatever version, those included
-// whose kind is not spelt right, and those of the kind that have forgotten their apiVersion.
+// whose kind is not spelt right, and those of the kind whose apiVersion is absent or of another group, such as documents have shown it.
 func Wants(d *manifest.Document) bool {
 	group, _, _ := strings.Cut(d.APIVersion(), "/")
-	return group == v1alpha2.GroupVersion.Group || group == "" && strings.EqualFold(d.Kind(), v1alpha2.Kind)
+	return group == v1alpha2.GroupVersion.Group || strings.EqualFold(d.Kind(), v1alpha2.Kind)
 }
 
 // Try tells what would become of the document, which Wants.
