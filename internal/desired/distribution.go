@@ -45,14 +45,13 @@ func newerRelease(dist *settings.Distribution) config.Findings {
 
 // missingBase tells what is missing for a configuration.
 func missingBase(dist *settings.Distribution) *fault.Fault {
-	lines := settings.EmbeddedLines(dist.Embedded)
 	switch {
-	case dist.Base == nil && dist.Line != nil && len(lines) > 0:
+	case dist.Base == nil && dist.Line != nil && len(settings.EmbeddedLines(dist.Embedded)) > 0:
 		return wrongDistribution(v1alpha2.ReasonMissingConfigLabels,
 			fmt.Sprintf("%s has a base configuration for release lines %s, and none for line %s of the server in image %s (%s): use another "+
 				"distribution, an image of one of these lines, or `overrideConfig`, or register the distribution with a base configuration of its own "+
 				"in the operator's ConfigMap %s",
-				dist.Embedded, strings.Join(lines, ", "), dist.Line.Name, dist.Image, dist.LineSource, settings.ConfigMapName))
+				dist.Embedded, strings.Join(settings.EmbeddedLines(dist.Embedded), ", "), dist.Line.Name, dist.Image, dist.LineSource, settings.ConfigMapName))
 	case dist.Base == nil:
 		return &fault.Fault{
 			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonMissingConfigLabels,

@@ -38,6 +38,11 @@ func PodReferences(spec *v1alpha2.LlamaStackDistributionSpec) []PodReference {
 	const field = "spec.workload.overrides"
 	o := overridesOf(spec)
 	var list []PodReference
+	add := func(kind, name string, keys []string, optional *bool, path string) {
+		if name != "" {
+			list = append(list, PodReference{kind, name, keys, ptr.Deref(optional, false), path})
+		}
+	}
 	for i := range o.Env {
 		from := o.Env[i].ValueFrom
 		if from == nil || slices.ContainsFunc(o.Env[i+1:], func(later corev1.EnvVar) bool { return later.Name == o.Env[i].Name }) {
@@ -45,20 +50,20 @@ func PodReferences(spec *v1alpha2.LlamaStackDistributionSpec) []PodReference {
 		}
 		path := fmt.Sprintf("%s.env[%d].valueFrom", field, i)
 		if s := from.SecretKeyRef; s != nil {
-			list = append(list, PodReference{KindSecret, s.Name, []string{s.Key}, ptr.Deref(s.Optional, false), path + ".secretKeyRef"})
+			add(KindSecret, s.Name, []string{s.Key}, s.Optional, path+".secretKeyRef")
 		}
 		if c := from.ConfigMapKeyRef; c != nil {
-			list = append(list, PodReference{KindConfigMap, c.Name, []string{c.Key}, ptr.Deref(c.Optional, false), path + ".configMapKeyRef"})
+			add(KindConfigMap, c.Name, []string{c.Key}, c.Optional, path+".configMapKeyRef")
 		}
 	}
 	for i := range o.Volumes {
 		v := &o.Volumes[i]
 		path := fmt.Sprintf("%s.volumes[%d]", field, i)
 		if s := v.Secret; s != nil {
-			list = append(list, PodReference{KindSecret, s.SecretName, keysOf(s.Items), ptr.Deref(s.Optional, false), path + ".secret"})
+			add(KindSecret, s.SecretName, keysOf(s.Items), s.Optional, path+".secret")
 		}
 		if c := v.ConfigMap; c != nil {
-			list = append(list, PodReference{KindConfigMap, c.Name, keysOf(c.Items), ptr.Deref(c.Optional, false), path + ".configMap"})
+			add(KindConfigMap, c.Name, keysOf(c.Items), c.Optional, path+".configMap")
 		}
 		if v.Projected == nil {
 			continue
@@ -66,14 +71,14 @@ func PodReferences(spec *v1alpha2.LlamaStackDistributionSpec) []PodReference {
 		for j := range v.Projected.Sources {
 			source, path := &v.Projected.Sources[j], fmt.Sprintf("%s.projected.sources[%d]", path, j)
 			if s := source.Secret; s != nil {
-				list = append(list, PodReference{KindSecret, s.Name, keysOf(s.Items), ptr.Deref(s.Optional, false), path + ".secret"})
+				add(KindSecret, s.Name, keysOf(s.Items), s.Optional, path+".secret")
 			}
 			if c := source.ConfigMap; c != nil {
-				list = append(list, PodReference{KindConfigMap, c.Name, keysOf(c.Items), ptr.Deref(c.Optional, false), path + ".configMap"})
+				add(KindConfigMap, c.Name, keysOf(c.Items), c.Optional, path+".configMap")
 			}
 		}
 	}
-	return slices.DeleteFunc(list, func(r PodReference) bool { return r.Name == "" })
+	return list
 }
 
 func keysOf(items []corev1.KeyToPath) []string {

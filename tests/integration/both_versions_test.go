@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/migration"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -211,15 +210,7 @@ func TestNoDiffBeforeAndAfterMigration(t *testing.T) {
 	old.wantNoDiff(s, "stored as v1alpha1")
 
 	before := map[string]map[string]unstructured.Unstructured{"v1alpha1": s.everything("v1alpha1"), "v1alpha2": s.everything("v1alpha2")}
-	config, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
-	if err != nil {
-		t.Fatal(err)
-	}
-	operator, err := client.New(config, client.Options{Scheme: s.admin.Scheme()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	count, err := (&migration.Migration{Live: operator, Client: operator, StatusClient: operator}).Once(t.Context())
+	count, err := s.migration().Once(t.Context())
 	if err != nil || count != len(before["v1alpha2"]) {
 		t.Fatalf("%d of %d rewritten, %v", count, len(before["v1alpha2"]), err)
 	}

@@ -128,7 +128,7 @@ func TestMigrationPage(t *testing.T) {
 		}
 		for _, file := range append(manifests, filepath.Join(fixture.Root(), "tests", "integration", "testdata", "v1alpha1-full.yaml")) {
 			f.run("kubectl apply -f " + file)
-			if out := f.run("kubectl llamastack convert -f " + file + " --to v1alpha2 2>/dev/null | kubectl diff -f - 2>&1 || true"); out != "" {
+			if out := f.run("kubectl llamastack convert -f " + file + " --to v1alpha2 2>/dev/null | kubectl diff -f -"); out != "" { // a difference is an error
 				t.Errorf("%s:\n%s", file, out)
 			}
 			f.run("kubectl delete -f " + file)

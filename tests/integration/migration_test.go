@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/migration"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -69,15 +68,7 @@ func TestMigrationRewritesTheStore(t *testing.T) {
 		}
 	}
 
-	config, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
-	if err != nil {
-		t.Fatal(err)
-	}
-	operator, err := client.New(config, client.Options{Scheme: s.admin.Scheme()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	migrate := &migration.Migration{Live: operator, Client: operator, StatusClient: operator}
+	migrate := s.migration()
 	if count, err := migrate.Once(t.Context()); err != nil || count != len(names) {
 		t.Errorf("%d of %d are rewritten: %v", count, len(names), err)
 	}

@@ -27,6 +27,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/migration"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -322,4 +323,18 @@ func (s *serving) shakesHands(trust func() *tls.Config) func(context.Context) er
 		}
 		return conn.Close()
 	}
+}
+
+// migration is the migration of storage with the operator's own permissions.
+func (s *serving) migration() *migration.Migration {
+	s.t.Helper()
+	config, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	operator, err := client.New(config, client.Options{Scheme: s.admin.Scheme()})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return &migration.Migration{Live: operator, Client: operator, StatusClient: operator}
 }

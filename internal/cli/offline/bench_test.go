@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -41,14 +39,7 @@ spec:
 //
 // Proves: NFR-002.
 func BenchmarkTry(b *testing.B) {
-	known, err := settings.Parse(nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	cluster, err := offline.NewCluster(known)
-	if err != nil {
-		b.Fatal(err)
-	}
+	cluster := newCluster(b)
 	cluster.StandIn.Version = "1.5.0"
 	docs, errs := manifest.Read([]string{manifest.Stdin}, false, strings.NewReader(typical))
 	if len(errs) > 0 {

@@ -50,10 +50,9 @@ func blocks(t *testing.T, file string) []block {
 	return found
 }
 
-// The page about configuration is executed. A block "yaml" is a resource that must render, without any finding; "yaml line=1.5" renders
-// for that release line. A block "text findings" after it tells the findings that it must have instead, each "severity: path"; a block
-// "yaml config.yaml" tells a part of what is generated.
-func TestConfigurationPage(t *testing.T) {
+// newCluster is a cluster with the operator's settings as they are by themselves.
+func newCluster(t testing.TB) *offline.Cluster {
+	t.Helper()
 	known, err := settings.Parse(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -62,6 +61,14 @@ func TestConfigurationPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return cluster
+}
+
+// The page about configuration is executed. A block "yaml" is a resource that must render, without any finding; "yaml line=1.5" renders
+// for that release line. A block "text findings" after it tells the findings that it must have instead, each "severity: path"; a block
+// "yaml config.yaml" tells a part of what is generated.
+func TestConfigurationPage(t *testing.T) {
+	cluster := newCluster(t)
 	all := blocks(t, configurationPage)
 	resources := 0
 	for i, b := range all {
@@ -102,14 +109,7 @@ func TestConfigurationPage(t *testing.T) {
 // Proves: MIG-EX, US-7.1, US-7.2, US-7.3 (the resources on the page about migration can be used as they are; what reads as another one does the
 // same, and what is written anew for v1alpha2 does the same but for what the page says).
 func TestMigrationPage(t *testing.T) {
-	known, err := settings.Parse(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cluster, err := offline.NewCluster(known)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := newCluster(t)
 	var resources []map[string]string
 	for _, b := range blocks(t, migrationPage) {
 		if b.info != "yaml" {
