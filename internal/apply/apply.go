@@ -36,13 +36,18 @@ type Applier struct {
 	// Live reads from the API server.
 	Live client.Reader
 
-	mu   sync.Mutex
-	last map[types.UID]applied // by the UID of the object
+	mu sync.Mutex
+	// last is by owner, then by kind and name of the object, which are few and fixed: what is generated gets a name of its own with
+	// each edit, is never sent twice, and is not remembered.
+	last map[types.NamespacedName]map[objectID]applied
 }
+
+// objectID tells the objects of one owner apart.
+type objectID struct{ kind, name string }
 
 // applied is what was sent last for an object, and the version that came of it.
 type applied struct {
-	owner           types.NamespacedName
+	uid             types.UID
 	resourceVersion string
 	wish            [sha256.Size]byte
 }
@@ -81,7 +86,8 @@ func (a *Applier) applyOne(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 	if err != nil {
 		return failed(what, "could not be encoded", err)
 	}
-	if live != nil && (a.unchanged(live, wish) || isGenerated(gvk)) {
+	id := objectID{gvk.Kind, o.GetName()}
+	if live != nil && (isGenerated(gvk) || a.unchanged(owner, id, live, wish)) {
 		return nil // what is generated is immutable and named by its content
 	}
 	wished := u.DeepCopy()
@@ -101,7 +107,9 @@ func (a *Applier) applyOne(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 	if live == nil || live.GetResourceVersion() != u.GetResourceVersion() {
 		result.Written++
 	}
-	a.remember(owner, u, wish)
+	if !isGenerated(gvk) {
+		a.remember(owner, id, u, wish)
+	}
 	if gvk.Kind == "Deployment" {
 		result.Deployment = &appsv1.Deployment{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, result.Deployment); err != nil {
@@ -193,31 +201,31 @@ func (a *Applier) live(ctx context.Context, o objects.Object) (metav1.Object, er
 	return found, err
 }
 
-func (a *Applier) unchanged(live metav1.Object, wish [sha256.Size]byte) bool {
+func (a *Applier) unchanged(owner *v1alpha2.LlamaStackDistribution, id objectID, live metav1.Object, wish [sha256.Size]byte) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	last, ok := a.last[live.GetUID()]
-	return ok && last.wish == wish && last.resourceVersion == live.GetResourceVersion()
+	last, ok := a.last[client.ObjectKeyFromObject(owner)][id]
+	return ok && last == applied{uid: live.GetUID(), resourceVersion: live.GetResourceVersion(), wish: wish}
 }
 
-func (a *Applier) remember(owner *v1alpha2.LlamaStackDistribution, u *unstructured.Unstructured, wish [sha256.Size]byte) {
+func (a *Applier) remember(owner *v1alpha2.LlamaStackDistribution, id objectID, u *unstructured.Unstructured, wish [sha256.Size]byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	key := client.ObjectKeyFromObject(owner)
 	if a.last == nil {
-		a.last = map[types.UID]applied{}
+		a.last = map[types.NamespacedName]map[objectID]applied{}
 	}
-	a.last[u.GetUID()] = applied{owner: client.ObjectKeyFromObject(owner), resourceVersion: u.GetResourceVersion(), wish: wish}
+	if a.last[key] == nil {
+		a.last[key] = map[objectID]applied{}
+	}
+	a.last[key][id] = applied{uid: u.GetUID(), resourceVersion: u.GetResourceVersion(), wish: wish}
 }
 
 // Forget drops what was remembered of an owner that is gone.
 func (a *Applier) Forget(owner types.NamespacedName) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for uid, last := range a.last {
-		if last.owner == owner {
-			delete(a.last, uid)
-		}
-	}
+	delete(a.last, owner)
 }
 
 // toUnstructured encodes an object for server-side apply, without the empty fields that typed objects write and nobody
@@ -249,14 +257,18 @@ func conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistrib
 	return f
 }
 
-// failed classifies an error of the API server: what it calls invalid only an edit can mend, everything else may pass.
+// failed classifies an error of the API server: only an edit fixes what it calls invalid or too large, anything else may pass.
 func failed(what, how string, err error) *fault.Fault {
 	f := &fault.Fault{
 		Class: fault.FailedToAsk, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: v1alpha2.ReasonApplyFailed,
 		Message: fmt.Sprintf("%s %s: %v", what, how, fault.Stable(err)), Err: err,
 	}
-	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+	switch {
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		f.Class = fault.Wrong
+	case apierrors.IsRequestEntityTooLargeError(err):
+		f.Class = fault.Wrong
+		f.Message += ": make it smaller: fewer or shorter values in the spec, or in the objects that it refers to"
 	}
 	if strings.HasPrefix(what, "PersistentVolumeClaim ") && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err)) {
 		f.Class = fault.Wrong

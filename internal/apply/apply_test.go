@@ -82,6 +82,30 @@ func TestForget(t *testing.T) {
 	}
 }
 
+// Proves: L-01 (each edit generates an object of another name; what is remembered of an owner does not grow with its edits).
+func TestApplierMemoryIsBoundedOverEdits(t *testing.T) {
+	c := newCluster(t)
+	a := c.applier()
+	edit := func(n int) {
+		t.Helper()
+		list := wish(fmt.Sprintf("a: %d", n))
+		if _, f := a.Apply(t.Context(), owner(), list); f != nil {
+			t.Fatal(f)
+		}
+		if f := a.Prune(t.Context(), owner(), list); f != nil {
+			t.Fatal(f)
+		}
+	}
+	edit(0)
+	few := len(a.last[client.ObjectKeyFromObject(owner())])
+	for n := range 50 {
+		edit(n)
+	}
+	if got := len(a.last[client.ObjectKeyFromObject(owner())]); got != few || few == 0 || len(a.last) != 1 {
+		t.Errorf("%d objects of %d owners are remembered after 50 edits, want %d of 1", got, len(a.last), few)
+	}
+}
+
 // Proves: L-08 (what belongs to somebody else is never touched, and named), R19 (what depends on it is not sent).
 func TestConflict(t *testing.T) {
 	yes := true
@@ -127,15 +151,20 @@ func TestConflict(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
 	for name, c := range map[string]struct {
-		err   error
-		class fault.Class
+		err    error
+		class  fault.Class
+		advice string
 	}{
-		"invalid":     {apierrors.NewInvalid(schema.GroupKind{Group: "apps", Kind: "Deployment"}, "my-stack", nil), fault.Wrong},
-		"bad request": {apierrors.NewBadRequest("strict decoding error"), fault.Wrong},
-		"forbidden":   {apierrors.NewForbidden(deployments, "my-stack", errors.New("exceeded quota")), fault.FailedToAsk},
-		"conflict":    {apierrors.NewConflict(deployments, "my-stack", errors.New("modified")), fault.FailedToAsk},
-		"timeout":     {apierrors.NewServerTimeout(deployments, "patch", 1), fault.FailedToAsk},
-		"network":     {errors.New("connection refused"), fault.FailedToAsk},
+		"invalid":     {apierrors.NewInvalid(schema.GroupKind{Group: "apps", Kind: "Deployment"}, "my-stack", nil), fault.Wrong, ""},
+		"bad request": {apierrors.NewBadRequest("strict decoding error"), fault.Wrong, ""},
+		"forbidden":   {apierrors.NewForbidden(deployments, "my-stack", errors.New("exceeded quota")), fault.FailedToAsk, ""},
+		"conflict":    {apierrors.NewConflict(deployments, "my-stack", errors.New("modified")), fault.FailedToAsk, ""},
+		"timeout":     {apierrors.NewServerTimeout(deployments, "patch", 1), fault.FailedToAsk, ""},
+		"network":     {errors.New("connection refused"), fault.FailedToAsk, ""},
+		"too large": {
+			apierrors.NewRequestEntityTooLargeError("limit is 3145728"), fault.Wrong,
+			": make it smaller: fewer or shorter values in the spec, or in the objects that it refers to",
+		},
 	} {
 		cluster := newCluster(t)
 		cluster.refuse["Deployment/my-stack"] = c.err
@@ -143,7 +172,7 @@ func TestRefusals(t *testing.T) {
 		if f == nil || f.Class != c.class || f.Reason != v1alpha2.ReasonApplyFailed || f.Condition != v1alpha2.ConditionDeploymentUpdated || !errors.Is(f, c.err) {
 			t.Fatalf("%s: fault %+v, want class %d", name, f, c.class)
 		}
-		if want := fmt.Sprintf("Deployment my-stack could not be applied: %v", c.err); f.Message != want {
+		if want := fmt.Sprintf("Deployment my-stack could not be applied: %v%s", c.err, c.advice); f.Message != want {
 			t.Errorf("%s: message %q, want %q", name, f.Message, want)
 		}
 		if result.Written != 2 || result.Deployment != nil || strings.Contains(sorted(cluster.applied), "Service/") {

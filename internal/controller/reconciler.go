@@ -20,6 +20,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
@@ -181,6 +182,8 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 			return ctrl.Result{RequeueAfter: conflictDelay}, nil
 		case apierrors.IsNotFound(err):
 			return ctrl.Result{}, nil
+		case apierrors.IsRequestEntityTooLargeError(err): // sending the same again does not help
+			return ctrl.Result{}, reconcile.TerminalError(err)
 		case err != nil:
 			return ctrl.Result{}, err
 		}
