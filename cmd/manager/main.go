@@ -17,13 +17,13 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/logging"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/migration"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
@@ -41,12 +41,12 @@ type flags struct {
 	watchNamespaces         string
 	operatorNamespace       string
 	forbidForeignConfigMaps bool
-	zap                     zap.Options
+	log                     logging.Options
 }
 
 func main() {
 	f := parse()
-	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&f.zap)))
+	ctrl.SetLogger(f.log.Logger(os.Stderr))
 	if err := run(ctrl.SetupSignalHandler(), f); err != nil {
 		ctrl.Log.Error(err, "the operator ends")
 		os.Exit(1)
@@ -68,7 +68,7 @@ func parse() *flags {
 		"namespace of the operator's own ConfigMap, Secret and Lease; defaults to $POD_NAMESPACE")
 	flag.BoolVar(&f.forbidForeignConfigMaps, "forbid-foreign-configmaps", false,
 		"refuse ConfigMaps in another namespace than the resource's, which v1alpha1's userConfig and caBundle can name")
-	f.zap.BindFlags(flag.CommandLine)
+	f.log.BindFlags(flag.CommandLine)
 	flag.Parse()
 	return f
 }
