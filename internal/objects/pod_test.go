@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -58,7 +59,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// Proves: FR-060 (one port everywhere: container, Service, environment, URL).
+// Proves: FR-060, R78 (one port everywhere, by its number: container, Service, environment, URL).
 func TestPort(t *testing.T) {
 	for name, c := range map[string]struct {
 		networking *v1alpha2.NetworkingSpec
@@ -74,8 +75,8 @@ func TestPort(t *testing.T) {
 				p.CR.Spec.Networking, p.PortVariables = c.networking, []string{"LLAMA_STACK_PORT", "OGX_PORT"}
 			})
 			service := objects.Service(p).Spec
-			if len(service.Ports) != 1 || service.Ports[0].Port != c.want || service.Ports[0].TargetPort.StrVal != "http" {
-				t.Errorf("Service ports %v, want only %d to the container's http", service.Ports, c.want)
+			if len(service.Ports) != 1 || service.Ports[0].Port != c.want || service.Ports[0].TargetPort != intstr.FromInt32(c.want) {
+				t.Errorf("Service ports %v, want only %d to the same number in the pods", service.Ports, c.want)
 			}
 			ports := server(t, p).Ports
 			if len(ports) != 1 || ports[0].ContainerPort != c.want || ports[0].HostPort != 0 {

@@ -26,7 +26,8 @@ func Service(p *Params) *corev1.Service {
 				Protocol:    corev1.ProtocolTCP,
 				AppProtocol: appProtocol,
 				Port:        Port(&p.CR.Spec),
-				TargetPort:  intstr.FromString(ServicePortName),
+				// A number: pods of release 0.9 have no named port, and a name would leave them out of the Service while they serve.
+				TargetPort: intstr.FromInt32(Port(&p.CR.Spec)),
 			}},
 		},
 	}

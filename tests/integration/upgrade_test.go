@@ -98,7 +98,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 				t.Errorf("%s: fields still belong to %s (%s)", kind, m.Manager, m.Operation)
 			}
 		}
-		if kind == "Service" && (o.GetLabels()["release"] != "" || o.(*corev1.Service).Spec.Ports[0].TargetPort.StrVal != "http") {
+		if kind == "Service" && (o.GetLabels()["release"] != "" || o.(*corev1.Service).Spec.Ports[0].TargetPort.IntVal != 8321) {
 			t.Errorf("the Service keeps what release 0.9 set: %+v", o)
 		}
 		if c, ok := o.(*corev1.PersistentVolumeClaim); ok && *c.Spec.StorageClassName != "slow" {

@@ -313,7 +313,7 @@ func (u *upgraded) checkScalingAndNetwork() {
 	}
 	service := &corev1.Service{}
 	u.mustRead(service, "full-service")
-	if p := service.Spec.Ports; len(p) != 1 || p[0].Port != 8400 || p[0].TargetPort.StrVal != "http" {
+	if p := service.Spec.Ports; len(p) != 1 || p[0].Port != 8400 || p[0].TargetPort.IntVal != 8400 {
 		u.t.Errorf("the Service has the ports %+v", p)
 	}
 }
