@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bounds
+
+// Limits of a LlamaStackDistribution.
+const (
+	// OpenFieldLevels is how deep one open field of the spec may nest: an API under spec.providers, or an item of
+	// spec.resources. A scalar has no level, {} has one.
+	OpenFieldLevels = 64
+	// OpenFieldNodes is how many values (objects, lists and scalars) all open fields of one spec may hold together.
+	OpenFieldNodes = 20_000
+	// ProvidersPerAPI is how many providers one API may have.
+	ProvidersPerAPI = 100
+	// Models, Tools and Shields are how many items each list of spec.resources may have.
+	Models  = 1_000
+	Tools   = 1_000
+	Shields = 1_000
+	// EnvironmentEntries is how many entries spec.workload.overrides.env may have.
+	EnvironmentEntries = 200
+	// DisabledNames is how many names spec.disabled may have.
+	DisabledNames = 50
+)
+
+// Limits of what the operator writes.
+const (
+	// ConfigBytes is the largest config.yaml, generated or given. A ConfigMap holds 1 MiB.
+	ConfigBytes = 1_000_000
+	// MessageBytes is the longest message: of a condition, an event or a refusal.
+	MessageBytes = 1 << 10
+	// NamesInMessage is how many names a message lists.
+	NamesInMessage = 20
+	// Problems is how many problems are reported at once.
+	Problems = 50
+)
+
+// Limits of texts from which a configuration is read: base configurations, overrides, labels of images, the operator's settings.
+const (
+	// DocumentLevels is how deep such a text may nest.
+	DocumentLevels = 100
+	// DocumentNodes is how many values such a text may hold, aliases expanded.
+	DocumentNodes = 100_000
+)
+
+// Limits of whole objects.
+const (
+	// ObjectLevels is how deep a spec may nest: an open field lies at most four levels deep in it.
+	ObjectLevels = OpenFieldLevels + 4
+	// StoredLevels is how deep an object can nest that the API server stores; its decoder and Go's have this limit.
+	StoredLevels = 10_000
+)

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bounds
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Limits bound one JSON text. Each of them counts: a zero admits nothing.
+type Limits struct {
+	// Bytes is the length of the text.
+	Bytes int
+	// Levels is how deep objects and lists nest: a scalar has no level, {} has one.
+	Levels int
+	// Nodes is the number of values: objects, lists and scalars. Names of members are none.
+	Nodes int
+}
+
+// Size is what was counted of a text.
+type Size struct{ Levels, Nodes int }
+
+// Unit is what there is too much of.
+type Unit string
+
+// The units, as messages name them.
+const (
+	Bytes  Unit = "bytes"
+	Levels Unit = "levels of nesting"
+	Nodes  Unit = "values"
+)
+
+// Excess says that a text is larger than it may be.
+type Excess struct {
+	Unit  Unit
+	Limit int
+	// Path is where the limit was passed, seen from the root of the text, such as `.settings.a[3]`; empty for the root. It is
+	// cut where it is long.
+	Path string
+}
+
+// Error returns "more than 64 levels of nesting, at .settings.a[3]".
+func (e *Excess) Error() string {
+	message := fmt.Sprintf("more than %d %s", e.Limit, e.Unit)
+	if e.Path != "" {
+		message += ", at " + e.Path
+	}
+	return message
+}
+
+// Scan counts the levels and values of a JSON text, and stops at the first excess. Of a text that a decoder takes, the size is
+// exactly what the decoder makes of it; members of the same name count each.
+func Scan(text []byte, limits Limits) (Size, *Excess) {
+	s := scanner{text: text, limits: limits}
+	if len(text) > limits.Bytes {
+		return s.size, &Excess{Unit: Bytes, Limit: limits.Bytes}
+	}
+	for s.at < len(text) {
+		if excess := s.step(); excess != nil {
+			return s.size, excess
+		}
+	}
+	return s.size, nil
+}
+
+type scanner struct {
+	text   []byte
+	limits Limits
+	at     int
+	size   Size
+	frames []frame
+}
+
+// frame is an object or a list that is open.
+type frame struct {
+	object bool
+	// valued tells that the name of an object's member has been read, and its value follows.
+	valued bool
+	// name is where the name of the member stands in the text, with its quotes.
+	name [2]int
+	// index is the position in a list.
+	index int
+}
+
+// step reads one token.
+func (s *scanner) step() *Excess {
+	switch s.text[s.at] {
+	case '{', '[':
+		return s.open()
+	case '}', ']':
+		if len(s.frames) > 0 {
+			s.frames = s.frames[:len(s.frames)-1]
+		}
+	case ',':
+		if top := s.top(); top != nil {
+			top.valued = false
+			top.index++
+		}
+	case ':':
+		if top := s.top(); top != nil {
+			top.valued = true
+		}
+	case ' ', '\t', '\r', '\n':
+	case '"':
+		return s.str()
+	default:
+		return s.scalar()
+	}
+	s.at++
+	return nil
+}
+
+func (s *scanner) top() *frame {
+	if len(s.frames) == 0 {
+		return nil
+	}
+	return &s.frames[len(s.frames)-1]
+}
+
+// open enters an object or a list.
+func (s *scanner) open() *Excess {
+	if excess := s.node(); excess != nil {
+		return excess
+	}
+	if len(s.frames) == s.limits.Levels {
+		return &Excess{Unit: Levels, Limit: s.limits.Levels, Path: s.path()}
+	}
+	s.frames = append(s.frames, frame{object: s.text[s.at] == '{'})
+	s.size.Levels = max(s.size.Levels, len(s.frames))
+	s.at++
+	return nil
+}
+
+// str reads a string: the name of a member, or a value.
+func (s *scanner) str() *Excess {
+	begin, end := s.at, closing(s.text, s.at)
+	if top := s.top(); top != nil && top.object && !top.valued {
+		top.name = [2]int{begin, end}
+	} else if excess := s.node(); excess != nil {
+		return excess
+	}
+	s.at = end
+	return nil
+}
+
+// closing returns the position behind the string that begins at a position.
+func closing(text []byte, at int) int {
+	for at++; at < len(text); at++ {
+		next := bytes.IndexAny(text[at:], `"\`)
+		if next < 0 {
+			break
+		}
+		if at += next; text[at] == '"' {
+			return at + 1
+		}
+		at++ // what a backslash escapes ends nothing
+	}
+	return len(text)
+}
+
+// scalar reads a number or a word.
+func (s *scanner) scalar() *Excess {
+	if excess := s.node(); excess != nil {
+		return excess
+	}
+	for s.at++; s.at < len(s.text); s.at++ {
+		switch s.text[s.at] {
+		case '{', '[', '}', ']', ',', ':', ' ', '\t', '\r', '\n', '"':
+			return nil
+		}
+	}
+	return nil
+}
+
+// node counts a value.
+func (s *scanner) node() *Excess {
+	if s.size.Nodes >= s.limits.Nodes {
+		return &Excess{Unit: Nodes, Limit: s.limits.Nodes, Path: s.path()}
+	}
+	s.size.Nodes++
+	return nil
+}
+
+const (
+	// pathSteps and pathName bound a path: how many of its steps are shown, and how many bytes of a name.
+	pathSteps = 8
+	pathName  = 40
+)
+
+// path is where the scanner stands.
+func (s *scanner) path() string {
+	var b strings.Builder
+	for i, f := range s.frames {
+		if i == pathSteps {
+			b.WriteString("…")
+			break
+		}
+		if !f.object {
+			fmt.Fprintf(&b, "[%d]", f.index)
+			continue
+		}
+		name := s.text[f.name[0]:f.name[1]]
+		if inner := bytes.Trim(name, `"`); plainName(inner) {
+			b.WriteByte('.')
+			b.Write(inner)
+			continue
+		}
+		b.WriteString("[" + strconv.Quote(Cut(strings.ToValidUTF8(strings.Trim(string(name), `"`), "?"), pathName)) + "]")
+	}
+	return b.String()
+}
+
+// plainName tells whether a name can stand in a path as it is.
+func plainName(name []byte) bool {
+	for _, c := range name {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return len(name) > 0 && len(name) <= pathName
+}
