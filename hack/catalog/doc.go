@@ -4,11 +4,15 @@
 // there, configs/starter/<line>.yaml, and docs/providers.md.
 //
 //	catalog [-line LINE]... [-check]
+//	catalog -hashes
 //
 // It asks each line's real package, in a virtual environment that tests/server/venv.sh makes (introspect.py does the asking), lays
 // pkg/config/catalog/overlay.yaml over the answer, and writes the result; the same packages and the same overlay give the same bytes.
 // With -line only those lines are asked, and the others are taken from their files. With -check nothing is written: the command
 // fails and names the files that differ.
+//
+// Each generated file has a hash of its content in its header. With -hashes the command compares the files with these hashes. That
+// needs no Python and finds edits by hand; whether the packages and the overlay make the same files only -check finds out.
 //
 // A starter base that does not begin with the mark of a generated file is kept by hand and left alone; the tests of the server
 // compare it with the package all the same.

@@ -19,6 +19,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
+// overlayFile is what people write of the catalog.
+const overlayFile = "pkg/config/catalog/overlay.yaml"
+
 // timeout bounds a whole run, with virtual environments that must be made first.
 const timeout = 30 * time.Minute
 
@@ -38,12 +41,16 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("catalog", flag.ContinueOnError)
 	root := flags.String("root", ".", "the checkout")
 	check := flags.Bool("check", false, "write nothing; fail when a file is not what the packages and the overlay make")
+	hashes := flags.Bool("hashes", false, "write nothing and ask no package; fail when a generated file was edited by hand")
 	flags.Func("line", "a release line to ask; may be given several times (default: all)", func(name string) error {
 		wanted = append(wanted, name)
 		return nil
 	})
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *hashes {
+		return checkHashes(*root)
 	}
 	made, err := makeFiles(ctx, *root, wanted)
 	if err != nil {
@@ -72,9 +79,22 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
+// checkHashes fails and names the generated files that were edited by hand.
+func checkHashes(root string) error {
+	names, err := edited(root)
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		return fmt.Errorf("edited by hand, since the content hash in the header differs: %s; change %s or hack/catalog and run: make catalog",
+			strings.Join(names, ", "), overlayFile)
+	}
+	return nil
+}
+
 // makeFiles returns the content of every file by its path in the checkout.
 func makeFiles(ctx context.Context, root string, wanted []string) (map[string][]byte, error) {
-	over, err := readOverlay(filepath.Join(root, "pkg", "config", "catalog", "overlay.yaml"))
+	over, err := readOverlay(filepath.Join(root, overlayFile))
 	if err != nil {
 		return nil, err
 	}
@@ -121,6 +141,9 @@ func makeFiles(ctx context.Context, root string, wanted []string) (map[string][]
 		return nil, err
 	}
 	made["docs/providers.md"] = providersPage(lines)
+	for name, content := range made {
+		made[name] = sealed(content)
+	}
 	return made, over.unused(lines)
 }
 
@@ -144,7 +167,7 @@ func differences(root string, made map[string][]byte) ([]string, error) {
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, err
 		}
-		keptByHand := err == nil && strings.HasPrefix(name, "configs/") && !bytes.Contains(old, []byte(generatedMark))
+		keptByHand := err == nil && isKeptByHand(name, old)
 		if !keptByHand && !bytes.Equal(old, made[name]) {
 			different = append(different, name)
 		}

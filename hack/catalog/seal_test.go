@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The catalog, the base configurations and the page in this checkout are as the command wrote them; this needs no Python.
+func TestGeneratedFilesCarryTheHashOfTheirContent(t *testing.T) {
+	if err := checkHashes(filepath.Join("..", "..")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEditedFindsEveryKindOfChange(t *testing.T) {
+	good := sealed([]byte("# " + generatedMark + "\na: 1\n"))
+	for what, content := range map[string][]byte{
+		"another value":     bytes.Replace(good, []byte("a: 1"), []byte("a: 2"), 1),
+		"another line":      append(bytes.Clone(good), "b: 2\n"...),
+		"another hash":      bytes.Replace(good, []byte("hash: "), []byte("hash: 0"), 1),
+		"a mark alone":      []byte("# " + generatedMark + "\na: 1\n"),
+		"no mark":           []byte("a: 1\n"),
+		"text above":        append([]byte("# kept\n"), good...),
+		"two marks in file": append(bytes.Clone(good), good...),
+	} {
+		root := t.TempDir()
+		for name, text := range map[string][]byte{
+			overlayFile:                     []byte("providers: {}\n"),
+			"pkg/config/catalog/1.0.yaml":   content,
+			"configs/starter/1.0.yaml":      good,
+			"configs/starter/by-hand.yaml":  []byte("a: 1\n"),
+			"configs/remote-vllm/1.0.yaml":  good,
+			"docs/providers.md":             good,
+			"pkg/config/catalog/1.1.yaml":   good,
+			"pkg/config/catalog/ignored.go": []byte("package catalog\n"),
+		} {
+			file := filepath.Join(root, name)
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := checkHashes(root)
+		if err == nil || !strings.Contains(err.Error(), "differs: pkg/config/catalog/1.0.yaml; change") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
