@@ -6,7 +6,9 @@ import (
 	"crypto"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,7 +60,7 @@ func Next(f Facts) (Decision, error) {
 		return startAnew(f)
 	}
 	if s.serving == nil {
-		return s.issue(f, "made a serving certificate")
+		return s.reissue(f)
 	}
 	signer := s.signer.certificate
 	made := signer.NotBefore.Add(l.Backdate)
@@ -98,11 +100,17 @@ func understand(f Facts) *state {
 	}
 	s.signer = &authority{certificate: s.authorities[0], key: key}
 	public, ok := key.Public().(interface{ Equal(x crypto.PublicKey) bool })
-	if !ok || !public.Equal(s.signer.certificate.PublicKey) || !f.Now.Before(s.signer.certificate.NotAfter) {
+	if !ok || !public.Equal(s.signer.certificate.PublicKey) || !validAt(f.Now, s.signer.certificate) {
 		return nil
 	}
 	s.serving = servable(f, s.authorities)
 	return s
+}
+
+// validAt reports whether the certificate is valid. One that a clock ahead of time made is not valid yet: nobody accepts what
+// it signs, however often it signs.
+func validAt(now time.Time, c *x509.Certificate) bool {
+	return !now.Before(c.NotBefore) && now.Before(c.NotAfter)
 }
 
 // servable returns the serving certificate where its key fits, it is valid now for all the names, and it is trusted.
@@ -130,7 +138,11 @@ func startAnew(f Facts) (Decision, error) {
 		return Decision{}, err
 	}
 	s := &state{authorities: []*x509.Certificate{a.certificate}, signer: a}
-	return s.issue(f, "made a certificate authority and a serving certificate")
+	d, err := s.issue(f, "made a certificate authority and a serving certificate")
+	if err == nil && !d.servable(f) {
+		err = fmt.Errorf("a new certificate for %s cannot be served", strings.Join(f.Names, ", "))
+	}
+	return d, err
 }
 
 // issue makes a serving certificate.
@@ -140,6 +152,21 @@ func (s *state) issue(f Facts, did string) (Decision, error) {
 		return Decision{}, err
 	}
 	return s.decision(f, did, certificate, key)
+}
+
+// reissue makes a serving certificate in place of one that cannot be served. Where the authority is to blame, such as one that
+// may not sign, both are replaced: signing again would not help.
+func (s *state) reissue(f Facts) (Decision, error) {
+	d, err := s.issue(f, "made a serving certificate")
+	if err == nil && !d.servable(f) {
+		return startAnew(f)
+	}
+	return d, err
+}
+
+func (d *Decision) servable(f Facts) bool {
+	f.Data = d.Data
+	return servable(f, decodeCertificates(d.Data[keyAuthorities])) != nil
 }
 
 // rotate makes a new authority, which is trusted from now on but signs nothing yet.

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -160,6 +161,10 @@ func TestContentThatCannotBeUsed(t *testing.T) {
 		"another authority's key":      {with(map[string][]byte{keyAuthorityKey: other[keyAuthorityKey]}), epoch, nil, anew},
 		"a damaged key":                {with(map[string][]byte{keyAuthorityKey: good[keyAuthorities]}), epoch, nil, anew},
 		"an authority that has ended":  {good, epoch.Add(3651 * day), nil, anew},
+		"a clock that was ahead":       {good, epoch.Add(-2 * time.Hour), nil, anew},
+		"an authority that may not sign": {
+			with(map[string][]byte{keyAuthorities: good[keyServing], keyAuthorityKey: good[keyServingKey], keyServing: nil}), epoch, nil, anew,
+		},
 		"a damaged certificate":        {with(map[string][]byte{keyServing: []byte("x")}), epoch, nil, again},
 		"another one's key":            {with(map[string][]byte{keyServingKey: other[keyServingKey]}), epoch, nil, again},
 		"of another authority":         {with(map[string][]byte{keyServing: other[keyServing], keyServingKey: other[keyServingKey]}), epoch, nil, again},
@@ -179,6 +184,16 @@ func TestContentThatCannotBeUsed(t *testing.T) {
 		}
 		if next := mustNext(t, Facts{Now: c.at, Data: d.Data, Names: names, Announced: true}); next.Did != "" {
 			t.Errorf("%s: after %q it goes on to %q", name, d.Did, next.Did)
+		}
+	}
+}
+
+// A certificate that nobody could serve is an error, and not written: the next try is due after a back-off.
+func TestNextRefusesNamesThatNoCertificateCanHave(t *testing.T) {
+	for name, data := range map[string]map[string][]byte{"none yet": nil, "one for another name": mustNext(t, Facts{Now: epoch}).Data} {
+		d, err := Next(Facts{Now: epoch, Data: data, Names: []string{"."}, Lifetimes: DefaultLifetimes()})
+		if err == nil || !strings.Contains(err.Error(), "cannot be served") {
+			t.Errorf("%s: it %q, and says %v", name, d.Did, err)
 		}
 	}
 }
