@@ -11,6 +11,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -37,10 +38,9 @@ type definition struct {
 // left out.
 func definitions(ctx context.Context, reader client.Reader, namespace string) ([]definition, error) {
 	var found []definition
-	var crd apiextensionsv1.CustomResourceDefinition
-	if err := reader.Get(ctx, client.ObjectKey{Name: DefinitionName}, &crd); client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("CustomResourceDefinition %s: %w", DefinitionName, err)
-	} else if d := ofConversion(&crd, namespace); err == nil && d != nil {
+	if d, err := conversionDefinition(ctx, reader, namespace); err != nil {
+		return nil, err
+	} else if d != nil {
 		found = append(found, *d)
 	}
 	var validation admissionv1.ValidatingWebhookConfiguration
@@ -50,6 +50,19 @@ func definitions(ctx context.Context, reader client.Reader, namespace string) ([
 		found = append(found, *d)
 	}
 	return found, nil
+}
+
+// conversionDefinition reads the CustomResourceDefinition; nil where it does not exist or sends conversion elsewhere.
+func conversionDefinition(ctx context.Context, reader client.Reader, namespace string) (*definition, error) {
+	var crd apiextensionsv1.CustomResourceDefinition
+	err := reader.Get(ctx, client.ObjectKey{Name: DefinitionName}, &crd)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("CustomResourceDefinition %s: %w", DefinitionName, err)
+	}
+	return ofConversion(&crd, namespace), nil
 }
 
 func ofConversion(crd *apiextensionsv1.CustomResourceDefinition, namespace string) *definition {

@@ -3,17 +3,19 @@
 package certificate
 
 import (
+	"bytes"
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -21,6 +23,9 @@ import (
 
 // SecretName is the name of the Secret that holds the certificate, in the operator's namespace.
 const SecretName = "llama-stack-operator-webhook-cert"
+
+// writeBurst is how many writes follow each other without a pause: replacing everything takes one, a rotation three.
+const writeBurst = 5
 
 // Keeper keeps the certificate. See the package comment.
 type Keeper struct {
@@ -34,6 +39,11 @@ type Keeper struct {
 	Lifetimes Lifetimes
 	// Served gets what is to be served.
 	Served *Served
+	// Clock is the clock; nil means the real one.
+	Clock clock.PassiveClock
+
+	// writes limits how often the Secret is written.
+	writes *rate.Limiter
 }
 
 // controller-gen reads these only where they stand apart.
@@ -56,7 +66,7 @@ func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.
 	if err != nil || len(found) == 0 { // nobody asks for a certificate yet; a definition that appears wakes us
 		return reconcile.Result{}, err
 	}
-	now := time.Now()
+	now := k.now()
 	decision, err := Next(Facts{
 		Now: now, Data: secret.Data, Names: names(found), Lifetimes: k.Lifetimes,
 		Announced: !slices.ContainsFunc(found, func(d definition) bool { return !d.trusts(secret.Data[keyAuthorities]) }),
@@ -65,6 +75,10 @@ func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.
 		return reconcile.Result{}, err
 	}
 	if decision.Did != "" {
+		if wait := k.wait(now); wait > 0 {
+			logf.FromContext(ctx).Info("webhook certificates: written too often, waiting", "next", decision.Did, "wait", wait)
+			return reconcile.Result{RequeueAfter: wait}, k.Served.set(secret.Data)
+		}
 		if written, err := k.write(ctx, secret, decision); err != nil || !written {
 			return reconcile.Result{}, err
 		}
@@ -76,6 +90,27 @@ func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: max(decision.Wake.Sub(now), time.Second/10)}, nil
+}
+
+func (k *Keeper) now() time.Time {
+	if k.Clock == nil {
+		return time.Now()
+	}
+	return k.Clock.Now()
+}
+
+// wait is how long the next write must wait; zero counts as the write. Two replicas whose clocks are far apart can each find
+// unusable what the other one wrote: then they must not take turns at full speed.
+func (k *Keeper) wait(now time.Time) time.Duration {
+	if k.writes == nil {
+		k.writes = rate.NewLimiter(rate.Every(k.Lifetimes.WritePeriod), writeBurst)
+	}
+	r := k.writes.ReserveN(now, 1)
+	wait := r.DelayFrom(now)
+	if wait > 0 {
+		r.CancelAt(now)
+	}
+	return wait
 }
 
 // read returns the Secret, an empty one where there is none.
@@ -143,35 +178,35 @@ func (k *Keeper) announce(ctx context.Context, found []definition, secret *corev
 	return errors.Join(failed...)
 }
 
-// Trust tells whom the API server trusts when it calls the webhooks, as far as the definitions say it, and by which names
-// it calls.
+// Trust is whom the API server trusts when it asks for conversion, and by which name it calls.
 type Trust struct {
-	Name  string
-	Roots *x509.CertPool
+	// Name is the DNS name of the webhooks' Service.
+	Name string
+	// Authorities are the CA certificates, in PEM form.
+	Authorities []byte
 }
 
-// Trusts returns one Trust for each name and list of authorities of the definitions. None is an error: nobody calls then.
-func (k *Keeper) Trusts(ctx context.Context) ([]Trust, error) {
-	found, err := definitions(ctx, k.Reader, k.Namespace)
+// Equal reports whether both are the same.
+func (t Trust) Equal(other Trust) bool {
+	return t.Name == other.Name && bytes.Equal(t.Authorities, other.Authorities)
+}
+
+// ConversionTrust returns the trust that the CustomResourceDefinition gives the API server. None is an error: nobody can convert
+// then. The ValidatingWebhookConfiguration has no say in it: what it cannot reach is admitted, so its trust must not decide whether
+// there is conversion.
+func (k *Keeper) ConversionTrust(ctx context.Context) (Trust, error) {
+	d, err := conversionDefinition(ctx, k.Reader, k.Namespace)
 	if err != nil {
-		return nil, err
+		return Trust{}, err
 	}
-	var trusts []Trust
-	for _, d := range found {
-		for i, name := range d.names {
-			if len(d.trusted[i]) == 0 {
-				return nil, fmt.Errorf("%s: no caBundle is written for it yet", name)
-			}
-			roots := x509.NewCertPool()
-			roots.AppendCertsFromPEM(d.trusted[i])
-			trusts = append(trusts, Trust{Name: name, Roots: roots})
-		}
-	}
-	if len(trusts) == 0 {
-		return nil, fmt.Errorf("CustomResourceDefinition %s is not there, or does not send conversion to a Service of namespace %s",
+	if d == nil {
+		return Trust{}, fmt.Errorf("CustomResourceDefinition %s does not exist, or does not send conversion to a Service of namespace %s",
 			DefinitionName, k.Namespace)
 	}
-	return trusts, nil
+	if len(d.trusted[0]) == 0 {
+		return Trust{}, fmt.Errorf("CustomResourceDefinition %s has no caBundle for %s yet", DefinitionName, d.names[0])
+	}
+	return Trust{Name: d.names[0], Authorities: d.trusted[0]}, nil
 }
 
 func names(found []definition) []string {

@@ -5,9 +5,11 @@ package certificate
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -165,12 +168,76 @@ func TestKeeperMakesAndAnnounces(t *testing.T) {
 			t.Errorf("definition %d has the authorities %q; the Secret %q", i, list, secret.Data[keyAuthorities])
 		}
 	}
-	trusts, err := k.Trusts(t.Context())
-	if err != nil || len(trusts) != 2 || trusts[0].Name != "hook.ns.svc" {
-		t.Errorf("trusts %+v, %v", trusts, err)
+	trust, err := k.ConversionTrust(t.Context())
+	if err != nil || trust.Name != "hook.ns.svc" || !bytes.Equal(trust.Authorities, secret.Data[keyAuthorities]) {
+		t.Errorf("trust %+v, %v", trust, err)
 	}
 	if c, err := k.Served.GetCertificate(nil); err != nil || c.Leaf.VerifyHostname("hook.ns.svc") != nil {
 		t.Errorf("served %+v, %v", c, err)
+	}
+}
+
+// Proves: R71 (the trust of the definition decides alone, whatever the configuration of the validating webhook says).
+func TestConversionTrustIgnoresTheValidatingWebhook(t *testing.T) {
+	broken := validation(testNamespace)
+	broken.Webhooks[0].ClientConfig.CABundle = []byte("broken")
+	w := newWorld(t, broken)
+	k := w.keeper()
+	if _, err := k.ConversionTrust(t.Context()); err == nil || !strings.Contains(err.Error(), DefinitionName) {
+		t.Errorf("without the definition: %v", err)
+	}
+	trusting := crd(testNamespace)
+	trusting.Spec.Conversion.Webhook.ClientConfig.CABundle = []byte("good")
+	if err := w.client.Create(t.Context(), trusting); err != nil {
+		t.Fatal(err)
+	}
+	if trust, err := k.ConversionTrust(t.Context()); err != nil || string(trust.Authorities) != "good" {
+		t.Errorf("trust %+v, %v", trust, err)
+	}
+}
+
+// Proves: L-27 (what was made while the clock was ahead is replaced at once, with one write).
+func TestKeeperReplacesWhatAClockAheadMade(t *testing.T) {
+	w := newWorld(t, crd(testNamespace), validation(testNamespace))
+	now := clocktesting.NewFakePassiveClock(epoch.Add(3 * time.Hour))
+	k := w.keeper()
+	k.Clock = now
+	w.pass(k)
+	w.pass(k)
+	now.SetTime(epoch)
+	w.writes = nil
+	for range 20 {
+		w.pass(k)
+	}
+	want := []string{"update Secret", "apply CustomResourceDefinition", "apply ValidatingWebhookConfiguration"}
+	if diff := cmp.Diff(want, w.writes); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+	served, err := k.Served.GetCertificate(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(w.announced()[0])
+	if _, err := served.Leaf.Verify(x509.VerifyOptions{DNSName: "hook.ns.svc", Roots: roots, CurrentTime: epoch}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Proves: L-27 (replicas whose clocks are years apart find what the other one wrote unusable: they do not write at full speed).
+func TestKeepersThatDisagreeBackOff(t *testing.T) {
+	w := newWorld(t, crd(testNamespace), validation(testNamespace))
+	ahead, behind := w.keeper(), w.keeper()
+	ahead.Clock, behind.Clock = clocktesting.NewFakePassiveClock(epoch.Add(20*365*day)), clocktesting.NewFakePassiveClock(epoch)
+	var wait time.Duration
+	for range 50 {
+		wait = min(w.pass(ahead).RequeueAfter, w.pass(behind).RequeueAfter)
+	}
+	if n := len(slices.DeleteFunc(slices.Clone(w.writes), func(s string) bool { return !strings.HasSuffix(s, "Secret") })); n > 2*writeBurst {
+		t.Errorf("%d writes of the Secret in no time", n)
+	}
+	if wait < DefaultLifetimes().WritePeriod/2 {
+		t.Errorf("the next pass is in %s", wait)
 	}
 }
 
@@ -188,7 +255,7 @@ func TestKeeperAnnouncesAgain(t *testing.T) {
 	if err := w.client.Update(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.Trusts(t.Context()); err == nil {
+	if _, err := k.ConversionTrust(t.Context()); err == nil {
 		t.Error("it does not notice that no caBundle is there")
 	}
 	w.pass(k)
@@ -304,7 +371,7 @@ func TestKeeperWithoutDefinitions(t *testing.T) {
 		if result := w.pass(k); result != (reconcile.Result{}) || len(w.writes) != 0 {
 			t.Errorf("%s: %+v, writes %v", name, result, w.writes)
 		}
-		if _, err := k.Trusts(t.Context()); err == nil {
+		if _, err := k.ConversionTrust(t.Context()); err == nil {
 			t.Errorf("%s: somebody trusts it", name)
 		}
 	}

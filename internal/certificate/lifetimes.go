@@ -18,6 +18,8 @@ type Lifetimes struct {
 	Overlap time.Duration
 	// Backdate is how far clocks may be apart: certificates are valid from so long before they are made.
 	Backdate time.Duration
+	// WritePeriod is how long to wait between writes once a few of them in a row have not been enough.
+	WritePeriod time.Duration
 }
 
 // DefaultLifetimes are those of every installation.
@@ -25,6 +27,6 @@ func DefaultLifetimes() Lifetimes {
 	return Lifetimes{
 		Authority: 3650 * day, AuthorityRenewal: 365 * day,
 		Serving: 90 * day, ServingRenewal: 30 * day,
-		Overlap: day, Backdate: time.Hour,
+		Overlap: day, Backdate: time.Hour, WritePeriod: time.Minute,
 	}
 }

@@ -11,8 +11,9 @@
 // A Server serves in every replica, whoever leads, and before any cache is filled: the kind's own cache cannot be filled
 // without conversion. Its certificate comes from internal/certificate. Handle is the place for further webhooks.
 //
-// Ready says whether the API server gets answers: it calls the replica's own port, by the names and with the trust that
-// the definitions in the cluster give the API server.
+// Ready reports whether the API server gets conversions here: in the background, the replica calls its own port by the name and with
+// the trust that the CustomResourceDefinition gives the API server. Nothing else decides: a validating webhook that is not trusted may
+// not take conversion away.
 //
 // When the operator is told to end, the Server goes on for a while, since requests keep coming until every node has heard
 // of it; it asks their senders to connect anew, and finishes what it has begun. A connection on which nothing is asked meanwhile

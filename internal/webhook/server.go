@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -38,9 +37,8 @@ const (
 	// idleTimeout is longer than the API server's own, so that it is not the Server who closes a connection on which a
 	// request is about to be sent.
 	idleTimeout = 3 * time.Minute
-	// readTimeout bounds how long a client may take to send a request, probeTimeout how long Ready takes.
-	readTimeout  = 30 * time.Second
-	probeTimeout = 5 * time.Second
+	// readTimeout bounds how long a client may take to send a request.
+	readTimeout = 30 * time.Second
 
 	alivePath = "/alive"
 )
@@ -60,13 +58,13 @@ type Options struct {
 
 // Server serves the webhooks of one replica.
 type Server struct {
-	keeper   *certificate.Keeper
-	watch    *certificate.Watch
-	mux      *http.ServeMux
-	listener net.Listener
-	http     *http.Server
-	drain    time.Duration
-	draining atomic.Bool
+	watch     *certificate.Watch
+	readiness *readiness
+	mux       *http.ServeMux
+	listener  net.Listener
+	http      *http.Server
+	drain     time.Duration
+	draining  atomic.Bool
 	// open is the number of connections.
 	open atomic.Int64
 }
@@ -74,19 +72,17 @@ type Server struct {
 // Listen makes a Server and takes its port. Run must follow.
 func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error) {
 	served := &certificate.Served{}
-	s := &Server{
-		keeper: &certificate.Keeper{Namespace: o.Namespace, Managed: o.Managed, Lifetimes: o.Lifetimes, Served: served},
-		mux:    http.NewServeMux(),
-		drain:  o.Drain,
-	}
+	keeper := &certificate.Keeper{Namespace: o.Namespace, Managed: o.Managed, Lifetimes: o.Lifetimes, Served: served}
+	s := &Server{mux: http.NewServeMux(), drain: o.Drain}
 	var err error
-	if s.watch, err = certificate.NewWatch(config, s.keeper); err != nil {
+	if s.watch, err = certificate.NewWatch(config, keeper); err != nil {
 		return nil, err
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Address)
 	if err != nil {
 		return nil, fmt.Errorf("listen for the API server: %w", err)
 	}
+	s.readiness = newReadiness(keeper.ConversionTrust, served.GetCertificate, listener.Addr())
 	s.listener = tls.NewListener(listener, &tls.Config{
 		MinVersion: tls.VersionTLS12, GetCertificate: served.GetCertificate, NextProtos: []string{"http/1.1"}, // all that API servers speak to webhooks
 	})
@@ -116,6 +112,7 @@ func (s *Server) Run(ctx context.Context) error {
 	ended := make(chan error, 2)
 	go func() { ended <- s.watch.Run(keeping) }()
 	go func() { ended <- s.http.Serve(s.listener) }()
+	go s.readiness.run(ctx)
 	select {
 	case err := <-ended: // neither ends by itself unless it failed
 		return errors.Join(errors.New("the webhooks ended"), err, s.http.Close())
@@ -166,46 +163,6 @@ func (s *Server) lastAnswers(next http.Handler) http.Handler {
 	})
 }
 
-// Ready says why the API server would get no answer here, or nil. It is a healthz.Checker.
-func (s *Server) Ready(r *http.Request) error {
-	ctx, cancel := context.WithTimeout(r.Context(), probeTimeout)
-	defer cancel()
-	trusts, err := s.keeper.Trusts(ctx)
-	if err != nil {
-		return err
-	}
-	for _, trust := range trusts {
-		if err := s.call(ctx, trust); err != nil {
-			return fmt.Errorf("calling the webhooks as %s: %w", trust.Name, err)
-		}
-	}
-	return nil
-}
-
-func (s *Server) call(ctx context.Context, trust certificate.Trust) error {
-	transport := &http.Transport{
-		TLSClientConfig:   &tls.Config{MinVersion: tls.VersionTLS12, ServerName: trust.Name, RootCAs: trust.Roots},
-		DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			_, port, err := net.SplitHostPort(s.Address().String())
-			if err != nil {
-				return nil, err
-			}
-			return (&net.Dialer{}).DialContext(ctx, network, net.JoinHostPort("localhost", port))
-		},
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+trust.Name+alivePath, http.NoBody)
-	if err != nil {
-		return err
-	}
-	answer, err := transport.RoundTrip(request)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close() //nolint:errcheck // nothing was written
-	_, _ = io.Copy(io.Discard, answer.Body)
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("it answers %s", answer.Status)
-	}
-	return nil
-}
+// Ready returns nil once the API server gets its conversions here, and otherwise why it does not. It is a healthz.Checker, and
+// costs nothing: the check itself runs in the background.
+func (s *Server) Ready(*http.Request) error { return s.readiness.result() }

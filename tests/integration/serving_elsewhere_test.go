@@ -70,6 +70,12 @@ func (s *serving) announce(authorities []byte) {
 	s.t.Helper()
 	encoded := base64.StdEncoding.EncodeToString(authorities)
 	s.kubectl("patch", crdName, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"conversion":{"webhook":{"clientConfig":{"caBundle":%q}}}}}`, encoded))
+	s.announceValidation(authorities)
+}
+
+func (s *serving) announceValidation(authorities []byte) {
+	s.t.Helper()
+	encoded := base64.StdEncoding.EncodeToString(authorities)
 	s.kubectl("patch", "validatingwebhookconfiguration", certificate.ValidationName, "--type=json", "-p",
 		fmt.Sprintf(`[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":%q}]`, encoded))
 }

@@ -279,6 +279,11 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 		t.Errorf("the overlap of the test under load is too short for %s", took)
 	}
 	fixture.Eventually(t, 10*time.Second, "the replica is ready again", r.ready)
+
+	// What the validating webhook trusts is its own affair: it may fail, conversion must not.
+	s.announceValidation(authorityElsewhere(t)["ca.crt"])
+	next := s.start(replicaOptions{elsewhere: true})
+	fixture.Eventually(t, 20*time.Second, "a replica is ready although the validating webhook trusts somebody else", next.ready)
 }
 
 // Proves: L-27 (a connection that nobody used while the Server drained still serves a request, and its answer is its end; the Server ends
