@@ -40,8 +40,8 @@ func (r *Request) Needed() bool {
 	return r.Old == nil || !equality.Semantic.DeepEqual(&r.New.Spec, &r.Old.Spec)
 }
 
-// Judge says what is wrong with a request that needs judging. The inputs are those of its new resource, without values of
-// Secrets and without the live Deployment; found are the faults of gathering them, and Distribution is nil where they tell why.
+// Judge says what is wrong with a request that needs judging. The inputs are those of its new resource, in which
+// Secrets and ConfigMaps count as found, with unknown content; found are the faults of gathering them, and Distribution is nil where they tell why.
 func Judge(r *Request, in *desired.Inputs, found fault.List) Answer {
 	var warnings []string
 	if in.Distribution != nil {

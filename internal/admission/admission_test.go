@@ -15,6 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/admission"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
@@ -28,8 +29,8 @@ func resource(t *testing.T, name, spec string) *v1alpha2.LlamaStackDistribution 
 	return cr
 }
 
-// gathered are the inputs with every Secret in the given state, and the faults of gathering.
-func gathered(t *testing.T, cr *v1alpha2.LlamaStackDistribution, state desired.SecretState) (*desired.Inputs, fault.List) {
+// gathered are the inputs, in which every Secret counts as found, and the faults of gathering.
+func gathered(t *testing.T, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, fault.List) {
 	t.Helper()
 	known, err := settings.Parse(map[string]string{"distributions": "broken: {}"})
 	if err != nil {
@@ -43,7 +44,7 @@ func gathered(t *testing.T, cr *v1alpha2.LlamaStackDistribution, state desired.S
 	}
 	uses, _ := config.SecretUses(&cr.Spec)
 	for _, use := range uses {
-		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, State: state})
+		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, State: desired.SecretFound})
 	}
 	return in, faults
 }
@@ -67,7 +68,6 @@ func TestJudge(t *testing.T) {
 	const vllm = "distribution: {name: starter}\nproviders: {inference: {provider: vllm, endpoint: 'http://vllm:8000', apiKey: {name: creds, key: token}}}\n"
 	for name, c := range map[string]struct {
 		resource, spec string
-		state          desired.SecretState
 		want           []string // parts of one line each
 	}{
 		"right": {spec: vllm},
@@ -90,20 +90,15 @@ func TestJudge(t *testing.T) {
 		"a setting that the server ignores": {spec: strings.Replace(vllm, "endpoint:", "settings: {max_tokns: 1}, endpoint:", 1), want: []string{
 			"warning spec.providers.inference.settings.max_tokns: remote::vllm has no field of this name on release line 0.7, and the server ignores it: did you mean \"max_tokens\"? ",
 		}},
-		"no such Secret": {spec: vllm, state: desired.SecretMissing, want: []string{
-			"warning Secret not found: creds (namespace ai, referenced by spec.providers.inference.apiKey): create it with the key \"token\"",
-		}},
-		"no such key":          {spec: vllm, state: desired.SecretKeyMissing, want: []string{`warning Secret creds (namespace ai, referenced by spec.providers.inference.apiKey) has no key "token"`}},
-		"an empty value":       {spec: vllm, state: desired.SecretEmpty, want: []string{"warning the value of key \"token\" in Secret ai/creds (referenced by spec.providers.inference.apiKey) is empty"}},
 		"a wrong registration": {spec: "distribution: {name: broken}", want: []string{"warning operator settings: llama-stack-operator-config/distributions[broken]: "}},
 		"an image of which nothing is known": {spec: "distribution: {image: 'registry.example/mine'}\nresources: {models: [m]}", want: []string{
 			"warning Distribution image registry.example/mine missing config labels.",
 		}},
 		"a name that does not serve": {resource: "a.b", spec: "distribution: {name: starter}", want: []string{"error metadata.name: Invalid value: a Service is named after it"}},
 		"errors and warnings": {
-			spec: vllm + "resources: {models: [{name: m, provider: vlm}]}\nnetworking: {tls: {secretName: s}}", state: desired.SecretMissing,
+			spec: vllm + "resources: {models: [{name: m, provider: vlm}]}\nnetworking: {tls: {secretName: s}}",
 			want: []string{
-				"error spec.resources.models[0].provider: ", "warning Secret not found: creds", "warning spec.networking.tls.secretName: has no effect",
+				"error spec.resources.models[0].provider: ", "warning spec.networking.tls.secretName: has no effect",
 			},
 		},
 	} {
@@ -112,7 +107,7 @@ func TestJudge(t *testing.T) {
 				c.resource = "my-stack"
 			}
 			cr := resource(t, c.resource, c.spec)
-			in, faults := gathered(t, cr, c.state)
+			in, faults := gathered(t, cr)
 			r := &admission.Request{New: cr, Version: "v1alpha2"}
 			got := told(admission.Judge(r, in, faults))
 			lines := strings.Split(got, "\n")
@@ -141,7 +136,7 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 		{"a.b", "distribution: {name: starter}", "metadata.name: "},
 	} {
 		cr, spec := resource(t, c.name, c.spec), c.spec
-		in, faults := gathered(t, cr, desired.SecretFound)
+		in, faults := gathered(t, cr)
 		strict := admission.Judge(&admission.Request{New: cr, Version: "v1alpha2"}, in, faults)
 		lenient := admission.Judge(&admission.Request{New: cr, Version: "v1alpha1"}, in, faults)
 		if len(lenient.Errors) > 0 || len(lenient.Warnings) != len(strict.Errors)+len(strict.Warnings) || !strings.Contains(told(lenient), c.want) {
@@ -162,7 +157,7 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 // Proves: R49 (what this operator does not build yet is admitted, and told of).
 func TestNotBuiltYet(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {name: starter}")
-	in, faults := gathered(t, cr, desired.SecretFound)
+	in, faults := gathered(t, cr)
 	faults = append(faults, &fault.Fault{Class: fault.Wrong, Reason: v1alpha2.ReasonUnsupported, Message: "spec.x: is not supported by this operator yet: remove it"})
 	got := told(admission.Judge(&admission.Request{New: cr, Version: "v1alpha2"}, in, faults))
 	if got != "warning spec.x: is not supported by this operator yet: remove it" {
@@ -173,7 +168,7 @@ func TestNotBuiltYet(t *testing.T) {
 // Proves: R57 (what could not be asked refuses nothing, and hides nothing that needs no asking).
 func TestFailedToAsk(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {name: starter}\nproviders: {inference: {provider: vllm, endpoint: 'vllm:8000', apiKey: {name: creds, key: token}}}")
-	in, _ := gathered(t, cr, desired.SecretFound)
+	in, _ := gathered(t, cr)
 	in.Secrets = nil
 	timeout := fault.List{{Class: fault.FailedToAsk, Condition: v1alpha2.ConditionSecretsResolved, Reason: v1alpha2.ReasonFailedToAsk, Message: "Secret ai/creds could not be read"}}
 	r := &admission.Request{New: cr, Version: "v1alpha2"}
@@ -186,25 +181,23 @@ func TestFailedToAsk(t *testing.T) {
 	}
 }
 
-// What the ConfigMaps of a resource hold is judged like everything else, and nothing is made up where they could not be asked for: an
-// image that needs a generated configuration, of which nothing is known, with one of the user's own.
+// Nothing is made up of what was not looked for: an image that needs a generated configuration, of which nothing is known, with one of
+// the user's own.
 //
-// Proves: FR-074, R20, R57.
-func TestConfigMaps(t *testing.T) {
+// Proves: FR-074, R20, R57, R64.
+func TestJudgeMakesNothingUpOfConfigMaps(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {image: 'registry.example/ogx:1.2.0'}\noverrideConfig: {configMapName: mine}\nnetworking: {tls: {caBundle: {configMapName: authorities}}}")
-	in, faults := gathered(t, cr, desired.SecretFound)
+	in, faults := gathered(t, cr)
 	in.Distribution.ForeignImage = true
 	r := &admission.Request{New: cr, Version: "v1alpha2"}
 	if got := told(admission.Judge(r, in, faults)); got != "" {
-		t.Errorf("nobody could tell what the ConfigMaps hold, but:\n%s", got)
+		t.Errorf("without the ConfigMaps:\n%s", got)
 	}
-	in.Override = &desired.OverrideFact{Ref: types.NamespacedName{Namespace: "ai", Name: "mine"}, State: desired.ConfigMapMissing}
+	in.Override = &desired.OverrideFact{Ref: types.NamespacedName{Namespace: "ai", Name: "mine"}, Content: []byte(secret.OnCluster)}
 	in.CABundle = desired.CABundleOf(cr)
-	in.CABundle.Missing = true
-	want := `warning ConfigMap not found: mine (namespace ai, referenced by spec.overrideConfig.configMapName): create it with the key "config.yaml"
-warning ConfigMap not found: authorities (namespace ai, referenced by spec.networking.tls.caBundle.configMapName): create it with the key ca-bundle.crt`
-	if diff := cmp.Diff(want, told(admission.Judge(r, in, faults))); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	in.CABundle.Unknown = true
+	if got := told(admission.Judge(r, in, faults)); got != "" {
+		t.Errorf("with ConfigMaps of unknown content:\n%s", got)
 	}
 }
 
@@ -234,7 +227,7 @@ func TestNeeded(t *testing.T) {
 	}
 	// A name that was admitted once does not keep its resource from being edited.
 	cr := resource(t, "a.b", spec)
-	in, faults := gathered(t, cr, desired.SecretFound)
+	in, faults := gathered(t, cr)
 	if diff := cmp.Diff(0, len(admission.Judge(&admission.Request{New: cr, Old: old, Version: "v1alpha2"}, in, faults).Errors)); diff != "" {
 		t.Error("the name of an existing resource is an error")
 	}

@@ -6,9 +6,11 @@
 // and sorts what that finds:
 //
 //   - what only an edit of the resource mends is an error;
-//   - what may come or be mended elsewhere (a Secret or ConfigMap that is not there yet, the operator's settings, a field that
-//     this operator does not build yet) is a warning, so that the order in which things are applied does not matter;
+//   - what may be fixed elsewhere (the operator's settings, a field that this operator does not build yet) is a warning;
 //   - what could not be found out is not spoken of: a question without an answer never refuses a request.
+//
+// It validates the spec alone. Anybody who reaches the webhooks' port gets an answer, so neither the inputs nor the answer hold
+// anything about the user's Secrets and ConfigMaps: the controller reports what is missing.
 //
 // A spec is judged only when it changes, and for what comes from v1alpha1 every error is a warning: release 0.9 admitted
 // it. The controller says all of it again, in the conditions of the resource.

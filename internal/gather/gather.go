@@ -95,28 +95,6 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	return out, faults
 }
 
-// GatherForAdmission reads what a resource can be judged by before it is stored: the operator's settings, and what the resource
-// refers to. No value of a Secret is kept.
-func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, fault.List) {
-	in := &desired.Inputs{CR: cr, Build: g.Build, ClusterAssignsUserIDs: g.ClusterAssignsUserIDs}
-	var faults fault.List
-	known, f := g.settings(ctx)
-	if f == nil {
-		in.Distribution, f = known.Resolve(&cr.Spec.Distribution)
-	}
-	if f != nil {
-		faults = append(faults, f)
-	}
-	faults = append(faults, g.references(ctx, in)...)
-	for i := range in.Secrets {
-		in.Secrets[i].Value = secret.Value{}
-	}
-	for i := range in.PodReferences {
-		in.PodReferences[i].Content = nil
-	}
-	return in, faults
-}
-
 func failedToAsk(condition, what string, err error) *fault.Fault {
 	return &fault.Fault{
 		Class: fault.FailedToAsk, Condition: condition, Reason: v1alpha2.ReasonFailedToAsk,

@@ -65,58 +65,6 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// Proves: R7, R57, FR-073 (before a resource is stored: existence and names of keys, no value; what cannot be asked is a fault of
-// its own).
-func TestGatherForAdmission(t *testing.T) {
-	c := newCluster(t, newSecret("one", map[string]string{"k1": canary, "z": "1", "b": "2"}))
-	g := newGatherer(c, c)
-	in, faults := g.GatherForAdmission(t.Context(), resource())
-	if len(faults) > 0 || in.Distribution == nil || in.Live != nil {
-		t.Fatalf("%s: %+v", faults.Message(), in)
-	}
-	var states []desired.SecretState
-	for _, f := range in.Secrets {
-		states = append(states, f.State)
-		if len(f.Value.Reveal()) > 0 {
-			t.Errorf("%s has a value", f.Use.Path)
-		}
-	}
-	if diff := cmp.Diff([]desired.SecretState{desired.SecretFound, desired.SecretKeyMissing, desired.SecretMissing}, states); diff != "" {
-		t.Errorf("states (-want +got):\n%s", diff)
-	}
-	c.fails["Secret/one"] = errTimeout
-	c.fails["ConfigMap/llama-stack-operator-config"] = errTimeout
-	in, faults = g.GatherForAdmission(t.Context(), resource())
-	if in.Distribution != nil || len(faults) != 2 || len(faults.Of(fault.FailedToAsk)) != 2 {
-		t.Errorf("faults %s, inputs %+v", faults.Message(), in)
-	}
-}
-
-// Proves: FR-073, FR-074, R20, R53, R57 (before a resource is stored its ConfigMaps are looked for as well, by the same rules as later;
-// what could not be asked is no fact).
-func TestGatherForAdmissionReadsConfigMaps(t *testing.T) {
-	cr := resource()
-	cr.Spec.Providers, cr.Spec.OverrideConfig = nil, &v1alpha2.OverrideConfigSpec{ConfigMapName: "mine"}
-	cr.Spec.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{CABundle: &v1alpha2.CABundleConfig{ConfigMapName: "authorities"}}}
-	c := newCluster(t)
-	g := newGatherer(c, c)
-	in, faults := g.GatherForAdmission(t.Context(), cr)
-	if len(faults) > 0 || in.Override == nil || in.Override.State != desired.ConfigMapMissing || in.CABundle == nil || !in.CABundle.Missing {
-		t.Errorf("faults %s, override %+v, bundle %+v; want both missing", faults.Message(), in.Override, in.CABundle)
-	}
-	c.fails["ConfigMap/mine"], c.fails["ConfigMap/authorities"] = errTimeout, errTimeout
-	in, faults = g.GatherForAdmission(t.Context(), cr)
-	if len(faults) != 2 || len(faults.Of(fault.FailedToAsk)) != 2 || in.Override != nil || in.CABundle != nil {
-		t.Errorf("faults %s, override %+v, bundle %+v; want two questions that failed", faults.Message(), in.Override, in.CABundle)
-	}
-	g.ForbidForeignConfigMaps = true
-	cr.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha1","kept":{"spec.server.userConfig":` +
-		`{"was":{"configMapName":"mine","configMapNamespace":"platform"},"if":{"configMapName":"mine"}}}}`}
-	if in, _ = g.GatherForAdmission(t.Context(), cr); in.Override == nil || in.Override.State != desired.ConfigMapForbidden {
-		t.Errorf("override %+v, want another namespace to be forbidden", in.Override)
-	}
-}
-
 // overridden refers to what a provider refers to as well, and to further Secrets and ConfigMaps, by its overrides.
 func overridden(t *testing.T) *v1alpha2.LlamaStackDistribution {
 	t.Helper()
@@ -181,14 +129,6 @@ func TestPodReferences(t *testing.T) {
 	}
 	if text := fmt.Sprintf("%+v %#v", got.Inputs, got.Inputs.PodReferences); strings.Contains(text, canary) {
 		t.Error("the inputs print the value")
-	}
-
-	in, faults := g.GatherForAdmission(t.Context(), overridden(t))
-	for i := range want {
-		want[i].Content = nil
-	}
-	if diff := cmp.Diff(want, read(in)); diff != "" || len(faults) > 0 {
-		t.Errorf("for admission, without values: %s (-want +got):\n%s", faults.Message(), diff)
 	}
 
 	for what, condition := range map[string]string{"Secret/gone": v1alpha2.ConditionSecretsResolved, "ConfigMap/files": v1alpha2.ConditionConfigGenerated} {

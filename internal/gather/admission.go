@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather
+
+import (
+	"context"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+)
+
+// GatherForAdmission returns what a LlamaStackDistribution is validated by before it is stored: the spec and the operator's own
+// settings. Anybody who reaches the webhooks' port gets an answer, so nothing else is read: each Secret and ConfigMap of the user's
+// counts as found, with content that is not known.
+func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, fault.List) {
+	in := &desired.Inputs{CR: cr, Build: g.Build, ClusterAssignsUserIDs: g.ClusterAssignsUserIDs, OperatorNamespace: g.OperatorNamespace}
+	var faults fault.List
+	known, f := g.settings(ctx)
+	if f == nil {
+		in.NetworkPolicyFlag = known.NetworkPolicy
+		in.Distribution, f = known.Resolve(&cr.Spec.Distribution)
+	}
+	if f != nil {
+		faults = append(faults, f)
+	}
+	uses, _ := config.SecretUses(&cr.Spec) // the engine reports what is wrong there
+	for _, use := range uses {
+		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, State: desired.SecretFound})
+	}
+	for _, ref := range objects.PodReferences(&cr.Spec) {
+		in.PodReferences = append(in.PodReferences, desired.PodReferenceFact{Ref: ref})
+	}
+	if ref, ok := desired.OverrideRef(cr); ok {
+		in.Override = &desired.OverrideFact{Ref: ref, State: g.foreign(cr.Namespace, ref.Namespace), Content: []byte(secret.OnCluster)}
+	}
+	if in.CABundle = desired.CABundleOf(cr); in.CABundle != nil {
+		in.CABundle.Foreign = g.foreign(cr.Namespace, in.CABundle.Namespace)
+		in.CABundle.Unknown = in.CABundle.Foreign == desired.ConfigMapFound
+	}
+	return in, faults
+}

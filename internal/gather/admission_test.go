@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// referring refers to Secrets and ConfigMaps in every way that there is.
+func referring(t *testing.T) *v1alpha2.LlamaStackDistribution {
+	t.Helper()
+	cr := overridden(t)
+	cr.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "mine"}
+	cr.Spec.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{CABundle: &v1alpha2.CABundleConfig{ConfigMapName: "authorities"}}}
+	return cr
+}
+
+// Proves: R64 (before a resource is stored, nothing but the operator's own ConfigMap is read, whatever the spec refers to and
+// whether that exists).
+func TestGatherForAdmissionReadsOnlyTheSettings(t *testing.T) {
+	c := newCluster(t, newSecret("one", map[string]string{"k1": canary, "z": "1", "b": "2"}))
+	g := &gather.Gatherer{Live: c, OperatorNamespace: operatorNamespace}
+	in, faults := g.GatherForAdmission(t.Context(), referring(t))
+	if len(faults) > 0 || in.Distribution == nil || in.Live != nil {
+		t.Fatalf("%s: %+v", faults.Message(), in)
+	}
+	if diff := cmp.Diff(map[string]int{"ConfigMap/" + settings.ConfigMapName: 1}, c.reads); diff != "" {
+		t.Errorf("read (-want +got):\n%s", diff)
+	}
+	if len(in.Secrets) != 3 || len(in.PodReferences) != 5 || in.Override == nil || in.CABundle == nil || !in.CABundle.Unknown {
+		t.Errorf("not every reference is in the inputs: %+v", in)
+	}
+	for _, f := range in.Secrets {
+		if f.State != desired.SecretFound || len(f.Value.Reveal()) > 0 || len(f.Keys) > 0 {
+			t.Errorf("%s: state %d, with a value or keys", f.Use.Path, f.State)
+		}
+	}
+	for _, f := range in.PodReferences {
+		if f.Missing || len(f.Keys)+len(f.MissingKeys)+len(f.Content) > 0 {
+			t.Errorf("%s: %+v", f.Ref.Path, f)
+		}
+	}
+	if _, faults := desired.Build(in); len(faults.Of(fault.Missing)) > 0 {
+		t.Errorf("what nobody looked for is missing: %s", faults.Message())
+	}
+	c.fails["ConfigMap/"+settings.ConfigMapName] = errTimeout
+	in, faults = g.GatherForAdmission(t.Context(), referring(t))
+	if in.Distribution != nil || len(faults) != 1 || len(faults.Of(fault.FailedToAsk)) != 1 {
+		t.Errorf("faults %s, inputs %+v", faults.Message(), in)
+	}
+}
+
+// Proves: R53, R64 (where the operator's flags alone forbid another namespace, that is reported without reading anything).
+func TestGatherForAdmissionReportsForbiddenNamespaces(t *testing.T) {
+	cr := referring(t)
+	cr.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha1","kept":{"spec.server.userConfig":` +
+		`{"was":{"configMapName":"mine","configMapNamespace":"platform"},"if":{"configMapName":"mine"}}}}`}
+	g := &gather.Gatherer{Live: newCluster(t), OperatorNamespace: operatorNamespace, ForbidForeignConfigMaps: true}
+	if in, _ := g.GatherForAdmission(t.Context(), cr); in.Override == nil || in.Override.State != desired.ConfigMapForbidden {
+		t.Errorf("override %+v, want another namespace to be forbidden", in.Override)
+	}
+}
