@@ -17,11 +17,13 @@ type WorkloadSpec struct {
 	Replicas *int32 `json:"replicas,omitempty"`
 
 	// Workers is the number of server worker processes in a pod.
+	// Unless resources say otherwise, a pod requests one CPU for each worker, and one CPU where no number is given.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Workers *int32 `json:"workers,omitempty"`
 
-	// Resources are the requests and limits of the server container.
+	// Resources are the requests and limits of the server container. CPU and memory that they do not request default to one CPU for each
+	// worker and 1Gi. Limits are set only where they are given here.
 	// +optional
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 

@@ -27,6 +27,10 @@ func (d *Desired) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec) fault
 	if spec.Workload == nil {
 		return nil
 	}
+	if n := objects.CPUForWorkers(spec); n > 0 {
+		d.warn("spec.workload.workers", fmt.Sprintf("each pod requests %d CPU, one for each worker", n),
+			"set spec.workload.resources.requests.cpu where another amount is right")
+	}
 	faults := checkAutoscaling(spec)
 	faults = append(faults, d.checkBudget(spec)...)
 	return append(faults, d.checkStorage(spec)...)

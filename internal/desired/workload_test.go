@@ -28,7 +28,7 @@ func shaped(t *testing.T, sample, text string) *Inputs {
 	return in
 }
 
-// Proves: R42, R43, R44, R41, L-21 (what cannot become objects is wrong, with field and mending; the rest is told).
+// Proves: R42, R43, R44, R41, R77, L-21 (what cannot become objects is wrong, with field and mending; the rest is told).
 func TestWorkload(t *testing.T) {
 	for text, want := range map[string]struct{ fault, warning string }{
 		"workload: {autoscaling: {minReplicas: 2}}":                                                               {"spec.workload.autoscaling.maxReplicas: Required value: at least 1", ""},
@@ -45,6 +45,8 @@ func TestWorkload(t *testing.T) {
 		"workload: {storage: {mountPath: /etc/llama-stack/}}":                                                     {"spec.workload.storage.mountPath: Invalid value", ""},
 		"workload: {storage: {size: -1Gi}}":                                                                       {"spec.workload.storage.size: Invalid value", ""},
 		"workload: {storage: {}}":                                                                                 {"", ""},
+		"workload: {workers: 3, resources: null}":                                                                 {"", "spec.workload.workers: each pod requests 3 CPU, one for each worker: set spec.workload.resources.requests.cpu"},
+		"workload: {workers: 3}":                                                                                  {"", ""},
 		"workload: {replicas: 2, storage: {}}":                                                                    {"", "spec.workload.storage: the claim can be mounted by one node at a time"},
 		"workload: {overrides: {env: [{name: HOME, value: /x}]}}":                                                 {"", "spec.workload.overrides.env[0]: the variable HOME takes the place of the operator's own"},
 		"workload: {overrides: {env: [{name: LLSD_VLLM_API_KEY, value: x}]}}":                                     {"spec.workload.overrides.env[0]: sets LLSD_VLLM_API_KEY, which the operator sets", ""},

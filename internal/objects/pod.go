@@ -127,8 +127,9 @@ func ownMounts(p *Params) []corev1.VolumeMount {
 	return mounts
 }
 
-// resources are the user's. Of CPU and memory, what the user says nothing about is one CPU for each worker and one gibibyte. A limit that is
-// absent equals the request; a request that is absent beside a limit is Kubernetes' business: it equals the limit.
+// resources are the user's. Of CPU and memory, what the user does not request is one CPU for each worker and one gibibyte, or the limit where
+// that is less. Limits are set only where the user sets them: one that nobody asked for would stop servers that run well. The exception are
+// resources that Kubernetes does not overcommit, such as GPUs: it refuses a request for them without an equal limit.
 func resources(workload *v1alpha2.WorkloadSpec) corev1.ResourceRequirements {
 	r := corev1.ResourceRequirements{}
 	if workload != nil && workload.Resources != nil {
@@ -138,17 +139,42 @@ func resources(workload *v1alpha2.WorkloadSpec) corev1.ResourceRequirements {
 		corev1.ResourceCPU: *resource.NewQuantity(workers(workload), resource.DecimalSI), corev1.ResourceMemory: resource.MustParse("1Gi"),
 	}
 	for name, amount := range defaults {
-		_, requested := r.Requests[name]
-		if _, limited := r.Limits[name]; !requested && !limited {
-			r.Requests = with(r.Requests, name, amount)
+		if _, requested := r.Requests[name]; requested {
+			continue
 		}
+		if limit, limited := r.Limits[name]; limited && limit.Cmp(amount) < 0 {
+			amount = limit
+		}
+		r.Requests = with(r.Requests, name, amount)
 	}
 	for name, amount := range r.Requests {
-		if _, limited := r.Limits[name]; !limited {
+		if _, limited := r.Limits[name]; !limited && !overcommitted(name) {
 			r.Limits = with(r.Limits, name, amount)
 		}
 	}
 	return r
+}
+
+// overcommitted tells whether pods may use more of a resource than they request.
+func overcommitted(name corev1.ResourceName) bool {
+	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage
+}
+
+// CPUForWorkers is the CPU that a pod requests because of its number of workers; zero where one worker runs, or the user says how much.
+func CPUForWorkers(spec *v1alpha2.LlamaStackDistributionSpec) int64 {
+	n := workers(spec.Workload)
+	if n < 2 {
+		return 0
+	}
+	if r := spec.Workload.Resources; r != nil {
+		if _, requested := r.Requests[corev1.ResourceCPU]; requested {
+			return 0
+		}
+		if limit, limited := r.Limits[corev1.ResourceCPU]; limited && limit.CmpInt64(n) < 0 {
+			return 0
+		}
+	}
+	return n
 }
 
 // workers is the number of server processes in a pod.

@@ -3,73 +3,64 @@
 package objects_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
-func quantities(pairs ...string) corev1.ResourceList {
-	var list corev1.ResourceList
-	for i := 0; i < len(pairs); i += 2 {
-		if list == nil {
-			list = corev1.ResourceList{}
+// quantities reads a list such as "cpu=1 memory=1Gi"; nil where it is empty.
+func quantities(list string) corev1.ResourceList {
+	var amounts corev1.ResourceList
+	for entry := range strings.FieldsSeq(list) {
+		if amounts == nil {
+			amounts = corev1.ResourceList{}
 		}
-		list[corev1.ResourceName(pairs[i])] = resource.MustParse(pairs[i+1])
+		name, amount, _ := strings.Cut(entry, "=")
+		amounts[corev1.ResourceName(name)] = resource.MustParse(amount)
 	}
-	return list
+	return amounts
 }
 
-// Proves: R43 (a CPU and a gibibyte are requested, limits default to the requests), FR-012.
-func TestResources(t *testing.T) {
-	defaults := corev1.ResourceRequirements{Requests: quantities("cpu", "1", "memory", "1Gi"), Limits: quantities("cpu", "1", "memory", "1Gi")}
+// Proves: R43, R77 (a CPU and a gibibyte are requested; limits are the user's alone), FR-012.
+func TestResourcesHaveOnlyTheUsersLimits(t *testing.T) {
 	for name, c := range map[string]struct {
-		workload *v1alpha2.WorkloadSpec
-		want     corev1.ResourceRequirements
+		workers *int32
+		// Requests and limits, each a list of names and amounts.
+		requests, limits, wantRequests, wantLimits string
 	}{
-		"no workload":  {nil, defaults},
-		"no resources": {&v1alpha2.WorkloadSpec{}, defaults},
-		"empty":        {&v1alpha2.WorkloadSpec{Resources: &corev1.ResourceRequirements{}}, defaults},
-		"both": {
-			&v1alpha2.WorkloadSpec{Resources: &corev1.ResourceRequirements{
-				Requests: quantities("cpu", "250m", "memory", "512Mi"), Limits: quantities("cpu", "2", "memory", "2Gi"),
-			}},
-			corev1.ResourceRequirements{Requests: quantities("cpu", "250m", "memory", "512Mi"), Limits: quantities("cpu", "2", "memory", "2Gi")},
+		"nothing":                          {nil, "", "", "cpu=1 memory=1Gi", ""},
+		"both":                             {nil, "cpu=250m memory=512Mi", "cpu=2 memory=2Gi", "cpu=250m memory=512Mi", "cpu=2 memory=2Gi"},
+		"requests alone":                   {nil, "cpu=2 memory=4Gi ephemeral-storage=9Gi", "", "cpu=2 memory=4Gi ephemeral-storage=9Gi", ""},
+		"one request":                      {nil, "cpu=250m", "", "cpu=250m memory=1Gi", ""},
+		"one limit, as release 0.9 has it": {nil, "", "memory=8Gi", "cpu=1 memory=1Gi", "memory=8Gi"},
+		"a limit below the default":        {nil, "", "cpu=500m memory=512Mi", "cpu=500m memory=512Mi", "cpu=500m memory=512Mi"},
+		"a CPU for each worker":            {new(int32(3)), "", "", "cpu=3 memory=1Gi", ""},
+		"workers with a CPU limit":         {new(int32(3)), "", "cpu=2", "cpu=2 memory=1Gi", "cpu=2"},
+		"workers with a CPU request":       {new(int32(3)), "cpu=1", "", "cpu=1 memory=1Gi", ""},
+		"a GPU by its request": {
+			nil, "nvidia.com/gpu=1 hugepages-2Mi=4Mi", "", "cpu=1 memory=1Gi nvidia.com/gpu=1 hugepages-2Mi=4Mi", "nvidia.com/gpu=1 hugepages-2Mi=4Mi",
 		},
-		"requests alone": {
-			&v1alpha2.WorkloadSpec{Resources: &corev1.ResourceRequirements{Requests: quantities("cpu", "2", "memory", "4Gi", "nvidia.com/gpu", "1")}},
-			corev1.ResourceRequirements{
-				Requests: quantities("cpu", "2", "memory", "4Gi", "nvidia.com/gpu", "1"),
-				Limits:   quantities("cpu", "2", "memory", "4Gi", "nvidia.com/gpu", "1"),
-			},
-		},
-		"a CPU for each worker": {
-			&v1alpha2.WorkloadSpec{Workers: ptr.To[int32](3)},
-			corev1.ResourceRequirements{Requests: quantities("cpu", "3", "memory", "1Gi"), Limits: quantities("cpu", "3", "memory", "1Gi")},
-		},
-		"workers with CPU of their own": {
-			&v1alpha2.WorkloadSpec{Workers: ptr.To[int32](3), Resources: &corev1.ResourceRequirements{Limits: quantities("cpu", "2")}},
-			corev1.ResourceRequirements{Requests: quantities("memory", "1Gi"), Limits: quantities("cpu", "2", "memory", "1Gi")},
-		},
-		"each resource on its own": {
-			&v1alpha2.WorkloadSpec{Resources: &corev1.ResourceRequirements{Requests: quantities("cpu", "250m")}},
-			corev1.ResourceRequirements{Requests: quantities("cpu", "250m", "memory", "1Gi"), Limits: quantities("cpu", "250m", "memory", "1Gi")},
-		},
-		"a limit alone is the request too, as Kubernetes has it": {
-			&v1alpha2.WorkloadSpec{Resources: &corev1.ResourceRequirements{Limits: quantities("memory", "4Gi")}},
-			corev1.ResourceRequirements{Requests: quantities("cpu", "1"), Limits: quantities("cpu", "1", "memory", "4Gi")},
-		},
+		"a GPU by its limit": {nil, "", "nvidia.com/gpu=1", "cpu=1 memory=1Gi", "nvidia.com/gpu=1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := server(t, with(t, func(p *objects.Params) { p.CR.Spec.Workload = c.workload })).Resources
-			if diff := cmp.Diff(c.want, got); diff != "" {
+			workload := &v1alpha2.WorkloadSpec{Workers: c.workers, Resources: &corev1.ResourceRequirements{
+				Requests: quantities(c.requests), Limits: quantities(c.limits),
+			}}
+			want := corev1.ResourceRequirements{Requests: quantities(c.wantRequests), Limits: quantities(c.wantLimits)}
+			got := server(t, with(t, func(p *objects.Params) { p.CR.Spec.Workload = workload })).Resources
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("resources (-want +got):\n%s", diff)
 			}
 		})
+	}
+	none := server(t, with(t, func(p *objects.Params) { p.CR.Spec.Workload = nil })).Resources
+	if diff := cmp.Diff(corev1.ResourceRequirements{Requests: quantities("cpu=1 memory=1Gi")}, none); diff != "" {
+		t.Errorf("without spec.workload (-want +got):\n%s", diff)
 	}
 }

@@ -237,10 +237,10 @@ func TestUnsetFieldsGoAndForeignFieldsStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.patchSpec("my-stack", `{"workload":{"resources":{"claims":null,"limits":{"memory":"3Gi"},"requests":null}}}`)
-	fixture.Eventually(t, 20*time.Second, "the limit is in force and the requests are gone", func() error {
+	fixture.Eventually(t, 20*time.Second, "the limit is applied and the request is the default again", func() error {
 		d := e.deployment("my-stack")
 		r := d.Spec.Template.Spec.Containers[0].Resources
-		if r.Limits.Memory().String() != "3Gi" || len(r.Requests) > 0 {
+		if r.Limits.Memory().String() != "3Gi" || r.Requests.Memory().String() != "1Gi" {
 			return fmt.Errorf("resources %+v", r)
 		}
 		if d.Labels["team"] != "a" || d.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] == "" {
