@@ -2,7 +2,11 @@
 
 // Package probe asks a running server about itself: its version and its providers.
 //
-// Contract: requests go only to the URL that is given, are bounded in time and size, follow no redirects and send no
-// credentials; so the certificate of a server that speaks HTTPS is not checked. What the server says about a provider's
-// config and health is not passed on: the config shows some resolved secrets, and no release reports real health there.
+// Contract: whatever answers is not trusted. Requests go only to the address that is given, by no proxy, follow no redirect and send
+// no credentials; so the certificate of a server that speaks HTTPS is not checked. One deadline holds for everything that is asked,
+// headers and bodies are read up to a limit, and JSON is measured before it is decoded. An Observation has a few dozen KiB at most.
+//
+// Errors are made of texts of this package and of the operating system: nothing that a server sent stands in them or in a log. What
+// an Observation keeps of an answer has the form of a version, or is short and printable. What the server says about a provider's
+// config and health is not kept: the config shows some resolved secrets, and no release reports real health there.
 package probe

@@ -4,36 +4,32 @@ package probe
 
 import (
 	"context"
-	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"slices"
-	"strings"
+	"net"
+	"net/url"
+	"sync"
 	"time"
-
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 )
 
 const (
-	// timeout bounds one request.
-	timeout = 5 * time.Second
-	// maxBody bounds an answer, in bytes.
-	maxBody = 1 << 20
-	// maxText bounds each text that is taken from an answer, in bytes.
-	maxText = 256
-	// maxProviders bounds the list; no release has a fifth of it.
-	maxProviders = 256
+	// totalTimeout bounds everything that is asked of a server at once.
+	totalTimeout = 10 * time.Second
+	// requestTimeout bounds one request and its answer. /v1/providers asks model servers in its turn, for up to 3 s.
+	requestTimeout = 6 * time.Second
+	// maxLargeAnswers bounds how many answers over smallBody are held in memory at once.
+	maxLargeAnswers = 4
 )
 
 // Observation is what a server says about itself.
 type Observation struct {
 	// Version is the server's release.
 	Version string
-	// Providers are the providers it lists, sorted by API and id; meaningless while ProvidersHidden.
+	// Providers are the providers it lists, each API and id once, sorted by both; meaningless while ProvidersHidden.
 	Providers []Provider
+	// LeftOut is how many entries of its list are not among Providers: too many, too long, unprintable, without a name, or a second
+	// time the same.
+	LeftOut int
 	// ProvidersHidden is true where the server lists its providers only for authenticated users.
 	ProvidersHidden bool
 }
@@ -43,78 +39,43 @@ type Provider struct {
 	API, ID, Type string
 }
 
-// Client asks servers.
-type Client struct{ http *http.Client }
-
-// New returns a Client.
-func New() *Client {
-	return &Client{http: &http.Client{
-		Timeout:       timeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{
-			Proxy: nil, DisableKeepAlives: true,
-			// Nobody tells which authority has signed for the server, and nothing that is sent needs protection. What is answered counts
-			// as little as it does without TLS.
-			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
-		},
-	}}
+// Client asks servers. It can be used by many goroutines at once.
+type Client struct {
+	dialer net.Dialer
+	// large has room for the answers over smallBody.
+	large chan struct{}
+	// decoding is held while an answer is decoded, which takes milliseconds and a multiple of its size.
+	decoding sync.Mutex
 }
 
-// errUnauthorized: the server wants credentials, which the operator does not have.
-var errUnauthorized = errors.New("the server wants credentials")
+// New returns a Client.
+func New() *Client { return &Client{large: make(chan struct{}, maxLargeAnswers)} }
 
-// Ask asks the server at the base URL, such as http://my-stack-service.my-ns.svc:8321.
+// Ask asks the server at the base URL: a scheme, an address and a port, such as http://10.96.0.7:8321. It takes up to ten seconds.
 func (c *Client) Ask(ctx context.Context, baseURL string) (*Observation, error) {
-	var version struct {
-		Version string `json:"version"`
+	base, err := url.Parse(baseURL)
+	if err != nil {
+		return nil, fmt.Errorf("the address of the server: %w", err)
 	}
-	if err := c.get(ctx, baseURL+"/v1/version", &version); err != nil {
+	ctx, cancel := context.WithTimeout(ctx, totalTimeout)
+	defer cancel()
+	o := &Observation{}
+	err = c.get(ctx, base, "/v1/version", func(body []byte) (err error) {
+		o.Version, err = readVersion(body)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
-	var list struct {
-		Data []struct {
-			API  string `json:"api"`
-			ID   string `json:"provider_id"`
-			Type string `json:"provider_type"`
-		} `json:"data"`
-	}
-	o := &Observation{Version: clip(version.Version)}
-	switch err := c.get(ctx, baseURL+"/v1/providers", &list); {
+	err = c.get(ctx, base, "/v1/providers", func(body []byte) (err error) {
+		o.Providers, o.LeftOut, err = readProviders(body)
+		return err
+	})
+	switch {
 	case errors.Is(err, errUnauthorized):
 		o.ProvidersHidden = true
 	case err != nil:
 		return nil, err
 	}
-	for _, p := range list.Data[:min(len(list.Data), maxProviders)] {
-		o.Providers = append(o.Providers, Provider{API: clip(p.API), ID: clip(p.ID), Type: clip(p.Type)})
-	}
-	slices.SortFunc(o.Providers, func(a, b Provider) int {
-		return strings.Compare(a.API+"\x00"+a.ID, b.API+"\x00"+b.ID)
-	})
 	return o, nil
 }
-
-func (c *Client) get(ctx context.Context, url string, into any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return fmt.Errorf("GET %s: %w", url, err)
-	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return fmt.Errorf("GET %s: %w", url, fault.Stable(err))
-	}
-	defer func() { _ = response.Body.Close() }()
-	switch response.StatusCode {
-	case http.StatusOK:
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return fmt.Errorf("GET %s: %w", url, errUnauthorized)
-	default:
-		return fmt.Errorf("GET %s: the server answers %s", url, response.Status)
-	}
-	if err := json.NewDecoder(io.LimitReader(response.Body, maxBody)).Decode(into); err != nil {
-		return fmt.Errorf("GET %s: the answer is not the expected JSON: %w", url, err)
-	}
-	return nil
-}
-
-func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxText)], "") }

@@ -69,7 +69,7 @@ func TestAskReportsWhatFailed(t *testing.T) {
 		"server error": {http.StatusInternalServerError, "", "500"},
 		"redirect":     {http.StatusFound, "", "302"},
 		"not JSON":     {http.StatusOK, "<html>", "not the expected JSON"},
-		"too much":     {http.StatusOK, `{"data":[` + strings.Repeat(" ", maxBody) + `]}`, "not the expected JSON"},
+		"too much":     {http.StatusOK, `{"data":[` + strings.Repeat(" ", maxBody) + `]}`, "over 1024 KiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := New().Ask(t.Context(), answer(t, c.status, c.body))

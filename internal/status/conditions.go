@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
@@ -65,7 +66,7 @@ func setConfigGenerated(f *Facts, s *statusOf) {
 	}
 	set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonConfigGenerationSucceeded,
 		fmt.Sprintf("Generated config.yaml with %s and %s for server release %s%s",
-			count(c.ProviderCount, "provider"), count(c.ResourceCount, "resource"), f.Distribution.Line.Name, warnings(f)))
+			count(c.ProviderCount, "provider", "providers"), count(c.ResourceCount, "resource", "resources"), f.Distribution.Line.Name, warnings(f)))
 }
 
 // WarningMark begins each warning in a message.
@@ -91,7 +92,7 @@ func setSecretsResolved(f *Facts, s *statusOf) {
 		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonNoSecrets, "The spec refers to no Secret")
 	default:
 		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonAllSecretsFound,
-			"Resolved "+count(int32(f.SecretCount), "secret reference")) //nolint:gosec // a CR has far fewer
+			"Resolved "+count(int32(f.SecretCount), "secret reference", "secret references")) //nolint:gosec // a CR has far fewer
 	}
 }
 
@@ -200,8 +201,12 @@ func serverRemarks(f *Facts) string {
 				"register the distribution with its serverVersion in the ConfigMap %s",
 				f.Server.Version, f.Distribution.Line.Name, f.Distribution.LineSource, settings.ConfigMapName))
 		}
-		if missing := missingProviders(f); len(missing) > 0 {
-			remarks = append(remarks, "the server does not list: "+strings.Join(missing, ", "))
+		switch missing := missingProviders(f); {
+		case f.Server.LeftOut > 0: // the missing ones may be among them
+			remarks = append(remarks, count(int32(f.Server.LeftOut), "entry", "entries")+ //nolint:gosec // an answer has at most 100,000 values
+				" of the server's list of providers left out: listed twice, without a name, or over the limits of the operator")
+		case len(missing) > 0:
+			remarks = append(remarks, "the server does not list: "+bounds.Names(missing))
 		}
 	}
 	if len(remarks) == 0 {
@@ -272,9 +277,9 @@ func setStalled(f *Facts, s *statusOf) {
 	meta.RemoveStatusCondition(&s.Conditions, v1alpha2.ConditionStalled)
 }
 
-func count(n int32, noun string) string {
+func count(n int32, one, many string) string {
 	if n == 1 {
-		return "1 " + noun
+		return "1 " + one
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d %s", n, many)
 }

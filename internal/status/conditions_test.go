@@ -273,6 +273,9 @@ func TestServerRemarks(t *testing.T) {
 		"a dev version": {func(f *status.Facts) { f.Server.Version = "dev" }, "the server reports version dev"},
 		"no version":    {func(f *status.Facts) { f.Server.Version = "" }, "for release 0.7"},
 		"not listed":    {func(f *status.Facts) { f.Server.Providers = f.Server.Providers[1:] }, "the server does not list: inference/vllm"},
+		"too many": {func(f *status.Facts) {
+			f.Server.Providers, f.Server.LeftOut = nil, 2
+		}, "; 2 entries of the server's list of providers left out: "},
 		"providers hidden": {func(f *status.Facts) {
 			f.Server.Providers, f.Server.ProvidersHidden = nil, true
 		}, ""},

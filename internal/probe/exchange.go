@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package probe
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+)
+
+const (
+	// maxHeader bounds the status line and the headers of an answer, in bytes.
+	maxHeader = 16 << 10
+	// maxBody bounds the body of an answer, in bytes. Release lines list the settings of all providers, which may be as large as
+	// config.yaml.
+	maxBody = 1 << 20
+	// smallBody is up to where a body is read without waiting for a place among the large ones.
+	smallBody = 64 << 10
+)
+
+// The texts for what a server does wrong.
+var (
+	errUnauthorized = errors.New("the server wants credentials")
+	errNoAnswer     = errors.New("no answer in time")
+	errHandshake    = errors.New("the TLS handshake fails")
+	errNotHTTP      = errors.New("the answer is not HTTP")
+	errHeader       = fmt.Errorf("the headers of the answer are over %d KiB", maxHeader>>10)
+	errBody         = fmt.Errorf("the answer is over %d KiB", maxBody>>10)
+	errCut          = errors.New("the answer ends early")
+	errNotJSON      = errors.New("the answer is not the expected JSON")
+)
+
+// get sends one request and hands over the body of the answer.
+//
+// It reads the answer itself: http.Transport prints to the log what a server sends before it is asked, quotes answers in its errors,
+// and goes on reading behind the caller's back.
+func (c *Client) get(ctx context.Context, base *url.URL, path string, read func([]byte) error) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	if err := c.exchange(ctx, base, path, read); err != nil {
+		return fmt.Errorf("GET %s: %w", path, err)
+	}
+	return nil
+}
+
+func (c *Client) exchange(ctx context.Context, base *url.URL, path string, read func([]byte) error) error {
+	raw, err := c.dialer.DialContext(ctx, "tcp", base.Host)
+	if err != nil {
+		return fault.Stable(err) // nothing was received yet
+	}
+	defer func() { _ = raw.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = raw.Close() })() // ends what is being read or written
+	conn := raw
+	if base.Scheme == "https" {
+		// Nobody tells which CA has signed for the server, and nothing that is sent needs protection. What is answered counts as little
+		// as it does without TLS.
+		secured := tls.Client(raw, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // see above
+		if err := secured.HandshakeContext(ctx); err != nil {
+			return reason(ctx, err, errHandshake)
+		}
+		conn = secured
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base.JoinPath(path).String(), http.NoBody)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Accept", "application/json")
+	request.Close = true
+	if err := request.Write(conn); err != nil {
+		return reason(ctx, err, errNotHTTP)
+	}
+	return c.receive(ctx, conn, request, read)
+}
+
+// receive reads an answer and hands over its body.
+func (c *Client) receive(ctx context.Context, from io.Reader, request *http.Request, read func([]byte) error) error {
+	limited := &io.LimitedReader{R: from, N: maxHeader}
+	response, err := http.ReadResponse(bufio.NewReader(limited), request) //nolint:bodyclose // closing it would read the rest; the connection is closed
+	switch {
+	case err != nil && limited.N == 0:
+		return errHeader
+	case err != nil:
+		return reason(ctx, err, errNotHTTP)
+	}
+	switch code := response.StatusCode; code {
+	case http.StatusOK:
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return errUnauthorized
+	default:
+		return errors.New(strings.TrimSpace(fmt.Sprintf("the server answers %d %s", code, http.StatusText(code))))
+	}
+	limited.N = 2 * maxBody // chunks have a length each
+	body, err := io.ReadAll(io.LimitReader(response.Body, smallBody))
+	if err == nil && len(body) == smallBody {
+		select {
+		case c.large <- struct{}{}:
+			defer func() { <-c.large }()
+		case <-ctx.Done():
+			return errNoAnswer
+		}
+		whole := bytes.NewBuffer(body)
+		_, err = whole.ReadFrom(io.LimitReader(response.Body, maxBody+1-smallBody))
+		body = whole.Bytes()
+	}
+	switch {
+	case len(body) > maxBody || err != nil && limited.N == 0:
+		return errBody
+	case err != nil:
+		return reason(ctx, err, errCut)
+	}
+	c.decoding.Lock()
+	defer c.decoding.Unlock()
+	return read(body)
+}
+
+// reason reduces what went wrong to a text that is the same each time and has nothing of what the server sent.
+func reason(ctx context.Context, err, otherwise error) error {
+	var errno syscall.Errno
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return ctx.Err()
+	case ctx.Err() != nil:
+		return errNoAnswer
+	case errors.As(err, &errno):
+		return errno
+	}
+	return otherwise
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package probe
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const (
+	// canary stands in what hostile servers send, and must stand nowhere else.
+	canary = "canary-7f3a"
+	ok     = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+)
+
+// speak starts a server that does to each connection what it is told.
+func speak(t *testing.T, to func(net.Conn)) string {
+	t.Helper()
+	var config net.ListenConfig
+	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = conn.Close() }()
+				to(conn)
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// says sends a text at once, before it is asked, and then waits for the other side to end.
+func says(texts ...string) func(net.Conn) {
+	return func(conn net.Conn) {
+		for _, text := range texts {
+			_, _ = io.WriteString(conn, text)
+		}
+		_, _ = io.Copy(io.Discard, conn)
+	}
+}
+
+// repeats sends a head, and then a text until nobody listens.
+func repeats(head, text string, pause time.Duration) func(net.Conn) {
+	return func(conn net.Conn) {
+		_, err := io.WriteString(conn, head)
+		for err == nil {
+			time.Sleep(pause) //nolint:forbidigo // a server that is slow
+			_, err = io.WriteString(conn, text)
+		}
+	}
+}
+
+// body is an answer with a body.
+func body(text string) string {
+	return fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", ok, len(text), text)
+}
+
+// Proves: R63 (whatever a server sends, what is reported is a fixed text, nothing is printed, and the question ends).
+func TestAskReportsHostileServersWithFixedTexts(t *testing.T) {
+	const get = "GET /v1/version: "
+	for name, c := range map[string]struct {
+		server func(net.Conn)
+		scheme string
+		want   string
+	}{
+		"SSH":                    {says("SSH-2.0-OpenSSH_9.9 " + canary + "\r\n"), "http", "the answer is not HTTP"},
+		"SMTP":                   {says("220 mail.example ESMTP " + canary + "\r\n"), "http", "the answer is not HTTP"},
+		"MySQL":                  {says("J\x00\x00\x00\n8.4.0 " + canary + "\x00"), "http", "the answer is not HTTP"},
+		"SSH behind TLS":         {says("SSH-2.0-OpenSSH_9.9 " + canary + "\r\n"), "https", "the TLS handshake fails"},
+		"HTTP behind TLS":        {says("HTTP/1.1 400 " + canary + "\r\n\r\n"), "https", "the TLS handshake fails"},
+		"closes at once":         {func(net.Conn) {}, "http", ""}, // reset or not HTTP, as the system has it
+		"reason of its own":      {says("HTTP/1.1 500 " + canary + "\r\n\r\n"), "http", "the server answers 500 Internal Server Error"},
+		"code of its own":        {says("HTTP/1.1 799 " + canary + "\r\n\r\n"), "http", "the server answers 799"},
+		"no code":                {says("HTTP/1.1 " + canary + "\r\n\r\n"), "http", "the answer is not HTTP"},
+		"another protocol":       {says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: " + canary + "\r\n\r\n"), "http", "the server answers 101 Switching Protocols"},
+		"early hints":            {repeats("", "HTTP/1.1 103 Early Hints\r\nLink: "+canary+"\r\n\r\n", 0), "http", "the server answers 103 Early Hints"},
+		"malformed header":       {says(ok + canary + "\r\n\r\n"), "http", "the answer is not HTTP"},
+		"two lengths":            {says(ok + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}"), "http", "the answer is not HTTP"},
+		"flood of headers":       {repeats(ok, "X-"+canary+": "+strings.Repeat("x", 1000)+"\r\n", 0), "http", "the headers of the answer are over 16 KiB"},
+		"one endless header":     {repeats(ok+"X: ", strings.Repeat(canary, 1000), 0), "http", "the headers of the answer are over 16 KiB"},
+		"endless status line":    {repeats("HTTP/1.1 200 ", strings.Repeat(canary, 1000), 0), "http", "the headers of the answer are over 16 KiB"},
+		"endless body":           {repeats(ok+"\r\n", strings.Repeat(canary, 1000), 0), "http", "the answer is over 1024 KiB"},
+		"endless chunks":         {repeats(ok+"Transfer-Encoding: chunked\r\n\r\n", strings.Repeat("1\r\n[\r\n", 1000), 0), "http", "the answer is over 1024 KiB"},
+		"endless white space":    {repeats(ok+"\r\n{", strings.Repeat(" ", 1000), 0), "http", "the answer is over 1024 KiB"},
+		"terabytes are promised": {says(ok + "Content-Length: 9000000000000\r\n\r\n{"), "http", "no answer in time"},
+		"malformed chunk":        {says(ok + "Transfer-Encoding: chunked\r\n\r\n" + canary + "\r\n"), "http", "the answer ends early"},
+		"silence":                {says(), "http", "no answer in time"},
+		"silence behind TLS":     {says(), "https", "no answer in time"},
+		"header drip":            {repeats(ok, "x", 20*time.Millisecond), "http", "no answer in time"},
+		"body drip":              {repeats(ok+"\r\n", " ", 20*time.Millisecond), "http", "no answer in time"},
+		"trailer drip": {
+			repeats(ok+"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n", "x", 20*time.Millisecond), "http", "no answer in time",
+		},
+		"HTML":            {says(body("<html>" + canary)), "http", "the answer is not the expected JSON"},
+		"compressed":      {says(ok + "Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00"), "http", "the answer is not the expected JSON"},
+		"another type":    {says(body(`{"version":{"` + canary + `":1}}`)), "http", "the answer is not the expected JSON"},
+		"list":            {says(body(`["` + canary + `"]`)), "http", "the answer is not the expected JSON"},
+		"no version":      {says(body(`{}`)), "http", "the answer is not the expected JSON"},
+		"long version":    {says(body(`{"version":"` + strings.Repeat("1", 65) + `"}`)), "http", "the answer is not the expected JSON"},
+		"talking version": {says(body(`{"version":"1.0 ` + canary + `\u001b[2J"}`)), "http", "the answer is not the expected JSON"},
+		"deep": {
+			says(body(`{"version":` + strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000) + "}")), "http", "the answer is not the expected JSON",
+		},
+		"wide": {says(body(`{"x":[` + strings.Repeat("0,", 200_000) + `0],"version":"1"}`)), "http", "the answer is not the expected JSON"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var printed bytes.Buffer
+			defer log.SetOutput(log.Writer())
+			log.SetOutput(&printed)
+			enough := time.Minute
+			if c.want == errNoAnswer.Error() {
+				enough = 300 * time.Millisecond
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), enough)
+			defer cancel()
+			o, err := New().Ask(ctx, c.scheme+"://"+speak(t, c.server))
+			if err == nil || o != nil {
+				t.Fatalf("observed %+v", o)
+			}
+			if want := get + c.want; c.want != "" && err.Error() != want {
+				t.Errorf("error %q, want %q", err, want)
+			}
+			if strings.Contains(err.Error(), canary) || strings.Contains(printed.String(), canary) || printed.Len() > 0 {
+				t.Errorf("error %q, printed %q", err, printed.String())
+			}
+		})
+	}
+}
+
+// Proves: R63 (a server that sends byte after byte is cut off, also where nobody gave a deadline).
+func TestAskHasADeadlineOfItsOwn(t *testing.T) {
+	t.Parallel()
+	_, err := New().Ask(t.Context(), "http://"+speak(t, repeats(ok+"\r\n", " ", 100*time.Millisecond)))
+	if err == nil || err.Error() != "GET /v1/version: no answer in time" {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Proves: R63 (a redirect leads nowhere; a proxy of the environment is not asked).
+func TestAskGoesNowhereElse(t *testing.T) {
+	var elsewhere atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		elsewhere.Add(1)
+		_, _ = w.Write([]byte(`{"version":"6.6.6"}`))
+	}))
+	t.Cleanup(other.Close)
+	for _, variable := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"} {
+		t.Setenv(variable, other.URL)
+	}
+	for _, code := range []int{301, 302, 303, 307, 308} {
+		server := httptest.NewServer(http.RedirectHandler(other.URL+"/v1/version", code))
+		t.Cleanup(server.Close)
+		_, err := New().Ask(t.Context(), server.URL)
+		if want := fmt.Sprintf("GET /v1/version: the server answers %d %s", code, http.StatusText(code)); err == nil || err.Error() != want {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	if n := elsewhere.Load(); n > 0 {
+		t.Errorf("%d requests went to another server", n)
+	}
+}
+
+// providersOf asks a server that has this list.
+func providersOf(t *testing.T, entries string) *Observation {
+	t.Helper()
+	got, err := New().Ask(t.Context(), answer(t, http.StatusOK, `{"data":[`+entries+`]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func entry(api, id, kind string) string {
+	return fmt.Sprintf(`{"api":%q,"provider_id":%q,"provider_type":%q}`, api, id, kind)
+}
+
+// Proves: R29, R63 (one entry for each API and id, none that a status cannot show, and no more than a status can hold).
+func TestAskKeepsABoundedList(t *testing.T) {
+	good := entry("inference", "vllm", "remote::vllm")
+	for name, c := range map[string]struct {
+		entries       string
+		kept, leftOut int
+	}{
+		"twice":        {good + "," + entry("inference", "vllm", "remote::other"), 1, 1},
+		"other API":    {good + "," + entry("safety", "vllm", "remote::vllm"), 2, 0},
+		"no names":     {good + `,{},null,{"api":"x"}`, 1, 3},
+		"long":         {good + "," + entry("inference", strings.Repeat("x", maxName+1), "t"), 1, 1},
+		"control":      {good + `,{"api":"x","provider_id":"a\u001b[2J","provider_type":"t"},{"api":"x","provider_id":"a\nb","provider_type":"t"}`, 1, 2},
+		"ten thousand": {good + strings.Repeat(","+good, 9_999), 1, 9_999},
+	} {
+		got := providersOf(t, c.entries)
+		if len(got.Providers) != c.kept || got.LeftOut != c.leftOut || got.Providers[0] != (Provider{"inference", "vllm", "remote::vllm"}) {
+			t.Errorf("%s: kept %d, left out %d, first %+v; want %d, %d", name, len(got.Providers), got.LeftOut, got.Providers[0], c.kept, c.leftOut)
+		}
+	}
+	var many []string
+	for i := range 5_000 {
+		many = append(many, entry("inference", fmt.Sprintf("provider-%d", i), "remote::vllm"))
+	}
+	got, size := providersOf(t, strings.Join(many, ",")), 0
+	for _, p := range got.Providers {
+		size += len(p.API) + len(p.ID) + len(p.Type)
+	}
+	if size > maxKept || len(got.Providers) > maxProviders || len(got.Providers)+got.LeftOut != 5_000 || size < maxKept/2 {
+		t.Errorf("kept %d providers with %d bytes, left out %d", len(got.Providers), size, got.LeftOut)
+	}
+}
+
+// Servers whose answers are large wait for each other, and all of them are heard.
+func TestAskHearsManyLargeAnswers(t *testing.T) {
+	server := answer(t, http.StatusOK, `{"data":[`+entry("inference", "vllm", "remote::vllm")+`],"x":"`+strings.Repeat("x", 900<<10)+`"}`)
+	client := New()
+	failed := make(chan error)
+	for range 5 * maxLargeAnswers {
+		go func() {
+			_, err := client.Ask(t.Context(), server)
+			failed <- err
+		}()
+	}
+	for range 5 * maxLargeAnswers {
+		if err := <-failed; err != nil {
+			t.Error(err)
+		}
+	}
+}
