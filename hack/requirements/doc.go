@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command requirements writes docs/requirements.md: every requirement id that comments and tests may cite, with one sentence from
+// requirements.yaml and the test files that cite it.
+//
+//	requirements [-root DIR]
+//
+// It reads Go, Python and shell files. "R30 to R33" cites every id between. It fails, with the places, for an id that is cited
+// and not listed; it does not judge whether a test proves what it cites.
+package main

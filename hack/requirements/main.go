@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	listFile = "hack/requirements/requirements.yaml"
+	pageFile = "docs/requirements.md"
+)
+
+func main() {
+	root := flag.String("root", ".", "the checkout")
+	flag.Parse()
+	page, err := makePage(*root)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(*root, pageFile), page, 0o644)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+// makePage returns the content of the page for a checkout.
+func makePage(root string) ([]byte, error) {
+	data, err := os.ReadFile(filepath.Join(root, listFile))
+	if err != nil {
+		return nil, err
+	}
+	known, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", listFile, err)
+	}
+	cited, err := citations(root, known)
+	if err != nil {
+		return nil, err
+	}
+	return known.page(cited), nil
+}
+
+// citations returns the test files that cite an id, by id and sorted.
+func citations(root string, known *ledger) (map[string][]string, error) {
+	cited := map[string][]string{}
+	var unknown []error
+	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		if entry.IsDir() {
+			if name == ".git" || name == "bin" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !slices.Contains([]string{".go", ".py", ".sh"}, filepath.Ext(name)) || strings.HasPrefix(name, "hack/requirements/") {
+			return nil
+		}
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		for _, id := range known.citedBy(string(content)) {
+			if !known.has(id) {
+				unknown = append(unknown, fmt.Errorf("%s cites %s, and %s does not list it: add a sentence", name, id, listFile))
+			} else if isTest(name) {
+				cited[id] = append(cited[id], name)
+			}
+		}
+		return nil
+	})
+	return cited, errors.Join(append(unknown, err)...)
+}
+
+// isTest reports whether a file holds tests.
+func isTest(name string) bool {
+	base := filepath.Base(name)
+	return strings.HasSuffix(base, "_test.go") || strings.HasSuffix(base, "_test.sh") || strings.HasPrefix(base, "test_")
+}
