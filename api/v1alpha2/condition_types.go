@@ -62,6 +62,8 @@ const (
 	ReasonForeignNamespace = "ForeignNamespace"
 	// ReasonInvalidSpec: the spec is wrong; the message names the fields.
 	ReasonInvalidSpec = "InvalidSpec"
+	// ReasonForbidden: the spec asks for something that the operator's settings forbid.
+	ReasonForbidden = "ForbiddenBySettings"
 	// ReasonUnsupported: the spec uses a field that this operator does not support yet, or the server is too old.
 	ReasonUnsupported = "Unsupported"
 	// ReasonUnknownDistribution: no distribution of that name is known.

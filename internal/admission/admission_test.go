@@ -126,6 +126,21 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// An administrator's restriction refuses a request with its field; a resource of v1alpha1 is admitted with a warning and the controller
+// refuses it.
+func TestForbiddenIsRefusedWithItsField(t *testing.T) {
+	cr := resource(t, "my-stack", "distribution: {name: starter}\nworkload: {overrides: {command: [sh]}}")
+	in, faults := gathered(t, cr)
+	in.Forbidden = []settings.Restriction{settings.ForbidCommandAndArgs}
+	const want = "spec.workload.overrides.command: Forbidden: the operator's administrator forbids command and args "
+	if got := told(admission.Judge(&admission.Request{New: cr, Version: "v1alpha2"}, in, faults)); !strings.HasPrefix(got, "error "+want) {
+		t.Errorf("as v1alpha2: %s", got)
+	}
+	if got := told(admission.Judge(&admission.Request{New: cr, Version: "v1alpha1"}, in, faults)); !strings.HasPrefix(got, "warning in terms of v1alpha2: "+want) {
+		t.Errorf("as v1alpha1: %s", got)
+	}
+}
+
 // Proves: R52, R57 (v0.9 admitted it: the same objects pass as v1alpha1, with the same text as warnings in the terms of v1alpha2).
 func TestV1alpha1IsNeverRefused(t *testing.T) {
 	for _, c := range []struct{ name, spec, want string }{

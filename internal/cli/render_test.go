@@ -230,6 +230,22 @@ func TestRenderMakesNoUnkeyedHash(t *testing.T) {
 	}
 }
 
+// What the operator's settings forbid is an error of validate, and render prints no manifest.
+func TestForbiddenIsAnErrorOffline(t *testing.T) {
+	file := write(t, "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s}\n"+
+		"spec:\n  distribution: {name: starter}\n  networking: {expose: true}\n")
+	forbid := write(t, "forbid: '[ingressWithoutHostname]'\n")
+	if r := run(t, "", "validate", file); r.code != 0 {
+		t.Fatalf("without the setting: %s%s", r.out, r.err)
+	}
+	for _, args := range [][]string{{"validate", file, "--settings", forbid}, {"render", "-f", file, "--settings", forbid}} {
+		r := run(t, "", args...)
+		if all := r.out + r.err; r.code == 0 || !strings.Contains(all, "spec.networking.expose: Forbidden: ") || strings.Contains(all, "kind: Ingress") {
+			t.Errorf("%v: exit code %d:\n%s", args, r.code, all)
+		}
+	}
+}
+
 // Proves: R47 (distributions of the operator's settings, as the manifest of the ConfigMap, as its data, from standard input), R14.
 func TestRenderWithSettings(t *testing.T) {
 	const file = "testdata/good/in-house.yaml"

@@ -19,6 +19,7 @@ import (
 func Build(in *Inputs) (*Desired, fault.List) {
 	d := &Desired{Distribution: in.distribution()}
 	faults := append(checkName(in.CR.Name), unsupported(&in.CR.Spec)...)
+	faults = append(faults, checkForbidden(in)...)
 	faults = append(faults, d.generate(in)...)
 	faults = append(faults, d.checkSecrets(in)...)
 	faults = append(faults, checkPodReferences(in)...)

@@ -30,6 +30,8 @@ type Inputs struct {
 	PodReferences []PodReferenceFact
 	// NetworkPolicyFlag is the operator's feature flag enableNetworkPolicy; nil where it is not set.
 	NetworkPolicyFlag *bool
+	// Forbidden is what the operator's settings forbid.
+	Forbidden []settings.Restriction
 	// OperatorNamespace is the operator's namespace; empty in tools without a cluster.
 	OperatorNamespace string
 	// CABundle is what was found at spec.networking.tls.caBundle; nil where the spec names none, or where nobody could tell.

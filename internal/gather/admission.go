@@ -21,7 +21,7 @@ func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaSta
 	var faults fault.List
 	known, f := g.settings(ctx)
 	if f == nil {
-		in.NetworkPolicyFlag = known.NetworkPolicy
+		in.NetworkPolicyFlag, in.Forbidden = known.NetworkPolicy, known.Forbidden
 		in.Distribution, f = known.Resolve(&cr.Spec.Distribution)
 	}
 	if f != nil {

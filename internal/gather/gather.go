@@ -81,7 +81,7 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	}
 	var f *fault.Fault
 	if out.Settings, f = g.settings(ctx); f == nil {
-		in.NetworkPolicyFlag = out.Settings.NetworkPolicy
+		in.NetworkPolicyFlag, in.Forbidden = out.Settings.NetworkPolicy, out.Settings.Forbidden
 		in.Distribution, f = out.Settings.Resolve(&cr.Spec.Distribution)
 	}
 	add(f)

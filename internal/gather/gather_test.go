@@ -19,6 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 // Proves: FLOW, L-01 (each Secret is read once, nothing is listed), R20, R33, EC-2 (what is found at a reference).
@@ -289,6 +290,21 @@ func TestSettings(t *testing.T) {
 	}
 	if got := image(); got == "registry.example/starter:0.7.2" {
 		t.Error("the settings outlive their ConfigMap")
+	}
+}
+
+// What the settings forbid is judged before a resource is stored and after.
+func TestForbiddenReachesBothJudgements(t *testing.T) {
+	c := newCluster(t, operatorSettings(map[string]string{settings.KeyForbid: "[commandAndArgs]"}))
+	g := newGatherer(c, c)
+	want := []settings.Restriction{settings.ForbidCommandAndArgs}
+	reconciled, _ := g.Gather(t.Context(), resource())
+	admitted, _ := g.GatherForAdmission(t.Context(), resource())
+	if diff := cmp.Diff(want, reconciled.Inputs.Forbidden); diff != "" {
+		t.Errorf("for a reconcile (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, admitted.Forbidden); diff != "" {
+		t.Errorf("for admission (-want +got):\n%s", diff)
 	}
 }
 

@@ -29,6 +29,11 @@ const (
 	KeyFeatureFlags = "featureFlags"
 )
 
+// Keys returns the keys of the operator's ConfigMap that Parse reads.
+func Keys() []string {
+	return []string{KeyDistributions, KeyImageOverrides, KeyFeatureFlags, KeyForbid}
+}
+
 // Registration is an entry of KeyDistributions: a distribution of the platform team's own.
 type Registration struct {
 	// Image is the container image.
@@ -67,6 +72,8 @@ const (
 type Settings struct {
 	// NetworkPolicy is the feature flag enableNetworkPolicy; nil where it is not set.
 	NetworkPolicy *bool
+	// Forbidden is what custom resources must not ask for, in the order of the setting.
+	Forbidden []Restriction
 
 	entries map[string]entry
 }
@@ -109,6 +116,10 @@ func Parse(data map[string]string) (*Settings, error) {
 		return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML map such as enableNetworkPolicy: {enabled: true}: %w", ConfigMapName, KeyFeatureFlags, err)
 	}
 	s.NetworkPolicy = flags.EnableNetworkPolicy.Enabled
+	var err error
+	if s.Forbidden, err = parseForbid(data[KeyForbid]); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -201,6 +203,42 @@ func TestOperatorSettings(t *testing.T) {
 	if !strings.Contains(message, "distributions[broken]") {
 		t.Errorf("message %q does not name the entry", message)
 	}
+}
+
+// A restriction that appears stops no server: its resource reports the field and the setting, the webhook refuses further ones, and
+// everything goes on when the setting is removed.
+//
+// Proves: R19, R47.
+func TestForbiddenStopsNoServer(t *testing.T) {
+	e := newEnv(t)
+	e.startValidation()
+	e.startOperator(operatorOptions{})
+	e.mustApply(manifest("s", "distribution: {name: starter}\nworkload: {overrides: {args: [--quiet]}}"))
+	e.waitReady("s")
+	before := e.deployment("s")
+	cm := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: settings.ConfigMapName},
+		Data:       map[string]string{settings.KeyForbid: "- commandAndArgs\n"},
+	}
+	if err := admin.Create(t.Context(), cm); err != nil {
+		t.Fatal(err)
+	}
+	remove := sync.OnceFunc(func() { _ = admin.Delete(context.Background(), cm) })
+	t.Cleanup(remove)
+	message := e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, v1alpha2.ReasonForbidden)
+	if !strings.HasPrefix(message, "spec.workload.overrides.args: Forbidden: ") || !strings.Contains(message, settings.ConfigMapName) {
+		t.Errorf("message %q", message)
+	}
+	e.waitFor("s", v1alpha2.ConditionAvailable, metav1.ConditionTrue, "")
+	if diff := cmp.Diff(before.Spec, e.deployment("s").Spec); diff != "" {
+		t.Errorf("the Deployment changed (-before +after):\n%s", diff)
+	}
+	if out, err := e.apply(manifest("t", "distribution: {name: starter}\nworkload: {overrides: {command: [sh]}}")); err == nil ||
+		!strings.Contains(out, "spec.workload.overrides.command: Forbidden: ") {
+		t.Errorf("the webhook answers: %s", out)
+	}
+	remove()
+	e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
 }
 
 // Proves: R7, NFR-003 (no secret value outside of Secrets).

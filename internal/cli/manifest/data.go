@@ -20,8 +20,7 @@ func ReadSettings(file string, stdin io.Reader) (*settings.Settings, error) {
 	var data map[string]string
 	if file != "" {
 		var err error
-		keys := []string{settings.KeyDistributions, settings.KeyImageOverrides, settings.KeyFeatureFlags}
-		if data, err = configMapData(file, settings.ConfigMapName, keys, stdin); err != nil {
+		if data, err = configMapData(file, settings.ConfigMapName, settings.Keys(), stdin); err != nil {
 			return nil, fmt.Errorf("--settings: %w", err)
 		}
 	}

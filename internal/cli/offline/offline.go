@@ -280,7 +280,7 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, 
 	}
 	return &desired.Inputs{
 		CR: cr, CABundle: c.caBundle(cr), Distribution: distribution, Secrets: facts, PodReferences: references, Override: c.override(cr), Build: secret.OnCluster,
-		NetworkPolicyFlag: c.Settings.NetworkPolicy, OperatorNamespace: settings.DefaultNamespace,
+		NetworkPolicyFlag: c.Settings.NetworkPolicy, Forbidden: c.Settings.Forbidden, OperatorNamespace: settings.DefaultNamespace,
 	}, nil
 }
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// checkForbidden reports what the spec asks for and the operator's settings forbid. What runs stays as it is.
+func checkForbidden(in *Inputs) fault.List {
+	var faults fault.List
+	for _, use := range restrictedUses(&in.CR.Spec) {
+		if !slices.Contains(in.Forbidden, use.restriction) {
+			continue
+		}
+		faults = append(faults, &fault.Fault{
+			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonForbidden,
+			Message: fmt.Sprintf("%s: Forbidden: the operator's administrator forbids %s (%s in the key %s of the ConfigMap %s): %s, or ask the administrator",
+				use.path, use.what, use.restriction, settings.KeyForbid, settings.ConfigMapName, use.fix),
+		})
+	}
+	return faults
+}
+
+// restrictedUse is a field of the spec that a restriction is about.
+type restrictedUse struct {
+	path        string
+	restriction settings.Restriction
+	what, fix   string
+}
+
+func restrictedUses(spec *v1alpha2.LlamaStackDistributionSpec) []restrictedUse {
+	const overrides = "spec.workload.overrides"
+	var uses []restrictedUse
+	add := func(used bool, path string, r settings.Restriction, what, fix string) {
+		if used {
+			uses = append(uses, restrictedUse{path, r, what, fix})
+		}
+	}
+	if spec.Workload != nil && spec.Workload.Overrides != nil {
+		o := spec.Workload.Overrides
+		for i := range o.Volumes {
+			add(o.Volumes[i].HostPath != nil, fmt.Sprintf("%s.volumes[%d].hostPath", overrides, i), settings.ForbidHostPathVolumes,
+				"hostPath volumes", "use another type of volume")
+		}
+		add(!objects.OwnServiceAccount(spec), overrides+".serviceAccountName", settings.ForbidForeignServiceAccounts,
+			"ServiceAccounts that it did not make", "remove it")
+		add(len(o.Command) > 0, overrides+".command", settings.ForbidCommandAndArgs, "command and args", "remove it")
+		add(len(o.Args) > 0, overrides+".args", settings.ForbidCommandAndArgs, "command and args", "remove it")
+	}
+	expose := objects.Expose(spec)
+	add(expose.Enabled && expose.Hostname == "", "spec.networking.expose", settings.ForbidIngressWithoutHostname,
+		"an Ingress without a host name", "set spec.networking.expose.hostname")
+	return uses
+}

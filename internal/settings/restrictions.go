@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+)
+
+// KeyForbid is the key of a YAML list of Restrictions.
+const KeyForbid = "forbid"
+
+// Restriction is something that a custom resource can ask for and that KeyForbid forbids.
+type Restriction string
+
+// The restrictions.
+const (
+	// ForbidHostPathVolumes forbids volumes of the type hostPath in spec.workload.overrides.volumes.
+	ForbidHostPathVolumes Restriction = "hostPathVolumes"
+	// ForbidForeignServiceAccounts forbids spec.workload.overrides.serviceAccountName.
+	ForbidForeignServiceAccounts Restriction = "foreignServiceAccounts"
+	// ForbidIngressWithoutHostname forbids an Ingress that takes the requests for every host name.
+	ForbidIngressWithoutHostname Restriction = "ingressWithoutHostname"
+	// ForbidCommandAndArgs forbids spec.workload.overrides.command and .args.
+	ForbidCommandAndArgs Restriction = "commandAndArgs"
+)
+
+// Restrictions returns all restrictions that KeyForbid can have.
+func Restrictions() []Restriction {
+	return []Restriction{ForbidHostPathVolumes, ForbidForeignServiceAccounts, ForbidIngressWithoutHostname, ForbidCommandAndArgs}
+}
+
+// parseForbid reads KeyForbid. An unknown name is an error: to ignore a misspelled restriction would allow what it forbids.
+func parseForbid(text string) ([]Restriction, error) {
+	var names []string
+	if err := yaml.UnmarshalStrict([]byte(text), &names); err != nil {
+		return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML list of names such as %s: %w", ConfigMapName, KeyForbid, ForbidHostPathVolumes, err)
+	}
+	var known []string
+	for _, r := range Restrictions() {
+		known = append(known, string(r))
+	}
+	var forbidden []Restriction
+	for i, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("ConfigMap %s, key %s[%d]: Unsupported value: %q: %sknown names: %s",
+				ConfigMapName, KeyForbid, i, name, suggest.Sentence(name, known), strings.Join(known, ", "))
+		}
+		forbidden = append(forbidden, Restriction(name))
+	}
+	return forbidden, nil
+}
