@@ -121,7 +121,7 @@ func run(ctx context.Context, f *flags) error {
 		Live: mgr.GetAPIReader(), OperatorNamespace: f.operatorNamespace, Build: version.Build(),
 		Namespaces: namespaces(f.watchNamespaces), ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
 	}
-	webhooks.Handle(webhook.ValidationPath, &webhook.Validation{Gather: facts.GatherForAdmission})
+	webhooks.Handle((&webhook.Validation{Gather: facts.GatherForAdmission}).Review())
 	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("webhooks", webhooks.Ready)); err != nil {
 		return err
 	}

@@ -3,13 +3,16 @@
 package webhook
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
@@ -18,77 +21,163 @@ import (
 // ConversionPath is where conversion is served; the CustomResourceDefinition names it.
 const ConversionPath = "/convert"
 
-// maxReview bounds what is read for one review. The API server stores no object above 1.5 MiB, and converts one at a time
-// when it reads from the store.
-const maxReview = 64 << 20
+const (
+	// maxConversionReview is the largest review of conversion that is read, in bytes. API servers ask for one object at a time, also
+	// for lists, and take none above 3 MiB; a review may hold several all the same.
+	maxConversionReview = 16 << 20
+	// conversionWait is how long a conversion waits for its turn. The API server has no limit of its own.
+	conversionWait = 10 * time.Second
+)
 
-// Conversion answers ConversionReviews. It is an HTTP handler without state.
-type Conversion struct{}
+// Conversion answers ConversionReviews. It reads nothing but the review.
+func Conversion() Review {
+	return Review{Path: ConversionPath, MaxBytes: maxConversionReview, Wait: conversionWait, Answer: convertReview}
+}
 
-// ServeHTTP answers one review. What is no review is refused; everything else is answered in the review.
-func (Conversion) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReview))
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		http.Error(w, fmt.Sprintf("the review is larger than %d bytes", tooLarge.Limit), http.StatusRequestEntityTooLarge)
-		return
-	}
+// convertReview answers a review. One object after the other is decoded, converted and encoded, so that a review of many objects
+// costs little more memory than its text.
+func convertReview(ctx context.Context, body []byte) ([]byte, error) {
+	in, err := readConversionReview(body)
 	if err != nil {
-		http.Error(w, "the review could not be read", http.StatusBadRequest)
-		return
-	}
-	answer, err := convertReview(body)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(answer) // who does not wait for the answer asks again
-}
-
-// review is a ConversionReview whose objects stay JSON trees. (The type of the API keeps them as bytes.)
-type review struct {
-	APIVersion string    `json:"apiVersion"`
-	Kind       string    `json:"kind"`
-	Request    *request  `json:"request,omitempty"`
-	Response   *response `json:"response,omitempty"`
-}
-
-type request struct {
-	UID               string           `json:"uid"`
-	DesiredAPIVersion string           `json:"desiredAPIVersion"`
-	Objects           []map[string]any `json:"objects"`
-}
-
-type response struct {
-	UID              string           `json:"uid"`
-	ConvertedObjects []map[string]any `json:"convertedObjects"`
-	Result           result           `json:"result"`
-}
-
-type result struct {
-	Status  string `json:"status"`
-	Message string `json:"message,omitempty"`
-}
-
-// convertReview answers a review. Integers stay integers, however large, as the API server itself reads them.
-func convertReview(body []byte) ([]byte, error) {
-	var in review
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(body, &in); err != nil {
 		return nil, fmt.Errorf("no ConversionReview: %w", err)
 	}
-	if in.APIVersion != apiextensionsv1.SchemeGroupVersion.String() || in.Kind != "ConversionReview" || in.Request == nil {
-		return nil, fmt.Errorf("want a ConversionReview of %s with a request, got apiVersion %q, kind %q", apiextensionsv1.SchemeGroupVersion, in.APIVersion, in.Kind)
+	if in.apiVersion != apiextensionsv1.SchemeGroupVersion.String() || in.kind != "ConversionReview" || !in.requested {
+		return nil, fmt.Errorf("want a ConversionReview of %s with a request, got apiVersion %.100q, kind %.100q",
+			apiextensionsv1.SchemeGroupVersion, in.apiVersion, in.kind)
 	}
-	out := review{APIVersion: in.APIVersion, Kind: in.Kind, Response: &response{
-		UID: in.Request.UID, ConvertedObjects: make([]map[string]any, 0, len(in.Request.Objects)), Result: result{Status: "Success"},
-	}}
-	for _, object := range in.Request.Objects {
-		converted, err := v1alpha1.Convert(object, in.Request.DesiredAPIVersion)
-		if err != nil { // a version of another API: no object of this one can bring it about
-			out.Response.ConvertedObjects, out.Response.Result = nil, result{Status: "Failure", Message: err.Error()}
-			break
+	var converted bytes.Buffer
+	converted.Grow(len(body) + len(body)/8)
+	for i, text := range in.objects {
+		if err := ctx.Err(); err != nil {
+			return nil, err // nobody waits for the answer
 		}
-		out.Response.ConvertedObjects = append(out.Response.ConvertedObjects, converted)
+		var object map[string]any
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &object); err != nil { // integers stay integers, however large
+			return nil, fmt.Errorf("no ConversionReview: object %d: %w", i, err)
+		}
+		target, err := v1alpha1.Convert(object, in.desired)
+		if err != nil { // a version of another API: no object of this one can bring it about
+			return conversionAnswer(in.uid, nil, metav1.Status{Status: metav1.StatusFailure, Message: err.Error()})
+		}
+		if i > 0 {
+			converted.WriteByte(',')
+		}
+		if err := json.NewEncoder(&converted).Encode(target); err != nil {
+			return nil, err
+		}
 	}
-	return json.Marshal(out)
+	return conversionAnswer(in.uid, converted.Bytes(), metav1.Status{Status: metav1.StatusSuccess})
+}
+
+// conversionAnswer puts a review around objects that are encoded already.
+func conversionAnswer(uid string, objects []byte, result metav1.Status) ([]byte, error) {
+	quoted, err := json.Marshal(uid)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := json.Marshal(struct {
+		Status  string `json:"status"`
+		Message string `json:"message,omitempty"`
+	}{result.Status, result.Message})
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Join([][]byte{
+		[]byte(`{"apiVersion":"` + apiextensionsv1.SchemeGroupVersion.String() + `","kind":"ConversionReview","response":{"uid":`), quoted,
+		[]byte(`,"convertedObjects":[`), objects, []byte(`],"result":`), outcome, []byte(`}}`),
+	}, nil), nil
+}
+
+// conversionReview is a ConversionReview whose objects are still texts: parts of the body.
+type conversionReview struct {
+	apiVersion, kind, uid, desired string
+	requested                      bool
+	objects                        [][]byte
+}
+
+// readConversionReview takes a review apart without decoding or copying its objects. An object may nest as deep as the API server
+// lets it: what is around it does not count.
+func readConversionReview(body []byte) (*conversionReview, error) {
+	in := &conversionReview{}
+	d := json.NewDecoder(bytes.NewReader(body))
+	err := members(d, func(name string) error {
+		switch name {
+		case "apiVersion":
+			return d.Decode(&in.apiVersion)
+		case "kind":
+			return d.Decode(&in.kind)
+		case "request":
+			in.requested = true
+			return members(d, func(name string) error { return in.readRequest(d, name, body) })
+		}
+		return d.Decode(&skipped{})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows it")
+	}
+	return in, nil
+}
+
+func (in *conversionReview) readRequest(d *json.Decoder, name string, body []byte) error {
+	switch name {
+	case "uid":
+		return d.Decode(&in.uid)
+	case "desiredAPIVersion":
+		return d.Decode(&in.desired)
+	case "objects":
+		if err := expect(d, json.Delim('[')); err != nil {
+			return err
+		}
+		for d.More() {
+			var text skipped
+			if err := d.Decode(&text); err != nil {
+				return err
+			}
+			after := d.InputOffset()
+			in.objects = append(in.objects, body[after-int64(text.length):after])
+		}
+		return expect(d, json.Delim(']'))
+	}
+	return d.Decode(&skipped{})
+}
+
+// members calls a function for each member of the object that comes next; the function reads the value.
+func members(d *json.Decoder, member func(name string) error) error {
+	if err := expect(d, json.Delim('{')); err != nil {
+		return err
+	}
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		name, ok := token.(string)
+		if !ok {
+			return fmt.Errorf("%v is not the name of a member", token)
+		}
+		if err := member(name); err != nil {
+			return err
+		}
+	}
+	return expect(d, json.Delim('}'))
+}
+
+func expect(d *json.Decoder, want json.Delim) error {
+	token, err := d.Token()
+	if err == nil && token != want {
+		err = fmt.Errorf("%v stands where %v is wanted", token, want)
+	}
+	return err
+}
+
+// skipped is a value of which only the length is kept.
+type skipped struct{ length int }
+
+// UnmarshalJSON notes the length.
+func (s *skipped) UnmarshalJSON(text []byte) error {
+	s.length = len(text)
+	return nil
 }

@@ -21,7 +21,7 @@ import (
 func post(t testing.TB, body string) (int, string) {
 	t.Helper()
 	recorder := httptest.NewRecorder()
-	Conversion{}.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, ConversionPath, strings.NewReader(body)))
+	NewIntake().Handler(Conversion()).ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, ConversionPath, strings.NewReader(body)))
 	return recorder.Code, recorder.Body.String()
 }
 
@@ -106,7 +106,7 @@ func TestConversionRefuses(t *testing.T) {
 		"another API": {reviewOf("llamastack.io/v1", `{"apiVersion":"llamastack.io/v1alpha1"}`), http.StatusOK,
 			`"result":{"status":"Failure","message":"cannot convert apiVersion llamastack.io/v1alpha1 to llamastack.io/v1`},
 		"nothing to do": {reviewOf("llamastack.io/v1alpha1"), http.StatusOK, `"convertedObjects":[],"result":{"status":"Success"}`},
-		"too large":     {string(bytes.Repeat([]byte(" "), maxReview+1)), http.StatusRequestEntityTooLarge, "larger than"},
+		"too large":     {string(bytes.Repeat([]byte(" "), maxConversionReview+1)), http.StatusRequestEntityTooLarge, "larger than"},
 	} {
 		code, answer := post(t, c.body)
 		if code != c.code || !strings.Contains(answer, c.want) {

@@ -3,10 +3,13 @@
 // Package webhook serves what the API server asks the operator: the conversion between the versions of
 // LlamaStackDistribution, and what the operator would say of one that is to be stored.
 //
-// Contract: it holds no rules of its own. Conversion decodes the review as JSON, calls the conversion of api/v1alpha1 for
-// each object, and encodes the answer: nothing passes through Go types, so nothing that a schema admits can make it fail.
+// Contract: it holds no rules of its own. Conversion takes the review apart, and decodes, converts and encodes one object after the
+// other by api/v1alpha1: nothing passes through Go types, so nothing that a schema admits can make it fail.
 // Validation decodes the review, has the facts gathered, and passes on what internal/admission says; what it cannot read or
 // ask it admits.
+//
+// Anybody may reach the port. An Intake bounds what all requests cost together: how much memory their bodies take, how many are
+// decoded at once, how long they wait and how long they take to arrive.
 //
 // A Server serves in every replica, whoever leads, and before any cache is filled: the kind's own cache cannot be filled
 // without conversion. Its certificate comes from internal/certificate. Handle is the place for further webhooks.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/net/netutil"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -37,8 +38,15 @@ const (
 	// idleTimeout is longer than the API server's own, so that it is not the Server who closes a connection on which a
 	// request is about to be sent.
 	idleTimeout = 3 * time.Minute
-	// readTimeout bounds how long a client may take to send a request.
-	readTimeout = 30 * time.Second
+	// headerTimeout bounds a handshake, and how long a client may take to send the header of a request; readTimeout and writeTimeout
+	// bound everything, the Intake bounds bodies and answers more narrowly.
+	headerTimeout = 5 * time.Second
+	readTimeout   = 30 * time.Second
+	writeTimeout  = time.Minute
+	maxHeader     = 16 << 10
+	// maxConnections is how many connections there may be; further ones wait to be accepted. Above half of it, answers close theirs,
+	// so that nobody can hold them all for longer than headerTimeout.
+	maxConnections = 256
 
 	alivePath = "/alive"
 )
@@ -61,6 +69,7 @@ type Server struct {
 	watch     *certificate.Watch
 	readiness *readiness
 	mux       *http.ServeMux
+	intake    *Intake
 	listener  net.Listener
 	http      *http.Server
 	drain     time.Duration
@@ -73,7 +82,7 @@ type Server struct {
 func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error) {
 	served := &certificate.Served{}
 	keeper := &certificate.Keeper{Namespace: o.Namespace, Managed: o.Managed, Lifetimes: o.Lifetimes, Served: served}
-	s := &Server{mux: http.NewServeMux(), drain: o.Drain}
+	s := &Server{mux: http.NewServeMux(), intake: NewIntake(), drain: o.Drain}
 	var err error
 	if s.watch, err = certificate.NewWatch(config, keeper); err != nil {
 		return nil, err
@@ -83,22 +92,22 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 		return nil, fmt.Errorf("listen for the API server: %w", err)
 	}
 	s.readiness = newReadiness(keeper.ConversionTrust, served.GetCertificate, listener.Addr())
-	s.listener = tls.NewListener(listener, &tls.Config{
+	s.listener = tls.NewListener(netutil.LimitListener(listener, maxConnections), &tls.Config{
 		MinVersion: tls.VersionTLS12, GetCertificate: served.GetCertificate, NextProtos: []string{"http/1.1"}, // all that API servers speak to webhooks
 	})
 	s.http = &http.Server{
-		Handler: s.lastAnswers(s.mux), ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout,
-		ConnState: s.count,
-		ErrorLog:  slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName("webhook")), slog.LevelDebug), // failed handshakes, mostly
+		Handler: s.lastAnswers(s.mux), ConnState: s.count, MaxHeaderBytes: maxHeader,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName("webhook")), slog.LevelDebug), // failed handshakes, mostly
 	}
-	s.Handle(ConversionPath, Conversion{})
+	s.Handle(Conversion())
 	s.mux.HandleFunc(alivePath, func(http.ResponseWriter, *http.Request) {})
 	return s, nil
 }
 
-// Handle serves a further webhook at a path. It must be called before Run.
-func (s *Server) Handle(path string, handler http.Handler) {
-	s.mux.Handle("POST "+path, handler)
+// Handle serves a further kind of review. It must be called before Run.
+func (s *Server) Handle(review Review) {
+	s.mux.Handle("POST "+review.Path, s.intake.Handler(review))
 }
 
 // Address is where the Server listens.
@@ -152,11 +161,11 @@ func (s *Server) count(_ net.Conn, state http.ConnState) {
 	}
 }
 
-// lastAnswers closes connections with an answer while the Server drains: their next requests go to another replica. A
-// connection that is closed at any other time can lose a request that is on its way.
+// lastAnswers closes connections with an answer while the Server drains, so that their next requests go to another replica, and
+// while there are many. A connection that is closed at any other time can lose a request that is on its way.
 func (s *Server) lastAnswers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.draining.Load() {
+		if s.draining.Load() || s.open.Load() > maxConnections/2 {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)

@@ -5,10 +5,7 @@ package webhook
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -25,46 +22,36 @@ import (
 const ValidationPath = "/validate"
 
 const (
-	// maxAdmissionReview bounds what is read for one review: the new and the old object, of which the API server stores none above
-	// 1.5 MiB.
-	maxAdmissionReview = 16 << 20
-	// askTimeout bounds how long the API server is asked; it is below the timeoutSeconds of the configuration, so that what needs no
-	// asking is said in any case.
-	askTimeout = 2 * time.Second
+	// maxAdmissionReview is the largest review of admission that is read, in bytes. It holds the new and the old object, of which the
+	// API server stores none above 1.5 MiB.
+	maxAdmissionReview = 4 << 20
+	// admissionWait is how long a request waits for its turn, and askTimeout how long the API server is asked. Together they are
+	// below the timeoutSeconds of the configuration, so that what needs no asking is said in any case.
+	admissionWait = time.Second
+	askTimeout    = 1500 * time.Millisecond
 )
 
-// Validation answers AdmissionReviews for LlamaStackDistributions. It is an HTTP handler.
+// Validation answers AdmissionReviews for LlamaStackDistributions.
 type Validation struct {
 	// Gather reads what the resource is judged by.
 	Gather func(context.Context, *v1alpha2.LlamaStackDistribution) (*desired.Inputs, fault.List)
 }
 
-// ServeHTTP answers one review.
-func (v *Validation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAdmissionReview))
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		http.Error(w, fmt.Sprintf("the review is larger than %d bytes", tooLarge.Limit), http.StatusRequestEntityTooLarge)
-		return
-	}
-	if err != nil {
-		http.Error(w, "the review could not be read", http.StatusBadRequest)
-		return
-	}
+// Review is the review that the Validation answers.
+func (v *Validation) Review() Review {
+	return Review{Path: ValidationPath, MaxBytes: maxAdmissionReview, Wait: admissionWait, Answer: v.review}
+}
+
+// review answers one review.
+func (v *Validation) review(ctx context.Context, body []byte) ([]byte, error) {
 	var review admissionv1.AdmissionReview
 	kind := admissionv1.SchemeGroupVersion.WithKind("AdmissionReview")
 	if err := json.Unmarshal(body, &review); err != nil || review.Request == nil || review.GroupVersionKind() != kind {
-		http.Error(w, fmt.Sprintf("want an AdmissionReview of %s with a request", admissionv1.SchemeGroupVersion), http.StatusBadRequest)
-		return
+		return nil, fmt.Errorf("want an AdmissionReview of %s with a request", admissionv1.SchemeGroupVersion)
 	}
-	review.Response = v.answer(r.Context(), review.Request)
+	review.Response = v.answer(ctx, review.Request)
 	review.Response.UID, review.Request = review.Request.UID, nil
-	answer, err := json.Marshal(review)
-	if err != nil {
-		http.Error(w, "the answer cannot be written", http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(answer) // who does not wait for the answer asks again
+	return json.Marshal(review)
 }
 
 // answer judges one request. What cannot be read as the type is admitted: the schema has admitted it, and the controller will

@@ -40,7 +40,7 @@ func validate(t *testing.T, body string, asked *int) (int, *admissionv1.Admissio
 		return in, nil
 	}}
 	recorder := httptest.NewRecorder()
-	v.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, ValidationPath, strings.NewReader(body)))
+	NewIntake().Handler(v.Review()).ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, ValidationPath, strings.NewReader(body)))
 	var review admissionv1.AdmissionReview
 	if recorder.Code == http.StatusOK {
 		if err := json.Unmarshal(recorder.Body.Bytes(), &review); err != nil {

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// body counts what is read of it.
+type body struct {
+	io.Reader
+	read atomic.Int64
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	b.read.Add(int64(n))
+	return n, err
+}
+
+// sent is a request with a body of a size; a negative one is sent in chunks.
+func sent(t *testing.T, length int64, actual int) (*http.Request, *body) {
+	t.Helper()
+	b := &body{Reader: strings.NewReader(strings.Repeat("x", actual))}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", b)
+	r.ContentLength = length
+	return r, b
+}
+
+func answered(i *Intake, review Review, r *http.Request) *httptest.ResponseRecorder {
+	recorder := httptest.NewRecorder()
+	i.Handler(review).ServeHTTP(recorder, r)
+	return recorder
+}
+
+func echo(_ context.Context, body []byte) ([]byte, error) { return body, nil }
+
+// Proves: R63 (nothing is read of a body that says that it is too large, no more than the limit of one that does not say).
+func TestIntakeBoundsBodies(t *testing.T) {
+	review := Review{MaxBytes: 1000, Wait: time.Second, Answer: echo}
+	for name, c := range map[string]struct {
+		length     int64
+		actual     int
+		code, read int
+	}{
+		"as large as may be":            {1000, 1000, http.StatusOK, 1000},
+		"too large":                     {1001, 1001, http.StatusRequestEntityTooLarge, 0},
+		"in chunks":                     {-1, 1000, http.StatusOK, 1000},
+		"in chunks, too large":          {-1, 5000, http.StatusRequestEntityTooLarge, 1001},
+		"less than it says":             {1000, 10, http.StatusBadRequest, 10},
+		"empty":                         {0, 0, http.StatusOK, 0},
+		"more than the process can say": {1 << 62, 10, http.StatusRequestEntityTooLarge, 0},
+	} {
+		r, b := sent(t, c.length, c.actual)
+		got := answered(NewIntake(), review, r)
+		if got.Code != c.code || b.read.Load() > int64(c.read) {
+			t.Errorf("%s: %d %q after %d bytes, want %d after %d", name, got.Code, got.Body, b.read.Load(), c.code, c.read)
+		}
+		if c.code == http.StatusRequestEntityTooLarge && !strings.Contains(got.Body.String(), "larger than 1000 bytes") {
+			t.Errorf("%s: %s", name, got.Body)
+		}
+	}
+}
+
+// Proves: R63 (two reviews are decoded at once, the others wait and are answered; what waits too long is told to come again).
+func TestIntakeDecodesFewAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var now, most atomic.Int64
+		held := make(chan struct{})
+		review := Review{MaxBytes: 1000, Wait: 10 * time.Second, Answer: func(_ context.Context, body []byte) ([]byte, error) {
+			n := now.Add(1)
+			defer now.Add(-1)
+			if n > most.Load() {
+				most.Store(n)
+			}
+			<-held
+			return body, nil
+		}}
+		i := NewIntake()
+		var all sync.WaitGroup
+		var ok atomic.Int64
+		for range 20 {
+			r, _ := sent(t, 10, 10)
+			all.Go(func() {
+				if answered(i, review, r).Code == http.StatusOK {
+					ok.Add(1)
+				}
+			})
+		}
+		synctest.Wait()
+		r, _ := sent(t, 10, 10)
+		impatient := review
+		impatient.Wait = time.Second
+		got := answered(i, impatient, r)
+		if got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" || !strings.Contains(got.Body.String(), "busy") {
+			t.Errorf("after its deadline: %d %v %s", got.Code, got.Header(), got.Body)
+		}
+		close(held)
+		all.Wait()
+		if ok.Load() != 20 || most.Load() != decodedAtOnce {
+			t.Errorf("%d of 20 answered, %d at once", ok.Load(), most.Load())
+		}
+	})
+}
+
+// Proves: R63 (no byte of a body is read before there is memory for it).
+func TestIntakeReadsNothingBeforeThereIsMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const largest = memoryForBodies / memoryPerByte
+		held := make(chan struct{})
+		review := Review{MaxBytes: largest, Wait: time.Minute, Answer: func(context.Context, []byte) ([]byte, error) {
+			<-held
+			return nil, errors.New("no review")
+		}}
+		i := NewIntake()
+		var all sync.WaitGroup
+		first, firstBody := sent(t, largest, largest)
+		all.Go(func() { answered(i, review, first) })
+		synctest.Wait()
+		second, secondBody := sent(t, -1, 10)
+		all.Go(func() { answered(i, review, second) })
+		synctest.Wait()
+		if firstBody.read.Load() != largest || secondBody.read.Load() != 0 {
+			t.Errorf("read are %d and %d bytes", firstBody.read.Load(), secondBody.read.Load())
+		}
+		close(held)
+		all.Wait()
+		if secondBody.read.Load() != 10 {
+			t.Errorf("the second one was not read: %d bytes", secondBody.read.Load())
+		}
+	})
+}
+
+// A panic in one review, or a sender that goes away, takes nothing from the others.
+func TestIntakeSurvivesPanics(t *testing.T) {
+	i := NewIntake()
+	review := Review{MaxBytes: 1000, Wait: time.Second, Answer: func(context.Context, []byte) ([]byte, error) { panic("in a test") }}
+	for range 3 * decodedAtOnce {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			r, _ := sent(t, 10, 10)
+			answered(i, review, r)
+		}()
+	}
+	review.Answer = echo
+	if r, _ := sent(t, 1000, 1000); answered(i, review, r).Code != http.StatusOK {
+		t.Error("nothing is answered any more")
+	}
+}
+
+// The largest reviews fit into what there is.
+func TestReviewsFitIntoTheMemory(t *testing.T) {
+	for _, review := range []Review{Conversion(), (&Validation{}).Review()} {
+		if review.MaxBytes*memoryPerByte > memoryForBodies {
+			t.Errorf("%s: %d bytes never fit", review.Path, review.MaxBytes)
+		}
+		if review.Path == "" || review.Wait == 0 || review.Answer == nil {
+			t.Error(fmt.Sprint(review))
+		}
+	}
+}
