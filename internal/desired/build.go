@@ -32,7 +32,7 @@ func Build(in *Inputs) (*Desired, fault.List) {
 	if in.CABundle != nil {
 		d.warnForeign(pathCABundle, types.NamespacedName{Namespace: in.CABundle.Namespace, Name: in.CABundle.Name}, in.CR.Namespace)
 	}
-	d.Warnings = append(d.Warnings, ineffective(&in.CR.Spec)...)
+	d.warnIneffective(in)
 	faults = append(faults, d.checkWorkload(&in.CR.Spec)...)
 	params := d.params(in)
 	params.CABundle = bundle
@@ -71,6 +71,9 @@ func (d *Desired) generate(in *Inputs) fault.List {
 		return nil
 	}
 	if f := missingBase(dist); f != nil {
+		if workersAlone(in) {
+			return nil
+		}
 		return fault.List{f}
 	}
 	result, findings := config.Generate(config.Input{

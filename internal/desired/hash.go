@@ -4,6 +4,7 @@ package desired
 
 import (
 	"encoding/json"
+	"strconv"
 
 	kjson "sigs.k8s.io/json"
 
@@ -31,10 +32,11 @@ func inputHash(in *Inputs) string {
 		h.Text("override")
 		h.Text(string(in.Override.Content))
 	}
-	if legacy := v1alpha2.Legacy(in.CR); legacy.ContainerName != "" || legacy.TerminationGracePeriodSeconds != nil {
+	if legacy := v1alpha2.Legacy(in.CR); legacy.FromV1alpha1 || legacy.ContainerName != "" || legacy.TerminationGracePeriodSeconds != nil {
 		h.Text("legacy")
 		h.Text(legacy.ContainerName)
 		h.Text(canonicalJSON(legacy.TerminationGracePeriodSeconds))
+		h.Text(strconv.FormatBool(legacy.FromV1alpha1))
 	}
 	if in.ClusterAssignsUserIDs {
 		h.Text("the cluster assigns user ids")

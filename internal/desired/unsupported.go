@@ -10,7 +10,6 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
 // unsupported reports the fields that the API admits and this operator does not build yet. They are never ignored:
@@ -35,17 +34,6 @@ func unsupported(spec *v1alpha2.LlamaStackDistributionSpec) fault.List {
 		}
 	}
 	return faults
-}
-
-// ineffective warns of what is set and does nothing.
-func ineffective(spec *v1alpha2.LlamaStackDistributionSpec) config.Findings {
-	if n := spec.Networking; n != nil && n.TLS != nil && ptr.Deref(n.TLS.SecretName, "") != "" && !ptr.Deref(n.TLS.Enabled, false) {
-		return config.Findings{{
-			Code: config.InvalidSpec, Severity: config.Warning, Path: "spec.networking.tls.secretName",
-			Message: "has no effect while TLS is not enabled", Mending: "set spec.networking.tls.enabled: true, or remove it",
-		}}
-	}
-	return nil
 }
 
 // namePattern is what the names of Services, which derive from the resource's name, may look like.

@@ -50,6 +50,9 @@ func environment(p *Params) []corev1.EnvVar {
 	if p.Config != nil {
 		env = append(env, corev1.EnvVar{Name: "RUN_CONFIG_PATH", Value: path.Join(ConfigDir, ConfigKey)})
 	}
+	if p.Legacy.FromV1alpha1 {
+		env = append(env, legacyEnvironment(p)...)
+	}
 	if p.CABundle != "" {
 		env = append(env,
 			corev1.EnvVar{Name: "SSL_CERT_FILE", Value: CABundlePath},
@@ -57,6 +60,22 @@ func environment(p *Params) []corev1.EnvVar {
 			corev1.EnvVar{Name: "REQUESTS_CA_BUNDLE", Value: CABundlePath})
 	}
 	return append(env, generatedEnvironment(p)...)
+}
+
+// The variables that release 0.9 gives every server, for the user's own command, arguments and image.
+const (
+	LegacyPortVariable    = "LLS_PORT"
+	LegacyWorkersVariable = "LLS_WORKERS"
+	LegacyConfigVariable  = "LLAMA_STACK_CONFIG"
+)
+
+// legacyEnvironment is what a custom resource of v1alpha1 may count on.
+func legacyEnvironment(p *Params) []corev1.EnvVar {
+	return []corev1.EnvVar{
+		{Name: LegacyWorkersVariable, Value: strconv.FormatInt(workers(p.CR.Spec.Workload), 10)},
+		{Name: LegacyPortVariable, Value: strconv.Itoa(int(Port(&p.CR.Spec)))},
+		{Name: LegacyConfigVariable, Value: path.Join(ConfigDir, ConfigKey)},
+	}
 }
 
 // generatedEnvironment are the variables that the generated configuration refers to, and those that it does not work without.

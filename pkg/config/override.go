@@ -18,6 +18,8 @@ type Override struct {
 	ClientCertificates bool
 	// Insecure tells that the file lets the server start without TLS.
 	Insecure bool
+	// Workers is the number of processes that the file asks for, as it is written; empty where it does not say.
+	Workers string
 }
 
 // ReadOverride reads a config.yaml of the user's own. The error tells why the server could not read it.
@@ -41,6 +43,9 @@ func ReadOverride(data []byte) (*Override, error) {
 	}
 	o.TLS = given("tls_certfile") && given("tls_keyfile")
 	o.ClientCertificates = o.TLS && given("tls_cafile")
+	if given("workers") {
+		o.Workers = text(child(server, "workers"))
+	}
 	o.Insecure = strings.EqualFold(text(child(server, "insecure")), "true")
 	return o, nil
 }

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+)
+
+const pathWorkers = "spec.workload.workers"
+
+// warnIneffective warns of what is set and does nothing.
+func (d *Desired) warnIneffective(in *Inputs) {
+	if n := in.CR.Spec.Networking; n != nil && n.TLS != nil && ptr.Deref(n.TLS.SecretName, "") != "" && !ptr.Deref(n.TLS.Enabled, false) {
+		d.warn("spec.networking.tls.secretName", "has no effect while TLS is not enabled", "set spec.networking.tls.enabled: true, or remove it")
+	}
+	if in.CR.Spec.Workload == nil {
+		return
+	}
+	d.warnWorkers(in)
+	if !v1alpha2.Legacy(in.CR).FromV1alpha1 {
+		d.warnLegacyVariables(in)
+	}
+}
+
+// workersAlone reports whether the number of workers is all that asks for a generated configuration, and the image runs without one: release
+// 0.9 ran such custom resources, and a single worker is what every server runs by itself.
+func workersAlone(in *Inputs) bool {
+	w := in.CR.Spec.Workload
+	if w == nil || w.Workers == nil || *w.Workers > 1 && !v1alpha2.Legacy(in.CR).FromV1alpha1 {
+		return false
+	}
+	without, workload := in.CR.Spec, *w
+	workload.Workers = nil
+	without.Workload = &workload
+	return !config.Needed(&without, in.distribution().Line) && !in.distribution().ForeignImage
+}
+
+// warnWorkers warns of a number of workers that the server does not get to know.
+func (d *Desired) warnWorkers(in *Inputs) {
+	workers := ptr.Deref(in.CR.Spec.Workload.Workers, 1)
+	if workers < 2 || d.Config != nil || usesVariable(in.CR.Spec.Workload.Overrides, objects.LegacyWorkersVariable) {
+		return
+	}
+	switch {
+	case d.Override != nil && string(d.OverrideContent) != secret.OnCluster:
+		if d.Override.Workers == strconv.Itoa(int(workers)) {
+			return
+		}
+		d.warn(pathWorkers, "has no effect beside spec.overrideConfig, whose configuration decides",
+			fmt.Sprintf("write workers: %d under server: in the key %q of ConfigMap %s, or remove the field", workers, objects.ConfigKey, in.CR.Spec.OverrideConfig.ConfigMapName))
+	case d.Override == nil && missingBase(d.Distribution) != nil && workersAlone(in):
+		d.warn(pathWorkers, "has no effect: image "+d.Distribution.Image+" runs its own configuration, and no base configuration is known for it",
+			fmt.Sprintf("give the configuration with spec.overrideConfig and write workers: %d under server: there, or register the image with its base "+
+				"configuration in the operator's ConfigMap %s", workers, settings.ConfigMapName))
+	}
+}
+
+// warnLegacyVariables warns of variables of release 0.9 that the command counts on: only custom resources of v1alpha1 have them.
+func (d *Desired) warnLegacyVariables(in *Inputs) {
+	overrides := in.CR.Spec.Workload.Overrides
+	for _, v := range []struct{ name, instead string }{
+		{objects.LegacyPortVariable, "write $" + portVariables(d.Distribution.Line)[0]},
+		{objects.LegacyWorkersVariable, fmt.Sprintf("write the number itself, %d", ptr.Deref(in.CR.Spec.Workload.Workers, 1))},
+		{objects.LegacyConfigVariable, "write $RUN_CONFIG_PATH, which is set where the operator mounts a configuration"},
+	} {
+		if usesVariable(overrides, v.name) {
+			d.warn("spec.workload.overrides", "the command or its arguments use the variable "+v.name+", which only custom resources of v1alpha1 have",
+				v.instead+", or set it in spec.workload.overrides.env")
+		}
+	}
+}
+
+// usesVariable reports whether the command or its arguments refer to a variable that the user does not set.
+func usesVariable(o *v1alpha2.WorkloadOverrides, name string) bool {
+	if o == nil || slices.ContainsFunc(o.Env, func(v corev1.EnvVar) bool { return v.Name == name }) {
+		return false
+	}
+	// As a shell or as Kubernetes replaces it; a shell that is given a default, as in ${NAME:-8321}, needs no variable.
+	reference := regexp.MustCompile(`\$(\{` + name + `\}|\(` + name + `\)|` + name + `\b)`)
+	return reference.MatchString(strings.Join(o.Command, "\n") + "\n" + strings.Join(o.Args, "\n"))
+}
