@@ -116,7 +116,7 @@ verify-catalog:
 ##@ Testing
 
 # The tests that need more than the Go toolchain. Every other package is a unit test.
-SPECIAL_TESTS := $(MODULE)/tests/(integration|e2e|server)(/|$$)
+SPECIAL_TESTS := $(MODULE)/tests/(integration|hostile|e2e|server)(/|$$)
 
 .PHONY: test
 test: test-unit test-integration ## Run the unit and the integration tests.
@@ -129,6 +129,12 @@ test-unit: ## Run the tests that need nothing but Go.
 test-integration: cluster ## Run the tests against a real API server.
 	$(BIN)/cluster build --tier controlplane
 	LLSD_CLUSTER=$(BIN)/cluster go test -count=1 -timeout 20m $(TESTFLAGS) ./tests/integration/...
+
+# LLSD_HOSTILE_REPORT=FILE writes the table of what each input took there.
+.PHONY: test-hostile
+test-hostile: cluster build ## Send the operator what an attacker would send, in a control group with its memory limit (Linux and root).
+	$(BIN)/cluster build --tier controlplane
+	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager go test -count=1 -timeout 20m $(TESTFLAGS) ./tests/hostile
 
 .PHONY: test-server
 test-server: ## Let real llama-stack servers load the generated configurations.

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package hostile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+const (
+	// maxPeak is what the operator may use of its 256 MiB.
+	maxPeak = 200 << 20
+	// maxLog bounds what the operator prints while all of it is sent.
+	maxLog = 16 << 20
+	// namespace is where the inputs live, bystanders where somebody else works meanwhile.
+	namespace  = "hostile"
+	bystanders = "bystanders"
+)
+
+// input is one hostile input.
+type input struct {
+	name string
+	// send sends it and returns the answer.
+	send func(*testing.T, *world) (string, error)
+	// want are texts of the answer.
+	want []string
+}
+
+// Proves: R63, R64, R65, R71, R74 (whatever is sent, the operator stays the process that was started, within its memory, says clearly
+// what is wrong, and goes on with everybody else's resources).
+func TestNothingBringsTheOperatorDown(t *testing.T) {
+	w := newWorld(t)
+	w.namespace(t, namespace)
+	w.namespace(t, bystanders)
+	w.operator = newOperator(t, w.admin)
+	w.startEdits(t)
+	for _, part := range []struct {
+		name   string
+		inputs []input
+	}{
+		{"count", countInputs()},
+		{"text", textInputs()},
+		{"v1alpha1", spokeInputs()},
+	} {
+		t.Run(part.name, func(t *testing.T) { w.run(t, part.inputs) })
+	}
+	w.report.print(t)
+	w.check(t)
+}
+
+// check looks at what became of the operator.
+func (w *world) check(t *testing.T) {
+	t.Helper()
+	fixture.Eventually(t, time.Minute, "the operator is ready in the end", w.operator.ready)
+	if w.operator.starts > 1 {
+		t.Errorf("the operator ended %d times", w.operator.starts-1)
+	}
+	if kills := w.operator.group.kills(t); kills > 0 {
+		t.Errorf("the kernel ended it %d times", kills)
+	}
+	if peak := w.report.peak(); peak > maxPeak {
+		t.Errorf("it used %d MiB, want at most %d", peak>>20, maxPeak>>20)
+	}
+	t.Logf("the control group, page cache included, used at most %d MiB", w.operator.group.peak(t)>>20)
+	if info, err := w.operator.log.Stat(); err != nil || info.Size() > maxLog {
+		t.Errorf("its log has %d bytes, want at most %d (%v)", info.Size(), maxLog, err)
+	}
+}
+
+// run sends the inputs one after the other.
+func (w *world) run(t *testing.T, inputs []input) {
+	for _, in := range inputs {
+		t.Run(in.name, func(t *testing.T) { w.one(t, in) })
+	}
+}
+
+func (w *world) one(t *testing.T, in input) {
+	if w.operator.alive() != nil {
+		w.operator.start(t) // so that one input that ends it does not hide what the others do
+	}
+	w.operator.resetPeak()
+	before, err := w.operator.usage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	answer, err := in.send(t, w)
+	took := time.Since(began)
+	after, usageErr := w.operator.usage()
+	if err := errors.Join(err, usageErr, w.operator.alive()); err != nil {
+		answer += " NO ANSWER: " + err.Error()
+		t.Error(err)
+	}
+	w.report.add(row{input: t.Name()[strings.IndexByte(t.Name(), '/')+1:], answer: answer, took: took, cpu: after.cpu - before.cpu, peak: after.peak})
+	for _, want := range in.want {
+		if !strings.Contains(answer, want) {
+			t.Errorf("the answer does not mention %q: %.2000s", want, answer)
+		}
+	}
+	if len(answer) > maxAnswer {
+		t.Errorf("the answer has %d bytes, want at most %d: %.2000s", len(answer), maxAnswer, answer)
+	}
+}
+
+// startEdits lets somebody edit another resource all the time. Each edit must be applied within a minute.
+func (w *world) startEdits(t *testing.T) {
+	t.Helper()
+	const name = "busy"
+	if denied, err := w.store(t, "v1alpha2", bystanders, name, resource("v1alpha2", name, starter)); denied != "" || err != nil {
+		t.Fatal(denied, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- w.edit(ctx, name) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil && w.operator.alive() == nil {
+			t.Errorf("edits of another resource: %v", err)
+		}
+	})
+}
+
+func (w *world) edit(ctx context.Context, name string) error {
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for number := 0; ; number++ {
+		began := time.Now()
+		patch := fmt.Appendf(nil, `{"spec":{"workload":{"overrides":{"env":[{"name":"EDIT","value":"%d"}]}}}}`, number)
+		code, answer, err := w.ask(ctx, http.MethodPatch, resourcePath("v1alpha2", bystanders, name), patch)
+		if err == nil && code != http.StatusOK {
+			err = errors.New(denial(code, answer))
+		}
+		if err == nil {
+			err = fixture.Poll(ctx, time.Minute, func() error {
+				o, err := w.observe(ctx, bystanders, name)
+				if err == nil && o.status.ObservedGeneration < o.generation {
+					err = fmt.Errorf("generation %d of %d is observed", o.status.ObservedGeneration, o.generation)
+				}
+				return err
+			})
+		}
+		if ctx.Err() != nil {
+			return nil // what was begun is given up
+		}
+		if err != nil {
+			return err
+		}
+		w.report.edited(time.Since(began))
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}

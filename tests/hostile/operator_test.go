@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package hostile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+const (
+	operatorNamespace  = "llama-stack-k8s-operator-system"
+	operatorDeployment = "llama-stack-k8s-operator-controller-manager"
+	webhookService     = "llama-stack-k8s-operator-webhook-service"
+	healthAddress      = "127.0.0.1:8081"
+	clockTicks         = 100 // a second, as the kernel tells user space on every architecture
+)
+
+// operator is the operator's program with the arguments, the environment and the memory limit of the released manifest.
+type operator struct {
+	arguments, environment []string
+	group                  *memoryGroup
+	log                    *os.File
+	webhook                string // where the API server finds the webhooks
+	starts                 int    // how often it was started
+	cmd                    *exec.Cmd
+	ended                  chan struct{}
+	err                    error
+}
+
+// newOperator starts it and waits until it is ready.
+func newOperator(t *testing.T, admin client.Client) *operator {
+	t.Helper()
+	binary := os.Getenv("LLSD_OPERATOR")
+	if binary == "" {
+		t.Fatal(`LLSD_OPERATOR does not name the operator's program: run these tests by "make test-hostile"`)
+	}
+	deployment := &appsv1.Deployment{}
+	if err := admin.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: operatorDeployment}, deployment); err != nil {
+		t.Fatal(err)
+	}
+	service := &corev1.Service{}
+	if err := admin.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: webhookService}, service); err != nil {
+		t.Fatal(err)
+	}
+	account := deployment.Spec.Template.Spec.ServiceAccountName
+	if _, err := cluster.ServiceAccountConfig(operatorNamespace, account); err != nil {
+		t.Fatal(err)
+	}
+	container := deployment.Spec.Template.Spec.Containers[0]
+	log, err := os.Create(filepath.Join(t.TempDir(), "operator.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &operator{
+		group: newMemoryGroup(t, container.Resources.Limits.Memory().Value()), log: log, webhook: service.Spec.ClusterIP + ":443",
+		environment: []string{"KUBECONFIG=" + filepath.Join(cluster.Dir, operatorNamespace+"."+account+".kubeconfig")},
+	}
+	o.arguments = append([]string{"-c", `echo $$ >"$0" && exec "$@"`, filepath.Join(o.group.dir, "cgroup.procs"), binary}, container.Args...)
+	o.arguments = append(o.arguments, "--health-probe-bind-address="+healthAddress, "--webhook-bind-address=:443") // the port of the Service
+	for _, variable := range container.Env {
+		value := variable.Value
+		if from := variable.ValueFrom; from != nil && from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.namespace" {
+			value = operatorNamespace
+		}
+		o.environment = append(o.environment, variable.Name+"="+value)
+	}
+	t.Cleanup(func() {
+		o.stop()
+		if t.Failed() {
+			t.Logf("the operator printed last:\n%s", o.lastWords())
+		}
+		_ = log.Close()
+	})
+	o.start(t)
+	return o
+}
+
+// start starts it once more and waits until it is ready.
+func (o *operator) start(t *testing.T) {
+	t.Helper()
+	o.starts++
+	o.ended = make(chan struct{})
+	o.cmd = exec.CommandContext(context.Background(), "/bin/sh", o.arguments...)
+	o.cmd.Env, o.cmd.Stdout, o.cmd.Stderr = o.environment, o.log, o.log
+	if err := o.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(o.ended)
+		o.err = o.cmd.Wait()
+	}()
+	fixture.Eventually(t, time.Minute, "the operator is ready", o.ready)
+}
+
+func (o *operator) stop() {
+	_ = o.cmd.Process.Kill()
+	<-o.ended
+}
+
+// lastWords is the end of the log, and where a panic begins.
+func (o *operator) lastWords() string {
+	text, err := os.ReadFile(o.log.Name())
+	if err != nil {
+		return err.Error()
+	}
+	if at := regexp.MustCompile(`(?m)^(panic|fatal error|runtime): `).FindIndex(text); at != nil {
+		return string(text[at[0]:min(len(text), at[0]+3000)])
+	}
+	return string(text[max(0, len(text)-3000):])
+}
+
+// alive tells whether it is still the process that was started.
+func (o *operator) alive() error {
+	select {
+	case <-o.ended:
+		return fmt.Errorf("the operator ended: %w", errors.Join(o.err, errors.New(o.cmd.ProcessState.String())))
+	default:
+		return nil
+	}
+}
+
+func (o *operator) ready() error {
+	if err := o.alive(); err != nil {
+		return err
+	}
+	asker := &http.Client{Timeout: 10 * time.Second}
+	answer, err := asker.Get("http://" + healthAddress + "/readyz?verbose")
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(answer.Body)
+	if err := errors.Join(err, answer.Body.Close()); err != nil {
+		return err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", answer.Status, text)
+	}
+	return nil
+}
+
+// usage is what the process has used.
+type usage struct {
+	cpu  time.Duration
+	peak int64 // bytes of resident memory, since resetPeak
+}
+
+func (o *operator) usage() (usage, error) {
+	proc := filepath.Join("/proc", strconv.Itoa(o.cmd.Process.Pid))
+	stat, err := os.ReadFile(filepath.Join(proc, "stat"))
+	if err != nil {
+		return usage{}, err
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	user, err1 := strconv.ParseInt(fields[11], 10, 64)
+	system, err2 := strconv.ParseInt(fields[12], 10, 64)
+	status, err3 := os.ReadFile(filepath.Join(proc, "status"))
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return usage{}, err
+	}
+	u := usage{cpu: time.Duration(user+system) * time.Second / clockTicks}
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			u.peak = kib << 10
+			return u, err
+		}
+	}
+	return u, errors.New("the process has ended")
+}
+
+// resetPeak lets the peak begin anew at what is resident now.
+func (o *operator) resetPeak() {
+	_ = os.WriteFile(filepath.Join("/proc", strconv.Itoa(o.cmd.Process.Pid), "clear_refs"), []byte("5"), 0o200)
+}

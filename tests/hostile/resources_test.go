@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package hostile
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// spec is an input that is a resource.
+func spec(version, name, text string, want ...string) input {
+	return input{name: name, want: want, send: func(t *testing.T, w *world) (string, error) {
+		id := identifier(name)
+		return w.send(t, version, namespace, id, resource(version, id, text))
+	}}
+}
+
+// identifier is a name of a resource for the name of an input.
+func identifier(name string) string {
+	id := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(name))
+	return strings.Trim("h-"+id[:min(len(id), 50)], "-")
+}
+
+func countInputs() []input {
+	inference := func(n int, provider string) string { return `"providers":{"inference":` + list(n, provider) + `}` }
+	return []input{
+		spec("v1alpha2", "9000 models", starter+`,"resources":{"models":`+list(9000, `"a-model-with-a-rather-long-name-#"`)+`}`),
+		spec("v1alpha2", "5000 times the same model", starter+`,"resources":{"models":`+list(5000, `"m"`)+`}`),
+		spec("v1alpha2", "5000 tools", starter+`,"resources":{"tools":`+list(5000, `"mcp::#"`)+`}`),
+		spec("v1alpha2", "5000 shields", starter+`,"resources":{"shields":`+list(5000, `"s#"`)+`}`),
+		spec("v1alpha2", "5000 providers of one id", starter+`,`+inference(5000, `{"id":"p","provider":"vllm","endpoint":"http://a"}`)),
+		spec("v1alpha2", "79 KB of disabled", starter+`,"disabled":`+list(6000, `"inferense#"`)),
+		spec("v1alpha2", "5000 unknown fields of a provider", starter+`,"providers":{"inference":{"provider":"vllm","endpoint":"http://a",`+items(5000, `"f#":0`)+`}}`),
+		spec("v1alpha2", "5000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(5000, `{"name":"v#","emptyDir":{}}`)+`}}`),
+		spec("v1alpha2", "5000 namespaces allowed", starter+`,"networking":{"allowedFrom":{"namespaces":`+list(5000, `"n#"`)+`}}`),
+	}
+}
+
+func textInputs() []input {
+	long := strings.Repeat("a", 1_000_000)
+	setting := func(json string) string { return starter + `,"providers":{"inference":` + vllm(`{"x":`+json+`}`) + `}` }
+	return []input{
+		spec("v1alpha2", "1 MB of text in a setting", setting(`"`+long+`"`)),
+		spec("v1alpha2", "key of 1 MB", setting(`{"`+long+`":0}`)),
+		spec("v1alpha2", "provider id of 1 MB", starter+`,"providers":{"inference":[{"id":"`+long+`","provider":"vllm","endpoint":"http://a"}]}`),
+		spec("v1alpha2", "provider type of 1 MB", starter+`,"providers":{"inference":{"provider":"`+long+`"}}`),
+		spec("v1alpha2", "endpoint of 1 MB", starter+`,"providers":{"inference":{"provider":"vllm","endpoint":"http://`+long+`"}}`),
+		spec("v1alpha2", "model name of 1 MB", starter+`,"resources":{"models":["`+long+`"]}`),
+		spec("v1alpha2", "value of a variable of 1 MB", starter+`,"workload":{"overrides":{"env":[{"name":"A","value":"`+long+`"}]}}`),
+		spec("v1alpha2", "invalid UTF-8", setting("\"\xff\xfe\xc0\x80\"")),
+		spec("v1alpha2", "lone surrogate", setting(`"\ud83d"`)),
+		spec("v1alpha2", "NUL and control characters", setting(`"\u0000\u0001\u001b[2J\u007f\u0085"`)),
+		spec("v1alpha2", "text that runs backwards", starter+`,"resources":{"models":["\u202egnp.exe\u2066\u200b\ufeff"]}`),
+		spec("v1alpha2", "provider id with line breaks", starter+`,"providers":{"inference":[{"id":"a\nb\u2028c","provider":"vllm","endpoint":"http://a"}]}`),
+		spec("v1alpha2", "number beyond a float", setting("1e400")),
+		spec("v1alpha2", "200000 references to the environment", setting(`"`+strings.Repeat("${env.A}", 120_000)+`"`)),
+		spec("v1alpha2", "nested references to the environment", setting(`"`+strings.Repeat("${env.A:=", 100_000)+`"`)),
+		spec("v1alpha2", "duplicate keys", setting(`{"a":0,"a":{"b":1},"a":[2]}`)),
+		spec("v1alpha2", "YAML in text", setting(`"!!python/object/apply:os.system [x]\n&a [*a]\n---\n..."`)),
+	}
+}
+
+func spokeInputs() []input {
+	server := func(more string) string {
+		return `"replicas":1,"server":{"distribution":{"name":"starter"},` + more + `}`
+	}
+	annotated := func(name, annotation string) input {
+		return input{name: name, send: func(t *testing.T, w *world) (string, error) {
+			id := identifier(name)
+			return w.send(t, "v1alpha2", namespace, id, fmt.Appendf(nil,
+				`{"apiVersion":"llamastack.io/v1alpha2","kind":"LlamaStackDistribution","metadata":{"name":%q,"annotations":{"llamastack.io/conversion":%q}},"spec":{%s}}`,
+				id, annotation, starter))
+		}}
+	}
+	return []input{
+		spec("v1alpha1", "10000 variables", server(`"containerSpec":{"env":`+list(10000, `{"name":"N#","value":"v"}`)+`}`)),
+		spec("v1alpha1", "distribution of 1 MB", `"replicas":1,"server":{"distribution":{"name":"`+strings.Repeat("a", 1_000_000)+`"}}`),
+		spec("v1alpha1", "5000 volumes", server(`"podOverrides":{"volumes":`+list(5000, `{"name":"v#","emptyDir":{}}`)+`}`)),
+		annotated("annotation of 9000 levels", nest(9000, "0")),
+		annotated("annotation of 60000 members", object(20000, `"k#":0`)),
+		annotated("annotation that is no JSON", strings.Repeat("[", 250_000)),
+	}
+}

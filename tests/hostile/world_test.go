@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package hostile
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+const (
+	// answerWithin is how long an input may go without an answer.
+	answerWithin = time.Minute
+	// maxAnswer bounds an answer: 50 problems of 1 KiB each, and what stands around them.
+	maxAnswer = 64 << 10
+)
+
+// world is the cluster with the operator in it.
+type world struct {
+	admin    client.WithWatch
+	http     *http.Client
+	host     string
+	operator *operator
+	report   *report
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	config, err := cluster.AdminConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.WarningHandler = rest.NoWarnings{}
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{host: config.Host, report: &report{}}
+	if w.admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
+		t.Fatal(err)
+	}
+	if w.http, err = rest.HTTPClientFor(config); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *world) namespace(t *testing.T, name string) {
+	t.Helper()
+	w.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+}
+
+func (w *world) create(t *testing.T, o client.Object) {
+	t.Helper()
+	if err := w.admin.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ask sends a request to the API server as it stands: no client reads or writes the body.
+func (w *world) ask(ctx context.Context, method, path string, body []byte) (int, []byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, w.host+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if method == http.MethodPatch {
+		request.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	response, err := w.http.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := io.ReadAll(response.Body)
+	return response.StatusCode, answer, errors.Join(err, response.Body.Close())
+}
+
+func resourcePath(version, namespace, name string) string {
+	return "/apis/llamastack.io/" + version + "/namespaces/" + namespace + "/llamastackdistributions/" + name
+}
+
+// denial is the answer of the API server that refuses.
+func denial(code int, answer []byte) string {
+	var status metav1.Status
+	text := string(answer)
+	if json.Unmarshal(answer, &status) == nil && status.Message != "" {
+		text = status.Message
+	}
+	return fmt.Sprintf("denied %d: %s", code, text)
+}
+
+// observed is what the operator said of a resource. Only the status is decoded: the spec may be more than a decoder takes.
+type observed struct {
+	generation int64
+	status     v1alpha2.LlamaStackDistributionStatus
+	bytes      int
+}
+
+var generationField = regexp.MustCompile(`"generation":([0-9]+)`)
+
+func (w *world) observe(ctx context.Context, namespace, name string) (*observed, error) {
+	code, answer, err := w.ask(ctx, http.MethodGet, resourcePath("v1alpha2", namespace, name), nil)
+	if err != nil {
+		return nil, err
+	}
+	if code != http.StatusOK {
+		return nil, errors.New(denial(code, answer))
+	}
+	o := &observed{}
+	if found := generationField.FindSubmatch(answer); found != nil {
+		if o.generation, err = strconv.ParseInt(string(found[1]), 10, 64); err != nil {
+			return nil, err
+		}
+	}
+	at := bytes.LastIndex(answer, []byte(`"status":{`)) // the last of the object's fields
+	if at < 0 {
+		return o, nil
+	}
+	text := bytes.TrimSuffix(bytes.TrimSpace(answer[at+len(`"status":`):]), []byte("}"))
+	o.bytes = len(text)
+	return o, json.Unmarshal(text, &o.status)
+}
+
+// verdict waits until the operator has judged the resource as it is now, and returns the condition that says most.
+func (w *world) verdict(ctx context.Context, namespace, name string) (string, error) {
+	var said string
+	err := fixture.Poll(ctx, answerWithin, func() error {
+		if err := w.operator.alive(); err != nil {
+			return nil // no use to wait
+		}
+		o, err := w.observe(ctx, namespace, name)
+		if err != nil {
+			return err
+		}
+		byType := map[string]metav1.Condition{}
+		for _, c := range o.status.Conditions {
+			byType[c.Type] = c
+		}
+		ready, ok := byType[v1alpha2.ConditionReady]
+		if !ok || ready.ObservedGeneration != o.generation {
+			return fmt.Errorf("no condition for generation %d: %+v", o.generation, o.status)
+		}
+		best := ready
+		for _, kind := range []string{v1alpha2.ConditionConfigGenerated, v1alpha2.ConditionSecretsResolved, v1alpha2.ConditionDeploymentUpdated} {
+			if c, ok := byType[kind]; ok && c.Status != metav1.ConditionTrue {
+				best = c
+				break
+			}
+		}
+		said = fmt.Sprintf("%s=%s %s: %s", best.Type, best.Status, best.Reason, best.Message)
+		return nil
+	})
+	if err == nil {
+		err = w.operator.alive()
+	}
+	return said, err
+}
+
+// send stores a resource and returns the denial, or the operator's verdict. It is deleted in the end.
+func (w *world) send(t *testing.T, version, namespace, name string, body []byte) (string, error) {
+	t.Helper()
+	if denied, err := w.store(t, version, namespace, name, body); denied != "" || err != nil {
+		return denied, err
+	}
+	return w.verdict(t.Context(), namespace, name)
+}
+
+func (w *world) store(t *testing.T, version, namespace, name string, body []byte) (denied string, err error) {
+	t.Helper()
+	code, answer, err := w.ask(t.Context(), http.MethodPost, strings.TrimSuffix(resourcePath(version, namespace, ""), "/"), body)
+	if err != nil {
+		return "", err
+	}
+	if code != http.StatusCreated {
+		return denial(code, answer), nil
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+		defer cancel()
+		code, answer, err := w.ask(ctx, http.MethodDelete, resourcePath("v1alpha2", namespace, name), nil)
+		if err != nil || code != http.StatusOK {
+			t.Errorf("delete: %d %.300s %v", code, answer, err)
+		}
+	})
+	return "", nil
+}
