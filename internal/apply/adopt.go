@@ -6,10 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,43 +22,90 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
-// creator is the field manager of release 0.9 where it created an object: the name of its program.
-const creator = "manager"
-
-// legacyObject is an object that release 0.9 makes for a resource.
+// legacyObject is an object that release 0.9 makes for a custom resource.
 type legacyObject struct {
 	kind schema.GroupVersionKind
 	name func(resource string) string
-	// keep tells that it stays although nobody wants it: it holds data.
+	// selector is where the object says which pods it is for; nil where its kind does not.
+	selector []string
+	// keep reports whether it stays although it is not desired: it holds data.
 	keep bool
 }
 
-// legacyObjects are the objects that release 0.9 makes, obsolete ones included. Its ConfigMap with certificate authorities is not
-// among them: its pods need that until they are gone. Prune removes it then.
+// legacyObjects are the objects that release 0.9 makes, obsolete ones included. Its ConfigMap with CA certificates is not among them: its
+// pods need that until they are gone. Prune removes it then. The Deployment comes last: as long as it is not adopted, it tells that the
+// adoption is not complete.
 func legacyObjects() []legacyObject {
 	kind := func(group, version, kind string) schema.GroupVersionKind {
 		return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}
 	}
+	labels := []string{"spec", "selector", "matchLabels"}
 	return []legacyObject{
-		{kind("", "v1", "ServiceAccount"), objects.ServiceAccountName, false},
-		{kind("", "v1", "PersistentVolumeClaim"), objects.ClaimName, true},
-		{kind("apps", "v1", "Deployment"), objects.DeploymentName, false},
-		{kind("", "v1", "Service"), objects.ServiceName, false},
-		{kind("autoscaling", "v2", "HorizontalPodAutoscaler"), objects.AutoscalerName, false},
-		{kind("policy", "v1", "PodDisruptionBudget"), objects.BudgetName, false},
-		{kind("networking.k8s.io", "v1", "NetworkPolicy"), objects.NetworkPolicyName, false},
-		{kind("networking.k8s.io", "v1", "Ingress"), objects.IngressName, false},
-		{kind("rbac.authorization.k8s.io", "v1", "RoleBinding"), objects.LegacyRoleBindingName, false},
+		{kind("", "v1", "ServiceAccount"), objects.ServiceAccountName, nil, false},
+		{kind("", "v1", "PersistentVolumeClaim"), objects.ClaimName, nil, true},
+		{kind("", "v1", "Service"), objects.ServiceName, []string{"spec", "selector"}, false},
+		{kind("autoscaling", "v2", "HorizontalPodAutoscaler"), objects.AutoscalerName, nil, false},
+		{kind("policy", "v1", "PodDisruptionBudget"), objects.BudgetName, labels, false},
+		{kind("networking.k8s.io", "v1", "NetworkPolicy"), objects.NetworkPolicyName, []string{"spec", "podSelector", "matchLabels"}, false},
+		{kind("networking.k8s.io", "v1", "Ingress"), objects.IngressName, nil, false},
+		{kind("rbac.authorization.k8s.io", "v1", "RoleBinding"), objects.LegacyRoleBindingName, nil, false},
+		{kind("apps", "v1", "Deployment"), objects.DeploymentName, labels, false},
 	}
 }
 
-// Adopt takes over what release 0.9 made for the resource, where the live Deployment is still as that release left it, or is
-// not there: the fields that it set become the operator's own, so that server-side apply can take away what is not wanted any
-// more, and what nobody wants at all is removed. It can be repeated; once the operator has applied the Deployment it does nothing.
+// Adopt takes over what release 0.9 made for the custom resource, where it is as that release left it, where that release has written it
+// again since, or where the Deployment is gone: fields that release 0.9 owns become the operator's own, so that server-side apply can take
+// away what is not desired any more; an object that lost its owner gets it back; what is not desired at all is removed. All objects
+// are looked at before the first write: where one that is desired is somebody else's, none is adopted. It can be repeated, and goes on
+// where it was interrupted.
 func (a *Applier) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, wanted []objects.Object) *fault.Fault {
-	if live != nil && !objects.IsForeignBuild(live) {
+	if live != nil && !objects.IsRelease09s(live) && !a.writtenAgain(ctx, owner) {
 		return nil
 	}
+	adoptions, f := a.plan(ctx, owner, live, wanted)
+	if f != nil {
+		return f
+	}
+	for i := range adoptions {
+		if err := a.adopt(ctx, owner, &adoptions[i]); err != nil {
+			return failed(adoptions[i].what(), "of release 0.9 could not be adopted", err)
+		}
+	}
+	return nil
+}
+
+// writtenAgain reports whether release 0.9 has written an object since the Deployment was adopted: somebody applied its manifest again.
+// What is not cached it never writes alone.
+func (a *Applier) writtenAgain(ctx context.Context, owner *v1alpha2.LlamaStackDistribution) bool {
+	for _, cached := range FullKinds() {
+		kind := kindOf(cached)
+		for _, old := range legacyObjects() {
+			key := client.ObjectKey{Namespace: owner.Namespace, Name: old.name(owner.Name)}
+			if old.kind.Kind != kind || old.keep || a.Cached.Get(ctx, key, cached) != nil {
+				continue
+			}
+			if objects.WrittenByRelease09(cached, owner.Name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// adoption is what becomes of one object of release 0.9.
+type adoption struct {
+	*metav1.PartialObjectMetadata
+	// own makes the custom resource its controller, take takes its fields, and remove removes it.
+	own, take, remove bool
+}
+
+func (d *adoption) what() string { return d.Kind + " " + d.Name }
+
+// plan finds what is to be adopted, and writes nothing.
+func (a *Applier) plan(
+	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, wanted []objects.Object,
+) ([]adoption, *fault.Fault) {
+	var adoptions []adoption
 	for _, old := range legacyObjects() {
 		o := metadataOf(old.kind)
 		key := types.NamespacedName{Namespace: owner.Namespace, Name: old.name(owner.Name)}
@@ -66,33 +115,69 @@ func (a *Applier) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 			continue
 		}
 		if err != nil {
-			return failed(what, "could not be read", err)
+			return nil, failed(what, "could not be read", err)
 		}
 		isWanted := slices.ContainsFunc(wanted, func(w objects.Object) bool {
 			return w.GetObjectKind().GroupVersionKind().Kind == old.kind.Kind && w.GetName() == key.Name
 		})
-		switch {
-		case metav1.GetControllerOf(o) == nil && old.keep && live != nil && objects.Mounts(&live.Spec.Template.Spec, key.Name):
-			err = a.claim(ctx, owner, o)
-		case !metav1.IsControlledBy(o, owner): // applying it will tell
-		case isWanted:
-			err = a.takeFields(ctx, owner.Name, o)
-		case !old.keep:
-			err = a.Client.Delete(ctx, o, client.Preconditions{UID: new(o.GetUID())}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-			err = client.IgnoreNotFound(err)
+		d := adoption{PartialObjectMetadata: o, take: isWanted, remove: !isWanted && !old.keep}
+		if !metav1.IsControlledBy(o, owner) {
+			if d.own, err = a.isOrphan(ctx, owner, live, &old, o); err != nil {
+				return nil, failed(what, "could not be read", err)
+			}
+			if !d.own && isWanted {
+				return nil, conflict(what, o, owner)
+			}
+			if !d.own {
+				continue // somebody else's, and not in the way
+			}
+			d.own = !d.remove
 		}
-		if err != nil {
-			return failed(what, "of release 0.9 could not be taken over", err)
-		}
+		adoptions = append(adoptions, d)
 	}
-	return nil
+	return adoptions, nil
 }
 
-// claim makes a claim that the resource's own Deployment mounts, and that nobody controls, the resource's.
-func (a *Applier) claim(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o *metav1.PartialObjectMetadata) error {
-	before := o.DeepCopy()
-	o.OwnerReferences = append(o.OwnerReferences, *objects.ControllerRef(owner))
-	return a.Client.Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(FieldManager))
+// isOrphan reports whether an object is release 0.9's although no controller owns it. A claim is, where the custom resource's own
+// Deployment mounts it.
+func (a *Applier) isOrphan(
+	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, old *legacyObject, o *metav1.PartialObjectMetadata,
+) (bool, error) {
+	if old.keep && metav1.GetControllerOf(o) == nil && live != nil && objects.Mounts(&live.Spec.Template.Spec, o.Name) {
+		return true, nil
+	}
+	if !objects.IsOrphan(o, nil, owner.Name) || old.selector == nil {
+		return objects.IsOrphan(o, nil, owner.Name), nil
+	}
+	whole := &unstructured.Unstructured{}
+	whole.SetGroupVersionKind(old.kind)
+	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(o), whole); err != nil {
+		return false, err
+	}
+	selector, _, err := unstructured.NestedStringMap(whole.Object, old.selector...)
+	if err != nil || selector == nil {
+		return false, nil //nolint:nilerr // a selector of another form is another selector
+	}
+	return objects.IsOrphan(o, selector, owner.Name), nil
+}
+
+func (a *Applier) adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, d *adoption) error {
+	if d.remove {
+		err := a.Client.Delete(ctx, d.PartialObjectMetadata, client.Preconditions{UID: new(d.UID)}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		return client.IgnoreNotFound(err)
+	}
+	if d.own { // first: an object without an owner is recognized by the fields that are taken then
+		before := d.DeepCopy()
+		d.OwnerReferences = append(d.OwnerReferences, *objects.ControllerRef(owner))
+		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+		if err := a.Client.Patch(ctx, d.PartialObjectMetadata, patch, client.FieldOwner(FieldManager)); err != nil {
+			return err
+		}
+	}
+	if !d.take {
+		return nil
+	}
+	return a.takeFields(ctx, owner.Name, d.PartialObjectMetadata)
 }
 
 // takeFields rewrites the field managers of an object. The version goes along, so that what was written in between is not lost.
@@ -110,10 +195,15 @@ func (a *Applier) takeFields(ctx context.Context, resource string, o *metav1.Par
 	if len(entries) == 0 {
 		entries = []metav1.ManagedFieldsEntry{{}} // so the API server is told to forget them: an empty list would say nothing
 	}
-	patch, err := json.Marshal([]map[string]any{
+	operations := []map[string]any{
 		{"op": "replace", "path": "/metadata/managedFields", "value": entries},
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": o.ResourceVersion},
-	})
+	}
+	if _, made := o.Annotations[objects.AnnotationBuild]; made {
+		// What release 0.9 wrote into a Deployment of this operator's makes it another one: it is adopted as if for the first time.
+		operations = append(operations, map[string]any{"op": "remove", "path": "/metadata/annotations/" + strings.ReplaceAll(objects.AnnotationBuild, "/", "~1")})
+	}
+	patch, err := json.Marshal(operations)
 	if err != nil {
 		return err
 	}
@@ -155,13 +245,13 @@ func takenOver(entries []metav1.ManagedFieldsEntry, resource string) (out []meta
 	return append(out, mine), changed, nil
 }
 
-// isLegacy tells whether release 0.9 made the entry.
+// isLegacy reports whether release 0.9 made the entry, or whether it belongs to its adoption.
 func isLegacy(e *metav1.ManagedFieldsEntry, resource string) bool {
-	if e.Subresource != "" || e.FieldsV1 == nil {
-		return false
-	}
-	if e.Operation == metav1.ManagedFieldsOperationApply {
-		return e.Manager == resource && e.Manager != FieldManager
-	}
-	return slices.Contains([]string{creator, resource, FieldManager}, e.Manager)
+	ownUpdate := e.Operation == metav1.ManagedFieldsOperationUpdate && e.Manager == FieldManager && e.Subresource == ""
+	return e.FieldsV1 != nil && (ownUpdate || objects.IsOfRelease09(e, resource) || oldUpdate(e, resource))
+}
+
+// oldUpdate reports whether the entry is an update under the name of the custom resource: a client that could not apply would make it.
+func oldUpdate(e *metav1.ManagedFieldsEntry, resource string) bool {
+	return e.Operation == metav1.ManagedFieldsOperationUpdate && e.Manager == resource && e.Subresource == ""
 }

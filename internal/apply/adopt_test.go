@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
@@ -84,6 +85,100 @@ func TestAdopt(t *testing.T) {
 				t.Errorf("the claim belongs to %v, %v", claim.OwnerReferences, err)
 			}
 		})
+	}
+}
+
+// orphan is the Deployment that release 0.9 leaves without an owner.
+func orphan(change func(*appsv1.Deployment)) *appsv1.Deployment {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ai", Name: "my-stack", UID: "d", Labels: map[string]string{objects.LabelManagedBy: objects.ManagedBy},
+		ManagedFields: []metav1.ManagedFieldsEntry{entry("manager", "Update", `{"f:spec":{"f:template":{"f:spec":{"f:dnsPolicy":{}}}}}`, "")},
+	}}
+	d.Spec.Selector = &metav1.LabelSelector{MatchLabels: objects.Selector("my-stack")}
+	if change != nil {
+		change(d)
+	}
+	return d
+}
+
+// Proves: R78, L-08 (a Deployment without an owner is release 0.9's by its name, label, selector and field managers together; where it, or
+// any other object that is desired, is somebody else's, nothing at all is written, and no message tells to remove it).
+func TestAdoptIsAllOrNothing(t *testing.T) {
+	service := func(o client.Object) client.Object {
+		o.SetManagedFields([]metav1.ManagedFieldsEntry{entry("my-stack", "Apply", `{"f:spec":{"f:type":{}}}`, "")})
+		return o
+	}
+	ours := service(owned(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-service"}}, "u1"))
+	theirs := owned(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-service"}}, "")
+	for name, c := range map[string]struct {
+		deployment *appsv1.Deployment
+		service    client.Object
+		conflict   string
+	}{
+		"release 0.9's":    {orphan(nil), ours, ""},
+		"another selector": {orphan(func(d *appsv1.Deployment) { d.Spec.Selector.MatchLabels["app"] = "web" }), ours, "Deployment my-stack exists"},
+		"another writer":   {orphan(func(d *appsv1.Deployment) { d.ManagedFields[0].Manager = "kubectl" }), ours, "Deployment my-stack exists"},
+		"no label":         {orphan(func(d *appsv1.Deployment) { d.Labels = nil }), ours, "Deployment my-stack exists"},
+		"another controller": {orphan(func(d *appsv1.Deployment) {
+			d.OwnerReferences = []metav1.OwnerReference{{Kind: "Rollout", Name: "theirs", UID: "x", Controller: new(true)}}
+		}), ours, "Deployment my-stack exists and is controlled by Rollout theirs"},
+		"somebody's Service": {orphan(nil), theirs, "Service my-stack-service exists"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := newCluster(t, c.deployment, c.service)
+			f := cluster.applier().Adopt(t.Context(), owner(), c.deployment, wish("a: b\n"))
+			if c.conflict != "" {
+				if f == nil || f.Reason != v1alpha2.ReasonConflict || !strings.HasPrefix(f.Message, c.conflict) || strings.Contains(f.Message, "remove it") {
+					t.Errorf("fault %+v", f)
+				}
+				if len(cluster.patched)+len(cluster.deleted)+len(cluster.applied) > 0 {
+					t.Errorf("written are %v %v %v", cluster.patched, cluster.deleted, cluster.applied)
+				}
+				return
+			}
+			if f != nil {
+				t.Fatal(f)
+			}
+			d := &appsv1.Deployment{}
+			if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(c.deployment), d); err != nil || !metav1.IsControlledBy(d, owner()) ||
+				objects.WrittenByRelease09(d, "my-stack") {
+				t.Errorf("the Deployment: %v, %+v", err, d.ObjectMeta)
+			}
+			if last := cluster.patched[len(cluster.patched)-1]; last != "Deployment/my-stack" || cluster.patched[0] != "Service/my-stack-service" {
+				t.Errorf("written are %v: as long as the Deployment is not adopted it tells that the rest may not be", cluster.patched)
+			}
+		})
+	}
+}
+
+// Proves: R78, R48 (release 0.9 ran once more: it is told by the field managers of any object, and the Deployment is as if never applied).
+func TestAdoptAgain(t *testing.T) {
+	made := orphan(func(d *appsv1.Deployment) {
+		d.Annotations = map[string]string{objects.AnnotationBuild: "1.0.0", objects.AnnotationInputHash: "x"}
+		d.OwnerReferences = []metav1.OwnerReference{*objects.ControllerRef(owner())}
+	})
+	cluster := newCluster(t, made)
+	if f := cluster.applier().Adopt(t.Context(), owner(), made, wish("a: b\n")); f != nil {
+		t.Fatal(f)
+	}
+	d := &appsv1.Deployment{}
+	if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(made), d); err != nil {
+		t.Fatal(err)
+	}
+	if _, found := d.Annotations[objects.AnnotationBuild]; found || objects.WrittenByRelease09(d, "my-stack") || !objects.IsRelease09s(d) {
+		t.Errorf("the Deployment is %+v", d.ObjectMeta)
+	}
+
+	// The Deployment alone was adopted: the Service tells that something is left.
+	settled := orphan(func(d *appsv1.Deployment) {
+		d.Annotations, d.ManagedFields = map[string]string{objects.AnnotationBuild: "1.0.0"}, nil
+		d.OwnerReferences = []metav1.OwnerReference{*objects.ControllerRef(owner())}
+	})
+	service := owned(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-service"}}, "u1")
+	service.SetManagedFields([]metav1.ManagedFieldsEntry{entry("my-stack", "Apply", `{"f:spec":{"f:type":{}}}`, "")})
+	cluster = newCluster(t, settled, service)
+	if f := cluster.applier().Adopt(t.Context(), owner(), settled, wish("a: b\n")); f != nil || len(cluster.patched) != 1 || cluster.patched[0] != "Service/my-stack-service" {
+		t.Errorf("fault %v, written are %v", f, cluster.patched)
 	}
 }
 

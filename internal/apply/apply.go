@@ -76,6 +76,9 @@ func (a *Applier) applyOne(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 	gvk := o.GetObjectKind().GroupVersionKind()
 	what := gvk.Kind + " " + o.GetName()
 	live, err := a.live(ctx, o)
+	if err == nil && live != nil && !metav1.IsControlledBy(live, owner) {
+		live, err = a.fresh(ctx, o) // the caches may not know yet that it was adopted
+	}
 	switch {
 	case err != nil:
 		return failed(what, "could not be read", err)
@@ -89,6 +92,16 @@ func (a *Applier) applyOne(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 	id := objectID{gvk.Kind, o.GetName()}
 	if live != nil && (isGenerated(gvk) || a.unchanged(owner, id, live, wish)) {
 		return nil // what is generated is immutable and named by its content
+	}
+	if live != nil {
+		now, err := a.settled(ctx, u)
+		if err != nil {
+			return failed(what, "could not be read", err)
+		}
+		if now != nil {
+			a.remember(owner, id, now, wish)
+			return nil
+		}
 	}
 	wished := u.DeepCopy()
 	if live != nil && gvk.Kind == "Deployment" {
@@ -124,7 +137,7 @@ func (a *Applier) send(ctx context.Context, u *unstructured.Unstructured) error 
 }
 
 // handOverManager holds the replicas of a Deployment that were the operator's, until the autoscaler takes them.
-const handOverManager = FieldManager + "-replicas"
+const handOverManager = objects.ReplicasManager
 
 // handOverReplicas keeps the number of pods when the wish does not tell it any more, because an autoscaler shall: a field that
 // only the operator owned would fall back to its default, one pod, before the autoscaler has looked.
@@ -192,9 +205,15 @@ func (a *Applier) live(ctx context.Context, o objects.Object) (metav1.Object, er
 	}
 	err := a.Cached.Get(ctx, key, found)
 	if apierrors.IsNotFound(err) {
-		found = metadataOf(gvk)
-		err = a.Live.Get(ctx, key, found)
+		return a.fresh(ctx, o)
 	}
+	return found, err
+}
+
+// fresh reads the metadata of the object from the API server; nil where it does not exist.
+func (a *Applier) fresh(ctx context.Context, o objects.Object) (metav1.Object, error) {
+	found := metadataOf(o.GetObjectKind().GroupVersionKind())
+	err := a.Live.Get(ctx, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}, found)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -239,6 +258,9 @@ func toUnstructured(o objects.Object) (*unstructured.Unstructured, [sha256.Size]
 	return &unstructured.Unstructured{Object: content}, sha256.Sum256(text), err
 }
 
+// conflictAdvice never tells to remove the object: it may be a server that others use.
+const conflictAdvice = "create the LlamaStackDistribution under another name, or give the other object another name"
+
 func conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistribution) *fault.Fault {
 	f := &fault.Fault{
 		Class: fault.Wrong, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: v1alpha2.ReasonConflict,
@@ -246,13 +268,14 @@ func conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistrib
 	controller := metav1.GetControllerOf(live)
 	switch {
 	case controller == nil:
-		f.Message = fmt.Sprintf("%s exists and does not belong to this resource: remove it, or rename the resource", what)
+		f.Message = fmt.Sprintf("%s exists and was made by neither this operator nor release 0.9 for this LlamaStackDistribution; nothing was changed: %s",
+			what, conflictAdvice)
 	case controller.Kind == v1alpha2.Kind && controller.Name == owner.Name:
 		// The garbage collector is about to remove it; its going is an event.
 		f.Class = fault.Missing
 		f.Message = fmt.Sprintf("%s still belongs to an earlier resource of this name, which is being removed", what)
 	default:
-		f.Message = fmt.Sprintf("%s exists and belongs to %s %s: remove it, or rename the resource", what, controller.Kind, controller.Name)
+		f.Message = fmt.Sprintf("%s exists and is controlled by %s %s; nothing was changed: %s", what, controller.Kind, controller.Name, conflictAdvice)
 	}
 	return f
 }

@@ -28,6 +28,7 @@ import (
 type cluster struct {
 	client.WithWatch
 	applied, deleted []string
+	patched          []string
 	refuse           map[string]error // by "Kind/name"
 	listsOfReplicas  int
 }
@@ -39,7 +40,11 @@ func newCluster(t *testing.T, initial ...client.Object) *cluster {
 		t.Fatal(err)
 	}
 	c := &cluster{refuse: map[string]error{}}
-	c.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithObjects(initial...).WithInterceptorFuncs(interceptor.Funcs{
+	c.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithObjects(initial...).WithReturnManagedFields().WithInterceptorFuncs(interceptor.Funcs{
+		Patch: func(ctx context.Context, inner client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			c.patched = append(c.patched, kindOf(o)+"/"+o.GetName())
+			return inner.Patch(ctx, o, patch, opts...)
+		},
 		Apply: func(ctx context.Context, inner client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 			named := o.(applyObject)
 			what := named.GetKind() + "/" + named.GetName()

@@ -141,7 +141,7 @@ func (r *Reconciler) prune(ctx context.Context, s *scope) {
 // observe looks at what came of it: the Deployment, and what the server says about itself once it is rolled out.
 func (r *Reconciler) observe(ctx context.Context, s *scope) {
 	r.look(ctx, s)
-	s.deployment = s.gathered.Inputs.Live
+	s.deployment = cmp.Or(s.gathered.Inputs.Live, s.gathered.Rival)
 	if s.applied != nil && s.applied.Deployment != nil {
 		s.deployment = s.applied.Deployment
 	}

@@ -51,7 +51,7 @@ func Build(in *Inputs) (*Desired, fault.List) {
 // distribution is what shall run. The image that release 0.9 left stays until something is edited: an upgrade of the operator
 // must not bring another server.
 func (in *Inputs) distribution() *settings.Distribution {
-	if in.Adopted != nil && (objects.IsForeignBuild(in.Live) || in.Live.Annotations[objects.AnnotationInputHash] == inputHash(in)) {
+	if in.Adopted != nil && (objects.IsRelease09s(in.Live) || in.Live.Annotations[objects.AnnotationInputHash] == inputHash(in)) {
 		return in.Adopted
 	}
 	return in.Distribution
@@ -171,8 +171,8 @@ func add[T any, O interface {
 // hold keeps the live Deployment and its configuration as they are when the same inputs made them with another build of
 // the operator: an upgrade of the operator rolls nothing, the next edit brings the newer form.
 func (d *Desired) hold(in *Inputs, p *objects.Params) {
-	if in.Live == nil || in.Live.DeletionTimestamp != nil || in.LiveConfigMissing {
-		return // there is nothing to keep, or its pods could not start again
+	if in.Live == nil || in.Live.DeletionTimestamp != nil || in.LiveConfigMissing || objects.IsRelease09s(in.Live) {
+		return // there is nothing to keep, its pods could not start again, or it is to be adopted
 	}
 	made := in.Live.Annotations
 	build := made[objects.AnnotationBuild]

@@ -63,6 +63,8 @@ type Gathered struct {
 	Inputs *desired.Inputs
 	// Settings are the operator's settings; nil where they could not be read.
 	Settings *settings.Settings
+	// Rival is a Deployment of the resource's name and selector that is not the resource's own: its pods are what the Service leads to.
+	Rival *appsv1.Deployment
 	// DeploymentUnknown is true where the Deployment could not be read.
 	DeploymentUnknown bool
 }
@@ -86,7 +88,7 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	}
 	add(f)
 	faults = append(faults, g.references(ctx, in)...)
-	in.Live, f = g.deployment(ctx, cr)
+	in.Live, out.Rival, f = g.deployment(ctx, cr)
 	out.DeploymentUnknown = f != nil
 	add(f)
 	in.Adopted = adopted(in)
@@ -163,7 +165,7 @@ func adopted(in *desired.Inputs) *settings.Distribution {
 		return nil // an image that the user names is the one to run
 	}
 	image := in.Live.Annotations[objects.AnnotationAdoptedImage]
-	if objects.IsForeignBuild(in.Live) {
+	if objects.IsRelease09s(in.Live) {
 		image = objects.ServerImage(in.Live, v1alpha2.Legacy(in.CR).ContainerName)
 	}
 	if image == "" || image == in.Distribution.Image {
@@ -172,25 +174,27 @@ func adopted(in *desired.Inputs) *settings.Distribution {
 	return in.Distribution.Adopt(image)
 }
 
-// deployment reads the resource's own Deployment; one that somebody else controls is not its own. The cache holds what carries
-// the operator's label: one that release 0.9 has left need not.
-func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*appsv1.Deployment, *fault.Fault) {
+// deployment reads the Deployment of the resource's name. It is the resource's own where the resource controls it, or where release 0.9
+// made it for the resource; else it is a rival where it has the selector of the resource's pods. The cache holds what carries the
+// operator's label: one that release 0.9 has left need not.
+func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (own, rival *appsv1.Deployment, f *fault.Fault) {
 	var d appsv1.Deployment
 	key := types.NamespacedName{Namespace: cr.Namespace, Name: objects.DeploymentName(cr.Name)}
 	err := g.Cached.Get(ctx, key, &d)
 	if apierrors.IsNotFound(err) {
 		err = g.Live.Get(ctx, key, &d)
 	}
-	if err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil, nil
-		}
-		return nil, failedToAsk(v1alpha2.ConditionDeploymentUpdated, "Deployment "+key.String(), err)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil, nil
+	case err != nil:
+		return nil, nil, failedToAsk(v1alpha2.ConditionDeploymentUpdated, "Deployment "+key.String(), err)
+	case metav1.IsControlledBy(&d, cr), objects.Selects(&d, cr.Name) && objects.IsOrphan(&d, nil, cr.Name):
+		return &d, nil, nil
+	case objects.Selects(&d, cr.Name):
+		return nil, &d, nil
 	}
-	if !metav1.IsControlledBy(&d, cr) {
-		return nil, nil
-	}
-	return &d, nil
+	return nil, nil, nil
 }
 
 // caBundle reads the ConfigMap that spec.networking.tls.caBundle names.

@@ -44,7 +44,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 		t.Fatal(err)
 	}
 	c := &cluster{reads: map[string]int{}, fails: map[string]error{}}
-	c.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+	c.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithReturnManagedFields().WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, inner client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			what := fmt.Sprintf("%T/%s", o, key.Name)
 			what = what[strings.LastIndex(what, ".")+1:]

@@ -43,11 +43,6 @@ func Deployment(p *Params) *appsv1.Deployment {
 	}
 }
 
-// IsForeignBuild tells whether a Deployment was last made by release 0.9, which leaves no mark of its build.
-func IsForeignBuild(d *appsv1.Deployment) bool {
-	return d != nil && d.Annotations[AnnotationBuild] == ""
-}
-
 // ServerImage is the image of the server's container in a Deployment; empty where there is no such container.
 func ServerImage(d *appsv1.Deployment, container string) string {
 	for i := range d.Spec.Template.Spec.Containers {

@@ -17,6 +17,9 @@ const (
 	// ManagedBy is the value of LabelManagedBy, and the operator's field manager.
 	ManagedBy = "llama-stack-operator"
 
+	// ReplicasManager is the field manager of the number of pods while that goes from the operator to an autoscaler.
+	ReplicasManager = ManagedBy + "-replicas"
+
 	labelApp      = "app"
 	labelInstance = "app.kubernetes.io/instance"
 	appName       = "llama-stack"

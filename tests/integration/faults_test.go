@@ -149,7 +149,7 @@ func TestForeignObjectIsLeftAlone(t *testing.T) {
 	e.startOperator(operatorOptions{})
 	e.mustApply(sample(t, "v1alpha2-simple.yaml"))
 	message := e.waitFor("my-stack", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonConflict)
-	if !strings.Contains(message, "Service my-stack-service") || !strings.Contains(message, "does not belong") {
+	if !strings.Contains(message, "Service my-stack-service") || !strings.Contains(message, "was made by neither this operator nor release 0.9") {
 		t.Errorf("message %q", message)
 	}
 	after := &corev1.Service{}

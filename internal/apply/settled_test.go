@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+const settledFields = `{"f:metadata":{"f:labels":{"f:a":{}},"f:ownerReferences":{"k:{\"uid\":\"u1\"}":{}}},
+	"f:spec":{"f:ports":{"k:{\"port\":8321,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{}}},"f:selector":{},"f:names":{"v:\"x\"":{}}}}`
+
+const settledObject = `
+apiVersion: v1
+kind: Service
+metadata: {name: s, namespace: n, labels: {a: b}, ownerReferences: [{uid: u1, name: o}]}
+spec:
+  ports: [{name: http, port: 8321, protocol: TCP}]
+  selector: {app: x}
+  names: [x]
+`
+
+func tree(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// Proves: R56, L-03, L-04 (nothing is sent where the operator's own fields are those that are desired, whatever others have added; anything
+// else is sent: another value, a field more, a field less, fields of an earlier write).
+func TestIsApplied(t *testing.T) {
+	set := func(value any, path ...string) func(u *unstructured.Unstructured) {
+		return func(u *unstructured.Unstructured) {
+			if err := unstructured.SetNestedField(u.Object, value, path...); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	own := entry(FieldManager, "Apply", settledFields, "")
+	for name, c := range map[string]struct {
+		live, desired func(*unstructured.Unstructured)
+		entries       []metav1.ManagedFieldsEntry
+		want          bool
+	}{
+		"the same":              {nil, nil, []metav1.ManagedFieldsEntry{own}, true},
+		"others have added":     {set("c", "metadata", "labels", "theirs"), nil, []metav1.ManagedFieldsEntry{own, entry("kubectl", "Update", `{}`, "")}, true},
+		"another value":         {set("other", "metadata", "labels", "a"), nil, []metav1.ManagedFieldsEntry{own}, false},
+		"another atomic value":  {set("y", "spec", "selector", "app"), nil, []metav1.ManagedFieldsEntry{own}, false},
+		"one more is desired":   {nil, set("d", "metadata", "labels", "c"), []metav1.ManagedFieldsEntry{own}, false},
+		"one less is desired":   {nil, set(map[string]any{}, "metadata", "labels"), []metav1.ManagedFieldsEntry{own}, false},
+		"an item less":          {nil, set([]any{}, "spec", "names"), []metav1.ManagedFieldsEntry{own}, false},
+		"an item more":          {nil, set([]any{"x", "y"}, "spec", "names"), []metav1.ManagedFieldsEntry{own}, false},
+		"a renumbered port":     {set([]any{map[string]any{"name": "http", "port": int64(1), "protocol": "TCP"}}, "spec", "ports"), nil, []metav1.ManagedFieldsEntry{own}, false},
+		"never applied":         {nil, nil, nil, false},
+		"updated by itself":     {nil, nil, []metav1.ManagedFieldsEntry{own, entry(FieldManager, "Update", `{}`, "")}, false},
+		"of a subresource only": {nil, nil, []metav1.ManagedFieldsEntry{entry(FieldManager, "Apply", settledFields, "status")}, false},
+		"damaged":               {nil, nil, []metav1.ManagedFieldsEntry{entry(FieldManager, "Apply", `[]`, "")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live, desired := tree(t, settledObject), tree(t, settledObject)
+			live.SetManagedFields(c.entries)
+			if c.live != nil {
+				c.live(live)
+			}
+			if c.desired != nil {
+				c.desired(desired)
+			}
+			if got := isApplied(live, desired); got != c.want {
+				t.Errorf("applied: %v, want %v", got, c.want)
+			}
+		})
+	}
+}

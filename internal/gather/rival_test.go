@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather_test
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+// Proves: R78, R19 (a Deployment that release 0.9 left without an owner is the custom resource's own; one of somebody else's whose pods the
+// Service leads to is known, so that the status reports what runs; any other is none of its business).
+func TestDeploymentWithoutOwner(t *testing.T) {
+	for name, c := range map[string]struct {
+		change     func(*appsv1.Deployment)
+		own, rival bool
+	}{
+		"release 0.9's":  {func(*appsv1.Deployment) {}, true, false},
+		"another writer": {func(d *appsv1.Deployment) { d.ManagedFields = nil }, false, true},
+		"another controller": {func(d *appsv1.Deployment) {
+			d.OwnerReferences = []metav1.OwnerReference{{Kind: "Rollout", Name: "x", UID: "x", Controller: new(true)}}
+		}, false, true},
+		"another selector": {func(d *appsv1.Deployment) { d.Spec.Selector.MatchLabels["app"] = "web" }, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+				Namespace: "ai", Name: "my-stack", Labels: map[string]string{objects.LabelManagedBy: objects.ManagedBy},
+				ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "manager", Operation: metav1.ManagedFieldsOperationUpdate,
+					APIVersion: "apps/v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:replicas":{}}}`)}},
+			}}
+			d.Spec.Selector = &metav1.LabelSelector{MatchLabels: objects.Selector("my-stack")}
+			c.change(d)
+			cluster := newCluster(t, d)
+			got, faults := newGatherer(cluster, cluster).Gather(t.Context(), resource())
+			if len(faults) > 0 || (got.Inputs.Live != nil) != c.own || (got.Rival != nil) != c.rival {
+				t.Errorf("faults %v, own %v, rival %v", faults, got.Inputs.Live != nil, got.Rival != nil)
+			}
+		})
+	}
+}

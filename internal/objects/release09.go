@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"maps"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Release09Creator is the field manager of release 0.9 where it created or updated an object: the name of its program. Where it
+// applies an object, the field manager is the name of the custom resource.
+const Release09Creator = "manager"
+
+// MayBeOfRelease09 reports whether an entry of the managed fields may be release 0.9's, for somebody who does not know the name of the
+// custom resource.
+func MayBeOfRelease09(e *metav1.ManagedFieldsEntry) bool {
+	if e.Subresource != "" {
+		return false
+	}
+	if e.Operation == metav1.ManagedFieldsOperationApply {
+		return e.Manager != ManagedBy && e.Manager != ReplicasManager
+	}
+	return e.Manager == Release09Creator
+}
+
+// IsOfRelease09 reports whether release 0.9 made an entry of the managed fields of an object of the custom resource.
+func IsOfRelease09(e *metav1.ManagedFieldsEntry, resource string) bool {
+	return MayBeOfRelease09(e) && (e.Operation != metav1.ManagedFieldsOperationApply || e.Manager == resource)
+}
+
+// WrittenByRelease09 reports whether release 0.9 owns fields of an object of the custom resource: it made the object, and this operator has
+// not adopted it yet, or it has written it again since.
+func WrittenByRelease09(o metav1.Object, resource string) bool {
+	entries := o.GetManagedFields()
+	for i := range entries {
+		if IsOfRelease09(&entries[i], resource) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsRelease09s reports whether a Deployment is as release 0.9 left it: this operator has not applied it yet, or release 0.9 has written it
+// since. An annotation alone would not tell the latter.
+func IsRelease09s(d *appsv1.Deployment) bool {
+	return d != nil && (d.Annotations[AnnotationBuild] == "" || WrittenByRelease09(d, d.Name))
+}
+
+// IsOrphan reports whether an object of the right name is release 0.9's for the custom resource although no controller owns it: release 0.9
+// takes the owner out of some Deployments. The selector is that of the object; nil where its kind has none.
+func IsOrphan(o metav1.Object, selector map[string]string, resource string) bool {
+	return metav1.GetControllerOf(o) == nil && o.GetLabels()[LabelManagedBy] == ManagedBy &&
+		WrittenByRelease09(o, resource) && (selector == nil || maps.Equal(selector, Selector(resource)))
+}
+
+// Selects reports whether a Deployment has the selector of the custom resource's pods.
+func Selects(d *appsv1.Deployment, resource string) bool {
+	return d.Spec.Selector != nil && len(d.Spec.Selector.MatchExpressions) == 0 && maps.Equal(d.Spec.Selector.MatchLabels, Selector(resource))
+}
