@@ -75,12 +75,19 @@ func peers(p *Params) []networkingv1.NetworkPolicyPeer {
 			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: metav1.LabelSelectorOpExists}},
 		}})
 	}
-	if Expose(&p.CR.Spec).Enabled {
+	if Expose(&p.CR.Spec).Enabled || routerOfRelease09(p) {
 		list = append(list, networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{
 			MatchLabels: map[string]string{routerLabel: "ingress"},
 		}})
 	}
 	return list
+}
+
+// routerOfRelease09 reports whether release 0.9 lets the router in although the server is not exposed: it does so for every custom resource
+// that has a network section, and a Route of the user's own may rely on it.
+func routerOfRelease09(p *Params) bool {
+	n := p.CR.Spec.Networking
+	return p.Legacy.FromV1alpha1 && n != nil && (n.Expose != nil || n.AllowedFrom != nil)
 }
 
 // unique returns the texts without repetitions and empty ones, in their order.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/yaml"
@@ -291,6 +292,17 @@ func TestNetworkPolicy(t *testing.T) {
 				t.Errorf("policy %+v", n)
 			}
 		})
+	}
+	router := func(fromV1alpha1 bool, text string) bool {
+		p := workload(t, text)
+		p.NetworkPolicy, p.Legacy.FromV1alpha1 = true, fromV1alpha1
+		return slices.ContainsFunc(objects.NetworkPolicy(p).Spec.Ingress[0].From, func(peer networkingv1.NetworkPolicyPeer) bool {
+			return peer.NamespaceSelector != nil && peer.NamespaceSelector.MatchLabels["network.openshift.io/policy-group"] == "ingress"
+		})
+	}
+	const closed = "networking: {expose: false, allowedFrom: {namespaces: [a]}}"
+	if !router(true, closed) || router(false, closed) || router(true, "networking: {port: 9000}") {
+		t.Error("the router is let in as by release 0.9: where v1alpha1 has a network section, and not otherwise")
 	}
 	if objects.NetworkPolicy(simple(t)) != nil {
 		t.Error("a policy that nobody asked for")

@@ -3,6 +3,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -87,7 +88,7 @@ func setSecretsResolved(f *Facts, s *statusOf) {
 	const kind = v1alpha2.ConditionSecretsResolved
 	switch {
 	case setFaults(f, s, kind) || f.Desired == nil:
-	case f.SecretCount == 0 && f.Faults.Has(fault.Wrong): // a reference may be among what could not be read
+	case f.SecretCount == 0 && f.Faults.For(v1alpha2.ConditionConfigGenerated).Has(fault.Wrong): // a reference may be among what could not be read
 	case f.SecretCount == 0:
 		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonNoSecrets, "The spec refers to no Secret")
 	default:
@@ -248,8 +249,10 @@ func listed(f *Facts, own config.ProviderEntry) bool {
 	return false
 }
 
-// setReady sums up: the first condition that is not True gives reason and message. A server scaled to zero is as wanted.
+// setReady sums up: the first condition that is not True gives reason and message, before one that is not known yet. A server scaled to zero
+// is as desired.
 func setReady(f *Facts, s *statusOf) {
+	unknown := ""
 	for _, kind := range []string{
 		v1alpha2.ConditionConfigGenerated, v1alpha2.ConditionSecretsResolved,
 		v1alpha2.ConditionDeploymentUpdated, v1alpha2.ConditionAvailable,
@@ -257,13 +260,16 @@ func setReady(f *Facts, s *statusOf) {
 		c := meta.FindStatusCondition(s.Conditions, kind)
 		switch {
 		case c == nil:
-			set(f, s, v1alpha2.ConditionReady, metav1.ConditionUnknown, v1alpha2.ReasonFailedToAsk, kind+" is not known yet")
-			return
+			unknown = cmp.Or(unknown, kind)
 		case c.Status == metav1.ConditionTrue || c.Reason == v1alpha2.ReasonScaledToZero:
 		default:
 			set(f, s, v1alpha2.ConditionReady, c.Status, c.Reason, c.Message)
 			return
 		}
+	}
+	if unknown != "" {
+		set(f, s, v1alpha2.ConditionReady, metav1.ConditionUnknown, v1alpha2.ReasonFailedToAsk, unknown+" is not known yet")
+		return
 	}
 	set(f, s, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, "The spec is in force")
 }

@@ -181,6 +181,24 @@ func TestFailingEdit(t *testing.T) {
 	}
 }
 
+// Proves: R18, R51 (Ready has the reason that Stalled has, also where a condition before it is not known: a spec without Secrets whose objects
+// are somebody else's).
+func TestReadyHasTheReason(t *testing.T) {
+	cr := resource()
+	conflict := &fault.Fault{Class: fault.Wrong, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: v1alpha2.ReasonConflict, Message: "Service x exists"}
+	for name, f := range map[string]*status.Facts{
+		"nothing is decided": {CR: cr, Now: now, OperatorVersion: "1.0.0", Faults: fault.List{conflict}},
+		"no Secrets":         func() *status.Facts { f := edited(cr, conflict); f.SecretCount = 0; return f }(),
+	} {
+		s := compute(t, f)
+		for _, kind := range []string{v1alpha2.ConditionReady, v1alpha2.ConditionDeploymentUpdated} {
+			if c := condition(t, &s, kind); c.Status != metav1.ConditionFalse || c.Reason != v1alpha2.ReasonConflict {
+				t.Errorf("%s: %s is %s %s: %s", name, kind, c.Status, c.Reason, c.Message)
+			}
+		}
+	}
+}
+
 // Proves: R51 (wrong and nothing serves), R20 (missing waits).
 func TestFirstSpecFails(t *testing.T) {
 	for name, c := range map[string]struct {
