@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"crypto/rand"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,14 +25,10 @@ const (
 )
 
 // canaries are the secret values that were put into Secrets so far.
-var canaries []string
+var canaries fixture.Canaries
 
-// newKey makes a key that nobody else has, and that looks different in base64, in percent-encoding and hashed.
-func newKey() string {
-	key := "canary/+=" + rand.Text()
-	canaries = append(canaries, key)
-	return key
-}
+// newKey makes a key that nobody else has.
+func newKey() string { return canaries.New() }
 
 // putSecret creates a Secret with a token, or replaces it, and remembers the token as a canary.
 func (s stack) putSecret(t *testing.T, name, token string) {

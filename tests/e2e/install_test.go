@@ -77,6 +77,11 @@ func installOperator(ctx context.Context) error {
 	if _, err := cluster.KubectlRun(ctx, "apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml")); err != nil {
 		return err
 	}
+	// The highest log level: the search for secret values is to see all that the operator can print.
+	if _, err := cluster.KubectlRun(ctx, "-n", operatorNamespace, "patch", "deployment", operatorName, "--type=json",
+		"-p", `[{"op":"add","path":"/spec/template/spec/containers/0/args/-","value":"--zap-log-level=127"}]`); err != nil {
+		return err
+	}
 	if err := register(ctx, &pinned); err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func wrongEditsLeaveAloneWhatRuns(t *testing.T) {
 	s := sampleStack(t)
 	sample := load(t, "config", "samples", "v1alpha2-simple.yaml")
 	const digits = "90210481516234242"
-	canaries = append(canaries, digits)
+	canaries.Add(digits)
 	s.putSecret(t, numericSecret, digits)
 	secretRef := func(name string) map[string]any {
 		return map[string]any{"secretKeyRef": map[string]any{"name": name, "key": "token"}}

@@ -154,7 +154,7 @@ func TestDefaults(t *testing.T) {
 // Proves: API-COL, STAT, L-32 (the manifest can be applied by a client: the CRD stays below the limit of an annotation).
 func TestColumnsAndSize(t *testing.T) {
 	e := newEnv(t)
-	e.createSecret("vllm-creds", map[string]string{"token": "sk-columns"})
+	e.createSecret("vllm-creds", map[string]string{"token": canary})
 	e.startOperator(operatorOptions{})
 	e.mustApply(sample(t, "v1alpha2-simple.yaml"))
 	e.waitReady("my-stack")

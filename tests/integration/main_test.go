@@ -5,21 +5,24 @@ package integration
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/logging"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -34,11 +37,18 @@ var (
 	admin          client.WithWatch
 	operatorConfig *rest.Config
 	operatorLog    = &safeBuffer{}
+	canaries       fixture.Canaries
 )
 
 func TestMain(m *testing.M) {
-	ctrl.SetLogger(zap.New(zap.WriteTo(operatorLog)))
-	code, err := run(m)
+	logger, err := highestLogLevel(operatorLog)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	ctrl.SetLogger(logger)
+	var code int
+	code, err = run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
@@ -63,7 +73,35 @@ func run(m *testing.M) (code int, err error) {
 	if err := connect(); err != nil {
 		return 1, err
 	}
-	return m.Run(), nil
+	return m.Run(), secretsAreNowhereElse()
+}
+
+// highestLogLevel is the operator's logger with the highest level that its flag accepts.
+func highestLogLevel(w io.Writer) (logr.Logger, error) {
+	flags := flag.NewFlagSet("manager", flag.ContinueOnError)
+	var options logging.Options
+	options.BindFlags(flags)
+	err := flags.Parse([]string{"--" + logging.FlagLevel + "=127"})
+	return options.Logger(w), err
+}
+
+// secretsAreNowhereElse searches, after all tests, what they left in the cluster and what their operators logged.
+//
+// Proves: R7, NFR-003.
+func secretsAreNowhereElse() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	objects, err := cluster.ObjectsButSecrets(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for place, text := range map[string]string{"an object": objects, "the operator's log": operatorLog.String()} {
+		for _, found := range canaries.In(text) {
+			errs = append(errs, fmt.Errorf("after all tests, %s contains %s", place, found))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // connect installs the released manifest and takes the operator's own permissions.

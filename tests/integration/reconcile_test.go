@@ -21,7 +21,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-const canary = "sk-canary-4711"
+// Values that tests put into Secrets.
+var (
+	canary  = canaries.Add("sk-canary-4711")
+	rotated = canaries.Add("sk-canary-rotated")
+)
 
 // ready brings the simple sample to Ready and returns the operator that did it.
 func (e *env) ready() *operator {
@@ -260,7 +264,7 @@ func TestSecretRotation(t *testing.T) {
 	if got := e.deployment("my-stack").Generation; got != generation {
 		t.Errorf("a key that nobody refers to rolled the pods")
 	}
-	e.patchSecret("vllm-creds", `{"stringData":{"token":"sk-rotated"}}`)
+	e.patchSecret("vllm-creds", `{"stringData":{"token":"`+rotated+`"}}`)
 	fixture.Eventually(t, 20*time.Second, "the new value rolls the pods", func() error {
 		if got := e.deployment("my-stack").Generation; got != generation+1 {
 			return fmt.Errorf("generation %d, want %d", got, generation+1)
@@ -310,7 +314,7 @@ workload:
 		what string
 		make func()
 	}{
-		{"a variable's new value", func() { e.patchSecret("mine", `{"stringData":{"token":"sk-rotated"}}`) }},
+		{"a variable's new value", func() { e.patchSecret("mine", `{"stringData":{"token":"`+rotated+`"}}`) }},
 		{"a new file", func() {
 			if err := admin.Patch(t.Context(), files, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"b":"2"}}`))); err != nil {
 				t.Fatal(err)
