@@ -24,26 +24,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
-// Proves: US-2.2, NFR-001, R54 (what is shown of a sample, in every format, each time the same).
-func TestRenderSamples(t *testing.T) {
-	for _, sample := range glob(t, samplesDir+"/v1alpha2-*.yaml") {
-		for _, format := range []string{"config", "yaml", "json", "env"} {
-			t.Run(stem(sample)+"/"+format, func(t *testing.T) {
-				r := run(t, "", "render", "-f", sample, "-o", format)
-				if r.code != command.OK {
-					t.Fatalf("exit code %d:\n%s", r.code, r.err)
-				}
-				golden(t, filepath.Join("testdata", "samples", stem(sample)+"."+format), r.out)
-				for range 2 {
-					if again := run(t, "", "render", "-f", sample, "-o", format); again != r {
-						t.Fatalf("another run prints something else:\n%s", cmp.Diff(r.out, again.out))
-					}
-				}
-			})
-		}
-	}
-}
-
 // inCluster builds what the operator builds when the resource of the file is in the namespace default, with real Secrets.
 func inCluster(t *testing.T, file, operatorSettings string) *desired.Desired {
 	t.Helper()

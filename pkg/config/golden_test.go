@@ -13,19 +13,19 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing them")
 
-// Each folder of testdata is a case: cr.yaml (a resource), base.yaml (else the starter of the line), and what must
-// come out: want.<line>.yaml, want.env and want.findings, each absent where there is nothing. A case is run on line 0.7 and on every
-// line that it has a file want.<line>.* of; want.<line>.env and want.<line>.findings count instead of those of all lines.
+// Each folder of testdata is a case: cr.yaml (a resource), base.yaml (else the starter of the line), and what must come out: the
+// configuration, want.env and want.findings, each absent where there is nothing. The configuration is want.<line>.changes.yaml, the
+// difference against the starter; where the case has a small base of its own, it is want.<line>.yaml, byte by byte. A case is run on
+// line 0.7 and on every line that it has a file want.<line>.* of; want.<line>.env and want.<line>.findings count instead of those of
+// all lines. With -update the test writes these files.
 //
 // Proves: FR-003, FR-004, FR-005, FR-006, FR-007, FR-008, FR-009, FR-021, FR-022, FR-027, FR-028, FR-029, FR-030, FR-031, FR-032, FR-033, FR-034, FR-035, FR-040, FR-041,
 // FR-042, FR-043, FR-044, FR-050, FR-050a, FR-050b, FR-051, FR-052, FR-053, FR-060, FR-075, EC-1, EC-4, EC-5, EC-6, US-3.1, US-3.2, US-3.3, US-4.1,
@@ -35,8 +35,8 @@ func TestGolden(t *testing.T) {
 	for _, dir := range cases(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			for _, name := range goldenLines(t, dir) {
-				in := input(t, dir, name)
-				result, findings := config.Generate(in)
+				c := readCase(t, dir, name)
+				result, findings := config.Generate(c.Input)
 				if (result == nil) != findings.HasErrors() {
 					t.Fatalf("result %v with findings:\n%s", result, findings)
 				}
@@ -44,7 +44,10 @@ func TestGolden(t *testing.T) {
 				if result == nil {
 					result = &config.Result{}
 				}
-				compare(t, filepath.Join(dir, "want."+name+".yaml"), string(result.YAML))
+				compare(t, c.Wanted(dir), wanted(t, c, result.YAML))
+				if !c.OwnBase {
+					compare(t, filepath.Join(dir, "want."+name+".yaml"), "")
+				}
 				compare(t, ofLine(dir, "want.env", name), envText(result.Env))
 			}
 		})
@@ -124,26 +127,36 @@ func ofLine(dir, file, line string) string {
 
 func input(tb testing.TB, dir, lineName string) config.Input {
 	tb.Helper()
-	var cr v1alpha2.LlamaStackDistribution
-	if err := yaml.UnmarshalStrict(read(tb, filepath.Join(dir, "cr.yaml")), &cr); err != nil {
+	return readCase(tb, dir, lineName).Input
+}
+
+func readCase(tb testing.TB, dir, lineName string) *golden.Case {
+	tb.Helper()
+	c, err := golden.Read(dir, lineName)
+	if err != nil {
 		tb.Fatal(err)
 	}
-	line, ok := catalog.Get(lineName)
-	if !ok {
-		tb.Fatalf("no line %s", lineName)
+	return c
+}
+
+// wanted is what the file of a case holds of a configuration. A difference is checked to lose nothing of it.
+func wanted(t *testing.T, c *golden.Case, full []byte) string {
+	t.Helper()
+	if c.OwnBase || len(full) == 0 {
+		return string(full)
 	}
-	name := "small"
-	data, err := os.ReadFile(filepath.Join(dir, "base.yaml"))
-	if errors.Is(err, fs.ErrNotExist) {
-		name = "starter"
-		data, ok = configs.Base(name, lineName)
-		if !ok {
-			tb.Fatalf("no starter for %s", lineName)
-		}
-	} else if err != nil {
-		tb.Fatal(err)
+	difference, err := golden.Diff(c.Base, full)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return config.Input{Name: cr.Name, Namespace: cr.Namespace, Spec: &cr.Spec, Base: parseBase(tb, name, data), Line: line}
+	text, err := difference.Encode("What becomes of the starter base.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := golden.Check(c.Base, full, text); err != nil {
+		t.Errorf("line %s: the difference loses something: %v\n%s", c.Input.Line.Name, err, text)
+	}
+	return string(text)
 }
 
 func parseBase(tb testing.TB, name string, data []byte) *config.Base {

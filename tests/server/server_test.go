@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
 const (
@@ -17,7 +20,7 @@ const (
 	imageConfig  = "../../hack/serverimage/light.yaml"
 
 	newestImageConfig = "../../hack/serverimage/light-ogx.yaml"
-	goldens           = "../../pkg/config/testdata/*/want."
+	goldens           = "../../pkg/config/testdata/"
 	allOn             = "testdata/all-on.env"
 )
 
@@ -93,20 +96,18 @@ func copyWithEnv(t *testing.T, config, env string) string {
 	return filepath.Join(dir, filepath.Base(config))
 }
 
-// Every golden is loaded by the real server of its line. A case that shows what the engine does with something that the release does
-// not know (an unknown key of the base survives, say) holds a file want.<line>.judge: the findings that it must give, one "kind path" a line.
+// Every golden is loaded by the real server of its line: the whole configuration, generated from what the case holds; that it is the
+// golden, the engine's own tests prove. A case that shows what the engine does with something that the release does not know (an
+// unknown key of the base survives, say) holds a file want.<line>.judge: the findings that it must give, one "kind path" a line.
 //
 // Proves: FR-021, L-09, L-14.
 func TestGoldensAreGood(t *testing.T) {
 	t.Parallel()
 	forEachRelease(t, func(t *testing.T, r release) {
-		files, err := filepath.Glob(goldens + r.line + ".yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := writeGoldens(t, r.line)
 		if len(files) == 0 {
 			if r.line == "0.7" {
-				t.Fatalf("no golden matches %s", goldens)
+				t.Fatalf("no golden of line 0.7 below %s", goldens)
 			}
 			return
 		}
@@ -120,10 +121,52 @@ func TestGoldensAreGood(t *testing.T) {
 	})
 }
 
+// writeGoldens generates the configuration of each golden of a line, and returns the files, each in a folder of the case's name with
+// the case's environment beside it.
+func writeGoldens(t *testing.T, line string) []string {
+	t.Helper()
+	wanted, err := filepath.Glob(goldens + "*/want." + line + ".*yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	var files []string
+	for _, file := range wanted {
+		dir := filepath.Dir(file)
+		c, err := golden.Read(dir, line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if file != c.Wanted(dir) {
+			t.Fatalf("%s is not read: the golden of this case is %s", file, c.Wanted(dir))
+		}
+		result, findings := config.Generate(c.Input)
+		if result == nil {
+			t.Fatalf("%s: %v", dir, findings)
+		}
+		to := filepath.Join(root, filepath.Base(dir))
+		if err := os.Mkdir(to, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if env, err := os.ReadFile(filepath.Join(dir, "env")); err == nil {
+			if err := os.WriteFile(filepath.Join(to, "env"), env, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		full := filepath.Join(to, "want."+line+".yaml")
+		if err := os.WriteFile(full, result.YAML, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, full)
+	}
+	return files
+}
+
 func checkGolden(t *testing.T, v verdict) {
 	t.Helper()
 	want := map[string]bool{}
-	if raw, err := os.ReadFile(strings.TrimSuffix(v.Config, ".yaml") + ".judge"); err == nil {
+	judged := filepath.Join(goldens, filepath.Base(filepath.Dir(v.Config)), filepath.Base(v.Config))
+	if raw, err := os.ReadFile(strings.TrimSuffix(judged, ".yaml") + ".judge"); err == nil {
 		for line := range strings.Lines(string(raw)) {
 			want[strings.TrimSpace(line)] = true
 		}

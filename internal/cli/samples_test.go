@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	goldens "github.com/llamastack/llama-stack-k8s-operator/tests/golden"
+)
+
+// The golden of a sample is its objects as YAML, with the difference of config.yaml against its base in the place of config.yaml.
+// The other formats say the same. The file's bytes are held by their hash, which is in the objects.
+//
+// Proves: US-2.2, NFR-001, R54 (what is shown of a sample, in every format, each time the same).
+func TestRenderSamples(t *testing.T) {
+	for _, sample := range glob(t, samplesDir+"/v1alpha2-*.yaml") {
+		t.Run(stem(sample), func(t *testing.T) {
+			shown := map[string]string{}
+			for _, format := range []string{"config", "yaml", "json", "env"} {
+				r := run(t, "", "render", "-f", sample, "-o", format)
+				if r.code != command.OK {
+					t.Fatalf("%s: exit code %d:\n%s", format, r.code, r.err)
+				}
+				for range 2 {
+					if again := run(t, "", "render", "-f", sample, "-o", format); again != r {
+						t.Fatalf("%s: another run prints something else:\n%s", format, gocmp.Diff(r.out, again.out))
+					}
+				}
+				shown[format] = r.out
+			}
+			golden(t, filepath.Join("testdata", "samples", stem(sample)+".yaml"), withDifference(t, shown["yaml"], shown["config"]))
+			docs := trees(t, shown["yaml"])
+			if diff := gocmp.Diff(asJSON(t, docs), any(list(t, shown["json"]))); diff != "" {
+				t.Errorf("the objects (-yaml +json):\n%s", diff)
+			}
+			if diff := gocmp.Diff(configOf(docs), shown["config"]); diff != "" {
+				t.Errorf("config.yaml (-yaml +config):\n%s", diff)
+			}
+			if diff := gocmp.Diff(environmentOf(t, shown["json"]), rowsOf(shown["env"])); diff != "" {
+				t.Errorf("the environment (-yaml +env):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A golden that nobody reads would grow old unseen.
+func TestEverySampleGoldenIsRead(t *testing.T) {
+	for _, file := range glob(t, "testdata/samples/*") {
+		if filepath.Ext(file) == ".yaml" && len(glob(t, filepath.Join(samplesDir, filepath.Base(file)))) == 1 {
+			continue
+		}
+		if file != filepath.Join("testdata", "samples", "v1alpha2-redis.env") {
+			t.Errorf("%s is read by no test: remove it", file)
+		}
+	}
+}
+
+// Proves: NFR-001 (the table of the environment, letter by letter).
+func TestRenderEnvironmentTable(t *testing.T) {
+	golden(t, "testdata/samples/v1alpha2-redis.env", run(t, "", "render", "-f", samplesDir+"/v1alpha2-redis.yaml", "-o", "env").out)
+}
+
+var madeOf = regexp.MustCompile(`(?m)^# Server release line: (\S+)\n# Base configuration: (\S+)$`)
+
+// withDifference puts the difference against the base in the place of the config.yaml in the objects.
+func withDifference(t *testing.T, objects, config string) string {
+	t.Helper()
+	if config == "" {
+		return objects
+	}
+	match := madeOf.FindStringSubmatch(config)
+	if match == nil {
+		t.Fatalf("the header does not say what the configuration was made of:\n%.300s", config)
+	}
+	base, ok := configs.Base(match[2], match[1])
+	if !ok {
+		t.Fatalf("no base %s of release line %s", match[2], match[1])
+	}
+	difference, err := goldens.Diff(base, []byte(config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := difference.Encode(fmt.Sprintf("What becomes of the base %s of release line %s.", match[2], match[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := goldens.Check(base, []byte(config), text); err != nil {
+		t.Errorf("the difference loses something: %v\n%s", err, text)
+	}
+	block := regexp.MustCompile(`(?m)^`).ReplaceAllString(strings.TrimSuffix(config, "\n"), "    ") + "\n"
+	if strings.Count(objects, block) != 1 {
+		t.Fatalf("config.yaml does not stand in the objects as it is printed alone:\n%s", objects)
+	}
+	return strings.Replace(objects, block, regexp.MustCompile(`(?m)^(.)`).ReplaceAllString(string(text), "    $1"), 1)
+}
+
+// configOf is the config.yaml that is in one of the objects.
+func configOf(docs []map[string]any) string {
+	for _, doc := range docs {
+		if data, ok := doc["data"].(map[string]any); ok && doc["kind"] == "ConfigMap" {
+			if config, ok := data["config.yaml"].(string); ok {
+				return config
+			}
+		}
+	}
+	return ""
+}
+
+// row is a line of the table of the environment: name, value, Secret, key.
+type row [4]string
+
+// environmentOf reads the server's environment out of the Deployment.
+func environmentOf(t *testing.T, objects string) []row {
+	t.Helper()
+	var list struct{ Items []appsv1.Deployment }
+	if err := json.Unmarshal([]byte(objects), &list); err != nil {
+		t.Fatal(err)
+	}
+	var rows []row
+	for _, deployment := range list.Items {
+		if deployment.Kind != "Deployment" {
+			continue
+		}
+		for _, variable := range deployment.Spec.Template.Spec.Containers[0].Env {
+			r := row{variable.Name, cmp.Or(variable.Value, "-"), "-", "-"}
+			if from := variable.ValueFrom; from != nil {
+				r[2], r[3] = from.SecretKeyRef.Name, from.SecretKeyRef.Key
+			}
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+func rowsOf(table string) []row {
+	var rows []row
+	for line := range strings.Lines(table) {
+		if words := strings.Fields(line); len(words) == 5 && words[0] != "RESOURCE" {
+			rows = append(rows, row(words[1:]))
+		}
+	}
+	return rows
+}

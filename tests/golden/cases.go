@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package golden
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// Case is a case of pkg/config/testdata on one release line.
+type Case struct {
+	Input config.Input
+	// Base is the text of the base configuration.
+	Base []byte
+	// OwnBase reports that the case has a base of its own, which is small; the others are laid over the line's starter base.
+	OwnBase bool
+}
+
+// Wanted names the file that holds what must come out: the whole configuration where the base is the case's own, else the
+// difference against the base.
+func (c *Case) Wanted(dir string) string {
+	if c.OwnBase {
+		return filepath.Join(dir, "want."+c.Input.Line.Name+".yaml")
+	}
+	return filepath.Join(dir, "want."+c.Input.Line.Name+".changes.yaml")
+}
+
+// Read reads the case of a folder for a release line.
+func Read(dir, line string) (*Case, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "cr.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var cr v1alpha2.LlamaStackDistribution
+	if err := yaml.UnmarshalStrict(text, &cr); err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	known, ok := catalog.Get(line)
+	if !ok {
+		return nil, fmt.Errorf("the catalog has no release line %s", line)
+	}
+	c := &Case{OwnBase: true}
+	name := "small"
+	c.Base, err = os.ReadFile(filepath.Join(dir, "base.yaml"))
+	if errors.Is(err, fs.ErrNotExist) {
+		name, c.OwnBase = "starter", false
+		if c.Base, ok = configs.Base(name, line); !ok {
+			return nil, fmt.Errorf("there is no starter base for release line %s", line)
+		}
+	} else if err != nil {
+		return nil, err
+	}
+	base, err := config.ParseBase(name, c.Base)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	c.Input = config.Input{Name: cr.Name, Namespace: cr.Namespace, Spec: &cr.Spec, Base: base, Line: known}
+	return c, nil
+}
