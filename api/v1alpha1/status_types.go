@@ -127,7 +127,8 @@ type ProviderInfo struct {
 	// +optional
 	Config *apiextensionsv1.JSON `json:"config,omitempty"`
 
-	// Health is the health that the server reports for the provider.
+	// Health is not set: no release line of the server reports the health of its providers. The field is kept for clients of
+	// release 0.9.
 	// +optional
 	Health *ProviderHealthStatus `json:"health,omitempty"`
 }

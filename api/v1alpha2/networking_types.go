@@ -22,7 +22,7 @@ type NetworkingSpec struct {
 	// +optional
 	TLS *TLSSpec `json:"tls,omitempty"`
 
-	// Expose controls external access by Ingress or Route: true, false, or an object with enabled and hostname.
+	// Expose controls external access by an Ingress: true, false, or an object with enabled and hostname.
 	// {} and {hostname: ...} mean enabled.
 	// +optional
 	Expose *apiextensionsv1.JSON `json:"expose,omitempty"`

@@ -192,7 +192,7 @@ type ProviderInfo struct {
 	// +optional
 	Config *apiextensionsv1.JSON `json:"config,omitempty"`
 
-	// Health is the health that the server reports for the provider.
+	// Health is not set: no release line of the server reports the health of its providers.
 	// +optional
 	Health *ProviderHealthStatus `json:"health,omitempty"`
 }
