@@ -19,14 +19,16 @@ import (
 )
 
 const (
-	// maxProbes bounds the servers that are asked at once.
-	maxProbes = 8
+	// maxProbes bounds the servers that are asked at once, and maxProbesPerNamespace those of one namespace. One that is being asked costs
+	// some 100 KiB; package probe bounds what more large answers need.
+	maxProbes             = 64
+	maxProbesPerNamespace = 16
 	// maxProbeAttempts bounds how often a silent server is asked before the next rollout.
 	maxProbeAttempts = 8
 	// maxAnswers is how often a server is asked after a rollout: for some seconds a Service still leads to pods that are on their way
 	// out, and the first answer can be theirs.
 	maxAnswers = 4
-	// firstProbeDelay doubles after each attempt.
+	// firstProbeDelay doubles after each attempt. No server is asked twice within it, however quickly rollouts follow each other.
 	firstProbeDelay = time.Second
 )
 
@@ -40,7 +42,7 @@ type asker interface {
 type prober struct {
 	asker   asker
 	answers chan event.GenericEvent
-	slots   chan struct{}
+	lanes   *lanes
 
 	ctx context.Context //nolint:containedctx // the manager's: it ends what is under way
 
@@ -50,16 +52,19 @@ type prober struct {
 
 // server is what is known about one server.
 type server struct {
+	// rollout tells which pods are asked, and where.
 	rollout     string
 	observation *probe.Observation
 	silent      string
 	stop        context.CancelFunc
+	// asked is when it was asked last, this rollout or an earlier one.
+	asked time.Time
 }
 
 func newProber(ctx context.Context, a asker) *prober {
 	return &prober{
 		ctx: ctx, asker: a, answers: make(chan event.GenericEvent, maxProbes),
-		slots: make(chan struct{}, maxProbes), servers: map[types.NamespacedName]*server{},
+		lanes: newLanes(maxProbes, maxProbesPerNamespace), servers: map[types.NamespacedName]*server{},
 	}
 }
 
@@ -67,28 +72,30 @@ func newProber(ctx context.Context, a asker) *prober {
 // that was not asked before is asked now, at the URL.
 func (p *prober) observe(cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment, url string) (*probe.Observation, string) {
 	key := types.NamespacedName{Namespace: cr.Namespace, Name: cr.Name}
-	rollout := fmt.Sprintf("%s/%s/%d", cr.UID, d.UID, d.Generation)
+	rollout := fmt.Sprintf("%s/%s/%d %s", cr.UID, d.UID, d.Generation, url)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.servers[key]
 	if s != nil && s.rollout == rollout {
 		return s.observation, s.silent
 	}
+	var asked time.Time
 	if s != nil {
 		s.stop()
+		asked = s.asked
 	}
 	ctx, stop := context.WithCancel(p.ctx)
-	s = &server{rollout: rollout, stop: stop}
+	s = &server{rollout: rollout, stop: stop, asked: asked}
 	p.servers[key] = s
 	go p.ask(ctx, s, key, url)
 	return nil, ""
 }
 
-// ask asks until the server has answered a few times, and not for ever.
+// ask asks until the server has answered a few times, and not forever.
 func (p *prober) ask(ctx context.Context, s *server, key types.NamespacedName, url string) {
 	delay := firstProbeDelay
 	for attempt, answers := 1, 0; ; attempt++ {
-		observation, err := p.askOnce(ctx, url)
+		observation, err := p.askOnce(ctx, s, key, url)
 		if ctx.Err() != nil {
 			return
 		}
@@ -99,15 +106,20 @@ func (p *prober) ask(ctx context.Context, s *server, key types.NamespacedName, u
 		if err == nil {
 			answers++
 		}
-		if answers == maxAnswers || attempt == maxProbeAttempts {
+		if answers == maxAnswers || attempt == maxProbeAttempts || !wait(ctx, delay) {
 			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(delay):
 		}
 		delay *= 2
+	}
+}
+
+// wait waits, and tells whether the context still goes on.
+func wait(ctx context.Context, delay time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(delay):
+		return true
 	}
 }
 
@@ -124,14 +136,35 @@ func (p *prober) note(s *server, observation *probe.Observation, err error) bool
 	return news
 }
 
-func (p *prober) askOnce(ctx context.Context, url string) (*probe.Observation, error) {
-	select {
-	case p.slots <- struct{}{}:
-		defer func() { <-p.slots }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+func (p *prober) askOnce(ctx context.Context, s *server, key types.NamespacedName, url string) (*probe.Observation, error) {
+	leave, err := p.lanes.enter(ctx, key.Namespace)
+	if err != nil {
+		return nil, err
 	}
-	return p.asker.Ask(ctx, url)
+	defer leave()
+	for {
+		tooEarly := p.begin(s, key)
+		if tooEarly <= 0 {
+			return p.asker.Ask(ctx, url)
+		}
+		if !wait(ctx, tooEarly) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// begin notes that the server is being asked, or returns how much too early that is.
+func (p *prober) begin(s *server, key types.NamespacedName) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.servers[key] != s {
+		return firstProbeDelay // a newer rollout asks; this one is about to be stopped
+	}
+	if tooEarly := time.Until(s.asked.Add(firstProbeDelay)); tooEarly > 0 {
+		return tooEarly
+	}
+	s.asked = time.Now()
+	return 0
 }
 
 func (p *prober) announce(ctx context.Context, key types.NamespacedName) {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -227,8 +226,8 @@ func TestProberNeverBlocks(t *testing.T) {
 			t.Errorf("observe waited for %s", passed)
 		}
 		synctest.Wait()
-		if servers.atOnce != maxProbes {
-			t.Errorf("%d servers asked at once, want %d", servers.atOnce, maxProbes)
+		if servers.atOnce != maxProbesPerNamespace {
+			t.Errorf("%d servers of a namespace asked at once, want %d", servers.atOnce, maxProbesPerNamespace)
 		}
 		cancel()
 		synctest.Wait()
@@ -249,6 +248,81 @@ func TestProberNeverBlocks(t *testing.T) {
 	})
 }
 
+// Proves: R63 (servers that hang delay those of their own namespace at most; what waits leaves nothing behind).
+func TestProberIsFairToOtherNamespaces(t *testing.T) {
+	byURL := func(ctx context.Context, url string) (*probe.Observation, error) {
+		if url == serverURL {
+			return answers(ctx, url)
+		}
+		return hangs(ctx, url)
+	}
+	inBubble(t, byURL, func(t *testing.T, p *prober, servers *fakeServers, cancel context.CancelFunc) {
+		for namespace := range 3 {
+			for i := range 100 {
+				hostile := stack(fmt.Sprintf("s%d", i))
+				hostile.Namespace = fmt.Sprintf("hostile-%d", namespace)
+				p.observe(hostile, rollout(1), "http://hostile")
+			}
+		}
+		synctest.Wait()
+		if servers.now != 3*maxProbesPerNamespace {
+			t.Errorf("%d servers are asked at once, want %d", servers.now, 3*maxProbesPerNamespace)
+		}
+		begun := time.Now()
+		p.observe(stack("a"), rollout(1), serverURL)
+		synctest.Wait()
+		if o, _ := p.observe(stack("a"), rollout(1), serverURL); o == nil || time.Since(begun) != 0 {
+			t.Error("a good server waits for servers of other namespaces")
+		}
+		for namespace := 3; namespace < 10; namespace++ {
+			for i := range 100 {
+				hostile := stack(fmt.Sprintf("s%d", i))
+				hostile.Namespace = fmt.Sprintf("hostile-%d", namespace)
+				p.observe(hostile, rollout(1), "http://hostile")
+			}
+		}
+		synctest.Wait()
+		if servers.atOnce != maxProbes {
+			t.Errorf("%d servers were asked at once, want %d", servers.atOnce, maxProbes)
+		}
+		cancel()
+		synctest.Wait()
+		if len(p.lanes.namespaces) != 0 || len(p.lanes.all) != 0 {
+			t.Errorf("%d namespaces and %d places are left behind", len(p.lanes.namespaces), len(p.lanes.all))
+		}
+	})
+}
+
+// Proves: R63 (one question for each rollout and interval, however quickly rollouts follow each other).
+func TestProberKeepsItsIntervalOverRollouts(t *testing.T) {
+	inBubble(t, answers, func(t *testing.T, p *prober, servers *fakeServers, _ context.CancelFunc) {
+		for generation := range int64(100) {
+			p.observe(stack("a"), rollout(generation), serverURL)
+			<-time.After(firstProbeDelay / 10)
+		}
+		if most := 100/10 + 1; servers.count() > most || servers.count() < 1 {
+			t.Errorf("asked %d times in %s, want at most %d", servers.count(), 10*firstProbeDelay, most)
+		}
+		<-time.After(time.Hour)
+		if o, _ := p.observe(stack("a"), rollout(99), serverURL); o == nil {
+			t.Error("the last rollout was not asked")
+		}
+	})
+}
+
+// A Service that was made anew has another address, behind which the same pods are.
+func TestProberAsksAgainAtAnotherAddress(t *testing.T) {
+	inBubble(t, answers, func(t *testing.T, p *prober, servers *fakeServers, _ context.CancelFunc) {
+		for _, url := range []string{"http://10.0.0.1:8321", "http://10.0.0.2:8321"} {
+			p.observe(stack("a"), rollout(1), url)
+			<-time.After(time.Hour)
+			if last := servers.asked[servers.count()-1]; last != url {
+				t.Errorf("asked %s, want %s", last, url)
+			}
+		}
+	})
+}
+
 // What is under way ends with the resource, and with a newer rollout.
 func TestProberForgets(t *testing.T) {
 	inBubble(t, hangs, func(t *testing.T, p *prober, servers *fakeServers, _ context.CancelFunc) {
@@ -257,6 +331,7 @@ func TestProberForgets(t *testing.T) {
 		p.observe(stack("a"), rollout(1), serverURL)
 		synctest.Wait()
 		p.observe(stack("a"), rollout(2), serverURL)
+		<-time.After(firstProbeDelay)
 		synctest.Wait()
 		if servers.count() != 2 || servers.now != 1 {
 			t.Errorf("%d of %d questions are under way, want that of the newer rollout alone", servers.now, servers.count())
@@ -267,15 +342,6 @@ func TestProberForgets(t *testing.T) {
 			t.Errorf("%d questions are under way, %d servers are remembered", servers.now, len(p.servers))
 		}
 	})
-}
-
-// Proves: FR-060, FR-062 (the server is asked by its Service, on the port and by the scheme that it has).
-func TestServiceURL(t *testing.T) {
-	cr := stack("a")
-	cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: new(int32(9000))}
-	if got := serviceURL(cr, corev1.URISchemeHTTPS); got != "https://a-service.ai.svc:9000" {
-		t.Error(got)
-	}
 }
 
 func TestProberURL(t *testing.T) {

@@ -46,7 +46,7 @@ type Reconciler struct {
 	gatherer *gather.Gatherer
 	applier  *apply.Applier
 	prober   *prober
-	urlOf    func(*v1alpha2.LlamaStackDistribution, corev1.URIScheme) string
+	locate   func(*v1alpha2.LlamaStackDistribution, *corev1.Service, corev1.URIScheme) (url, why string)
 	recorder events.EventRecorder
 }
 
@@ -145,16 +145,24 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) {
 	if s.applied != nil && s.applied.Deployment != nil {
 		s.deployment = s.applied.Deployment
 	}
-	if s.desired == nil || len(s.faults) > 0 || !status.RolledOut(s.deployment) {
+	if s.desired == nil || len(s.faults) > 0 || s.service == nil || !status.RolledOut(s.deployment) {
 		return
 	}
-	s.server, s.serverSilent = r.prober.observe(s.cr, s.deployment, r.urlOf(s.cr, s.desired.Scheme())) //nolint:contextcheck // asking outlives the pass
+	url, why := r.locate(s.cr, s.service, s.desired.Scheme())
+	if url == "" {
+		s.serverSilent = why
+		return
+	}
+	s.server, s.serverSilent = r.prober.observe(s.cr, s.deployment, url) //nolint:contextcheck // asking outlives the pass
 }
 
 // look reads from the cache what the status tells of besides the Deployment. What cannot be read is told by what applies it.
 func (r *Reconciler) look(ctx context.Context, s *scope) {
 	key := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: s.cr.Namespace, Name: name} }
-	s.serviceThere = r.client.Get(ctx, key(objects.ServiceName(s.cr.Name)), &corev1.Service{}) == nil
+	service := &corev1.Service{}
+	if r.client.Get(ctx, key(objects.ServiceName(s.cr.Name)), service) == nil {
+		s.service = service
+	}
 	if w := s.cr.Spec.Workload; w != nil && w.Storage != nil {
 		claim := &corev1.PersistentVolumeClaim{}
 		if r.client.Get(ctx, key(objects.ClaimName(s.cr.Name)), claim) == nil {

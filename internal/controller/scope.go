@@ -36,7 +36,7 @@ type scope struct {
 	server         *probe.Observation
 	serverSilent   string
 	claim          *corev1.PersistentVolumeClaim
-	serviceThere   bool
+	service        *corev1.Service
 	ingressAddress string
 
 	// faults are what keeps the spec from being in force; the phases after a fault do nothing.
@@ -54,7 +54,7 @@ func (s *scope) facts(operatorVersion string) *status.Facts {
 	f := &status.Facts{
 		CR: s.cr, Now: time.Now().Truncate(time.Second), OperatorVersion: operatorVersion,
 		Desired: s.desired, Faults: s.faults, Deployment: s.deployment, Server: s.server, ServerSilent: s.serverSilent,
-		Claim: s.claim, ServiceThere: s.serviceThere, IngressAddress: s.ingressAddress,
+		Claim: s.claim, ServiceThere: s.service != nil, IngressAddress: s.ingressAddress,
 	}
 	if s.gathered == nil {
 		return f

@@ -38,7 +38,7 @@ const (
 type Options struct {
 	// OperatorNamespace is where the operator's ConfigMap and hash key are.
 	OperatorNamespace string
-	// ServerURL tells where the server of a resource is reached; nil means by its Service.
+	// ServerURL reports where the server of a CR is reached, for tests without nodes; nil means at its Service.
 	ServerURL func(*v1alpha2.LlamaStackDistribution, corev1.URIScheme) string
 	// Namespaces are those that the operator looks after; empty means all.
 	Namespaces []string
@@ -61,8 +61,11 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	if o.Build == "" {
 		o.Build = version.Build()
 	}
-	if o.ServerURL == nil {
-		o.ServerURL = serviceURL
+	locate := objects.ServerURL
+	if o.ServerURL != nil {
+		locate = func(cr *v1alpha2.LlamaStackDistribution, _ *corev1.Service, scheme corev1.URIScheme) (string, string) {
+			return o.ServerURL(cr, scheme), ""
+		}
 	}
 	r := &Reconciler{
 		client: mgr.GetClient(),
@@ -73,14 +76,10 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		},
 		applier:  &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
 		prober:   newProber(ctx, probe.New()),
-		urlOf:    o.ServerURL,
+		locate:   locate,
 		recorder: mgr.GetEventRecorder(objects.ManagedBy),
 	}
 	return r.watch(ctx, mgr, o)
-}
-
-func serviceURL(cr *v1alpha2.LlamaStackDistribution, scheme corev1.URIScheme) string {
-	return objects.ServiceURL(scheme, cr.Name, cr.Namespace, objects.Port(&cr.Spec))
 }
 
 // clusterAssignsUserIDs tells whether the cluster gives pods their user id, as OpenShift does.

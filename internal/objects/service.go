@@ -3,9 +3,16 @@
 package objects
 
 import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
 // Service builds the Service of the server.
@@ -31,4 +38,23 @@ func Service(p *Params) *corev1.Service {
 			}},
 		},
 	}
+}
+
+// ServerURL is where the operator itself reaches the server: the Service's own address and port. It is empty, with the reason, where the
+// Service does not lead to the resource's pods: the resource does not control it, it selects other pods, or it has no address of its
+// own. A name would not do: whoever changes the Service decides where that leads.
+func ServerURL(cr *v1alpha2.LlamaStackDistribution, service *corev1.Service, scheme corev1.URIScheme) (url, why string) {
+	address, err := netip.ParseAddr(service.Spec.ClusterIP)
+	port := Port(&cr.Spec)
+	switch {
+	case !metav1.IsControlledBy(service, cr) || service.DeletionTimestamp != nil:
+		return "", "the resource does not control its Service"
+	case service.Spec.Type == corev1.ServiceTypeExternalName || err != nil:
+		return "", "its Service has no address of its own"
+	case !maps.Equal(service.Spec.Selector, Selector(cr.Name)):
+		return "", "its Service selects other pods"
+	case !slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port && p.Protocol == corev1.ProtocolTCP }):
+		return "", "its Service does not have the server's port"
+	}
+	return strings.ToLower(string(scheme)) + "://" + netip.AddrPortFrom(address, uint16(port)).String(), "" //nolint:gosec // the schema bounds ports
 }
