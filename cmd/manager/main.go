@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -31,6 +32,9 @@ import (
 
 // leaseName is the one that v0.9 uses, so that it and this operator never work at the same time.
 const leaseName = "54e06e98.llamastack.io"
+
+// off is the address that turns an endpoint off.
+const off = "0"
 
 type flags struct {
 	metricsAddress, healthAddress, webhookAddress string
@@ -57,7 +61,7 @@ func parse() *flags {
 	f := &flags{}
 	flag.StringVar(&f.metricsAddress, "metrics-bind-address", ":8080", `address of the metrics endpoint; "0" turns it off`)
 	flag.StringVar(&f.healthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
-	flag.StringVar(&f.webhookAddress, "webhook-bind-address", ":9443", "address where the API server asks for conversion")
+	flag.StringVar(&f.webhookAddress, "webhook-bind-address", ":9443", `address where the API server asks for conversion and validation; "0" turns the webhooks off, for clusters without conversion`)
 	flag.BoolVar(&f.manageCertificates, "manage-certificates", true,
 		"make the webhooks' certificates; false where cert-manager or OpenShift writes the Secret "+certificate.SecretName)
 	flag.BoolVar(&f.migrateStorage, "migrate-storage", true,
@@ -110,23 +114,36 @@ func run(ctx context.Context, f *flags) error {
 			return err
 		}
 	}
+	run := []func(context.Context) error{mgr.Start}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	if f.webhookAddress != off {
+		webhooks, err := listen(ctx, restConfig, mgr, f)
+		if err != nil {
+			return err
+		}
+		run = append(run, webhooks.Run)
+	}
+	ctrl.Log.Info("the operator starts", "version", version.Version(), "build", version.Build())
+	return together(ctx, run...)
+}
+
+// listen makes the webhooks.
+func listen(ctx context.Context, restConfig *rest.Config, mgr ctrl.Manager, f *flags) (*webhook.Server, error) {
 	webhooks, err := webhook.Listen(ctx, restConfig, webhook.Options{
 		Address: f.webhookAddress, Namespace: f.operatorNamespace, Managed: f.manageCertificates,
 		Lifetimes: certificate.DefaultLifetimes(), Drain: webhook.DefaultDrain,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	facts := &gather.Gatherer{
 		Live: mgr.GetAPIReader(), OperatorNamespace: f.operatorNamespace, Build: version.Build(),
 		Namespaces: namespaces(f.watchNamespaces), ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
 	}
 	webhooks.Handle((&webhook.Validation{Gather: facts.GatherForAdmission}).Review())
-	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("webhooks", webhooks.Ready)); err != nil {
-		return err
-	}
-	ctrl.Log.Info("the operator starts", "version", version.Version(), "build", version.Build())
-	return together(ctx, webhooks.Run, mgr.Start)
+	return webhooks, mgr.AddReadyzCheck("webhooks", webhooks.Ready)
 }
 
 // together runs all until the context or one of them ends, and then ends the others. The webhooks are no part of the manager:

@@ -40,6 +40,7 @@ func (c config) apiServerArgs() []string {
 		"--service-cluster-ip-range=" + c.services.String(),
 		"--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", "--allow-privileged=true",
 	}
+	args = append(args, c.auditArgs()...)
 	if c.node == nil {
 		// The endpoint of the Service "kubernetes" must not be a loopback address,
 		// and nothing here could reach another.
@@ -73,6 +74,9 @@ func (c config) startControlPlane(ctx context.Context, progress io.Writer, start
 		return nil, err
 	}
 	if err := c.writeIdentities(); err != nil {
+		return nil, err
+	}
+	if err := c.writeAuditPolicy(); err != nil {
 		return nil, err
 	}
 	etcdAPI, err := newAPIClient(c.etcdURL(), c.path("pki"), "etcd-ca", "etcd-client")

@@ -5,12 +5,14 @@ package controller
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 // CacheOptions restricts what the operator holds in memory: its own objects in full, and of Secrets and ConfigMaps a
@@ -28,12 +30,12 @@ func CacheOptions(namespaces []string, operatorNamespace string) cache.Options {
 		return o
 	}
 	o.DefaultNamespaces = map[string]cache.Config{}
-	withOwn := map[string]cache.Config{operatorNamespace: {}}
+	// The operator's settings are a ConfigMap in its own namespace, which need not be among the watched ones: nothing else is watched there.
+	withOwn := map[string]cache.Config{operatorNamespace: {FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, settings.ConfigMapName)}}
 	for _, n := range namespaces {
 		o.DefaultNamespaces[n] = cache.Config{}
 		withOwn[n] = cache.Config{}
 	}
-	// The operator's settings are a ConfigMap in its own namespace, which need not be among the watched ones.
 	o.ByObject[&corev1.ConfigMap{}] = cache.ByObject{Namespaces: withOwn}
 	return o
 }

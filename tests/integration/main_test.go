@@ -73,7 +73,8 @@ func run(m *testing.M) (code int, err error) {
 	if err := connect(); err != nil {
 		return 1, err
 	}
-	return m.Run(), secretsAreNowhereElse()
+	code = m.Run()
+	return code, errors.Join(secretsAreNowhereElse(), rolesFitTheRequests())
 }
 
 // highestLogLevel is the operator's logger with the highest level that its flag accepts.

@@ -56,7 +56,7 @@ func newServing(t *testing.T) *serving {
 	}
 	s := &serving{t: t, cluster: c, service: newLoopbackService(t)}
 	t.Cleanup(func() {
-		if err := c.Remove(); err != nil {
+		if err := errors.Join(keepRequests(c), c.Remove()); err != nil {
 			t.Error(err)
 		}
 	})

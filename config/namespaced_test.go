@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// clusterOnly are the rules of the operator's ClusterRole that it does not need where it watches only some namespaces, as
+// "group resource verb", with what needs them. A verb "*" stands for all.
+var clusterOnly = map[string]string{
+	"apiextensions.k8s.io customresourcedefinitions *":               "conversion and migration",
+	"apiextensions.k8s.io customresourcedefinitions/status *":        "migration",
+	"admissionregistration.k8s.io validatingwebhookconfigurations *": "validation by the webhook",
+	"llamastack.io llamastackdistributions patch":                    "migration",
+	"authentication.k8s.io tokenreviews *":                           "metrics",
+	"authorization.k8s.io subjectaccessreviews *":                    "metrics",
+}
+
+// TestNamespacedRole checks that the Role of a watched namespace has the rules of the ClusterRole, but for those that are about the whole
+// cluster.
+//
+// Proves: L-34, L-19
+func TestNamespacedRole(t *testing.T) {
+	var cluster rbacv1.ClusterRole
+	var watched rbacv1.Role
+	decode(t, "rbac/role.yaml", &cluster)
+	decode(t, "overlays/namespaced/watched/role.yaml", &watched)
+	if watched.Kind != "Role" || watched.Namespace != "" {
+		t.Errorf("it is a %s in the namespace %q", watched.Kind, watched.Namespace)
+	}
+	want := slices.DeleteFunc(permissions(cluster.Rules), func(p string) bool {
+		group, rest, _ := strings.Cut(p, " ")
+		resource, _, _ := strings.Cut(rest, " ")
+		return clusterOnly[p] != "" || clusterOnly[group+" "+resource+" *"] != ""
+	})
+	if diff := cmp.Diff(want, permissions(watched.Rules)); diff != "" {
+		t.Errorf("(-ClusterRole without what is about the cluster, +Role of a watched namespace):\n%s", diff)
+	}
+}
+
+// permissions lists rules as "group resource verb", sorted.
+func permissions(rules []rbacv1.PolicyRule) []string {
+	var list []string
+	for _, rule := range rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					list = append(list, group+" "+resource+" "+verb)
+				}
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import "os"
+
+// auditPolicy records who asked for what, without bodies: the requests of the ServiceAccounts that do not belong to Kubernetes itself.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: None
+  userGroups: ["system:serviceaccounts:kube-system"]
+- level: Metadata
+  userGroups: ["system:serviceaccounts"]
+- level: None
+`
+
+// Files of the audit log, below the cluster's directory.
+const (
+	auditPolicyFile = "audit-policy.yaml"
+	auditLogFile    = "log/audit.log"
+)
+
+func (c config) writeAuditPolicy() error {
+	return os.WriteFile(c.path(auditPolicyFile), []byte(auditPolicy), 0o600)
+}
+
+func (c config) auditArgs() []string {
+	return []string{"--audit-policy-file=" + c.path(auditPolicyFile), "--audit-log-path=" + c.path(auditLogFile)}
+}

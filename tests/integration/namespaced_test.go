@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// namespacedStack uses every kind that the operator makes, with a derived Secret.
+const namespacedStack = `
+distribution: {name: starter}
+providers: {inference: {provider: vllm, endpoint: 'http://vllm:8000', apiKey: {name: keys, key: token}}}
+storage: {kv: {type: redis, endpoint: 'redis:6379', password: {name: keys, key: token}}}
+workload: {storage: {}, podDisruptionBudget: {}, autoscaling: {maxReplicas: 2}}
+networking: {expose: {hostname: a.example}, allowedFrom: {namespaces: [a]}}
+`
+
+// The program as the overlay runs it works in two namespaces with Roles only: it is denied nothing, it asks for nothing in other
+// namespaces or in the whole cluster, and if it asked, it would be denied.
+//
+// Proves: L-34, L-19.
+func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
+	const elsewhere = "elsewhere"
+	s := newServing(t)
+	overlay := filepath.Join(fixture.Root(), "config", "overlays", "namespaced")
+	s.kubectl("apply", "-k", filepath.Join(overlay, "admin"))
+	s.kubectl("wait", "--for=condition=Established", "--timeout=60s", crdName)
+	s.kubectl("create", "namespace", operatorNamespace)
+	s.kubectl("apply", "-k", overlay)
+	args, watched := overlayArgs(t, s, overlay)
+	if len(watched) != 2 {
+		t.Fatalf("the overlay watches %q, want two namespaces", watched)
+	}
+	for _, namespace := range append(slices.Clone(watched), elsewhere) {
+		s.kubectl("create", "namespace", namespace)
+		if namespace != elsewhere {
+			s.kubectl("apply", "-k", filepath.Join(overlay, "watched"), "-n", namespace)
+			nodeDouble(t, s.admin, namespace)
+		}
+		s.kubectl("create", "secret", "generic", "keys", "-n", namespace, "--from-literal=token="+canaries.New())
+		s.apply(manifest("s", namespacedStack), "-n", namespace)
+	}
+	p := s.run(buildManager(t), args...)
+	for _, namespace := range watched {
+		s.waitAvailable(namespace)
+	}
+	// A reference that appears, the operator's settings, an edit, and the end of a resource.
+	s.kubectl("create", "configmap", "llama-stack-operator-config", "-n", operatorNamespace, "--from-literal=forbid=[commandAndArgs]")
+	s.kubectl("patch", "llsd", "s", "-n", watched[0], "--type=merge", "-p", `{"spec":{"workload":{"overrides":{"args":["--quiet"]}}}}`)
+	s.waitCondition(watched[0], "ConfigGenerated", "False", "ForbiddenBySettings")
+	s.kubectl("delete", "configmap", "llama-stack-operator-config", "-n", operatorNamespace)
+	s.waitCondition(watched[0], "ConfigGenerated", "True", "")
+	s.kubectl("patch", "llsd", "s", "-n", watched[0], "--type=merge", "-p", `{"spec":{"networking":null,"storage":null}}`)
+	fixture.Eventually(t, time.Minute, "what is no longer desired is removed", func() error {
+		out, err := s.cluster.KubectlRun(t.Context(), "get", "ingress,networkpolicy", "-n", watched[0], "-o", "name")
+		if err == nil && strings.Contains(out, "/s-") {
+			err = fmt.Errorf("there are %s", out)
+		}
+		return err
+	})
+	s.kubectl("delete", "llsd", "s", "-n", watched[1], "--wait=true")
+	p.terminate(t)
+
+	made, err := s.cluster.Requests()
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for i := range made {
+		r := &made[i]
+		switch {
+		case r.User != operatorUser:
+		case r.Denied():
+			t.Errorf("denied: %s %s", r.Verb, r.Path)
+		case r.Resource == "":
+			if path, _, _ := strings.Cut(r.Path, "?"); path != "/api" && !strings.HasPrefix(path, "/api/v1") && !strings.HasPrefix(path, "/apis") {
+				t.Errorf("not discovery: %s %s", r.Verb, r.Path)
+			}
+		case r.Namespace != operatorNamespace && !slices.Contains(watched, r.Namespace):
+			t.Errorf("outside of its namespaces: %s %s", r.Verb, r.Path)
+		default:
+			count++
+		}
+	}
+	if count < 50 {
+		t.Errorf("%d requests of the operator's in the audit log, want more", count)
+	}
+	s.deniedOutside(elsewhere)
+	out := s.kubectl("get", "all,configmaps,llsd", "-n", elsewhere, "-o", "yaml")
+	if strings.Contains(out, "conditions:") || strings.Contains(out, "kind: Deployment") {
+		t.Errorf("somebody touched the namespace %s:\n%s", elsewhere, out)
+	}
+}
+
+// overlayArgs are the arguments of the operator in the overlay, but for addresses that this process chooses, and the namespaces that
+// they name.
+func overlayArgs(t *testing.T, s *serving, overlay string) (args, watched []string) {
+	t.Helper()
+	for document := range strings.SplitSeq(s.kubectl("kustomize", overlay), "\n---\n") {
+		var d appsv1.Deployment
+		if err := yaml.Unmarshal([]byte(document), &d); err != nil || d.Kind != "Deployment" {
+			continue // another kind
+		}
+		for _, arg := range d.Spec.Template.Spec.Containers[0].Args {
+			if list, ok := strings.CutPrefix(arg, "--watch-namespaces="); ok {
+				watched = strings.Split(list, ",")
+			}
+			if !strings.HasPrefix(arg, "--health-probe-bind-address=") {
+				args = append(args, arg)
+			}
+		}
+	}
+	return args, watched
+}
+
+// waitCondition waits for a condition of the LlamaStackDistribution s, for its current generation.
+func (s *serving) waitCondition(namespace, condition, status, reason string) {
+	s.t.Helper()
+	fixture.Eventually(s.t, time.Minute, namespace+"/s "+condition+"="+status, func() error {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(schema.GroupVersionKind{Group: "llamastack.io", Version: "v1alpha2", Kind: "LlamaStackDistribution"})
+		if err := s.admin.Get(s.t.Context(), client.ObjectKey{Namespace: namespace, Name: "s"}, u); err != nil {
+			return err
+		}
+		conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+		for _, c := range conditions {
+			c, _ := c.(map[string]any)
+			if c["type"] == condition && c["status"] == status && (reason == "" || c["reason"] == reason) && c["observedGeneration"] == u.GetGeneration() {
+				return nil
+			}
+		}
+		return fmt.Errorf("generation %d, conditions %v", u.GetGeneration(), conditions)
+	})
+}
+
+func (s *serving) waitAvailable(namespace string) {
+	s.t.Helper()
+	s.waitCondition(namespace, "DeploymentUpdated", "True", "")
+	s.waitCondition(namespace, "Available", "True", "")
+}
+
+// deniedOutside checks that the Roles allow nothing in the whole cluster and in the namespace.
+func (s *serving) deniedOutside(namespace string) {
+	s.t.Helper()
+	config, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	config.UserAgent = notTheOperator
+	operator, err := client.New(config, client.Options{Scheme: s.admin.Scheme()})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	stacks := &unstructured.UnstructuredList{}
+	stacks.SetGroupVersionKind(schema.GroupVersionKind{Group: "llamastack.io", Version: "v1alpha2", Kind: "LlamaStackDistributionList"})
+	for what, ask := range map[string]func(context.Context) error{
+		"Secrets of all namespaces":      func(ctx context.Context) error { return operator.List(ctx, &corev1.SecretList{}) },
+		"LlamaStackDistributions of all": func(ctx context.Context) error { return operator.List(ctx, stacks) },
+		"Secrets of another namespace": func(ctx context.Context) error {
+			return operator.List(ctx, &corev1.SecretList{}, client.InNamespace(namespace))
+		},
+		"a Secret of its own namespace, listed": func(ctx context.Context) error {
+			return operator.List(ctx, &corev1.SecretList{}, client.InNamespace(operatorNamespace))
+		},
+		"ConfigMaps of its own namespace": func(ctx context.Context) error {
+			return operator.List(ctx, &corev1.ConfigMapList{}, client.InNamespace(operatorNamespace))
+		},
+		"the namespaces": func(ctx context.Context) error { return operator.List(ctx, &corev1.NamespaceList{}) },
+		"a Deployment of another namespace": func(ctx context.Context) error {
+			return operator.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "s"}, &appsv1.Deployment{})
+		},
+	} {
+		if err := ask(s.t.Context()); !apierrors.IsForbidden(err) {
+			s.t.Errorf("%s: %v, want that it is denied", what, err)
+		}
+	}
+}
