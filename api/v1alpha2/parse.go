@@ -11,14 +11,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
 // The parsers never put a value of the user's into a message: whoever pastes a key into the wrong field should not
 // find it in a condition or an event.
 
-// decode reads open JSON. Integers stay integers, so that 8192 does not become 8192.0 on its way.
+// decode reads open JSON that is not too large. Integers stay integers, so that 8192 does not become 8192.0 on its way.
 func decode(raw []byte, path *field.Path) (any, field.ErrorList) {
+	limits := bounds.Limits{Bytes: len(raw), Levels: bounds.OpenFieldLevels, Nodes: bounds.OpenFieldNodes}
+	if _, excess := bounds.Scan(raw, limits); excess != nil {
+		return nil, field.ErrorList{tooLarge(path, excess)}
+	}
 	var v any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &v); err != nil {
 		return nil, field.ErrorList{field.InternalError(path, fmt.Errorf("not JSON: %w", err))}

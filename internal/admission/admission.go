@@ -3,6 +3,7 @@
 package admission
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -42,10 +43,10 @@ func (r *Request) Needed() bool {
 
 // Judge says what is wrong with a request that needs judging. The inputs are those of its new resource, in which
 // Secrets and ConfigMaps count as found, with unknown content; found are the faults of gathering them, and Distribution is nil where they tell why.
-func Judge(r *Request, in *desired.Inputs, found fault.List) Answer {
+func Judge(ctx context.Context, r *Request, in *desired.Inputs, found fault.List) Answer {
 	var warnings []string
 	if in.Distribution != nil {
-		built, faults := desired.Build(in)
+		built, faults := desired.Build(ctx, in)
 		found = slices.Concat(found, faults)
 		for _, w := range built.Warnings {
 			warnings = append(warnings, r.warning(w.String()))

@@ -109,7 +109,7 @@ func TestJudge(t *testing.T) {
 			cr := resource(t, c.resource, c.spec)
 			in, faults := gathered(t, cr)
 			r := &admission.Request{New: cr, Version: "v1alpha2"}
-			got := told(admission.Judge(r, in, faults))
+			got := told(admission.Judge(t.Context(), r, in, faults))
 			lines := strings.Split(got, "\n")
 			if got == "" {
 				lines = nil
@@ -133,10 +133,10 @@ func TestForbiddenIsRefusedWithItsField(t *testing.T) {
 	in, faults := gathered(t, cr)
 	in.Forbidden = []settings.Restriction{settings.ForbidCommandAndArgs}
 	const want = "spec.workload.overrides.command: Forbidden: the operator's administrator forbids command and args "
-	if got := told(admission.Judge(&admission.Request{New: cr, Version: "v1alpha2"}, in, faults)); !strings.HasPrefix(got, "error "+want) {
+	if got := told(admission.Judge(t.Context(), &admission.Request{New: cr, Version: "v1alpha2"}, in, faults)); !strings.HasPrefix(got, "error "+want) {
 		t.Errorf("as v1alpha2: %s", got)
 	}
-	if got := told(admission.Judge(&admission.Request{New: cr, Version: "v1alpha1"}, in, faults)); !strings.HasPrefix(got, "warning in terms of v1alpha2: "+want) {
+	if got := told(admission.Judge(t.Context(), &admission.Request{New: cr, Version: "v1alpha1"}, in, faults)); !strings.HasPrefix(got, "warning in terms of v1alpha2: "+want) {
 		t.Errorf("as v1alpha1: %s", got)
 	}
 }
@@ -152,8 +152,8 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 	} {
 		cr, spec := resource(t, c.name, c.spec), c.spec
 		in, faults := gathered(t, cr)
-		strict := admission.Judge(&admission.Request{New: cr, Version: "v1alpha2"}, in, faults)
-		lenient := admission.Judge(&admission.Request{New: cr, Version: "v1alpha1"}, in, faults)
+		strict := admission.Judge(t.Context(), &admission.Request{New: cr, Version: "v1alpha2"}, in, faults)
+		lenient := admission.Judge(t.Context(), &admission.Request{New: cr, Version: "v1alpha1"}, in, faults)
 		if len(lenient.Errors) > 0 || len(lenient.Warnings) != len(strict.Errors)+len(strict.Warnings) || !strings.Contains(told(lenient), c.want) {
 			t.Errorf("%s: as v1alpha2\n%s\nas v1alpha1\n%s", spec, told(strict), told(lenient))
 		}
@@ -163,7 +163,7 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 			}
 		}
 		cr.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha1"}`}
-		if a := admission.Judge(&admission.Request{New: cr, Version: "v1alpha2"}, in, faults); len(a.Errors) > 0 || len(a.Warnings) != len(lenient.Warnings) {
+		if a := admission.Judge(t.Context(), &admission.Request{New: cr, Version: "v1alpha2"}, in, faults); len(a.Errors) > 0 || len(a.Warnings) != len(lenient.Warnings) {
 			t.Errorf("%s: an object of v1alpha1 that is edited as v1alpha2:\n%s", spec, told(a))
 		}
 	}
@@ -174,7 +174,7 @@ func TestNotBuiltYet(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {name: starter}")
 	in, faults := gathered(t, cr)
 	faults = append(faults, &fault.Fault{Class: fault.Wrong, Reason: v1alpha2.ReasonUnsupported, Message: "spec.x: is not supported by this operator yet: remove it"})
-	got := told(admission.Judge(&admission.Request{New: cr, Version: "v1alpha2"}, in, faults))
+	got := told(admission.Judge(t.Context(), &admission.Request{New: cr, Version: "v1alpha2"}, in, faults))
 	if got != "warning spec.x: is not supported by this operator yet: remove it" {
 		t.Error(got)
 	}
@@ -187,11 +187,11 @@ func TestFailedToAsk(t *testing.T) {
 	in.Secrets = nil
 	timeout := fault.List{{Class: fault.FailedToAsk, Condition: v1alpha2.ConditionSecretsResolved, Reason: v1alpha2.ReasonFailedToAsk, Message: "Secret ai/creds could not be read"}}
 	r := &admission.Request{New: cr, Version: "v1alpha2"}
-	if got := told(admission.Judge(r, in, timeout)); strings.Contains(got, "could not be read") || !strings.HasPrefix(got, "error spec.providers.inference.endpoint: ") {
+	if got := told(admission.Judge(t.Context(), r, in, timeout)); strings.Contains(got, "could not be read") || !strings.HasPrefix(got, "error spec.providers.inference.endpoint: ") {
 		t.Errorf("answer:\n%s", got)
 	}
 	in.Distribution = nil
-	if got := told(admission.Judge(r, in, timeout)); got != "" {
+	if got := told(admission.Judge(t.Context(), r, in, timeout)); got != "" {
 		t.Errorf("nothing is known of the distribution, but:\n%s", got)
 	}
 }
@@ -205,13 +205,13 @@ func TestJudgeMakesNothingUpOfConfigMaps(t *testing.T) {
 	in, faults := gathered(t, cr)
 	in.Distribution.ForeignImage = true
 	r := &admission.Request{New: cr, Version: "v1alpha2"}
-	if got := told(admission.Judge(r, in, faults)); got != "" {
+	if got := told(admission.Judge(t.Context(), r, in, faults)); got != "" {
 		t.Errorf("without the ConfigMaps:\n%s", got)
 	}
 	in.Override = &desired.OverrideFact{Ref: types.NamespacedName{Namespace: "ai", Name: "mine"}, Content: []byte(secret.OnCluster)}
 	in.CABundle = desired.CABundleOf(cr)
 	in.CABundle.Unknown = true
-	if got := told(admission.Judge(r, in, faults)); got != "" {
+	if got := told(admission.Judge(t.Context(), r, in, faults)); got != "" {
 		t.Errorf("with ConfigMaps of unknown content:\n%s", got)
 	}
 }
@@ -243,7 +243,7 @@ func TestNeeded(t *testing.T) {
 	// A name that was admitted once does not keep its resource from being edited.
 	cr := resource(t, "a.b", spec)
 	in, faults := gathered(t, cr)
-	if diff := cmp.Diff(0, len(admission.Judge(&admission.Request{New: cr, Old: old, Version: "v1alpha2"}, in, faults).Errors)); diff != "" {
+	if diff := cmp.Diff(0, len(admission.Judge(t.Context(), &admission.Request{New: cr, Old: old, Version: "v1alpha2"}, in, faults).Errors)); diff != "" {
 		t.Error("the name of an existing resource is an error")
 	}
 }

@@ -19,8 +19,8 @@ type Limits struct {
 	Nodes int
 }
 
-// Size is what was counted of a text.
-type Size struct{ Levels, Nodes int }
+// Size is what was counted of a text. Items is the length of the list, where the text is one.
+type Size struct{ Levels, Nodes, Items int }
 
 // Unit is what there is too much of.
 type Unit string
@@ -180,6 +180,9 @@ func (s *scanner) node() *Excess {
 		return &Excess{Unit: Nodes, Limit: s.limits.Nodes, Path: s.path()}
 	}
 	s.size.Nodes++
+	if len(s.frames) == 1 && !s.frames[0].object {
+		s.size.Items++
+	}
 	return nil
 }
 

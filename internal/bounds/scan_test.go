@@ -18,17 +18,17 @@ var generous = Limits{Bytes: math.MaxInt, Levels: StoredLevels, Nodes: math.MaxI
 // Proves: R63 (what is counted).
 func TestScanCountsLevelsAndValues(t *testing.T) {
 	for text, want := range map[string]Size{
-		`7`:                          {0, 1},
-		`"a{[\"\\"`:                  {0, 1},
-		` null `:                     {0, 1},
-		`{}`:                         {1, 1},
-		`[]`:                         {1, 1},
-		`{"a":1}`:                    {1, 2},
-		`{"a":{"b":[1,"x",true]}}`:   {3, 6},
-		`[[],[[]]]`:                  {3, 4},
-		`{"\"}":"]","b":{"{":null}}`: {2, 4},
-		"[1,\n\t2 , 3.5e-1]":         {1, 4},
-		``:                           {0, 0},
+		`7`:                          {Levels: 0, Nodes: 1},
+		`"a{[\"\\"`:                  {Levels: 0, Nodes: 1},
+		` null `:                     {Levels: 0, Nodes: 1},
+		`{}`:                         {Levels: 1, Nodes: 1},
+		`[]`:                         {Levels: 1, Nodes: 1},
+		`{"a":1}`:                    {Levels: 1, Nodes: 2},
+		`{"a":{"b":[1,"x",true]}}`:   {Levels: 3, Nodes: 6},
+		`[[],[[]]]`:                  {Levels: 3, Nodes: 4, Items: 2},
+		`{"\"}":"]","b":{"{":null}}`: {Levels: 2, Nodes: 4},
+		"[1,\n\t2 , 3.5e-1]":         {Levels: 1, Nodes: 4, Items: 3},
+		``:                           {Levels: 0, Nodes: 0},
 	} {
 		if got, excess := Scan([]byte(text), generous); got != want || excess != nil {
 			t.Errorf("%s: %+v %v, want %+v", text, got, excess, want)
@@ -166,6 +166,9 @@ func decoded(text string) (Size, bool) {
 		}
 		if !name {
 			size.Nodes++
+			if len(objects) == 1 && !objects[0] {
+				size.Items++
+			}
 		}
 		if d, ok := token.(json.Delim); ok {
 			objects, position = append(objects, d == '{'), append(position, 0)

@@ -26,10 +26,36 @@ func Cut(text string, most int) string {
 // Message shortens a message to what a message may be.
 func Message(text string) string { return Cut(text, MessageBytes) }
 
+// nameBytes is how much of a name is shown in a list.
+const nameBytes = 100
+
 // Names joins names for a message with ", ", the first of them where there are many: "a, b and 7 more".
-func Names(names []string) string {
-	if more := len(names) - NamesInMessage; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:NamesInMessage], ", "), more)
+func Names(names []string) string { return List(names, ", ") }
+
+// List joins names as Names does, with another separator.
+func List(names []string, separator string) string {
+	more := len(names) - NamesInMessage
+	shown := make([]string, 0, NamesInMessage)
+	for _, name := range names[:min(len(names), NamesInMessage)] {
+		shown = append(shown, Cut(name, nameBytes))
 	}
-	return strings.Join(names, ", ")
+	if more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(shown, separator), more)
+	}
+	return strings.Join(shown, separator)
+}
+
+// pathBytes is how long a path gets: keys of open fields can be as long as the whole resource, and every value below has a path.
+const pathBytes = 256
+
+// Join puts a path and the name of a member or the index of an item together, such as ".settings" or "[3]". A path that is long already
+// stays as it is.
+func Join(path, step string) string {
+	if len(path)+len(step) <= pathBytes {
+		return path + step
+	}
+	if len(path) >= pathBytes-len(cutMark) {
+		return path
+	}
+	return Cut(path+step, pathBytes)
 }

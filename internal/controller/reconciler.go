@@ -105,12 +105,12 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) {
 	}
 }
 
-func (r *Reconciler) build(_ context.Context, s *scope) {
+func (r *Reconciler) build(ctx context.Context, s *scope) {
 	if len(s.faults) > 0 {
 		return
 	}
 	var faults fault.List
-	s.desired, faults = desired.Build(s.gathered.Inputs)
+	s.desired, faults = desired.Build(ctx, s.gathered.Inputs)
 	s.fail(faults...)
 }
 

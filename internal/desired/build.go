@@ -3,6 +3,8 @@
 package desired
 
 import (
+	"context"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,12 +17,13 @@ import (
 )
 
 // Build returns what shall exist. The result holds what could be decided even where there are faults (the configuration
-// is known although a Secret is missing), but Objects only where there are none.
-func Build(in *Inputs) (*Desired, fault.List) {
+// is known although a Secret is missing), but Objects only where there are none. When the context ends, so does the work, with a
+// transient fault.
+func Build(ctx context.Context, in *Inputs) (*Desired, fault.List) {
 	d := &Desired{Distribution: in.distribution()}
 	faults := append(checkName(in.CR.Name), unsupported(&in.CR.Spec)...)
 	faults = append(faults, checkForbidden(in)...)
-	faults = append(faults, d.generate(in)...)
+	faults = append(faults, d.generate(ctx, in)...)
 	faults = append(faults, d.checkSecrets(in)...)
 	faults = append(faults, checkPodReferences(in)...)
 	derived, problems := d.derive(in)
@@ -58,7 +61,7 @@ func (in *Inputs) distribution() *settings.Distribution {
 }
 
 // generate makes the configuration, where one is needed.
-func (d *Desired) generate(in *Inputs) fault.List {
+func (d *Desired) generate(ctx context.Context, in *Inputs) fault.List {
 	dist := d.Distribution
 	if f := tooOld(dist); f != nil {
 		return fault.List{f}
@@ -76,7 +79,7 @@ func (d *Desired) generate(in *Inputs) fault.List {
 		}
 		return fault.List{f}
 	}
-	result, findings := config.Generate(config.Input{
+	result, findings := config.Generate(ctx, config.Input{
 		Name: in.CR.Name, Namespace: in.CR.Namespace, Spec: &in.CR.Spec, Base: dist.Base, Line: dist.Line,
 	})
 	d.Warnings = append(d.Warnings, findings.Warnings()...)
@@ -92,13 +95,14 @@ func (d *Desired) generate(in *Inputs) fault.List {
 func findingFaults(errs config.Findings) fault.List {
 	var faults fault.List
 	for _, f := range errs {
-		reason := v1alpha2.ReasonInvalidSpec
-		if f.Code == config.Unsupported {
+		class, reason := fault.Wrong, v1alpha2.ReasonInvalidSpec
+		switch f.Code { //nolint:exhaustive // all others are for the user to fix
+		case config.Unsupported:
 			reason = v1alpha2.ReasonUnsupported
+		case config.Canceled:
+			class, reason = fault.FailedToAsk, v1alpha2.ReasonFailedToAsk
 		}
-		faults = append(faults, &fault.Fault{
-			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: reason, Message: f.String(),
-		})
+		faults = append(faults, &fault.Fault{Class: class, Condition: v1alpha2.ConditionConfigGenerated, Reason: reason, Message: f.String()})
 	}
 	return faults
 }

@@ -547,7 +547,7 @@ func TestResourceName(t *testing.T) {
 	} {
 		in := inputs(t, "distribution-only")
 		in.CR.Name = name
-		d, faults := Build(in)
+		d, faults := Build(t.Context(), in)
 		if right && len(faults) > 0 || !right && (len(d.Objects) > 0 || !strings.HasPrefix(faults.Message(), "metadata.name: ")) {
 			t.Errorf("%q: faults %q, objects %v", name, faults.Message(), kinds(d.Objects))
 		}

@@ -82,7 +82,7 @@ func findOverride(t *testing.T, in *Inputs, content string) {
 // build builds what must be right.
 func build(t *testing.T, in *Inputs) *Desired {
 	t.Helper()
-	d, faults := Build(in)
+	d, faults := Build(t.Context(), in)
 	if len(faults) > 0 {
 		t.Fatalf("faults: %s", faults.Message())
 	}
@@ -93,7 +93,7 @@ func build(t *testing.T, in *Inputs) *Desired {
 // fail builds what must be wrong, and returns the faults.
 func fail(t *testing.T, in *Inputs) (*Desired, fault.List) {
 	t.Helper()
-	d, faults := Build(in)
+	d, faults := Build(t.Context(), in)
 	if len(faults) == 0 {
 		t.Fatal("no faults")
 	}

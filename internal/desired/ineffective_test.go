@@ -56,7 +56,7 @@ func TestWorkersWithoutGeneratedConfiguration(t *testing.T) {
 		"known image": {"distribution: {name: starter}\nworkload: {workers: 4}", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, faults := Build(bare(t, c.spec, c.annotation))
+			d, faults := Build(t.Context(), bare(t, c.spec, c.annotation))
 			if got := faults.Message(); (c.fault == "") != (got == "") || !strings.Contains(got, c.fault) {
 				t.Fatalf("faults %q, want %q", got, c.fault)
 			}

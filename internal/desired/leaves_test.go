@@ -241,7 +241,7 @@ func TestNoFieldIsIgnored(t *testing.T) {
 			set := func(spec *v1alpha2.LlamaStackDistributionSpec) { around(spec); setAlone(spec) }
 			before := output(t, around)
 			in := found(t, set)
-			d, faults := Build(in)
+			d, faults := Build(t.Context(), in)
 			_, excused := changesNothing[path]
 			switch {
 			case isAbsent(path) || excused:
@@ -294,7 +294,7 @@ func output(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) string
 	if in.CR.Spec.Providers.Inference == nil {
 		in.CR.Spec.Providers.Inference = &apiextensionsv1.JSON{Raw: []byte(`{"provider":"openai"}`)}
 	}
-	d, _ := Build(in)
+	d, _ := Build(t.Context(), in)
 	for _, o := range d.Objects {
 		delete(o.GetAnnotations(), objects.AnnotationInputHash)
 	}

@@ -56,7 +56,7 @@ func TestWorkload(t *testing.T) {
 		"networking: {expose: true, allowedFrom: {namespaces: [a]}}":                                              {"", "keeps the ingress controller out"},
 	} {
 		t.Run(text, func(t *testing.T) {
-			d, faults := Build(shaped(t, "simple", text))
+			d, faults := Build(t.Context(), shaped(t, "simple", text))
 			if got := faults.Message(); (want.fault == "") != (got == "") || !strings.Contains(got, want.fault) {
 				t.Errorf("faults %q, want %q", got, want.fault)
 			}

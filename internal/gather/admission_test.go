@@ -48,7 +48,7 @@ func TestGatherForAdmissionReadsOnlyTheSettings(t *testing.T) {
 			t.Errorf("%s: %+v", f.Ref.Path, f)
 		}
 	}
-	if _, faults := desired.Build(in); len(faults.Of(fault.Missing)) > 0 {
+	if _, faults := desired.Build(t.Context(), in); len(faults.Of(fault.Missing)) > 0 {
 		t.Errorf("what nobody looked for is missing: %s", faults.Message())
 	}
 	c.fails["ConfigMap/"+settings.ConfigMapName] = errTimeout

@@ -57,7 +57,7 @@ func built(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	for _, use := range uses {
 		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, Value: secret.New([]byte("sk-1"))})
 	}
-	want, faults := desired.Build(in)
+	want, faults := desired.Build(t.Context(), in)
 	return &status.Facts{
 		CR: cr, Now: now, OperatorVersion: "1.0.0", Images: s.Images(), Distribution: d, Desired: want,
 		SecretCount: len(uses), Faults: faults,

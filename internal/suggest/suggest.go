@@ -10,11 +10,17 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
+// longestWord is what is worth comparing, in bytes: nobody misspells more, and the work grows with it.
+const longestWord = 100
+
 // Nearest returns the known name nearest to word, and false where none is near enough to be worth a guess: more
 // than a third of the letters (at least two) would have to change. Case, "-" and "_" do not count, so that
 // "baseUrl" finds "base_url". Failing that, it returns the one known name that has all words of the other, or
 // the other way round: "url" finds "base_url".
 func Nearest(word string, known []string) (string, bool) {
+	if len(word) > longestWord {
+		return "", false
+	}
 	folded := fold(word)
 	limit := max(2, len(folded)/3)
 	best, bestDistance := "", limit+1

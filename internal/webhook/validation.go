@@ -73,7 +73,7 @@ func (v *Validation) answer(ctx context.Context, request *admissionv1.AdmissionR
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	in, faults := v.Gather(ctx, judged.New)
-	result := admission.Judge(judged, in, faults)
+	result := admission.Judge(ctx, judged, in, faults)
 	if len(result.Errors) == 0 {
 		admitted.Warnings = result.Warnings
 		return admitted

@@ -52,7 +52,7 @@ func BenchmarkGenerateTypical(b *testing.B) {
 	b.ReportAllocs()
 	report := fixture.ReportCPU(b)
 	for b.Loop() {
-		if _, findings := config.Generate(config.Input{Name: "my-stack", Namespace: "default", Spec: spec, Base: base, Line: line}); findings.HasErrors() {
+		if _, findings := config.Generate(b.Context(), config.Input{Name: "my-stack", Namespace: "default", Spec: spec, Base: base, Line: line}); findings.HasErrors() {
 			b.Fatal(findings)
 		}
 	}

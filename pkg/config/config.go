@@ -3,7 +3,9 @@
 package config
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
@@ -86,48 +89,76 @@ type ProviderEntry struct {
 }
 
 // Generate makes the configuration. The result is nil exactly when the findings have errors; warnings may come with
-// a result.
-func Generate(in Input) (*Result, Findings) {
-	g := &generation{Input: in, root: clone(in.Base.root)}
-	version := g.schemaVersion()
-	g.refuseUnsupported()
-	g.parse()
-	if g.findings.HasErrors() {
-		return nil, g.findings.ordered()
+// a result. The work grows linearly with the spec. When the context ends, the work ends too, and the only finding has the
+// code Canceled.
+func Generate(ctx context.Context, in Input) (*Result, Findings) {
+	if errs := v1alpha2.CheckBounds(in.Spec); len(errs) > 0 {
+		var findings report
+		findings.failFields(errs)
+		return nil, findings.all()
 	}
-	g.applyServer()
-	g.applyStorage()
-	telemetry := g.applyTelemetry()
-	g.applyProviders()
-	g.applyModels()
-	g.applyShields()
-	g.applyTools()
-	g.applyDisabled()
-	g.checkIntegrity()
-	g.checkEnvironment()
-	if g.findings.HasErrors() {
-		return nil, g.findings.ordered()
+	g := &generation{Input: in, ctx: ctx, root: clone(in.Base.root)}
+	version := g.schemaVersion()
+	if !g.run(g.refuseUnsupported, g.parse) {
+		return nil, g.refusal()
+	}
+	if !g.run(g.applyServer, g.applyStorage, g.applyTelemetry, g.applyProviders, g.applyModels, g.applyShields, g.applyTools,
+		g.applyDisabled, g.checkIntegrity, g.checkEnvironment) {
+		return nil, g.refusal()
 	}
 	rendered, err := g.render()
-	if err != nil {
+	switch {
+	case g.stopped():
+		return nil, g.refusal()
+	case errors.Is(err, errTooLarge):
+		g.findings.fail(TooLarge, "spec", fmt.Sprintf("the config.yaml that it asks for is larger than %d bytes", bounds.ConfigBytes),
+			"configure less, or use several LlamaStackDistributions")
+		return nil, g.findings.all()
+	case err != nil:
 		unwritable := &BaseError{Name: oneLine(g.Base.name), Reason: "cannot be written as YAML: " + err.Error()}
-		g.findings.Findings = append(g.findings.Findings, unwritable.Finding())
-		return nil, g.findings.ordered()
+		g.findings.add(unwritable.Finding())
+		return nil, g.findings.all()
 	}
 	slices.SortFunc(g.env, compareEnv)
 	return &Result{
 		YAML:          rendered,
 		Env:           g.env,
 		Providers:     g.entries,
-		ProviderCount: int32(len(g.entries) + telemetry),                    //nolint:gosec // an object of 1.5 MB holds far fewer
+		ProviderCount: int32(len(g.entries) + g.exporters),                  //nolint:gosec // an object of 1.5 MB holds far fewer
 		ResourceCount: int32(len(g.models) + len(g.shields) + len(g.tools)), //nolint:gosec // as above
 		Version:       version,
-	}, g.findings.ordered()
+	}, g.findings.all()
+}
+
+// run takes steps, and tells whether what they made is complete and right.
+func (g *generation) run(steps ...func()) bool {
+	for _, step := range steps {
+		if g.stopped() {
+			return false
+		}
+		step()
+	}
+	return !g.stopped() && !g.findings.HasErrors()
+}
+
+// stopped tells whether nobody waits for the result any more. Steps with long lists ask for every item.
+func (g *generation) stopped() bool { return g.ctx.Err() != nil }
+
+// refusal is what Generate returns where there is no result.
+func (g *generation) refusal() Findings {
+	if !g.stopped() {
+		return g.findings.all()
+	}
+	return Findings{{
+		Code: Canceled, Severity: Error, Path: "spec", Message: "the configuration is not complete: " + context.Cause(g.ctx).Error(), Mending: "trying again",
+	}}
 }
 
 // generation is one run of Generate. The steps fill it in the order of Generate.
 type generation struct {
 	Input
+	// ctx is that of the run.
+	ctx context.Context
 	// root is the tree that is edited: the base's own copy.
 	root     *yaml.Node
 	findings report
@@ -140,6 +171,9 @@ type generation struct {
 	// off are the APIs that spec.disabled names, in its order; set by parse.
 	off []string
 
+	// exporters is how many exporters of telemetry the resource has, set by applyTelemetry.
+	exporters int
+
 	// env, providers and entries are set by applyProviders; applyStorage and applyTelemetry add to env, too.
 	env       []EnvVar
 	providers []*provider
@@ -147,6 +181,15 @@ type generation struct {
 
 	// storageNames are the storage backends that the resource configures, set by applyStorage.
 	storageNames map[string]bool
+
+	// given keeps what givenEnv found when env had so many variables; until checkEnvironment none is removed.
+	given struct {
+		names variables
+		of    int
+	}
+
+	// connectors and groupEntries are the entries of these lists by their ids, set by applyTools.
+	connectors, groupEntries map[string]*yaml.Node
 
 	// uses are the providers that models, shields and tools of the resource use; set by the steps that apply these.
 	uses []providerUse
@@ -204,18 +247,25 @@ func (g *generation) parse() {
 	secretUses(g.Spec, g.groups, &g.findings)
 }
 
+// variables are names of environment variables.
+type variables map[string]bool
+
 // givenEnv are the environment variables that the container will surely have. To the server an empty one is none.
-func (g *generation) givenEnv() []string {
-	var names []string
+func (g *generation) givenEnv() variables {
+	if g.given.names != nil && g.given.of == len(g.env) {
+		return g.given.names
+	}
+	names := variables{}
 	if w := g.Spec.Workload; w != nil && w.Overrides != nil {
 		for i := range w.Overrides.Env {
 			if v := &w.Overrides.Env[i]; v.Value != "" || v.ValueFrom != nil {
-				names = append(names, v.Name)
+				names[v.Name] = true
 			}
 		}
 	}
 	for _, env := range g.env {
-		names = append(names, env.Name)
+		names[env.Name] = true
 	}
+	g.given.names, g.given.of = names, len(g.env)
 	return names
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
@@ -66,7 +67,7 @@ func (p *provider) checkCredentials(findings *report) {
 func (p *provider) checkMembers(fields map[string]catalog.Field, values map[string]any, path, mending string, findings *report) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		field, known := fields[key]
-		at := path + "." + key
+		at := bounds.Join(path, "."+key)
 		if s, ok := values[key].(string); ok && !known && looksSecret(key, s) {
 			warnCredential(at, "looks like a credential", mending, findings)
 		} else if !field.Secret {
@@ -81,7 +82,7 @@ func (p *provider) checkMember(field catalog.Field, value any, path string, find
 		p.checkMembers(p.innerFields(field), value, path, byVariable, findings)
 	case []any:
 		for i, item := range value {
-			p.checkMember(field, item, fmt.Sprintf("%s[%d]", path, i), findings)
+			p.checkMember(field, item, bounds.Join(path, fmt.Sprintf("[%d]", i)), findings)
 		}
 	case string:
 		if !beginsWithScheme.MatchString(value) {

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
@@ -50,6 +51,9 @@ func (g *generation) parseDisabled() {
 		path := fmt.Sprintf("spec.disabled[%d]", i)
 		api, ok := knownAPI(name)
 		if !ok {
+			if g.findings.skip(Error) {
+				continue
+			}
 			known := catalog.KnownAPIs()
 			g.findings.fail(InvalidSpec, path, "no release line has an API of this name",
 				suggest.Sentence(name, known)+"there are "+strings.Join(known, ", "))
@@ -125,7 +129,7 @@ func (g *generation) applyDisabled() {
 	}
 	if len(r.dependents) > 0 {
 		slices.Sort(r.dependents)
-		g.findings.warn(Disabled, "spec.disabled", "takes along what cannot work without these APIs: "+strings.Join(r.dependents, ", "),
+		g.findings.warn(Disabled, "spec.disabled", "takes along what cannot work without these APIs: "+bounds.Names(r.dependents),
 			"to keep them, remove the API that they need from the list; to say that it is meant, name the APIs among them in the list too")
 	}
 }
@@ -194,7 +198,7 @@ func (r *removal) removeDependents() bool {
 		list.Content = kept
 		r.ids[api] = append(r.ids[api], ids...)
 		if r.hasProvider(api) {
-			r.dependents = append(r.dependents, fmt.Sprintf("%s of %s", strings.Join(effective(ids), " and "), api))
+			r.dependents = append(r.dependents, fmt.Sprintf("%s of %s", bounds.List(effective(ids), " and "), api))
 			continue
 		}
 		r.removeAPI(api)

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
@@ -45,22 +45,23 @@ func (g *generation) checkUnset() {
 	if err != nil || !bytes.Contains(written, []byte("${env.")) {
 		return // what is not JSON has been refused before
 	}
-	given := g.givenEnv()
-	missing := slices.DeleteFunc(bareVariables(g.root), func(name string) bool {
-		return name == g.Line.PortEnv || name == g.Line.HomeEnv || slices.Contains(alwaysSet, name) || slices.Contains(given, name)
+	given, missing := g.givenEnv(), variables{}
+	addBareVariables(g.root, missing)
+	maps.DeleteFunc(missing, func(name string, _ bool) bool {
+		return name == g.Line.PortEnv || name == g.Line.HomeEnv || slices.Contains(alwaysSet, name) || given[name]
 	})
 	var fields any
 	if len(missing) == 0 || json.Unmarshal(written, &fields) != nil {
 		return
 	}
 	walkTexts(fields, "spec", func(path, s string) {
-		names := slices.DeleteFunc(slices.Compact(bareNames(s)), func(name string) bool { return !slices.Contains(missing, name) })
+		names := slices.DeleteFunc(slices.Compact(bareNames(s)), func(name string) bool { return !missing[name] })
 		reported := slices.ContainsFunc(g.findings.Findings, func(f Finding) bool { return f.Path == path })
 		if len(names) == 0 || reported {
 			return
 		}
 		g.findings.warn(BrokenReference, path,
-			"refers to "+strings.Join(names, " and ")+" of the environment, which nothing in this resource sets: unless the image does, the server does not start",
+			"refers to "+bounds.List(names, " and ")+" of the environment, which nothing in this resource sets: unless the image does, the server does not start",
 			fmt.Sprintf("set it in spec.workload.overrides.env, or give it a default: ${env.%s:=…}", names[0]))
 	})
 }
@@ -72,22 +73,23 @@ func walkTexts(value any, path string, visit func(path, text string)) {
 		visit(path, v)
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			walkTexts(v[key], path+"."+key, visit)
+			walkTexts(v[key], bounds.Join(path, "."+key), visit)
 		}
 	case []any:
 		for i, item := range v {
-			walkTexts(item, fmt.Sprintf("%s[%d]", path, i), visit)
+			walkTexts(item, bounds.Join(path, fmt.Sprintf("[%d]", i)), visit)
 		}
 	}
 }
 
-// bareVariables are the variables that a tree refers to without saying what goes where they are not set.
-func bareVariables(n *yaml.Node) []string {
-	names := bareNames(n.Value)
-	for _, c := range n.Content {
-		names = append(names, bareVariables(c)...)
+// addBareVariables adds the variables that a tree refers to without saying what goes where they are not set.
+func addBareVariables(n *yaml.Node, names variables) {
+	for _, name := range bareNames(n.Value) {
+		names[name] = true
 	}
-	return names
+	for _, c := range n.Content {
+		addBareVariables(c, names)
+	}
 }
 
 func bareNames(text string) []string {
@@ -106,20 +108,25 @@ func (g *generation) checkOverrides() {
 	if g.Spec.Workload == nil || g.Spec.Workload.Overrides == nil {
 		return
 	}
+	byName, replaced := make(map[string]EnvVar, len(g.env)), variables{}
+	for _, own := range g.env {
+		byName[own.Name] = own
+	}
 	for i, v := range g.Spec.Workload.Overrides.Env {
-		at := slices.IndexFunc(g.env, func(own EnvVar) bool { return own.Name == v.Name })
-		if at < 0 {
+		own, twice := byName[v.Name]
+		if !twice || replaced[v.Name] {
 			continue
 		}
-		own, path := g.env[at], fmt.Sprintf("spec.workload.overrides.env[%d]", i)
+		path := fmt.Sprintf("spec.workload.overrides.env[%d]", i)
 		if own.Ref.Name != "" || own.Name == g.Line.LogEnv {
 			g.findings.fail(Conflict, path, fmt.Sprintf("sets %s, which the operator sets for %s", v.Name, own.Path), "remove one of them")
 			continue
 		}
 		g.findings.warn(Conflict, path, fmt.Sprintf("sets %s in place of the value that the operator makes of %s", v.Name, own.Path),
 			"remove it unless this is meant")
-		g.env = slices.Delete(g.env, at, at+1)
+		replaced[v.Name] = true
 	}
+	g.env = slices.DeleteFunc(g.env, func(own EnvVar) bool { return replaced[own.Name] })
 }
 
 // checkBystanders looks at the clients of other databases in the server that read a variable which is meant for the storage: a
@@ -165,7 +172,7 @@ func (g *generation) isThere(id *yaml.Node) bool {
 		return true
 	case sometimes, unknown:
 		for _, m := range envPattern.FindAllStringSubmatch(text(id), -1) {
-			if (m[2] == "+" || m[3] == disabledID) && !slices.Contains(g.givenEnv(), m[1]) {
+			if (m[2] == "+" || m[3] == disabledID) && !g.givenEnv()[m[1]] {
 				return false
 			}
 		}
@@ -213,5 +220,5 @@ func (g *generation) hasValue(n *yaml.Node) bool {
 	if m == nil {
 		return text(n) != ""
 	}
-	return slices.Contains(g.givenEnv(), m[1]) || m[2] == "" || m[2] == "=" && m[3] != ""
+	return g.givenEnv()[m[1]] || m[2] == "" || m[2] == "=" && m[3] != ""
 }

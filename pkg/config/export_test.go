@@ -3,6 +3,8 @@
 package config
 
 import (
+	"context"
+
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
@@ -10,7 +12,7 @@ import (
 
 // CheckIntegrity judges a configuration by itself, with the environment that it was generated with.
 func CheckIntegrity(in Input, generated *Base, env []EnvVar) Findings {
-	g := &generation{Input: in, root: clone(generated.root), env: env}
+	g := &generation{ctx: context.Background(), Input: in, root: clone(generated.root), env: env}
 	g.checkIntegrity()
 	return g.findings.Findings
 }

@@ -3,10 +3,13 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
 // Code classifies a finding for machines.
@@ -52,6 +55,10 @@ const (
 	UnknownRelease Code = "UnknownRelease"
 	// InvalidBase: the base configuration cannot be read.
 	InvalidBase Code = "InvalidBase"
+	// TooLarge: the generated configuration would be larger than the operator writes.
+	TooLarge Code = "TooLarge"
+	// Canceled: the context ended before the configuration was complete. Nothing is wrong; try again.
+	Canceled Code = "Canceled"
 )
 
 // Severity tells whether a finding prevents a configuration.
@@ -77,8 +84,8 @@ type Finding struct {
 	Mending string
 }
 
-// String returns "path: message: mending".
-func (f Finding) String() string { return f.Path + ": " + f.Message + ": " + f.Mending }
+// String returns "path: message: mending", cut to the length of a message.
+func (f Finding) String() string { return bounds.Message(f.Path + ": " + f.Message + ": " + f.Mending) }
 
 // Findings are all findings of one generation: errors first, otherwise in the order of the resource.
 type Findings []Finding
@@ -116,20 +123,60 @@ func (fs Findings) withSeverity(s Severity) Findings {
 // ordered returns errors before warnings and keeps the order otherwise.
 func (fs Findings) ordered() Findings { return append(fs.Errors(), fs.Warnings()...) }
 
-// report collects findings.
-type report struct{ Findings }
+// report collects findings: so many of each severity, and of the others only how many there are.
+type report struct {
+	Findings
+	count map[Severity]int
+}
 
 func (r *report) fail(code Code, path, message, mending string) {
-	r.Findings = append(r.Findings, Finding{Code: code, Severity: Error, Path: path, Message: message, Mending: mending})
+	r.add(Finding{Code: code, Severity: Error, Path: path, Message: message, Mending: mending})
 }
 
 func (r *report) warn(code Code, path, message, mending string) {
-	r.Findings = append(r.Findings, Finding{Code: code, Severity: Warning, Path: path, Message: message, Mending: mending})
+	r.add(Finding{Code: code, Severity: Warning, Path: path, Message: message, Mending: mending})
+}
+
+func (r *report) add(f Finding) {
+	if r.skip(f.Severity) {
+		return
+	}
+	f.Path, f.Message, f.Mending = bounds.Message(f.Path), bounds.Message(f.Message), bounds.Message(f.Mending)
+	r.Findings = append(r.Findings, f)
+	r.count[f.Severity]++
+}
+
+// skip counts a finding, and tells that it is one too many to be shown. Ask before composing an expensive message.
+func (r *report) skip(s Severity) bool {
+	if r.count == nil {
+		r.count = map[Severity]int{}
+	}
+	if r.count[s] < bounds.Problems {
+		return false
+	}
+	r.count[s]++
+	return true
+}
+
+// all returns the findings in order, and tells how many more there are.
+func (r *report) all() Findings {
+	shown := r.Findings
+	for _, s := range []Severity{Error, Warning} {
+		if more := r.count[s] - bounds.Problems; more > 0 {
+			shown = append(shown, Finding{
+				Code: InvalidSpec, Severity: s, Path: "spec", Message: fmt.Sprintf("and %d more problems", more), Mending: "fix these first",
+			})
+		}
+	}
+	return shown.ordered()
 }
 
 // failFields takes over the errors of the parsers. Their detail says how to mend, so that String gives their own text.
 func (r *report) failFields(errs field.ErrorList) {
 	for _, err := range errs {
+		if r.skip(Error) {
+			continue
+		}
 		message, _ := strings.CutSuffix(err.ErrorBody(), ": "+err.Detail)
 		r.fail(InvalidSpec, err.Field, message, err.Detail)
 	}

@@ -30,7 +30,7 @@ func BenchmarkGenerate(b *testing.B) {
 	b.ReportAllocs()
 	report := fixture.ReportCPU(b)
 	for b.Loop() {
-		if result, findings := config.Generate(in); result == nil {
+		if result, findings := config.Generate(b.Context(), in); result == nil {
 			b.Fatal(findings)
 		}
 	}
@@ -122,7 +122,7 @@ func openList(text string) []apiextensionsv1.JSON {
 func checkGeneration(t *testing.T, in config.Input) {
 	t.Helper()
 	specBefore, baseBefore := in.Spec.DeepCopy(), in.Base.Snapshot()
-	result, findings := config.Generate(in)
+	result, findings := config.Generate(t.Context(), in)
 	if (result == nil) != findings.HasErrors() {
 		t.Fatalf("result %v with findings %v", result, findings)
 	}
@@ -140,7 +140,7 @@ func checkGeneration(t *testing.T, in config.Input) {
 	if result == nil {
 		return
 	}
-	if again, _ := config.Generate(in); !bytes.Equal(again.YAML, result.YAML) {
+	if again, _ := config.Generate(t.Context(), in); !bytes.Equal(again.YAML, result.YAML) {
 		t.Error("the same input gives other bytes")
 	}
 	generated, err := config.ParseBase("generated", result.YAML)

@@ -63,7 +63,7 @@ func decodeYAML(tb testing.TB, data []byte) any {
 
 func generate(tb testing.TB, in config.Input) *config.Result {
 	tb.Helper()
-	result, findings := config.Generate(in)
+	result, findings := config.Generate(tb.Context(), in)
 	if result == nil {
 		tb.Fatalf("no result:\n%s", findings)
 	}
@@ -129,7 +129,7 @@ func TestBaseIsNotChanged(t *testing.T) {
 		in.Base = base
 		spec := in.Spec.DeepCopy()
 		group.Go(func() {
-			config.Generate(in)
+			config.Generate(t.Context(), in)
 			if diff := cmp.Diff(spec, in.Spec); diff != "" {
 				t.Errorf("%s: the spec was changed:\n%s", dir, diff)
 			}
@@ -334,7 +334,7 @@ func TestSecretUses(t *testing.T) {
 // Proves: R29, R7 (what goes into the status holds no secret, even one that somebody wrote into settings).
 func TestStatusConfigHoldsNoLiteralSecret(t *testing.T) {
 	in := input(t, "testdata/literal-secret", "0.7")
-	result, findings := config.Generate(in)
+	result, findings := config.Generate(t.Context(), in)
 	if result == nil || len(findings.Warnings()) != 1 || findings.Warnings()[0].Code != config.LiteralSecret {
 		t.Fatalf("findings %v", findings)
 	}
@@ -350,7 +350,7 @@ func TestStatusConfigHoldsNoLiteralSecret(t *testing.T) {
 	// Of a type that the release line does not know, names tell.
 	in.Spec.Providers.Inference.Raw = []byte(`{"provider": "homegrown", "settings": {"api_key": "hunter2", "max_tokens": 5,
 		"auth": [{"Password": "hunter2", "token": "${env.MY_TOKEN}"}], "keyspace": "shown"}}`)
-	result, findings = config.Generate(in)
+	result, findings = config.Generate(t.Context(), in)
 	if result == nil {
 		t.Fatalf("findings %v", findings)
 	}

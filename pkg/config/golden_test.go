@@ -36,7 +36,7 @@ func TestGolden(t *testing.T) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			for _, name := range goldenLines(t, dir) {
 				c := readCase(t, dir, name)
-				result, findings := config.Generate(c.Input)
+				result, findings := config.Generate(t.Context(), c.Input)
 				if (result == nil) != findings.HasErrors() {
 					t.Fatalf("result %v with findings:\n%s", result, findings)
 				}
@@ -60,7 +60,7 @@ func TestGolden(t *testing.T) {
 func TestFindingsAreActionable(t *testing.T) {
 	seen := map[config.Code]bool{}
 	for _, dir := range cases(t) {
-		_, findings := config.Generate(input(t, dir, goldenLine))
+		_, findings := config.Generate(t.Context(), input(t, dir, goldenLine))
 		for _, f := range findings {
 			seen[f.Code] = true
 			if f.Path == "" || f.Message == "" || f.Mending == "" {

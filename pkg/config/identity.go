@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
 // envPattern is the one form in which the server refers to the environment: ${env.X}, ${env.X:=default} and
@@ -117,3 +119,44 @@ func findIdentity(ids []identity, name string) (identity, bool) {
 	}
 	return ids[at], true
 }
+
+// providerSet are the providers of an API, to look them up by id as often as there are models, shields or tools.
+type providerSet struct {
+	all []identity
+	// certain are those that are there whatever the environment of the image says.
+	certain []identity
+	// byID are the first ones with an effective id; a certain one comes before the others.
+	byID map[string]identity
+	// unknown tells that there is one whose id only the environment knows.
+	unknown bool
+}
+
+// providersOf looks at the providers of an API as they are now.
+func (g *generation) providersOf(api string) *providerSet {
+	ids := identities(g.root, api)
+	s := &providerSet{all: ids, certain: g.certain(ids), byID: make(map[string]identity, len(ids))}
+	for _, list := range [][]identity{s.certain, ids} {
+		for _, id := range list {
+			if _, known := s.byID[id.id]; !known && id.id != "" {
+				s.byID[id.id] = id
+			}
+		}
+	}
+	for _, id := range ids {
+		s.unknown = s.unknown || id.presence == unknown
+	}
+	return s
+}
+
+// find finds a provider by its effective id. A base can have several of one id, each with its own condition: one that is unconditionally
+// enabled comes first.
+func (s *providerSet) find(id string) (identity, bool) {
+	found, ok := s.byID[id]
+	return found, ok
+}
+
+// first finds the first provider with an effective id, whatever its condition.
+func (s *providerSet) first(id string) (identity, bool) { return findIdentity(s.all, id) }
+
+// known names the effective ids for a message.
+func (s *providerSet) known() string { return bounds.Names(effectiveIDs(s.all)) }

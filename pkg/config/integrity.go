@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
@@ -54,15 +55,20 @@ func (g *generation) checkIntegrity() {
 		if !ok {
 			continue
 		}
+		providers := g.providersOf(api)
 		for i, item := range items(child(resources, name)) {
+			if g.stopped() {
+				return
+			}
 			if name == "models" && g.Line.AllProviders && text(child(item, "provider_id")) == allProviders {
 				continue
 			}
-			g.checkProviderID(child(item, "provider_id"), api, fmt.Sprintf("registered_resources.%s[%d].provider_id", name, i))
+			g.checkProviderID(child(item, "provider_id"), api, providers, func() string { return fmt.Sprintf("registered_resources.%s[%d].provider_id", name, i) })
 		}
 	}
 	defaults := child(g.root, "vector_stores")
-	g.checkProviderID(child(defaults, "default_provider_id"), "vector_io", "vector_stores.default_provider_id")
+	g.checkProviderID(child(defaults, "default_provider_id"), "vector_io", g.providersOf("vector_io"),
+		func() string { return "vector_stores.default_provider_id" })
 	for _, ref := range modelReferences {
 		g.checkModelReference(ref)
 	}
@@ -80,7 +86,7 @@ func (g *generation) checkIntegrity() {
 func (g *generation) checkModelReference(ref modelReference) {
 	n := descend(child(g.root, "vector_stores"), ref.path)
 	path := "vector_stores." + strings.Join(ref.path, ".")
-	g.checkProviderID(child(n, "provider_id"), "inference", path+".provider_id")
+	g.checkProviderID(child(n, "provider_id"), "inference", g.providersOf("inference"), func() string { return path + ".provider_id" })
 	name := text(child(n, "provider_id")) + "/" + text(child(n, "model_id"))
 	registered := func(modelType string) bool {
 		return slices.ContainsFunc(g.servedModels(modelType), func(m servedModel) bool { return m.served == name })
@@ -133,13 +139,12 @@ func (g *generation) checkConnectors() {
 
 // checkProviderID checks one reference to a provider. An absent or empty one is skipped by the server, and one that
 // the environment decides cannot be judged; a provider that may be there counts as there.
-func (g *generation) checkProviderID(ref *yaml.Node, api, path string) {
+func (g *generation) checkProviderID(ref *yaml.Node, api string, providers *providerSet, path func() string) {
 	name := identityOf(ref)
-	ids := identities(g.root, api)
-	if name.id == "" || slices.ContainsFunc(ids, func(id identity) bool { return id.id == name.id || id.presence == unknown }) {
+	if _, known := providers.byID[name.id]; name.id == "" || known || providers.unknown || g.findings.skip(Error) {
 		return
 	}
-	g.broken(path, fmt.Sprintf("there is no %s provider with the id %q", api, name.id), effectiveIDs(ids))
+	g.broken(path(), fmt.Sprintf("there is no %s provider with the id %q", api, name.id), effectiveIDs(providers.all))
 }
 
 // checkDefaultShield checks the default shield as the server does: only where any shield is registered. One that the environment turns
@@ -229,7 +234,10 @@ func (s *backendSearch) broken(n *yaml.Node, field catalog.Field) []brokenBacken
 	var broken []brokenBackend
 	add := func(at func() string, inner []brokenBackend) {
 		for _, b := range inner {
-			b.path = at() + b.path
+			if len(broken) > bounds.Problems {
+				return // more are not shown
+			}
+			b.path = bounds.Join(at(), b.path)
 			broken = append(broken, b)
 		}
 	}
@@ -283,7 +291,7 @@ func isOfKind(backendType string, kind catalog.StoreKind) bool {
 func (g *generation) broken(path, message string, known []string) {
 	mending := "there is none at all"
 	if len(known) > 0 {
-		mending = "name one of " + strings.Join(known, ", ")
+		mending = "name one of " + bounds.Names(known)
 	}
 	g.findings.fail(BrokenReference, "config.yaml: "+path, message,
 		mending+"; the reference comes from the base configuration "+oneLine(g.Base.name)+" or from settings of a provider")

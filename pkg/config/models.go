@@ -26,13 +26,20 @@ func (g *generation) applyModels() {
 	if len(g.models) == 0 {
 		return
 	}
-	ids := identities(g.root, v1alpha2.APIInference.Name)
+	providers := g.providersOf(v1alpha2.APIInference.Name)
 	list := ensure(ensure(g.root, "registered_resources", yaml.MappingNode), "models", yaml.SequenceNode)
-	paths := map[string]string{}
+	entries := make(map[modelKey]*yaml.Node, len(list.Content)+len(g.models))
+	for _, entry := range slices.Backward(list.Content) {
+		entries[modelKey{text(child(entry, "model_id")), identityOf(child(entry, "provider_id")).id}] = entry
+	}
+	paths := make(map[string]string, len(g.models))
 	for i := range g.models {
+		if g.stopped() {
+			return
+		}
 		m := &g.models[i]
 		g.checkModelType(m)
-		provider, ok := g.modelProvider(m, ids)
+		provider, ok := g.modelProvider(m, providers)
 		if !ok {
 			continue
 		}
@@ -47,10 +54,20 @@ func (g *generation) applyModels() {
 			g.findings.warn(NoProvider, m.Path+".provider", fmt.Sprintf("is there only where the environment variable %s is set; "+
 				"without it the server leaves the model out", variable), turnOn(v1alpha2.APIInference, provider, variable))
 		}
-		g.overlayModel(list, m, provider)
+		key := modelKey{m.Name, provider.id}
+		entry := entries[key]
+		if entry == nil {
+			entry = &yaml.Node{Kind: yaml.MappingNode}
+			list.Content = append(list.Content, entry)
+			entries[key] = entry
+		}
+		g.overlayModel(entry, m, provider)
 		g.uses = append(g.uses, providerUse{api: v1alpha2.APIInference.Name, id: provider.id, path: m.Path})
 	}
 }
+
+// modelKey tells registered models apart: by their model_id and the effective id of their provider.
+type modelKey struct{ model, provider string }
 
 // checkModelType makes sure that the release line has models of this type.
 func (g *generation) checkModelType(m *v1alpha2.ModelConfig) {
@@ -80,45 +97,42 @@ func (g *generation) servedName(providerID, modelID, providerModelID string) str
 
 // modelProvider finds the provider of a model: the one that it names, else the first inference provider of the
 // resource, else the only one of the base that is always there.
-func (g *generation) modelProvider(m *v1alpha2.ModelConfig, ids []identity) (identity, bool) {
-	known := strings.Join(effectiveIDs(ids), ", ")
+func (g *generation) modelProvider(m *v1alpha2.ModelConfig, providers *providerSet) (identity, bool) {
 	if m.Provider != "" {
-		provider, ok := g.find(ids, m.Provider)
-		if !ok {
+		provider, ok := providers.find(m.Provider)
+		if !ok && !g.findings.skip(Error) {
 			g.findings.fail(UnknownProvider, m.Path+".provider", fmt.Sprintf("there is no inference provider with the id %q", m.Provider),
-				"configure it under spec.providers.inference, or name one of "+known)
+				"configure it under spec.providers.inference, or name one of "+providers.known())
 		}
 		return provider, ok
 	}
 	for _, group := range g.groups {
 		if group.API == v1alpha2.APIInference {
-			return findIdentity(ids, group.Providers[0].EffectiveID())
+			return providers.first(group.Providers[0].EffectiveID())
 		}
 	}
-	var candidates []identity
-	for _, id := range ids {
+	only, several := identity{}, false
+	for _, id := range providers.all {
 		if id.presence == always {
-			candidates = append(candidates, id)
+			several = only.id != ""
+			only = id
+			if several {
+				break
+			}
 		}
 	}
-	if len(candidates) == 1 {
-		return candidates[0], true
+	if only.id != "" && !several {
+		return only, true
+	}
+	if g.findings.skip(Error) {
+		return identity{}, false
 	}
 	g.findings.fail(NoProvider, m.Path, "names no provider, the resource configures none, and the base has no single obvious one",
-		"write {name, provider} with one of "+known+", or configure spec.providers.inference")
+		"write {name, provider} with one of "+providers.known()+", or configure spec.providers.inference")
 	return identity{}, false
 }
 
-func (g *generation) overlayModel(list *yaml.Node, m *v1alpha2.ModelConfig, provider identity) {
-	entry := &yaml.Node{Kind: yaml.MappingNode}
-	at := slices.IndexFunc(list.Content, func(n *yaml.Node) bool {
-		return text(child(n, "model_id")) == m.Name && identityOf(child(n, "provider_id")).id == provider.id
-	})
-	if at < 0 {
-		list.Content = append(list.Content, entry)
-	} else {
-		entry = list.Content[at]
-	}
+func (g *generation) overlayModel(entry *yaml.Node, m *v1alpha2.ModelConfig, provider identity) {
 	set(entry, "model_id", stringNode(m.Name))
 	// The condition of a conditional provider goes with it: where the provider is off, the server skips the model.
 	set(entry, "provider_id", stringNode(provider.raw))

@@ -159,15 +159,41 @@ func same(a, b *yaml.Node) bool {
 	return true
 }
 
+// mapIndex sets keys of a map without looking through all of it each time. Nobody else may change the map meanwhile.
+type mapIndex struct {
+	n *yaml.Node
+	// at are the positions of the values.
+	at map[string]int
+}
+
+func newMapIndex(n *yaml.Node) mapIndex {
+	x := mapIndex{n: n, at: make(map[string]int, len(n.Content)/2)}
+	for i := len(n.Content) - 2; i >= 0; i -= 2 {
+		x.at[n.Content[i].Value] = i + 1
+	}
+	return x
+}
+
+// set does what set does.
+func (x mapIndex) set(key string, value *yaml.Node) {
+	if at, ok := x.at[key]; ok {
+		x.n.Content[at] = value
+		return
+	}
+	x.n.Content = append(x.n.Content, stringNode(key), value)
+	x.at[key] = len(x.n.Content) - 1
+}
+
 // merge lays decoded JSON over a map: maps merge, everything else replaces; null is a value like any other.
 func merge(n *yaml.Node, over map[string]any) {
+	into := newMapIndex(n)
 	for _, key := range slices.Sorted(maps.Keys(over)) {
 		inner, isMap := over[key].(map[string]any)
-		if existing := child(n, key); isMap && existing != nil && existing.Kind == yaml.MappingNode {
-			merge(existing, inner)
+		if at, ok := into.at[key]; ok && isMap && n.Content[at].Kind == yaml.MappingNode {
+			merge(n.Content[at], inner)
 			continue
 		}
-		set(n, key, valueNode(over[key]))
+		into.set(key, valueNode(over[key]))
 	}
 }
 

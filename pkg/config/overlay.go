@@ -26,6 +26,9 @@ func (g *generation) applyProviders() {
 		list := ensure(ensure(g.root, "providers", yaml.MappingNode), api, yaml.SequenceNode)
 		fromBase := slices.Clone(list.Content)
 		for i := range group.Providers {
+			if g.stopped() {
+				return
+			}
 			p := resolveProvider(group.API, &group.Providers[i], g.Line, &g.findings)
 			entry := p.entry(templateFor(fromBase, p), g.Base.root, g.root)
 			list.Content = overlay(list.Content, p.EffectiveID(), entry)

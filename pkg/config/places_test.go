@@ -100,7 +100,7 @@ func TestNoTwoProvidersShareAPlace(t *testing.T) {
 		for i := range line.Rows["vector_io"] {
 			row := &line.Rows["vector_io"][i]
 			for _, base := range []*config.Base{parseBase(t, "starter", data), nested(t, data, row.Type)} {
-				result, findings := config.Generate(config.Input{
+				result, findings := config.Generate(t.Context(), config.Input{
 					Name: "n", Namespace: "ns", Base: base, Line: line, Spec: &v1alpha2.LlamaStackDistributionSpec{Providers: manyOf(t, row)},
 				})
 				if result == nil {
@@ -145,7 +145,7 @@ func nested(t *testing.T, starter []byte, providerType string) *config.Base {
 func checkKept(t *testing.T, line *catalog.Line, data []byte, row *catalog.Provider) {
 	t.Helper()
 	base := decodeYAML(t, data).(map[string]any)
-	result, _ := config.Generate(config.Input{
+	result, _ := config.Generate(t.Context(), config.Input{
 		Name: "n", Namespace: "ns", Base: parseBase(t, "starter", data), Line: line,
 		Spec: &v1alpha2.LlamaStackDistributionSpec{Providers: manyOf(t, row)},
 	})

@@ -31,9 +31,10 @@ type provider struct {
 	providerType string
 	// row is what the release line knows about the type; nil for an unknown one.
 	row *catalog.Provider
-	// fields are the config fields that the resource sets by name, in the order of the resource.
-	fields []assignment
-	env    []EnvVar
+	// fields are the config fields that the resource sets by name, in the order of the resource, and assigned their paths by field.
+	fields   []assignment
+	assigned map[string]string
+	env      []EnvVar
 }
 
 // assignment is one config field that the resource sets outside of settings.
@@ -45,7 +46,7 @@ type assignment struct {
 
 // resolveProvider reads one provider of the resource against the release line.
 func resolveProvider(api v1alpha2.ProviderAPI, p *v1alpha2.ProviderConfig, line *catalog.Line, findings *report) *provider {
-	r := &provider{ProviderConfig: p, api: api, line: line, providerType: providerType(line, api.Name, p.Provider)}
+	r := &provider{ProviderConfig: p, api: api, line: line, providerType: providerType(line, api.Name, p.Provider), assigned: map[string]string{}}
 	row, known := line.Provider(api.Name, r.providerType)
 	if known {
 		r.row = row
@@ -64,16 +65,18 @@ func resolveProvider(api v1alpha2.ProviderAPI, p *v1alpha2.ProviderConfig, line 
 }
 
 func (p *provider) assign(field string, value *yaml.Node, path string, findings *report) {
-	for _, other := range p.fields {
-		if other.field == field {
-			p.conflict(field, other.path, path, findings)
-			return
-		}
+	if other, twice := p.assigned[field]; twice {
+		p.conflict(field, other, path, findings)
+		return
 	}
+	p.assigned[field] = path
 	p.fields = append(p.fields, assignment{field: field, value: value, path: path})
 }
 
 func (p *provider) conflict(field, a, b string, findings *report) {
+	if findings.skip(Error) {
+		return
+	}
 	findings.fail(Conflict, b, fmt.Sprintf("sets %s of %s, and so does %s", field, p.providerType, a), "keep one of them")
 }
 
@@ -153,7 +156,7 @@ func (p *provider) assignSecretRefs(findings *report) {
 	for _, s := range p.SecretRefs {
 		field, ok := p.fieldName(s.Field)
 		if !ok {
-			p.unknownField(s.Path, snakeCase(s.Field), p.row.FieldNames(), findings.fail)
+			p.unknownField(s.Path, snakeCase(s.Field), p.row.FieldNames(), Error, findings)
 			continue
 		}
 		p.assignSecret(field, secretFieldUse(p.ProviderConfig, s), findings)
@@ -199,7 +202,10 @@ func (p *provider) entry(from template, base, root *yaml.Node) *yaml.Node {
 	}
 	for _, a := range p.fields {
 		p.dropAliases(config, a.field)
-		set(config, a.field, a.value)
+	}
+	into := newMapIndex(config)
+	for _, a := range p.fields {
+		into.set(a.field, a.value)
 	}
 	settings := make(map[string]any, len(p.Settings))
 	for key, value := range p.Settings {
@@ -251,7 +257,7 @@ func (p *provider) dropOtherKinds(config *yaml.Node, settings map[string]any) {
 
 // checkRequired reports what the server cannot do without and would crash over. given are the environment variables
 // that are known to be set.
-func (p *provider) checkRequired(entry *yaml.Node, given []string, findings *report) {
+func (p *provider) checkRequired(entry *yaml.Node, given variables, findings *report) {
 	if p.row == nil {
 		return
 	}
@@ -271,7 +277,7 @@ func (p *provider) checkRequired(entry *yaml.Node, given []string, findings *rep
 	}
 }
 
-func (p *provider) checkField(name string, config *yaml.Node, given []string, findings *report) {
+func (p *provider) checkField(name string, config *yaml.Node, given variables, findings *report) {
 	field, value := p.row.Fields[name], child(config, name)
 	switch {
 	case field.Required && !field.Nullable && unset(value, given):
@@ -296,7 +302,7 @@ func (p *provider) requireField(name string, field catalog.Field, findings *repo
 }
 
 // checkInner looks for what is required within a map of the config.
-func (p *provider) checkInner(field catalog.Field, config *yaml.Node, path string, given []string, findings *report) {
+func (p *provider) checkInner(field catalog.Field, config *yaml.Node, path string, given variables, findings *report) {
 	fields := catalog.Chosen(p.innerFields(field), func(name string) string { return text(child(config, name)) })
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		inner, value := fields[name], child(config, name)
@@ -310,7 +316,7 @@ func (p *provider) checkInner(field catalog.Field, config *yaml.Node, path strin
 }
 
 // unset tells whether a value will be empty when the server has put the environment in.
-func unset(n *yaml.Node, given []string) bool {
+func unset(n *yaml.Node, given variables) bool {
 	if n == nil {
 		return true
 	}
@@ -322,7 +328,7 @@ func unset(n *yaml.Node, given []string) bool {
 		return n.Value == ""
 	}
 	hasDefault := m[2] == "=" && m[3] != ""
-	return !hasDefault && !slices.Contains(given, m[1])
+	return !hasDefault && !given[m[1]]
 }
 
 // isReference tells whether a value holds nothing but what the environment gives.

@@ -4,6 +4,8 @@ package config
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -12,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
 // piece is a part of a configuration that is written on its own: a top-level section, the providers of an API, or one of them. Most
@@ -80,13 +83,29 @@ type written struct {
 func keepTexts(root *yaml.Node) map[place]written {
 	texts := map[place]written{}
 	for _, p := range pieces(root) {
-		texts[p.place()] = written{value: p.value, text: sync.OnceValues(p.write)}
+		texts[p.place()] = written{value: p.value, text: sync.OnceValues(func() ([]byte, error) { return p.write(bounds.ConfigBytes) })}
 	}
 	return texts
 }
 
-// write encodes a piece as it stands in the whole text, without its heads.
-func (p *piece) write() ([]byte, error) {
+// errTooLarge: more would be written than a config.yaml may hold.
+var errTooLarge = errors.New("larger than a config.yaml may be")
+
+// limitedBuffer takes so many bytes and no more, so that a tree that is written with long indentation is given up early.
+type limitedBuffer struct {
+	bytes.Buffer
+	left int
+}
+
+func (b *limitedBuffer) Write(text []byte) (int, error) {
+	if b.left -= len(text); b.left < 0 {
+		return 0, errTooLarge
+	}
+	return b.Buffer.Write(text)
+}
+
+// write encodes a piece as it stands in the whole text, without its heads, in at most so many bytes.
+func (p *piece) write(limit int) ([]byte, error) {
 	tree := p.value
 	if p.id != "" {
 		tree = &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{tree}}
@@ -98,14 +117,17 @@ func (p *piece) write() ([]byte, error) {
 	if p.api == "" {
 		tree.Content[0] = p.keys[0]
 	}
-	var b bytes.Buffer
+	b := limitedBuffer{left: limit + len(strings.Join(p.heads, ""))}
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)
 	encoder.CompactSeqIndent()
-	if err := encoder.Encode(tree); err != nil {
-		return nil, err
+	err := encoder.Encode(tree)
+	if err == nil {
+		err = encoder.Close()
 	}
-	err := encoder.Close()
+	if b.left < 0 {
+		return nil, errTooLarge // the encoder tells of it in its own words
+	}
 	return bytes.TrimPrefix(b.Bytes(), []byte(strings.Join(p.heads, ""))), err
 }
 
@@ -116,27 +138,33 @@ func (g *generation) render() ([]byte, error) {
 	fmt.Fprintf(&b, "# Server release line: %s\n# Base configuration: %s\n", g.Line.Name, oneLine(g.Base.name))
 	var above []string
 	for _, p := range pieces(g.root) {
+		if g.stopped() {
+			return nil, context.Cause(g.ctx)
+		}
 		for i, head := range p.heads {
 			if i >= len(above) || above[i] != head {
 				b.WriteString(head)
 			}
 		}
 		above = p.heads
-		text, err := g.Base.textOf(&p)
+		text, err := g.Base.textOf(&p, bounds.ConfigBytes-b.Len())
 		if err != nil {
 			return nil, err
+		}
+		if b.Len()+len(text) > bounds.ConfigBytes {
+			return nil, errTooLarge
 		}
 		b.Write(text)
 	}
 	return b.Bytes(), nil
 }
 
-// textOf writes a piece, or takes the text that the base has of the same.
-func (b *Base) textOf(p *piece) ([]byte, error) {
+// textOf writes a piece in at most so many bytes, or takes the text that the base has of the same.
+func (b *Base) textOf(p *piece, limit int) ([]byte, error) {
 	if kept, ok := b.texts[p.place()]; ok && same(kept.value, p.value) {
 		return kept.text()
 	}
-	return p.write()
+	return p.write(limit)
 }
 
 // oneLine keeps a name from ending the comment that it stands in.

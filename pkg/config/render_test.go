@@ -45,7 +45,7 @@ func TestPiecesAreTheWhole(t *testing.T) {
 		if err := encoder.Encode(base.root); err != nil {
 			t.Fatal(err)
 		}
-		g := &generation{Input: Input{Name: "n", Namespace: "ns", Base: base, Line: line}, root: clone(base.root)}
+		g := &generation{ctx: t.Context(), Input: Input{Name: "n", Namespace: "ns", Base: base, Line: line}, root: clone(base.root)}
 		for _, when := range []string{"first", "again"} {
 			if got, err := g.render(); err != nil || string(got) != whole.String() {
 				t.Errorf("%s, %s: %v\n%s\nwant\n%s", name, when, err, got, whole.String())
@@ -64,7 +64,7 @@ func TestEditsShow(t *testing.T) {
 	}
 	line, _ := catalog.Get("0.7")
 	render := func(edit func(root *yaml.Node)) string {
-		g := &generation{Input: Input{Base: base, Line: line}, root: clone(base.root)}
+		g := &generation{ctx: t.Context(), Input: Input{Base: base, Line: line}, root: clone(base.root)}
 		edit(g.root)
 		text, err := g.render()
 		if err != nil {

@@ -28,12 +28,16 @@ type SecretUse struct {
 // the same variable are an error that names both.
 func SecretUses(spec *v1alpha2.LlamaStackDistributionSpec) ([]SecretUse, Findings) {
 	var findings report
+	if errs := v1alpha2.CheckBounds(spec); len(errs) > 0 {
+		findings.failFields(errs)
+		return nil, findings.all()
+	}
 	groups, errs := v1alpha2.ParseProviders(spec.Providers)
 	findings.failFields(errs)
 	off := knownAPIs(spec.Disabled)
 	groups = slices.DeleteFunc(groups, func(group v1alpha2.ProviderGroup) bool { return slices.Contains(off, group.API.Name) })
 	uses := secretUses(spec, groups, &findings)
-	return uses, findings.Findings
+	return uses, findings.all()
 }
 
 func secretUses(spec *v1alpha2.LlamaStackDistributionSpec, groups []v1alpha2.ProviderGroup, findings *report) []SecretUse {

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
 // applyShields registers the shields of the resource: over those of the base with the same id, else after them.
@@ -25,30 +26,37 @@ func (g *generation) applyShields() {
 	}
 	g.enableAPI(api)
 	list := ensure(ensure(g.root, "registered_resources", yaml.MappingNode), "shields", yaml.SequenceNode)
-	paths, registered := map[string]string{}, ""
+	search := &shieldSearch{
+		generation: g, safety: g.providersOf(api), inference: g.providersOf(v1alpha2.APIInference.Name),
+		models: newModelChoices(g.servedModels(string(v1alpha2.ModelTypeLLM))),
+	}
+	entries := indexByID(list, "shield_id")
+	paths, registered := make(map[string]string, len(g.shields)), ""
 	for i := range g.shields {
+		if g.stopped() {
+			return
+		}
 		s := &g.shields[i]
 		if at, twice := paths[s.ID]; twice {
 			g.findings.fail(Conflict, s.Path, "registers the shield of "+at+" once more", "keep one of them")
 			continue
 		}
 		paths[s.ID] = s.Path
-		at := slices.IndexFunc(list.Content, func(n *yaml.Node) bool { return text(child(n, "shield_id")) == s.ID })
-		entry := &yaml.Node{Kind: yaml.MappingNode}
-		if at >= 0 {
-			entry = list.Content[at]
+		entry, there := entries[s.ID]
+		if !there {
+			entry = &yaml.Node{Kind: yaml.MappingNode}
 		}
-		provider, ok := g.shieldProvider(s, entry)
+		provider, ok := search.provider(s, entry)
 		if !ok {
 			continue
 		}
 		set(entry, "shield_id", stringNode(s.ID))
 		set(entry, "provider_id", stringNode(provider.raw))
-		if !g.shieldModel(s, entry, provider) {
+		if !search.model(s, entry, provider) {
 			continue
 		}
-		g.warnAbsentModel(s, entry, provider)
-		if at < 0 {
+		search.warnAbsentModel(s, entry, provider)
+		if !there {
 			list.Content = append(list.Content, entry)
 		}
 		g.uses = append(g.uses, providerUse{api: api, id: provider.id, path: s.Path})
@@ -59,16 +67,24 @@ func (g *generation) applyShields() {
 	}
 }
 
-// shieldProvider finds the provider of a shield: the one that it names, else the first safety provider of the resource, else that of
+// shieldSearch finds what shields need. Neither providers nor models change while shields are applied.
+type shieldSearch struct {
+	*generation
+	safety, inference *providerSet
+	models            *modelChoices
+}
+
+// provider finds the provider of a shield: the one that it names, else the first safety provider of the resource, else that of
 // the base's shield of this id, else the one that is called like the shield, else the only one of the base that is always there.
-func (g *generation) shieldProvider(s *v1alpha2.ShieldConfig, entry *yaml.Node) (identity, bool) {
-	ids := identities(g.root, v1alpha2.APISafety.Name)
-	known := strings.Join(effectiveIDs(ids), ", ")
+func (g *shieldSearch) provider(s *v1alpha2.ShieldConfig, entry *yaml.Node) (identity, bool) {
 	if s.Provider != "" {
-		provider, ok := g.find(ids, s.Provider)
+		provider, ok := g.safety.find(s.Provider)
 		if !ok {
+			if g.findings.skip(Error) {
+				return provider, false
+			}
 			g.findings.fail(UnknownProvider, s.Path+".provider", fmt.Sprintf("there is no safety provider with the id %q", s.Provider),
-				"configure it under spec.providers.safety, or name one of "+known)
+				"configure it under spec.providers.safety, or name one of "+g.safety.known())
 			return provider, false
 		}
 		// The server would start without the shield. Unlike a model that is not there nobody notices that, so a warning is not enough.
@@ -81,10 +97,10 @@ func (g *generation) shieldProvider(s *v1alpha2.ShieldConfig, entry *yaml.Node) 
 	}
 	for _, group := range g.groups {
 		if group.API == v1alpha2.APISafety {
-			return findIdentity(ids, group.Providers[0].EffectiveID())
+			return g.safety.first(group.Providers[0].EffectiveID())
 		}
 	}
-	certain := g.certain(ids)
+	certain := g.safety.certain
 	for _, id := range []string{identityOf(child(entry, "provider_id")).id, s.ID} {
 		if provider, ok := findIdentity(certain, id); ok {
 			return provider, true
@@ -93,8 +109,11 @@ func (g *generation) shieldProvider(s *v1alpha2.ShieldConfig, entry *yaml.Node) 
 	if len(certain) == 1 {
 		return certain[0], true
 	}
+	if g.findings.skip(Error) {
+		return identity{}, false
+	}
 	g.findings.fail(NoProvider, s.Path, "names no provider, the resource configures none, and the base has no single obvious one",
-		"write {id, provider} with one of "+known+", or configure spec.providers.safety")
+		"write {id, provider} with one of "+g.safety.known()+", or configure spec.providers.safety")
 	return identity{}, false
 }
 
@@ -105,26 +124,17 @@ func (g *generation) certain(ids []identity) []identity {
 	for _, id := range ids {
 		// ${env.X:+id} is there when X is given, ${env.X:=id} when it is not.
 		m := wholeReference(id.raw)
-		if id.presence == always || (id.presence == sometimes && m != nil && (m[2] == "+") == slices.Contains(given, m[1])) {
+		if id.presence == always || (id.presence == sometimes && m != nil && (m[2] == "+") == given[m[1]]) {
 			there = append(there, id)
 		}
 	}
 	return there
 }
 
-// find finds a provider by its effective id. A base can have several of one id, each with its own condition: one that is surely there
-// comes first.
-func (g *generation) find(ids []identity, name string) (identity, bool) {
-	if provider, ok := findIdentity(g.certain(ids), name); ok {
-		return provider, true
-	}
-	return findIdentity(ids, name)
-}
-
 // missingSwitch returns the environment variable that turns a provider on, where the resource does not give it; else nothing.
 func (g *generation) missingSwitch(id identity) string {
 	m := wholeReference(id.raw)
-	if id.presence != sometimes || m[2] != "+" || slices.Contains(g.givenEnv(), m[1]) {
+	if id.presence != sometimes || m[2] != "+" || g.givenEnv()[m[1]] {
 		return ""
 	}
 	return m[1]
@@ -146,13 +156,13 @@ func (g *generation) asksModel(provider identity) bool {
 
 // warnAbsentModel tells of a shield whose model is served by a provider that nothing surely turns on. It is no error: the image may set
 // the variable, and where it does not, what asks for the shield fails instead of going on without it.
-func (g *generation) warnAbsentModel(s *v1alpha2.ShieldConfig, entry *yaml.Node, provider identity) {
+func (g *shieldSearch) warnAbsentModel(s *v1alpha2.ShieldConfig, entry *yaml.Node, provider identity) {
 	model := text(child(entry, shieldModelKey))
 	if !g.asksModel(provider) || envPattern.MatchString(model) {
 		return
 	}
 	servedBy, _, _ := strings.Cut(model, "/")
-	server, ok := g.find(identities(g.root, v1alpha2.APIInference.Name), servedBy)
+	server, ok := g.inference.find(servedBy)
 	if !ok {
 		return
 	}
@@ -166,9 +176,9 @@ func (g *generation) warnAbsentModel(s *v1alpha2.ShieldConfig, entry *yaml.Node,
 	}
 }
 
-// shieldModel writes which model a shield asks, where its provider asks one. Other providers take the model's name as they like, and the
+// model writes which model a shield asks, where its provider asks one. Other providers take the model's name as they like, and the
 // shield's own id where there is none.
-func (g *generation) shieldModel(s *v1alpha2.ShieldConfig, entry *yaml.Node, provider identity) bool {
+func (g *shieldSearch) model(s *v1alpha2.ShieldConfig, entry *yaml.Node, provider identity) bool {
 	if !g.asksModel(provider) {
 		if s.Model != "" {
 			set(entry, shieldModelKey, stringNode(s.Model))
@@ -177,7 +187,6 @@ func (g *generation) shieldModel(s *v1alpha2.ShieldConfig, entry *yaml.Node, pro
 		}
 		return true
 	}
-	models := g.servedModels(string(v1alpha2.ModelTypeLLM))
 	if s.Model == "" && !unset(child(entry, shieldModelKey), g.givenEnv()) {
 		return true
 	}
@@ -185,25 +194,27 @@ func (g *generation) shieldModel(s *v1alpha2.ShieldConfig, entry *yaml.Node, pro
 	if name == "" {
 		name, path = s.ID, s.Path
 	}
-	if model, ok := chooseModel(models, name); ok {
+	if model, ok := g.models.find(name); ok {
 		set(entry, shieldModelKey, stringNode(model.served))
 		return true
 	}
 	if s.Model == "" {
-		guards := slices.DeleteFunc(slices.Clone(models), func(m servedModel) bool { return !looksLikeGuard(m.id) })
-		if len(guards) == 1 {
-			set(entry, shieldModelKey, stringNode(guards[0].served))
+		if len(g.models.guards) == 1 {
+			set(entry, shieldModelKey, stringNode(g.models.guards[0].served))
 			return true
 		}
 	} else if g.isServable(s.Model) {
 		set(entry, shieldModelKey, stringNode(s.Model))
 		return true
 	}
+	if g.findings.skip(Error) {
+		return false
+	}
 	message := "names no model, and no registered one is obviously meant"
 	if s.Model != "" {
 		message = "is not a registered model"
 	}
-	g.findings.fail(NoModel, path, message, choicesOf(models))
+	g.findings.fail(NoModel, path, message, choicesOf(g.models.all))
 	return false
 }
 
@@ -216,7 +227,7 @@ func choicesOf(models []servedModel) string {
 		names[i] = m.served
 	}
 	slices.Sort(names)
-	return "write {id, model} with one of " + strings.Join(slices.Compact(names), ", ") + ", or register another one under spec.resources.models"
+	return "write {id, model} with one of " + bounds.Names(slices.Compact(names)) + ", or register another one under spec.resources.models"
 }
 
 // looksLikeGuard tells whether a name is that of a Llama Guard model.
@@ -256,25 +267,47 @@ func modelTypeOf(entry *yaml.Node) string {
 	return string(v1alpha2.ModelTypeLLM)
 }
 
-// chooseModel finds a registered model by the name under which it is served, else by its model_id where only one has it.
-func chooseModel(models []servedModel, name string) (servedModel, bool) {
-	if at := slices.IndexFunc(models, func(m servedModel) bool { return m.served == name }); at >= 0 {
-		return models[at], true
+// modelChoices are the registered models that shields may ask.
+type modelChoices struct {
+	all []servedModel
+	// served are the first models by the name under which they are served, named those by their model_id.
+	served map[string]servedModel
+	named  map[string][]servedModel
+	// guards are those that look like a Llama Guard model.
+	guards []servedModel
+}
+
+func newModelChoices(models []servedModel) *modelChoices {
+	c := &modelChoices{all: models, served: make(map[string]servedModel, len(models)), named: make(map[string][]servedModel, len(models))}
+	for _, m := range models {
+		if _, twice := c.served[m.served]; !twice {
+			c.served[m.served] = m
+		}
+		c.named[m.id] = append(c.named[m.id], m)
+		if looksLikeGuard(m.id) {
+			c.guards = append(c.guards, m)
+		}
 	}
-	named := slices.DeleteFunc(slices.Clone(models), func(m servedModel) bool { return m.id != name })
-	if len(named) != 1 {
-		return servedModel{}, false
+	return c
+}
+
+// find finds a registered model by the name under which it is served, else by its model_id where only one has it.
+func (c *modelChoices) find(name string) (servedModel, bool) {
+	if m, ok := c.served[name]; ok {
+		return m, true
 	}
-	return named[0], true
+	if named := c.named[name]; len(named) == 1 {
+		return named[0], true
+	}
+	return servedModel{}, false
 }
 
 // isServable tells whether a model that nobody registers may be there: its provider lists it, or the environment names it.
-func (g *generation) isServable(name string) bool {
+func (g *shieldSearch) isServable(name string) bool {
 	if envPattern.MatchString(name) {
 		return true
 	}
-	ids := identities(g.root, v1alpha2.APIInference.Name)
-	return slices.ContainsFunc(ids, func(id identity) bool { return id.id != "" && strings.HasPrefix(name, id.id+"/") })
+	return slices.ContainsFunc(g.inference.all, func(id identity) bool { return id.id != "" && strings.HasPrefix(name, id.id+"/") })
 }
 
 // providerTypeOf returns the type of a provider of the configuration.

@@ -46,22 +46,23 @@ var signalPath = regexp.MustCompile(`/v1/(traces|metrics|logs)/*$`)
 // telemetryProviders are the names of the one provider that there is, without prefix.
 var telemetryProviders = []string{"opentelemetry", "otel", "otlp"}
 
-// applyTelemetry turns the exporter of telemetry into environment variables. It returns how many exporters the resource has.
-func (g *generation) applyTelemetry() int {
+// applyTelemetry turns the exporter of telemetry into environment variables.
+func (g *generation) applyTelemetry() {
 	at := slices.IndexFunc(g.groups, func(group v1alpha2.ProviderGroup) bool { return group.API == v1alpha2.APITelemetry })
 	if at < 0 {
-		return 0
+		return
 	}
 	exporters := g.groups[at].Providers
+	g.exporters = len(exporters)
 	if len(exporters) > 1 {
 		g.findings.fail(Conflict, exporters[1].Path, "is a second exporter: the server has one", "keep one, and let a collector pass on to others")
-		return len(exporters)
+		return
 	}
 	p := &exporters[0]
 	g.checkTelemetryFields(p)
 	endpoint, ok := g.telemetryEndpoint(p)
 	if !ok {
-		return 1
+		return
 	}
 	path := p.Path + ".endpoint"
 	g.env = append(g.env,
@@ -78,7 +79,6 @@ func (g *generation) applyTelemetry() int {
 	if _, hasSwitch := g.Line.Objects[g.Line.Sections["telemetry"].Object]["enabled"]; hasSwitch {
 		set(ensure(g.root, "telemetry", yaml.MappingNode), "enabled", boolNode(true))
 	}
-	return 1
 }
 
 // checkTelemetryFields refuses what has no meaning for an exporter.

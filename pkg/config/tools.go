@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
@@ -32,8 +33,13 @@ func (g *generation) applyTools() {
 		g.refuseAbsent(api, "spec.resources.tools")
 		return
 	}
-	paths := map[string]string{}
+	g.connectors = indexByID(child(g.root, "connectors"), "connector_id")
+	g.groupEntries = indexByID(child(child(g.root, "registered_resources"), "tool_groups"), "toolgroup_id")
+	paths := make(map[string]string, len(g.tools))
 	for i := range g.tools {
+		if g.stopped() {
+			return
+		}
 		t := &g.tools[i]
 		id := g.toolGroup(t.Name)
 		if at, twice := paths[id]; twice {
@@ -101,6 +107,9 @@ func (g *generation) refusesToolProvider() bool {
 }
 
 func (g *generation) unknownTool(t *v1alpha2.ToolConfig) {
+	if g.findings.skip(Error) {
+		return
+	}
 	var known []string
 	for _, id := range g.Line.ToolGroups() {
 		if id != catalog.MCPToolGroups {
@@ -143,13 +152,16 @@ func (g *generation) toolProvider(t *v1alpha2.ToolConfig, id string, types []str
 	if len(certain) > 0 {
 		return certain[0], true
 	}
+	if g.findings.skip(Error) {
+		return identity{}, false
+	}
 	choices := make([]string, len(types))
 	for i, providerType := range types {
 		choices[i] = providerType[strings.Index(providerType, "::")+2:]
 	}
 	mending := "configure one under spec.providers.toolRuntime: provider " + strings.Join(choices, ", ")
 	if maybe := effectiveIDs(serving); len(maybe) > 0 {
-		mending += "; or set the environment variable that turns on " + strings.Join(maybe, ", ")
+		mending += "; or set the environment variable that turns on " + bounds.Names(maybe)
 	}
 	g.findings.fail(NoProvider, t.Path, "no tool provider that is surely there serves these tools", mending)
 	return identity{}, false
@@ -164,10 +176,10 @@ func (g *generation) hasKey(provider identity) bool {
 }
 
 func (g *generation) namedToolProvider(t *v1alpha2.ToolConfig, ids []identity, types []string) (identity, bool) {
-	provider, ok := g.find(ids, t.Provider)
+	provider, ok := g.providersOf(v1alpha2.APIToolRuntime.Name).find(t.Provider)
 	if !ok {
 		g.findings.fail(UnknownProvider, t.Path+".provider", fmt.Sprintf("there is no tool provider with the id %q", t.Provider),
-			"configure it under spec.providers.toolRuntime, or name one of "+strings.Join(effectiveIDs(ids), ", "))
+			"configure it under spec.providers.toolRuntime, or name one of "+bounds.Names(effectiveIDs(ids)))
 		return provider, false
 	}
 	providerType := g.providerTypeOf(v1alpha2.APIToolRuntime.Name, provider)
@@ -191,31 +203,34 @@ func (g *generation) toolGroups() *yaml.Node {
 
 // registeredWith returns the provider that the base registers a tool group with.
 func (g *generation) registeredWith(id string) string {
-	for _, entry := range items(child(child(g.root, "registered_resources"), "tool_groups")) {
-		if text(child(entry, "toolgroup_id")) == id {
-			return identityOf(child(entry, "provider_id")).id
-		}
-	}
-	return ""
+	return identityOf(child(g.groupEntries[id], "provider_id")).id
 }
 
 // registerToolGroup lays a tool group over that of the base, else after those of the base.
 func (g *generation) registerToolGroup(id string, provider identity) *yaml.Node {
-	entry := overlayByID(g.toolGroups(), "toolgroup_id", id)
+	entry := overlayByID(g.toolGroups(), g.groupEntries, "toolgroup_id", id)
 	set(entry, "provider_id", stringNode(provider.raw))
 	return entry
 }
 
-// overlayByID returns the entry of a list with an id; one that is not there is added.
-func overlayByID(list *yaml.Node, key, id string) *yaml.Node {
-	for _, entry := range list.Content {
-		if text(child(entry, key)) == id {
-			return entry
-		}
+// indexByID returns the first entries of a list by the text under a key.
+func indexByID(list *yaml.Node, key string) map[string]*yaml.Node {
+	entries := map[string]*yaml.Node{}
+	for _, entry := range slices.Backward(items(list)) {
+		entries[text(child(entry, key))] = entry
+	}
+	return entries
+}
+
+// overlayByID returns the entry of a list with an id; one that is not there is added. known are the entries of the list by their ids.
+func overlayByID(list *yaml.Node, known map[string]*yaml.Node, key, id string) *yaml.Node {
+	if entry, ok := known[id]; ok {
+		return entry
 	}
 	entry := &yaml.Node{Kind: yaml.MappingNode}
 	set(entry, key, stringNode(id))
 	list.Content = append(list.Content, entry)
+	known[id] = entry
 	return entry
 }
 
@@ -277,7 +292,7 @@ func (g *generation) connect(t *v1alpha2.ToolConfig, id, url string) {
 		g.findings.warn(NotAvailable, t.Path+".provider", fmt.Sprintf("has no effect: on release line %s the server itself talks to MCP servers", g.Line.Name),
 			"remove it")
 	}
-	entry := overlayByID(ensure(g.root, "connectors", yaml.SequenceNode), "connector_id", id)
+	entry := overlayByID(ensure(g.root, "connectors", yaml.SequenceNode), g.connectors, "connector_id", id)
 	set(entry, "connector_type", stringNode("mcp"))
 	set(entry, "url", stringNode(url))
 }

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
@@ -21,11 +22,9 @@ import (
 func (p *provider) checkSettings(findings *report) {
 	first := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(p.Settings)) {
-		path, name := p.Path+"."+p.SettingsField+"."+key, p.canonical(key)
-		for _, a := range p.fields {
-			if a.field == name {
-				p.conflict(name, a.path, path, findings)
-			}
+		path, name := bounds.Join(p.Path+"."+p.SettingsField, "."+key), p.canonical(key)
+		if at, assigned := p.assigned[name]; assigned {
+			p.conflict(name, at, path, findings)
 		}
 		if at, twice := first[name]; twice {
 			p.conflict(name, at, path, findings)
@@ -37,7 +36,7 @@ func (p *provider) checkSettings(findings *report) {
 		if field, ok := p.row.Fields[name]; ok {
 			p.checkValue(field, p.Settings[key], path, findings)
 		} else {
-			p.unknownField(path, key, p.row.FieldNames(), findings.warn)
+			p.unknownField(path, key, p.row.FieldNames(), Warning, findings)
 		}
 	}
 }
@@ -81,7 +80,7 @@ func (p *provider) checkValue(field catalog.Field, value any, path string, findi
 	case []any:
 		if element, ok := field.Element(); ok {
 			for i, item := range value {
-				p.checkValue(element, item, fmt.Sprintf("%s[%d]", path, i), findings)
+				p.checkValue(element, item, bounds.Join(path, fmt.Sprintf("[%d]", i)), findings)
 			}
 		}
 	}
@@ -98,7 +97,7 @@ func (p *provider) checkMap(field catalog.Field, values map[string]any, path str
 	if fields == nil {
 		if element, ok := field.Element(); ok {
 			for _, key := range slices.Sorted(maps.Keys(values)) {
-				p.checkValue(element, values[key], path+"."+key, findings)
+				p.checkValue(element, values[key], bounds.Join(path, "."+key), findings)
 			}
 		}
 		return
@@ -109,9 +108,9 @@ func (p *provider) checkMap(field catalog.Field, values map[string]any, path str
 	})
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if inner, ok := fields[key]; ok {
-			p.checkValue(inner, values[key], path+"."+key, findings)
+			p.checkValue(inner, values[key], bounds.Join(path, "."+key), findings)
 		} else {
-			p.unknownField(path+"."+key, key, slices.Sorted(maps.Keys(fields)), findings.warn)
+			p.unknownField(bounds.Join(path, "."+key), key, slices.Sorted(maps.Keys(fields)), Warning, findings)
 		}
 	}
 }
@@ -128,13 +127,19 @@ func (p *provider) innerFields(field catalog.Field) map[string]catalog.Field {
 	return nil
 }
 
-func (p *provider) unknownField(path, field string, known []string, report func(code Code, path, message, mending string)) {
+func (p *provider) unknownField(path, field string, known []string, severity Severity, findings *report) {
+	if findings.skip(severity) {
+		return
+	}
 	fields := "it has no fields"
 	if len(known) > 0 {
 		fields = "its fields are " + strings.Join(known, ", ")
 	}
-	report(UnknownField, path, fmt.Sprintf("%s has no field of this name on release line %s, and the server ignores it",
-		p.providerType, p.line.Name), suggest.Sentence(field, known)+fields)
+	findings.add(Finding{
+		Code: UnknownField, Severity: severity, Path: path,
+		Message: fmt.Sprintf("%s has no field of this name on release line %s, and the server ignores it", p.providerType, p.line.Name),
+		Mending: suggest.Sentence(field, known) + fields,
+	})
 }
 
 var beginsWithScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)

@@ -80,7 +80,7 @@ func generateDisabled(t *testing.T, r release, disabled []string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, findings := config.Generate(config.Input{
+	result, findings := config.Generate(t.Context(), config.Input{
 		Name: "n", Namespace: "ns", Base: base, Line: lineOf(t, r), Spec: &v1alpha2.LlamaStackDistributionSpec{Disabled: disabled},
 	})
 	if result == nil {

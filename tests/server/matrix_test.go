@@ -167,7 +167,7 @@ func engineCase(t *testing.T, line *catalog.Line, api v1alpha2.ProviderAPI, row 
 	}
 	maps.Copy(c.want, settings)
 	entry["settings"] = settings
-	result, findings := config.Generate(config.Input{
+	result, findings := config.Generate(t.Context(), config.Input{
 		Name: "matrix", Namespace: "matrix", Spec: specWith(t, api, entry), Base: matrixBase(t, line, api.Name, row.Type, from), Line: line,
 	})
 	for _, f := range findings {

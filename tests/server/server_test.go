@@ -140,7 +140,7 @@ func writeGoldens(t *testing.T, line string) []string {
 		if file != c.Wanted(dir) {
 			t.Fatalf("%s is not read: the golden of this case is %s", file, c.Wanted(dir))
 		}
-		result, findings := config.Generate(c.Input)
+		result, findings := config.Generate(t.Context(), c.Input)
 		if result == nil {
 			t.Fatalf("%s: %v", dir, findings)
 		}

@@ -116,7 +116,7 @@ func podFor(t *testing.T, r release, redisPort int, redisPassword, dsn, ca strin
 		}
 		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, Value: secret.New([]byte(value))})
 	}
-	d, faults := desired.Build(in)
+	d, faults := desired.Build(t.Context(), in)
 	if len(faults) > 0 {
 		t.Fatal(faults.Message())
 	}

@@ -36,7 +36,7 @@ func TestTelemetryReachesTheExporter(t *testing.T) {
 	}
 	forEachRelease(t, func(t *testing.T, r release) {
 		line := lineOf(t, r)
-		result, findings := config.Generate(config.Input{
+		result, findings := config.Generate(t.Context(), config.Input{
 			Name: "mine", Namespace: "mine", Line: line, Base: matrixBase(t, line, "", "", "starter"),
 			Spec: specWith(t, v1alpha2.APITelemetry, map[string]any{
 				"provider": "otel", "endpoint": "http://collector.example:4318/tenant/", "apiKey": map[string]any{"name": "otlp", "key": "token"},

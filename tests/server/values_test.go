@@ -229,7 +229,7 @@ func refusedByTheEngine(t *testing.T, line *catalog.Line, base *config.Base, f *
 		settings = map[string]any{}
 	}
 	maps.Copy(settings, f.settings(value))
-	_, findings := config.Generate(config.Input{
+	_, findings := config.Generate(t.Context(), config.Input{
 		Name: "values", Namespace: "values", Line: line, Base: base,
 		Spec: specWith(t, f.api, map[string]any{"id": matrixID, "provider": f.row.Type, "settings": settings}),
 	})

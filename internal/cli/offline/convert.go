@@ -59,7 +59,7 @@ func (c *Cluster) Convert(ctx context.Context, d *manifest.Document, version str
 	if target != d.APIVersion() {
 		r.remark(version)
 		r.variables(c)
-		r.allowedFrom(c)
+		r.allowedFrom(ctx, c)
 		r.refused(ctx, c)
 	}
 	return r
@@ -120,7 +120,7 @@ func (r *Converted) variables(c *Cluster) {
 }
 
 // allowedFrom tells, in the operator's words, when no NetworkPolicy is made for a resource that asks for one, because of the annotation.
-func (r *Converted) allowedFrom(c *Cluster) {
+func (r *Converted) allowedFrom(ctx context.Context, c *Cluster) {
 	cr, err := typed(r.Object)
 	if err != nil || r.Object["apiVersion"] != v1alpha2.GroupVersion.String() {
 		return
@@ -129,7 +129,7 @@ func (r *Converted) allowedFrom(c *Cluster) {
 	if f != nil {
 		return // what is wrong with the distribution is not conversion's to tell
 	}
-	made, _ := desired.Build(in)
+	made, _ := desired.Build(ctx, in)
 	for _, w := range made.Warnings {
 		if w.Path == desired.PathAllowedFrom {
 			r.addBuilt(config.Warning, w.Path, w.String())

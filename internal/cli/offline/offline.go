@@ -100,19 +100,19 @@ func (c *Cluster) Try(ctx context.Context, d *manifest.Document) *Resource {
 	if r.Failed() {
 		return r
 	}
-	c.build(r, cr)
+	c.build(ctx, r, cr)
 	r.addDenied(denied)
 	return r
 }
 
 // build tells what the operator would make of the resource.
-func (c *Cluster) build(r *Resource, cr *v1alpha2.LlamaStackDistribution) {
+func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStackDistribution) {
 	in, f := c.inputs(cr)
 	if f != nil {
 		r.addFaults(f)
 		return
 	}
-	made, faults := desired.Build(in)
+	made, faults := desired.Build(ctx, in)
 	r.addFaults(faults...)
 	for _, w := range made.Warnings {
 		r.addBuilt(config.Warning, w.Path, w.String())

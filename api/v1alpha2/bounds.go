@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha2
+
+import (
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+)
+
+// openField is a field of the spec whose value the schema leaves open.
+type openField struct {
+	path *field.Path
+	raw  *apiextensionsv1.JSON
+	// items is how many items a list may have there; 0 where open JSON itself is the bound.
+	items int
+}
+
+// CheckBounds reports what of a spec is more than the operator takes: it measures the open fields before anybody decodes them, and
+// counts the lists. What it lets pass costs little to work on. It stops at the first open field that is too large.
+func CheckBounds(spec *LlamaStackDistributionSpec) field.ErrorList {
+	var errs field.ErrorList
+	if n := len(spec.Disabled); n > bounds.DisabledNames {
+		errs = append(errs, tooMany(field.NewPath("spec", "disabled"), n, bounds.DisabledNames))
+	}
+	if r := spec.Resources; r != nil {
+		path := field.NewPath("spec", "resources")
+		for _, list := range []struct {
+			name      string
+			have, may int
+		}{
+			{"models", len(r.Models), bounds.Models},
+			{"tools", len(r.Tools), bounds.Tools},
+			{"shields", len(r.Shields), bounds.Shields},
+		} {
+			if list.have > list.may {
+				errs = append(errs, tooMany(path.Child(list.name), list.have, list.may))
+			}
+		}
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	left := bounds.OpenFieldNodes
+	for _, f := range openFields(spec) {
+		if f.raw == nil || len(f.raw.Raw) == 0 {
+			continue
+		}
+		size, excess := bounds.Scan(f.raw.Raw, bounds.Limits{Bytes: len(f.raw.Raw), Levels: bounds.OpenFieldLevels, Nodes: left})
+		if excess != nil {
+			return append(errs, tooLarge(f.path, excess))
+		}
+		if f.items > 0 && size.Items > f.items {
+			errs = append(errs, tooMany(f.path, size.Items, f.items))
+		}
+		left -= size.Nodes
+	}
+	return errs
+}
+
+func openFields(spec *LlamaStackDistributionSpec) []openField {
+	var fields []openField
+	root := field.NewPath("spec")
+	if p := spec.Providers; p != nil {
+		providers := root.Child("providers")
+		fields = append(fields,
+			openField{providers.Child(APIInference.Field), p.Inference, bounds.ProvidersPerAPI},
+			openField{providers.Child(APISafety.Field), p.Safety, bounds.ProvidersPerAPI},
+			openField{providers.Child(APIVectorIO.Field), p.VectorIo, bounds.ProvidersPerAPI},
+			openField{providers.Child(APIToolRuntime.Field), p.ToolRuntime, bounds.ProvidersPerAPI},
+			openField{providers.Child(APITelemetry.Field), p.Telemetry, bounds.ProvidersPerAPI},
+		)
+	}
+	if r := spec.Resources; r != nil {
+		list := func(path *field.Path, items []apiextensionsv1.JSON) {
+			for i := range items {
+				fields = append(fields, openField{path.Index(i), &items[i], 0})
+			}
+		}
+		resources := root.Child("resources")
+		list(resources.Child("models"), r.Models)
+		list(resources.Child("tools"), r.Tools)
+		list(resources.Child("shields"), r.Shields)
+	}
+	if n := spec.Networking; n != nil {
+		fields = append(fields, openField{root.Child("networking", "expose"), n.Expose, 0})
+	}
+	return append(fields, openField{root.Child("externalProviders"), spec.ExternalProviders, 0})
+}
+
+func tooMany(path *field.Path, have, may int) *field.Error {
+	err := field.TooMany(path, have, may)
+	err.Detail += ": remove some, or use several LlamaStackDistributions"
+	return err
+}
+
+// tooLarge reports an open field that is deeper or wider than the operator takes.
+func tooLarge(path *field.Path, excess *bounds.Excess) *field.Error {
+	if excess.Unit == bounds.Levels {
+		err := invalid(path, fmt.Sprintf("must nest at most %d levels: make it flatter", excess.Limit))
+		err.Field += excess.Path
+		return err
+	}
+	return invalid(path, fmt.Sprintf("all open fields of a spec may hold at most %d values together, and here are more: remove some",
+		bounds.OpenFieldNodes))
+}
