@@ -11,11 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 )
-
-// maxNote bounds the text of an event, in bytes, as the API does.
-const maxNote = 1024
 
 // emit tells by events which conditions changed: on the edge, after the status was written. Conditions that only repeat what
 // others say get none.
@@ -30,11 +28,7 @@ func (r *Reconciler) emit(cr *v1alpha2.LlamaStackDistribution, before []metav1.C
 			slices.Contains(v1alpha2.LegacyConditions(), c.Type) {
 			continue
 		}
-		note := c.Message
-		if len(note) > maxNote {
-			note = strings.ToValidUTF8(note[:maxNote-4], "") + " ..."
-		}
-		r.recorder.Eventf(cr, nil, eventType(c, last), c.Reason, c.Type, "%s", note)
+		r.recorder.Eventf(cr, nil, eventType(c, last), c.Reason, c.Type, "%s", bounds.Message(c.Message)) // the API takes no longer one
 	}
 }
 

@@ -100,7 +100,7 @@ func TestEmitBoundsTheNote(t *testing.T) {
 			t.Fatalf("%d events", len(got))
 		}
 		note := strings.TrimPrefix(got[0], "Warning InvalidSpec ")
-		if len(note) > 1024 || !utf8.ValidString(note) || !strings.HasSuffix(note, " ...") {
+		if len(note) > 1024 || !utf8.ValidString(note) || !strings.HasSuffix(note, "… (cut)") {
 			t.Errorf("a note of %d bytes, valid: %v", len(note), utf8.ValidString(note))
 		}
 	}

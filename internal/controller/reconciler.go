@@ -24,6 +24,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
@@ -198,7 +199,7 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 		r.emit(s.cr, before.Status.Conditions)
 		ready := ptr.Deref(meta.FindStatusCondition(s.cr.Status.Conditions, v1alpha2.ConditionReady), metav1.Condition{})
 		log.Info("status changed", "generation", s.cr.Generation, "phase", s.cr.Status.Phase, "available", s.cr.Status.AvailableReplicas,
-			"ready", ready.Status, "reason", ready.Reason, "message", ready.Message)
+			"ready", ready.Status, "reason", ready.Reason, "message", bounds.Message(ready.Message))
 	}
 	if s.applied != nil && s.applied.Written > 0 {
 		log.Info("objects written", "count", s.applied.Written, "generation", s.cr.Generation)

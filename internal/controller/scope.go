@@ -11,6 +11,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
@@ -43,7 +44,14 @@ type scope struct {
 	faults fault.List
 }
 
-func (s *scope) fail(faults ...*fault.Fault) { s.faults = append(s.faults, faults...) }
+// fail adds faults. Their messages can quote objects and answers of others, which may be of any length: here they become short, for
+// conditions, events, logs and retries alike.
+func (s *scope) fail(faults ...*fault.Fault) {
+	for _, f := range faults {
+		f.Message = bounds.Message(f.Message)
+	}
+	s.faults = append(s.faults, faults...)
+}
 
 // wanted are the objects that shall exist: those that were applied and those that were left alone.
 func (s *scope) wanted() []objects.Object {

@@ -22,15 +22,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
-// maxMessage bounds a condition's message, in bytes; the API allows 32 KiB.
+// maxMessage bounds a condition's message, in bytes: several problems can stand in it. The API allows 32 KiB.
 const maxMessage = 8 << 10
 
 func set(f *Facts, s *statusOf, kind string, status metav1.ConditionStatus, reason, message string) {
-	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage], "") + " ..."
-	}
 	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: message,
+		Type: kind, Status: status, Reason: reason, Message: bounds.Cut(message, maxMessage),
 		ObservedGeneration: f.CR.Generation, LastTransitionTime: metav1.NewTime(f.Now),
 	})
 }
@@ -135,7 +132,7 @@ func rollout(d *appsv1.Deployment) (done bool, reason, message string) {
 	case got.ObservedGeneration < d.Generation:
 		return false, v1alpha2.ReasonRolloutInProgress, "The Deployment is being updated"
 	case isStuck(d):
-		return false, v1alpha2.ReasonRolloutStuck, deploymentCondition(d, appsv1.DeploymentProgressing).Message
+		return false, v1alpha2.ReasonRolloutStuck, bounds.Message(deploymentCondition(d, appsv1.DeploymentProgressing).Message)
 	case got.UpdatedReplicas < wanted:
 		return false, v1alpha2.ReasonRolloutInProgress, fmt.Sprintf("%d of %d pods are up to date", got.UpdatedReplicas, wanted)
 	case got.Replicas > got.UpdatedReplicas:

@@ -361,7 +361,7 @@ func TestLongMessages(t *testing.T) {
 	long := strings.Repeat("ä", 50_000)
 	for _, shift := range []string{"", "x"} {
 		s := compute(t, edited(ready(t), wrong(shift+long)))
-		if got := condition(t, &s, v1alpha2.ConditionReady).Message; !strings.HasSuffix(got, " ...") {
+		if got := condition(t, &s, v1alpha2.ConditionReady).Message; !strings.HasSuffix(got, "… (cut)") {
 			t.Errorf("the message does not say that it was cut: %s", got[len(got)-20:])
 		}
 	}

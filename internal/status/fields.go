@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"maps"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -70,7 +69,7 @@ func setDistributionConfig(f *Facts, s *statusOf) {
 		}
 	}
 	if f.Images != nil {
-		d.AvailableDistributions = maps.Clone(f.Images)
+		d.AvailableDistributions = someDistributions(f.Images)
 	}
 	held := f.Desired != nil && f.Desired.HeldBuild != "" // what runs is not what this build would generate
 	if f.Server != nil && (!held || len(d.Providers) == 0) {
@@ -82,15 +81,23 @@ func setDistributionConfig(f *Facts, s *statusOf) {
 // providers lists what the server lists. The config is the operator's own, for the entries that it generated: the
 // server's answer shows some secrets.
 func providers(f *Facts) []v1alpha2.ProviderInfo {
+	type key struct{ api, id string }
+	own, configMap := map[key][]byte{}, ""
+	if f.Desired != nil && f.Desired.Config != nil {
+		configMap = f.Desired.ConfigMapName
+		for _, p := range f.Desired.Config.Providers {
+			own[key{p.API, p.ID}] = p.Config
+		}
+	}
 	var list []v1alpha2.ProviderInfo
 	for _, p := range f.Server.Providers {
 		info := v1alpha2.ProviderInfo{API: p.API, ProviderID: p.ID, ProviderType: p.Type}
-		if f.Desired != nil && f.Desired.Config != nil {
-			for _, own := range f.Desired.Config.Providers {
-				if own.API == p.API && own.ID == p.ID {
-					info.Config = &apiextensionsv1.JSON{Raw: slices.Clone(own.Config)}
-				}
-			}
+		switch config, generated := own[key{p.API, p.ID}]; {
+		case !generated:
+		case len(config) > maxProviderConfig:
+			info.Config = leftOut(len(config), configMap)
+		default:
+			info.Config = &apiextensionsv1.JSON{Raw: slices.Clone(config)}
 		}
 		list = append(list, info)
 	}

@@ -76,6 +76,7 @@ func Compute(f *Facts) v1alpha2.LlamaStackDistributionStatus {
 		setRouteURL,
 		setPhase,
 		setObservedGeneration,
+		limit,
 	} {
 		set(f, s)
 	}

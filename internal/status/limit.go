@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+)
+
+const (
+	// maxStatus bounds a status as JSON, in bytes: every list and every watch of CRs carries it.
+	maxStatus = 128 << 10
+	// maxProviderConfig bounds the config of one provider in it, in bytes.
+	maxProviderConfig = 4 << 10
+	// maxDistributions bounds the distributions in it together, in bytes.
+	maxDistributions = 32 << 10
+	// cutOverhead is more than the text that reports a cut has, in bytes.
+	cutOverhead = 512
+)
+
+// limit makes a status fit. What users miss least goes first: the configs of providers, then providers, then the end of long messages. A
+// cut is reported where it was made, so that it stays readable as long as the cut does.
+func limit(_ *Facts, s *statusOf) {
+	for _, cut := range []func(s *statusOf, excess int){cutConfigs, cutProviders, cutMessages} {
+		excess := sizeOf(s) - maxStatus
+		if excess <= 0 {
+			return
+		}
+		cut(s, excess)
+	}
+}
+
+func sizeOf(v any) int {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic("a status cannot be written as JSON: " + err.Error()) // it has no such types
+	}
+	return len(raw)
+}
+
+// leftOut stands where a config was: a string, which no config is.
+func leftOut(bytes int, configMap string) *apiextensionsv1.JSON {
+	text := fmt.Sprintf("left out: %d bytes", bytes)
+	if configMap != "" {
+		text += ", see ConfigMap " + configMap
+	}
+	raw, _ := json.Marshal(text) // a string always can
+	return &apiextensionsv1.JSON{Raw: raw}
+}
+
+// cutConfigs leaves out configs, the largest ones first.
+func cutConfigs(s *statusOf, excess int) {
+	if s.DistributionConfig == nil {
+		return
+	}
+	configMap := ""
+	if s.ConfigGeneration != nil {
+		configMap = s.ConfigGeneration.ConfigMapName
+	}
+	var largest []*v1alpha2.ProviderInfo
+	for i := range s.DistributionConfig.Providers {
+		if p := &s.DistributionConfig.Providers[i]; p.Config != nil && len(p.Config.Raw) > cutOverhead {
+			largest = append(largest, p)
+		}
+	}
+	slices.SortStableFunc(largest, func(a, b *v1alpha2.ProviderInfo) int { return len(b.Config.Raw) - len(a.Config.Raw) })
+	for _, p := range largest {
+		if excess <= 0 {
+			return
+		}
+		marker := leftOut(len(p.Config.Raw), configMap)
+		excess -= len(p.Config.Raw) - len(marker.Raw)
+		p.Config = marker
+	}
+}
+
+// someDistributions copies the known distributions as far as they fit.
+func someDistributions(known map[string]string) map[string]string {
+	some := maps.Clone(known)
+	names := slices.Sorted(maps.Keys(known))
+	cut := cutEnd(len(names), sizeOf(known)-maxDistributions, func(i int) int { return sizeOf(names[i]) + sizeOf(known[names[i]]) })
+	for _, name := range names[len(names)-cut:] {
+		delete(some, name)
+	}
+	if cut > 0 {
+		some["…"] = fmt.Sprintf("%d more are left out", cut)
+	}
+	return some
+}
+
+func cutProviders(s *statusOf, excess int) {
+	if s.DistributionConfig == nil {
+		return
+	}
+	list := s.DistributionConfig.Providers
+	cut := cutEnd(len(list), excess, func(i int) int { return sizeOf(list[i]) })
+	if cut > 0 {
+		s.DistributionConfig.Providers = append(list[:len(list)-cut:len(list)-cut],
+			v1alpha2.ProviderInfo{API: "…", ProviderID: "…", ProviderType: fmt.Sprintf("%d more are left out", cut)})
+	}
+}
+
+// cutEnd returns how many entries must go from the end so that their sizes make up for an excess and the entry that reports it.
+func cutEnd(entries, excess int, size func(i int) int) int {
+	if excess <= 0 {
+		return 0
+	}
+	cut := 0
+	for excess += cutOverhead; excess > 0 && cut < entries; cut++ {
+		excess -= size(entries-1-cut) + len(",")
+	}
+	return cut
+}
+
+func cutMessages(s *statusOf, _ int) {
+	for i := range s.Conditions {
+		s.Conditions[i].Message = bounds.Message(s.Conditions[i].Message)
+	}
+}
