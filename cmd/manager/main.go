@@ -18,26 +18,22 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/logging"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/migration"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
 )
-
-// leaseName is the one that v0.9 uses, so that it and this operator never work at the same time.
-const leaseName = "54e06e98.llamastack.io"
 
 // off is the address that turns an endpoint off.
 const off = "0"
 
 type flags struct {
 	metricsAddress, healthAddress, webhookAddress string
+	// metricsCertificate is a folder.
+	metricsCertificate string
 
 	leaderElection          bool
 	manageCertificates      bool
@@ -59,7 +55,9 @@ func main() {
 
 func parse() *flags {
 	f := &flags{}
-	flag.StringVar(&f.metricsAddress, "metrics-bind-address", ":8080", `address of the metrics endpoint; "0" turns it off`)
+	flag.StringVar(&f.metricsAddress, "metrics-bind-address", ":8443", `address of the metrics endpoint, which is HTTPS and for those only who may "get" /metrics; "0" turns it off`)
+	flag.StringVar(&f.metricsCertificate, "metrics-certificate-dir", "",
+		"folder with tls.crt and tls.key for the metrics endpoint; without them it makes a certificate for itself")
 	flag.StringVar(&f.healthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	flag.StringVar(&f.webhookAddress, "webhook-bind-address", ":9443", `address where the API server asks for conversion and validation; "0" turns the webhooks off, for clusters without conversion`)
 	flag.BoolVar(&f.manageCertificates, "manage-certificates", true,
@@ -89,48 +87,32 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return fmt.Errorf("no way to the cluster: %w", err)
 	}
-	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
-		Scheme:                        scheme,
-		NewCache:                      controller.NewCache,
-		Cache:                         controller.CacheOptions(namespaces(f.watchNamespaces), f.operatorNamespace),
-		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: controller.UncachedKinds()}},
-		Metrics:                       metricsserver.Options{BindAddress: f.metricsAddress},
-		HealthProbeBindAddress:        f.healthAddress,
-		LeaderElection:                f.leaderElection,
-		LeaderElectionID:              leaseName,
-		LeaderElectionNamespace:       f.operatorNamespace,
-		LeaderElectionReleaseOnCancel: true, // the process ends right after the manager has stopped
-	})
+	metrics, err := metricsServer(restConfig, f)
 	if err != nil {
 		return err
 	}
-	if err := controller.Setup(ctx, mgr, controller.Options{
-		OperatorNamespace: f.operatorNamespace, Namespaces: namespaces(f.watchNamespaces), ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
-	}); err != nil {
-		return err
-	}
-	if f.migrateStorage && len(namespaces(f.watchNamespaces)) == 0 {
-		if err := migration.Setup(mgr); err != nil {
-			return err
-		}
-	}
-	run := []func(context.Context) error{mgr.Start}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return err
-	}
+	ready := map[string]healthz.Checker{}
+	run := []func(context.Context) error{metrics, func(ctx context.Context) error {
+		return keepRunning(ctx, func(ctx context.Context) error { return runManager(ctx, restConfig, scheme, f) })
+	}}
 	if f.webhookAddress != off {
-		webhooks, err := listen(ctx, restConfig, mgr, f)
+		webhooks, err := listen(ctx, restConfig, scheme, f)
 		if err != nil {
 			return err
 		}
+		ready["webhooks"] = webhooks.Ready
 		run = append(run, webhooks.Run)
 	}
 	ctrl.Log.Info("the operator starts", "version", version.Version(), "build", version.Build())
-	return together(ctx, run...)
+	return together(ctx, append(run, healthServer(f.healthAddress, ready))...)
 }
 
-// listen makes the webhooks.
-func listen(ctx context.Context, restConfig *rest.Config, mgr ctrl.Manager, f *flags) (*webhook.Server, error) {
+// listen makes the webhooks, and takes their port. It asks the API server nothing.
+func listen(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, f *flags) (*webhook.Server, error) {
+	live, err := client.New(restConfig, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, err
+	}
 	webhooks, err := webhook.Listen(ctx, restConfig, webhook.Options{
 		Address: f.webhookAddress, Namespace: f.operatorNamespace, Managed: f.manageCertificates,
 		Lifetimes: certificate.DefaultLifetimes(), Drain: webhook.DefaultDrain,
@@ -139,15 +121,16 @@ func listen(ctx context.Context, restConfig *rest.Config, mgr ctrl.Manager, f *f
 		return nil, err
 	}
 	facts := &gather.Gatherer{
-		Live: mgr.GetAPIReader(), OperatorNamespace: f.operatorNamespace, Build: version.Build(),
+		Live: live, OperatorNamespace: f.operatorNamespace, Build: version.Build(),
 		Namespaces: namespaces(f.watchNamespaces), ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
 	}
 	webhooks.Handle((&webhook.Validation{Gather: facts.GatherForAdmission}).Review())
-	return webhooks, mgr.AddReadyzCheck("webhooks", webhooks.Ready)
+	return webhooks, nil
 }
 
-// together runs all until the context or one of them ends, and then ends the others. The webhooks are no part of the manager:
-// its caches may need them to get filled, and they go on for a while after it has stopped and handed over the lease.
+// together runs all until the context or one of them ends, and then ends the others. The webhooks are not part of the manager:
+// its caches may need them to get filled, they serve while it waits for the API server or has lost its lease, and they go on for a
+// while after it has stopped and handed over the lease.
 func together(ctx context.Context, all ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

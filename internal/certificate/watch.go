@@ -11,6 +11,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -29,6 +30,9 @@ const (
 	// API server may come back at any time.
 	passTimeout           = 30 * time.Second
 	firstRetry, lastRetry = 100 * time.Millisecond, 30 * time.Second
+	// patience is how long the first reading may take: an operator that starts without the API server must still be there when that
+	// comes back.
+	patience = 10 * 365 * day
 )
 
 // Watch runs the Keeper until the context ends. It has a cache of its own, of the three objects that it looks at: the
@@ -51,19 +55,27 @@ func NewWatch(config *rest.Config, k *Keeper) (*Watch, error) {
 		&apiextensionsv1.CustomResourceDefinition{}:   {Field: named(DefinitionName), Transform: withoutSchemas},
 		&admissionv1.ValidatingWebhookConfiguration{}: {Field: named(ValidationName)},
 	}
+	// With a mapper of its own nothing is asked before the watches begin, which go on until the API server answers.
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Secret"), meta.RESTScopeNamespace)
+	mapper.Add(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), meta.RESTScopeRoot)
+	mapper.Add(admissionv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration"), meta.RESTScopeRoot)
 	w := &Watch{keeper: k}
 	var err error
-	if w.cache, err = cache.New(config, cache.Options{Scheme: scheme, ByObject: objects, DefaultTransform: cache.TransformStripManagedFields()}); err != nil {
+	w.cache, err = cache.New(config, cache.Options{
+		Scheme: scheme, Mapper: mapper, ByObject: objects, DefaultTransform: cache.TransformStripManagedFields(),
+	})
+	if err != nil {
 		return nil, fmt.Errorf("watch the webhooks' certificate: %w", err)
 	}
-	if k.Client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+	if k.Client, err = client.New(config, client.Options{Scheme: scheme, Mapper: mapper}); err != nil {
 		return nil, fmt.Errorf("write the webhooks' certificate: %w", err)
 	}
 	k.Reader = w.cache
 	w.controller, err = controller.NewUnmanaged("webhook-certificate", controller.Options{
 		Reconciler: k, Logger: ctrl.Log.WithName("webhook-certificate"), SkipNameValidation: new(true),
-		ReconciliationTimeout: passTimeout,
-		RateLimiter:           workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+		ReconciliationTimeout: passTimeout, CacheSyncTimeout: patience,
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 	})
 	if err != nil {
 		return nil, err

@@ -263,6 +263,14 @@ func (l *loopbackService) remove(address string) {
 	l.backends = slices.DeleteFunc(l.backends, func(b string) bool { return b == address })
 }
 
+// close ends all connections, and lets nobody connect until an address is added.
+func (l *loopbackService) close() {
+	l.mu.Lock()
+	l.backends = nil
+	l.mu.Unlock()
+	l.cut()
+}
+
 // cut ends all connections.
 func (l *loopbackService) cut() {
 	l.mu.Lock()

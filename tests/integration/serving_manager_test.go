@@ -43,6 +43,7 @@ type process struct {
 	cmd     *exec.Cmd
 	health  string
 	webhook string
+	metrics string
 	log     *safeBuffer
 	ended   chan struct{}
 	err     error
@@ -77,15 +78,26 @@ func freeAddress(t *testing.T) string {
 // run starts the program with the operator's own permissions, as its Deployment does.
 func (s *serving) run(binary string, args ...string) *process {
 	s.t.Helper()
+	return s.runAs(binary, s.operatorKubeconfig(), args...)
+}
+
+// operatorKubeconfig is a file with the operator's own permissions.
+func (s *serving) operatorKubeconfig() string {
+	s.t.Helper()
 	if _, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount); err != nil {
 		s.t.Fatal(err)
 	}
-	p := &process{health: freeAddress(s.t), webhook: freeAddress(s.t), log: &safeBuffer{}, ended: make(chan struct{})}
+	return filepath.Join(s.cluster.Dir, operatorNamespace+"."+operatorServiceAccount+".kubeconfig")
+}
+
+func (s *serving) runAs(binary, kubeconfig string, args ...string) *process {
+	s.t.Helper()
+	p := &process{health: freeAddress(s.t), webhook: freeAddress(s.t), metrics: freeAddress(s.t), log: &safeBuffer{}, ended: make(chan struct{})}
 	p.cmd = exec.CommandContext(context.Background(), binary, append([]string{
-		"--leader-elect", "--metrics-bind-address=0", "--operator-namespace=" + operatorNamespace,
+		"--leader-elect", "--metrics-bind-address=" + p.metrics, "--operator-namespace=" + operatorNamespace,
 		"--health-probe-bind-address=" + p.health, "--webhook-bind-address=" + p.webhook,
 	}, args...)...)
-	p.cmd.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(s.cluster.Dir, operatorNamespace+"."+operatorServiceAccount+".kubeconfig"))
+	p.cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	if err := p.cmd.Start(); err != nil {
 		s.t.Fatal(err)

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/migration"
+)
+
+// leaseName is the one that v0.9 uses, so that it and this operator never work at the same time.
+const leaseName = "54e06e98.llamastack.io"
+
+// A manager that ended is replaced after firstRestart, then less and less often, down to every lastRestart; one that ran for longer
+// than steady begins anew.
+const (
+	firstRestart, lastRestart = time.Second, 30 * time.Second
+	restartSteps              = 6
+	steady                    = 5 * time.Minute
+)
+
+// keepRunning runs the manager until the context ends. A manager ends when the API server cannot be reached at its start, and when it
+// loses its lease; the process and its webhooks go on meanwhile.
+func keepRunning(ctx context.Context, run func(context.Context) error) error {
+	backoff := wait.Backoff{Duration: firstRestart, Factor: 2, Jitter: 0.1, Steps: restartSteps, Cap: lastRestart}
+	pause := backoff.DelayWithReset(clock.RealClock{}, steady)
+	for {
+		err := run(ctx)
+		if ctx.Err() != nil {
+			if errors.Is(err, context.Canceled) {
+				err = nil
+			}
+			return err
+		}
+		delay := pause()
+		ctrl.Log.Error(err, "the manager ended, and starts again; the webhooks go on", "after", delay.String())
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(delay):
+		}
+	}
+}
+
+// runManager makes a new manager and runs it until it or the context ends. Nothing of one that ended is used again.
+func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, f *flags) error {
+	ctx, cancel := context.WithCancel(ctx) // what the manager does not start itself ends with it, too
+	defer cancel()
+	watched := namespaces(f.watchNamespaces)
+	again := true
+	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
+		Scheme:                        scheme,
+		NewCache:                      controller.NewCache,
+		Cache:                         controller.CacheOptions(watched, f.operatorNamespace),
+		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: controller.UncachedKinds()}},
+		Controller:                    config.Controller{SkipNameValidation: &again}, // the names of the former manager's controllers
+		Metrics:                       metricsserver.Options{BindAddress: off},
+		HealthProbeBindAddress:        off,
+		LeaderElection:                f.leaderElection,
+		LeaderElectionID:              leaseName,
+		LeaderElectionNamespace:       f.operatorNamespace,
+		LeaderElectionReleaseOnCancel: true, // nothing of the manager goes on after it has stopped
+	})
+	if err != nil {
+		return err
+	}
+	if err := controller.Setup(ctx, mgr, controller.Options{
+		OperatorNamespace: f.operatorNamespace, Namespaces: watched, ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
+	}); err != nil {
+		return err
+	}
+	if f.migrateStorage && len(watched) == 0 {
+		if err := migration.Setup(mgr); err != nil {
+			return err
+		}
+	}
+	return mgr.Start(ctx)
+}
