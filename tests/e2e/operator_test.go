@@ -3,8 +3,10 @@
 package e2e
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -27,34 +29,85 @@ const (
 	activeWorkers  = "controller_runtime_active_workers"
 	queueDepth     = "workqueue_depth"
 	requestsTotal  = "rest_client_requests_total"
+
+	operatorLease = "54e06e98.llamastack.io"
 )
 
-// operatorPod is the operator's one pod that is not ending.
+// operatorPod is the pod of the operator that leads; nil while none does.
 func operatorPod(t *testing.T) *corev1.Pod {
 	t.Helper()
-	var list corev1.PodList
-	err := kube.List(t.Context(), &list, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})
+	var lease coordinationv1.Lease
+	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: operatorLease}, &lease); err != nil {
+		t.Fatal(err)
+	}
+	var pods corev1.PodList
+	err := kube.List(t.Context(), &pods, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var pod *corev1.Pod
-	for i := range list.Items {
-		if list.Items[i].DeletionTimestamp == nil {
-			if pod != nil {
-				t.Fatalf("%d pods of the operator", len(list.Items))
-			}
-			pod = &list.Items[i]
+	for i := range pods.Items {
+		if strings.HasPrefix(ptr.Deref(lease.Spec.HolderIdentity, ""), pods.Items[i].Name+"_") {
+			return &pods.Items[i]
 		}
 	}
-	return pod
+	return nil
 }
 
-// operatorMetricsText asks the operator's metrics endpoint.
+// metricsWeb does not verify the certificate of the operator's metrics endpoint, which signs it itself.
+var metricsWeb = &http.Client{
+	Timeout:   time.Minute,
+	Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, //nolint:gosec // see above
+}
+
+// metricsToken is a token of a ServiceAccount that may read the operator's metrics. The operator asks the API server about a token once
+// in a minute.
+var metricsToken string
+
+func newMetricsToken(t *testing.T) string {
+	t.Helper()
+	kubectl := stack{namespace: operatorNamespace}.kubectl
+	const reader = "e2e-metrics"
+	for _, args := range [][]string{
+		{"create", "serviceaccount", reader},
+		{"create", "clusterrolebinding", reader, "--clusterrole=llama-stack-k8s-operator-metrics-reader", "--serviceaccount=" + operatorNamespace + ":" + reader},
+	} {
+		kubectlApplied(t, args...)
+	}
+	return strings.TrimSpace(kubectl(t, "create", "token", reader))
+}
+
+// kubectlApplied creates what need not be new.
+func kubectlApplied(t *testing.T, args ...string) {
+	t.Helper()
+	out, err := cluster.KubectlRun(t.Context(), append(args, "-n", operatorNamespace)...)
+	if err != nil && !strings.Contains(out, "already exists") {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// operatorMetricsText asks the metrics endpoint of the replica that leads.
 func operatorMetricsText(t *testing.T) string {
 	t.Helper()
-	status, text := call(t, http.MethodGet, "http://"+operatorPod(t).Status.PodIP+":8080/metrics", nil)
-	if status != http.StatusOK {
-		t.Fatalf("the operator's metrics endpoint answers %d", status)
+	if metricsToken == "" {
+		metricsToken = newMetricsToken(t)
+	}
+	pod := operatorPod(t)
+	if pod == nil {
+		t.Fatal("no replica of the operator leads")
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+pod.Status.PodIP+":8443/metrics", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+metricsToken)
+	answer, err := metricsWeb.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("the operator's metrics endpoint answers %d, %v: %s", answer.StatusCode, err, text)
 	}
 	return string(text)
 }
@@ -154,18 +207,9 @@ func operatorRestartWritesNothing(t *testing.T) {
 	fixture.Eventually(t, time.Minute, "another pod of the operator leads", func() error {
 		pod := operatorPod(t)
 		if pod == nil || pod.UID == former.UID || pod.Status.PodIP == "" || len(pod.Status.ContainerStatuses) == 0 || !pod.Status.ContainerStatuses[0].Ready {
-			return errors.New("it is not ready yet")
+			return errors.New("it does not lead yet")
 		}
-		var leases coordinationv1.LeaseList
-		if err := kube.List(t.Context(), &leases, client.InNamespace(operatorNamespace)); err != nil {
-			return err
-		}
-		for i := range leases.Items {
-			if strings.HasPrefix(ptr.Deref(leases.Items[i].Spec.HolderIdentity, ""), pod.Name) {
-				return nil
-			}
-		}
-		return fmt.Errorf("pod %s holds none of the %d leases", pod.Name, len(leases.Items))
+		return nil
 	})
 	did(t, "the operator's pod was deleted; another one leads")
 	waitPasses(t, 1)
@@ -181,6 +225,7 @@ func idleOperatorAsksNothing(t *testing.T) {
 	const idle = 10 * time.Second
 	s := sampleStack(t)
 	s.settled(t)
+	metricsToken = newMetricsToken(t) // which the operator asks about now, and not again in the next minute
 	waitPasses(t, 1)
 	before, passes := apiRequests(t), sum(operatorMetrics(t, reconcileTotal))
 	renewals := before[http.MethodPut]
