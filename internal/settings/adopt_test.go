@@ -39,6 +39,10 @@ func TestAdopt(t *testing.T) {
 			t.Errorf("%s: line %s, %+v", image, line, got)
 		}
 	}
+	if vllm, f := s.Resolve(&v1alpha2.DistributionSpec{Name: new("remote-vllm")}); f != nil || !vllm.ForeignImage ||
+		vllm.Adopt("docker.io/llamastack/distribution-remote-vllm:0.7.1").ForeignImage {
+		t.Error("what has run with its own configuration is given another one")
+	}
 	if d.Image == "x/starter:0.6.1" || d.Line.Name != "0.7" {
 		t.Errorf("the distribution was changed: %+v", d)
 	}

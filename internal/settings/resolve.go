@@ -88,7 +88,7 @@ func (s *Settings) ResolveTold(spec *v1alpha2.DistributionSpec, told Told) (*Dis
 	}
 	d := &Distribution{Name: e.name, Image: e.image, Embedded: e.embedded, ForeignImage: e.foreignImage}
 	labels := told.Labels
-	if labels == nil || e.rank >= rankBuiltIn {
+	if labels == nil || e.origin == builtIn && !e.otherImage {
 		labels = &oci.Labels{}
 	}
 	if f := d.setOwnBase(&e, told.Base, labels); f != nil {
@@ -108,7 +108,7 @@ func (s *Settings) ResolveTold(spec *v1alpha2.DistributionSpec, told Told) (*Dis
 // and the base configuration of that line.
 func (d *Distribution) Adopt(image string) *Distribution {
 	adopted := *d
-	adopted.Image = image
+	adopted.Image, adopted.ForeignImage = image, false // it has run with the configuration that it has
 	if line, standing := catalog.ForVersion(imageTag(image)); standing != catalog.NoVersion {
 		adopted.Line, adopted.Standing, adopted.Release = line, standing, imageTag(image)
 		adopted.LineSource, adopted.Dialects = "tag of the image", nil
@@ -172,20 +172,25 @@ func (d *Distribution) setLine(e *entry, told Told, labels *oci.Labels) {
 	}
 }
 
-// lookup finds an entry by name, or by image: where several have the image, what the platform team registers wins, then the
-// order of the built-in table. Wrong entries do not count for an image.
+// lookup finds an entry by name, or by image: an entry with exactly this image, else one whose image is of the same repository. What the platform
+// team registers comes first. An override is for its name alone: it does not change what an image stands for.
 func (s *Settings) lookup(name, image string) (entry, bool) {
 	if name != "" {
 		e, ok := s.entries[name]
 		return e, ok
 	}
-	var best entry
-	for _, name := range s.names() {
-		if e := s.entries[name]; e.image == image && e.err == nil && (best.name == "" || e.rank < best.rank) {
-			best = e
-		}
+	if i := slices.IndexFunc(s.images, func(e entry) bool { return e.image == image }); i >= 0 {
+		return s.images[i], true
 	}
-	return best, best.name != ""
+	of := repository(image)
+	i := slices.IndexFunc(s.images, func(e entry) bool { return of != "" && repository(e.image) == of })
+	if i < 0 {
+		return entry{}, false
+	}
+	// What is known of the entry's own image, its release and whether it runs by itself, is not known of this one.
+	e := s.images[i]
+	e.image, e.serverVersion, e.foreignImage, e.otherImage = image, "", false, true
+	return e, true
 }
 
 // imageTag returns the tag of an image reference, empty where it has none.

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 
+	reference "github.com/google/go-containerregistry/pkg/name"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/configs"
@@ -54,18 +56,21 @@ type entry struct {
 	serverVersion string // empty: the image tells it
 	likelyVersion string // where the image does not tell it either
 	lineSource    string
-	rank          int          // which entry an image stands for where several have it: lower wins
+	origin        origin
 	embedded      string       // the name of the embedded base configuration
 	foreignImage  bool         // the image runs another configuration where it is given none
+	otherImage    bool         // the image is another one of the same repository
 	base          *config.Base // the registered base configuration
 	err           error        // what is wrong with the entry
 }
 
-// The ranks of entries: what the platform team says of an image comes before what is built in.
+// origin is where an entry comes from.
+type origin int
+
 const (
-	rankRegistered = iota
-	rankOverridden
-	rankBuiltIn // and up, in the order of the table
+	registered origin = iota
+	overridden
+	builtIn
 )
 
 // Settings are the operator's settings, parsed.
@@ -75,18 +80,20 @@ type Settings struct {
 	// Forbidden is what custom resources must not ask for, in the order of the setting.
 	Forbidden []Restriction
 
-	entries map[string]entry
+	entries map[string]entry // by name
+	images  []entry          // what images stand for, the first that fits: what is registered, by name, then what is built in
 }
 
 // Parse reads the data of the operator's ConfigMap; nil stands for an absent ConfigMap. The error names the key. An entry
 // that is wrong in itself is no error: it is a fault of the resources that use it.
 func Parse(data map[string]string) (*Settings, error) {
 	s := &Settings{entries: map[string]entry{}}
-	for i, d := range configs.Distributions() {
+	for _, d := range configs.Distributions() {
 		s.entries[d.Name] = entry{
 			name: d.Name, image: d.Image, serverVersion: d.ServerVersion, embedded: d.Base, foreignImage: !d.ImageHasConfig,
-			rank: rankBuiltIn + i, lineSource: "the operator's list of distributions",
+			origin: builtIn, lineSource: "the operator's list of distributions",
 		}
+		s.images = append(s.images, s.entries[d.Name])
 	}
 	for _, key := range []struct {
 		name string
@@ -107,6 +114,7 @@ func Parse(data map[string]string) (*Settings, error) {
 			s.entries[name] = e
 		}
 	}
+	s.images = slices.Concat(s.registeredImages(), slices.DeleteFunc(s.images, func(e entry) bool { return s.entries[e.name].origin == registered }))
 	var flags struct {
 		EnableNetworkPolicy struct {
 			Enabled *bool `json:"enabled"`
@@ -142,13 +150,16 @@ var (
 // override reads an entry of KeyImageOverrides: another image for a known name, or an image for a new one.
 func (s *Settings) override(name string, raw []byte) entry {
 	e := s.entries[name]
-	e.name, e.rank, e.image = name, rankOverridden, ""
+	former := e.image
+	e.name, e.origin, e.image = name, overridden, ""
 	if e.embedded == "" {
 		e.embedded = name
 	}
 	if err := yaml.Unmarshal(raw, &e.image); err != nil || e.image == "" {
 		e.err = errOverride
 	}
+	// A mirror of the built-in image needs the same configuration; any other image brings its own.
+	e.foreignImage = e.foreignImage && path.Base(repository(e.image)) == path.Base(repository(former))
 	// The image tells better than what the operator was built with, even a release that no line knows.
 	e.serverVersion, e.likelyVersion = "", e.serverVersion
 	e.checkName()
@@ -157,7 +168,7 @@ func (s *Settings) override(name string, raw []byte) entry {
 
 // register reads an entry of KeyDistributions.
 func (s *Settings) register(name string, raw []byte) entry {
-	e := entry{name: name, rank: rankRegistered, embedded: name}
+	e := entry{name: name, origin: registered, embedded: name}
 	var r Registration
 	if err := yaml.UnmarshalStrict(raw, &r); err != nil {
 		e.err = err
@@ -178,6 +189,26 @@ func (s *Settings) register(name string, raw []byte) entry {
 	}
 	e.checkName()
 	return e
+}
+
+// registeredImages are the registered entries that are right, by name.
+func (s *Settings) registeredImages() []entry {
+	var list []entry
+	for _, name := range s.names() {
+		if e := s.entries[name]; e.origin == registered && e.err == nil {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// repository is the repository of an image reference in its full form, without tag and digest; empty where it is no reference.
+func repository(image string) string {
+	ref, err := reference.ParseReference(image)
+	if err != nil {
+		return ""
+	}
+	return ref.Context().Name()
 }
 
 func (e *entry) checkName() {

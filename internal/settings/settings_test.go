@@ -183,7 +183,7 @@ func TestResolve(t *testing.T) {
 		},
 		"a moving tag tells no release": {
 			nil, imaged("docker.io/llamastack/distribution-starter:latest"),
-			resolved{"", "docker.io/llamastack/distribution-starter:latest", "", "", "", ""},
+			resolved{"starter", "docker.io/llamastack/distribution-starter:latest", "", "", "", ""},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

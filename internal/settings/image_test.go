@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// Proves: R60 (an image is of a distribution where it is of the repository of that distribution's image, however the reference is written; its
+// release follows from its own tag).
+func TestImageIsRecognizedByItsRepository(t *testing.T) {
+	s := parse(t, map[string]string{"distributions": light})
+	for image, want := range map[string][3]string{ // name, release line, base
+		"docker.io/llamastack/distribution-starter:0.7.1":            {"starter", "0.7", "starter"},
+		"docker.io/llamastack/distribution-starter:0.6.1":            {"starter", "0.6", "starter"},
+		"llamastack/distribution-starter:0.6.1":                      {"starter", "0.6", "starter"},
+		"index.docker.io/llamastack/distribution-starter:0.7.3":      {"starter", "0.7", "starter"},
+		"docker.io/llamastack/distribution-starter@" + digest:        {"starter", "", ""},
+		"docker.io/llamastack/distribution-starter:0.7.1@" + digest:  {"starter", "0.7", "starter"},
+		"docker.io/llamastack/distribution-starter":                  {"starter", "", ""},
+		"docker.io/llamastack/distribution-meta-reference-gpu:0.7.1": {"meta-reference-gpu", "0.7", ""},
+		"registry.example/light:0.6.1":                               {"light", "0.6", "light"},
+		"registry.example/distribution-starter:0.7.1":                {"", "0.7", ""},
+		"docker.io/other/distribution-starter:0.7.1":                 {"", "0.7", ""},
+		"registry.example/light/more:0.7.1":                          {"", "0.7", ""},
+		"Not A Reference":                                            {"", "", ""},
+	} {
+		got := resolve(t, s, imaged(image))
+		if diff := cmp.Diff(want, [3]string{got.Name, got.Line, got.Base}); diff != "" || got.Image != image {
+			t.Errorf("%s (-want +got):\n%s", image, diff)
+		}
+		if d, _ := s.Resolve(imaged(image)); d.ForeignImage {
+			t.Errorf("%s does not run by itself", image)
+		}
+	}
+}
+
+// Proves: R60 (an override changes what its name stands for, and neither what another name does nor what an image does).
+func TestOverrideIsForItsNameAlone(t *testing.T) {
+	const other = "registry.example/mine:0.6.1"
+	before := parse(t, nil)
+	after := parse(t, map[string]string{settings.KeyImageOverrides: "starter: " + other})
+	for _, image := range []string{starterImage, "llamastack/distribution-starter:0.6.1", other} {
+		if diff := cmp.Diff(resolve(t, before, imaged(image)), resolve(t, after, imaged(image))); diff != "" {
+			t.Errorf("%s (-without +with the override):\n%s", image, diff)
+		}
+	}
+	for _, name := range []string{"remote-vllm", "postgres-demo", "meta-reference-gpu"} {
+		if diff := cmp.Diff(resolve(t, before, named(name)), resolve(t, after, named(name))); diff != "" {
+			t.Errorf("%s (-without +with the override):\n%s", name, diff)
+		}
+	}
+	if got := resolve(t, after, named("starter")); got.Image != other || got.Line != "0.6" {
+		t.Errorf("starter is %+v", got)
+	}
+}
+
+// Proves: R47, R15, R21 (an image of one's own runs the configuration that it has, as with release 0.9; only a mirror of the built-in image, which
+// has another distribution's, does not).
+func TestOverriddenImageRunsItsOwnConfiguration(t *testing.T) {
+	for image, foreign := range map[string]bool{
+		"registry.example.com/mirror/vllm-dist:2026-01":             false,
+		"docker.io/llamastack/distribution-remote-vllm:0.7.1":       false,
+		"mirror.example/llamastack/distribution-starter:0.7.1":      true,
+		"mirror.example:5000/distribution-starter@" + digest:        true,
+		"mirror.example/mine/distribution-starter-with-vllm:latest": false,
+	} {
+		s := parse(t, map[string]string{settings.KeyImageOverrides: "remote-vllm: " + image})
+		d, f := s.Resolve(named("remote-vllm"))
+		if f != nil || d.ForeignImage != foreign || d.Image != image {
+			t.Errorf("%s: %+v, fault %v", image, d, f)
+		}
+	}
+}
