@@ -6,7 +6,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -280,6 +282,17 @@ func conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistrib
 	return f
 }
 
+// deniedByPolicy reports whether an object that the API server calls invalid was denied by an admission policy: validation names the fields, a
+// policy names none. Policies change without an edit of the custom resource.
+func deniedByPolicy(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	causes := status.Status().Details.Causes
+	return len(causes) > 0 && !slices.ContainsFunc(causes, func(c metav1.StatusCause) bool { return c.Field != "" })
+}
+
 // failed classifies an error of the API server: only an edit fixes what it calls invalid or too large, anything else may pass.
 func failed(what, how string, err error) *fault.Fault {
 	f := &fault.Fault{
@@ -287,7 +300,7 @@ func failed(what, how string, err error) *fault.Fault {
 		Message: fmt.Sprintf("%s %s: %v", what, how, fault.Stable(err)), Err: err,
 	}
 	switch {
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+	case apierrors.IsInvalid(err) && !deniedByPolicy(err), apierrors.IsBadRequest(err):
 		f.Class = fault.Wrong
 	case apierrors.IsRequestEntityTooLargeError(err):
 		f.Class = fault.Wrong

@@ -5,6 +5,7 @@ package apply
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -148,6 +150,14 @@ func TestConflict(t *testing.T) {
 	}
 }
 
+// denied is the answer of an API server one of whose admission policies denies an object, as Kubernetes 1.30 to 1.36 give it.
+func denied(message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Message: message,
+		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Message: message}}},
+	}}
+}
+
 // Proves: L-06 (an error that only an edit can mend is terminal and readable), L-30 (any other is asked again).
 func TestRefusals(t *testing.T) {
 	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
@@ -156,12 +166,17 @@ func TestRefusals(t *testing.T) {
 		class  fault.Class
 		advice string
 	}{
-		"invalid":     {apierrors.NewInvalid(schema.GroupKind{Group: "apps", Kind: "Deployment"}, "my-stack", nil), fault.Wrong, ""},
-		"bad request": {apierrors.NewBadRequest("strict decoding error"), fault.Wrong, ""},
-		"forbidden":   {apierrors.NewForbidden(deployments, "my-stack", errors.New("exceeded quota")), fault.FailedToAsk, ""},
-		"conflict":    {apierrors.NewConflict(deployments, "my-stack", errors.New("modified")), fault.FailedToAsk, ""},
-		"timeout":     {apierrors.NewServerTimeout(deployments, "patch", 1), fault.FailedToAsk, ""},
-		"network":     {errors.New("connection refused"), fault.FailedToAsk, ""},
+		"invalid": {apierrors.NewInvalid(schema.GroupKind{Group: "apps", Kind: "Deployment"}, "my-stack", nil), fault.Wrong, ""},
+		"invalid in a field": {
+			apierrors.NewInvalid(schema.GroupKind{Group: "apps", Kind: "Deployment"}, "my-stack", field.ErrorList{field.Required(field.NewPath("spec"), "")}),
+			fault.Wrong, "",
+		},
+		"denied by a policy": {denied("the platform team says no"), fault.FailedToAsk, ""}, // which changes without an edit
+		"bad request":        {apierrors.NewBadRequest("strict decoding error"), fault.Wrong, ""},
+		"forbidden":          {apierrors.NewForbidden(deployments, "my-stack", errors.New("exceeded quota")), fault.FailedToAsk, ""},
+		"conflict":           {apierrors.NewConflict(deployments, "my-stack", errors.New("modified")), fault.FailedToAsk, ""},
+		"timeout":            {apierrors.NewServerTimeout(deployments, "patch", 1), fault.FailedToAsk, ""},
+		"network":            {errors.New("connection refused"), fault.FailedToAsk, ""},
 		"too large": {
 			apierrors.NewRequestEntityTooLargeError("limit is 3145728"), fault.Wrong,
 			": make it smaller: fewer or shorter values in the spec, or in the objects that it refers to",

@@ -29,12 +29,12 @@ func FullKinds() []client.Object {
 	}
 }
 
-// prunedLists are lists of the kinds that are removed when nobody wants them any more. A claim is not among them: it holds
-// data, and goes only with the resource.
+// prunedLists are lists of the kinds that are removed when nobody wants them any more, in the order of removal: what leads to the pods
+// first, what protects them last. A claim is not among them: it holds data, and goes only with the resource.
 func prunedLists() []client.ObjectList {
 	return []client.ObjectList{
-		&networkingv1.IngressList{}, &networkingv1.NetworkPolicyList{}, &policyv1.PodDisruptionBudgetList{},
-		&autoscalingv2.HorizontalPodAutoscalerList{}, &corev1.ServiceAccountList{}, &corev1.ServiceList{}, &appsv1.DeploymentList{},
+		&networkingv1.IngressList{}, &corev1.ServiceList{}, &autoscalingv2.HorizontalPodAutoscalerList{}, &appsv1.DeploymentList{},
+		&corev1.ServiceAccountList{}, &policyv1.PodDisruptionBudgetList{}, &networkingv1.NetworkPolicyList{},
 	}
 }
 

@@ -43,6 +43,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, fault.List) {
 		params.Derived, params.DerivedName = derived, derivedName(in, derived, d.Config.Env)
 	}
 	faults = append(faults, d.checkOverrides(params)...)
+	faults = append(faults, checkAllowedFrom(params)...)
 	if len(faults) > 0 {
 		return d, faults
 	}
@@ -144,8 +145,8 @@ func (in *Inputs) livePod() *corev1.PodSpec {
 	return &in.Live.Spec.Template.Spec
 }
 
-// buildObjects is the list of everything that a resource may need; a builder returns nil for what is not wanted. What the pods
-// need comes before them.
+// buildObjects is the list of everything that a resource may need; a builder returns nil for what is not wanted. The order is that of writing,
+// which stops at the first object that is refused: what the pods need and what protects them comes before them, and what leads to them after.
 func buildObjects(p *objects.Params) []objects.Object {
 	var list []objects.Object
 	add(&list, objects.ServiceAccount(p))
@@ -153,11 +154,11 @@ func buildObjects(p *objects.Params) []objects.Object {
 	add(&list, objects.CABundle(p))
 	add(&list, objects.DerivedSecret(p))
 	add(&list, objects.PersistentVolumeClaim(p))
-	add(&list, objects.Deployment(p))
-	add(&list, objects.Service(p))
-	add(&list, objects.HorizontalPodAutoscaler(p))
-	add(&list, objects.PodDisruptionBudget(p))
 	add(&list, objects.NetworkPolicy(p))
+	add(&list, objects.PodDisruptionBudget(p))
+	add(&list, objects.Deployment(p))
+	add(&list, objects.HorizontalPodAutoscaler(p))
+	add(&list, objects.Service(p))
 	add(&list, objects.Ingress(p))
 	return list
 }

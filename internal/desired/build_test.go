@@ -85,7 +85,7 @@ func TestBuildWithoutConfiguration(t *testing.T) {
 			d := build(t, in)
 			want := []string{"ServiceAccount/plain-stack-sa", "Deployment/plain-stack", "Service/plain-stack-service"}
 			if objects.Replicas(&in.CR.Spec) > 1 {
-				want = append(want, "PodDisruptionBudget/plain-stack-pdb")
+				want = slices.Insert(want, 1, "PodDisruptionBudget/plain-stack-pdb") // it protects the pods
 			}
 			if diff := cmp.Diff(want, kinds(d.Objects)); diff != "" {
 				t.Errorf("objects (-want +got):\n%s", diff)

@@ -14,8 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// allNamespaces stands for every namespace in allowedFrom.
-const allNamespaces = "*"
+// AllNamespaces stands for every namespace in allowedFrom.
+const AllNamespaces = "*"
 
 // routerLabel marks, with the value "ingress", the namespaces of OpenShift's router.
 const routerLabel = "network.openshift.io/policy-group"
@@ -64,7 +64,7 @@ func peers(p *Params) []networkingv1.NetworkPolicyPeer {
 		named(p.OperatorNamespace)
 	}
 	allowed := ptr.Deref(AllowedFrom(&p.CR.Spec), v1alpha2.AllowedFromSpec{})
-	if slices.Contains(allowed.Namespaces, allNamespaces) {
+	if slices.Contains(allowed.Namespaces, AllNamespaces) {
 		return append(list, networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{}})
 	}
 	for _, name := range unique(allowed.Namespaces) {

@@ -4,6 +4,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -11,8 +12,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -264,5 +268,121 @@ func TestCanary(t *testing.T) {
 	e.waitReady("my-stack")
 	if err := secretsAreNowhereElse(); err != nil {
 		t.Error(err)
+	}
+}
+
+// refuse makes the API server refuse objects of a kind in the namespace of the test, until the returned function is called.
+func (e *env) refuse(group, resources string) (stop func()) {
+	e.t.Helper()
+	name := "refuse-" + resources + "-" + e.namespace
+	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionregistrationv1.MatchResources{
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.namespace}},
+				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+					Rule:       admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: []string{resources}},
+				}}},
+			},
+			Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: "the platform team refuses " + resources}},
+		},
+	}
+	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+		},
+	}
+	stop = sync.OnceFunc(func() {
+		_ = admin.Delete(context.Background(), binding)
+		_ = admin.Delete(context.Background(), policy)
+	})
+	e.t.Cleanup(stop)
+	for _, o := range []client.Object{policy, binding} {
+		if err := admin.Create(e.t.Context(), o); err != nil {
+			e.t.Fatal(err)
+		}
+	}
+	fixture.Eventually(e.t, time.Minute, "the API server refuses "+resources, func() error {
+		probe := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "probe"}}
+		if err := admin.Create(e.t.Context(), probe, client.DryRunAll); err == nil {
+			return errors.New("it does not yet")
+		}
+		return nil
+	})
+	return stop
+}
+
+// Proves: R61, R19 (no server runs without the NetworkPolicy that its custom resource asks for; where the API server refuses the policy of an
+// edit, what runs stays as it is; and all goes on once it does not refuse it any more).
+func TestNoServerWithoutItsPolicy(t *testing.T) {
+	const closed = `networking: {allowedFrom: {namespaces: [friends]}}`
+	e := newEnv(t)
+	e.startOperator(operatorOptions{})
+	e.mustApply(manifest("open", "distribution: {name: starter}"))
+	e.waitReady("open")
+	stop := e.refuse("networking.k8s.io", "networkpolicies")
+
+	e.mustApply(manifest("closed", "distribution: {name: starter}\n"+closed))
+	message := e.waitFor("closed", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonApplyFailed)
+	if !strings.Contains(message, "NetworkPolicy closed-network-policy") || !strings.Contains(message, "the platform team refuses networkpolicies") {
+		t.Errorf("message %q", message)
+	}
+	for kind := range e.owned() {
+		if kind == "Deployment/closed" || kind == "Service/closed-service" {
+			t.Errorf("made without its NetworkPolicy: %s", kind)
+		}
+	}
+
+	before := e.versions("open")
+	delete(before, "itself")
+	e.mustApply(manifest("open", "distribution: {name: starter}\nworkload: {replicas: 2}\n"+closed))
+	e.waitFor("open", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonApplyFailed)
+	e.waitFor("open", v1alpha2.ConditionAvailable, metav1.ConditionTrue, "")
+	after := e.versions("open")
+	delete(after, "itself")
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("a refused edit touched what runs (-before +after):\n%s", diff)
+	}
+
+	stop()
+	for _, name := range []string{"closed", "open"} {
+		fixture.Eventually(t, 2*time.Minute, name+" goes on with the operator's next try", func() error {
+			if err := e.get(&networkingv1.NetworkPolicy{}, name+"-network-policy"); err != nil {
+				return err
+			}
+			return e.get(&appsv1.Deployment{}, name)
+		})
+		e.waitReady(name)
+	}
+}
+
+// Proves: R61, FR-066 (a label key that no label can have is refused with its field; a server that runs stays as it is).
+func TestLabelKeyThatNoLabelCanHave(t *testing.T) {
+	e := newEnv(t)
+	e.withoutPolicy()
+	e.startOperator(operatorOptions{})
+	e.mustApply(manifest("s", "distribution: {name: starter}"))
+	e.waitReady("s")
+	before := e.versions("s")
+	delete(before, "itself")
+	for _, name := range []string{"s", "t"} {
+		e.mustApply(manifest(name, "distribution: {name: starter}\nnetworking: {allowedFrom: {labels: ['team=frontend']}}"))
+		message := e.waitFor(name, v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, v1alpha2.ReasonInvalidSpec)
+		if !strings.HasPrefix(message, `spec.networking.allowedFrom.labels[0]: Invalid value: "team=frontend": no label can have this key: write team: `) {
+			t.Errorf("message %q", message)
+		}
+	}
+	e.waitFor("s", v1alpha2.ConditionAvailable, metav1.ConditionTrue, "")
+	after := e.versions("s")
+	delete(after, "itself")
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("a refused edit touched what runs (-before +after):\n%s", diff)
+	}
+	for kind := range e.owned() {
+		if strings.Contains(kind, "/t") {
+			t.Errorf("made for a spec that is wrong: %s", kind)
+		}
 	}
 }

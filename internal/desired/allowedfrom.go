@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"fmt"
+	"strings"
+
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+// checkAllowedFrom reports what the API server would refuse in the NetworkPolicy, before anything is written: a server must not run without the
+// policy that its custom resource asks for.
+func checkAllowedFrom(p *objects.Params) fault.List {
+	allowed := objects.AllowedFrom(&p.CR.Spec)
+	if !p.NetworkPolicy || allowed == nil {
+		return nil
+	}
+	var faults fault.List
+	for i, name := range allowed.Namespaces {
+		if name == "" || name == objects.AllNamespaces {
+			continue
+		}
+		if problems := apivalidation.ValidateNamespaceName(name, false); len(problems) > 0 {
+			faults = append(faults, wrongField(fmt.Sprintf("%s.namespaces[%d]", PathAllowedFrom, i), fmt.Sprintf(
+				"Invalid value: %q: no namespace can have this name (%s): write the name of a namespace, or %q for all", name, problems[0], objects.AllNamespaces)))
+		}
+	}
+	for i, key := range allowed.Labels {
+		if key == "" {
+			continue
+		}
+		if errs := metav1validation.ValidateLabelName(key, field.NewPath("")); len(errs) > 0 {
+			faults = append(faults, wrongField(fmt.Sprintf("%s.labels[%d]", PathAllowedFrom, i), fmt.Sprintf(
+				"Invalid value: %q: no label can have this key: %s", key, labelAdvice(key))))
+		}
+	}
+	return faults
+}
+
+// labelAdvice says how to fix a label key.
+func labelAdvice(key string) string {
+	const existence = "namespaces that have the label are let in, whatever its value"
+	if name, _, found := strings.Cut(key, "="); found && len(metav1validation.ValidateLabelName(name, field.NewPath(""))) == 0 {
+		return fmt.Sprintf("write %s: %s", name, existence)
+	}
+	return "write the key alone, such as team or example.com/team: " + existence
+}

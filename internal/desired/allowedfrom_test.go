@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+)
+
+// Proves: R61, R41 (what no NetworkPolicy can say is wrong, with its field and the way out, and nothing is built; where no NetworkPolicy is
+// made, as for a custom resource of v1alpha1 without the feature flag, it does no harm).
+func TestAllowedFromIsValidated(t *testing.T) {
+	for text, want := range map[string]string{
+		"labels: ['team=frontend']":            `spec.networking.allowedFrom.labels[0]: Invalid value: "team=frontend": no label can have this key: write team: namespaces that have the label are let in`,
+		"labels: [ok, '-x']":                   `spec.networking.allowedFrom.labels[1]: Invalid value: "-x": no label can have this key: write the key alone, such as team or example.com/team`,
+		"labels: ['a b=c']":                    `spec.networking.allowedFrom.labels[0]: Invalid value: "a b=c": no label can have this key: write the key alone`,
+		"labels: [example.com/team, team, '']": "",
+		"namespaces: [ok, Big]":                `spec.networking.allowedFrom.namespaces[1]: Invalid value: "Big": no namespace can have this name`,
+		"namespaces: ['a.b']":                  `spec.networking.allowedFrom.namespaces[0]: Invalid value: "a.b"`,
+		"namespaces: ['a,b', '*']":             `spec.networking.allowedFrom.namespaces[0]: Invalid value: "a,b"`,
+		"namespaces: [a, '', '*']":             "",
+	} {
+		t.Run(text, func(t *testing.T) {
+			d, faults := Build(t.Context(), bare(t, "distribution: {name: starter}\nnetworking: {allowedFrom: {"+text+"}}", ""))
+			if got := faults.Message(); (want == "") != (got == "") || !strings.HasPrefix(got, want) || want != "" && !faults.Has(fault.Wrong) {
+				t.Errorf("faults %q, want %q", got, want)
+			}
+			if want != "" && len(d.Objects) > 0 {
+				t.Error("something is built")
+			}
+			old := bare(t, "distribution: {name: starter}\nnetworking: {allowedFrom: {"+text+"}}", fromV1alpha1)
+			if _, faults := Build(t.Context(), old); len(faults) > 0 {
+				t.Errorf("without the feature flag: %s", faults.Message())
+			}
+			old.NetworkPolicyFlag = new(true)
+			if _, faults := Build(t.Context(), old); !strings.HasPrefix(faults.Message(), want) || want != "" && len(faults) == 0 {
+				t.Errorf("with the feature flag: %q", faults.Message())
+			}
+		})
+	}
+}
+
+// Proves: R61 (what protects the pods is written before them, what leads to them after).
+func TestObjectsAreInTheOrderOfWriting(t *testing.T) {
+	in := bare(t, `
+distribution: {name: starter}
+disabled: [eval]
+networking: {expose: true, allowedFrom: {namespaces: [a]}}
+workload: {replicas: 2, storage: {}, autoscaling: {maxReplicas: 3}}`, "")
+	var kinds []string
+	for _, o := range build(t, in).Objects {
+		kinds = append(kinds, o.GetObjectKind().GroupVersionKind().Kind)
+	}
+	want := []string{
+		"ServiceAccount", "ConfigMap", "PersistentVolumeClaim", "NetworkPolicy", "PodDisruptionBudget", "Deployment", "HorizontalPodAutoscaler",
+		"Service", "Ingress",
+	}
+	if !slices.Equal(kinds, want) {
+		t.Errorf("the order is %v, want %v", kinds, want)
+	}
+}
