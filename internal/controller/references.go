@@ -34,6 +34,8 @@ func indexReferences(ctx context.Context, indexer client.FieldIndexer) error {
 		}
 		if bundle := desired.CABundleOf(cr); bundle != nil {
 			names = append(names, bundle.Namespace+"/"+bundle.Name)
+		} else {
+			names = append(names, cr.Namespace+"/"+desired.PlatformBundle)
 		}
 		return append(names, podReferences(cr, objects.KindConfigMap, cr.Namespace+"/")...)
 	})

@@ -3,7 +3,9 @@
 package desired
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/x509"
 	"encoding/pem"
 	"fmt"
 	"maps"
@@ -45,6 +47,33 @@ func CABundleOf(cr *v1alpha2.LlamaStackDistribution) *CABundleFact {
 		Namespace: cmp.Or(legacy.CABundleNamespace, cr.Namespace), Name: n.TLS.CABundle.ConfigMapName, Keys: legacy.CABundleKeys,
 	}
 }
+
+// PlatformBundle is the name of the ConfigMap that Open Data Hub puts into the namespaces of its projects. Release 0.9 let servers trust what it
+// holds where the custom resource names no bundle.
+const PlatformBundle = "odh-trusted-ca-bundle"
+
+// PlatformCABundle is what the ConfigMap PlatformBundle of the namespace means: the certificates of all its keys, in the order of the keys. What
+// else it holds is left out: the platform fills it in steps, and nobody who could fix it reads the status. It is nil where there is none.
+func PlatformCABundle(namespace string, data map[string]string) *CABundleFact {
+	var bundle bytes.Buffer
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		for rest := []byte(data[key]); ; {
+			var block *pem.Block
+			if block, rest = pem.Decode(rest); block == nil {
+				break
+			}
+			if _, err := x509.ParseCertificate(block.Bytes); err == nil && block.Type == certificateBlock {
+				_ = pem.Encode(&bundle, &pem.Block{Type: certificateBlock, Bytes: block.Bytes}) // a buffer takes everything
+			}
+		}
+	}
+	if bundle.Len() == 0 {
+		return nil
+	}
+	return &CABundleFact{Namespace: namespace, Name: PlatformBundle, Data: map[string]string{bundleKeys[0]: bundle.String()}}
+}
+
+const certificateBlock = "CERTIFICATE"
 
 // The keys that a bundle is looked for under, in this order, when the resource names none.
 var bundleKeys = []string{"ca-bundle.crt", "ca.crt"}
@@ -122,7 +151,7 @@ func hasCertificate(text string) bool {
 		if block, rest = pem.Decode(rest); block == nil {
 			return false
 		}
-		if block.Type == "CERTIFICATE" || block.Type == "TRUSTED CERTIFICATE" {
+		if block.Type == certificateBlock || block.Type == "TRUSTED CERTIFICATE" {
 			return true
 		}
 	}

@@ -3,9 +3,18 @@
 package desired
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -104,4 +113,56 @@ func TestCABundleFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Proves: R40 (of the platform's ConfigMap all certificates count, in the order of the keys, and nothing else; the pods trust them as release
+// 0.9's did, where the custom resource says nothing about a bundle).
+func TestPlatformCABundle(t *testing.T) {
+	first, second := authority(t), authority(t)
+	const key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"
+	fact := PlatformCABundle("ai", map[string]string{
+		"odh-ca-bundle.crt": "# a comment\n" + second + key, "ca-bundle.crt": first, "notes": "-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----\n",
+	})
+	if fact == nil || fact.Name != PlatformBundle || fact.Namespace != "ai" {
+		t.Fatalf("found %+v", fact)
+	}
+	if diff := cmp.Diff(map[string]string{"ca-bundle.crt": first + second}, fact.Data); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+	for _, data := range []map[string]string{nil, {"ca-bundle.crt": ""}, {"x": key}} {
+		if got := PlatformCABundle("ai", data); got != nil {
+			t.Errorf("%v is a bundle: %+v", data, got)
+		}
+	}
+
+	in := inputs(t, "distribution-only")
+	without := inputHash(in)
+	in.CABundle = fact
+	d := build(t, in)
+	if got := bundleOf(t, d.Objects).Data["ca-bundle.crt"]; got != first+second || len(d.Warnings) > 0 {
+		t.Errorf("the pods trust %s, warnings %v", got, d.Warnings)
+	}
+	container := deployment(t, d.Objects).Spec.Template.Spec.Containers[0]
+	if !slices.Contains(container.Env, corev1.EnvVar{Name: "SSL_CERT_FILE", Value: "/etc/ssl/certs/ca-bundle/ca-bundle.crt"}) ||
+		!slices.ContainsFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/etc/ssl/certs/ca-bundle" && m.ReadOnly }) {
+		t.Errorf("environment %v, mounts %v", container.Env, container.VolumeMounts)
+	}
+	if inputHash(in) == without {
+		t.Error("the bundle is no input")
+	}
+}
+
+// authority makes a certificate, in PEM form.
+func authority(t *testing.T) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }

@@ -67,14 +67,14 @@ func TestDerivedSecret(t *testing.T) {
 	for line, want := range map[string]map[string]string{
 		"0.7": {
 			"LLSD_STORAGE_SQL_HOST": "db", "LLSD_STORAGE_SQL_PORT": "5433", "LLSD_STORAGE_SQL_DB": "st:ack", "LLSD_STORAGE_SQL_USER": "us%40er",
-			"PGPASSWORD": canary + "@", "PGSSLMODE": "verify-full", "PGSSLROOTCERT": "/etc/llama-stack-ca/ca-bundle.crt",
+			"PGPASSWORD": canary + "@", "PGSSLMODE": "verify-full", "PGSSLROOTCERT": "/etc/ssl/certs/ca-bundle/ca-bundle.crt",
 		},
 		"1.3": {
 			"LLSD_STORAGE_SQL_HOST": "db", "LLSD_STORAGE_SQL_PORT": "5433", "LLSD_STORAGE_SQL_DB": "st:ack", "LLSD_STORAGE_SQL_USER": "us@er",
-			"PGPASSWORD": canary + "@", "PGSSLMODE": "verify-full", "PGSSLROOTCERT": "/etc/llama-stack-ca/ca-bundle.crt",
+			"PGPASSWORD": canary + "@", "PGSSLMODE": "verify-full", "PGSSLROOTCERT": "/etc/ssl/certs/ca-bundle/ca-bundle.crt",
 		},
 		"1.5": {
-			"LLSD_STORAGE_SQL_CONNECTION_STRING": "postgresql://us%40er:" + canary + "%40@db:5433/st%3Aack?sslmode=verify-full&sslrootcert=%2Fetc%2Fllama-stack-ca%2Fca-bundle.crt",
+			"LLSD_STORAGE_SQL_CONNECTION_STRING": "postgresql://us%40er:" + canary + "%40@db:5433/st%3Aack?sslmode=verify-full&sslrootcert=%2Fetc%2Fssl%2Fcerts%2Fca-bundle%2Fca-bundle.crt",
 		},
 	} {
 		t.Run(line, func(t *testing.T) {

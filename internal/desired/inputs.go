@@ -34,7 +34,8 @@ type Inputs struct {
 	Forbidden []settings.Restriction
 	// OperatorNamespace is the operator's namespace; empty in tools without a cluster.
 	OperatorNamespace string
-	// CABundle is what was found at spec.networking.tls.caBundle; nil where the spec names none, or where nobody could tell.
+	// CABundle is what was found at spec.networking.tls.caBundle, else the PlatformCABundle; nil where there is neither, or where nobody could
+	// tell.
 	CABundle *CABundleFact
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
 	ClusterAssignsUserIDs bool

@@ -201,7 +201,7 @@ func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistri
 func (g *Gatherer) caBundle(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) (*desired.CABundleFact, *fault.Fault) {
 	fact := desired.CABundleOf(cr)
 	if fact == nil {
-		return nil, nil
+		return g.platformBundle(ctx, cr.Namespace, o)
 	}
 	if fact.Foreign = g.foreign(cr.Namespace, fact.Namespace); fact.Foreign != desired.ConfigMapFound {
 		return fact, nil
@@ -217,6 +217,28 @@ func (g *Gatherer) caBundle(ctx context.Context, cr *v1alpha2.LlamaStackDistribu
 		fact.Data = cm.Data
 	}
 	return fact, nil
+}
+
+// platformBundle reads the ConfigMap that the platform puts into the namespace. Most namespaces have none: the cache knows.
+func (g *Gatherer) platformBundle(ctx context.Context, namespace string, o *once) (*desired.CABundleFact, *fault.Fault) {
+	key := types.NamespacedName{Namespace: namespace, Name: desired.PlatformBundle}
+	metadata := &metav1.PartialObjectMetadata{}
+	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	err := g.Cached.Get(ctx, key, metadata)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	var cm *corev1.ConfigMap
+	if err == nil {
+		cm, err = o.configMap(ctx, key)
+	}
+	if err != nil {
+		return nil, failedToAsk(v1alpha2.ConditionConfigGenerated, "ConfigMap "+key.String(), err)
+	}
+	if cm == nil {
+		return nil, nil
+	}
+	return desired.PlatformCABundle(namespace, cm.Data), nil
 }
 
 // somethingMissing tells whether something that the operator made and the Deployment needs is gone.

@@ -3,10 +3,17 @@
 package gather_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"math/big"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -49,6 +56,7 @@ func TestSecrets(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]int{
 		"Secret/one": 1, "Secret/two": 1, "ConfigMap/llama-stack-operator-config": 1, "Deployment/my-stack": 2, // the cache, and the API server where that has none
+		"PartialObjectMetadata/odh-trusted-ca-bundle": 1, // the cache
 	}, c.reads); diff != "" {
 		t.Errorf("reads (-want +got):\n%s", diff)
 	}
@@ -356,4 +364,55 @@ func TestCABundle(t *testing.T) {
 	if _, faults := g.Gather(t.Context(), cr); !faults.Has(fault.FailedToAsk) || !strings.Contains(faults.Message(), "ConfigMap ai/gone") {
 		t.Errorf("faults %s", faults.Message())
 	}
+}
+
+// Proves: R40, L-01 (the platform's bundle is read where the cache knows it and the spec names none).
+func TestPlatformCABundle(t *testing.T) {
+	bundle := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "odh-trusted-ca-bundle"}, Data: map[string]string{"ca-bundle.crt": authority(t)},
+	}
+	c := newCluster(t, bundle, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "mine"}, Data: map[string]string{"ca.crt": "x"}})
+	g := newGatherer(c, c)
+	cr := resource()
+	gathered := func() (*desired.CABundleFact, fault.List) {
+		t.Helper()
+		got, faults := g.Gather(t.Context(), cr)
+		return got.Inputs.CABundle, faults
+	}
+	if got, faults := gathered(); got == nil || got.Name != bundle.Name || got.Data["ca-bundle.crt"] == "" || len(faults) > 0 {
+		t.Errorf("found %+v, faults %s", got, faults.Message())
+	}
+	c.fails["ConfigMap/"+bundle.Name] = errTimeout
+	if got, faults := gathered(); got != nil || !faults.Has(fault.FailedToAsk) || !strings.Contains(faults.Message(), "ConfigMap ai/odh-trusted-ca-bundle") {
+		t.Errorf("found %+v, faults %s: what the server trusts must not change because nobody answers", got, faults.Message())
+	}
+	delete(c.fails, "ConfigMap/"+bundle.Name)
+	cr.Spec.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{CABundle: &v1alpha2.CABundleConfig{ConfigMapName: "mine"}}}
+	c.reads = map[string]int{}
+	if got, _ := gathered(); got == nil || got.Name != "mine" || c.reads["PartialObjectMetadata/"+bundle.Name]+c.reads["ConfigMap/"+bundle.Name] > 0 {
+		t.Errorf("found %+v with reads %v: the spec names another one", got, c.reads)
+	}
+	cr.Spec.Networking = nil
+	bundle.Data = map[string]string{"ca-bundle.crt": ""}
+	if err := c.Update(t.Context(), bundle); err != nil {
+		t.Fatal(err)
+	}
+	if got, faults := gathered(); got != nil || len(faults) > 0 {
+		t.Errorf("an empty bundle is %+v, faults %s", got, faults.Message())
+	}
+}
+
+// authority makes a certificate, in PEM form.
+func authority(t *testing.T) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }

@@ -29,6 +29,7 @@ func TestFrozenNames(t *testing.T) {
 		"configuration key":       {"config.yaml", objects.ConfigKey},
 		"configuration directory": {"/etc/llama-stack", objects.ConfigDir},
 		"data directory":          {"/.llama", objects.DefaultDataDir},
+		"CA bundle":               {"/etc/ssl/certs/ca-bundle/ca-bundle.crt", objects.CABundlePath},
 		"hash of a configuration": {"my-stack-config-4c38923eaf", objects.ConfigMapName("my-stack", []byte(configYAML))},
 		"field manager":           {"llama-stack-operator", objects.ManagedBy},
 	} {

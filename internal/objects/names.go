@@ -28,8 +28,9 @@ const (
 	ConfigDir = "/etc/llama-stack"
 	// TmpDir is where the memory for temporary files is mounted.
 	TmpDir = "/tmp"
-	// CABundleDir is where the certificate authorities are mounted, and CABundlePath the file.
-	CABundleDir  = "/etc/llama-stack-ca"
+	// CABundleDir is where the certificate authorities are mounted, and CABundlePath the file. Release 0.9 had them there, and configurations
+	// and variables of the user's own may name the file.
+	CABundleDir  = "/etc/ssl/certs/ca-bundle"
 	CABundlePath = CABundleDir + "/" + caBundleKey
 	// DefaultDataDir is where the server's data volume is mounted.
 	DefaultDataDir = "/.llama"

@@ -325,7 +325,7 @@ func TestNoServerWithoutItsPolicy(t *testing.T) {
 	stop := e.refuse("networking.k8s.io", "networkpolicies")
 
 	e.mustApply(manifest("closed", "distribution: {name: starter}\n"+closed))
-	message := e.waitFor("closed", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonApplyFailed)
+	message := e.waitFor("closed", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionUnknown, v1alpha2.ReasonApplyFailed)
 	if !strings.Contains(message, "NetworkPolicy closed-network-policy") || !strings.Contains(message, "the platform team refuses networkpolicies") {
 		t.Errorf("message %q", message)
 	}
@@ -338,7 +338,7 @@ func TestNoServerWithoutItsPolicy(t *testing.T) {
 	before := e.versions("open")
 	delete(before, "itself")
 	e.mustApply(manifest("open", "distribution: {name: starter}\nworkload: {replicas: 2}\n"+closed))
-	e.waitFor("open", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonApplyFailed)
+	e.waitFor("open", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionUnknown, v1alpha2.ReasonApplyFailed)
 	e.waitFor("open", v1alpha2.ConditionAvailable, metav1.ConditionTrue, "")
 	after := e.versions("open")
 	delete(after, "itself")

@@ -300,20 +300,27 @@ func (c *Cluster) override(cr *v1alpha2.LlamaStackDistribution) *desired.Overrid
 	return found
 }
 
-// caBundle is what the cluster would hold at spec.networking.tls.caBundle: what the given documents say, else something unknown.
+// caBundle is what the cluster would hold at spec.networking.tls.caBundle: what the given documents say, else something unknown. Where the spec
+// names none, only a bundle of the platform that is among the documents counts.
 func (c *Cluster) caBundle(cr *v1alpha2.LlamaStackDistribution) *desired.CABundleFact {
 	found := desired.CABundleOf(cr)
 	if found == nil {
-		return nil
+		return desired.PlatformCABundle(cr.Namespace, texts(c.configMaps[types.NamespacedName{Namespace: cr.Namespace, Name: desired.PlatformBundle}]))
 	}
 	data, given := c.configMaps[types.NamespacedName{Namespace: found.Namespace, Name: found.Name}]
-	found.Unknown, found.Data = !given, map[string]string{}
+	found.Unknown, found.Data = !given, texts(data)
+	return found
+}
+
+// texts are the texts in the data of a ConfigMap.
+func texts(data map[string]any) map[string]string {
+	list := map[string]string{}
 	for key, value := range data {
 		if text, ok := value.(string); ok {
-			found.Data[key] = text
+			list[key] = text
 		}
 	}
-	return found
+	return list
 }
 
 // Fill puts the ConfigMaps among the documents into the cluster, for resources that refer to them.

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// trusted is what the pods of a Deployment trust; empty where that are the image's own roots.
+func (e *env) trusted(d *appsv1.Deployment) string {
+	e.t.Helper()
+	name := objects.GeneratedFor(d.Name, &d.Spec.Template.Spec).CABundle
+	if name == "" {
+		return ""
+	}
+	cm := &corev1.ConfigMap{}
+	if err := e.get(cm, name); err != nil {
+		e.t.Fatal(err)
+	}
+	return cm.Data["ca-bundle.crt"]
+}
+
+// Proves: R40, L-23 (servers trust what the platform puts into their namespace; a change rolls them out once, and what is no change does not).
+func TestPlatformBundleIsTrustedAndWatched(t *testing.T) {
+	e := newEnv(t)
+	op := e.startOperator(operatorOptions{})
+	e.mustApply(manifest("s", "distribution: {name: starter}"))
+	e.waitReady("s")
+	if got := e.trusted(e.deployment("s")); got != "" {
+		t.Fatalf("trusted without a bundle: %s", got)
+	}
+	first, second := string(authorityElsewhere(t)["ca.crt"]), string(authorityElsewhere(t)["ca.crt"])
+	bundle := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: desired.PlatformBundle}, Data: map[string]string{"odh-ca-bundle.crt": first},
+	}
+	generation := e.deployment("s").Generation
+	for _, step := range []struct {
+		what, want string
+		rollouts   int64
+		change     func() error
+	}{
+		{"the platform makes its bundle", first, 1, func() error { return admin.Create(t.Context(), bundle) }},
+		{"the platform adds certificates", second + first, 1, func() error {
+			bundle.Data["ca-bundle.crt"] = second
+			return admin.Update(t.Context(), bundle)
+		}},
+		{"nothing but a label and a comment changes", second + first, 0, func() error {
+			bundle.Labels, bundle.Data["notes"] = map[string]string{"a": "b"}, "# none"
+			return admin.Update(t.Context(), bundle)
+		}},
+		{"the bundle goes", "", 1, func() error { return admin.Delete(t.Context(), bundle, client.Preconditions{UID: &bundle.UID}) }},
+	} {
+		if err := step.change(); err != nil {
+			t.Fatal(step.what, err)
+		}
+		generation += step.rollouts
+		fixture.Eventually(t, time.Minute, step.what, func() error {
+			if d := e.deployment("s"); d.Generation != generation || e.trusted(d) != step.want {
+				return fmt.Errorf("generation %d, want %d; trusted is %s", d.Generation, generation, e.trusted(d))
+			}
+			return nil
+		})
+		e.waitReady("s")
+		e.quiet(op)
+		if d := e.deployment("s"); d.Generation != generation {
+			t.Errorf("%s: rolled out %d times more", step.what, d.Generation-generation)
+		}
+	}
+}
