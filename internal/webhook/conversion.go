@@ -27,6 +27,8 @@ const (
 	maxConversionReview = 16 << 20
 	// conversionWait is how long a conversion waits for its turn. The API server has no limit of its own.
 	conversionWait = 10 * time.Second
+	// maxConverted is how many objects a review may hold. A body of nothing but commas would cost more in the list than in the body.
+	maxConverted = 10_000
 )
 
 // Conversion answers ConversionReviews. It reads nothing but the review.
@@ -132,6 +134,9 @@ func (in *conversionReview) readRequest(d *json.Decoder, name string, body []byt
 			return err
 		}
 		for d.More() {
+			if len(in.objects) == maxConverted {
+				return fmt.Errorf("more than %d objects", maxConverted)
+			}
 			var text skipped
 			if err := d.Decode(&text); err != nil {
 				return err

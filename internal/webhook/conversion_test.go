@@ -103,6 +103,7 @@ func TestConversionRefuses(t *testing.T) {
 		"another version": {strings.Replace(reviewOf("v"), "io/v1", "io/v2", 1), http.StatusBadRequest, "io/v2"},
 		"no request":      {`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview"}`, http.StatusBadRequest, "with a request"},
 		"no object":       {reviewOf("llamastack.io/v1alpha1", `"x"`), http.StatusBadRequest, "no ConversionReview"},
+		"many objects":    {reviewOf("llamastack.io/v1alpha1", strings.Repeat("{},", 10_000)+"{}"), http.StatusBadRequest, "more than 10000 objects"},
 		"another API": {reviewOf("llamastack.io/v1", `{"apiVersion":"llamastack.io/v1alpha1"}`), http.StatusOK,
 			`"result":{"status":"Failure","message":"cannot convert apiVersion llamastack.io/v1alpha1 to llamastack.io/v1`},
 		"nothing to do": {reviewOf("llamastack.io/v1alpha1"), http.StatusOK, `"convertedObjects":[],"result":{"status":"Success"}`},

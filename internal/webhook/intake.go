@@ -14,8 +14,10 @@ import (
 )
 
 const (
-	// decodedAtOnce is how many reviews are decoded at the same time; the rest wait.
+	// decodedAtOnce is how many reviews are decoded at the same time; the rest wait. One with a body above largeBody is decoded alone:
+	// decoded, a text can take eighty times the memory.
 	decodedAtOnce = 2
+	largeBody     = 256 << 10
 	// memoryPerByte is what a byte of a body costs until its answer is written: the body, the objects as texts, the answer.
 	memoryPerByte = 4
 	// memoryForBodies bounds what all requests together may cost, in bytes. The largest review must fit.
@@ -99,10 +101,14 @@ func (i *Intake) serve(w http.ResponseWriter, r *http.Request, review Review) *r
 	if failed != nil {
 		return failed
 	}
-	if i.decoders.Acquire(turn, 1) != nil {
+	places := int64(1)
+	if len(body) > largeBody {
+		places = decodedAtOnce
+	}
+	if i.decoders.Acquire(turn, places) != nil {
 		return busy
 	}
-	answer, err := review.decode(r.Context(), i.decoders, body)
+	answer, err := review.decode(r.Context(), func() { i.decoders.Release(places) }, body)
 	if err != nil {
 		return &refusal{http.StatusBadRequest, err.Error()}
 	}
@@ -113,8 +119,8 @@ func (i *Intake) serve(w http.ResponseWriter, r *http.Request, review Review) *r
 }
 
 // decode answers the review, and then lets the next one be decoded, also after a panic.
-func (review *Review) decode(ctx context.Context, decoders *semaphore.Weighted, body []byte) ([]byte, error) {
-	defer decoders.Release(1)
+func (review *Review) decode(ctx context.Context, done func(), body []byte) ([]byte, error) {
+	defer done()
 	return review.Answer(ctx, body)
 }
 
