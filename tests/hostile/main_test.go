@@ -31,7 +31,8 @@ const (
 var cluster *fixture.Cluster
 
 func TestMain(m *testing.M) {
-	code, err := 1, error(nil)
+	var code int
+	var err error
 	if os.Getenv(insideVariable) == "" {
 		code, err = outside()
 	} else {

@@ -129,14 +129,13 @@ func (o *operator) lastWords() string {
 	return string(text[max(0, len(text)-3000):])
 }
 
-// alive tells whether it is still the process that was started.
+// alive tells whether the process that was started last still runs.
 func (o *operator) alive() error {
-	select {
-	case <-o.ended:
-		return fmt.Errorf("the operator ended: %w", errors.Join(o.err, errors.New(o.cmd.ProcessState.String())))
-	default:
+	if _, err := o.usage(); err == nil {
 		return nil
 	}
+	<-o.ended // a process without memory is about to be gone
+	return fmt.Errorf("the operator ended: %w", errors.Join(o.err, errors.New(o.cmd.ProcessState.String())))
 }
 
 func (o *operator) ready() error {
@@ -165,7 +164,7 @@ type usage struct {
 }
 
 func (o *operator) usage() (usage, error) {
-	proc := filepath.Join("/proc", strconv.Itoa(o.cmd.Process.Pid))
+	proc := "/proc/" + strconv.Itoa(o.cmd.Process.Pid)
 	stat, err := os.ReadFile(filepath.Join(proc, "stat"))
 	if err != nil {
 		return usage{}, err
@@ -190,5 +189,5 @@ func (o *operator) usage() (usage, error) {
 
 // resetPeak lets the peak begin anew at what is resident now.
 func (o *operator) resetPeak() {
-	_ = os.WriteFile(filepath.Join("/proc", strconv.Itoa(o.cmd.Process.Pid), "clear_refs"), []byte("5"), 0o200)
+	_ = os.WriteFile("/proc/"+strconv.Itoa(o.cmd.Process.Pid)+"/clear_refs", []byte("5"), 0o200)
 }

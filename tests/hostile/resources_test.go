@@ -6,6 +6,7 @@ package hostile
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -27,6 +28,60 @@ func identifier(name string) string {
 		return '-'
 	}, strings.ToLower(name))
 	return strings.Trim("h-"+id[:min(len(id), 50)], "-")
+}
+
+// openFields are the fields of a v1alpha2 spec that take any JSON; # stands for it.
+var openFields = []struct{ name, text string }{
+	{"providers.inference settings", `"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000","settings":#}}`},
+	{"providers.safety settings", `"providers":{"safety":{"provider":"llama-guard","settings":#}}`},
+	{"providers.vectorIo settings", `"providers":{"vectorIo":{"provider":"faiss","settings":#}}`},
+	{"providers.toolRuntime settings", `"providers":{"toolRuntime":{"provider":"rag-runtime","settings":#}}`},
+	{"providers.telemetry settings", `"providers":{"telemetry":{"provider":"meta-reference","settings":#}}`},
+	{"providers.inference itself", `"providers":{"inference":#}`},
+	{"model metadata", `"resources":{"models":[{"name":"m","metadata":#}]}`},
+	{"models item", `"resources":{"models":[#]}`},
+	{"tools item", `"resources":{"tools":[#]}`},
+	{"shields item", `"resources":{"shields":[#]}`},
+	{"externalProviders", `"externalProviders":#`},
+	{"networking.expose", `"networking":{"expose":#}`},
+}
+
+// storeWithoutWebhooks stores resources while no operator runs, which nobody can refuse then, and returns inputs that wait for the
+// verdict of the operator that finds them.
+func (w *world) storeWithoutWebhooks(t *testing.T) []input {
+	t.Helper()
+	var stored []input
+	put := func(name, text, want string) {
+		id := identifier("stored " + name)
+		if denied, err := w.store(t, "v1alpha2", namespace, id, resource("v1alpha2", id, starter+","+text)); denied != "" || err != nil {
+			t.Fatal(name, denied, err)
+		}
+		stored = append(stored, input{name: name, want: []string{want}, send: func(t *testing.T, w *world) (string, error) {
+			return w.verdict(t.Context(), namespace, id)
+		}})
+	}
+	put("1000 levels by 30000 leaves", `"providers":{"inference":`+vllm(nest(1000, list(30000, "0")))+`}`, "64 levels")
+	put("9980 levels", `"providers":{"inference":`+vllm(nest(9980, "0"))+`}`, "64 levels")
+	stored = append(stored, input{name: "a list of them in v1alpha1", want: []string{"200"}, send: func(t *testing.T, w *world) (string, error) {
+		code, answer, err := w.ask(t.Context(), http.MethodGet, strings.TrimSuffix(resourcePath("v1alpha1", namespace, ""), "/"), nil)
+		if code == http.StatusOK {
+			return fmt.Sprintf("%d, %d KiB", code, len(answer)>>10), err
+		}
+		return denial(code, answer), err
+	}})
+	return stored
+}
+
+func nestingInputs() (all []input) {
+	for _, field := range openFields {
+		put := func(json string) string { return starter + "," + strings.Replace(field.text, "#", json, 1) }
+		all = append(all,
+			spec("v1alpha2", field.name+" 1000 levels by 30000 leaves", put(nest(1000, list(30000, "0"))), "64 levels"),
+			spec("v1alpha2", field.name+" 100 levels", put(nest(100, "0")), "64 levels"),
+			spec("v1alpha2", field.name+" 25000 members", put(object(25000, `"k#":0`)), "20000 values"),
+		)
+	}
+	return all
 }
 
 func countInputs() []input {

@@ -117,7 +117,7 @@ type observed struct {
 	bytes      int
 }
 
-var generationField = regexp.MustCompile(`"generation":([0-9]+)`)
+var generationField = regexp.MustCompile(`"generation":(\d+)`)
 
 func (w *world) observe(ctx context.Context, namespace, name string) (*observed, error) {
 	code, answer, err := w.ask(ctx, http.MethodGet, resourcePath("v1alpha2", namespace, name), nil)
@@ -146,7 +146,7 @@ func (w *world) observe(ctx context.Context, namespace, name string) (*observed,
 func (w *world) verdict(ctx context.Context, namespace, name string) (string, error) {
 	var said string
 	err := fixture.Poll(ctx, answerWithin, func() error {
-		if err := w.operator.alive(); err != nil {
+		if w.operator.alive() != nil {
 			return nil // no use to wait
 		}
 		o, err := w.observe(ctx, namespace, name)
