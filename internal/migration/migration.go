@@ -46,7 +46,7 @@ const (
 var definitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
 // controller-gen reads these only where they stand apart.
-// +kubebuilder:rbac:groups=llamastack.io,resources=llamastackdistributions,verbs=get;list;patch
+// +kubebuilder:rbac:groups=llamastack.io,resources=llamastackdistributions,verbs=list;patch
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=llamastackdistributions.llamastack.io,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions/status,resourceNames=llamastackdistributions.llamastack.io,verbs=patch
 

@@ -490,3 +490,80 @@ func TestHandEditsComeBack(t *testing.T) {
 		return nil
 	})
 }
+
+// Objects that the resource controls under names that nobody uses are removed: another release of the operator may have left them.
+//
+// Proves: R17.
+func TestLeftoversAreRemoved(t *testing.T) {
+	e := newEnv(t)
+	e.ready()
+	leftover := func(o client.Object, like client.Object) {
+		t.Helper()
+		o.SetNamespace(e.namespace)
+		o.SetName("my-stack-former")
+		o.SetLabels(like.GetLabels())
+		o.SetOwnerReferences(like.GetOwnerReferences())
+		if err := admin.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	owned := e.owned()
+	service, deployment := owned["Service/my-stack-service"].(*corev1.Service), e.deployment("my-stack")
+	leftover(&corev1.Service{Spec: corev1.ServiceSpec{Selector: service.Spec.Selector, Ports: []corev1.ServicePort{{Port: 80}}}}, service)
+	leftover(&appsv1.Deployment{Spec: *deployment.Spec.DeepCopy()}, deployment)
+	e.patchSpec("my-stack", `{"networking":{"port":9000}}`)
+	fixture.Eventually(t, time.Minute, "the leftovers are removed", func() error {
+		if now := e.owned(); now["Service/my-stack-former"] != nil || now["Deployment/my-stack-former"] != nil || now["Deployment/my-stack"] == nil {
+			return fmt.Errorf("there are %v", slices.Sorted(maps.Keys(now)))
+		}
+		return nil
+	})
+}
+
+// Of the Secrets that the operator derives, the current and the previous one stay.
+//
+// Proves: R17, R24.
+func TestFormerDerivedSecretsAreRemoved(t *testing.T) {
+	e := newEnv(t)
+	e.createSecret("redis", map[string]string{"password": canaries.New()})
+	e.startOperator(operatorOptions{})
+	e.mustApply(manifest("s", `
+distribution: {name: starter}
+providers: {inference: {provider: vllm, endpoint: 'http://vllm:8000'}}
+storage: {kv: {type: redis, endpoint: 'redis:6379', password: {name: redis, key: password}}}`))
+	derived := func() (names []string) {
+		t.Helper()
+		var list corev1.SecretList
+		if err := admin.List(t.Context(), &list, client.InNamespace(e.namespace)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range list.Items {
+			if metav1.GetControllerOf(&list.Items[i]) != nil {
+				names = append(names, list.Items[i].Name)
+			}
+		}
+		return names
+	}
+	seen := map[string]bool{}
+	for i := range 3 {
+		if i > 0 {
+			e.patchSecret("redis", fmt.Sprintf(`{"stringData":{"password":%q}}`, canaries.New()))
+		}
+		fixture.Eventually(t, time.Minute, "the Secret of this password is there and in use", func() error {
+			for _, name := range derived() {
+				if !seen[name] {
+					seen[name] = true
+					return nil
+				}
+			}
+			return fmt.Errorf("there are %v", derived())
+		})
+		e.waitReady("s")
+	}
+	fixture.Eventually(t, time.Minute, "the first Secret is removed", func() error {
+		if now := derived(); len(now) != 2 {
+			return fmt.Errorf("there are %v of %v", now, slices.Sorted(maps.Keys(seen)))
+		}
+		return nil
+	})
+}

@@ -49,10 +49,12 @@ func (p permission) String() string {
 	return text
 }
 
-// allows tells whether the permission allows the request. An apply that creates an object needs the verbs patch and create.
+// allows tells whether the permission allows the request. An apply that creates an object needs the verbs patch and create. A watch that
+// also sends what exists is a list and a watch on API servers that do not know it.
 func (p permission) allows(r *fixture.Request) bool {
 	created := r.Verb == "patch" && r.Status == http.StatusCreated
-	return p.group == r.Group && p.resource == r.Resource && (p.verb == r.Verb || p.verb == "create" && created) &&
+	listing := r.Verb == "watch" && strings.Contains(r.Path, "sendInitialEvents=true")
+	return p.group == r.Group && p.resource == r.Resource && (p.verb == r.Verb || p.verb == "create" && created || p.verb == "list" && listing) &&
 		(p.namespace == "" || p.namespace == r.Namespace) && (p.objects == "" || p.objects == r.Name)
 }
 
