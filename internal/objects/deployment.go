@@ -18,6 +18,9 @@ const (
 	startupPeriodSeconds = 2
 	// progressDeadlineSeconds leaves room for pulling the image besides the start.
 	progressDeadlineSeconds = startupBudgetSeconds + 300
+	// drainSeconds is how long a pod that is told to end goes on serving: every node needs a moment to take it out of the Service, and a server
+	// that ends before refuses requests that still come.
+	drainSeconds = 5
 	// serverUserID is the non-root user of the pods where the cluster assigns none.
 	serverUserID = 1001
 )
@@ -124,6 +127,7 @@ func container(p *Params) corev1.Container {
 		Env:          mergedEnvironment(p),
 		Resources:    resources(p.CR.Spec.Workload),
 		VolumeMounts: volumeMounts(p),
+		Lifecycle:    lifecycle(p),
 		StartupProbe: &corev1.Probe{
 			ProbeHandler:     health(p),
 			PeriodSeconds:    startupPeriodSeconds,
@@ -143,4 +147,13 @@ func container(p *Params) corev1.Container {
 			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 		},
 	}
+}
+
+// lifecycle keeps a pod serving until nobody is led to it any more; nil where that would only lengthen the time without a server, because the next
+// pod waits for the claim, and where the user leaves too little time for it. The kubelet itself sleeps: the image needs no program for that.
+func lifecycle(p *Params) *corev1.Lifecycle {
+	if claim(&p.CR.Spec) != nil || ptr.Deref(p.Legacy.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds) < 2*drainSeconds {
+		return nil
+	}
+	return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: drainSeconds}}}
 }

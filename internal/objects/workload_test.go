@@ -216,6 +216,32 @@ workload:
 	}
 }
 
+// Proves: L-05, R21 (a pod that ends serves on until nobody is led to it, where another one serves already; not where the next one waits for its
+// claim, nor within a grace period that is too short).
+func TestPodsServeUntilNobodyIsLedToThem(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		grace *int64
+		want  int64
+	}{
+		"without a claim":        {"", nil, 5},
+		"with a claim":           {"workload: {storage: {}}", nil, 0},
+		"a grace period":         {"", new(int64(90)), 5},
+		"a short grace period":   {"", new(int64(9)), 0},
+		"no grace period at all": {"", new(int64(0)), 0},
+	} {
+		p := workload(t, c.text)
+		p.Legacy.TerminationGracePeriodSeconds = c.grace
+		got := int64(0)
+		if l := server(t, p).Lifecycle; l != nil {
+			got = l.PreStop.Sleep.Seconds
+		}
+		if got != c.want {
+			t.Errorf("%s: the pod serves on for %d s, want %d", name, got, c.want)
+		}
+	}
+}
+
 // Proves: R22 (what only v1alpha1 can say keeps working).
 func TestLegacyPod(t *testing.T) {
 	p := with(t, func(p *objects.Params) {
