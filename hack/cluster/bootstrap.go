@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/apiclient"
 )
 
 // volumeCount is how many claims a node-tier cluster can bind in its life.
@@ -82,14 +84,14 @@ func clusterRoleBinding(role, user string) object {
 }
 
 // bootstrap creates the objects and the volumes' directories.
-func (c config) bootstrap(ctx context.Context, api *apiClient) error {
+func (c config) bootstrap(ctx context.Context, api *apiclient.Client) error {
 	for i := range volumeCount {
 		if err := os.MkdirAll(c.volumePath(i), 0o755); err != nil {
 			return err
 		}
 	}
 	for _, o := range c.bootstrapObjects() {
-		if err := api.post(ctx, o.path, o.body, nil); err != nil {
+		if err := api.Post(ctx, o.path, o.body, nil); err != nil {
 			return fmt.Errorf("creating %s: %w", o.path, err)
 		}
 	}
@@ -98,7 +100,7 @@ func (c config) bootstrap(ctx context.Context, api *apiClient) error {
 
 // nodeReady returns nil if the node takes pods: it is ready, and no taint of a
 // starting node keeps them away.
-func nodeReady(ctx context.Context, api *apiClient) error {
+func nodeReady(ctx context.Context, api *apiclient.Client) error {
 	var node struct {
 		Spec struct {
 			Taints []struct {
@@ -113,7 +115,7 @@ func nodeReady(ctx context.Context, api *apiClient) error {
 			} `json:"conditions"`
 		} `json:"status"`
 	}
-	if err := api.get(ctx, "/api/v1/nodes/"+nodeName, &node); err != nil {
+	if err := api.Get(ctx, "/api/v1/nodes/"+nodeName, &node); err != nil {
 		return err
 	}
 	for _, condition := range node.Status.Conditions {
@@ -134,6 +136,6 @@ func nodeReady(ctx context.Context, api *apiClient) error {
 // answersOK returns nil if a GET of a plain HTTP URL succeeds.
 func answersOK(ctx context.Context, url string) error {
 	// A transport of its own takes no proxy from the environment.
-	plain := &apiClient{server: url, http: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
-	return plain.get(ctx, "", nil)
+	plain := &apiclient.Client{Server: url, HTTP: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
+	return plain.Get(ctx, "", nil)
 }

@@ -17,6 +17,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
 )
 
 // binary is one program of the cluster.
@@ -92,7 +94,7 @@ func Build(ctx context.Context, tier Tier, progress io.Writer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cache, err := CacheDir()
+	cache, err := files.CacheDir()
 	if err != nil {
 		return "", err
 	}
@@ -100,7 +102,7 @@ func Build(ctx context.Context, tier Tier, progress io.Writer) (string, error) {
 	if len(missing(dir, tier)) == 0 {
 		return dir, nil
 	}
-	unlock, err := lockFile(ctx, dir+".lock", func() {
+	unlock, err := files.Lock(ctx, dir+".lock", func() {
 		_, _ = fmt.Fprintln(progress, "waiting for another build of the same programs")
 	})
 	if err != nil {
@@ -162,7 +164,7 @@ func compile(ctx context.Context, dir string, list []binary, ldflags string, pro
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := runReporting(cmd, out, names, progress); err != nil {
-		return fmt.Errorf("go build failed: %w\n%s", err, lastLines(stderr.String(), 30))
+		return fmt.Errorf("go build failed: %w\n%s", err, files.LastLines(stderr.String(), 30))
 	}
 	for _, name := range names {
 		if err := os.Rename(filepath.Join(out, name), filepath.Join(dir, name)); err != nil {
@@ -200,10 +202,4 @@ func runReporting(cmd *exec.Cmd, out string, names []string, progress io.Writer)
 			report()
 		}
 	}
-}
-
-// lastLines returns the last n lines of text.
-func lastLines(text string, n int) string {
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
 )
 
 func TestBuildIsPinned(t *testing.T) {
@@ -91,30 +93,30 @@ func TestCacheDir(t *testing.T) {
 		if c.unset != "" {
 			t.Setenv(c.unset, "")
 		}
-		if got, err := CacheDir(); err != nil || got != c.want {
+		if got, err := files.CacheDir(); err != nil || got != c.want {
 			t.Errorf("without %q: got %q, %v; want %q", c.unset, got, err, c.want)
 		}
 	}
 	t.Setenv("LLSD_CACHE", "relative")
-	if _, err := CacheDir(); err == nil || !strings.Contains(err.Error(), "LLSD_CACHE") {
+	if _, err := files.CacheDir(); err == nil || !strings.Contains(err.Error(), "LLSD_CACHE") {
 		t.Errorf("a relative path: got %v; want an error that names the variable", err)
 	}
 }
 
 func TestLockExcludesAndEndsWithItsContext(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lock")
-	unlock, err := lockFile(t.Context(), file, nil)
+	unlock, err := files.Lock(t.Context(), file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
 	defer cancel()
 	waits := 0
-	if _, err := lockFile(ctx, file, func() { waits++ }); !errors.Is(err, context.DeadlineExceeded) || waits != 1 {
+	if _, err := files.Lock(ctx, file, func() { waits++ }); !errors.Is(err, context.DeadlineExceeded) || waits != 1 {
 		t.Errorf("a held lock: got %v after %d notices; want the deadline's error after one", err, waits)
 	}
 	unlock()
-	if unlock, err = lockFile(t.Context(), file, nil); err != nil {
+	if unlock, err = files.Lock(t.Context(), file, nil); err != nil {
 		t.Fatalf("a released lock: %v", err)
 	}
 	unlock()

@@ -9,6 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/addresses"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/kubeconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/pki"
 )
 
 // Files of a cluster's directory that processes and callers use.
@@ -24,14 +28,14 @@ const (
 // config is everything that the command lines and files of a cluster's processes
 // derive from.
 type config struct {
-	root     string       // the cluster's directory as its processes see it
-	bin      string       // the programs' directory as the processes see it
-	address  netip.Addr   // where the API server listens
-	apiPort  uint16       // likewise
-	etcdPort uint16       // on loopback, for clients
-	peerPort uint16       // on loopback, for etcd's peers: never used, always open
-	services netip.Prefix // range of Service addresses
-	node     *Plan        // addresses of the node tier; nil on the control plane tier
+	root     string          // the cluster's directory as its processes see it
+	bin      string          // the programs' directory as the processes see it
+	address  netip.Addr      // where the API server listens
+	apiPort  uint16          // likewise
+	etcdPort uint16          // on loopback, for clients
+	peerPort uint16          // on loopback, for etcd's peers: never used, always open
+	services netip.Prefix    // range of Service addresses
+	node     *addresses.Plan // addresses of the node tier; nil on the control plane tier
 }
 
 func (c config) path(elements ...string) string {
@@ -86,38 +90,38 @@ func freePorts(n int) ([]uint16, error) {
 // and of the node if there is one. etcd trusts an authority of its own: nothing
 // that the cluster signs opens its store.
 func (c config) writeIdentities() error {
-	pki := c.path("pki")
-	if err := os.MkdirAll(pki, 0o700); err != nil {
+	dir := c.path("pki")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	ca, err := newAuthority("kubernetes-ca")
+	ca, err := pki.NewAuthority("kubernetes-ca")
 	if err != nil {
 		return err
 	}
-	etcdCA, err := newAuthority("etcd-ca")
+	etcdCA, err := pki.NewAuthority("etcd-ca")
 	if err != nil {
 		return err
 	}
-	tokens, err := newTokenKey()
+	tokens, err := pki.NewTokenKey()
 	if err != nil {
 		return err
 	}
-	for name, pair := range map[string]keyPair{"ca": ca.keyPair, "etcd-ca": etcdCA.keyPair, "service-account": tokens} {
-		if err := pair.write(pki, name); err != nil {
+	for name, pair := range map[string]pki.KeyPair{"ca": ca.KeyPair, "etcd-ca": etcdCA.KeyPair, "service-account": tokens} {
+		if err := pair.Write(dir, name); err != nil {
 			return err
 		}
 	}
 	for _, leaf := range c.leaves(ca, etcdCA) {
-		pair, err := leaf.by.issue(leaf.subject)
+		pair, err := leaf.by.Issue(leaf.Subject)
 		if err != nil {
 			return err
 		}
-		if err := pair.write(pki, leaf.file); err != nil {
+		if err := pair.Write(dir, leaf.file); err != nil {
 			return err
 		}
 	}
 	for file, who := range c.users() {
-		if err := writeKubeconfig(c.root, file, c.server(), ca, who); err != nil {
+		if err := kubeconfig.Write(c.root, file, c.server(), ca, who); err != nil {
 			return err
 		}
 	}
@@ -127,42 +131,42 @@ func (c config) writeIdentities() error {
 // leaf is a certificate that is used from files.
 type leaf struct {
 	file string
-	by   *authority
-	subject
+	by   *pki.Authority
+	pki.Subject
 }
 
-func (c config) leaves(ca, etcdCA *authority) []leaf {
+func (c config) leaves(ca, etcdCA *pki.Authority) []leaf {
 	first := c.services.Addr().Next() // the address of the Service "kubernetes"
-	api := subject{
-		commonName: "kube-apiserver",
-		dns:        []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},
-		addresses:  []netip.Addr{loopback, first, c.address},
+	api := pki.Subject{
+		CommonName: "kube-apiserver",
+		DNS:        []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},
+		Addresses:  []netip.Addr{loopback, first, c.address},
 	}
 	list := []leaf{
 		{"kube-apiserver", ca, api},
-		{"etcd", etcdCA, subject{commonName: "etcd", dns: []string{"localhost"}, addresses: []netip.Addr{loopback}}},
-		{"etcd-client", etcdCA, subject{commonName: "kube-apiserver"}},
+		{"etcd", etcdCA, pki.Subject{CommonName: "etcd", DNS: []string{"localhost"}, Addresses: []netip.Addr{loopback}}},
+		{"etcd-client", etcdCA, pki.Subject{CommonName: "kube-apiserver"}},
 	}
 	if c.node != nil {
 		list = append(list,
-			leaf{"kubelet-client", ca, subject{commonName: kubeletClientUser}},
-			leaf{"kubelet", ca, subject{commonName: "system:node:" + nodeName, dns: []string{nodeName}, addresses: []netip.Addr{c.node.Node}}},
+			leaf{"kubelet-client", ca, pki.Subject{CommonName: kubeletClientUser}},
+			leaf{"kubelet", ca, pki.Subject{CommonName: "system:node:" + nodeName, DNS: []string{nodeName}, Addresses: []netip.Addr{c.node.Node}}},
 		)
 	}
 	return list
 }
 
 // users maps each kubeconfig file to the user that Kubernetes' own roles know.
-func (c config) users() map[string]subject {
-	users := map[string]subject{
-		adminKubeconfig:      {commonName: "admin", organization: "system:masters"},
-		controllerKubeconfig: {commonName: "system:kube-controller-manager"},
+func (c config) users() map[string]pki.Subject {
+	users := map[string]pki.Subject{
+		adminKubeconfig:      {CommonName: "admin", Organization: "system:masters"},
+		controllerKubeconfig: {CommonName: "system:kube-controller-manager"},
 	}
 	if c.node != nil {
-		users[schedulerKubeconfig] = subject{commonName: "system:kube-scheduler"}
-		users[kubeletKubeconfig] = subject{commonName: "system:node:" + nodeName, organization: "system:nodes"}
-		users[proxyKubeconfig] = subject{commonName: "system:kube-proxy"}
-		users[dnsKubeconfig] = subject{commonName: dnsUser}
+		users[schedulerKubeconfig] = pki.Subject{CommonName: "system:kube-scheduler"}
+		users[kubeletKubeconfig] = pki.Subject{CommonName: "system:node:" + nodeName, Organization: "system:nodes"}
+		users[proxyKubeconfig] = pki.Subject{CommonName: "system:kube-proxy"}
+		users[dnsKubeconfig] = pki.Subject{CommonName: dnsUser}
 	}
 	return users
 }

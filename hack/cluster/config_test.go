@@ -13,6 +13,10 @@ import (
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/addresses"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/apiclient"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/imagefile"
 )
 
 func TestFreePortsAreDistinct(t *testing.T) {
@@ -27,7 +31,7 @@ func TestFreePortsAreDistinct(t *testing.T) {
 }
 
 func TestIdentitiesOfANode(t *testing.T) {
-	c := nodeConfig(plans(t)[3])
+	c := nodeConfig(planOf(t, 3))
 	c.root = t.TempDir()
 	if err := c.writeIdentities(); err != nil {
 		t.Fatal(err)
@@ -69,7 +73,7 @@ func TestIdentitiesOfANode(t *testing.T) {
 		if info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: mode %o, want 600", file, info.Mode().Perm())
 		}
-		server, _, _, err := readKubeconfig(c.path(file))
+		server, _, _, err := apiclient.ReadKubeconfig(c.path(file))
 		if err != nil || server != "https://172.30.3.1:6443" {
 			t.Errorf("%s: server %q, %v", file, server, err)
 		}
@@ -77,7 +81,7 @@ func TestIdentitiesOfANode(t *testing.T) {
 }
 
 func TestNodeFilesUseOnlyTheNodesPaths(t *testing.T) {
-	c := nodeConfig(plans(t)[3])
+	c := nodeConfig(planOf(t, 3))
 	kubelet, err := c.kubeletConfig()
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +112,7 @@ func TestNodeFilesUseOnlyTheNodesPaths(t *testing.T) {
 }
 
 func TestBootstrapVolumesBindToTheNode(t *testing.T) {
-	c := nodeConfig(plans(t)[0])
+	c := nodeConfig(planOf(t, 0))
 	names, paths := map[string]bool{}, map[string]bool{}
 	for i := range volumeCount {
 		body := c.localVolume(i).body
@@ -126,7 +130,7 @@ func TestProgramImage(t *testing.T) {
 	if err := os.WriteFile(program, []byte("a program"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeProgramImage(archive, pauseImage, program); err != nil {
+	if err := imagefile.WriteProgram(archive, pauseImage, program); err != nil {
 		t.Fatal(err)
 	}
 	image, err := tarball.ImageFromPath(archive, nil)
@@ -140,4 +144,13 @@ func TestProgramImage(t *testing.T) {
 	if file.OS != "linux" || len(file.Config.Entrypoint) != 1 || file.Config.Entrypoint[0] != "/pause" {
 		t.Errorf("os %q, entry point %q", file.OS, file.Config.Entrypoint)
 	}
+}
+
+func planOf(t *testing.T, index int) addresses.Plan {
+	t.Helper()
+	plan, err := addresses.NewPlan(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
 }

@@ -10,6 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/apiclient"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
 )
 
 func (c config) etcdArgs() []string {
@@ -69,7 +72,7 @@ func (c config) controllerManagerArgs() []string {
 // startControlPlane starts etcd, the API server and the controller manager and
 // waits until the API server is ready and namespaces get their ServiceAccount.
 // Each process goes to started as soon as it runs.
-func (c config) startControlPlane(ctx context.Context, progress io.Writer, started func(*Process) error) (*apiClient, error) {
+func (c config) startControlPlane(ctx context.Context, progress io.Writer, started func(*process.Process) error) (*apiclient.Client, error) {
 	if err := os.MkdirAll(c.path("log"), 0o700); err != nil {
 		return nil, err
 	}
@@ -79,28 +82,28 @@ func (c config) startControlPlane(ctx context.Context, progress io.Writer, start
 	if err := c.writeAuditPolicy(); err != nil {
 		return nil, err
 	}
-	etcdAPI, err := newAPIClient(c.etcdURL(), c.path("pki"), "etcd-ca", "etcd-client")
+	etcdAPI, err := apiclient.New(c.etcdURL(), c.path("pki"), "etcd-ca", "etcd-client")
 	if err != nil {
 		return nil, err
 	}
-	api, err := newKubeconfigClient(c.path(adminKubeconfig))
+	api, err := apiclient.FromKubeconfig(c.path(adminKubeconfig))
 	if err != nil {
 		return nil, err
 	}
-	var running []*Process
+	var running []*process.Process
 	for _, step := range []struct {
 		name  string
 		args  []string
 		ready func(context.Context) error
 	}{
-		{"etcd", c.etcdArgs(), func(ctx context.Context) error { return etcdAPI.get(ctx, "/health", nil) }},
-		{"kube-apiserver", c.apiServerArgs(), func(ctx context.Context) error { return api.get(ctx, "/readyz", nil) }},
+		{"etcd", c.etcdArgs(), func(ctx context.Context) error { return etcdAPI.Get(ctx, "/health", nil) }},
+		{"kube-apiserver", c.apiServerArgs(), func(ctx context.Context) error { return api.Get(ctx, "/readyz", nil) }},
 		{"kube-controller-manager", c.controllerManagerArgs(), func(ctx context.Context) error {
-			return api.get(ctx, "/api/v1/namespaces/default/serviceaccounts/default", nil)
+			return api.Get(ctx, "/api/v1/namespaces/default/serviceaccounts/default", nil)
 		}},
 	} {
 		_, _ = fmt.Fprintf(progress, "starting %s\n", step.name)
-		p, err := launch(c.root, step.name, nil, filepath.Join(c.bin, step.name), step.args...)
+		p, err := process.Launch(c.root, step.name, nil, filepath.Join(c.bin, step.name), step.args...)
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +111,7 @@ func (c config) startControlPlane(ctx context.Context, progress io.Writer, start
 		if err := started(p); err != nil {
 			return nil, err
 		}
-		if err := until(ctx, step.name, running, step.ready); err != nil {
+		if err := process.Until(ctx, step.name, running, step.ready); err != nil {
 			return nil, err
 		}
 	}
@@ -118,6 +121,6 @@ func (c config) startControlPlane(ctx context.Context, progress io.Writer, start
 // portTaken reports whether a process ended because another program took a port
 // between its choice and its use.
 func portTaken(err error) bool {
-	var ended *processError
-	return errors.As(err, &ended) && strings.Contains(logTail(ended.log), "address already in use")
+	var ended *process.EndedError
+	return errors.As(err, &ended) && strings.Contains(process.LogTail(ended.Log), "address already in use")
 }

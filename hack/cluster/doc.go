@@ -18,6 +18,9 @@
 // A cluster is identified by its directory. State is never carried over: Up on a
 // stopped or damaged cluster starts an empty one.
 //
+// The packages below internal know single things (certificates, processes,
+// addresses, the machine); this one knows the cluster and its order of events.
+//
 // What the package does not do: several nodes, network policies, load balancers,
 // upgrades, restarting a process that died, or keeping data.
 package cluster

@@ -44,7 +44,7 @@ func clean(dir string, s *state, progress io.Writer) error {
 			continue
 		}
 		_, _ = fmt.Fprintf(progress, "stopping %s\n", p.Name)
-		errs = append(errs, p.stop(stopGrace))
+		errs = append(errs, p.Stop(stopGrace))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err // its files may still be in use

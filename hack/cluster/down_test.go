@@ -6,9 +6,12 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
 )
 
 func TestDownRemovesAllButLogs(t *testing.T) {
@@ -18,8 +21,8 @@ func TestDownRemovesAllButLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 	unlock()
-	cmd := sleeper(t)
-	id, err := identify(cmd.Process.Pid)
+	cmd := startSleeper(t)
+	id, err := process.Identify(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +34,7 @@ func TestDownRemovesAllButLogs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := &state{Ready: true, Result: Result{Dir: dir, Tier: ControlPlane}, Processes: []*Process{{Name: "etcd", Identity: id}}}
+	s := &state{Ready: true, Result: Result{Dir: dir, Tier: ControlPlane}, Processes: []*process.Process{{Name: "etcd", Identity: id}}}
 	if err := s.save(); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +79,7 @@ func TestStateTellsWhatIsBroken(t *testing.T) {
 	if err := os.WriteFile(log, []byte("first\nthe disk is full\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &state{Ready: true, Result: Result{Dir: dir, Tier: ControlPlane}, Processes: []*Process{{Name: "etcd", Identity: nobody, Log: log}}}
+	s := &state{Ready: true, Result: Result{Dir: dir, Tier: ControlPlane}, Processes: []*process.Process{{Name: "etcd", Identity: process.Identity{PID: 1, Start: "never"}, Log: log}}}
 	if err := s.save(); err != nil {
 		t.Fatal(err)
 	}
@@ -92,4 +95,18 @@ func TestStateTellsWhatIsBroken(t *testing.T) {
 	if _, err := ServiceAccountKubeconfig(t.Context(), dir, "default/a", 0); err == nil || !strings.Contains(err.Error(), "etcd") {
 		t.Errorf("using it: got %v; want an error that names etcd", err)
 	}
+}
+
+// startSleeper starts a process that the test owns.
+func startSleeper(t *testing.T) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd
 }

@@ -10,6 +10,10 @@ import (
 	"os/exec"
 	"strconv"
 	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/addresses"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/host"
 )
 
 // cleanHost removes what a cluster that ended leaves on the machine: routes and
@@ -19,11 +23,11 @@ func cleanHost(s *state) error {
 	if s.Result.Index == nil {
 		return nil
 	}
-	plan, err := NewPlan(*s.Result.Index)
+	plan, err := addresses.NewPlan(*s.Result.Index)
 	if err != nil {
 		return err
 	}
-	held, err := machineIndexes.holds(plan.Index, s.Result.Dir)
+	held, err := machineIndexes.Holds(plan.Index, s.Result.Dir)
 	if err != nil || !held {
 		return err
 	}
@@ -32,10 +36,10 @@ func cleanHost(s *state) error {
 	if err := leaveNetwork(ctx, plan); err != nil {
 		return err
 	}
-	if err := removeCgroups(ctx, plan.Link); err != nil {
+	if err := host.RemoveCgroups(ctx, plan.Link); err != nil {
 		return err
 	}
-	return machineIndexes.release(plan.Index)
+	return machineIndexes.Release(plan.Index)
 }
 
 // Load imports image archives, as docker save and OCI tools write them, into the
@@ -70,7 +74,7 @@ func importImage(ctx context.Context, pid int, archive string, progress io.Write
 	cmd.Stdin = file
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("%w: %s", err, lastLines(string(out), 5))
+		return fmt.Errorf("%w: %s", err, files.LastLines(string(out), 5))
 	}
 	_, err = fmt.Fprintf(progress, "%s(%.1f s)\n", out, time.Since(begin).Seconds())
 	return err

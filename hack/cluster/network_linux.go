@@ -13,6 +13,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/addresses"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/host"
 )
 
 // fallbackMetric makes a route the last choice.
@@ -22,7 +25,7 @@ const fallbackMetric = "1048576"
 // routes the plan's ranges there, before anything could talk to them. Routes of
 // last resort refuse these ranges: should the link vanish with its cluster, no
 // packet for it leaves the machine. Nothing from the link is ever forwarded.
-func joinNetwork(ctx context.Context, plan Plan, pid int) error {
+func joinNetwork(ctx context.Context, plan addresses.Plan, pid int) error {
 	if err := deleteLink(ctx, plan); err != nil {
 		return err
 	}
@@ -53,7 +56,7 @@ func joinNetwork(ctx context.Context, plan Plan, pid int) error {
 
 // leaveNetwork removes what joinNetwork made and the end of the cluster's
 // namespace did not take along.
-func leaveNetwork(ctx context.Context, plan Plan) error {
+func leaveNetwork(ctx context.Context, plan addresses.Plan) error {
 	if err := deleteLink(ctx, plan); err != nil {
 		return err
 	}
@@ -68,7 +71,7 @@ func leaveNetwork(ctx context.Context, plan Plan) error {
 
 // deleteLink removes the link of a cluster that ended. The kernel does so too,
 // but not at once.
-func deleteLink(ctx context.Context, plan Plan) error {
+func deleteLink(ctx context.Context, plan addresses.Plan) error {
 	err := ipCommands(ctx, [][]string{{"link", "delete", plan.Link}})
 	if err != nil && strings.Contains(err.Error(), "Cannot find device") {
 		return nil
@@ -78,7 +81,7 @@ func deleteLink(ctx context.Context, plan Plan) error {
 
 // setUpNodeNetwork is the other half, inside the cluster's network namespace. It
 // gets no default route: only the machine's end of the link is reachable.
-func setUpNodeNetwork(ctx context.Context, plan Plan) error {
+func setUpNodeNetwork(ctx context.Context, plan addresses.Plan) error {
 	if err := withoutIPv6(nodeLink); err != nil {
 		return err
 	}
@@ -103,7 +106,7 @@ func setUpNodeNetwork(ctx context.Context, plan Plan) error {
 
 func ipCommands(ctx context.Context, commands [][]string) error {
 	for _, args := range commands {
-		if err := command(ctx, "ip", args...); err != nil {
+		if err := host.Command(ctx, "ip", args...); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/addresses"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/kubeconfig"
 )
 
 const (
@@ -25,21 +29,18 @@ const (
 	kubeletClientUser = "kube-apiserver-kubelet-client"
 	dnsUser           = "system:coredns"
 
-	registryPort = 5000
 	dnsReadyPort = 8181
 )
 
 // nodeConfig is the configuration of a node-tier cluster as its processes see
 // it; they have a network of their own, so that fixed ports never collide.
-func nodeConfig(plan Plan) config {
+func nodeConfig(plan addresses.Plan) config {
 	return config{
 		root: nodeRoot, bin: filepath.Join(nodeRoot, "bin"), address: plan.Node,
 		apiPort: 6443, etcdPort: 2379, peerPort: 2380,
 		services: plan.Services, node: &plan,
 	}
 }
-
-func (p Plan) registry() string { return netip.AddrPortFrom(p.Node, registryPort).String() }
 
 // writeNodeFiles renders the configuration of the node's programs. cniBin is the
 // directory of the CNI plugins.
@@ -56,7 +57,7 @@ func (c config) writeNodeFiles(cniBin string) error {
 	if err != nil {
 		return err
 	}
-	registry := c.node.registry()
+	registry := c.node.Registry()
 	for name, data := range map[string][]byte{
 		"containerd.toml":     c.containerdConfig(cniBin),
 		"cni/10-ptp.conflist": network,
@@ -112,7 +113,7 @@ func (c config) containerdConfig(cniBin string) []byte {
 // pods is routed, so that a reply through a Service always passes the address
 // translation; on a bridge it would not without a further kernel module.
 func (c config) cniConfig() ([]byte, error) {
-	return indentedJSON(map[string]any{
+	return files.JSON(map[string]any{
 		"cniVersion": "0.4.0", // what the oldest plugins still in distributions know
 		"name":       c.node.Link,
 		"plugins": []any{map[string]any{
@@ -126,7 +127,7 @@ func (c config) cniConfig() ([]byte, error) {
 }
 
 func (c config) kubeletConfig() ([]byte, error) {
-	return indentedJSON(map[string]any{
+	return files.JSON(map[string]any{
 		"apiVersion": "kubelet.config.k8s.io/v1beta1",
 		"kind":       "KubeletConfiguration",
 		"authentication": map[string]any{
@@ -155,7 +156,7 @@ func (c config) kubeletConfig() ([]byte, error) {
 }
 
 func (c config) proxyConfig() ([]byte, error) {
-	return indentedJSON(map[string]any{
+	return files.JSON(map[string]any{
 		"apiVersion":         "kubeproxy.config.k8s.io/v1alpha1",
 		"kind":               "KubeProxyConfiguration",
 		"mode":               "nftables",
@@ -179,7 +180,7 @@ func (c config) corefile() []byte {
   }
   cache 5
 }
-`, c.node.Node, dnsReadyPort, c.path(dnsKubeconfig), contextName)
+`, c.node.Node, dnsReadyPort, c.path(dnsKubeconfig), kubeconfig.ContextName)
 }
 
 // nodePrograms are the processes beside the control plane, in starting order.
@@ -194,7 +195,7 @@ func (c config) nodePrograms() []program {
 			"--node-ip="+c.node.Node.String()), // kube-proxy waits forever for a node on loopback
 		kube("kube-proxy", "--config="+c.path("kube-proxy.json")),
 		kube("coredns", "-conf", c.path("Corefile")),
-		{name: "registry", path: selfProgram, args: []string{registryCommand, c.node.registry(), c.path("registry")}},
+		{name: "registry", path: selfProgram, args: []string{registryCommand, c.node.Registry(), c.path("registry")}},
 	}
 }
 

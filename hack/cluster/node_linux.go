@@ -14,10 +14,14 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/addresses"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/host"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
 )
 
 // machineIndexes is where the clusters of one machine keep their claims.
-var machineIndexes = indexes{"/run/llama-stack-cluster"}
+var machineIndexes = addresses.Indexes{Dir: "/run/llama-stack-cluster"}
 
 // InternalCommands are the parts of a node that run as processes of the program
 // that uses this package: it must hand their words' arguments to them.
@@ -39,10 +43,10 @@ const (
 
 // nodeOrder is what the supervisor of a node is told.
 type nodeOrder struct {
-	Dir    string `json:"dir"`    // the cluster's directory as the machine sees it
-	Bin    string `json:"bin"`    // likewise, the programs
-	CNIBin string `json:"cniBin"` // the CNI plugins
-	Plan   Plan   `json:"plan"`
+	Dir    string         `json:"dir"`    // the cluster's directory as the machine sees it
+	Bin    string         `json:"bin"`    // likewise, the programs
+	CNIBin string         `json:"cniBin"` // the CNI plugins
+	Plan   addresses.Plan `json:"plan"`
 }
 
 // startNodeTier starts the init process of a cluster in namespaces of its own,
@@ -54,7 +58,7 @@ func startNodeTier(ctx context.Context, s *state, bin string, progress io.Writer
 		return err
 	}
 	describe(&s.Result, plan)
-	order, err := json.Marshal(nodeOrder{Dir: s.Result.Dir, Bin: bin, CNIBin: inspectMachine().cniBin, Plan: plan})
+	order, err := json.Marshal(nodeOrder{Dir: s.Result.Dir, Bin: bin, CNIBin: host.Inspect().CNIBin, Plan: plan})
 	if err != nil {
 		return err
 	}
@@ -69,7 +73,7 @@ func startNodeTier(ctx context.Context, s *state, bin string, progress io.Writer
 	}
 	defer func() { _ = goAhead.Close() }()
 
-	node, err := launch(s.Result.Dir, "node", func(cmd *exec.Cmd) {
+	node, err := process.Launch(s.Result.Dir, "node", func(cmd *exec.Cmd) {
 		cmd.ExtraFiles = []*os.File{reportsEnd, goAheadEnd} // reportsFD and goAheadFD
 		cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWPID
 		// Nothing else of the caller's environment, a proxy least of all, concerns the cluster.
@@ -81,37 +85,37 @@ func startNodeTier(ctx context.Context, s *state, bin string, progress io.Writer
 		return err
 	}
 	s.Processes = append(s.Processes, node)
-	if err := errors.Join(s.save(), machineIndexes.keep(plan.Index, s.Result.Dir, node.Identity)); err != nil {
+	if err := errors.Join(s.save(), machineIndexes.Keep(plan.Index, s.Result.Dir, node.Identity)); err != nil {
 		return err
 	}
 	if err := joinNetwork(ctx, plan, node.PID); err != nil {
 		return err
 	}
 	if _, err := goAhead.Write([]byte{1}); err != nil {
-		return errors.Join(fmt.Errorf("the node's supervisor does not answer: %w", err), node.endedError())
+		return errors.Join(fmt.Errorf("the node's supervisor does not answer: %w", err), node.Outcome(stopGrace))
 	}
 	return follow(ctx, reports, node, progress)
 }
 
-func takePlan(ctx context.Context, dir string) (Plan, error) {
-	self, err := identify(os.Getpid())
+func takePlan(ctx context.Context, dir string) (addresses.Plan, error) {
+	self, err := process.Identify(os.Getpid())
 	if err != nil {
-		return Plan{}, err
+		return addresses.Plan{}, err
 	}
 	used, err := usedRanges()
 	if err != nil {
-		return Plan{}, err
+		return addresses.Plan{}, err
 	}
-	return machineIndexes.take(ctx, dir, self, used)
+	return machineIndexes.Take(ctx, dir, self, used)
 }
 
-func describe(r *Result, plan Plan) {
+func describe(r *Result, plan addresses.Plan) {
 	r.Index = &plan.Index
 	r.Server = nodeConfig(plan).server()
 	r.NodeName, r.StorageClass = nodeName, storageClass
 	r.NodeAddress, r.HostAddress, r.DNS = plan.Node.String(), plan.Host.String(), plan.Node.String()
 	r.ServiceRange, r.PodRange = plan.Services.String(), plan.Pods.String()
-	r.Registry = plan.registry()
+	r.Registry = plan.Registry()
 }
 
 // report is one line of the supervisor to the command that started it.
@@ -122,7 +126,7 @@ type report struct {
 }
 
 // follow passes the supervisor's progress on until it reports success or failure.
-func follow(ctx context.Context, reports *os.File, node *Process, progress io.Writer) error {
+func follow(ctx context.Context, reports *os.File, node *process.Process, progress io.Writer) error {
 	stop := context.AfterFunc(ctx, func() { _ = reports.Close() })
 	defer stop()
 	lines := bufio.NewScanner(reports)
@@ -144,14 +148,5 @@ func follow(ctx context.Context, reports *os.File, node *Process, progress io.Wr
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("waiting for the node (logs in %s): %w", filepath.Dir(node.Log), err)
 	}
-	return node.endedError()
-}
-
-// endedError waits a moment for a process that is ending and describes its end.
-func (p *Process) endedError() error {
-	if err := p.stop(stopGrace); err != nil {
-		return err
-	}
-	<-p.ended
-	return p.failure()
+	return node.Outcome(stopGrace)
 }

@@ -6,20 +6,17 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"io"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/host"
 )
 
-var errNotLinux = errors.New("the node tier runs on Linux only: use the tier controlplane here, or a Linux machine")
-
-func preflight(context.Context, bool, io.Writer) error { return errNotLinux }
-
-func startNodeTier(context.Context, *state, string, io.Writer) error { return errNotLinux }
+func startNodeTier(context.Context, *state, string, io.Writer) error { return host.ErrNotLinux }
 
 func cleanHost(*state) error { return nil }
 
 // Load imports image archives into a node, which only Linux has.
-func Load(context.Context, string, []string, io.Writer) error { return errNotLinux }
+func Load(context.Context, string, []string, io.Writer) error { return host.ErrNotLinux }
 
 // InternalCommands is empty: only a node runs parts of itself as commands.
 var InternalCommands = map[string]func(context.Context, []string) error{}

@@ -17,6 +17,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/imagefile"
 )
 
 // registryCommand is the command line word under which a cluster runs its registry.
@@ -61,7 +63,7 @@ func Push(ctx context.Context, dir, archive, repository string) (string, error) 
 	if s.Result.Registry == "" {
 		return "", fmt.Errorf("the cluster in %s has no registry: its tier is %s, and only the tier %s has one", dir, s.Result.Tier, Node)
 	}
-	image, err := readImage(archive)
+	image, err := imagefile.Read(archive)
 	if err != nil {
 		return "", fmt.Errorf("image archive %s: %w", archive, err)
 	}

@@ -8,6 +8,9 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/apiclient"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/kubeconfig"
 )
 
 // ServiceAccountKubeconfig returns a kubeconfig that acts as a ServiceAccount,
@@ -21,11 +24,11 @@ func ServiceAccountKubeconfig(ctx context.Context, dir, account string, life tim
 	if err != nil {
 		return nil, err
 	}
-	server, ca, pair, err := readKubeconfig(s.Result.Kubeconfig)
+	server, ca, pair, err := apiclient.ReadKubeconfig(s.Result.Kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	api, err := newTLSClient(server, ca, pair)
+	api, err := apiclient.NewTLS(server, ca, pair)
 	if err != nil {
 		return nil, err
 	}
@@ -39,10 +42,10 @@ func ServiceAccountKubeconfig(ctx context.Context, dir, account string, life tim
 		} `json:"status"`
 	}
 	path := fmt.Sprintf("/api/v1/namespaces/%s/serviceaccounts/%s/token", url.PathEscape(namespace), url.PathEscape(name))
-	if err := api.post(ctx, path, request, &answer); err != nil {
+	if err := api.Post(ctx, path, request, &answer); err != nil {
 		return nil, fmt.Errorf("token of service account %s: %w", account, err)
 	}
-	return kubeconfig(server, ca, credentials{token: answer.Status.Token}, namespace)
+	return kubeconfig.Render(server, ca, kubeconfig.Credentials{Token: answer.Status.Token}, namespace)
 }
 
 // running returns the state of the cluster in dir, or an error that says what to

@@ -16,6 +16,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/addresses"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/imagefile"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
 )
 
 // TestMain lets this test program be the processes of a node.
@@ -80,7 +84,7 @@ func (s *smoke) expect(text string, args ...string) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
 	defer cancel()
-	err := until(ctx, text, nil, func(context.Context) error {
+	err := process.Until(ctx, text, nil, func(context.Context) error {
 		out, err := s.kubectl(args...)
 		if err != nil || !strings.Contains(out, text) {
 			return fmt.Errorf("kubectl %q: %q, %v", args, out, err)
@@ -106,7 +110,7 @@ func (s *smoke) killAll() {
 		}
 		ctx, cancel := context.WithTimeout(s.Context(), 10*time.Second)
 		defer cancel()
-		err := until(ctx, "the end of "+p.Name, nil, func(context.Context) error {
+		err := process.Until(ctx, "the end of "+p.Name, nil, func(context.Context) error {
 			if p.Alive() {
 				return errors.New("it runs")
 			}
@@ -183,7 +187,7 @@ func (s *smoke) helloImage() string {
 		s.Fatalf("%v: %s", err, out)
 	}
 	archive := filepath.Join(dir, "hello.tar")
-	if err := writeProgramImage(archive, "localhost/hello:1", filepath.Join(dir, "hello")); err != nil {
+	if err := imagefile.WriteProgram(archive, "localhost/hello:1", filepath.Join(dir, "hello")); err != nil {
 		s.Fatal(err)
 	}
 	return archive
@@ -215,7 +219,7 @@ func (s *smoke) runsHello() {
 // leavesNothing ends the cluster and looks for what it left on the machine.
 func (s *smoke) leavesNothing() {
 	s.Helper()
-	plan, err := NewPlan(*s.result.Index)
+	plan, err := addresses.NewPlan(*s.result.Index)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -238,7 +242,7 @@ func (s *smoke) leavesNothing() {
 	if strings.Contains(string(mounts), s.Dir) {
 		s.Errorf("mounts are left:\n%s", mounts)
 	}
-	for _, pattern := range []string{"/sys/fs/cgroup/*/" + plan.Link, "/sys/fs/cgroup/" + plan.Link, "/sys/class/net/" + plan.Link, machineIndexes.file(plan.Index)} {
+	for _, pattern := range []string{"/sys/fs/cgroup/*/" + plan.Link, "/sys/fs/cgroup/" + plan.Link, "/sys/class/net/" + plan.Link, machineIndexes.File(plan.Index)} {
 		if left, _ := filepath.Glob(pattern); len(left) > 0 {
 			s.Errorf("left: %v", left)
 		}

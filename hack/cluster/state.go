@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
 )
 
 // Result is what a caller needs to use a running cluster. The fields from
@@ -53,9 +56,9 @@ type Result struct {
 type state struct {
 	// Ready is set once the cluster was usable; a state without it is what a
 	// start left that was killed.
-	Ready     bool       `json:"ready"`
-	Result    Result     `json:"result"`
-	Processes []*Process `json:"processes"`
+	Ready     bool               `json:"ready"`
+	Result    Result             `json:"result"`
+	Processes []*process.Process `json:"processes"`
 }
 
 func stateFile(dir string) string { return filepath.Join(dir, "state.json") }
@@ -78,19 +81,11 @@ func loadState(dir string) (*state, error) {
 
 // save writes the state file.
 func (s *state) save() error {
-	data, err := indentedJSON(s)
+	data, err := files.JSON(s)
 	if err != nil {
 		return err
 	}
-	return replaceFile(stateFile(s.Result.Dir), data)
-}
-
-// replaceFile writes a file as a whole: a reader sees the old or the new one.
-func replaceFile(file string, data []byte) error {
-	if err := os.WriteFile(file+".new", data, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(file+".new", file)
+	return files.Replace(stateFile(s.Result.Dir), data)
 }
 
 // intact reports whether the cluster was usable once and all of it still runs.

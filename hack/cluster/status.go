@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/apiclient"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
 )
 
 // Report is the state of a cluster.
@@ -49,7 +52,7 @@ func Inspect(ctx context.Context, dir string) (*Report, error) {
 	report := &Report{Result: s.Result, Processes: processes}
 	for _, p := range report.Processes {
 		if !p.Running {
-			report.Problem = fmt.Sprintf("%s no longer runs; the end of its log %s:\n%s", p.Name, p.Log, logTail(p.Log))
+			report.Problem = fmt.Sprintf("%s no longer runs; the end of its log %s:\n%s", p.Name, p.Log, process.LogTail(p.Log))
 			return report, nil
 		}
 	}
@@ -57,13 +60,13 @@ func Inspect(ctx context.Context, dir string) (*Report, error) {
 		report.Problem = "the cluster is being started, or its start was interrupted: run cluster up again"
 		return report, nil
 	}
-	api, err := newKubeconfigClient(s.Result.Kubeconfig)
+	api, err := apiclient.FromKubeconfig(s.Result.Kubeconfig)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if err := api.get(ctx, "/readyz", nil); err != nil {
+	if err := api.Get(ctx, "/readyz", nil); err != nil {
 		report.Problem = fmt.Sprintf("the API server does not answer that it is ready: %v; logs are in %s", err, s.Result.Logs)
 	}
 	return report, nil

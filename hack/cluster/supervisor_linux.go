@@ -11,6 +11,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/apiclient"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/host"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/imagefile"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
 )
 
 // supervisor starts and watches the processes of a node from inside. It does not
@@ -21,7 +27,7 @@ type supervisor struct {
 	reports *os.File
 
 	mu        sync.Mutex
-	processes []*Process
+	processes []*process.Process
 }
 
 // runSupervisor brings the node up and stays until it is told to end.
@@ -74,7 +80,7 @@ func (s *supervisor) up(ctx context.Context) error {
 	if err := setUpNodeNetwork(ctx, s.order.Plan); err != nil {
 		return err
 	}
-	if err := createCgroups(s.order.Plan.Link); err != nil {
+	if err := host.CreateCgroups(s.order.Plan.Link); err != nil {
 		return err
 	}
 	if err := s.writeNodeFiles(s.order.CNIBin); err != nil {
@@ -102,19 +108,19 @@ func (s *supervisor) up(ctx context.Context) error {
 	return s.waitUsable(ctx, api)
 }
 
-func (s *supervisor) waitUsable(ctx context.Context, api *apiClient) error {
+func (s *supervisor) waitUsable(ctx context.Context, api *apiclient.Client) error {
 	for _, step := range []struct {
 		what string
 		done func(context.Context) error
 	}{
-		{"the registry", func(ctx context.Context) error { return answersOK(ctx, "http://"+s.order.Plan.registry()+"/v2/") }},
+		{"the registry", func(ctx context.Context) error { return answersOK(ctx, "http://"+s.order.Plan.Registry()+"/v2/") }},
 		{"cluster DNS", func(ctx context.Context) error {
 			return answersOK(ctx, fmt.Sprintf("http://%s:%d/ready", s.order.Plan.Node, dnsReadyPort))
 		}},
 		{"kube-proxy", func(ctx context.Context) error { return answersOK(ctx, "http://127.0.0.1:10256/healthz") }},
 		{"the node", func(ctx context.Context) error { return nodeReady(ctx, api) }},
 	} {
-		if err := until(ctx, step.what, s.all(), step.done); err != nil {
+		if err := process.Until(ctx, step.what, s.all(), step.done); err != nil {
 			return err
 		}
 	}
@@ -124,30 +130,30 @@ func (s *supervisor) waitUsable(ctx context.Context, api *apiClient) error {
 // importPause gives containerd the image of the pods' sandboxes.
 func (s *supervisor) importPause(ctx context.Context) error {
 	archive := s.path("pause.tar")
-	if err := writeProgramImage(archive, pauseImage, s.path("bin", "pause")); err != nil {
+	if err := imagefile.WriteProgram(archive, pauseImage, s.path("bin", "pause")); err != nil {
 		return fmt.Errorf("packing the sandbox image: %w", err)
 	}
-	return until(ctx, "containerd", s.all(), func(ctx context.Context) error {
-		return command(ctx, "ctr", "--namespace", "k8s.io", "images", "import", archive)
+	return process.Until(ctx, "containerd", s.all(), func(ctx context.Context) error {
+		return host.Command(ctx, "ctr", "--namespace", "k8s.io", "images", "import", archive)
 	})
 }
 
 func (s *supervisor) start(p program) error {
 	_, _ = fmt.Fprintf(s, "starting %s\n", p.name)
-	process, err := launch(s.root, p.name, nil, p.path, p.args...)
+	started, err := process.Launch(s.root, p.name, nil, p.path, p.args...)
 	if err != nil {
 		return err
 	}
-	return s.watch(process)
+	return s.watch(started)
 }
 
 // watch writes down that a process runs, and later that it ended.
-func (s *supervisor) watch(p *Process) error {
+func (s *supervisor) watch(p *process.Process) error {
 	s.mu.Lock()
 	s.processes = append(s.processes, p)
 	s.mu.Unlock()
 	go func() {
-		<-p.ended
+		<-p.Exited()
 		if err := s.save(); err != nil {
 			_, _ = fmt.Fprintln(os.Stderr, err)
 		}
@@ -155,7 +161,7 @@ func (s *supervisor) watch(p *Process) error {
 	return s.save()
 }
 
-func (s *supervisor) all() []*Process {
+func (s *supervisor) all() []*process.Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.processes)
@@ -168,18 +174,18 @@ func (s *supervisor) save() error {
 	for _, p := range s.processes {
 		list = append(list, nodeProcess{Name: p.Name, Running: p.Alive()})
 	}
-	data, err := indentedJSON(list)
+	data, err := files.JSON(list)
 	if err != nil {
 		return err
 	}
-	return replaceFile(nodeProcessesFile(s.root), data)
+	return files.Replace(nodeProcessesFile(s.root), data)
 }
 
 // stop ends the processes, last started first. Containers end with process 1.
 func (s *supervisor) stop() {
 	var errs []error
 	for _, p := range slices.Backward(s.all()) {
-		errs = append(errs, p.stop(stopGrace))
+		errs = append(errs, p.Stop(stopGrace))
 	}
 	if err := errors.Join(errs...); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, err)

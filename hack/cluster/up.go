@@ -10,6 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/apiclient"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/host"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
 )
 
 // Options say which cluster to start.
@@ -37,7 +42,7 @@ const portAttempts = 3
 // failed.
 func Up(ctx context.Context, o Options) (*Result, error) {
 	if o.Tier == Node {
-		if err := preflight(ctx, o.InstallPackages, o.Progress); err != nil {
+		if err := host.Preflight(ctx, o.InstallPackages, o.Progress); err != nil {
 			return nil, err
 		}
 	}
@@ -86,7 +91,7 @@ func reuse(ctx context.Context, o Options) (*Result, error) {
 // usable reports whether all of the cluster runs and its API server is ready.
 // One that is only slow gets a moment.
 func (s *state) usable(ctx context.Context) bool {
-	api, err := newKubeconfigClient(s.Result.Kubeconfig)
+	api, err := apiclient.FromKubeconfig(s.Result.Kubeconfig)
 	if err != nil {
 		return false
 	}
@@ -95,7 +100,7 @@ func (s *state) usable(ctx context.Context) bool {
 			return false
 		}
 		ask, cancel := context.WithTimeout(ctx, time.Second)
-		err := api.get(ask, "/readyz", nil)
+		err := api.Get(ask, "/readyz", nil)
 		cancel()
 		if err == nil {
 			return true
@@ -142,7 +147,7 @@ func startLocalControlPlane(ctx context.Context, s *state, bin string, progress 
 			return err
 		}
 		s.Result.Server, s.Result.Etcd = c.server(), c.etcdURL()
-		_, err = c.startControlPlane(ctx, progress, func(p *Process) error {
+		_, err = c.startControlPlane(ctx, progress, func(p *process.Process) error {
 			s.Processes = append(s.Processes, p)
 			return s.save()
 		})
@@ -178,7 +183,7 @@ func lockDir(ctx context.Context, dir string, progress io.Writer) (func(), error
 	if _, err := os.Stat(lock); errors.Is(err, os.ErrNotExist) && len(entries) > 0 {
 		return nil, fmt.Errorf("the directory %s has files that are not a cluster's, such as %s: choose an empty or new one", dir, entries[0].Name())
 	}
-	return lockFile(ctx, lock, func() {
+	return files.Lock(ctx, lock, func() {
 		_, _ = fmt.Fprintf(progress, "waiting for another command on %s\n", dir)
 	})
 }

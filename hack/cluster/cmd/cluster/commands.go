@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
 )
 
 // parse reads flags and checks the number of arguments; most < 0 means no limit.
@@ -48,7 +49,7 @@ func (p *place) resolve() (string, error) {
 	if p.name == "" || p.name != filepath.Base(p.name) || p.name == "." || p.name == ".." {
 		return "", usageError{fmt.Errorf("--name %q: use a plain name, or --dir for a directory", p.name)}
 	}
-	return cluster.DefaultDir(p.name)
+	return files.DefaultDir(p.name)
 }
 
 // tierValue is a flag whose value is a tier.

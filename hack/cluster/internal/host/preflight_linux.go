@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package host
 
 import (
 	"context"
@@ -10,33 +10,36 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
 )
 
-// preflight checks that the node tier can run here, and may install packages.
-func preflight(ctx context.Context, install bool, //nolint:revive // it is the command's flag
+// Preflight checks that the node tier can run here, and may install packages.
+func Preflight(ctx context.Context, install bool, //nolint:revive // it is the command's flag
 	progress io.Writer) error {
-	m := inspectMachine()
+	m := Inspect()
 	if packages := m.missingPackages(); install && m.root && m.aptGet && len(packages) > 0 {
 		if err := installPackages(ctx, packages, progress); err != nil {
 			return err
 		}
-		m = inspectMachine()
+		m = Inspect()
 	}
 	return m.check()
 }
 
-func inspectMachine() machine {
+// Inspect looks for what the node tier needs.
+func Inspect() Machine {
 	found := func(program string) bool {
 		_, err := exec.LookPath(program)
 		return err == nil
 	}
-	m := machine{root: os.Geteuid() == 0, programs: map[string]bool{}, aptGet: found("apt-get")}
+	m := Machine{root: os.Geteuid() == 0, programs: map[string]bool{}, aptGet: found("apt-get")}
 	for program := range packageOf {
 		m.programs[program] = found(program)
 	}
 	for _, dir := range cniDirectories {
-		if m.cniBin == "" && hasAll(dir, cniPlugins) {
-			m.cniBin = dir
+		if m.CNIBin == "" && hasAll(dir, cniPlugins) {
+			m.CNIBin = dir
 		}
 	}
 	// Version 2 has the one file, version 1 a directory for each controller.
@@ -62,17 +65,17 @@ func installPackages(ctx context.Context, packages []string, progress io.Writer)
 		cmd := exec.CommandContext(ctx, "apt-get", args...)
 		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("installing packages: apt-get %s: %w\n%s", args[0], err, lastLines(string(out), 15))
+			return fmt.Errorf("installing packages: apt-get %s: %w\n%s", args[0], err, files.LastLines(string(out), 15))
 		}
 	}
 	return nil
 }
 
-// command runs a program and makes its output part of an error.
-func command(ctx context.Context, program string, args ...string) error {
+// Command runs a program and makes its output part of an error.
+func Command(ctx context.Context, program string, args ...string) error {
 	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
 	if _, ok := errors.AsType[*exec.ExitError](err); ok {
-		return fmt.Errorf("%s %q: %w: %s", program, args, err, lastLines(string(out), 5))
+		return fmt.Errorf("%s %q: %w: %s", program, args, err, files.LastLines(string(out), 5))
 	}
 	return err
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package apiclient
 
 import (
 	"bytes"
@@ -16,38 +16,42 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/pki"
 )
 
-// apiClient asks a server of the cluster with a client certificate. It does the
+// Client asks a server of the cluster with a client certificate. It does the
 // few requests that this package needs; people and tests use kubectl or client-go.
-type apiClient struct {
-	server string
-	http   *http.Client
+type Client struct {
+	Server string
+	HTTP   *http.Client
 }
 
-// newAPIClient takes ca.crt, <pair>.crt and <pair>.key from a directory.
-func newAPIClient(server, dir, ca, pair string) (*apiClient, error) {
-	var files [3][]byte
+// New takes ca.crt, <pair>.crt and <pair>.key from a directory.
+func New(server, dir, ca, pair string) (*Client, error) {
+	var parts [3][]byte
 	for i, name := range []string{ca + ".crt", pair + ".crt", pair + ".key"} {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			return nil, err
 		}
-		files[i] = data
+		parts[i] = data
 	}
-	return newTLSClient(server, files[0], keyPair{cert: files[1], key: files[2]})
+	return NewTLS(server, parts[0], pki.KeyPair{Cert: parts[1], Key: parts[2]})
 }
 
-func newTLSClient(server string, ca []byte, pair keyPair) (*apiClient, error) {
+// NewTLS trusts ca and proves itself with pair, both PEM.
+func NewTLS(server string, ca []byte, pair pki.KeyPair) (*Client, error) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(ca) {
 		return nil, errors.New("no certificate in the certificate authority's file")
 	}
-	certificate, err := tls.X509KeyPair(pair.cert, pair.key)
+	certificate, err := tls.X509KeyPair(pair.Cert, pair.Key)
 	if err != nil {
 		return nil, err
 	}
-	return &apiClient{server: server, http: &http.Client{
+	return &Client{Server: server, HTTP: &http.Client{
 		Timeout: 10 * time.Second,
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{
 			RootCAs: roots, Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12,
@@ -71,60 +75,61 @@ type adminFile struct {
 	} `json:"users"`
 }
 
-// newKubeconfigClient reads a kubeconfig that this package wrote.
-func newKubeconfigClient(file string) (*apiClient, error) {
-	server, ca, pair, err := readKubeconfig(file)
+// FromKubeconfig reads a kubeconfig that this package wrote.
+func FromKubeconfig(file string) (*Client, error) {
+	server, ca, pair, err := ReadKubeconfig(file)
 	if err != nil {
 		return nil, err
 	}
-	return newTLSClient(server, ca, pair)
+	return NewTLS(server, ca, pair)
 }
 
-func readKubeconfig(file string) (server string, ca []byte, pair keyPair, err error) {
+// ReadKubeconfig takes apart a kubeconfig that holds a client certificate.
+func ReadKubeconfig(file string) (server string, ca []byte, pair pki.KeyPair, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return "", nil, keyPair{}, err
+		return "", nil, pki.KeyPair{}, err
 	}
 	var parsed adminFile
 	if err := json.Unmarshal(data, &parsed); err != nil {
-		return "", nil, keyPair{}, fmt.Errorf("%s: %w", file, err)
+		return "", nil, pki.KeyPair{}, fmt.Errorf("%s: %w", file, err)
 	}
 	if len(parsed.Clusters) != 1 || len(parsed.Users) != 1 {
-		return "", nil, keyPair{}, fmt.Errorf("%s: not a kubeconfig of this tool", file)
+		return "", nil, pki.KeyPair{}, fmt.Errorf("%s: not a kubeconfig of this tool", file)
 	}
 	user := parsed.Users[0].User
 	var decoded [3][]byte
 	for i, text := range []string{parsed.Clusters[0].Cluster.CA, user.Cert, user.Key} {
 		if decoded[i], err = base64.StdEncoding.DecodeString(text); err != nil {
-			return "", nil, keyPair{}, fmt.Errorf("%s: %w", file, err)
+			return "", nil, pki.KeyPair{}, fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	return parsed.Clusters[0].Cluster.Server, decoded[0], keyPair{cert: decoded[1], key: decoded[2]}, nil
+	return parsed.Clusters[0].Cluster.Server, decoded[0], pki.KeyPair{Cert: decoded[1], Key: decoded[2]}, nil
 }
 
-// get decodes the answer to a GET into result, unless that is nil.
-func (c *apiClient) get(ctx context.Context, path string, result any) error {
+// Get decodes the answer to a GET into result, unless that is nil.
+func (c *Client) Get(ctx context.Context, path string, result any) error {
 	return c.do(ctx, http.MethodGet, path, nil, result)
 }
 
-// post sends body as JSON and decodes the answer into result, unless that is nil.
-func (c *apiClient) post(ctx context.Context, path string, body, result any) error {
+// Post sends body as JSON and decodes the answer into result, unless that is nil.
+func (c *Client) Post(ctx context.Context, path string, body, result any) error {
 	return c.do(ctx, http.MethodPost, path, body, result)
 }
 
-func (c *apiClient) do(ctx context.Context, method, path string, body, result any) error {
+func (c *Client) do(ctx context.Context, method, path string, body, result any) error {
 	var payload bytes.Buffer
 	if body != nil {
 		if err := json.NewEncoder(&payload).Encode(body); err != nil {
 			return err
 		}
 	}
-	request, err := http.NewRequestWithContext(ctx, method, c.server+path, &payload)
+	request, err := http.NewRequestWithContext(ctx, method, c.Server+path, &payload)
 	if err != nil {
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	response, err := c.http.Do(request)
+	response, err := c.HTTP.Do(request)
 	if err != nil {
 		return err
 	}
@@ -134,7 +139,7 @@ func (c *apiClient) do(ctx context.Context, method, path string, body, result an
 		return err
 	}
 	if response.StatusCode/100 != 2 {
-		return &statusError{code: response.StatusCode, body: lastLines(string(answer), 5)}
+		return &statusError{code: response.StatusCode, body: files.LastLines(string(answer), 5)}
 	}
 	if result == nil {
 		return nil

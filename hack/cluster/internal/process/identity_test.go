@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package process
 
 import (
 	"os"
@@ -24,7 +24,7 @@ func sleeper(t *testing.T) *exec.Cmd {
 }
 
 func TestIdentityOfThisProcess(t *testing.T) {
-	id, err := identify(os.Getpid())
+	id, err := Identify(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,18 +42,18 @@ func TestIdentityOfThisProcess(t *testing.T) {
 
 func TestStopSparesAnotherProcessWithThePID(t *testing.T) {
 	cmd := sleeper(t)
-	id, err := identify(cmd.Process.Pid)
+	id, err := Identify(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	former := Identity{PID: id.PID, Start: id.Start + "0"}
-	if err := former.stop(time.Second); err != nil {
+	if err := former.Stop(time.Second); err != nil {
 		t.Fatal(err)
 	}
 	if !id.Alive() {
 		t.Fatal("stop ended a process that only has the pid of the wanted one")
 	}
-	if err := id.stop(5 * time.Second); err != nil {
+	if err := id.Stop(5 * time.Second); err != nil {
 		t.Fatal(err)
 	}
 	if id.Alive() {
@@ -74,11 +74,11 @@ func TestStopKillsWhatIgnoresTermination(t *testing.T) {
 	if _, err := out.Read(make([]byte, 1)); err != nil { // the trap is set
 		t.Fatal(err)
 	}
-	id, err := identify(cmd.Process.Pid)
+	id, err := Identify(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := id.stop(100 * time.Millisecond); err != nil {
+	if err := id.Stop(100 * time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
 	if id.Alive() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package host
 
 import (
 	"fmt"
@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// machine is what the node tier needs to know about where it is to run.
-type machine struct {
+// Machine is what the node tier needs to know about where it is to run.
+type Machine struct {
 	root     bool
 	programs map[string]bool // found on PATH
-	// cniBin is a directory with the needed CNI plugins, empty if there is none.
-	cniBin string
+	// CNIBin is a directory with the needed CNI plugins, empty if there is none.
+	CNIBin string
 	aptGet bool
 	// cgroups says that a hierarchy of control groups is mounted.
 	cgroups bool
@@ -40,14 +40,14 @@ var (
 )
 
 // missingPackages lists the packages to install, sorted.
-func (m machine) missingPackages() []string {
+func (m Machine) missingPackages() []string {
 	var list []string
 	for program, found := range m.programs {
 		if !found {
 			list = append(list, packageOf[program])
 		}
 	}
-	if m.cniBin == "" {
+	if m.CNIBin == "" {
 		list = append(list, cniPackage)
 	}
 	slices.Sort(list)
@@ -63,7 +63,7 @@ func (e *preflightError) Error() string {
 }
 
 // check returns nil if the node tier can run on the machine.
-func (m machine) check() error {
+func (m Machine) check() error {
 	var problems []string
 	if !m.root {
 		problems = append(problems, "it needs root, for namespaces and mounts: run the command with sudo "+

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package process
 
 import (
 	"errors"
@@ -21,8 +21,8 @@ type Identity struct {
 // errNoProcess means that no process with the pid runs.
 var errNoProcess = errors.New("no such process")
 
-// identify returns the identity of the running process pid.
-func identify(pid int) (Identity, error) {
+// Identify returns the identity of the running process pid.
+func Identify(pid int) (Identity, error) {
 	start, err := startMark(pid)
 	if err != nil {
 		return Identity{}, fmt.Errorf("process %d: %w", pid, err)
@@ -40,9 +40,9 @@ func (id Identity) Alive() bool {
 	return err == nil && start == id.Start
 }
 
-// stop ends the process: SIGTERM, and SIGKILL after grace. It returns when the
+// Stop ends the process: SIGTERM, and SIGKILL after grace. It returns when the
 // process is gone, and does nothing to another process that has its pid now.
-func (id Identity) stop(grace time.Duration) error {
+func (id Identity) Stop(grace time.Duration) error {
 	for _, step := range []struct {
 		signal syscall.Signal
 		wait   time.Duration

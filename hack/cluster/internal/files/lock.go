@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package files
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile takes an exclusive lock on the file at path, creating it, and waits
+// Lock takes an exclusive lock on the file at path, creating it, and waits
 // for another holder until ctx ends. The lock goes with the process that holds
 // it, so a crash leaves none behind. onWait is called once if waiting is needed.
-func lockFile(ctx context.Context, path string, onWait func()) (unlock func(), err error) {
+func Lock(ctx context.Context, path string, onWait func()) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package addresses
 
 import (
 	"fmt"
@@ -56,3 +56,9 @@ func (p Plan) conflict(used []netip.Prefix) (netip.Prefix, bool) {
 	}
 	return netip.Prefix{}, false
 }
+
+// registryPort is where the node serves the image registry.
+const registryPort = 5000
+
+// Registry is the host:port of the image registry.
+func (p Plan) Registry() string { return netip.AddrPortFrom(p.Node, registryPort).String() }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package host
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
 )
 
 // cgroupRoots lists the tops of the hierarchies of control groups: the one of
@@ -58,8 +60,8 @@ func delegate(group string) error {
 	return nil
 }
 
-// createCgroups makes the control group that holds all of a cluster's pods.
-func createCgroups(name string) error {
+// CreateCgroups makes the control group that holds all of a cluster's pods.
+func CreateCgroups(name string) error {
 	roots, err := cgroupRoots()
 	if err != nil {
 		return err
@@ -75,9 +77,9 @@ func createCgroups(name string) error {
 	return nil
 }
 
-// removeCgroups removes the control groups that createCgroups made and
+// RemoveCgroups removes the control groups that createCgroups made and
 // those below.
-func removeCgroups(ctx context.Context, name string) error {
+func RemoveCgroups(ctx context.Context, name string) error {
 	roots, err := cgroupRoots()
 	if err != nil {
 		return err
@@ -95,7 +97,7 @@ func removeCgroups(ctx context.Context, name string) error {
 		}
 		for _, dir := range slices.Backward(dirs) {
 			// The kernel takes a moment to let go of processes that ended.
-			err := until(ctx, "the control group "+dir, nil, func(context.Context) error {
+			err := process.Until(ctx, "the control group "+dir, nil, func(context.Context) error {
 				if err := os.Remove(dir); !errors.Is(err, os.ErrNotExist) {
 					return err
 				}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package process
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
 )
 
 // Process is a program of the cluster that runs on its own.
@@ -23,9 +25,9 @@ type Process struct {
 	err   error         // how it ended; valid once ended is closed
 }
 
-// launch starts a program in a session of its own, so that it outlives this
+// Launch starts a program in a session of its own, so that it outlives this
 // process, with its output in dir/log/<name>.log.
-func launch(dir, name string, configure func(*exec.Cmd), program string, args ...string) (*Process, error) {
+func Launch(dir, name string, configure func(*exec.Cmd), program string, args ...string) (*Process, error) {
 	p := &Process{Name: name, Log: filepath.Join(dir, "log", name+".log"), ended: make(chan struct{})}
 	log, err := os.OpenFile(p.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -41,7 +43,7 @@ func launch(dir, name string, configure func(*exec.Cmd), program string, args ..
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}
-	id, err := identify(cmd.Process.Pid)
+	id, err := Identify(cmd.Process.Pid)
 	go func() {
 		p.err = cmd.Wait()
 		close(p.ended)
@@ -54,34 +56,46 @@ func launch(dir, name string, configure func(*exec.Cmd), program string, args ..
 	return p, nil
 }
 
+// Exited is closed once the process ended; nil for a process of another run.
+func (p *Process) Exited() <-chan struct{} { return p.ended }
+
+// Outcome ends a process that is ending anyway, if need be after grace by force, and describes its end.
+func (p *Process) Outcome(grace time.Duration) error {
+	if err := p.Stop(grace); err != nil {
+		return err
+	}
+	<-p.ended
+	return p.failure()
+}
+
 // failure describes a process that ended on its own, with the end of its log.
 func (p *Process) failure() error {
 	how := "ended"
 	if p.err != nil {
 		how = p.err.Error()
 	}
-	return &processError{name: p.Name, log: p.Log, how: how}
+	return &EndedError{name: p.Name, Log: p.Log, how: how}
 }
 
-// processError is the end of a process that should have gone on.
-type processError struct{ name, log, how string }
+// EndedError is the end of a process that should have gone on.
+type EndedError struct{ name, Log, how string }
 
-func (e *processError) Error() string {
-	return fmt.Sprintf("%s stopped (%s); the end of its log %s:\n%s", e.name, e.how, e.log, logTail(e.log))
+func (e *EndedError) Error() string {
+	return fmt.Sprintf("%s stopped (%s); the end of its log %s:\n%s", e.name, e.how, e.Log, LogTail(e.Log))
 }
 
-// logTail returns the last lines of a log file.
-func logTail(file string) string {
+// LogTail returns the last lines of a log file.
+func LogTail(file string) string {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return err.Error()
 	}
-	return lastLines(string(data), 15)
+	return files.LastLines(string(data), 15)
 }
 
-// until polls done until it reports true. It fails when ctx ends, naming what it
+// Until polls done until it reports true. It fails when ctx ends, naming what it
 // waited for and the last reason, or as soon as one of the processes ends.
-func until(ctx context.Context, what string, processes []*Process, done func(context.Context) error) error {
+func Until(ctx context.Context, what string, processes []*Process, done func(context.Context) error) error {
 	for {
 		err := done(ctx)
 		if err == nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package pki
 
 import (
 	"crypto/ecdsa"
@@ -22,25 +22,26 @@ import (
 // every start issues new ones.
 const certificateLife = 30 * 24 * time.Hour
 
-// keyPair is a certificate and its key, both PEM.
-type keyPair struct{ cert, key []byte }
+// KeyPair is a certificate and its key, both PEM.
+type KeyPair struct{ Cert, Key []byte }
 
-// authority issues certificates.
-type authority struct {
-	keyPair
+// Authority issues certificates.
+type Authority struct {
+	KeyPair
 	parsed *x509.Certificate
 	signer *ecdsa.PrivateKey
 }
 
-// subject is what a certificate speaks for. Without names it is a client's only.
-type subject struct {
-	commonName   string
-	organization string
-	dns          []string
-	addresses    []netip.Addr
+// Subject is what a certificate speaks for. Without names it is a client's only.
+type Subject struct {
+	CommonName   string
+	Organization string
+	DNS          []string
+	Addresses    []netip.Addr
 }
 
-func newAuthority(name string) (*authority, error) {
+// NewAuthority makes a certificate authority of that name.
+func NewAuthority(name string) (*Authority, error) {
 	signer, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -52,34 +53,35 @@ func newAuthority(name string) (*authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("certificate authority %s: %w", name, err)
 	}
-	parsed, err := x509.ParseCertificate(pemBytes(pair.cert))
+	parsed, err := x509.ParseCertificate(pemBytes(pair.Cert))
 	if err != nil {
 		return nil, err
 	}
-	return &authority{keyPair: pair, parsed: parsed, signer: signer}, nil
+	return &Authority{KeyPair: pair, parsed: parsed, signer: signer}, nil
 }
 
-func (a *authority) issue(s subject) (keyPair, error) {
+// Issue makes a certificate for s and its key.
+func (a *Authority) Issue(s Subject) (KeyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return keyPair{}, err
+		return KeyPair{}, err
 	}
-	template := certificateTemplate(s.commonName)
-	if s.organization != "" {
-		template.Subject.Organization = []string{s.organization}
+	template := certificateTemplate(s.CommonName)
+	if s.Organization != "" {
+		template.Subject.Organization = []string{s.Organization}
 	}
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-	if len(s.dns)+len(s.addresses) > 0 {
+	if len(s.DNS)+len(s.Addresses) > 0 {
 		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
-		template.DNSNames = s.dns
-		for _, address := range s.addresses {
+		template.DNSNames = s.DNS
+		for _, address := range s.Addresses {
 			template.IPAddresses = append(template.IPAddresses, net.IP(address.AsSlice()))
 		}
 	}
 	pair, err := encodePair(template, a.parsed, key, a.signer)
 	if err != nil {
-		return keyPair{}, fmt.Errorf("certificate of %s: %w", s.commonName, err)
+		return KeyPair{}, fmt.Errorf("certificate of %s: %w", s.CommonName, err)
 	}
 	return pair, nil
 }
@@ -94,18 +96,18 @@ func certificateTemplate(commonName string) *x509.Certificate {
 	}
 }
 
-func encodePair(template, parent *x509.Certificate, key, signer *ecdsa.PrivateKey) (keyPair, error) {
+func encodePair(template, parent *x509.Certificate, key, signer *ecdsa.PrivateKey) (KeyPair, error) {
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
 	if err != nil {
-		return keyPair{}, err
+		return KeyPair{}, err
 	}
 	keyDER, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
-		return keyPair{}, err
+		return KeyPair{}, err
 	}
-	return keyPair{
-		cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		key:  pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER}),
+	return KeyPair{
+		Cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		Key:  pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER}),
 	}, nil
 }
 
@@ -117,31 +119,31 @@ func pemBytes(data []byte) []byte {
 	return block.Bytes
 }
 
-// newTokenKey returns the key that signs ServiceAccount tokens and, as cert, its
+// NewTokenKey returns the key that signs ServiceAccount tokens and, as cert, its
 // public half.
-func newTokenKey() (keyPair, error) {
+func NewTokenKey() (KeyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return keyPair{}, err
+		return KeyPair{}, err
 	}
 	private, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
-		return keyPair{}, err
+		return KeyPair{}, err
 	}
 	public, err := x509.MarshalPKIXPublicKey(key.Public())
 	if err != nil {
-		return keyPair{}, err
+		return KeyPair{}, err
 	}
-	return keyPair{
-		cert: pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}),
-		key:  pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}),
+	return KeyPair{
+		Cert: pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}),
+		Key:  pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}),
 	}, nil
 }
 
-// write stores the pair as <name>.crt and <name>.key in dir.
-func (p keyPair) write(dir, name string) error {
-	if err := os.WriteFile(filepath.Join(dir, name+".crt"), p.cert, 0o600); err != nil {
+// Write stores the pair as <name>.crt and <name>.key in dir.
+func (p KeyPair) Write(dir, name string) error {
+	if err := os.WriteFile(filepath.Join(dir, name+".crt"), p.Cert, 0o600); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, name+".key"), p.key, 0o600)
+	return os.WriteFile(filepath.Join(dir, name+".key"), p.Key, 0o600)
 }

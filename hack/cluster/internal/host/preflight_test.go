@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package host
 
 import (
 	"maps"
@@ -11,8 +11,8 @@ import (
 )
 
 // able is a machine that can run the node tier.
-func able() machine {
-	m := machine{root: true, programs: map[string]bool{}, cniBin: "/usr/lib/cni", aptGet: true, cgroups: true}
+func able() Machine {
+	m := Machine{root: true, programs: map[string]bool{}, CNIBin: "/usr/lib/cni", aptGet: true, cgroups: true}
 	for program := range packageOf {
 		m.programs[program] = true
 	}
@@ -28,21 +28,21 @@ func TestPreflightAccepts(t *testing.T) {
 func TestPreflightMessages(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(*machine)
+		change func(*Machine)
 		want   string
 	}{
-		{"not root", func(m *machine) { m.root = false }, "run the command with sudo"},
+		{"not root", func(m *Machine) { m.root = false }, "run the command with sudo"},
 		{
-			"packages", func(m *machine) {
-				m.programs["ctr"], m.programs["containerd"], m.programs["nft"], m.cniBin = false, false, false, ""
+			"packages", func(m *Machine) {
+				m.programs["ctr"], m.programs["containerd"], m.programs["nft"], m.CNIBin = false, false, false, ""
 			},
 			"run apt-get install --no-install-recommends containerd containernetworking-plugins nftables, or give --install-packages",
 		},
 		{
-			"packages on another system", func(m *machine) { m.programs["runc"], m.aptGet = false, false },
+			"packages on another system", func(m *Machine) { m.programs["runc"], m.aptGet = false, false },
 			"install what Debian packages as runc",
 		},
-		{"no control groups", func(m *machine) { m.cgroups = false }, "no control groups below /sys/fs/cgroup"},
+		{"no control groups", func(m *Machine) { m.cgroups = false }, "no control groups below /sys/fs/cgroup"},
 	} {
 		m := able()
 		m.programs = maps.Clone(m.programs)
@@ -55,7 +55,7 @@ func TestPreflightMessages(t *testing.T) {
 }
 
 func TestPreflightSaysAllAtOnce(t *testing.T) {
-	err := machine{programs: map[string]bool{"ip": false}}.check()
+	err := Machine{programs: map[string]bool{"ip": false}}.check()
 	if err == nil {
 		t.Fatal("no error")
 	}

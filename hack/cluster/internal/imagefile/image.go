@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package imagefile
 
 import (
 	"archive/tar"
@@ -20,8 +20,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// writeProgramImage packs one static program as the image archive of ref.
-func writeProgramImage(archive, ref, program string) error {
+// WriteProgram packs one static program as the image archive of ref.
+func WriteProgram(archive, ref, program string) error {
 	data, err := os.ReadFile(program)
 	if err != nil {
 		return err
@@ -71,8 +71,8 @@ func programLayer(file string, data []byte) (v1.Layer, error) {
 	})
 }
 
-// readImage reads a docker-archive file or an OCI layout directory of one image.
-func readImage(file string) (v1.Image, error) {
+// Read reads a docker-archive file or an OCI layout directory of one image.
+func Read(file string) (v1.Image, error) {
 	info, err := os.Stat(file)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package addresses
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
+)
+
+// Indexes allots plans to clusters. An entry is a file named by the index; it
+// says which directory holds it and which process shows that this is still so.
+type Indexes struct{ Dir string }
+
+// claim is the content of an entry.
+type claim struct {
+	Dir   string           `json:"dir"`
+	Owner process.Identity `json:"owner"`
+}
+
+// Take returns the plan that the cluster in dir holds, else a free one whose
+// ranges the machine does not use. The claim lasts while owner lives.
+func (x Indexes) Take(ctx context.Context, dir string, owner process.Identity, used []netip.Prefix) (Plan, error) {
+	unlock, err := files.Lock(ctx, x.Dir+".lock", nil)
+	if err != nil {
+		return Plan{}, err
+	}
+	defer unlock()
+	if err := os.MkdirAll(x.Dir, 0o755); err != nil {
+		return Plan{}, err
+	}
+	var reasons []error
+	for index := range maxClusters {
+		plan, err := NewPlan(index)
+		if err != nil {
+			return Plan{}, err
+		}
+		held, err := x.read(index)
+		if err != nil {
+			return Plan{}, err
+		}
+		if held.Dir != dir && held.Owner.Alive() {
+			reasons = append(reasons, fmt.Errorf("%d: taken by the cluster in %s", index, held.Dir))
+			continue
+		}
+		if other, found := plan.conflict(used); found {
+			reasons = append(reasons, fmt.Errorf("%d: the machine uses %s", index, other))
+			continue
+		}
+		return plan, x.write(index, claim{Dir: dir, Owner: owner})
+	}
+	return Plan{}, fmt.Errorf("no free address range for a cluster: end one with cluster down: %w", errors.Join(reasons...))
+}
+
+// Keep makes owner the process that a plan's claim lasts as long as.
+func (x Indexes) Keep(index int, dir string, owner process.Identity) error {
+	return x.write(index, claim{Dir: dir, Owner: owner})
+}
+
+// Holds reports whether the claim on the index is dir's, alive or not: nobody
+// took it over.
+func (x Indexes) Holds(index int, dir string) (bool, error) {
+	held, err := x.read(index)
+	return held.Dir == dir, err
+}
+
+// Release gives an index up.
+func (x Indexes) Release(index int) error {
+	if err := os.Remove(x.File(index)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// File is the claim's file of an index.
+func (x Indexes) File(index int) string { return filepath.Join(x.Dir, fmt.Sprint(index)) }
+
+func (x Indexes) read(index int) (claim, error) {
+	data, err := os.ReadFile(x.File(index))
+	if errors.Is(err, os.ErrNotExist) {
+		return claim{}, nil
+	}
+	if err != nil {
+		return claim{}, err
+	}
+	var held claim
+	if err := json.Unmarshal(data, &held); err != nil {
+		return claim{}, fmt.Errorf("%s: %w; remove the file if no cluster runs", x.File(index), err)
+	}
+	return held, nil
+}
+
+func (x Indexes) write(index int, c claim) error {
+	data, err := files.JSON(c)
+	if err != nil {
+		return err
+	}
+	return files.Replace(x.File(index), data)
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package files
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+)
+
+// Replace writes a file as a whole: a reader sees the old or the new one.
+func Replace(file string, data []byte) error {
+	if err := os.WriteFile(file+".new", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
+}
+
+// JSON renders a value for a file that people read too.
+func JSON(value any) ([]byte, error) {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return append(data, '\n'), nil
+}
+
+// LastLines returns the last n lines of text.
+func LastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeconfig
+
+import (
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/pki"
+)
+
+// ContextName is the name of the one context of every kubeconfig written here.
+const ContextName = "cluster"
+
+// Credentials is how a kubeconfig's user proves itself: a client certificate, or
+// a token when that is set.
+type Credentials struct {
+	pki.KeyPair
+	Token string
+}
+
+// Render renders a kubeconfig that needs no other file. It is JSON, which is
+// YAML too.
+func Render(server string, ca []byte, who Credentials, namespace string) ([]byte, error) {
+	encode := base64.StdEncoding.EncodeToString
+	user := map[string]string{}
+	if who.Token != "" {
+		user["token"] = who.Token
+	} else {
+		user["client-certificate-data"], user["client-key-data"] = encode(who.Cert), encode(who.Key)
+	}
+	context := map[string]string{"cluster": ContextName, "user": ContextName}
+	if namespace != "" {
+		context["namespace"] = namespace
+	}
+	return files.JSON(map[string]any{
+		"apiVersion":      "v1",
+		"kind":            "Config",
+		"clusters":        []any{map[string]any{"name": ContextName, "cluster": map[string]string{"server": server, "certificate-authority-data": encode(ca)}}},
+		"users":           []any{map[string]any{"name": ContextName, "user": user}},
+		"contexts":        []any{map[string]any{"name": ContextName, "context": context}},
+		"current-context": ContextName,
+	})
+}
+
+// Write issues a client certificate for s and stores a kubeconfig with
+// it as file in dir.
+func Write(dir, file, server string, ca *pki.Authority, s pki.Subject) error {
+	pair, err := ca.Issue(s)
+	if err != nil {
+		return err
+	}
+	data, err := Render(server, ca.Cert, Credentials{KeyPair: pair}, "")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, file), data, 0o600); err != nil {
+		return fmt.Errorf("kubeconfig of %s: %w", s.CommonName, err)
+	}
+	return nil
+}
