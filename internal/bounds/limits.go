@@ -45,6 +45,8 @@ const (
 const (
 	// ObjectLevels is how deep a spec may nest: an open field lies at most four levels deep in it.
 	ObjectLevels = OpenFieldLevels + 4
+	// SpecNodes is how many values a whole spec may hold: its open fields, and what is typed, such as volumes and variables.
+	SpecNodes = 100_000
 	// StoredLevels is how deep an object can nest that the API server stores; its decoder and Go's have this limit.
 	StoredLevels = 10_000
 )

@@ -13,7 +13,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 )
@@ -53,20 +52,17 @@ func convertReview(ctx context.Context, body []byte) ([]byte, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err // nobody waits for the answer
 		}
-		var object map[string]any
-		if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &object); err != nil { // integers stay integers, however large
+		target, err := v1alpha1.ConvertText(text, in.desired)
+		if errors.Is(err, v1alpha1.ErrNotAnObject) {
 			return nil, fmt.Errorf("no ConversionReview: object %d: %w", i, err)
 		}
-		target, err := v1alpha1.Convert(object, in.desired)
 		if err != nil { // a version of another API: no object of this one can bring it about
 			return conversionAnswer(in.uid, nil, metav1.Status{Status: metav1.StatusFailure, Message: err.Error()})
 		}
 		if i > 0 {
 			converted.WriteByte(',')
 		}
-		if err := json.NewEncoder(&converted).Encode(target); err != nil {
-			return nil, err
-		}
+		converted.Write(target)
 	}
 	return conversionAnswer(in.uid, converted.Bytes(), metav1.Status{Status: metav1.StatusSuccess})
 }

@@ -46,10 +46,15 @@ func (v *Validation) Review() Review {
 func (v *Validation) review(ctx context.Context, body []byte) ([]byte, error) {
 	var review admissionv1.AdmissionReview
 	kind := admissionv1.SchemeGroupVersion.WithKind("AdmissionReview")
+	body, tooLarge := cutTooLarge(body)
 	if err := json.Unmarshal(body, &review); err != nil || review.Request == nil || review.GroupVersionKind() != kind {
 		return nil, fmt.Errorf("want an AdmissionReview of %s with a request", admissionv1.SchemeGroupVersion)
 	}
-	review.Response = v.answer(ctx, review.Request)
+	if tooLarge == nil {
+		review.Response = v.answer(ctx, review.Request)
+	} else {
+		review.Response = refuseTooLarge(review.Request, tooLarge)
+	}
 	review.Response.UID, review.Request = review.Request.UID, nil
 	return json.Marshal(review)
 }
@@ -58,10 +63,7 @@ func (v *Validation) review(ctx context.Context, body []byte) ([]byte, error) {
 // tell what it makes of it.
 func (v *Validation) answer(ctx context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	admitted := &admissionv1.AdmissionResponse{Allowed: true}
-	judged := &admission.Request{Version: request.Kind.Version}
-	if request.RequestKind != nil {
-		judged.Version = request.RequestKind.Version
-	}
+	judged := &admission.Request{Version: requestVersion(request)}
 	var err error
 	if judged.New, err = read(request.Object.Raw); err == nil {
 		judged.Old, err = read(request.OldObject.Raw)
@@ -80,6 +82,14 @@ func (v *Validation) answer(ctx context.Context, request *admissionv1.AdmissionR
 	}
 	status := apierrors.NewInvalid(schema.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind}, judged.New.Name, result.Errors).Status()
 	return &admissionv1.AdmissionResponse{Result: &status, Warnings: result.Warnings}
+}
+
+// requestVersion is the version of the API in which the request was made.
+func requestVersion(request *admissionv1.AdmissionRequest) string {
+	if request.RequestKind != nil {
+		return request.RequestKind.Version
+	}
+	return request.Kind.Version
 }
 
 // read reads an object; nothing gives none.

@@ -15,6 +15,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -112,4 +113,66 @@ func TestValidationRefuses(t *testing.T) {
 			t.Errorf("%s: %d %s", name, code, body)
 		}
 	}
+}
+
+// nested is a JSON value of so many levels.
+func nested(levels int) string {
+	return strings.Repeat(`{"a":`, levels-1) + "{}" + strings.Repeat("}", levels-1)
+}
+
+// Proves: R63 (the webhook refuses what is too large before it decodes it, says where, and lets everybody mend what is stored already).
+func TestValidationRefusesWhatIsTooLarge(t *testing.T) {
+	withProvider := func(value string) string {
+		return objectWith(`{"distribution":{"name":"starter"},"providers":{"inference":` + value + `}}`)
+	}
+	stored := withProvider(nested(bounds.StoredLevels - 3))
+	right := objectWith(`{"distribution":{"name":"starter"}}`)
+	leaving := strings.Replace(stored, `"name":"s"`, `"name":"s","deletionTimestamp":"2026-01-01T00:00:00Z"`, 1)
+	for name, c := range map[string]struct {
+		body    string
+		allowed bool
+		want    string
+	}{
+		"as deep as may be":         {reviewFor("v1alpha2", withProvider(nested(bounds.OpenFieldLevels)), ""), false, "spec.providers.inference.a: Forbidden: unknown field"},
+		"one level more":            {reviewFor("v1alpha2", withProvider(nested(bounds.OpenFieldLevels+1)), ""), false, "must nest at most 64 levels"},
+		"as deep as can be stored":  {reviewFor("v1alpha2", stored, ""), false, `spec.providers.inference.a.a.a.a.a.a…: Invalid value: must nest at most 64 levels`},
+		"wide":                      {reviewFor("v1alpha2", withProvider("["+strings.Repeat("[],", 300_000)+"[]]"), ""), false, "its open fields 20000"},
+		"stored already, unchanged": {reviewFor("v1alpha2", stored, stored), true, ""},
+		"stored already, mended":    {reviewFor("v1alpha2", right, stored), true, ""},
+		"stored already, leaving":   {reviewFor("v1alpha2", leaving, stored), true, ""},
+		"through v1alpha1":          {reviewFor("v1alpha1", stored, ""), true, "in terms of v1alpha2: spec.providers"},
+	} {
+		asked := 0
+		code, response, body := validate(t, c.body, &asked)
+		if code != http.StatusOK || response.Allowed != c.allowed || !strings.Contains(body, c.want) || len(body) > 8<<10 {
+			t.Errorf("%s: %d %.2000s", name, code, body)
+		}
+	}
+}
+
+// FuzzValidation answers any body without a panic, and a review with a review.
+//
+// Proves: R63.
+func FuzzValidation(f *testing.F) {
+	f.Add(reviewFor("v1alpha2", objectWith(`{"distribution":{"name":"starter"}}`), ""))
+	f.Add(reviewFor("v1alpha2", objectWith(nested(70)), objectWith(nested(80))))
+	f.Add(`{"request":{"object":{"spec":[`)
+	known, err := settings.Parse(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	v := &Validation{Gather: func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, fault.List) {
+		distribution, wrong := known.Resolve(&cr.Spec.Distribution)
+		if wrong != nil {
+			return &desired.Inputs{CR: cr}, fault.List{wrong}
+		}
+		return &desired.Inputs{CR: cr, Distribution: distribution}, nil
+	}}
+	f.Fuzz(func(t *testing.T, body string) {
+		answer, err := v.review(t.Context(), []byte(body))
+		var review admissionv1.AdmissionReview
+		if err == nil && (json.Unmarshal(answer, &review) != nil || review.Response == nil) {
+			t.Errorf("no answer to the review: %s", answer)
+		}
+	})
 }

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	kjson "sigs.k8s.io/json"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+)
+
+const (
+	hubVersion   = "llamastack.io/v1alpha2"
+	spokeVersion = "llamastack.io/v1alpha1"
+)
+
+func nestedJSON(levels int) string {
+	return strings.Repeat(`{"a":`, levels-1) + "{}" + strings.Repeat("}", levels-1)
+}
+
+func hubWith(field, value string) string {
+	return `{"apiVersion":"` + hubVersion + `","kind":"LlamaStackDistribution","metadata":{"name":"s"},"spec":{"distribution":{"name":"starter"},"workload":{"replicas":2},"` +
+		field + `":` + value + `}}`
+}
+
+// inReview is a converted object as the API server gets and decodes it.
+func inReview(t *testing.T, object []byte) map[string]any {
+	t.Helper()
+	var review struct {
+		Response struct {
+			ConvertedObjects []map[string]any `json:"convertedObjects"`
+		} `json:"response"`
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(`{"response":{"convertedObjects":[`+string(object)+`]}}`), &review); err != nil {
+		t.Fatalf("the API server cannot decode the answer: %v", err)
+	}
+	return review.Response.ConvertedObjects[0]
+}
+
+// Proves: R63, L-26 (what is stored already is converted, however deep or wide: one such object must not break a list).
+func TestConvertTextTakesWhateverIsStored(t *testing.T) {
+	wide := "[" + strings.Repeat("[],", 450_000) + "[]]"
+	for name, text := range map[string]string{
+		"as deep as the API server stores": hubWith("providers", `{"inference":`+nestedJSON(bounds.StoredLevels-3)+`}`),
+		"a little less deep":               hubWith("providers", `{"inference":`+nestedJSON(bounds.StoredLevels-6)+`}`),
+		"deep resources":                   hubWith("resources", `{"models":[`+nestedJSON(bounds.StoredLevels-4)+`]}`),
+		"deep expose":                      hubWith("networking", `{"expose":`+nestedJSON(bounds.StoredLevels-3)+`}`),
+		"wide":                             hubWith("providers", `{"inference":`+wide+`}`),
+		"deep and wide":                    hubWith("externalProviders", `{"a":`+nestedJSON(5_000)+`,"b":`+wide+`}`),
+	} {
+		down, err := v1alpha1.ConvertText([]byte(text), spokeVersion)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		spec, _ := inReview(t, down)["spec"].(map[string]any)
+		if fmt.Sprint(spec["replicas"]) != "2" {
+			t.Errorf("%s: replicas %v", name, spec["replicas"])
+		}
+		up, err := v1alpha1.ConvertText(down, hubVersion)
+		if err != nil {
+			t.Errorf("%s, and back: %v", name, err)
+			continue
+		}
+		spec, _ = inReview(t, up)["spec"].(map[string]any)
+		if workload, _ := spec["workload"].(map[string]any); fmt.Sprint(workload["replicas"]) != "2" {
+			t.Errorf("%s, and back: %v", name, workload)
+		}
+	}
+}
+
+// Proves: L-26 (an open field that is too large for the operator, and not for an answer, is not lost).
+func TestConvertTextKeepsLargeFields(t *testing.T) {
+	for _, value := range []string{
+		`{"inference":` + nestedJSON(bounds.OpenFieldLevels*3) + `}`,
+		`{"inference":[` + strings.Repeat("1,", bounds.OpenFieldNodes+1) + `1.5]}`,
+	} {
+		down, err := v1alpha1.ConvertText([]byte(hubWith("providers", value)), spokeVersion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		up, err := v1alpha1.ConvertText(down, hubVersion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.Marshal(inReview(t, up)["spec"].(map[string]any)["providers"])
+		if err != nil || string(got) != value {
+			t.Errorf("%v %.200s, want %.200s", err, got, value)
+		}
+	}
+}
+
+// Proves: L-26, R63 (an annotation by hand cannot make an object that the API server cannot decode).
+func TestConvertTextLeavesTooDeepAnnotationAlone(t *testing.T) {
+	record := `{"version":1,"kept":{"spec.providers":{"was":` + nestedJSON(bounds.StoredLevels-4) + `}}}`
+	quoted, err := json.Marshal(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := `{"apiVersion":"` + spokeVersion + `","metadata":{"name":"s","annotations":{"` + v1alpha2.ConversionAnnotation + `":` + string(quoted) + `}},"spec":{}}`
+	up, err := v1alpha1.ConvertText([]byte(text), hubVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	annotations, _ := inReview(t, up)["metadata"].(map[string]any)["annotations"].(map[string]any)
+	if annotations[v1alpha2.UnreadableConversionAnnotation] != record {
+		t.Errorf("the annotation is lost: %.300v", annotations)
+	}
+}
+
+// What is not an object is told apart from an object of another API.
+func TestConvertTextRefusesWhatIsNotAnObject(t *testing.T) {
+	for text, want := range map[string]bool{`"x"`: true, `null`: true, `{`: true, `{"apiVersion":"v1"}`: false} {
+		if _, err := v1alpha1.ConvertText([]byte(text), hubVersion); err == nil || errors.Is(err, v1alpha1.ErrNotAnObject) != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
