@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
@@ -88,6 +89,11 @@ type Settings struct {
 // that is wrong in itself is no error: it is a fault of the resources that use it.
 func Parse(data map[string]string) (*Settings, error) {
 	s := &Settings{entries: map[string]entry{}}
+	for _, key := range []string{KeyImageOverrides, KeyDistributions, KeyFeatureFlags, KeyForbid} {
+		if excess := bounds.ScanYAML([]byte(data[key]), bounds.Limits{Bytes: len(data[key]), Nodes: bounds.DocumentNodes}); excess != nil {
+			return nil, fmt.Errorf("ConfigMap %s, key %s: %w", ConfigMapName, key, excess)
+		}
+	}
 	for _, d := range configs.Distributions() {
 		s.entries[d.Name] = entry{
 			name: d.Name, image: d.Image, serverVersion: d.ServerVersion, embedded: d.Base, foreignImage: !d.ImageHasConfig,

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
 // Base is a parsed base configuration. It is immutable and safe for concurrent use: parse once, generate often.
@@ -63,6 +65,9 @@ func (b *Base) Name() string { return b.name }
 func (b *Base) Hash() string { return b.hash }
 
 func readDocument(data []byte) (*yaml.Node, error) {
+	if excess := bounds.ScanYAML(data, bounds.Limits{Bytes: bounds.ConfigBytes, Nodes: bounds.DocumentNodes}); excess != nil {
+		return nil, fmt.Errorf("too large: %w", excess)
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, more yaml.Node
 	if err := decoder.Decode(&doc); errors.Is(err, io.EOF) {
@@ -75,7 +80,7 @@ func readDocument(data []byte) (*yaml.Node, error) {
 	} else if !errors.Is(err, io.EOF) {
 		return nil, notYAML(err)
 	}
-	e := expander{budget: maxNodes}
+	e := expander{budget: bounds.DocumentNodes}
 	root, err := e.expand(doc.Content[0], 0)
 	if err != nil {
 		return nil, err
@@ -90,19 +95,13 @@ func notYAML(err error) error {
 	return fmt.Errorf("not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 }
 
-const (
-	// maxNodes and maxDepth bound a base with its aliases expanded; the largest known one has about 700 nodes.
-	maxNodes = 100_000
-	maxDepth = 100
-)
-
-// expander copies a tree as plain data: aliases and merge keys expanded, comments and anchors dropped.
+// expander copies a tree within the bounds of a document (the largest known base has about 700 nodes) as plain data: aliases and merge keys expanded, comments and anchors dropped.
 type expander struct{ budget int }
 
 func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, error) {
 	e.budget--
-	if e.budget < 0 || depth > maxDepth {
-		return nil, fmt.Errorf("line %d: too large: more than %d values or %d levels with aliases expanded", n.Line, maxNodes, maxDepth)
+	if e.budget < 0 || depth > bounds.DocumentLevels {
+		return nil, fmt.Errorf("line %d: too large: more than %d values or %d levels with aliases expanded", n.Line, bounds.DocumentNodes, bounds.DocumentLevels)
 	}
 	if n.Kind == yaml.AliasNode {
 		return e.expand(n.Alias, depth+1)

@@ -3,6 +3,8 @@
 package manifest
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -12,6 +14,8 @@ import (
 	"go.yaml.in/yaml/v3"
 	kjson "sigs.k8s.io/json"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
 // Document is one object of a file.
@@ -107,23 +111,60 @@ func descend(n *yaml.Node, step string) (begin, value *yaml.Node) {
 func parse(file string, line int, text []byte) (*Document, error) {
 	// Empty lines in front make every line number, those in messages too, that of the file.
 	padded := append([]byte(strings.Repeat("\n", line-1)), text...)
-	asJSON, err := sigsyaml.YAMLToJSONStrict(padded)
-	if err != nil {
-		return nil, &SyntaxError{File: file, Line: lineIn(err, line), Reason: "not YAML: " + oneLine(err)}
+	asJSON, tree := text, text
+	if isJSON(text) {
+		tree = withoutSurrogates(text)
+	} else {
+		var err error
+		if asJSON, err = sigsyaml.YAMLToJSONStrict(padded); err != nil {
+			return nil, &SyntaxError{File: file, Line: lineIn(err, line), Reason: "not YAML: " + oneLine(err)}
+		}
+	}
+	if _, excess := bounds.Scan(asJSON, bounds.Limits{Bytes: len(asJSON), Levels: maxLevels, Nodes: len(asJSON)}); excess != nil {
+		return nil, &SyntaxError{File: file, Line: line, Reason: "too large: " + excess.Error()}
 	}
 	var content any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(asJSON, &content); err != nil {
-		return nil, &SyntaxError{File: file, Line: line, Reason: "not YAML: " + oneLine(err)}
+	strict, err := kjson.UnmarshalStrict(asJSON, &content)
+	if err == nil {
+		err = errors.Join(strict...) // a name that stands twice
+	}
+	if err != nil {
+		return nil, &SyntaxError{File: file, Line: line, Reason: "not JSON: " + oneLine(err)}
 	}
 	object, ok := content.(map[string]any)
 	if !ok {
 		return nil, nil
 	}
 	var root yaml.Node
+	padded = append([]byte(strings.Repeat("\n", line-1)), tree...)
 	if err := yaml.Unmarshal(padded, &root); err != nil {
+		if isJSON(text) { // tabs, for example: only the lines of fields are not known
+			return &Document{File: file, Line: line, Object: object}, nil
+		}
 		return nil, &SyntaxError{File: file, Line: lineIn(err, line), Reason: "not YAML: " + oneLine(err)}
 	}
 	return &Document{File: file, Line: root.Content[0].Line, Object: object, node: root.Content[0]}, nil
+}
+
+// maxLevels is how deep a document may nest: a list of resources is two levels deeper than its items.
+const maxLevels = bounds.ObjectLevels + 3
+
+// isJSON tells whether a document is JSON: what is both is read as that.
+func isJSON(text []byte) bool {
+	trimmed := bytes.TrimSpace(text)
+	return len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(trimmed)
+}
+
+var surrogates = regexp.MustCompile(`(?i)(\\\\)|\\ud[89ab][0-9a-f]{2}(\\ud[c-f][0-9a-f]{2})?|\\ud[c-f][0-9a-f]{2}`)
+
+// withoutSurrogates puts a placeholder for characters that JSON writes as a pair of escapes and YAML cannot read. It serves to find lines.
+func withoutSurrogates(text []byte) []byte {
+	return surrogates.ReplaceAllFunc(text, func(escape []byte) []byte {
+		if bytes.Equal(escape, []byte(`\\`)) {
+			return escape
+		}
+		return []byte("?")
+	})
 }
 
 // SyntaxError tells that a document is no YAML.

@@ -3,6 +3,7 @@
 package manifest_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,6 +135,46 @@ func TestDirectory(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" || len(errs) > 0 {
 			t.Errorf("recursive %t: %v (-want +got):\n%s", recursive, errs, diff)
+		}
+	}
+}
+
+// JSON is read as JSON, with escapes that YAML does not have, and lines are still found.
+func TestReadTakesJSONAsJSON(t *testing.T) {
+	const escaped = "{\n  \"kind\": \"A\",\n  \"emoji\": \"\\ud83d\\ude00 \\\\ud83d \\/\",\n\t\"metadata\": {\"name\": \"n\"}\n}\n"
+	docs, errs := manifest.Read([]string{manifest.Stdin}, false, strings.NewReader(escaped))
+	if len(errs) > 0 || len(docs) != 1 {
+		t.Fatalf("%d documents, %v", len(docs), errs)
+	}
+	if got := docs[0].Object["emoji"]; got != "😀 \\ud83d /" {
+		t.Errorf("%q", got)
+	}
+	_, errs = manifest.Read([]string{manifest.Stdin}, false, strings.NewReader(`{"kind": "A", "kind": "B"}`))
+	if len(errs) != 1 || !strings.Contains(errs[0].Error(), `stdin:1: not JSON: duplicate field "kind"`) {
+		t.Errorf("a name that stands twice: %v", errs)
+	}
+	withLines := "{\n  \"kind\": \"A\",\n  \"spec\": {\"e\": \"\\ud83d\\ude00\",\n    \"x\": 1}\n}\n"
+	docs, errs = manifest.Read([]string{manifest.Stdin}, false, strings.NewReader(withLines))
+	if len(errs) > 0 || docs[0].LineOf("spec.x") != 4 {
+		t.Errorf("line %d, %v", docs[0].LineOf("spec.x"), errs)
+	}
+}
+
+// Proves: R63 (what nests too deep, or expands too far, is refused with a reason).
+func TestReadRefusesWhatIsTooLarge(t *testing.T) {
+	bomb := "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+	for name := 'b'; name <= 'k'; name++ {
+		bomb += fmt.Sprintf("%c: &%c [%s]\n", name, name, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c, ", name-1), 10), ", "))
+	}
+	for text, want := range map[string]string{
+		strings.Repeat(`{"a":`, 200) + "1" + strings.Repeat("}", 200): "too large: more than",
+		"a:\n  " + strings.Repeat("- ", 200) + "x\n":                  "too large: more than",
+		strings.Repeat("[", 20_000):                                   "not YAML",
+		bomb:                                                          "excessive aliasing",
+	} {
+		_, errs := manifest.Read([]string{manifest.Stdin}, false, strings.NewReader(text))
+		if len(errs) != 1 || !strings.Contains(errs[0].Error(), want) {
+			t.Errorf("%.40s: %v, want %s", text, errs, want)
 		}
 	}
 }

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bounds
+
+import (
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Proves: R63 (texts that make large trees are refused before they do).
+func TestScanYAMLEstimatesFromAbove(t *testing.T) {
+	limits := Limits{Bytes: 100_000, Nodes: 1_000}
+	for name, c := range map[string]struct{ text, want string }{
+		"small":       {"a: 1\nb:\n- x\n- {c: [1, 2]}\n", ""},
+		"text":        {"a: |\n" + strings.Repeat("  some words, and more\n", 900), ""},
+		"long":        {strings.Repeat(" ", 100_001), "more than 100000 bytes"},
+		"flow list":   {"[" + strings.Repeat("a,", 1_000) + "a]", "more than 1000 values"},
+		"block list":  {strings.Repeat("- a\n", 1_001), "more than 1000 values"},
+		"in one line": {strings.Repeat("- ", 1_001), "more than 1000 values"},
+		"map":         {strings.Repeat("a: 1\n", 1_001), "more than 1000 values"},
+		"brackets":    {strings.Repeat("[", 1_001), "more than 1000 values"},
+	} {
+		if got := message(ScanYAML([]byte(c.text), limits)); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// FuzzScanYAML compares the estimate with the tree that the parser makes.
+//
+// Proves: R63.
+func FuzzScanYAML(f *testing.F) {
+	for _, seed := range []string{"a: {b: [1, 2]}\n", "- - - x\n", "? a\n: b\n", "{\"a\":1}", "a:\n  - b\n  -\n", "&x [*x]"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var tree yaml.Node
+		if yaml.Unmarshal([]byte(text), &tree) != nil {
+			return
+		}
+		values := valuesOf(&tree)
+		if excess := ScanYAML([]byte(text), Limits{Bytes: len(text), Nodes: max(1, values/2-1)}); values > 3 && excess == nil {
+			t.Errorf("%q has %d values", text, values)
+		}
+	})
+}
+
+// valuesOf counts the nodes without names of members and documents.
+func valuesOf(n *yaml.Node) int {
+	count := 1
+	if n.Kind == yaml.DocumentNode {
+		count = 0
+	}
+	for i, inner := range n.Content {
+		if n.Kind != yaml.MappingNode || i%2 == 1 {
+			count += valuesOf(inner)
+		}
+	}
+	return count
+}
