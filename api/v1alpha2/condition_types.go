@@ -64,6 +64,8 @@ const (
 	ReasonInvalidSpec = "InvalidSpec"
 	// ReasonForbidden: the spec asks for something that the operator's settings forbid.
 	ReasonForbidden = "ForbiddenBySettings"
+	// ReasonInternalError: the operator's own code failed on this resource.
+	ReasonInternalError = "InternalError"
 	// ReasonUnsupported: the spec uses a field that this operator does not support yet, or the server is too old.
 	ReasonUnsupported = "Unsupported"
 	// ReasonUnknownDistribution: no distribution of that name is known.

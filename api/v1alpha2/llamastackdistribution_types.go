@@ -75,6 +75,8 @@ type LlamaStackDistributionSpec struct {
 
 	// Disabled is a list of llama-stack API names to disable, in camelCase or snake_case.
 	// +optional
+	// +kubebuilder:validation:MaxItems=50
+	// +kubebuilder:validation:items:MaxLength=63
 	Disabled []string `json:"disabled,omitempty"`
 
 	// Networking consolidates network configuration.

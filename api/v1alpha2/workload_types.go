@@ -97,6 +97,7 @@ type WorkloadOverrides struct {
 
 	// Env are additional environment variables.
 	// +optional
+	// +kubebuilder:validation:MaxItems=200
 	Env []corev1.EnvVar `json:"env,omitempty"`
 
 	// Command overrides the entrypoint of the container.

@@ -17,6 +17,9 @@ const (
 	Shields = 1_000
 	// EnvironmentEntries is how many entries spec.workload.overrides.env may have.
 	EnvironmentEntries = 200
+	// References is how many Secrets, and how many ConfigMaps and Secrets of the overrides, one spec may refer to: each is read
+	// from the API server in every reconcile.
+	References = 200
 	// DisabledNames is how many names spec.disabled may have.
 	DisabledNames = 50
 )

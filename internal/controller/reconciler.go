@@ -66,9 +66,14 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create
 
 // Reconcile makes one pass over a resource.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
 	s := &scope{key: req.NamespacedName, cr: &v1alpha2.LlamaStackDistribution{}}
-	err := r.client.Get(ctx, req.NamespacedName, s.cr)
+	defer func() {
+		if value := recover(); value != nil {
+			result, err = r.reportPanic(ctx, s, value)
+		}
+	}()
+	err = r.client.Get(ctx, req.NamespacedName, s.cr)
 	var unreadable *UnreadableError
 	switch {
 	case apierrors.IsNotFound(err):

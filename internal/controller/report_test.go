@@ -5,9 +5,13 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
@@ -118,5 +122,30 @@ func TestReportOutcome(t *testing.T) {
 				t.Errorf("%d events", got)
 			}
 		})
+	}
+}
+
+// A panic in one reconcile is reported in that resource's status, counted, and tried again slowly; it shows nothing of its value.
+//
+// Proves: R63.
+func TestPanicIsReportedAndRetriedSlowly(t *testing.T) {
+	r := newReporter(t)
+	before := panicked.Load()
+	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(stack("a"))}
+	result, err := r.Reconcile(t.Context(), request) // there is no gatherer
+	if err != nil || result.RequeueAfter != panicDelay || panicked.Load() != before+1 {
+		t.Fatalf("%+v %v, %v panics", result, err, panicked.Load()-before)
+	}
+	cr := &v1alpha2.LlamaStackDistribution{}
+	if err := r.client.Get(t.Context(), request.NamespacedName, cr); err != nil {
+		t.Fatal(err)
+	}
+	condition := meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionConfigGenerated)
+	if condition == nil || condition.Status != metav1.ConditionFalse || condition.Reason != v1alpha2.ReasonInternalError {
+		t.Errorf("%+v", condition)
+	}
+	const secret = "canary"
+	if _, err := r.reportPanic(t.Context(), &scope{cr: cr}, secret); err != nil || strings.Contains(fmt.Sprint(cr.Status), secret) {
+		t.Errorf("%v %+v", err, cr.Status)
 	}
 }

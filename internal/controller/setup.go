@@ -50,6 +50,9 @@ type Options struct {
 
 // Setup adds the controller to the manager, which runs until the context ends. The hash key is read, or made, at once: the API server must be reachable.
 func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
+	if err := registerMetrics(); err != nil {
+		return err
+	}
 	key, err := gather.EnsureHashKey(ctx, mgr.GetAPIReader(), mgr.GetClient(), o.OperatorNamespace)
 	if err != nil {
 		return err

@@ -4,9 +4,12 @@ package fault
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
 // Class is what has to happen before the operator can go on.
@@ -97,13 +100,18 @@ func (l List) Conditions() []string {
 	return names
 }
 
-// Message joins the messages, each once, in their order.
+// Message joins the messages, each once, in their order: so many, and how many more there are.
 func (l List) Message() string {
 	var parts []string
+	seen := map[string]bool{}
 	for _, f := range l {
-		if !slices.Contains(parts, f.Message) {
-			parts = append(parts, f.Message)
+		if !seen[f.Message] && len(seen) < bounds.Problems {
+			parts = append(parts, bounds.Message(f.Message))
 		}
+		seen[f.Message] = true
+	}
+	if more := len(seen) - bounds.Problems; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -4,8 +4,12 @@ package fault_test
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 )
 
@@ -97,5 +101,20 @@ func TestPath(t *testing.T) {
 		if got := (&fault.Fault{Message: message}).Path(); got != want {
 			t.Errorf("%s: path %q, want %q", message, got, want)
 		}
+	}
+}
+
+// Proves: R63 (many and long problems make a short message, which says how many are left out).
+func TestMessageOfManyFaultsIsShort(t *testing.T) {
+	var many fault.List
+	for i := range 500 {
+		many = append(many, &fault.Fault{Message: fmt.Sprintf("spec.a[%d]: %s", i, strings.Repeat("ü", 60))})
+	}
+	got := append(many, many...).Message()
+	if strings.Count(got, "spec.a") != bounds.Problems || !strings.HasSuffix(got, "; and 450 more") || !utf8.ValidString(got) {
+		t.Errorf("%d bytes, ends with %s", len(got), got[max(0, len(got)-40):])
+	}
+	if got := (fault.List{{Message: strings.Repeat("x", 5_000)}}).Message(); len(got) != bounds.MessageBytes {
+		t.Errorf("one message of %d bytes", len(got))
 	}
 }

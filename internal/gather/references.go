@@ -4,6 +4,7 @@ package gather
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
@@ -77,7 +79,15 @@ func readOnce[O client.Object](ctx context.Context, live client.Reader, known ma
 // podReferences reads what the overrides bring into the pods.
 func podReferences(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) ([]desired.PodReferenceFact, *fault.Fault) {
 	var facts []desired.PodReferenceFact
+	objectsReferred := map[[2]string]bool{}
 	for _, ref := range objects.PodReferences(&cr.Spec) {
+		objectsReferred[[2]string{ref.Kind, ref.Name}] = true
+		if len(objectsReferred) > bounds.References {
+			return nil, &fault.Fault{
+				Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonInvalidSpec,
+				Message: fmt.Sprintf("%s: refers to more than %d Secrets and ConfigMaps, counted up to here: put several keys into one", ref.Path, bounds.References),
+			}
+		}
 		content, f := podContent(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: ref.Name}, ref.Kind, o)
 		if f != nil {
 			return nil, f

@@ -194,6 +194,16 @@ func TestGenerateRefusesWhatIsOverTheBounds(t *testing.T) {
 	if want := "spec.resources.models: Too many: 1001: must have at most 1000 items"; result != nil || len(findings) != 1 || !strings.HasPrefix(findings[0].String(), want) {
 		t.Errorf("%v", findings)
 	}
+	byProvider := object{}
+	for i := range bounds.References + 1 {
+		byProvider[fmt.Sprintf("ref_%d", i)] = object{"name": fmt.Sprintf("secret-%d", i), "key": "k"}
+	}
+	many := &v1alpha2.LlamaStackDistributionSpec{Providers: &v1alpha2.ProvidersSpec{
+		Inference: open(t, object{"provider": "remote::our-own", "secretRefs": byProvider}),
+	}}
+	if uses, findings := config.SecretUses(many); uses != nil || !strings.Contains(findings.String(), "refers to 201 Secrets, and may refer to at most 200") {
+		t.Errorf("%v %v", uses, findings)
+	}
 	spec.Resources.Models[7] = apiextensionsv1.JSON{Raw: []byte(strings.Repeat("[", 100) + strings.Repeat("]", 100))}
 	spec.Resources.Models = spec.Resources.Models[:10]
 	if uses, findings := config.SecretUses(spec); uses != nil || len(findings) != 1 || !strings.Contains(findings.String(), "spec.resources.models[7]") {

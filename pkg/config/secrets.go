@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
 // SecretUse is one key of a Secret that the spec reads, and the environment variable that carries it.
@@ -48,6 +49,15 @@ func secretUses(spec *v1alpha2.LlamaStackDistributionSpec, groups []v1alpha2.Pro
 		}
 	}
 	uses = append(uses, storageUses(spec.Storage, findings)...)
+	secrets := map[string]bool{}
+	for _, use := range uses {
+		secrets[use.Ref.Name] = true
+	}
+	if len(secrets) > bounds.References {
+		findings.fail(InvalidSpec, "spec.providers", fmt.Sprintf("refers to %d Secrets, and may refer to at most %d", len(secrets), bounds.References),
+			"put several keys into one Secret")
+		return nil
+	}
 	first := map[string]string{}
 	unique := uses[:0]
 	for _, use := range uses {
