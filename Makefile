@@ -22,8 +22,8 @@ CACHE := $(or $(LLSD_CACHE),$(XDG_CACHE_HOME),$(HOME)/.cache)/llama-stack-k8s-op
 
 # Each module has its own go.mod: the operator does not depend on what its tools depend on.
 MODULES = $(shell find . -name go.mod -not -path './.git/*' -not -path './bin/*' -exec dirname {} \; | sort)
-# The module that pins the linter has no code.
-CODE_MODULES = $(filter-out ./hack/tools/lint,$(MODULES))
+# The modules that pin the linters have no code.
+CODE_MODULES = $(filter-out ./hack/tools/lint ./hack/tools/prose,$(MODULES))
 
 include hack/make/tools.mk
 
@@ -83,6 +83,14 @@ vet: ## Run go vet on every module.
 lint: $(GOLANGCI_LINT) ## Run golangci-lint on every module.
 	$(GOLANGCI_LINT) config verify
 	@for module in $(CODE_MODULES); do (cd $$module && $(GOLANGCI_LINT) run ./...) || exit 1; done
+
+# Pages that people write. Not yet part of lint: the pages do not pass yet.
+PROSE := README.md ARCHITECTURE.md CONTRIBUTING.md $(filter-out docs/providers.md docs/api-overview.md docs/requirements.md,$(wildcard docs/*.md docs/*/*.md)) \
+  $(wildcard hack/*/README.md)
+
+.PHONY: lint-prose
+lint-prose: $(VALE) ## Check the words of the pages against the glossary (hack/tools/prose).
+	$(VALE) --config hack/tools/prose/vale.ini --output=line $(PROSE)
 
 .PHONY: verify
 verify: verify-headers verify-format verify-modules verify-generated verify-catalog vet lint ## Check generated files, format, modules, vet and lint.
