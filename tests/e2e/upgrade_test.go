@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,15 +32,16 @@ const (
 	]`
 )
 
-// A cluster of release 0.9, as far as one can be made here: no operator, a definition that stores v1alpha1, a resource that is stored so,
-// and beside it the objects that release 0.9 makes, with a real server whose data lies on the claim. Then somebody applies
-// dist/install.yaml.
+// A cluster of release 0.9, as far as one can be made here: no operator, a definition that stores v1alpha1, two custom resources that are stored
+// so, and beside them the objects that release 0.9 makes, with real servers: the data of one lies on a claim, the other has a configuration of its
+// own and no claim. Both are asked all the time. Then somebody applies dist/install.yaml.
 //
 // Proves: R21, R22, R27, R48, L-25, L-28, L-06, US-7.1, FR-080 (an upgrade from release 0.9: the same objects, one rollout, and the
 // server comes back with its data; what is stored is migrated).
 func release09IsTakenOver(t *testing.T) {
-	s := stack{"e2e-upgrade", "old"}
+	s, plain := stack{"e2e-upgrade", "old"}, stack{"e2e-upgrade-plain", "plain"}
 	namespace(t, s.namespace)
+	namespace(t, plain.namespace)
 	key := newKey()
 	s.startModelServer(t, sampleServer, sampleModel, key)
 	s.putSecret(t, sampleSecret, key)
@@ -61,26 +63,20 @@ func release09IsTakenOver(t *testing.T) {
 	if stored := s.storedVersions(t); !slices.Contains(stored, "v1alpha1") {
 		t.Fatalf("stored versions %q", stored)
 	}
-	cr, err := s.asV1alpha1(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(fixture.Root(), "tests", "e2e", "testdata", "release-0.9-objects.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fixture.Release09(t.Context(), kube, cr, strings.ReplaceAll(string(text), "{{IMAGE}}", pinned.ref)); err != nil {
-		t.Fatal(err)
-	}
-	s.kubectl(t, "rollout", "status", "deployment/"+s.name, "--timeout="+serverStart.String())
+	plain.kubectl(t, "create", "configmap", "plain-config", "--from-file=config.yaml="+filepath.Join(fixture.Root(), pinned.base))
+	plain.apply(t, asJSON(t, load(t, "tests", "e2e", "testdata", "release-0.9-plain-resource.yaml").Object))
+	s.runByRelease09(t, "release-0.9-objects.yaml")
+	plain.runByRelease09(t, "release-0.9-plain.yaml")
 	s.waitCompletions(t, 0)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	s.waitCompletions(t, 1)
 	dataDir := "/.llama/distributions/light"
 	s.kubectl(t, "exec", s.pod(t).Name, "--", "test", "-f", dataDir+"/sql_store.db")
 	before, revision, claim := s.inPlace(t), s.revision(t), s.claim(t)
-	did(t, "a server as release 0.9 runs it, without an operator: a completion is stored in %s on the claim", dataDir)
+	plainBefore, plainRevision := plain.inPlace(t), plain.revision(t)
+	did(t, "two servers as release 0.9 runs them, without an operator: a completion is stored in %s on the claim of one", dataDir)
 
+	asked, plainAsked := startTraffic(t, serviceURL(t, s.namespace, s.name+"-service")), startTraffic(t, serviceURL(t, plain.namespace, plain.name+"-service"))
 	if err := installOperator(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +95,22 @@ func release09IsTakenOver(t *testing.T) {
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	did(t, "dist/install.yaml is applied: Ready after one rollout of the same objects, the completion is still there, and a new one goes through")
 
-	err = kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: s.name + "-rb"}, &rbacv1.RoleBinding{})
+	plain.waitServer(t, pinned.version)
+	checkOneRollout(t, plain, plainRevision)
+	if now := plain.inPlace(t); now.deployment != plainBefore.deployment || now.service != plainBefore.service || now.clusterIP != plainBefore.clusterIP {
+		t.Errorf("the stack is %+v now, and was %+v", now, plainBefore)
+	}
+	withClaim, withoutClaim := asked.end(), plainAsked.end()
+	// A pod of release 0.9 ends as soon as it is told to, which can be before the node has taken it out of the Service.
+	if withoutClaim.gap > 5*time.Second || withoutClaim.sent < 20 {
+		t.Errorf("without a claim: %s; the first: %v", withoutClaim, withoutClaim.first)
+	}
+	if withClaim.lost == withClaim.sent || withClaim.gap > serverStart {
+		t.Errorf("with a claim: %s; the first: %v", withClaim, withClaim.first)
+	}
+	did(t, "asked every 100 ms while that went on: without a claim %s; with a claim %s", withoutClaim, withClaim)
+
+	err := kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: s.name + "-rb"}, &rbacv1.RoleBinding{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("the RoleBinding for anyuid: %v", err)
 	}
@@ -116,6 +127,24 @@ func release09IsTakenOver(t *testing.T) {
 	checkOneRollout(t, s, revision)
 	did(t, "the RoleBinding for anyuid is gone, v1alpha2 is stored, and the manifest of release 0.9 changes nothing")
 	s.kubectl(t, "delete", "llsd", s.name)
+	plain.kubectl(t, "delete", "llsd", plain.name)
+}
+
+// runByRelease09 makes the objects of a file as release 0.9 makes them for the stack, with the pinned image, and waits until its server runs.
+func (s stack) runByRelease09(t *testing.T, file string) {
+	t.Helper()
+	cr, err := s.asV1alpha1(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(fixture.Root(), "tests", "e2e", "testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fixture.Release09(t.Context(), kube, cr, strings.ReplaceAll(string(text), "{{IMAGE}}", pinned.ref)); err != nil {
+		t.Fatal(err)
+	}
+	s.kubectl(t, "rollout", "status", "deployment/"+s.name, "--timeout="+serverStart.String())
 }
 
 // storedVersions are those in which resources may be stored.

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// trafficEvery is the time between two requests.
+const trafficEvery = 100 * time.Millisecond
+
+// traffic asks a Service for the server's health all the time, each request over a connection of its own, as many clients would.
+type traffic struct {
+	stop context.CancelFunc
+	done sync.WaitGroup
+	mu   sync.Mutex
+	asks []ask
+}
+
+// ask is one request.
+type ask struct {
+	at  time.Time
+	err error
+}
+
+// startTraffic begins to ask; it ends with the test or with end.
+func startTraffic(t *testing.T, service string) *traffic {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	f := &traffic{stop: stop}
+	t.Cleanup(stop)
+	f.done.Go(func() {
+		ticker := time.NewTicker(trafficEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case at := <-ticker.C:
+				f.done.Go(func() {
+					err := health(t.Context(), service)
+					f.mu.Lock()
+					defer f.mu.Unlock()
+					f.asks = append(f.asks, ask{at, err})
+				})
+			}
+		}
+	})
+	return f
+}
+
+func health(ctx context.Context, service string) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, service+"/v1/health", http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := web.Do(request)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, io.LimitReader(response.Body, maxAnswer))
+	if err = errors.Join(err, response.Body.Close()); err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("status %d", response.StatusCode)
+	}
+	return err
+}
+
+// outcome is what became of the requests.
+type outcome struct {
+	sent, lost int
+	// gap is the longest time without an answer to a request, from the first that was lost to the next that was answered.
+	gap time.Duration
+	// first is the error of the first request that was lost.
+	first error
+}
+
+func (o outcome) String() string {
+	return fmt.Sprintf("of %d requests %d were lost, without an answer for %.1f s", o.sent, o.lost, o.gap.Seconds())
+}
+
+// end stops asking and tells what became of the requests.
+func (f *traffic) end() outcome {
+	f.stop()
+	f.done.Wait()
+	slices.SortFunc(f.asks, func(a, b ask) int { return a.at.Compare(b.at) })
+	o := outcome{sent: len(f.asks)}
+	var since time.Time
+	for _, a := range f.asks {
+		switch {
+		case a.err == nil && !since.IsZero():
+			o.gap, since = max(o.gap, a.at.Sub(since)), time.Time{}
+		case a.err != nil:
+			if o.lost++; o.first == nil {
+				o.first = a.err
+			}
+			if since.IsZero() {
+				since = a.at
+			}
+		}
+	}
+	if !since.IsZero() {
+		o.gap = max(o.gap, f.asks[len(f.asks)-1].at.Sub(since))
+	}
+	return o
+}
