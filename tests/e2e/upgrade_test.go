@@ -64,7 +64,8 @@ func release09IsTakenOver(t *testing.T) {
 		t.Fatalf("stored versions %q", stored)
 	}
 	plain.kubectl(t, "create", "configmap", "plain-config", "--from-file=config.yaml="+filepath.Join(fixture.Root(), pinned.base))
-	plain.apply(t, asJSON(t, load(t, "tests", "e2e", "testdata", "release-0.9-plain-resource.yaml").Object))
+	plainResource := load(t, "tests", "e2e", "testdata", "release-0.9-plain-resource.yaml")
+	plain.apply(t, asJSON(t, plainResource.Object))
 	s.runByRelease09(t, "release-0.9-objects.yaml")
 	plain.runByRelease09(t, "release-0.9-plain.yaml")
 	s.waitCompletions(t, 0)
@@ -109,6 +110,15 @@ func release09IsTakenOver(t *testing.T) {
 		t.Errorf("with a claim: %s; the first: %v", withClaim, withClaim.first)
 	}
 	did(t, "asked every 100 ms while that went on: without a claim %s; with a claim %s", withoutClaim, withClaim)
+
+	plainRevision, plainAsked = plain.revision(t), startTraffic(t, serviceURL(t, plain.namespace, plain.name+"-service"))
+	plain.edit(t, plainResource, []any{map[string]any{"name": "EDITED", "value": "yes"}}, "server", "containerSpec", "env")
+	plain.waitRevisionAfter(t, plainRevision)
+	plain.waitServer(t, pinned.version)
+	if o := plainAsked.end(); o.lost > 0 || o.sent < 20 {
+		t.Errorf("an edit: %s; the first: %v", o, o.first)
+	}
+	did(t, "an edit rolls out, and none of the requests of that time is lost")
 
 	err := kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: s.name + "-rb"}, &rbacv1.RoleBinding{})
 	if !apierrors.IsNotFound(err) {
