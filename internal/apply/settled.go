@@ -92,9 +92,35 @@ func sameFields(fields map[string]any, desired, live any) bool {
 		}
 	}
 	if count == 0 {
-		return equality.Semantic.DeepEqual(desired, live)
+		return sameValue(desired, live)
 	}
 	return count == size(desired)
+}
+
+// defaulted is what the API server adds inside of values that are owned as a whole.
+var defaulted = map[string]any{"apiVersion": "v1", "divisor": "0", "expirationSeconds": int64(3600)}
+
+// sameValue reports whether two values are equal but for what the API server adds.
+func sameValue(desired, live any) bool {
+	switch d := desired.(type) {
+	case map[string]any:
+		l, ok := live.(map[string]any)
+		for name, value := range l {
+			if _, found := d[name]; !found && value != defaulted[name] {
+				return false
+			}
+		}
+		for name, value := range d {
+			if !sameValue(value, l[name]) {
+				return false
+			}
+		}
+		return ok
+	case []any:
+		l, ok := live.([]any)
+		return ok && slices.EqualFunc(d, l, sameValue)
+	}
+	return equality.Semantic.DeepEqual(desired, live)
 }
 
 // step goes to the part of the value that a name of managedFields means.

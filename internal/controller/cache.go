@@ -45,18 +45,6 @@ func UncachedKinds() []client.Object {
 	return []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}, &corev1.Pod{}}
 }
 
-// writersOf09 keeps who wrote an object where that may have been release 0.9, but not what: an object that it has written, also after
-// this operator, is to be adopted.
-func writersOf09(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
-	var kept []metav1.ManagedFieldsEntry
-	for i := range entries {
-		if e := &entries[i]; objects.MayBeOfRelease09(e) {
-			kept = append(kept, metav1.ManagedFieldsEntry{Manager: e.Manager, Operation: e.Operation})
-		}
-	}
-	return kept
-}
-
 // strip drops what the operator does not use before an object enters a cache. Of foreign objects, known by metadata alone,
 // only their identity stays: annotations may hold anything.
 func strip(in any) (any, error) {
@@ -75,7 +63,7 @@ func strip(in any) (any, error) {
 		o.ObjectMeta = kept
 		return o, nil
 	case metav1.Object:
-		o.SetManagedFields(writersOf09(o.GetManagedFields()))
+		o.SetManagedFields(objects.Writers(o))
 	}
 	return in, nil
 }

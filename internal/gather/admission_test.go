@@ -3,15 +3,20 @@
 package gather_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
 // referring refers to Secrets and ConfigMaps in every way that there is.
@@ -66,5 +71,29 @@ func TestGatherForAdmissionReportsForbiddenNamespaces(t *testing.T) {
 	g := &gather.Gatherer{Live: newCluster(t), OperatorNamespace: operatorNamespace, ForbidForeignConfigMaps: true}
 	if in, _ := g.GatherForAdmission(t.Context(), cr); in.Override == nil || in.Override.State != desired.ConfigMapForbidden {
 		t.Errorf("override %+v, want another namespace to be forbidden", in.Override)
+	}
+}
+
+// Proves: R41 (where the operator's feature flag is on, the webhook does not warn that allowedFrom has no effect, and where it is off, it does).
+func TestGatherForAdmissionKnowsTheFeatureFlag(t *testing.T) {
+	for flag, want := range map[string]bool{"true": false, "false": true} {
+		cr := resource()
+		cr.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha1"}`}
+		cr.Spec = v1alpha2.LlamaStackDistributionSpec{Distribution: v1alpha2.DistributionSpec{Name: new("starter")}, Networking: &v1alpha2.NetworkingSpec{
+			AllowedFrom: &v1alpha2.AllowedFromSpec{Namespaces: []string{"a"}},
+		}}
+		c := newCluster(t, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: settings.ConfigMapName},
+			Data:       map[string]string{settings.KeyFeatureFlags: "enableNetworkPolicy: {enabled: " + flag + "}"},
+		})
+		in, faults := (&gather.Gatherer{Live: c, OperatorNamespace: operatorNamespace}).GatherForAdmission(t.Context(), cr)
+		if len(faults) > 0 {
+			t.Fatal(faults.Message())
+		}
+		built, _ := desired.Build(t.Context(), in)
+		warned := slices.ContainsFunc(built.Warnings, func(w config.Finding) bool { return strings.Contains(w.String(), "has no effect") })
+		if warned != want {
+			t.Errorf("flag %s: warned %v: %v", flag, warned, built.Warnings)
+		}
 	}
 }

@@ -4,6 +4,7 @@ package objects
 
 import (
 	"maps"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,15 +32,34 @@ func IsOfRelease09(e *metav1.ManagedFieldsEntry, resource string) bool {
 }
 
 // WrittenByRelease09 reports whether release 0.9 owns fields of an object of the custom resource: it made the object, and this operator has
-// not adopted it yet, or it has written it again since.
+// not adopted it yet, or it has applied it again since. An update of what this operator has applied is not taken for release 0.9's: many
+// programs have the name of its program.
 func WrittenByRelease09(o metav1.Object, resource string) bool {
 	entries := o.GetManagedFields()
+	own := slices.ContainsFunc(entries, isOwnApply)
+	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
+		return IsOfRelease09(&e, resource) && (e.Operation == metav1.ManagedFieldsOperationApply || !own)
+	})
+}
+
+func isOwnApply(e metav1.ManagedFieldsEntry) bool {
+	return e.Manager == ManagedBy && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
+}
+
+// Writers returns, of an object's managed fields, what WrittenByRelease09 and IsOrphan need: who wrote, but not what. Of an object that this
+// operator controls and alone applies nothing is left.
+func Writers(o metav1.Object) []metav1.ManagedFieldsEntry {
+	var kept []metav1.ManagedFieldsEntry
+	entries := o.GetManagedFields()
+	own := slices.ContainsFunc(entries, isOwnApply)
 	for i := range entries {
-		if IsOfRelease09(&entries[i], resource) {
-			return true
+		e := &entries[i]
+		old := MayBeOfRelease09(e) && (e.Operation == metav1.ManagedFieldsOperationApply || !own)
+		if old || isOwnApply(*e) && metav1.GetControllerOf(o) == nil {
+			kept = append(kept, metav1.ManagedFieldsEntry{Manager: e.Manager, Operation: e.Operation})
 		}
 	}
-	return false
+	return kept
 }
 
 // IsRelease09s reports whether a Deployment is as release 0.9 left it: this operator has not applied it yet, or release 0.9 has written it
@@ -48,11 +68,11 @@ func IsRelease09s(d *appsv1.Deployment) bool {
 	return d != nil && (d.Annotations[AnnotationBuild] == "" || WrittenByRelease09(d, d.Name))
 }
 
-// IsOrphan reports whether an object of the right name is release 0.9's for the custom resource although no controller owns it: release 0.9
-// takes the owner out of some Deployments. The selector is that of the object; nil where its kind has none.
+// IsOrphan reports whether an object of the right name is release 0.9's, or this operator's, for the custom resource although no controller
+// owns it: release 0.9 takes the owner out of some Deployments, also of those that this operator has applied. The selector is that of the object; nil where its kind has none.
 func IsOrphan(o metav1.Object, selector map[string]string, resource string) bool {
 	return metav1.GetControllerOf(o) == nil && o.GetLabels()[LabelManagedBy] == ManagedBy &&
-		WrittenByRelease09(o, resource) && (selector == nil || maps.Equal(selector, Selector(resource)))
+		(WrittenByRelease09(o, resource) || slices.ContainsFunc(o.GetManagedFields(), isOwnApply)) && (selector == nil || maps.Equal(selector, Selector(resource)))
 }
 
 // Selects reports whether a Deployment has the selector of the custom resource's pods.

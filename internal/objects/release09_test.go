@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects_test
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+// Proves: R78, L-08 (who wrote an object, and who owns it, tells whose it is; an update under the name of release 0.9's program is not taken for
+// that release's where this operator has applied the object, since many programs have that name; the caches keep what is needed to tell).
+func TestWhoseAnObjectIs(t *testing.T) {
+	entry := func(manager, operation, subresource string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), Subresource: subresource}
+	}
+	own, created, applied := entry("llama-stack-operator", "Apply", ""), entry("manager", "Update", ""), entry("my-stack", "Apply", "")
+	replicas, status := entry("llama-stack-operator-replicas", "Apply", ""), entry("manager", "Update", "status")
+	kubectl := entry("kubectl", "Apply", "")
+	for name, c := range map[string]struct {
+		entries         []metav1.ManagedFieldsEntry
+		controlled      bool
+		written, orphan bool
+		kept            int
+	}{
+		"release 0.9's":                    {[]metav1.ManagedFieldsEntry{created, applied, status}, true, true, false, 2},
+		"release 0.9's, only created":      {[]metav1.ManagedFieldsEntry{created}, true, true, false, 1},
+		"release 0.9's, without owner":     {[]metav1.ManagedFieldsEntry{created}, false, true, true, 1},
+		"adopted":                          {[]metav1.ManagedFieldsEntry{own, replicas, status}, true, false, false, 0},
+		"adopted and applied again":        {[]metav1.ManagedFieldsEntry{own, applied}, true, true, false, 1},
+		"updated by another manager":       {[]metav1.ManagedFieldsEntry{own, created}, true, false, false, 0},
+		"adopted, and the owner taken out": {[]metav1.ManagedFieldsEntry{own, created}, false, false, true, 1},
+		"somebody else's":                  {[]metav1.ManagedFieldsEntry{kubectl}, false, false, false, 1},
+		"somebody else's, with its status": {[]metav1.ManagedFieldsEntry{status}, false, false, false, 0},
+	} {
+		o := &metav1.ObjectMeta{Labels: map[string]string{objects.LabelManagedBy: objects.ManagedBy}, ManagedFields: c.entries}
+		if c.controlled {
+			o.OwnerReferences = []metav1.OwnerReference{{Kind: "LlamaStackDistribution", Name: "my-stack", Controller: new(true)}}
+		}
+		for _, where := range []string{"live", "cached"} {
+			if got := objects.WrittenByRelease09(o, "my-stack"); got != c.written {
+				t.Errorf("%s, %s: written by release 0.9: %v", name, where, got)
+			}
+			if got := objects.IsOrphan(o, objects.Selector("my-stack"), "my-stack"); got != c.orphan {
+				t.Errorf("%s, %s: orphan: %v", name, where, got)
+			}
+			o.ManagedFields = objects.Writers(o)
+		}
+		if len(o.ManagedFields) != c.kept {
+			t.Errorf("%s: the caches keep %v", name, o.ManagedFields)
+		}
+		if objects.IsOrphan(o, map[string]string{"app": "web"}, "my-stack") {
+			t.Errorf("%s: an orphan with another selector", name)
+		}
+	}
+}
