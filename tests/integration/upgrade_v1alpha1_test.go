@@ -167,11 +167,11 @@ func (u *upgraded) shared(name string) map[string]string {
 }
 
 // startProgram runs the operator's program until it is ready.
-func (u *upgraded) startProgram(binary string, args ...string) *process {
-	u.t.Helper()
-	p := u.run(binary, args...)
-	u.service.add(p.webhook)
-	fixture.Eventually(u.t, installTimeout, "the operator is ready", p.ready)
+func (s *serving) startProgram(binary string, args ...string) *process {
+	s.t.Helper()
+	p := s.run(binary, args...)
+	s.service.add(p.webhook)
+	fixture.Eventually(s.t, installTimeout, "the operator is ready", p.ready)
 	return p
 }
 

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// resource reads a custom resource of the recording in v1alpha1.
+func (r *replayed) resource(one *fixture.Recorded) *unstructured.Unstructured {
+	r.t.Helper()
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(one.Resource.GroupVersionKind())
+	if err := r.admin.Get(r.t.Context(), key(one), u); err != nil {
+		r.t.Fatal(err)
+	}
+	return u
+}
+
+// release09Again writes everything as release 0.9 does, twice, as it reconciles more than once, and returns how many Deployments the API
+// server refused.
+func (r *replayed) release09Again() (refused int) {
+	r.t.Helper()
+	for range 2 {
+		refused = 0
+		for _, one := range r.recorded {
+			n, err := one.WriteAgain(r.t.Context(), r.admin, r.converter, r.resource(one))
+			if err != nil {
+				r.t.Fatalf("%s: %v", one.Name(), err)
+			}
+			refused += n
+		}
+	}
+	for _, one := range r.recorded {
+		if one.Object("Deployment") != nil {
+			r.rolledOut(one)
+		}
+	}
+	return refused
+}
+
+// Proves: R21, R78, R22, MIG-SVM, L-25 (release 0.9's manifest applied over this operator, whose CRD is refused and whose manager writes once
+// more, is healed by applying ours again; after downgrade-prepare release 0.9's CRD is admitted, everything is stored in v1alpha1
+// as it was, and its manager makes of every object what it was; and the way forth works after that as at first).
+func TestReplayGoesBackAndForth(t *testing.T) {
+	s := newServing(t)
+	r := s.replay()
+	before := r.states()
+	s.install()
+	binary := buildManager(t)
+	operator := s.startProgram(binary)
+	r.upgraded(before)
+	first := map[string]any{}
+	for name := range before {
+		first[name] = meaning(treeOf(t, r.deployment(r.one(name)).Spec.Template))
+	}
+
+	// Release 0.9's manifest in between.
+	out, err := s.cluster.KubectlInput(t.Context(), oldCRD, "apply", "-f", "-")
+	if err == nil || !strings.Contains(out, "storedVersions") {
+		t.Errorf("the CRD of release 0.9 is not refused: %s", out)
+	}
+	// The webhooks of this process convert from now on, since no Deployment runs the operator here.
+	webhooks := s.start(replicaOptions{})
+	s.serve(webhooks)
+	r.stop(operator)
+	t.Logf("%d Deployments of release 0.9 are refused", r.release09Again())
+	before = r.states()
+	s.install()
+	operator = s.startProgram(binary)
+	if rolled := r.upgraded(before); rolled < 14 {
+		t.Errorf("%d Deployments have rolled: release 0.9 has changed the others not at all", rolled)
+	}
+	for name, template := range first {
+		if diff := cmp.Diff(template, meaning(treeOf(t, r.deployment(r.one(name)).Spec.Template))); diff != "" {
+			t.Errorf("%s is not as after the first upgrade (-first +second):\n%s", name, diff)
+		}
+	}
+
+	// The way back.
+	r.stop(operator)
+	for range 2 { // it can be repeated
+		r.downgrade()
+	}
+	webhooks.end()
+	<-webhooks.done
+	s.service.remove(webhooks.server.Address().String())
+	r.checkStoredAsBefore()
+	s.apply(oldCRD)
+	if refused := r.release09Again(); refused > 0 {
+		t.Errorf("%d Deployments of release 0.9 are refused", refused)
+	}
+	r.checkAsRecorded()
+
+	before = r.states()
+	s.install()
+	s.startProgram(binary)
+	if rolled := r.upgraded(before); rolled < 14 {
+		t.Errorf("%d Deployments have rolled: release 0.9 has changed the others not at all", rolled)
+	}
+	r.checkTemplates()
+}
+
+// downgrade runs the command of the plugin.
+func (r *replayed) downgrade() {
+	r.t.Helper()
+	var out, problems bytes.Buffer
+	streams := command.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}
+	if code := cli.Run(r.t.Context(), []string{"downgrade-prepare", "--kubeconfig", r.cluster.Kubeconfig}, streams); code != command.OK {
+		r.t.Fatalf("%s%s", out.String(), problems.String())
+	}
+	r.t.Log(out.String())
+}
+
+// checkStoredAsBefore checks that every custom resource is stored in v1alpha1 and says there what it said when it was recorded, and that
+// nothing asks an operator that is not there.
+func (r *replayed) checkStoredAsBefore() {
+	r.t.Helper()
+	for _, one := range r.recorded {
+		stored, err := r.cluster.Stored(r.t.Context(), "llamastack.io/llamastackdistributions", key(one).Namespace, one.Name())
+		if err != nil || stored["apiVersion"] != "llamastack.io/v1alpha1" {
+			r.t.Errorf("%s is stored as %v, %v", one.Name(), stored["apiVersion"], err)
+		}
+		if diff := cmp.Diff(one.Resource.Object["spec"], stored["spec"]); diff != "" {
+			r.t.Errorf("%s has changed (-recorded +stored):\n%s", one.Name(), diff)
+		}
+	}
+	if got := r.kubectl("get", crdName, "-o", "jsonpath={.status.storedVersions} {.spec.conversion.strategy} {.spec.versions[*].name}"); got != `["v1alpha1"] None v1alpha1` {
+		r.t.Errorf("the CRD has %s", got)
+	}
+	kinds := "validatingwebhookconfigurations,validatingadmissionpolicies,validatingadmissionpolicybindings"
+	if left := r.kubectl("get", kinds, "-o", "name"); strings.Contains(left, "llama") {
+		r.t.Errorf("left is\n%s", left)
+	}
+}
+
+// checkAsRecorded checks that everything that release 0.9 applies is as it was recorded, that it owns it, and that its custom resource, in v1alpha1,
+// is the owner.
+func (r *replayed) checkAsRecorded() {
+	r.t.Helper()
+	for _, one := range r.recorded {
+		for _, recorded := range one.Objects {
+			now := &unstructured.Unstructured{}
+			now.SetGroupVersionKind(recorded.GroupVersionKind())
+			if err := r.admin.Get(r.t.Context(), client.ObjectKeyFromObject(recorded), now); err != nil {
+				if recorded.GetKind() != "ConfigMap" {
+					r.t.Errorf("%s %s: %v", recorded.GetKind(), recorded.GetName(), err)
+				}
+				continue
+			}
+			if owner := metav1.GetControllerOf(now); owner == nil || owner.APIVersion != "llamastack.io/v1alpha1" {
+				r.t.Errorf("%s %s is owned by %v", recorded.GetKind(), recorded.GetName(), now.GetOwnerReferences())
+			}
+			if !appliedBy09(recorded, one.Name()) {
+				continue
+			}
+			was, is := field(fixture.Fresh(recorded, "x"), "spec"), field(fixture.Fresh(now, "x"), "spec")
+			for _, line := range differences("", meaning(was), meaning(is)) {
+				r.t.Errorf("%s %s is not as release 0.9 made it: %s", recorded.GetKind(), recorded.GetName(), line)
+			}
+			if labels := cmp.Diff(recorded.GetLabels(), now.GetLabels()); labels != "" {
+				r.t.Errorf("%s %s (-recorded +now):\n%s", recorded.GetKind(), recorded.GetName(), labels)
+			}
+		}
+	}
+}
+
+func appliedBy09(o *unstructured.Unstructured, resource string) bool {
+	for _, e := range o.GetManagedFields() {
+		if e.Manager == resource && e.Operation == metav1.ManagedFieldsOperationApply {
+			return true
+		}
+	}
+	return false
+}

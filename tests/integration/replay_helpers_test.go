@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	clientgoapply "k8s.io/client-go/applyconfigurations"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// recordedSettings are the operator's settings where it was recorded.
+const recordedSettings = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: llama-stack-operator-config, namespace: ` + operatorNamespace + `}
+data:
+  featureFlags: "enableNetworkPolicy: {enabled: true}"
+  image-overrides: "remote-vllm: registry.example.com/mirror/vllm-dist:2026-01"
+`
+
+// leftAlone are recorded custom resources whose Deployment is not touched by the upgrade, and the reason in their condition
+// ConfigGenerated or SecretsResolved; "" where there is no Deployment.
+var leftAlone = map[string]string{
+	"unknown-name": "",
+	"a-name-that-is-quite-long-for-a-server-of-llama-stack-x63": "",
+	"old-server":           v1alpha2.ReasonUnsupported,
+	"missing-secret":       v1alpha2.ReasonSecretNotFound,
+	"n-meta-reference-gpu": v1alpha2.ReasonMissingConfigLabels, // the recorded image is of a line that has no such distribution
+}
+
+// notDesired are recorded objects that this operator does not want: the custom resource names a ServiceAccount of the user's.
+var notDesired = map[string]bool{"everything-sa": true}
+
+// replayed is a cluster in which release 0.9 watched all custom resources of the recording.
+type replayed struct {
+	*serving
+	recorded  []*fixture.Recorded
+	kubelet   *fixture.FakeKubelet
+	endpoints *fixture.Endpoints
+	converter managedfields.TypeConverter
+}
+
+// replay builds that state: v1alpha1 is all that the API server knows.
+func (s *serving) replay() *replayed {
+	s.t.Helper()
+	recorded, beside, err := fixture.Recording()
+	if err != nil || len(recorded) != 22 {
+		s.t.Fatalf("%d custom resources are recorded: %v", len(recorded), err)
+	}
+	r := &replayed{serving: s, recorded: recorded, converter: clientgoapply.NewTypeConverter(s.admin.Scheme())}
+	s.apply(oldCRD)
+	s.kubectl("wait", "--for=condition=Established", "--timeout=30s", crdName)
+	namespaces := []string{"own", "names", "odh", "shared", operatorNamespace}
+	for _, namespace := range namespaces {
+		s.kubectl("create", "namespace", namespace)
+	}
+	s.apply(recordedSettings)
+	for _, o := range append(beside, r.shared()...) {
+		if err := s.admin.Create(s.t.Context(), fixture.Fresh(o, o.GetNamespace())); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	r.kubelet = fixture.StartFakeKubelet(s.t, s.admin, namespaces[:3]...)
+	r.endpoints = fixture.WatchEndpoints(s.t, s.admin)
+	for _, one := range recorded {
+		resource := fixture.Fresh(one.Resource, one.Resource.GetNamespace())
+		if err := s.admin.Create(s.t.Context(), resource); err != nil {
+			s.t.Fatal(err)
+		}
+		if err := one.Replay(s.t.Context(), s.admin, resource); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	for _, one := range recorded {
+		if one.Object("Deployment") != nil {
+			r.rolledOut(one)
+		}
+	}
+	return r
+}
+
+// shared are the ConfigMaps of another namespace that one custom resource names; they were not recorded, but what became of them was.
+func (r *replayed) shared() []*unstructured.Unstructured {
+	configMap := func(name string, data map[string]any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "data": data,
+			"metadata": map[string]any{"namespace": "shared", "name": name, "annotations": map[string]any{"llamastack.io/allow-from": "*"}},
+		}}
+	}
+	ca, _, _ := unstructured.NestedMap(r.one("other-ns").Object("ConfigMap").Object, "data")
+	return []*unstructured.Unstructured{
+		configMap("global-ca", ca), configMap("shared-conf", map[string]any{"config.yaml": "version: '2'\nimage_name: shared\n"}),
+	}
+}
+
+func (r *replayed) one(name string) *fixture.Recorded {
+	return r.recorded[slices.IndexFunc(r.recorded, func(o *fixture.Recorded) bool { return o.Name() == name })]
+}
+
+func key(one *fixture.Recorded) client.ObjectKey { return client.ObjectKeyFromObject(one.Resource) }
+
+func (r *replayed) deployment(one *fixture.Recorded) *appsv1.Deployment {
+	r.t.Helper()
+	d := &appsv1.Deployment{}
+	if err := r.admin.Get(r.t.Context(), key(one), d); err != nil {
+		r.t.Fatal(err)
+	}
+	return d
+}
+
+// rolledOut waits until all pods are those of the Deployment's template, and ready.
+func (r *replayed) rolledOut(one *fixture.Recorded) *appsv1.Deployment {
+	r.t.Helper()
+	var d *appsv1.Deployment
+	fixture.Eventually(r.t, 2*time.Minute, one.Name()+" is rolled out", func() error {
+		d = r.deployment(one)
+		if want := *d.Spec.Replicas; d.Status.ObservedGeneration != d.Generation || d.Status.UpdatedReplicas != want ||
+			d.Status.AvailableReplicas != want || d.Status.Replicas != want {
+			return fmt.Errorf("generation %d: %+v", d.Generation, d.Status)
+		}
+		return nil
+	})
+	return d
+}
+
+// adopted waits until this operator has applied the Deployment, and nothing on the objects belongs to release 0.9 any more.
+func (r *replayed) adopted(one *fixture.Recorded) {
+	r.t.Helper()
+	err := fixture.Poll(r.t.Context(), 2*time.Minute, func() error {
+		for _, recorded := range one.Objects {
+			if slices.Contains([]string{"RoleBinding", "ConfigMap"}, recorded.GetKind()) {
+				continue
+			}
+			o := &unstructured.Unstructured{}
+			o.SetGroupVersionKind(recorded.GroupVersionKind())
+			err := r.admin.Get(r.t.Context(), client.ObjectKeyFromObject(recorded), o)
+			if apierrors.IsNotFound(err) && notDesired[recorded.GetName()] {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("%s %s: %w", recorded.GetKind(), recorded.GetName(), err)
+			}
+			if objects.WrittenByRelease09(o, one.Name()) {
+				return fmt.Errorf("%s %s has fields of release 0.9", o.GetKind(), o.GetName())
+			}
+			if owners := o.GetOwnerReferences(); len(owners) != 1 || owners[0].Name != one.Name() || owners[0].Controller == nil || !*owners[0].Controller {
+				return fmt.Errorf("%s %s is owned by %v", o.GetKind(), o.GetName(), owners)
+			}
+			if o.GetKind() == "Deployment" && o.GetAnnotations()[objects.AnnotationBuild] == "" {
+				return errors.New("its Deployment is not applied yet")
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		r.t.Errorf("%s is not adopted: %v", one.Name(), err)
+	}
+}
+
+// revision counts the rollouts of a Deployment.
+func (r *replayed) revision(one *fixture.Recorded) int {
+	r.t.Helper()
+	n, err := strconv.Atoi(r.deployment(one).Annotations["deployment.kubernetes.io/revision"])
+	if err != nil {
+		r.t.Fatalf("%s: %v", one.Name(), err)
+	}
+	return n
+}
+
+// state is what a Deployment is before something happens.
+type state struct {
+	revision int
+	template any
+}
+
+// states are those of all Deployments.
+func (r *replayed) states() map[string]state {
+	r.t.Helper()
+	all := map[string]state{}
+	for _, one := range r.recorded {
+		if one.Object("Deployment") != nil {
+			all[one.Name()] = state{r.revision(one), meaning(treeOf(r.t, r.deployment(one).Spec.Template))}
+		}
+	}
+	return all
+}
+
+// upgraded waits until everything is adopted and rolled out, and checks that each Deployment has rolled once, or not at all where its pods are
+// the same. It returns the number of those that have rolled.
+func (r *replayed) upgraded(before map[string]state) (rolled int) {
+	r.t.Helper()
+	for _, one := range r.recorded {
+		if _, alone := leftAlone[one.Name()]; !alone {
+			r.adopted(one)
+		}
+	}
+	for name, was := range before {
+		r.rolledOut(r.one(name))
+		want := was.revision
+		if !cmp.Equal(was.template, meaning(treeOf(r.t, r.deployment(r.one(name)).Spec.Template))) {
+			want++
+			rolled++
+		}
+		if got := r.revision(r.one(name)); got != want {
+			r.t.Errorf("%s: revision %d, want %d", name, got, want)
+		}
+		if _, alone := leftAlone[name]; alone && want != was.revision {
+			r.t.Errorf("%s is not left alone", name)
+		}
+	}
+	return rolled
+}
+
+// stop ends the operator.
+func (r *replayed) stop(p *process) {
+	r.t.Helper()
+	r.service.remove(p.webhook)
+	p.terminate(r.t)
+}
+
+// versions are the resource versions of everything in the namespaces of the recording that an operator could write, but for the custom
+// resources: no server answers here, and their status says so only after a while.
+func (r *replayed) versions() map[string]string {
+	r.t.Helper()
+	all := map[string]string{}
+	for _, namespace := range []string{"own", "names", "odh"} {
+		out := r.kubectl("get", "deployments,services,serviceaccounts,configmaps,secrets,pvc,hpa,pdb,networkpolicies,ingresses,rolebindings",
+			"-n", namespace, "-o", `jsonpath={range .items[*]}{.kind}/{.metadata.namespace}/{.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`)
+		for line := range strings.Lines(out) {
+			if name, version, found := strings.Cut(strings.TrimSpace(line), " "); found {
+				all[name] = version
+			}
+		}
+	}
+	return all
+}
+
+// reviewed is a difference between the pods of release 0.9 and those after the upgrade that somebody has looked at.
+type reviewed struct {
+	// Path is where the difference is; "*" stands for anything but a dot.
+	Path string `json:"path"`
+	// Reason is why it is right.
+	Reason string `json:"reason"`
+	used   bool
+}
+
+// checkTemplates compares the pod templates with the recorded ones by their meaning. Each difference must be a reviewed one, and each
+// reviewed one must exist.
+func (r *replayed) checkTemplates() {
+	r.t.Helper()
+	text, err := os.ReadFile("testdata/release-0.9-reviewed.yaml")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var list []*reviewed
+	if err := yaml.UnmarshalStrict(text, &list); err != nil {
+		r.t.Fatal(err)
+	}
+	for _, one := range r.recorded {
+		if _, alone := leftAlone[one.Name()]; alone || one.Object("Deployment") == nil {
+			continue
+		}
+		for _, line := range r.changed(one) {
+			at, _, _ := strings.Cut(line, " ")
+			i := slices.IndexFunc(list, func(d *reviewed) bool {
+				ok, err := path.Match(parts(d.Path), parts(at))
+				return ok && err == nil
+			})
+			if i < 0 {
+				r.t.Errorf("%s: nobody has reviewed this: %s", one.Name(), line)
+				continue
+			}
+			list[i].used = true
+		}
+	}
+	for _, d := range list {
+		if !d.used || d.Reason == "" {
+			r.t.Errorf("reviewed, but there is no such difference, or no reason: %s", d.Path)
+		}
+	}
+}
+
+// parts is a path whose parts are divided by slashes.
+func parts(at string) string { return strings.ReplaceAll(strings.ReplaceAll(at, "/", "|"), ".", "/") }
+
+// changed lists the differences between the recorded pod template and the one that there is now.
+func (r *replayed) changed(one *fixture.Recorded) []string {
+	r.t.Helper()
+	template, _, _ := unstructured.NestedMap(one.Object("Deployment").Object, "spec", "template")
+	return differences("", meaning(template), meaning(treeOf(r.t, r.deployment(one).Spec.Template)))
+}
+
+func treeOf(t *testing.T, template corev1.PodTemplateSpec) map[string]any {
+	t.Helper()
+	raw, err := json.Marshal(template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(raw, &tree); err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// meaning is a tree in which lists whose order means nothing are maps, by what tells their items apart.
+func meaning(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for k, item := range v {
+			if item = meaning(item); item != nil {
+				out[k] = item
+			}
+		}
+		if _, isMap := out["creationTimestamp"]; isMap {
+			delete(out, "creationTimestamp")
+		}
+		return out
+	case []any:
+		out := map[string]any{}
+		for _, item := range v {
+			m, ok := item.(map[string]any)
+			if !ok {
+				return fmt.Sprint(v)
+			}
+			id := fmt.Sprint(len(out))
+			for _, k := range []string{"mountPath", "containerPort", "topologyKey", "name"} {
+				if value, found := m[k]; found {
+					id = strings.ReplaceAll(fmt.Sprint(value), ".", "_")
+					break
+				}
+			}
+			out[id] = meaning(m)
+		}
+		return out
+	case nil:
+		return nil
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// differences lists where two trees differ, as "path was -> is".
+func differences(at string, was, is any) []string {
+	a, aMap := was.(map[string]any)
+	b, bMap := is.(map[string]any)
+	if !aMap || !bMap {
+		if fmt.Sprint(was) == fmt.Sprint(is) {
+			return nil
+		}
+		return []string{fmt.Sprintf("%s %v -> %v", at, was, is)}
+	}
+	keys := maps.Clone(a)
+	maps.Copy(keys, b)
+	var list []string
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		below := k
+		if at != "" {
+			below = at + "." + k
+		}
+		list = append(list, differences(below, a[k], b[k])...)
+	}
+	return list
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// replay makes recorded custom resources of the namespace "own" in the namespace of the test, as they are after conversion, and what release
+// 0.9 made for them.
+func (e *env) replay(names ...string) []*fixture.Recorded {
+	e.t.Helper()
+	recorded, beside, err := fixture.Recording()
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	for _, o := range beside {
+		if o.GetNamespace() == "own" {
+			if err := admin.Create(e.t.Context(), fixture.Fresh(o, e.namespace)); err != nil {
+				e.t.Fatal(err)
+			}
+		}
+	}
+	var made []*fixture.Recorded
+	for _, name := range names {
+		for _, one := range recorded {
+			if one.Name() != name {
+				continue
+			}
+			resource := &unstructured.Unstructured{Object: v1alpha1.ToV1alpha2(fixture.Fresh(one.Resource, e.namespace).Object)}
+			if err := admin.Create(e.t.Context(), resource); err != nil {
+				e.t.Fatal(err)
+			}
+			if err := one.Replay(e.t.Context(), admin, resource); err != nil {
+				e.t.Fatal(err)
+			}
+			made = append(made, one)
+		}
+	}
+	if len(made) != len(names) {
+		e.t.Fatalf("recorded are %d of %v", len(made), names)
+	}
+	return made
+}
+
+// dying fails every request that could change something after the first n: an operator that is killed between two writes.
+type dying struct {
+	writes, limit atomic.Int64
+	last          atomic.Pointer[string]
+}
+
+var errKilled = errors.New("killed")
+
+func (d *dying) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if strings.HasSuffix(r.URL.Path, "-ca-bundle") {
+			return next.RoundTrip(r) // removed when the last pod of release 0.9 has gone, at any time
+		}
+		if r.Method != http.MethodGet && d.writes.Add(1) > d.limit.Load() {
+			return nil, errKilled
+		}
+		if r.Method != http.MethodGet {
+			d.last.Store(new(r.Method + " " + r.URL.Path))
+		}
+		return next.RoundTrip(r)
+	})
+}
+
+// pass is what the operator does for a custom resource, once, with a memory of its own.
+func (e *env) pass(ctx context.Context, d *dying, name string) error {
+	config := rest.CopyConfig(operatorConfig)
+	config.Wrap(d.wrap)
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return err
+	}
+	key, err := gather.EnsureHashKey(ctx, c, c, operatorNamespace)
+	if err != nil {
+		return err
+	}
+	cr := &v1alpha2.LlamaStackDistribution{}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: e.namespace, Name: name}, cr); err != nil {
+		return err
+	}
+	g := &gather.Gatherer{Live: c, Cached: c, OperatorNamespace: operatorNamespace, HashKey: key, Build: "1.0.0"}
+	gathered, faults := g.Gather(ctx, cr)
+	if len(faults) > 0 {
+		return errors.New(faults.Message())
+	}
+	built, faults := desired.Build(ctx, gathered.Inputs)
+	if len(faults) > 0 {
+		return errors.New(faults.Message())
+	}
+	wanted := append(append([]objects.Object{}, built.Objects...), built.Held...)
+	a := &apply.Applier{Client: c, Cached: c, Live: c}
+	f := a.Adopt(ctx, cr, gathered.Inputs.Live, wanted)
+	if f == nil {
+		_, f = a.Apply(ctx, cr, built.Objects)
+	}
+	if f == nil {
+		f = a.Prune(ctx, cr, wanted)
+	}
+	if f != nil {
+		return fmt.Errorf("%s: %w", f.Message, f.Err)
+	}
+	return nil
+}
+
+// Proves: R78, R56, R48, L-25 (an operator that is killed between any two writes of an adoption leaves something that the next one finishes,
+// with one rollout, with nothing that belongs to release 0.9, and with nothing left to write).
+func TestAdoptionSurvivesBeingKilledAtEveryWrite(t *testing.T) {
+	for _, name := range []string{"everything", "was-config", "odd-volume"} {
+		t.Run(name, func(t *testing.T) {
+			steps := int64(0)
+			var template any
+			for killed := true; killed; steps++ {
+				e := newEnv(t)
+				one := e.replay(name)[0]
+				e.waitForRevision(name, "1")
+				d := &dying{}
+				d.limit.Store(steps)
+				err := e.pass(t.Context(), d, name)
+				if killed = errors.Is(err, errKilled); !killed && err != nil {
+					t.Fatalf("killed after %d writes: %v", steps, err)
+				}
+				d.limit.Store(1 << 30)
+				if err := e.pass(t.Context(), d, name); err != nil {
+					t.Fatalf("the next operator, after one that was killed after %d writes: %v", steps, err)
+				}
+				now := e.checkAdopted(one, steps)
+				if template == nil {
+					template = now
+				}
+				if diff := cmp.Diff(template, now); diff != "" {
+					t.Errorf("killed after %d writes, the pods are others (-killed at once +now):\n%s", steps, diff)
+				}
+				before := d.writes.Load()
+				if err := e.pass(t.Context(), d, name); err != nil || d.writes.Load() != before {
+					t.Errorf("killed after %d writes: a third operator wrote %d times, %v: %s", steps, d.writes.Load()-before, err, *d.last.Load())
+				}
+				if err := admin.Delete(t.Context(), e.resource(name)); err != nil {
+					t.Fatal(err)
+				}
+				if !killed { // the garbage collector does the same each time
+					fixture.Eventually(t, time.Minute, "the server goes with its custom resource", func() error {
+						if err := e.get(&appsv1.Deployment{}, name); !apierrors.IsNotFound(err) {
+							return fmt.Errorf("reading the Deployment: %w", err)
+						}
+						return nil
+					})
+				}
+			}
+			t.Logf("%d writes", steps-1)
+			if steps < 10 {
+				t.Errorf("an adoption is %d writes: nothing is shown", steps)
+			}
+		})
+	}
+}
+
+// waitForRevision waits until the Deployment is seen by its controller, and has rolled that often.
+func (e *env) waitForRevision(name, revision string) {
+	e.t.Helper()
+	fixture.Eventually(e.t, time.Minute, name+" has revision "+revision, func() error {
+		d := e.deployment(name)
+		if got := d.Annotations["deployment.kubernetes.io/revision"]; got != revision || d.Status.ObservedGeneration != d.Generation {
+			return fmt.Errorf("revision %q, %+v", got, d.Status)
+		}
+		return nil
+	})
+}
+
+// checkAdopted checks what became of the objects, and returns the meaning of the pod template.
+func (e *env) checkAdopted(one *fixture.Recorded, steps int64) any {
+	e.t.Helper()
+	e.waitForRevision(one.Name(), "2")
+	for _, recorded := range one.Objects {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(recorded.GroupVersionKind())
+		if e.get(o, recorded.GetName()) != nil || recorded.GetKind() == "ConfigMap" {
+			continue // not desired any more
+		}
+		owners := o.GetOwnerReferences()
+		if objects.WrittenByRelease09(o, one.Name()) || len(owners) != 1 || owners[0].Controller == nil {
+			e.t.Errorf("killed after %d writes: %s %s has owners %v and fields of %v", steps, o.GetKind(), o.GetName(), owners, o.GetManagedFields())
+		}
+	}
+	return meaning(treeOf(e.t, e.deployment(one.Name()).Spec.Template))
+}
+
+// Proves: R56, L-03 (an operator that starts where everything is as it should be writes nothing at all, adopted custom resources included).
+func TestRestartWritesNothing(t *testing.T) {
+	e := newEnv(t)
+	names := []string{
+		"cmdargs", "everything", "exposed", "img-digest", "img-tag", "minimal", "odd-volume", "pods", "scaled", "was-config", "workers", "zero",
+		"old-server", "missing-secret", "other-ns",
+	}
+	e.replay(names...)
+	op := e.startOperator(operatorOptions{})
+	for _, name := range names[:12] {
+		e.waitFor(name, v1alpha2.ConditionReady, "True", "")
+	}
+	e.quiet(op)
+	op.stop()
+	op = e.startOperator(operatorOptions{})
+	fixture.Eventually(t, time.Minute, "the operator has looked at everything", func() error {
+		for _, name := range names[:12] {
+			if !strings.Contains(strings.Join(op.requests.all(), "\n"), "/deployments/"+name) {
+				return fmt.Errorf("not at %s", name)
+			}
+		}
+		return nil
+	})
+	e.quiet(op)
+	if writes := op.requests.writes(0); len(writes) > 0 {
+		t.Errorf("%d writes after a restart: %v", len(writes), writes)
+	}
+	t.Logf("%d requests for %d custom resources", len(op.requests.all()), len(names))
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// Proves: R21, R48, R56, R69, R77, R78, L-04, L-25, L-28 (all that a real release 0.9 made for 22 custom resources is adopted, with
+// one rollout of each and without a Service that loses its last endpoint; the pods differ from those of release 0.9 in what was reviewed
+// and in nothing else; a second upgrade changes nothing; what is unset is gone).
+func TestReplayOfRelease09IsAdopted(t *testing.T) {
+	s := newServing(t)
+	r := s.replay()
+	before, oldPods := r.states(), r.pods()
+
+	// While no new pod becomes ready, the old ones serve: but for Deployments that stop them first, because of their volume.
+	r.kubelet.Hold(func(pod *corev1.Pod) bool { return !oldPods[pod.Name] })
+	s.install()
+	binary := buildManager(t)
+	operator := s.startProgram(binary)
+	for _, one := range r.recorded {
+		if _, alone := leftAlone[one.Name()]; !alone {
+			r.adopted(one)
+		}
+	}
+	fixture.Consistently(t, 5*time.Second, "endpoints while the rollout is held", r.endpointsStay)
+	r.kubelet.Hold(func(*corev1.Pod) bool { return false })
+	if rolled, want := r.upgraded(before), len(before)-3; rolled != want { // but for those that are left alone
+		t.Errorf("%d Deployments have rolled, want %d", rolled, want)
+	}
+	if err := r.endpointsStay(); err != nil {
+		t.Error(err)
+	}
+	r.checkTemplates()
+
+	// Neither a restart nor another build writes anything.
+	for _, next := range []string{binary, otherBuild(t)} {
+		r.stop(operator)
+		versions := r.versions()
+		operator = s.startProgram(next)
+		fixture.Consistently(t, 8*time.Second, "objects after a restart", func() error {
+			if diff := cmp.Diff(versions, r.versions()); diff != "" {
+				return fmt.Errorf("written were (-before +after):\n%s", diff)
+			}
+			return nil
+		})
+	}
+
+	s.kubectl("patch", v1alpha1Kind, "everything", "-n", "own", "--type=json", "-p", `[
+		{"op":"remove","path":"/spec/server/containerSpec/env"},{"op":"remove","path":"/spec/server/containerSpec/resources"},
+		{"op":"remove","path":"/spec/server/podOverrides/volumes"},{"op":"remove","path":"/spec/server/podOverrides/volumeMounts"},
+		{"op":"remove","path":"/spec/server/podOverrides/terminationGracePeriodSeconds"},{"op":"remove","path":"/spec/server/topologySpreadConstraints"}]`)
+	fixture.Eventually(t, time.Minute, "what is unset is gone", func() error {
+		text := fmt.Sprint(meaning(treeOf(t, r.deployment(r.one("everything")).Spec.Template)))
+		for _, was := range []string{"VLLM_URL", "VLLM_API_TOKEN", "/scratch", "/extra", "memory:4Gi", "rack", "terminationGracePeriodSeconds:90"} {
+			if strings.Contains(text, was) {
+				return fmt.Errorf("%s is still there", was)
+			}
+		}
+		return nil
+	})
+}
+
+// otherBuild builds the operator's program as another build.
+func otherBuild(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "manager")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-X github.com/llamastack/llama-stack-k8s-operator/internal/version.commit=other",
+		"-o", binary, "./cmd/manager")
+	build.Dir = fixture.Root()
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return binary
+}
+
+// pods are the names of all pods of the recording.
+func (r *replayed) pods() map[string]bool {
+	r.t.Helper()
+	names := map[string]bool{}
+	for _, namespace := range []string{"own", "names", "odh"} {
+		for name := range strings.FieldsSeq(r.kubectl("get", "pods", "-n", namespace, "-o", "jsonpath={.items[*].metadata.name}")) {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+// endpointsStay checks that no Service has lost its last endpoint whose Deployment keeps old pods until new ones are ready.
+func (r *replayed) endpointsStay() error {
+	for _, one := range r.recorded {
+		d, service := one.Object("Deployment"), one.Object("Service")
+		if d == nil || service == nil || field(d, "spec.strategy.type") == string(appsv1.RecreateDeploymentStrategyType) || *r.deployment(one).Spec.Replicas == 0 {
+			continue
+		}
+		name := key(one).Namespace + "/" + service.GetName()
+		if r.endpoints.Emptied(name) || r.endpoints.Ready(name) == 0 {
+			return fmt.Errorf("the Service %s had no endpoints for a while", name)
+		}
+	}
+	return nil
+}
