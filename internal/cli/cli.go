@@ -9,13 +9,14 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/convert"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/downgrade"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/render"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/validate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/version"
 )
 
 const long = `Work with LlamaStackDistributions without a cluster: show what the operator makes of them, check them, and rewrite
-them in the other version of the API.`
+them in the other version of the API. One command does ask a cluster: it prepares the way back to release 0.9.`
 
 const examples = `  # The config.yaml that the server gets
   kubectl llamastack render -f my-stack.yaml
@@ -40,7 +41,7 @@ func New(streams command.Streams) *cobra.Command {
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
-	root.AddCommand(render.New(streams), validate.New(streams), convert.New(streams), version.New(streams))
+	root.AddCommand(render.New(streams), validate.New(streams), convert.New(streams), downgrade.New(streams), version.New(streams))
 	return root
 }
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package downgrade
+
+import (
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/downgrade"
+)
+
+const long = `Prepare the cluster for release 0.9 of the operator. Needs the rights of a cluster administrator, and the operator must run.
+
+Custom resources are stored as v1alpha1, the operator is stopped, its webhooks and its admission policy are removed, v1alpha2 is taken
+out of the CRD, and the fields of all objects are handed over to release 0.9. Servers go on. After that, apply the manifest of release
+0.9. The command can be repeated, and goes on where it was interrupted.`
+
+// New returns the command.
+func New(streams command.Streams) *cobra.Command {
+	var kubeconfig, kubeContext, namespace string
+	cmd := &cobra.Command{
+		Use:     "downgrade-prepare",
+		Short:   "Prepare the cluster for release 0.9 of the operator",
+		Long:    long,
+		Example: "  kubectl llamastack downgrade-prepare",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			rules := clientcmd.NewDefaultClientConfigLoadingRules()
+			rules.ExplicitPath = kubeconfig
+			config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: kubeContext}).ClientConfig()
+			if err != nil {
+				return command.Fail(err)
+			}
+			config.QPS, config.Burst = 50, 100
+			return command.Fail(downgrade.Prepare(cmd.Context(), config, downgrade.Options{OperatorNamespace: namespace, Progress: streams.Out}))
+		},
+	}
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig file; default as kubectl")
+	cmd.Flags().StringVar(&kubeContext, "context", "", "context of the kubeconfig; default the current one")
+	cmd.Flags().StringVar(&namespace, "operator-namespace", "llama-stack-k8s-operator-system", "namespace of the operator")
+	return cmd
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package downgrade
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+// applied are the kinds that release 0.9 applies, and owned those that it only finds.
+var (
+	applied = []schema.GroupVersionKind{
+		{Version: "v1", Kind: "ServiceAccount"}, {Version: "v1", Kind: "Service"}, {Group: "apps", Version: "v1", Kind: "Deployment"},
+		{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}, {Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
+		{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"}, {Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"},
+	}
+	owned = []schema.GroupVersionKind{
+		{Version: "v1", Kind: "PersistentVolumeClaim"}, {Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Secret"},
+	}
+)
+
+// handOver makes the operator's fields release 0.9's, which applies under the name of the custom resource: what it does not want goes with its
+// next apply, as if this operator had never been. The owners are named in v1alpha1: v1alpha2 is gone, and with it the garbage collector
+// would not find them.
+func (p *preparation) handOver(ctx context.Context) error {
+	count := 0
+	err := p.resources(ctx, func(cr *metav1.PartialObjectMetadata) error {
+		for _, kind := range slices.Concat(applied, owned) {
+			n, err := p.handOverKind(ctx, cr, kind)
+			if err != nil {
+				return err
+			}
+			count += n
+		}
+		return nil
+	})
+	if err == nil {
+		p.say("%d objects are handed over", count)
+	}
+	return err
+}
+
+func (p *preparation) handOverKind(ctx context.Context, cr *metav1.PartialObjectMetadata, kind schema.GroupVersionKind) (int, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	err := p.List(ctx, list, client.InNamespace(cr.Namespace), client.MatchingLabels{objects.LabelManagedBy: objects.ManagedBy})
+	if err != nil {
+		return 0, fmt.Errorf("list %ss: %w", kind.Kind, err)
+	}
+	count := 0
+	for i := range list.Items {
+		o := &list.Items[i]
+		if !metav1.IsControlledBy(o, cr) {
+			continue
+		}
+		o.SetGroupVersionKind(kind)
+		for j := range o.OwnerReferences {
+			if ref := &o.OwnerReferences[j]; ref.UID == cr.UID {
+				ref.APIVersion = v1alpha1.GroupVersion.String()
+			}
+		}
+		entries := o.ManagedFields
+		if slices.Contains(applied, kind) {
+			if entries, err = handedOver(entries, cr.Name); err != nil {
+				return count, err
+			}
+		}
+		err := p.patch(ctx, o, []map[string]any{
+			{"op": "replace", "path": "/metadata/ownerReferences", "value": o.OwnerReferences},
+			{"op": "replace", "path": "/metadata/managedFields", "value": entries},
+			{"op": "replace", "path": "/metadata/resourceVersion", "value": o.ResourceVersion},
+		})
+		if err != nil {
+			return count, fmt.Errorf("hand over %s %s: %w", kind.Kind, o.Name, err)
+		}
+		count++
+	}
+	return count, nil
+}
+
+// handedOver returns the entries with those of this operator made release 0.9's for the custom resource. The number of pods that an
+// autoscaler sets stays whose it is: release 0.9 does not apply it, and it would fall to one.
+func handedOver(entries []metav1.ManagedFieldsEntry, resource string) ([]metav1.ManagedFieldsEntry, error) {
+	all := &fieldpath.Set{}
+	var out []metav1.ManagedFieldsEntry
+	theirs := metav1.ManagedFieldsEntry{Manager: resource, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1"}
+	for i := range entries {
+		e := &entries[i]
+		ours := e.Manager == objects.ManagedBy
+		if e.Subresource != "" || e.FieldsV1 == nil || !ours && (e.Manager != resource || e.Operation != metav1.ManagedFieldsOperationApply) {
+			out = append(out, *e)
+			continue
+		}
+		set := &fieldpath.Set{}
+		if err := set.FromJSON(e.FieldsV1.GetRawReader()); err != nil {
+			return nil, err
+		}
+		all = all.Union(set)
+		theirs.APIVersion, theirs.Time = e.APIVersion, e.Time
+	}
+	if all.Empty() {
+		return out, nil
+	}
+	raw, err := all.ToJSON()
+	if err != nil {
+		return nil, err
+	}
+	theirs.FieldsV1 = metav1.NewFieldsV1(string(raw))
+	return append(out, theirs), nil
+}
