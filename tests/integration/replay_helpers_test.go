@@ -45,9 +45,8 @@ data:
 var leftAlone = map[string]string{
 	"unknown-name": "",
 	"a-name-that-is-quite-long-for-a-server-of-llama-stack-x63": "",
-	"old-server":           v1alpha2.ReasonUnsupported,
-	"missing-secret":       v1alpha2.ReasonSecretNotFound,
-	"n-meta-reference-gpu": v1alpha2.ReasonMissingConfigLabels, // the recorded image is of a line that has no such distribution
+	"old-server":     v1alpha2.ReasonUnsupported,
+	"missing-secret": v1alpha2.ReasonSecretNotFound,
 }
 
 // notDesired are recorded objects that this operator does not want: the custom resource names a ServiceAccount of the user's.
