@@ -14,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/addresses"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/host"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/sandbox"
 )
 
 // cleanHost removes what a cluster that ended leaves on the machine: routes and
@@ -33,7 +34,7 @@ func cleanHost(s *state) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	if err := leaveNetwork(ctx, plan); err != nil {
+	if err := sandbox.LeaveNetwork(ctx, plan); err != nil {
 		return err
 	}
 	if err := host.RemoveCgroups(ctx, plan.Link); err != nil {

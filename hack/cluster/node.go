@@ -12,15 +12,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/addresses"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/kubeconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/sandbox"
 )
 
 const (
 	// nodeName is the name of the one node.
 	nodeName = "node"
-	// nodeRoot is where the node's processes see the cluster's directory.
-	nodeRoot = "/var/lib/cluster"
-	// nodeLink is the cluster's end of the virtual link.
-	nodeLink = "node0"
 
 	pauseImage   = "localhost/pause:1"
 	storageClass = "standard"
@@ -36,7 +33,7 @@ const (
 // it; they have a network of their own, so that fixed ports never collide.
 func nodeConfig(plan addresses.Plan) config {
 	return config{
-		root: nodeRoot, bin: filepath.Join(nodeRoot, "bin"), address: plan.Node,
+		root: sandbox.Root, bin: filepath.Join(sandbox.Root, "bin"), address: plan.Node,
 		apiPort: 6443, etcdPort: 2379, peerPort: 2380,
 		services: plan.Services, node: &plan,
 	}

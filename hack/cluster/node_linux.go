@@ -18,6 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/addresses"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/host"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/sandbox"
 )
 
 // machineIndexes is where the clusters of one machine keep their claims.
@@ -88,7 +89,7 @@ func startNodeTier(ctx context.Context, s *state, bin string, progress io.Writer
 	if err := errors.Join(s.save(), machineIndexes.Keep(plan.Index, s.Result.Dir, node.Identity)); err != nil {
 		return err
 	}
-	if err := joinNetwork(ctx, plan, node.PID); err != nil {
+	if err := sandbox.JoinNetwork(ctx, plan, node.PID); err != nil {
 		return err
 	}
 	if _, err := goAhead.Write([]byte{1}); err != nil {
@@ -102,7 +103,7 @@ func takePlan(ctx context.Context, dir string) (addresses.Plan, error) {
 	if err != nil {
 		return addresses.Plan{}, err
 	}
-	used, err := usedRanges()
+	used, err := sandbox.UsedRanges()
 	if err != nil {
 		return addresses.Plan{}, err
 	}

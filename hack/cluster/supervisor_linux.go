@@ -17,6 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/host"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/imagefile"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/sandbox"
 )
 
 // supervisor starts and watches the processes of a node from inside. It does not
@@ -53,7 +54,7 @@ func runSupervisor(ctx context.Context, args []string) error {
 
 // outside names the cluster's directory in a message as the machine sees it.
 func (s *supervisor) outside(message string) string {
-	return strings.ReplaceAll(message, nodeRoot, s.order.Dir)
+	return strings.ReplaceAll(message, sandbox.Root, s.order.Dir)
 }
 
 // report tells the command that started the cluster; it may have gone.
@@ -71,13 +72,13 @@ func (s *supervisor) up(ctx context.Context) error {
 		return fmt.Errorf("the command that starts the cluster has gone: %w", err)
 	}
 	_ = goAhead.Close()
-	if err := mountNode(s.order.Dir, s.order.Bin); err != nil {
+	if err := sandbox.Mount(s.order.Dir, s.order.Bin); err != nil {
 		return err
 	}
-	if err := os.Chdir(nodeRoot); err != nil {
+	if err := os.Chdir(sandbox.Root); err != nil {
 		return err
 	}
-	if err := setUpNodeNetwork(ctx, s.order.Plan); err != nil {
+	if err := sandbox.SetUpNetwork(ctx, s.order.Plan); err != nil {
 		return err
 	}
 	if err := host.CreateCgroups(s.order.Plan.Link); err != nil {

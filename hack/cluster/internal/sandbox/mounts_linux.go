@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package sandbox
 
 import (
 	"fmt"
@@ -22,18 +22,18 @@ var kernelSettings = map[string]string{
 	"kernel/keys/root_maxbytes": "25000000",
 }
 
-// mountNode turns the supervisor's mount namespace into the node's: a /proc of
+// Mount turns the supervisor's mount namespace into the node's: a /proc of
 // its own processes, an empty /run, and the cluster's directory as /var, so that
 // everything with a fixed place there (kubelet, containerd, CNI, logs, sockets)
 // is the cluster's own, below short paths. All of it goes with the namespace.
-func mountNode(dir, bin string) error {
+func Mount(dir, bin string) error {
 	state := filepath.Join(dir, "var")
 	for _, d := range []string{"bin", "sysctl", "var/lib/cluster", "var/lib/containerd", "var/tmp"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
 			return err
 		}
 	}
-	for link, target := range map[string]string{"run": "/run", "log": filepath.Join(nodeRoot, "log")} {
+	for link, target := range map[string]string{"run": "/run", "log": filepath.Join(Root, "log")} {
 		if err := os.Symlink(target, filepath.Join(state, link)); err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func mountNode(dir, bin string) error {
 		{"", "/", "", unix.MS_SHARED | unix.MS_REC},
 		{"proc", "/proc", "proc", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC},
 		{bin, filepath.Join(dir, "bin"), "", unix.MS_BIND},
-		{dir, filepath.Join(state, strings.TrimPrefix(nodeRoot, "/var/")), "", unix.MS_BIND | unix.MS_REC},
+		{dir, filepath.Join(state, strings.TrimPrefix(Root, "/var/")), "", unix.MS_BIND | unix.MS_REC},
 		// The last two hide what lies below; the directories above may do so.
 		{state, "/var", "", unix.MS_BIND | unix.MS_REC},
 		{"tmpfs", "/run", "tmpfs", unix.MS_NOSUID | unix.MS_NODEV},
@@ -58,7 +58,7 @@ func mountNode(dir, bin string) error {
 		}
 	}
 	for name, value := range kernelSettings {
-		file := filepath.Join(nodeRoot, "sysctl", strings.ReplaceAll(name, "/", "."))
+		file := filepath.Join(Root, "sysctl", strings.ReplaceAll(name, "/", "."))
 		if err := os.WriteFile(file, []byte(value+"\n"), 0o600); err != nil {
 			return err
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package sandbox
 
 import (
 	"bufio"
@@ -18,14 +18,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/host"
 )
 
+// nodeLink is the cluster's end of the virtual link.
+const nodeLink = "node0"
+
 // fallbackMetric makes a route the last choice.
 const fallbackMetric = "1048576"
 
-// joinNetwork links the machine to the network namespace of the process pid and
+// JoinNetwork links the machine to the network namespace of the process pid and
 // routes the plan's ranges there, before anything could talk to them. Routes of
 // last resort refuse these ranges: should the link vanish with its cluster, no
 // packet for it leaves the machine. Nothing from the link is ever forwarded.
-func joinNetwork(ctx context.Context, plan addresses.Plan, pid int) error {
+func JoinNetwork(ctx context.Context, plan addresses.Plan, pid int) error {
 	if err := deleteLink(ctx, plan); err != nil {
 		return err
 	}
@@ -54,9 +57,9 @@ func joinNetwork(ctx context.Context, plan addresses.Plan, pid int) error {
 	})
 }
 
-// leaveNetwork removes what joinNetwork made and the end of the cluster's
+// LeaveNetwork removes what joinNetwork made and the end of the cluster's
 // namespace did not take along.
-func leaveNetwork(ctx context.Context, plan addresses.Plan) error {
+func LeaveNetwork(ctx context.Context, plan addresses.Plan) error {
 	if err := deleteLink(ctx, plan); err != nil {
 		return err
 	}
@@ -79,9 +82,9 @@ func deleteLink(ctx context.Context, plan addresses.Plan) error {
 	return err
 }
 
-// setUpNodeNetwork is the other half, inside the cluster's network namespace. It
+// SetUpNetwork is the other half, inside the cluster's network namespace. It
 // gets no default route: only the machine's end of the link is reachable.
-func setUpNodeNetwork(ctx context.Context, plan addresses.Plan) error {
+func SetUpNetwork(ctx context.Context, plan addresses.Plan) error {
 	if err := withoutIPv6(nodeLink); err != nil {
 		return err
 	}
@@ -126,8 +129,8 @@ func withoutIPv6(link string) error {
 	return err
 }
 
-// usedRanges lists the destinations that the machine has routes for.
-func usedRanges() ([]netip.Prefix, error) {
+// UsedRanges lists the destinations that the machine has routes for.
+func UsedRanges() ([]netip.Prefix, error) {
 	f, err := os.Open("/proc/net/route")
 	if err != nil {
 		return nil, err
