@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,25 +53,21 @@ func makePage(root string) ([]byte, error) {
 func citations(root string, known *ledger) (map[string][]string, error) {
 	cited := map[string][]string{}
 	var unknown []error
-	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+	checkout := os.DirFS(root)
+	err := fs.WalkDir(checkout, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		name, err := filepath.Rel(root, file)
-		if err != nil {
-			return err
-		}
-		name = filepath.ToSlash(name)
 		if entry.IsDir() {
 			if name == ".git" || name == "bin" {
 				return fs.SkipDir
 			}
 			return nil
 		}
-		if !slices.Contains([]string{".go", ".py", ".sh"}, filepath.Ext(name)) || strings.HasPrefix(name, "hack/requirements/") {
+		if !slices.Contains([]string{".go", ".py", ".sh"}, path.Ext(name)) || strings.HasPrefix(name, "hack/requirements/") {
 			return nil
 		}
-		content, err := os.ReadFile(file)
+		content, err := fs.ReadFile(checkout, name)
 		if err != nil {
 			return err
 		}
@@ -88,6 +85,6 @@ func citations(root string, known *ledger) (map[string][]string, error) {
 
 // isTest reports whether a file holds tests.
 func isTest(name string) bool {
-	base := filepath.Base(name)
+	base := path.Base(name)
 	return strings.HasSuffix(base, "_test.go") || strings.HasSuffix(base, "_test.sh") || strings.HasPrefix(base, "test_")
 }

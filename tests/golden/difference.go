@@ -120,7 +120,8 @@ func identities(list []any) (idList, bool) {
 	seen := map[string]int{}
 	for i, item := range list {
 		id := identity(i, item)
-		if seen[id]++; seen[id] > 1 {
+		seen[id]++
+		if seen[id] > 1 {
 			id = fmt.Sprintf("%s (%d)", id, seen[id])
 		}
 		if slices.Contains(ids, id) {

@@ -81,10 +81,10 @@ func TestImageConfigIsGood(t *testing.T) {
 }
 
 // copyWithEnv copies a config into a folder of its own with a file env beside it, in which the judge then judges it.
-func copyWithEnv(t *testing.T, config, env string) string {
+func copyWithEnv(t *testing.T, file, env string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for from, to := range map[string]string{config: filepath.Base(config), env: "env"} {
+	for from, to := range map[string]string{file: filepath.Base(file), env: "env"} {
 		content, err := os.ReadFile(from)
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func copyWithEnv(t *testing.T, config, env string) string {
 			t.Fatal(err)
 		}
 	}
-	return filepath.Join(dir, filepath.Base(config))
+	return filepath.Join(dir, filepath.Base(file))
 }
 
 // Every golden is loaded by the real server of its line: the whole configuration, generated from what the case holds; that it is the
