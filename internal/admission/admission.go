@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 )
@@ -55,6 +56,7 @@ func Judge(ctx context.Context, r *Request, in *desired.Inputs, found fault.List
 	var a Answer
 	lenient := r.inV1alpha1() || v1alpha2.Legacy(r.New).FromV1alpha1
 	for _, f := range found {
+		f.Message = bounds.Message(f.Message) // it may quote what was sent
 		switch {
 		case f.Class == fault.FailedToAsk:
 		case f.Class == fault.Wrong && !lenient && r.blames(f):

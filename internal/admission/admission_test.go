@@ -247,3 +247,14 @@ func TestNeeded(t *testing.T) {
 		t.Error("the name of an existing resource is an error")
 	}
 }
+
+// Proves: R63 (a refusal quotes little of what was sent).
+func TestRefusalIsShortWhateverIsSent(t *testing.T) {
+	cr := resource(t, "my-stack", "distribution: {name: "+strings.Repeat("a", 1_000_000)+"}")
+	in, faults := gathered(t, cr)
+	for _, version := range []string{"v1alpha2", "v1alpha1"} {
+		if got := told(admission.Judge(t.Context(), &admission.Request{New: cr, Version: version}, in, faults)); got == "" || len(got) > 2048 {
+			t.Errorf("%s: %d bytes: %.200s", version, len(got), got)
+		}
+	}
+}

@@ -316,8 +316,16 @@ func TestPolicyIsBounded(t *testing.T) {
 		models = append(models, map[string]any{"name": "m", "metadata": map[string]any{"a": strings.Repeat("z", 50)}})
 	}
 	long := strings.Repeat("a", 500_000)
+	wide := map[string]any{}
+	for i := range 25_000 {
+		wide[fmt.Sprintf("k%d", i)] = int64(0)
+	}
 	for name, spec := range map[string]map[string]any{
-		"one id": {"providers": map[string]any{"inference": same, "safety": same, "vectorIo": same, "toolRuntime": same, "telemetry": same}},
+		"wide provider":   {"providers": map[string]any{"inference": wide}},
+		"wide secretRefs": {"providers": map[string]any{"inference": map[string]any{"provider": "vllm", "endpoint": "http://a", "secretRefs": wide}}},
+		"wide items":      {"resources": map[string]any{"models": []any{wide}, "tools": []any{wide}, "shields": []any{wide}}},
+		"wide expose":     {"networking": map[string]any{"expose": wide}},
+		"one id":          {"providers": map[string]any{"inference": same, "safety": same, "vectorIo": same, "toolRuntime": same, "telemetry": same}},
 		"many entries": {
 			"providers": map[string]any{"inference": entries, "safety": entries, "vectorIo": entries, "toolRuntime": entries, "telemetry": entries},
 			"resources": map[string]any{"models": models},
