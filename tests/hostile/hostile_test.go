@@ -53,6 +53,10 @@ func TestNothingBringsTheOperatorDown(t *testing.T) {
 		{"count", countInputs()},
 		{"text", textInputs()},
 		{"v1alpha1", spokeInputs()},
+		{"ConfigMaps", configMapInputs()},
+		{"foreign objects", foreignInputs()},
+		{"port", portInputs()},
+		{"servers", serverInputs()},
 	} {
 		t.Run(part.name, func(t *testing.T) { w.run(t, part.inputs) })
 	}

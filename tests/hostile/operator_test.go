@@ -43,7 +43,7 @@ type operator struct {
 	webhook                string // where the API server finds the webhooks
 	starts                 int    // how often it was started
 	cmd                    *exec.Cmd
-	ended                  chan struct{}
+	done                   chan struct{}
 	err                    error
 }
 
@@ -99,14 +99,14 @@ func newOperator(t *testing.T, admin client.Client) *operator {
 func (o *operator) start(t *testing.T) {
 	t.Helper()
 	o.starts++
-	o.ended = make(chan struct{})
+	o.done = make(chan struct{})
 	o.cmd = exec.CommandContext(context.Background(), "/bin/sh", o.arguments...)
 	o.cmd.Env, o.cmd.Stdout, o.cmd.Stderr = o.environment, o.log, o.log
 	if err := o.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
-		defer close(o.ended)
+		defer close(o.done)
 		o.err = o.cmd.Wait()
 	}()
 	fixture.Eventually(t, time.Minute, "the operator is ready", o.ready)
@@ -114,7 +114,7 @@ func (o *operator) start(t *testing.T) {
 
 func (o *operator) stop() {
 	_ = o.cmd.Process.Kill()
-	<-o.ended
+	<-o.done
 }
 
 // lastWords is the end of the log, and where a panic begins.
@@ -134,9 +134,11 @@ func (o *operator) alive() error {
 	if _, err := o.usage(); err == nil {
 		return nil
 	}
-	<-o.ended // a process without memory is about to be gone
+	<-o.done // a process without memory is about to be gone
 	return fmt.Errorf("the operator ended: %w", errors.Join(o.err, errors.New(o.cmd.ProcessState.String())))
 }
+
+func (o *operator) ended() bool { return o.alive() != nil }
 
 func (o *operator) ready() error {
 	if err := o.alive(); err != nil {

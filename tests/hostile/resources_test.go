@@ -30,20 +30,26 @@ func identifier(name string) string {
 	return strings.Trim("h-"+id[:min(len(id), 50)], "-")
 }
 
+// What is wrong with 25,000 members: the policy or the webhook says it.
+const (
+	fields = "at most 100 fields"
+	values = "20000 values"
+)
+
 // openFields are the fields of a v1alpha2 spec that take any JSON; # stands for it.
-var openFields = []struct{ name, text string }{
-	{"providers.inference settings", `"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000","settings":#}}`},
-	{"providers.safety settings", `"providers":{"safety":{"provider":"llama-guard","settings":#}}`},
-	{"providers.vectorIo settings", `"providers":{"vectorIo":{"provider":"faiss","settings":#}}`},
-	{"providers.toolRuntime settings", `"providers":{"toolRuntime":{"provider":"rag-runtime","settings":#}}`},
-	{"providers.telemetry settings", `"providers":{"telemetry":{"provider":"meta-reference","settings":#}}`},
-	{"providers.inference itself", `"providers":{"inference":#}`},
-	{"model metadata", `"resources":{"models":[{"name":"m","metadata":#}]}`},
-	{"models item", `"resources":{"models":[#]}`},
-	{"tools item", `"resources":{"tools":[#]}`},
-	{"shields item", `"resources":{"shields":[#]}`},
-	{"externalProviders", `"externalProviders":#`},
-	{"networking.expose", `"networking":{"expose":#}`},
+var openFields = []struct{ name, text, wide string }{
+	{"providers.inference settings", `"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000","settings":#}}`, values},
+	{"providers.safety settings", `"providers":{"safety":{"provider":"llama-guard","settings":#}}`, values},
+	{"providers.vectorIo settings", `"providers":{"vectorIo":{"provider":"faiss","settings":#}}`, values},
+	{"providers.toolRuntime settings", `"providers":{"toolRuntime":{"provider":"rag-runtime","settings":#}}`, values},
+	{"providers.telemetry settings", `"providers":{"telemetry":{"provider":"meta-reference","settings":#}}`, values},
+	{"providers.inference itself", `"providers":{"inference":#}`, fields},
+	{"model metadata", `"resources":{"models":[{"name":"m","metadata":#}]}`, values},
+	{"models item", `"resources":{"models":[#]}`, fields},
+	{"tools item", `"resources":{"tools":[#]}`, fields},
+	{"shields item", `"resources":{"shields":[#]}`, fields},
+	{"externalProviders", `"externalProviders":#`, values},
+	{"networking.expose", `"networking":{"expose":#}`, fields},
 }
 
 // storeWithoutWebhooks stores resources while no operator runs, which nobody can refuse then, and returns inputs that wait for the
@@ -78,7 +84,7 @@ func nestingInputs() (all []input) {
 		all = append(all,
 			spec("v1alpha2", field.name+" 1000 levels by 30000 leaves", put(nest(1000, list(30000, "0"))), "64 levels"),
 			spec("v1alpha2", field.name+" 100 levels", put(nest(100, "0")), "64 levels"),
-			spec("v1alpha2", field.name+" 25000 members", put(object(25000, `"k#":0`)), "20000 values"),
+			spec("v1alpha2", field.name+" 25000 members", put(object(25000, `"k#":0`)), field.wide),
 		)
 	}
 	return all
@@ -88,11 +94,18 @@ func countInputs() []input {
 	inference := func(n int, provider string) string { return `"providers":{"inference":` + list(n, provider) + `}` }
 	return []input{
 		spec("v1alpha2", "9000 models", starter+`,"resources":{"models":`+list(9000, `"a-model-with-a-rather-long-name-#"`)+`}`),
+		spec("v1alpha2", "2000 model objects", starter+`,"resources":{"models":`+list(2000, `{"name":"m#","provider":"nobody#"}`)+`}`),
 		spec("v1alpha2", "5000 times the same model", starter+`,"resources":{"models":`+list(5000, `"m"`)+`}`),
 		spec("v1alpha2", "5000 tools", starter+`,"resources":{"tools":`+list(5000, `"mcp::#"`)+`}`),
 		spec("v1alpha2", "5000 shields", starter+`,"resources":{"shields":`+list(5000, `"s#"`)+`}`),
+		spec("v1alpha2", "5000 providers", starter+`,`+inference(5000, `{"id":"p#","provider":"vllm","endpoint":"http://a"}`)),
 		spec("v1alpha2", "5000 providers of one id", starter+`,`+inference(5000, `{"id":"p","provider":"vllm","endpoint":"http://a"}`)),
+		spec("v1alpha2", "5000 unknown providers", starter+`,`+inference(5000, `{"id":"p#","provider":"nobody#"}`)),
 		spec("v1alpha2", "79 KB of disabled", starter+`,"disabled":`+list(6000, `"inferense#"`)),
+		spec("v1alpha2", "10000 environment variables", starter+`,"workload":{"overrides":{"env":`+list(10000, `{"name":"N#","value":"v"}`)+`}}`),
+		spec("v1alpha2", "10000 times the same variable", starter+`,"workload":{"overrides":{"env":`+list(10000, `{"name":"N","value":"v"}`)+`}}`),
+		spec("v1alpha2", "5000 secretRefs", starter+`,"providers":{"inference":{"provider":"vllm","endpoint":"http://a","secretRefs":`+
+			object(5000, `"f#":{"name":"s#","key":"k"}`)+`}}`),
 		spec("v1alpha2", "5000 unknown fields of a provider", starter+`,"providers":{"inference":{"provider":"vllm","endpoint":"http://a",`+items(5000, `"f#":0`)+`}}`),
 		spec("v1alpha2", "5000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(5000, `{"name":"v#","emptyDir":{}}`)+`}}`),
 		spec("v1alpha2", "5000 namespaces allowed", starter+`,"networking":{"allowedFrom":{"namespaces":`+list(5000, `"n#"`)+`}}`),
@@ -108,6 +121,7 @@ func textInputs() []input {
 		spec("v1alpha2", "provider id of 1 MB", starter+`,"providers":{"inference":[{"id":"`+long+`","provider":"vllm","endpoint":"http://a"}]}`),
 		spec("v1alpha2", "provider type of 1 MB", starter+`,"providers":{"inference":{"provider":"`+long+`"}}`),
 		spec("v1alpha2", "endpoint of 1 MB", starter+`,"providers":{"inference":{"provider":"vllm","endpoint":"http://`+long+`"}}`),
+		spec("v1alpha2", "distribution name of 1 MB", `"distribution":{"name":"`+long+`"}`),
 		spec("v1alpha2", "model name of 1 MB", starter+`,"resources":{"models":["`+long+`"]}`),
 		spec("v1alpha2", "value of a variable of 1 MB", starter+`,"workload":{"overrides":{"env":[{"name":"A","value":"`+long+`"}]}}`),
 		spec("v1alpha2", "invalid UTF-8", setting("\"\xff\xfe\xc0\x80\"")),
@@ -115,6 +129,7 @@ func textInputs() []input {
 		spec("v1alpha2", "NUL and control characters", setting(`"\u0000\u0001\u001b[2J\u007f\u0085"`)),
 		spec("v1alpha2", "text that runs backwards", starter+`,"resources":{"models":["\u202egnp.exe\u2066\u200b\ufeff"]}`),
 		spec("v1alpha2", "provider id with line breaks", starter+`,"providers":{"inference":[{"id":"a\nb\u2028c","provider":"vllm","endpoint":"http://a"}]}`),
+		spec("v1alpha2", "integer of 10000 digits", setting(strings.Repeat("9", 10_000))),
 		spec("v1alpha2", "number beyond a float", setting("1e400")),
 		spec("v1alpha2", "200000 references to the environment", setting(`"`+strings.Repeat("${env.A}", 120_000)+`"`)),
 		spec("v1alpha2", "nested references to the environment", setting(`"`+strings.Repeat("${env.A:=", 100_000)+`"`)),

@@ -146,7 +146,7 @@ func (w *world) observe(ctx context.Context, namespace, name string) (*observed,
 func (w *world) verdict(ctx context.Context, namespace, name string) (string, error) {
 	var said string
 	err := fixture.Poll(ctx, answerWithin, func() error {
-		if w.operator.alive() != nil {
+		if w.operator.ended() {
 			return nil // no use to wait
 		}
 		o, err := w.observe(ctx, namespace, name)
