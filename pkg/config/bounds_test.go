@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -161,6 +163,65 @@ func BenchmarkGrowth(b *testing.B) {
 			})
 		}
 	}
+}
+
+// largest is a spec with as much of everything as may be: the lists are full, and settings hold the other values.
+func largest(tb testing.TB) *v1alpha2.LlamaStackDistributionSpec {
+	tb.Helper()
+	providers := eachOf(bounds.ProvidersPerAPI, func(i int) any {
+		return object{"id": fmt.Sprintf("vllm-%d", i), "provider": "vllm", "endpoint": "http://vllm:8000", "apiKey": object{"name": "keys", "key": "vllm"}}
+	})
+	providers[0].(object)["settings"] = object{"network": mapOf(7_000, "value")}
+	return &v1alpha2.LlamaStackDistributionSpec{
+		Providers: &v1alpha2.ProvidersSpec{Inference: open(tb, providers), Safety: open(tb, object{"provider": "llama-guard"})},
+		Resources: &v1alpha2.ResourcesSpec{
+			Models: items(tb, bounds.Models, func(i int) any {
+				return object{"name": fmt.Sprintf("guard-%d", i), "provider": fmt.Sprintf("vllm-%d", i%bounds.ProvidersPerAPI)}
+			}),
+			Shields: items(tb, bounds.Shields, func(i int) any {
+				return object{"id": fmt.Sprintf("shield-%d", i), "model": fmt.Sprintf("vllm-%d/guard-%d", i%bounds.ProvidersPerAPI, i)}
+			}),
+			Tools: items(tb, bounds.Tools, func(i int) any {
+				return object{"name": fmt.Sprintf("mcp::server-%d", i), "endpoint": "http://mcp:8000/mcp"}
+			}),
+		},
+	}
+}
+
+// BenchmarkLargest makes the configuration of the largest spec, and reports how large the heap gets by it while it does, where the
+// collector runs as it likes.
+//
+// Proves: R63.
+func BenchmarkLargest(b *testing.B) {
+	in := over(b, "0.7", largest(b))
+	if result, findings := config.Generate(b.Context(), in); result == nil {
+		b.Fatal(findings)
+	}
+	runtime.GC()
+	var before, now runtime.MemStats
+	runtime.ReadMemStats(&before)
+	stop, peak := make(chan struct{}), make(chan uint64)
+	go func() {
+		highest := uint64(0)
+		for ticker := time.NewTicker(time.Millisecond); ; <-ticker.C {
+			runtime.ReadMemStats(&now)
+			highest = max(highest, now.HeapInuse)
+			select {
+			case <-stop:
+				peak <- highest
+				return
+			default:
+			}
+		}
+	}()
+	b.ReportAllocs()
+	report := fixture.ReportCPU(b)
+	for b.Loop() {
+		config.Generate(b.Context(), in)
+	}
+	report()
+	close(stop)
+	b.ReportMetric(float64(<-peak-before.HeapInuse)/(1<<20), "peak-MiB")
 }
 
 // Proves: R63 (whatever is wrong how often, few and short messages come of it, and they say that there are more).
