@@ -18,6 +18,8 @@ var clusterOnly = map[string]string{
 	"apiextensions.k8s.io customresourcedefinitions/status *":        "migration",
 	"admissionregistration.k8s.io validatingwebhookconfigurations *": "validation by the webhook",
 	"llamastack.io llamastackdistributions patch":                    "migration",
+	"rbac.authorization.k8s.io clusterrolebindings *":                "what release 0.9 left",
+	"rbac.authorization.k8s.io clusterroles *":                       "what release 0.9 left",
 	"authentication.k8s.io tokenreviews *":                           "metrics",
 	"authorization.k8s.io subjectaccessreviews *":                    "metrics",
 }

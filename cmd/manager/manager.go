@@ -17,6 +17,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/leftovers"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/migration"
 )
 
@@ -83,6 +84,11 @@ func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	}
 	if f.migrateStorage && len(watched) == 0 {
 		if err := migration.Setup(mgr); err != nil {
+			return err
+		}
+	}
+	if len(watched) == 0 { // with Roles only it may not look
+		if err := mgr.Add(&leftovers.Leftovers{Live: mgr.GetAPIReader(), Client: mgr.GetClient(), Namespace: f.operatorNamespace}); err != nil {
 			return err
 		}
 	}

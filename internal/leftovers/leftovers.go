@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package leftovers
+
+import (
+	"context"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// prefix begins the names of everything that release 0.9's manifest installs.
+const prefix = "llama-stack-k8s-operator-"
+
+// Page says how to remove what is not removed here.
+const Page = "docs/migration-v1alpha1-to-v1alpha2.md#what-stays-of-release-09"
+
+// controller-gen reads these only where they stand apart.
+// +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=clusterroles,resourceNames=llama-stack-k8s-operator-proxy-role;llama-stack-k8s-operator-metrics-reader;llama-stack-k8s-operator-llsd-editor-role;llama-stack-k8s-operator-llsd-viewer-role,verbs=get
+// +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=clusterrolebindings,resourceNames=llama-stack-k8s-operator-proxy-rolebinding,verbs=get;delete
+
+// Leftovers looks for them when it is started.
+type Leftovers struct {
+	// Live reads from the API server.
+	Live client.Reader
+	// Client removes.
+	Client client.Writer
+	// Namespace is the operator's.
+	Namespace string
+}
+
+// NeedLeaderElection makes one replica look.
+func (*Leftovers) NeedLeaderElection() bool { return true }
+
+// Start looks once. It returns no error: what is left harms nobody.
+func (l *Leftovers) Start(ctx context.Context) error {
+	removed, left, err := l.Once(ctx)
+	log := logf.FromContext(ctx)
+	if err != nil {
+		log.Info("cannot look for objects that release 0.9 left", "error", err.Error())
+	}
+	if len(removed) > 0 {
+		log.Info("removed objects that release 0.9 left", "objects", removed)
+	}
+	if len(left) > 0 {
+		log.Info("objects of release 0.9 are left: remove them if you do not use them", "objects", left, "see", Page)
+	}
+	return nil
+}
+
+// Once removes what is certainly nobody else's, and returns that and what is left, each as "Kind name".
+func (l *Leftovers) Once(ctx context.Context) (removed, left []string, err error) {
+	binding := &rbacv1.ClusterRoleBinding{}
+	err = l.Live.Get(ctx, client.ObjectKey{Name: prefix + "proxy-rolebinding"}, binding)
+	switch {
+	case client.IgnoreNotFound(err) != nil:
+		return nil, nil, err
+	case err == nil && l.isOwn(binding):
+		if err := l.Client.Delete(ctx, binding, client.Preconditions{UID: new(binding.UID)}); client.IgnoreNotFound(err) != nil {
+			return nil, nil, err
+		}
+		removed = append(removed, "ClusterRoleBinding "+binding.Name)
+	case err == nil:
+		left = append(left, "ClusterRoleBinding "+binding.Name)
+	}
+	for _, o := range []struct {
+		kind      schema.GroupVersionKind
+		name      string
+		namespace string
+	}{
+		{rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), "proxy-role", ""},
+		{rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), "metrics-reader", ""},
+		{rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), "llsd-editor-role", ""},
+		{rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), "llsd-viewer-role", ""},
+		{schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, "manager-config", l.Namespace},
+		{schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}, "controller-manager-pdb", l.Namespace},
+	} {
+		found := &metav1.PartialObjectMetadata{}
+		found.SetGroupVersionKind(o.kind)
+		err := l.Live.Get(ctx, client.ObjectKey{Namespace: o.namespace, Name: prefix + o.name}, found)
+		if client.IgnoreNotFound(err) != nil {
+			return removed, left, err
+		}
+		if err == nil {
+			left = append(left, o.kind.Kind+" "+found.Name)
+		}
+	}
+	return removed, left, nil
+}
+
+// isOwn reports whether the binding is as release 0.9's manifest has it: it gives the operator's ServiceAccount, and nobody else, a role
+// that this operator does not use.
+func (l *Leftovers) isOwn(b *rbacv1.ClusterRoleBinding) bool {
+	return b.RoleRef.Kind == "ClusterRole" && b.RoleRef.Name == prefix+"proxy-role" && slices.Equal(b.Subjects, []rbacv1.Subject{
+		{Kind: rbacv1.ServiceAccountKind, Name: prefix + "controller-manager", Namespace: l.Namespace},
+	})
+}
