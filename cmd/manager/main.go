@@ -124,7 +124,7 @@ func listen(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme
 		Live: live, OperatorNamespace: f.operatorNamespace, Build: version.Build(),
 		Namespaces: namespaces(f.watchNamespaces), ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
 	}
-	webhooks.Handle((&webhook.Validation{Gather: facts.GatherForAdmission}).Review())
+	webhooks.Handle((&webhook.Validation{Gather: facts.GatherForAdmission}).Kind())
 	return webhooks, nil
 }
 

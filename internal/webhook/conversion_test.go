@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
 func post(t testing.TB, body string) (int, string) {
@@ -89,6 +91,32 @@ func TestConversionKeepsWhatTypesWouldNot(t *testing.T) {
 	want := []any{tree(t, []byte(object("a"))), tree(t, []byte(object("b")))}
 	if diff := cmp.Diff(want, tree(t, []byte(back))["response"].(map[string]any)["convertedObjects"]); diff != "" {
 		t.Errorf("there and back (-want +got):\n%s", diff)
+	}
+}
+
+// Proves: R63 (an object that nests as deep as the API server stores it is converted, and so are those beside it: what a review puts around
+// them does not count).
+func TestConversionOfTheDeepest(t *testing.T) {
+	const levels = bounds.StoredLevels - 4 // those around it, in the object
+	deep := `{"apiVersion":"llamastack.io/v1alpha2","kind":"LlamaStackDistribution","metadata":{"name":"deep"},"spec":{"distribution":{"name":"starter"},
+		"providers":{"inference":{"settings":` + strings.Repeat(`[`, levels) + strings.Repeat(`]`, levels) + `}}}}`
+	plain := `{"apiVersion":"llamastack.io/v1alpha2","kind":"LlamaStackDistribution","metadata":{"name":"plain"},"spec":{"distribution":{"name":"starter"}}}`
+	code, answer := post(t, reviewOf("llamastack.io/v1alpha1", plain, deep, plain))
+	if code != http.StatusOK || strings.Count(answer, `"llamastack.io/v1alpha1"`) != 3 || !strings.Contains(answer, `"result":{"status":"Success"}`) {
+		t.Errorf("%d %.300s", code, answer)
+	}
+	// More than that nobody can store.
+	if _, answer := post(t, reviewOf("llamastack.io/v1alpha1", strings.ReplaceAll(deep, "[]", "[[[[[[]]]]]]"))); strings.Contains(answer, "Success") {
+		t.Errorf("%.300s", answer)
+	}
+}
+
+// Proves: R63 (what would take too much memory is refused in the review: an object that large is never stored).
+func TestConversionRefusesTooManyValues(t *testing.T) {
+	object := `{"apiVersion":"llamastack.io/v1alpha2","spec":[` + strings.Repeat(`{"":0},`, 1<<20) + `0]}`
+	code, answer := post(t, reviewOf("llamastack.io/v1alpha1", object))
+	if code != http.StatusOK || !strings.Contains(answer, `"uid":"u-1","convertedObjects":[],"result":{"status":"Failure","message":"the object holds too many values`) {
+		t.Errorf("%d %.300s", code, answer)
 	}
 }
 

@@ -14,14 +14,15 @@ import (
 )
 
 const (
-	// decodedAtOnce is how many reviews are decoded at the same time; the rest wait. One with a body above largeBody is decoded alone:
-	// decoded, a text can take eighty times the memory.
+	// decodedAtOnce is how many reviews are decoded at the same time; the rest wait.
 	decodedAtOnce = 2
-	largeBody     = 256 << 10
 	// memoryPerByte is what a byte of a body costs until its answer is written: the body, the objects as texts, the answer.
 	memoryPerByte = 4
 	// memoryForBodies bounds what all requests together may cost, in bytes. The largest review must fit.
 	memoryForBodies = 64 << 20
+	// memoryForDecoded bounds what all that is decoded may take, in bytes. Any object that the API server stores must fit: at most
+	// 1.5 MiB of text.
+	memoryForDecoded = 128 << 20
 	// bodyTimeout bounds how long a body takes once it may be sent, answerTimeout how long its sender takes to read the answer.
 	bodyTimeout   = 10 * time.Second
 	answerTimeout = 10 * time.Second
@@ -29,34 +30,48 @@ const (
 	retryAfter = "1"
 )
 
-// Review is one kind of review that the API server sends.
-type Review struct {
+// Kind is one kind of review that the API server sends.
+type Kind struct {
 	// Path is where it is sent.
 	Path string
 	// MaxBytes is the largest body, at most a quarter of memoryForBodies.
 	MaxBytes int64
 	// Wait is how long a request waits for its turn.
 	Wait time.Duration
-	// Answer answers one review. An error means that the body is not one.
-	Answer func(ctx context.Context, body []byte) ([]byte, error)
+	// Read takes a body apart, and decodes nothing that may be large. An error means that it is not such a review.
+	Read func(body []byte) (Review, error)
+}
+
+// Review is one review, not decoded yet.
+type Review interface {
+	// Memory is what decoding takes at most, in bytes.
+	Memory() int64
+	// Answer decodes the review and answers it. An error means that it cannot be answered.
+	Answer(ctx context.Context) ([]byte, error)
+	// Refuse answers it without decoding.
+	Refuse(reason string) ([]byte, error)
 }
 
 // Intake bounds what the reviews of one process cost together, whoever sends them: no byte of a body is read before there is memory
-// for it, and few are decoded at once. Requests wait for their turn in order, until a deadline.
+// for it, nothing is decoded before there is memory for that, and few are decoded at once. Requests wait for their turn in order,
+// until a deadline.
 type Intake struct {
-	memory   *semaphore.Weighted
+	bodies   *semaphore.Weighted
 	decoders *semaphore.Weighted
+	decoded  *semaphore.Weighted
 }
 
 // NewIntake returns an Intake with the bounds of the operator.
 func NewIntake() *Intake {
-	return &Intake{memory: semaphore.NewWeighted(memoryForBodies), decoders: semaphore.NewWeighted(decodedAtOnce)}
+	return &Intake{
+		bodies: semaphore.NewWeighted(memoryForBodies), decoders: semaphore.NewWeighted(decodedAtOnce), decoded: semaphore.NewWeighted(memoryForDecoded),
+	}
 }
 
 // Handler serves a kind of review.
-func (i *Intake) Handler(review Review) http.Handler {
+func (i *Intake) Handler(kind Kind) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := i.serve(w, r, review); err != nil {
+		if err := i.serve(w, r, kind); err != nil {
 			err.write(w)
 		}
 	})
@@ -80,37 +95,35 @@ func tooLarge(limit int64) *refusal {
 	return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the review is larger than %d bytes", limit)}
 }
 
+const tooCostly = "the object holds too many values: make it smaller"
+
 var busy = &refusal{http.StatusServiceUnavailable, "the operator is busy with other reviews: try again"}
 
-func (i *Intake) serve(w http.ResponseWriter, r *http.Request, review Review) *refusal {
-	if r.ContentLength > review.MaxBytes {
-		return tooLarge(review.MaxBytes)
+func (i *Intake) serve(w http.ResponseWriter, r *http.Request, kind Kind) *refusal {
+	if r.ContentLength > kind.MaxBytes {
+		return tooLarge(kind.MaxBytes)
 	}
 	size := r.ContentLength
 	if size < 0 { // sent in chunks: it may become as large as can be
-		size = review.MaxBytes
+		size = kind.MaxBytes
 	}
-	turn, cancel := context.WithTimeout(r.Context(), review.Wait)
+	turn, cancel := context.WithTimeout(r.Context(), kind.Wait)
 	defer cancel()
 	cost := size * memoryPerByte
-	if i.memory.Acquire(turn, cost) != nil {
+	if i.bodies.Acquire(turn, cost) != nil {
 		return busy
 	}
-	defer i.memory.Release(cost)
-	body, failed := readBody(w, r, review.MaxBytes)
+	defer i.bodies.Release(cost)
+	body, failed := readBody(w, r, kind.MaxBytes)
 	if failed != nil {
 		return failed
 	}
-	places := int64(1)
-	if len(body) > largeBody {
-		places = decodedAtOnce
-	}
-	if i.decoders.Acquire(turn, places) != nil {
+	if i.decoders.Acquire(turn, 1) != nil {
 		return busy
 	}
-	answer, err := review.decode(r.Context(), func() { i.decoders.Release(places) }, body)
-	if err != nil {
-		return &refusal{http.StatusBadRequest, err.Error()}
+	answer, failed := i.answer(r.Context(), turn, kind, body)
+	if failed != nil {
+		return failed
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout)) // recorders of tests have none
 	w.Header().Set("Content-Type", "application/json")
@@ -118,10 +131,26 @@ func (i *Intake) serve(w http.ResponseWriter, r *http.Request, review Review) *r
 	return nil
 }
 
-// decode answers the review, and then lets the next one be decoded, also after a panic.
-func (review *Review) decode(ctx context.Context, done func(), body []byte) ([]byte, error) {
-	defer done()
-	return review.Answer(ctx, body)
+// answer answers the review, and then lets the next one be decoded, also after a panic.
+func (i *Intake) answer(ctx, turn context.Context, kind Kind, body []byte) ([]byte, *refusal) {
+	defer i.decoders.Release(1)
+	review, err := kind.Read(body)
+	if err != nil {
+		return nil, &refusal{http.StatusBadRequest, err.Error()}
+	}
+	answer := func() ([]byte, error) { return review.Answer(ctx) }
+	if cost := review.Memory(); cost > memoryForDecoded {
+		answer = func() ([]byte, error) { return review.Refuse(tooCostly) }
+	} else if i.decoded.Acquire(turn, cost) != nil {
+		return nil, busy
+	} else {
+		defer i.decoded.Release(cost)
+	}
+	text, err := answer()
+	if err != nil {
+		return nil, &refusal{http.StatusBadRequest, err.Error()}
+	}
+	return text, nil
 }
 
 // readBody reads a body that there is memory for.

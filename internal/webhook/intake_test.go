@@ -5,7 +5,6 @@ package webhook
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -38,17 +37,36 @@ func sent(t *testing.T, length int64, actual int) (*http.Request, *body) {
 	return r, b
 }
 
-func answered(i *Intake, review Review, r *http.Request) *httptest.ResponseRecorder {
+// review is a review of this test.
+type review struct {
+	memory int64
+	answer func() ([]byte, error)
+}
+
+func (r review) Memory() int64 { return r.memory }
+
+func (r review) Answer(context.Context) ([]byte, error) { return r.answer() }
+
+func (r review) Refuse(reason string) ([]byte, error) { return []byte("refused: " + reason), nil }
+
+// kind is a kind of review with one answer.
+func kind(maxBytes int64, wait time.Duration, answer func(body []byte) ([]byte, error)) Kind {
+	return Kind{MaxBytes: maxBytes, Wait: wait, Read: func(body []byte) (Review, error) {
+		return review{memory: int64(len(body)), answer: func() ([]byte, error) { return answer(body) }}, nil
+	}}
+}
+
+func answered(i *Intake, review Kind, r *http.Request) *httptest.ResponseRecorder {
 	recorder := httptest.NewRecorder()
 	i.Handler(review).ServeHTTP(recorder, r)
 	return recorder
 }
 
-func echo(_ context.Context, body []byte) ([]byte, error) { return body, nil }
+func echo(body []byte) ([]byte, error) { return body, nil }
 
 // Proves: R63 (nothing is read of a body that says that it is too large, no more than the limit of one that does not say).
 func TestIntakeBoundsBodies(t *testing.T) {
-	review := Review{MaxBytes: 1000, Wait: time.Second, Answer: echo}
+	review := kind(1000, time.Second, echo)
 	for name, c := range map[string]struct {
 		length     int64
 		actual     int
@@ -78,7 +96,7 @@ func TestIntakeDecodesFewAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int64
 		held := make(chan struct{})
-		review := Review{MaxBytes: 1000, Wait: 10 * time.Second, Answer: func(_ context.Context, body []byte) ([]byte, error) {
+		review := kind(1000, 10*time.Second, func(body []byte) ([]byte, error) {
 			n := now.Add(1)
 			defer now.Add(-1)
 			if n > most.Load() {
@@ -86,7 +104,7 @@ func TestIntakeDecodesFewAtOnce(t *testing.T) {
 			}
 			<-held
 			return body, nil
-		}}
+		})
 		i := NewIntake()
 		var all sync.WaitGroup
 		var ok atomic.Int64
@@ -119,10 +137,10 @@ func TestIntakeReadsNothingBeforeThereIsMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const largest = memoryForBodies / memoryPerByte
 		held := make(chan struct{})
-		review := Review{MaxBytes: largest, Wait: time.Minute, Answer: func(context.Context, []byte) ([]byte, error) {
+		review := kind(largest, time.Minute, func([]byte) ([]byte, error) {
 			<-held
 			return nil, errors.New("no review")
-		}}
+		})
 		i := NewIntake()
 		var all sync.WaitGroup
 		first, firstBody := sent(t, largest, largest)
@@ -145,7 +163,7 @@ func TestIntakeReadsNothingBeforeThereIsMemory(t *testing.T) {
 // A panic in one review, or a sender that goes away, takes nothing from the others.
 func TestIntakeSurvivesPanics(t *testing.T) {
 	i := NewIntake()
-	review := Review{MaxBytes: 1000, Wait: time.Second, Answer: func(context.Context, []byte) ([]byte, error) { panic("in a test") }}
+	review := kind(1000, time.Second, func([]byte) ([]byte, error) { panic("in a test") })
 	for range 3 * decodedAtOnce {
 		func() {
 			defer func() {
@@ -157,20 +175,63 @@ func TestIntakeSurvivesPanics(t *testing.T) {
 			answered(i, review, r)
 		}()
 	}
-	review.Answer = echo
-	if r, _ := sent(t, 1000, 1000); answered(i, review, r).Code != http.StatusOK {
+	if r, _ := sent(t, 1000, 1000); answered(i, kind(1000, time.Second, echo), r).Code != http.StatusOK {
 		t.Error("nothing is answered any more")
 	}
 }
 
-// The largest reviews fit into what there is.
-func TestReviewsFitIntoTheMemory(t *testing.T) {
-	for _, review := range []Review{Conversion(), (&Validation{}).Review()} {
-		if review.MaxBytes*memoryPerByte > memoryForBodies {
-			t.Errorf("%s: %d bytes never fit", review.Path, review.MaxBytes)
+// Proves: R63 (what would take too much memory is refused without being decoded; what fits waits until there is room).
+func TestIntakeBoundsWhatIsDecoded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := make(chan struct{})
+		var decoded atomic.Int64
+		costs := func(memory int64) Kind {
+			return Kind{MaxBytes: 1000, Wait: time.Minute, Read: func([]byte) (Review, error) {
+				return review{memory: memory, answer: func() ([]byte, error) {
+					decoded.Add(memory)
+					<-held
+					decoded.Add(-memory)
+					return []byte("ok"), nil
+				}}, nil
+			}}
 		}
-		if review.Path == "" || review.Wait == 0 || review.Answer == nil {
-			t.Error(fmt.Sprint(review))
+		i := NewIntake()
+		r, _ := sent(t, 10, 10)
+		if got := answered(i, costs(memoryForDecoded+1), r); got.Code != http.StatusOK || !strings.HasPrefix(got.Body.String(), "refused: ") {
+			t.Errorf("%d %s", got.Code, got.Body)
+		}
+		var all sync.WaitGroup
+		for range 2 {
+			r, _ := sent(t, 10, 10)
+			all.Go(func() {
+				if got := answered(i, costs(memoryForDecoded*2/3), r); got.Body.String() != "ok" {
+					t.Errorf("%d %s", got.Code, got.Body)
+				}
+			})
+		}
+		synctest.Wait()
+		if decoded.Load() > memoryForDecoded {
+			t.Errorf("%d bytes are decoded at once", decoded.Load())
+		}
+		close(held)
+		all.Wait()
+	})
+}
+
+// The largest reviews fit into what there is, and so does any object that the API server stores.
+func TestReviewsFitIntoTheMemory(t *testing.T) {
+	for _, k := range []Kind{Conversion(), (&Validation{}).Kind()} {
+		if k.MaxBytes*memoryPerByte > memoryForBodies {
+			t.Errorf("%s: %d bytes never fit", k.Path, k.MaxBytes)
+		}
+		if k.Path == "" || k.Wait == 0 || k.Read == nil {
+			t.Errorf("%+v", k)
+		}
+	}
+	const stored = 3 << 19
+	for _, item := range []string{`{"":0},`, `0,`, `[],`, `"",`, `{"a":{"b":{}}},`, `"":0,`, `":::::::::::{{{{{{{,,,,\":,{[",`} {
+		if need := memoryOf([]byte(strings.Repeat(item, stored/len(item))), treeItemMemory); need > memoryForDecoded {
+			t.Errorf("1.5 MiB of %s take %d MiB", item, need>>20)
 		}
 	}
 }

@@ -106,8 +106,8 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 }
 
 // Handle serves a further kind of review. It must be called before Run.
-func (s *Server) Handle(review Review) {
-	s.mux.Handle("POST "+review.Path, s.intake.Handler(review))
+func (s *Server) Handle(kind Kind) {
+	s.mux.Handle("POST "+kind.Path, s.intake.Handler(kind))
 }
 
 // Address is where the Server listens.

@@ -10,10 +10,12 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/admission"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 )
@@ -37,50 +39,121 @@ type Validation struct {
 	Gather func(context.Context, *v1alpha2.LlamaStackDistribution) (*desired.Inputs, fault.List)
 }
 
-// Review is the review that the Validation answers.
-func (v *Validation) Review() Review {
-	return Review{Path: ValidationPath, MaxBytes: maxAdmissionReview, Wait: admissionWait, Answer: v.review}
+// Kind is the kind of review that the Validation answers.
+func (v *Validation) Kind() Kind {
+	return Kind{Path: ValidationPath, MaxBytes: maxAdmissionReview, Wait: admissionWait, Read: v.read}
 }
 
-// review answers one review.
-func (v *Validation) review(ctx context.Context, body []byte) ([]byte, error) {
-	var review admissionv1.AdmissionReview
-	kind := admissionv1.SchemeGroupVersion.WithKind("AdmissionReview")
-	body, tooLarge := cutTooLarge(body)
-	if err := json.Unmarshal(body, &review); err != nil || review.Request == nil || review.GroupVersionKind() != kind {
+// admissionReview is what decides of an AdmissionReview. The objects are still texts: parts of the body.
+type admissionReview struct {
+	validation       *Validation
+	apiVersion, kind string
+	requested        bool
+	request          admissionv1.AdmissionRequest
+	object, old      []byte
+	// excess is what is too large in the spec; nil where nothing is.
+	excess *bounds.Excess
+}
+
+func (v *Validation) read(body []byte) (Review, error) {
+	in := &admissionReview{validation: v}
+	body, in.excess = cutTooLarge(body)
+	p := newParts(body)
+	err := p.members(func(name string) error {
+		switch name {
+		case "apiVersion":
+			return p.decoder.Decode(&in.apiVersion)
+		case "kind":
+			return p.decoder.Decode(&in.kind)
+		case "request":
+			in.requested = true
+			return p.members(func(name string) error { return in.readRequest(p, name) })
+		}
+		return p.skip()
+	})
+	if err == nil {
+		err = p.end()
+	}
+	if err != nil || in.apiVersion != admissionv1.SchemeGroupVersion.String() || in.kind != "AdmissionReview" || !in.requested {
 		return nil, fmt.Errorf("want an AdmissionReview of %s with a request", admissionv1.SchemeGroupVersion)
 	}
-	if tooLarge == nil {
-		review.Response = v.answer(ctx, review.Request)
-	} else {
-		review.Response = refuseTooLarge(review.Request, tooLarge)
-	}
-	review.Response.UID, review.Request = review.Request.UID, nil
-	return json.Marshal(review)
+	return in, nil
 }
 
-// answer judges one request. What cannot be read as the type is admitted: the schema has admitted it, and the controller will
+func (in *admissionReview) readRequest(p *parts, name string) (err error) {
+	switch name {
+	case "uid":
+		return p.decoder.Decode(&in.request.UID)
+	case "kind":
+		return p.decoder.Decode(&in.request.Kind)
+	case "requestKind":
+		return p.decoder.Decode(&in.request.RequestKind)
+	case "namespace":
+		return p.decoder.Decode(&in.request.Namespace)
+	case "name":
+		return p.decoder.Decode(&in.request.Name)
+	case "object":
+		in.object, err = p.value()
+		return err
+	case "oldObject":
+		in.old, err = p.value()
+		return err
+	}
+	return p.skip()
+}
+
+// Memory is that of both objects.
+func (in *admissionReview) Memory() int64 {
+	return memoryOf(in.object, typedItemMemory) + memoryOf(in.old, typedItemMemory)
+}
+
+// Answer judges the request.
+func (in *admissionReview) Answer(ctx context.Context) ([]byte, error) {
+	if in.excess != nil {
+		return in.respond(refuseTooLarge(&in.request, in.excess))
+	}
+	return in.respond(in.judge(ctx))
+}
+
+// Refuse answers that the request is not judged. What was made as v1alpha1 is admitted all the same, with a warning.
+func (in *admissionReview) Refuse(reason string) ([]byte, error) {
+	if requestVersion(&in.request) == v1alpha2.OriginV1alpha1 {
+		return in.respond(&admissionv1.AdmissionResponse{Allowed: true, Warnings: []string{reason}})
+	}
+	status := apierrors.NewRequestEntityTooLargeError(reason).Status()
+	return in.respond(&admissionv1.AdmissionResponse{Result: &status})
+}
+
+func (in *admissionReview) respond(response *admissionv1.AdmissionResponse) ([]byte, error) {
+	response.UID = in.request.UID
+	return json.Marshal(admissionv1.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: in.apiVersion, Kind: in.kind}, Response: response,
+	})
+}
+
+// judge judges the request. What cannot be read as the type is admitted: the schema has admitted it, and the controller will
 // tell what it makes of it.
-func (v *Validation) answer(ctx context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+func (in *admissionReview) judge(ctx context.Context) *admissionv1.AdmissionResponse {
 	admitted := &admissionv1.AdmissionResponse{Allowed: true}
-	judged := &admission.Request{Version: requestVersion(request)}
+	judged := &admission.Request{Version: requestVersion(&in.request)}
 	var err error
-	if judged.New, err = read(request.Object.Raw); err == nil {
-		judged.Old, err = read(request.OldObject.Raw)
+	if judged.New, err = decode(in.object); err == nil {
+		judged.Old, err = decode(in.old)
 	}
 	if err != nil || judged.New == nil || !judged.Needed() {
 		return admitted
 	}
-	judged.New.Namespace = request.Namespace
+	judged.New.Namespace = in.request.Namespace
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	in, faults := v.Gather(ctx, judged.New)
-	result := admission.Judge(ctx, judged, in, faults)
+	facts, faults := in.validation.Gather(ctx, judged.New)
+	result := admission.Judge(ctx, judged, facts, faults)
 	if len(result.Errors) == 0 {
 		admitted.Warnings = result.Warnings
 		return admitted
 	}
-	status := apierrors.NewInvalid(schema.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind}, judged.New.Name, result.Errors).Status()
+	kind := schema.GroupKind{Group: in.request.Kind.Group, Kind: in.request.Kind.Kind}
+	status := apierrors.NewInvalid(kind, judged.New.Name, result.Errors).Status()
 	return &admissionv1.AdmissionResponse{Result: &status, Warnings: result.Warnings}
 }
 
@@ -92,8 +165,8 @@ func requestVersion(request *admissionv1.AdmissionRequest) string {
 	return request.Kind.Version
 }
 
-// read reads an object; nothing gives none.
-func read(raw []byte) (*v1alpha2.LlamaStackDistribution, error) {
+// decode reads an object; nothing gives none.
+func decode(raw []byte) (*v1alpha2.LlamaStackDistribution, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
 	}

@@ -41,7 +41,7 @@ func validate(t *testing.T, body string, asked *int) (int, *admissionv1.Admissio
 		return in, nil
 	}}
 	recorder := httptest.NewRecorder()
-	NewIntake().Handler(v.Review()).ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, ValidationPath, strings.NewReader(body)))
+	NewIntake().Handler(v.Kind()).ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, ValidationPath, strings.NewReader(body)))
 	var review admissionv1.AdmissionReview
 	if recorder.Code == http.StatusOK {
 		if err := json.Unmarshal(recorder.Body.Bytes(), &review); err != nil {
@@ -92,6 +92,18 @@ func TestValidation(t *testing.T) {
 		}
 		if !c.allowed && (response.Result.Code != http.StatusUnprocessableEntity || len(response.Result.Details.Causes) != 1) {
 			t.Errorf("%s: %+v", name, response.Result)
+		}
+	}
+}
+
+// Proves: R63, R52 (an object that holds too many values is refused without being decoded, and one of v1alpha1 admitted with a warning).
+func TestValidationRefusesTooManyValues(t *testing.T) {
+	volumes := objectWith(`{"distribution":{"name":"starter"},"workload":{"overrides":{"volumes":[` + strings.Repeat("{},", 1<<20) + `{}]}}}`)
+	for version, allowed := range map[string]bool{"v1alpha2": false, "v1alpha1": true} {
+		asked := 0
+		code, response, body := validate(t, reviewFor(version, volumes, ""), &asked)
+		if code != http.StatusOK || response.Allowed != allowed || asked != 0 || !strings.Contains(body, "values") {
+			t.Errorf("%s: %d, asked %d times: %.300s", version, code, asked, body)
 		}
 	}
 }
@@ -169,10 +181,14 @@ func FuzzValidation(f *testing.F) {
 		return &desired.Inputs{CR: cr, Distribution: distribution}, nil
 	}}
 	f.Fuzz(func(t *testing.T, body string) {
-		answer, err := v.review(t.Context(), []byte(body))
+		sent, err := v.read([]byte(body))
+		if err != nil || sent.Memory() > memoryForDecoded {
+			return // refused without being decoded
+		}
+		answer, err := sent.Answer(t.Context())
 		var review admissionv1.AdmissionReview
-		if err == nil && (json.Unmarshal(answer, &review) != nil || review.Response == nil) {
-			t.Errorf("no answer to the review: %s", answer)
+		if err != nil || json.Unmarshal(answer, &review) != nil || review.Response == nil {
+			t.Errorf("no answer to the review: %v %s", err, answer)
 		}
 	})
 }

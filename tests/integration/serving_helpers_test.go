@@ -181,7 +181,7 @@ func (s *serving) start(o replicaOptions) *replica {
 		s.t.Fatal(err)
 	}
 	facts := &gather.Gatherer{Live: reader, OperatorNamespace: operatorNamespace}
-	server.Handle((&webhook.Validation{Gather: facts.GatherForAdmission}).Review())
+	server.Handle((&webhook.Validation{Gather: facts.GatherForAdmission}).Kind())
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &replica{server: server, end: cancel, done: make(chan struct{})}
 	go func() {

@@ -44,7 +44,7 @@ func (e *env) startValidation() *validation {
 		e.t.Fatal(err)
 	}
 	g := &gather.Gatherer{Live: reader, OperatorNamespace: operatorNamespace}
-	handler := webhook.NewIntake().Handler((&webhook.Validation{Gather: g.GatherForAdmission}).Review())
+	handler := webhook.NewIntake().Handler((&webhook.Validation{Gather: g.GatherForAdmission}).Kind())
 	v := &validation{}
 	v.server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v.asked.Add(1)
