@@ -32,8 +32,8 @@ const off = "0"
 
 type flags struct {
 	metricsAddress, healthAddress, webhookAddress string
-	// metricsCertificate is a folder.
-	metricsCertificate string
+	// metricsCertificate is a folder, validationClientCA a file.
+	metricsCertificate, validationClientCA string
 
 	leaderElection          bool
 	manageCertificates      bool
@@ -60,6 +60,8 @@ func parse() *flags {
 		"folder with tls.crt and tls.key for the metrics endpoint; without them it makes a certificate for itself")
 	flag.StringVar(&f.healthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	flag.StringVar(&f.webhookAddress, "webhook-bind-address", ":9443", `address where the API server asks for conversion and validation; "0" turns the webhooks off, for clusters without conversion`)
+	flag.StringVar(&f.validationClientCA, "validation-client-ca-file", "",
+		"file with CA certificates: only clients with a certificate of one may ask for validation; API servers show none for conversion")
 	flag.BoolVar(&f.manageCertificates, "manage-certificates", true,
 		"make the webhooks' certificates; false where cert-manager or OpenShift writes the Secret "+certificate.SecretName)
 	flag.BoolVar(&f.migrateStorage, "migrate-storage", true,
@@ -114,7 +116,7 @@ func listen(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme
 		return nil, err
 	}
 	webhooks, err := webhook.Listen(ctx, restConfig, webhook.Options{
-		Address: f.webhookAddress, Namespace: f.operatorNamespace, Managed: f.manageCertificates,
+		Address: f.webhookAddress, Namespace: f.operatorNamespace, Managed: f.manageCertificates, ClientAuthorities: f.validationClientCA,
 		Lifetimes: certificate.DefaultLifetimes(), Drain: webhook.DefaultDrain,
 	})
 	if err != nil {

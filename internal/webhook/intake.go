@@ -38,6 +38,8 @@ type Kind struct {
 	MaxBytes int64
 	// Wait is how long a request waits for its turn.
 	Wait time.Duration
+	// ClientCertificates says that an API server can be set up to show a certificate with reviews of this kind.
+	ClientCertificates bool
 	// Read takes a body apart, and decodes nothing that may be large. An error means that it is not such a review.
 	Read func(body []byte) (Review, error)
 }

@@ -59,6 +59,9 @@ type Options struct {
 	Namespace string
 	// Managed says that the operator makes the certificates itself.
 	Managed bool
+	// ClientAuthorities is a file with the CA certificates of clients that may send those kinds of review with which an API server can
+	// show a certificate; empty means that everybody may.
+	ClientAuthorities string
 	// Lifetimes and Drain differ from the defaults in tests alone.
 	Lifetimes certificate.Lifetimes
 	Drain     time.Duration
@@ -70,10 +73,12 @@ type Server struct {
 	readiness *readiness
 	mux       *http.ServeMux
 	intake    *Intake
-	listener  net.Listener
-	http      *http.Server
-	drain     time.Duration
-	draining  atomic.Bool
+	// clients is nil where everybody may send reviews.
+	clients  *clients
+	listener net.Listener
+	http     *http.Server
+	drain    time.Duration
+	draining atomic.Bool
 	// open is the number of connections.
 	open atomic.Int64
 }
@@ -87,13 +92,20 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 	if s.watch, err = certificate.NewWatch(config, keeper); err != nil {
 		return nil, err
 	}
+	ask := tls.NoClientCert
+	if o.ClientAuthorities != "" {
+		if s.clients, err = newClients(o.ClientAuthorities); err != nil {
+			return nil, err
+		}
+		ask = tls.RequestClientCert // and checked with the request: probes and conversions have none
+	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Address)
 	if err != nil {
 		return nil, fmt.Errorf("listen for the API server: %w", err)
 	}
 	s.readiness = newReadiness(keeper.ConversionTrust, served.GetCertificate, listener.Addr())
 	s.listener = tls.NewListener(netutil.LimitListener(listener, maxConnections), &tls.Config{
-		MinVersion: tls.VersionTLS12, GetCertificate: served.GetCertificate, NextProtos: []string{"http/1.1"}, // all that API servers speak to webhooks
+		MinVersion: tls.VersionTLS12, GetCertificate: served.GetCertificate, ClientAuth: ask, NextProtos: []string{"http/1.1"}, // all that API servers speak to webhooks
 	})
 	s.http = &http.Server{
 		Handler: s.lastAnswers(s.mux), ConnState: s.count, MaxHeaderBytes: maxHeader,
@@ -107,7 +119,11 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 
 // Handle serves a further kind of review. It must be called before Run.
 func (s *Server) Handle(kind Kind) {
-	s.mux.Handle("POST "+kind.Path, s.intake.Handler(kind))
+	handler := s.intake.Handler(kind)
+	if s.clients != nil && kind.ClientCertificates {
+		handler = s.clients.only(handler)
+	}
+	s.mux.Handle("POST "+kind.Path, handler)
 }
 
 // Address is where the Server listens.
@@ -122,6 +138,9 @@ func (s *Server) Run(ctx context.Context) error {
 	go func() { ended <- s.watch.Run(keeping) }()
 	go func() { ended <- s.http.Serve(s.listener) }()
 	go s.readiness.run(ctx)
+	if s.clients != nil {
+		go s.clients.authorities.Run(keeping, 1)
+	}
 	select {
 	case err := <-ended: // neither ends by itself unless it failed
 		return errors.Join(errors.New("the webhooks ended"), err, s.http.Close())

@@ -41,7 +41,7 @@ type Validation struct {
 
 // Kind is the kind of review that the Validation answers.
 func (v *Validation) Kind() Kind {
-	return Kind{Path: ValidationPath, MaxBytes: maxAdmissionReview, Wait: admissionWait, Read: v.read}
+	return Kind{Path: ValidationPath, MaxBytes: maxAdmissionReview, Wait: admissionWait, ClientCertificates: true, Read: v.read}
 }
 
 // admissionReview is what decides of an AdmissionReview. The objects are still texts: parts of the body.
