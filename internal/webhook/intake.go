@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -23,6 +24,8 @@ const (
 	// memoryForDecoded bounds what all that is decoded may take, in bytes. Any object that the API server stores must fit: at most
 	// 1.5 MiB of text.
 	memoryForDecoded = 128 << 20
+	// largeDecoded is from when on what was decoded is collected at once.
+	largeDecoded = 16 << 20
 	// bodyTimeout bounds how long a body takes once it may be sent, answerTimeout how long its sender takes to read the answer.
 	bodyTimeout   = 10 * time.Second
 	answerTimeout = 10 * time.Second
@@ -146,7 +149,12 @@ func (i *Intake) answer(ctx, turn context.Context, kind Kind, body []byte) ([]by
 	} else if i.decoded.Acquire(turn, cost) != nil {
 		return nil, busy
 	} else {
-		defer i.decoded.Release(cost)
+		defer func() {
+			if cost > largeDecoded {
+				debug.FreeOSMemory() // otherwise what was decoded is still there while the next one is
+			}
+			i.decoded.Release(cost)
+		}()
 	}
 	text, err := answer()
 	if err != nil {

@@ -62,7 +62,9 @@ func TestWebhookPortUnderAttack(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: trust, DisableKeepAlives: true}, Timeout: time.Minute}
 	idle := p.peakMemory(t)
 
-	repeat := func(item string, size int) string { return strings.TrimSuffix(strings.Repeat(item, size/len(item)), ",") }
+	repeat := func(item string, size int) string {
+		return strings.TrimSuffix(strings.Repeat(item, size/len(item)), ",")
+	}
 	conversion := func(objects string) string {
 		return `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u","desiredAPIVersion":"llamastack.io/v1alpha1","objects":[` + objects + `]}}`
 	}
@@ -74,12 +76,15 @@ func TestWebhookPortUnderAttack(t *testing.T) {
 	open := func(item string, size int) string {
 		return `{"distribution":{"name":"starter"},"providers":{"inference":[` + repeat(item, size) + `]}}`
 	}
+	// Ten thousand of these are a review as large as may be.
+	object := hub("many", `,"workload":{"overrides":{"env":[`+repeat(`{"name":"A","value":"some text"},`, 1500)+`]}}`)
 	for _, c := range []struct {
 		name, path, body string
 		chunked          bool
 	}{
-		{"many objects", "/convert", conversion(repeat(hub("many", `,"networking":{"port":8400}`)+",", largest)), false},
-		{"many objects in chunks", "/convert", conversion(repeat(hub("many", "")+",", largest)), true},
+		{"many objects", "/convert", conversion(repeat(object+",", largest)), false},
+		{"many objects in chunks", "/convert", conversion(repeat(object+",", largest)), true},
+		{"many nulls", "/convert", conversion(repeat("null,", largest)), false},
 		{"one object of many objects", "/convert", conversion(hub("one", `,"providers":{"inference":[`+repeat(`{"":0},`, 3<<19)+`]}`)), false},
 		{"one object of small values", "/convert", conversion(hub("one", `,"providers":{"inference":[`+repeat(`0,`, 3<<19)+`]}`)), false},
 		{"one object that is too large", "/convert", conversion(hub("one", `,"providers":{"inference":[`+repeat(`{"":0},`, largest)+`]}`)), false},
