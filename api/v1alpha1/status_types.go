@@ -123,7 +123,8 @@ type ProviderInfo struct {
 	// +optional
 	ProviderType string `json:"provider_type"`
 
-	// Config is the configuration that the operator generated for the provider, with placeholders for secrets.
+	// Config is the configuration that the operator generated for the provider, with placeholders for secrets. Where it is left out because
+	// it is too long for the status, a string says so.
 	// +optional
 	Config *apiextensionsv1.JSON `json:"config,omitempty"`
 

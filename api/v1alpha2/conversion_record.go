@@ -15,6 +15,10 @@ const (
 	// for. It is written by conversion alone. Removing it removes what only it says.
 	ConversionAnnotation = "llamastack.io/conversion"
 
+	// AllowFromAnnotation stands on a ConfigMap, and names the namespaces, separated by commas, whose LlamaStackDistributions may refer to
+	// it from there, as v1alpha1 can; "*" means all.
+	AllowFromAnnotation = "llamastack.io/allow-from"
+
 	// UnreadableConversionAnnotation takes a value of ConversionAnnotation that conversion could not use, or not
 	// wholly, so that nothing is lost. Further values go to the same key with -2, -3 and so on.
 	UnreadableConversionAnnotation = ConversionAnnotation + "-unreadable"

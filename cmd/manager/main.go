@@ -41,6 +41,7 @@ type flags struct {
 	watchNamespaces         string
 	operatorNamespace       string
 	forbidForeignConfigMaps bool
+	allowForeignConfigMaps  bool
 	log                     logging.Options
 }
 
@@ -72,6 +73,9 @@ func parse() *flags {
 		"namespace of the operator's own ConfigMap, Secret and Lease; defaults to $POD_NAMESPACE")
 	flag.BoolVar(&f.forbidForeignConfigMaps, "forbid-foreign-configmaps", false,
 		"refuse ConfigMaps in another namespace than the resource's, which v1alpha1's userConfig and caBundle can name")
+	flag.BoolVar(&f.allowForeignConfigMaps, "allow-foreign-configmaps", false,
+		"take ConfigMaps of other namespaces without their annotation "+v1alpha2.AllowFromAnnotation+", as release 0.9 does: "+
+			"who may create LlamaStackDistributions can then read the ConfigMaps of all watched namespaces")
 	f.log.BindFlags(flag.CommandLine)
 	flag.Parse()
 	return f
@@ -80,6 +84,9 @@ func parse() *flags {
 func run(ctx context.Context, f *flags) error {
 	if f.operatorNamespace == "" {
 		return errors.New("--operator-namespace is empty: name the operator's namespace, or set POD_NAMESPACE")
+	}
+	if f.forbidForeignConfigMaps && f.allowForeignConfigMaps {
+		return errors.New("--forbid-foreign-configmaps and --allow-foreign-configmaps exclude each other: remove one of them")
 	}
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme)); err != nil {

@@ -79,6 +79,7 @@ func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	}
 	if err := controller.Setup(ctx, mgr, controller.Options{
 		OperatorNamespace: f.operatorNamespace, Namespaces: watched, ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
+		AllowForeignConfigMaps: f.allowForeignConfigMaps,
 	}); err != nil {
 		return err
 	}

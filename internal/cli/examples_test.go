@@ -46,7 +46,18 @@ func (d differencesOf) and(more differencesOf) differencesOf {
 const networkPolicies = "testdata/migration/settings.yaml"
 
 // exampleBundle is what the ConfigMap custom-ca-bundle holds.
-const exampleBundle = "-----BEGIN CERTIFICATE-----\nb25lIG9mIHRoZSBleGFtcGxlcw==\n-----END CERTIFICATE-----\n"
+const exampleBundle = `-----BEGIN CERTIFICATE-----
+MIIBfzCCASWgAwIBAgIUCKnz7MkJBdGqggBdeftBNEIvA3AwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJdGVzdC1jYS0xMCAXDTI2MTEyMjA4MzUwNloYDzIxMjYxMDI5
+MDgzNTA2WjAUMRIwEAYDVQQDDAl0ZXN0LWNhLTEwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAASDdrXDuLILdadVZPgMiGq+JS4hEMWNGC0GiN2iLwIoVswSssSTu++N
+bCVR6r5/2eyMv8EW9/goAHJOE0cSuPtqo1MwUTAdBgNVHQ4EFgQUa0Ht88OX57dg
+TStBkvny2MfdsTowHwYDVR0jBBgwFoAUa0Ht88OX57dgTStBkvny2MfdsTowDwYD
+VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiEA8UYsUGYlSXZNHEomVDzl
+WBzSAlWUparJGmOV/8y9i5ACIEAd5tWwU57dj4ojlZrEoAgF7HECJWb9XBndpggf
+llWu
+-----END CERTIFICATE-----
+`
 
 const (
 	pod       = "Deployment/my-llsd/spec/template/"

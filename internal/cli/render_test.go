@@ -359,7 +359,7 @@ func TestRenderWithImageLabels(t *testing.T) {
 	}
 }
 
-// Proves: US-7.1, R45, R53 (ConfigMaps among the files are read as the operator reads them, those of another namespace that v1alpha1 names
+// Proves: US-7.1, R45, R53, R65 (ConfigMaps among the files are read as the operator reads them, those of another namespace that v1alpha1 names
 // included; without them what they hold is <on-cluster>).
 func TestRenderReadsConfigMaps(t *testing.T) {
 	const resource = `
@@ -374,23 +374,27 @@ spec:
 ---
 `
 	const configMaps = `
-{apiVersion: v1, kind: ConfigMap, metadata: {name: own, namespace: shared}, data: {config.yaml: "version: 2\n# own\n"}}
+{apiVersion: v1, kind: ConfigMap, metadata: {name: own, namespace: shared, annotations: {llamastack.io/allow-from: ai}}, data: {config.yaml: "version: 2\n# own\n"}}
 ---
 apiVersion: v1
 kind: ConfigMap
-metadata: {name: trusted, namespace: shared}
+metadata: {name: trusted, namespace: shared, annotations: {llamastack.io/allow-from: "x, ai"}}
 data:
-  first: "-----BEGIN CERTIFICATE-----\nMQ==\n-----END CERTIFICATE-----"
-  second: "-----BEGIN CERTIFICATE-----\nMg==\n-----END CERTIFICATE-----"
+  first: "-----BEGIN CERTIFICATE-----\nMIIBfzCCASWgAwIBAgIUP0JzrEHsf2KUXEcQs4oCxV34kyowCgYIKoZIzj0EAwIw\nFDESMBAGA1UEAwwJdGVzdC1jYS0yMCAXDTI2MTEyMjA4MzUwNloYDzIxMjYxMDI5\nMDgzNTA2WjAUMRIwEAYDVQQDDAl0ZXN0LWNhLTIwWTATBgcqhkjOPQIBBggqhkjO\nPQMBBwNCAAQoGMvEWCTItUjMZ4Plou9OCSl4hoN26lV91FwB3fDKF7vhMbwV8J/M\nuqhaWH1DvlE2cjP53bCQjWLEJzgHU6CTo1MwUTAdBgNVHQ4EFgQUq62OZF+aL774\nzlIlExGhRN1TQsMwHwYDVR0jBBgwFoAUq62OZF+aL774zlIlExGhRN1TQsMwDwYD\nVR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiEAh3k3CR4JhmgR36TFvNXp\n5r/+qNMbYRihUmnHri3OrAwCIHxJKUhXKmOQ/wLXT3VGg+5fXRJ8InI1FoU+kun2\nMISh\n-----END CERTIFICATE-----"
+  second: "-----BEGIN CERTIFICATE-----\nMIIBfzCCASWgAwIBAgIUCKnz7MkJBdGqggBdeftBNEIvA3AwCgYIKoZIzj0EAwIw\nFDESMBAGA1UEAwwJdGVzdC1jYS0xMCAXDTI2MTEyMjA4MzUwNloYDzIxMjYxMDI5\nMDgzNTA2WjAUMRIwEAYDVQQDDAl0ZXN0LWNhLTEwWTATBgcqhkjOPQIBBggqhkjO\nPQMBBwNCAASDdrXDuLILdadVZPgMiGq+JS4hEMWNGC0GiN2iLwIoVswSssSTu++N\nbCVR6r5/2eyMv8EW9/goAHJOE0cSuPtqo1MwUTAdBgNVHQ4EFgQUa0Ht88OX57dg\nTStBkvny2MfdsTowHwYDVR0jBBgwFoAUa0Ht88OX57dgTStBkvny2MfdsTowDwYD\nVR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiEA8UYsUGYlSXZNHEomVDzl\nWBzSAlWUparJGmOV/8y9i5ACIEAd5tWwU57dj4ojlZrEoAgF7HECJWb9XBndpggf\nllWu\n-----END CERTIFICATE-----"
 `
 	given := run(t, resource+configMaps, "render", "-f", "-", "-o", "yaml")
-	for _, want := range []string{"# own", "Mg=="} {
+	for _, want := range []string{"# own", "FDESMBAGA1UEAwwJdGVzdC1jYS0xMCAXDTI2MTEyMjA4MzUwNloYDzIxMjYxMDI5"} {
 		if !strings.Contains(given.out, want) {
 			t.Errorf("exit code %d, %s: nothing with %q", given.code, given.err, want)
 		}
 	}
-	if strings.Contains(given.out, "MQ==") {
+	if strings.Contains(given.out, "FDESMBAGA1UEAwwJdGVzdC1jYS0yMCAXDTI2MTEyMjA4MzUwNloYDzIxMjYxMDI5") {
 		t.Error("a key that nobody names is trusted")
+	}
+	refused := run(t, resource+strings.ReplaceAll(configMaps, "allow-from", "other"), "render", "-f", "-", "-o", "yaml")
+	if want := "ConfigMap trusted in namespace shared does not exist, or does not allow namespace ai to use it"; refused.code == 0 || !strings.Contains(refused.err, want) {
+		t.Errorf("without consent: exit code %d, %s", refused.code, refused.err)
 	}
 	unknown := run(t, resource, "render", "-f", "-", "-o", "yaml")
 	for _, want := range []string{"ca-bundle.crt: <on-cluster>\n", "config.yaml: <on-cluster>\n"} {

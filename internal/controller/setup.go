@@ -44,6 +44,8 @@ type Options struct {
 	Namespaces []string
 	// ForbidForeignConfigMaps refuses ConfigMaps in other namespaces than the resource's, which v1alpha1 can name.
 	ForbidForeignConfigMaps bool
+	// AllowForeignConfigMaps takes ConfigMaps of other namespaces without the consent of their owners, as release 0.9 does.
+	AllowForeignConfigMaps bool
 	// Build overrides the build of the operator; empty means the real one.
 	Build string
 }
@@ -75,7 +77,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		gatherer: &gather.Gatherer{
 			Live: mgr.GetAPIReader(), Cached: mgr.GetCache(), OperatorNamespace: o.OperatorNamespace,
 			HashKey: key, Build: o.Build, ClusterAssignsUserIDs: assignsUserIDs,
-			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps,
+			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps, AllowForeignConfigMaps: o.AllowForeignConfigMaps,
 		},
 		applier:  &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
 		prober:   newProber(ctx, probe.New()),

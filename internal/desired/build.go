@@ -28,7 +28,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, fault.List) {
 	faults = append(faults, checkPodReferences(in)...)
 	derived, problems := d.derive(in)
 	faults = append(faults, problems...)
-	bundle, problem := caBundle(in)
+	bundle, problem := d.caBundle(in)
 	if problem != nil {
 		faults = append(faults, problem)
 	}

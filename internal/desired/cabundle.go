@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
@@ -25,7 +26,7 @@ type CABundleFact struct {
 	Namespace, Name string
 	// Keys are the keys whose certificates count, all of them; empty leaves the choice to the operator.
 	Keys []string
-	// Foreign is ConfigMapNotWatched or ConfigMapForbidden where the ConfigMap is in another namespace and was not read.
+	// Foreign is ConfigMapNotWatched, ConfigMapForbidden or ConfigMapNotAllowed where the ConfigMap is in another namespace and does not count.
 	Foreign ConfigMapState `json:",omitempty"`
 	// Missing tells that there is no such ConfigMap.
 	Missing bool
@@ -79,7 +80,7 @@ const certificateBlock = "CERTIFICATE"
 var bundleKeys = []string{"ca-bundle.crt", "ca.crt"}
 
 // caBundle returns the certificates, and secret.OnCluster where they are not known; empty where none are asked for.
-func caBundle(in *Inputs) (string, *fault.Fault) {
+func (d *Desired) caBundle(in *Inputs) (string, *fault.Fault) {
 	f := in.CABundle
 	switch {
 	case f == nil:
@@ -87,7 +88,7 @@ func caBundle(in *Inputs) (string, *fault.Fault) {
 	case f.Unknown:
 		return secret.OnCluster, nil
 	case f.Foreign != ConfigMapFound:
-		return "", foreign(f.Foreign, pathCABundle+".configMapName", f.Name, f.Namespace)
+		return "", foreign(f.Foreign, pathCABundle+".configMapName", f.Name, f.Namespace, in.CR.Namespace)
 	case f.Missing:
 		return "", f.fault("ConfigMap not found: %s (namespace %s, referenced by %s): create it with the key %s",
 			f.Name, f.Namespace, pathCABundle+".configMapName", bundleKeys[0])
@@ -98,12 +99,19 @@ func caBundle(in *Inputs) (string, *fault.Fault) {
 	}
 	var bundle strings.Builder
 	for _, key := range chosen {
-		text := strings.TrimSpace(f.Data[key])
-		if !hasCertificate(text) {
+		found, err := readPEM(f.Data[key])
+		switch {
+		case err != nil:
+			return "", f.fault("%s: the key %q of ConfigMap %s/%s: %v: correct or remove it there", pathCABundle, key, f.Namespace, f.Name, err)
+		case found.certificates == "":
 			return "", f.fault("%s: the key %q of ConfigMap %s/%s holds no certificate: put one there in PEM form (-----BEGIN CERTIFICATE-----)",
 				pathCABundle, key, f.Namespace, f.Name)
 		}
-		bundle.WriteString(text + "\n")
+		if found.privateKey {
+			d.warn(pathCABundle, fmt.Sprintf("the key %q of ConfigMap %s/%s holds a private key, which is not copied", key, f.Namespace, f.Name),
+				"move private keys to a Secret: who may read ConfigMaps can read them")
+		}
+		bundle.WriteString(found.certificates)
 	}
 	return bundle.String(), nil
 }
@@ -116,7 +124,7 @@ func (f *CABundleFact) keys() ([]string, *fault.Fault) {
 		}
 	}
 	if len(f.Keys) > 0 {
-		return f.Keys, nil
+		return unique(f.Keys), nil
 	}
 	for _, key := range bundleKeys {
 		if _, ok := f.Data[key]; ok {
@@ -134,7 +142,7 @@ func (f *CABundleFact) existing() string {
 	if len(f.Data) == 0 {
 		return "; it has no keys"
 	}
-	return "; its keys are " + strings.Join(slices.Sorted(maps.Keys(f.Data)), ", ")
+	return "; its keys are " + bounds.Names(slices.Sorted(maps.Keys(f.Data)))
 }
 
 // fault is the fault of a bundle that cannot be used; it heals by itself when the ConfigMap changes.
@@ -145,14 +153,13 @@ func (f *CABundleFact) fault(format string, args ...any) *fault.Fault {
 	}
 }
 
-func hasCertificate(text string) bool {
-	for rest := []byte(text); ; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			return false
-		}
-		if block.Type == certificateBlock || block.Type == "TRUSTED CERTIFICATE" {
-			return true
+// unique returns the names, each once, in their order.
+func unique(names []string) []string {
+	var once []string
+	for _, name := range names {
+		if !slices.Contains(once, name) {
+			once = append(once, name)
 		}
 	}
+	return once
 }

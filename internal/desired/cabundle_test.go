@@ -7,7 +7,9 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
@@ -36,16 +39,16 @@ func bundleOf(t *testing.T, list []objects.Object) *corev1.ConfigMap {
 
 // Proves: FR-063, R40, L-23 (which key counts; the server is pointed to the certificates; another content is one other pod template).
 func TestCABundle(t *testing.T) {
-	const other = "-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----\n"
 	for name, c := range map[string]struct {
 		data map[string]string
 		keys []string
 		want string
 	}{
-		"ca-bundle.crt before ca.crt": {map[string]string{"ca.crt": other, "ca-bundle.crt": certificate, "x": ""}, nil, certificate},
+		"ca-bundle.crt before ca.crt": {map[string]string{"ca.crt": otherCertificate, "ca-bundle.crt": certificate, "x": ""}, nil, certificate},
 		"ca.crt":                      {map[string]string{"ca.crt": certificate, "x": ""}, nil, certificate},
 		"the only key":                {map[string]string{"corporate.pem": certificate}, nil, certificate},
-		"keys from v1alpha1":          {map[string]string{"a": certificate, "b": other, "ca.crt": ""}, []string{"a", "b"}, certificate + other},
+		"a key named twice":           {map[string]string{"a": certificate}, []string{"a", "a"}, certificate},
+		"keys from v1alpha1":          {map[string]string{"a": certificate, "b": otherCertificate, "ca.crt": ""}, []string{"a", "b"}, certificate + otherCertificate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := inputs(t, "distribution-only")
@@ -78,7 +81,7 @@ func TestCABundle(t *testing.T) {
 	in := inputs(t, "distribution-only")
 	trust(in, map[string]string{"ca.crt": certificate})
 	before := build(t, in)
-	in.CABundle.Data = map[string]string{"ca.crt": other}
+	in.CABundle.Data = map[string]string{"ca.crt": otherCertificate}
 	after := build(t, in)
 	if bundleOf(t, before.Objects).Name == bundleOf(t, after.Objects).Name {
 		t.Error("other certificates have the same name: nothing would roll out")
@@ -165,4 +168,123 @@ func authority(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+}
+
+// key is what must never get into the copy of a bundle.
+const key = "-----BEGIN EC PRIVATE KEY-----\nY2FuYXJ5\n-----END EC PRIVATE KEY-----\n"
+
+// trusted is a certificate with OpenSSL's notes about trust behind it.
+func trusted(t *testing.T) string {
+	t.Helper()
+	block, _ := pem.Decode([]byte(certificate))
+	notes := []byte{0x30, 0x0c, 0x30, 0x0a, 0x06, 0x08, 0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x01} // serverAuth
+	return string(pem.EncodeToMemory(&pem.Block{Type: "TRUSTED CERTIFICATE", Bytes: append(block.Bytes, notes...)}))
+}
+
+// Proves: R65, R66 (of a bundle the certificates are copied and nothing else: no key, no text).
+func TestCABundleHoldsCertificatesAlone(t *testing.T) {
+	for name, c := range map[string]struct {
+		text, want string
+		warns      bool
+	}{
+		"text around":     {"Subject: CN=a\n" + certificate + "\n# the other\n" + otherCertificate + "canary\n", certificate + otherCertificate, false},
+		"private key":     {key + certificate, certificate, true},
+		"key at the end":  {certificate + key, certificate, true},
+		"headers":         {strings.Replace(certificate, "-----\n", "-----\nComment: canary\n\n", 1), certificate, false},
+		"revocation list": {"-----BEGIN X509 CRL-----\nY2FuYXJ5\n-----END X509 CRL-----\n" + certificate, certificate, false},
+		"broken key":      {"-----BEGIN PRIVATE KEY-----\ncanary\n" + certificate, certificate, true},
+		"Windows":         {strings.ReplaceAll(certificate, "\n", "\r\n"), certificate, false},
+		"OpenSSL's form":  {trusted(t), trusted(t), false},
+	} {
+		in := inputs(t, "distribution-only")
+		trust(in, map[string]string{"ca.crt": c.text})
+		d := build(t, in)
+		if got := bundleOf(t, d.Objects).Data["ca-bundle.crt"]; got != c.want {
+			t.Errorf("%s: the bundle holds\n%s", name, got)
+		}
+		warned := false
+		for _, w := range d.Warnings {
+			warned = warned || strings.Contains(w.String(), "private key, which is not copied")
+		}
+		if warned != c.warns {
+			t.Errorf("%s: warnings %v", name, d.Warnings)
+		}
+	}
+}
+
+// Proves: R66 (a certificate that is broken is named by its number; nothing of it is quoted).
+func TestCABundleNamesBrokenCertificates(t *testing.T) {
+	broken := func(inner string) string {
+		return "-----BEGIN CERTIFICATE-----\n" + inner + "\n-----END CERTIFICATE-----\n"
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"not DER":         {certificate + broken("Y2FuYXJ5"), "PEM block 2 is not a certificate: "},
+		"not base64":      {certificate + key + broken("!canary!") + otherCertificate, "PEM block 3 is broken: "},
+		"no end":          {strings.Replace(certificate, "-----END CERTIFICATE-----", "", 1) + otherCertificate, "PEM block 1 is broken: "},
+		"a part":          {certificate[:200], "PEM block 1 is broken: "},
+		"OpenSSL's form":  {"-----BEGIN TRUSTED CERTIFICATE-----\nY2FuYXJ5\n-----END TRUSTED CERTIFICATE-----\n", "PEM block 1 is not a certificate: "},
+		"more than a DER": {broken(base64.StdEncoding.EncodeToString(append(der(t), 0))), "PEM block 1 is not a certificate: "},
+	} {
+		in := inputs(t, "distribution-only")
+		trust(in, map[string]string{"ca.crt": c.text})
+		_, faults := fail(t, in)
+		if message := faults.Message(); len(faults) != 1 || faults[0].Class != fault.Missing || strings.Contains(message, "canary") ||
+			!strings.Contains(message, `spec.networking.tls.caBundle: the key "ca.crt" of ConfigMap ai/authorities: `+c.want) {
+			t.Errorf("%s: %s", name, message)
+		}
+	}
+}
+
+func der(t *testing.T) []byte {
+	t.Helper()
+	block, _ := pem.Decode([]byte(certificate))
+	return block.Bytes
+}
+
+// Proves: R63 (of many keys a message names a few).
+func TestCABundleNamesFewKeys(t *testing.T) {
+	in := inputs(t, "distribution-only")
+	data := map[string]string{}
+	for i := range 5_000 {
+		data[fmt.Sprintf("key-%04d", i)] = certificate
+	}
+	trust(in, data)
+	if _, faults := fail(t, in); !strings.HasSuffix(faults.Message(), "key-0019 and 4980 more") {
+		t.Errorf("%.2000s", faults.Message())
+	}
+}
+
+// Proves: R65 (a ConfigMap of another namespace without its owner's consent: refused in both places, with the way out, and the class of
+// what heals by itself).
+func TestForeignConfigMapsNeedConsent(t *testing.T) {
+	in := inputs(t, "distribution-only")
+	in.CR.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "mine"}
+	in.Override = &OverrideFact{Ref: types.NamespacedName{Namespace: "platform", Name: "mine"}, State: ConfigMapNotAllowed}
+	trust(in, nil)
+	in.CABundle.Namespace, in.CABundle.Foreign = "platform", ConfigMapNotAllowed
+	_, faults := fail(t, in)
+	for _, want := range []string{
+		"spec.overrideConfig.configMapName: ConfigMap mine in namespace platform does not exist, or does not allow namespace ai to use it: " +
+			"annotate it with llamastack.io/allow-from: ai, or copy it to namespace ai",
+		"spec.networking.tls.caBundle.configMapName: ConfigMap authorities in namespace platform does not exist, or",
+	} {
+		if !strings.Contains(faults.Message(), want) {
+			t.Errorf("%q is not in %q", want, faults.Message())
+		}
+	}
+	for _, f := range faults {
+		if f.Class != fault.Missing || f.Reason != v1alpha2.ReasonForeignNamespace || f.Condition != v1alpha2.ConditionConfigGenerated {
+			t.Errorf("fault %+v", f)
+		}
+	}
+	for annotation, want := range map[string]bool{
+		"": false, "ai": true, "*": true, "team-a, ai": true, "team-a,ai": true, " ai ": true, "*-ai": false, "AI": false, "ai-2": false, "team-a;ai": false,
+	} {
+		if got := Allows(map[string]string{v1alpha2.AllowFromAnnotation: annotation}, "ai"); got != want {
+			t.Errorf("%q allows namespace ai: %v", annotation, got)
+		}
+	}
+	if Allows(nil, "ai") || Allows(map[string]string{v1alpha2.AllowFromAnnotation: ""}, "") {
+		t.Error("no annotation allows a namespace")
+	}
 }

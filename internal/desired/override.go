@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -30,6 +31,9 @@ const (
 	ConfigMapNotWatched
 	// ConfigMapForbidden: the ConfigMap would be in another namespace, which the operator was told not to allow. It was not read.
 	ConfigMapForbidden
+	// ConfigMapNotAllowed: the ConfigMap would be in another namespace, and does not exist or has no consent of its owner. Its content
+	// was not looked at.
+	ConfigMapNotAllowed
 )
 
 // OverrideFact is what was found at spec.overrideConfig.
@@ -71,7 +75,7 @@ func (d *Desired) override(in *Inputs) fault.List {
 	if found == nil {
 		return nil // it could not be asked for, which has been told
 	}
-	if f := found.absent(); f != nil {
+	if f := found.absent(in.CR.Namespace); f != nil {
 		return fault.List{f}
 	}
 	d.warnForeign(overridePath, found.Ref, in.CR.Namespace)
@@ -112,7 +116,7 @@ func (d *Desired) warn(path, message, mending string) {
 }
 
 // absent is the fault of a reference that leads to no configuration.
-func (o *OverrideFact) absent() *fault.Fault {
+func (o *OverrideFact) absent(own string) *fault.Fault {
 	f := &fault.Fault{Class: fault.Missing, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonConfigMapNotFound}
 	switch o.State {
 	case ConfigMapFound:
@@ -122,21 +126,9 @@ func (o *OverrideFact) absent() *fault.Fault {
 			o.Ref.Name, o.Ref.Namespace, overridePath, objects.ConfigKey)
 	case ConfigMapKeyMissing:
 		f.Message = fmt.Sprintf("ConfigMap %s (namespace %s, referenced by %s) has no key %q: add it; its keys are: %s",
-			o.Ref.Name, o.Ref.Namespace, overridePath, objects.ConfigKey, strings.Join(o.Keys, ", "))
-	case ConfigMapNotWatched, ConfigMapForbidden:
-		return foreign(o.State, overridePath, o.Ref.Name, o.Ref.Namespace)
+			o.Ref.Name, o.Ref.Namespace, overridePath, objects.ConfigKey, bounds.Names(o.Keys))
+	case ConfigMapNotWatched, ConfigMapForbidden, ConfigMapNotAllowed:
+		return foreign(o.State, overridePath, o.Ref.Name, o.Ref.Namespace, own)
 	}
 	return f
-}
-
-// foreign is the fault of a reference into another namespace that is not followed.
-func foreign(state ConfigMapState, field, name, namespace string) *fault.Fault {
-	why := "which this operator does not look after"
-	if state == ConfigMapForbidden {
-		why = "and this operator does not allow other namespaces"
-	}
-	return &fault.Fault{
-		Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonForeignNamespace,
-		Message: fmt.Sprintf("%s: ConfigMap %s is in namespace %s, %s: copy it to the namespace of the resource", field, name, namespace, why),
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -61,7 +62,7 @@ func (f *PodReferenceFact) absent(namespace string) *fault.Fault {
 	}
 	existing := "; it has no keys"
 	if len(f.Keys) > 0 {
-		existing = "; its keys are " + strings.Join(f.Keys, ", ")
+		existing = "; its keys are " + bounds.Names(f.Keys)
 	}
 	found.Message = fmt.Sprintf("%s %s (namespace %s, referenced by %s) lacks the %s: add what is missing%s%s",
 		ref.Kind, ref.Name, namespace, ref.Path, theKeys(f.MissingKeys), orOptional, existing)

@@ -4,9 +4,9 @@ package desired
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
@@ -99,7 +99,7 @@ func absent(f *SecretFact, namespace string) *fault.Fault {
 	case SecretKeyMissing:
 		mend := "add it"
 		if len(f.Keys) > 0 {
-			mend += ", or refer to one of its keys: " + strings.Join(f.Keys, ", ")
+			mend += ", or refer to one of its keys: " + bounds.Names(f.Keys)
 		}
 		return missing(fmt.Sprintf("Secret %s (namespace %s, referenced by %s) has no key %q: %s", name, namespace, path, key, mend))
 	case SecretEmpty:

@@ -42,6 +42,8 @@ type Gatherer struct {
 	Namespaces []string
 	// ForbidForeignConfigMaps refuses ConfigMaps in other namespaces than the resource's, which v1alpha1 can name.
 	ForbidForeignConfigMaps bool
+	// AllowForeignConfigMaps takes ConfigMaps of other namespaces without the consent of their owners, as release 0.9 does.
+	AllowForeignConfigMaps bool
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
 	ClusterAssignsUserIDs bool
 
@@ -211,6 +213,8 @@ func (g *Gatherer) caBundle(ctx context.Context, cr *v1alpha2.LlamaStackDistribu
 	switch {
 	case err != nil:
 		return nil, failedToAsk(v1alpha2.ConditionConfigGenerated, "ConfigMap "+key.String(), err)
+	case !g.consents(cm, cr.Namespace, fact.Namespace):
+		fact.Foreign = desired.ConfigMapNotAllowed
 	case cm == nil:
 		fact.Missing = true
 	default:

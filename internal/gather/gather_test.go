@@ -416,3 +416,34 @@ func authority(t *testing.T) string {
 	}
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
+
+// Proves: R65 (a bundle of another namespace counts with its owner's consent, or where the operator does as release 0.9).
+func TestCABundleOfAnotherNamespaceNeedsConsent(t *testing.T) {
+	shared := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "pki", Name: "authorities"}, Data: map[string]string{"ca.crt": "x"}}
+	cr := resource()
+	cr.Spec.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{CABundle: &v1alpha2.CABundleConfig{ConfigMapName: "authorities"}}}
+	cr.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha1","kept":{"spec.server.tlsConfig.caBundle":` +
+		`{"was":{"configMapName":"authorities","configMapNamespace":"pki"},"if":{"configMapName":"authorities"}}}}`}
+	for name, c := range map[string]struct {
+		consent string
+		as09    bool
+		want    desired.CABundleFact
+	}{
+		"without": {"", false, desired.CABundleFact{Namespace: "pki", Name: "authorities", Foreign: desired.ConfigMapNotAllowed}},
+		"with":    {"ai", false, desired.CABundleFact{Namespace: "pki", Name: "authorities", Data: shared.Data}},
+		"as 0.9":  {"", true, desired.CABundleFact{Namespace: "pki", Name: "authorities", Data: shared.Data}},
+	} {
+		cm := shared.DeepCopy()
+		cm.Annotations = map[string]string{v1alpha2.AllowFromAnnotation: c.consent}
+		cluster := newCluster(t, cm)
+		g := newGatherer(cluster, cluster)
+		g.AllowForeignConfigMaps = c.as09
+		got, faults := g.Gather(t.Context(), cr)
+		if len(faults) > 0 {
+			t.Fatal(faults.Message())
+		}
+		if diff := cmp.Diff(&c.want, got.Inputs.CABundle); diff != "" {
+			t.Errorf("%s consent (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
@@ -27,7 +29,11 @@ func (g *Gatherer) override(ctx context.Context, cr *v1alpha2.LlamaStackDistribu
 	if err != nil {
 		return nil, failedToAsk(v1alpha2.ConditionConfigGenerated, "ConfigMap "+ref.String(), err)
 	}
-	if cm == nil {
+	switch {
+	case !g.consents(cm, cr.Namespace, ref.Namespace):
+		found.State = desired.ConfigMapNotAllowed
+		return found, nil
+	case cm == nil:
 		found.State = desired.ConfigMapMissing
 		return found, nil
 	}
@@ -37,6 +43,11 @@ func (g *Gatherer) override(ctx context.Context, cr *v1alpha2.LlamaStackDistribu
 		found.State, found.Keys = desired.ConfigMapKeyMissing, slices.Sorted(maps.Keys(cm.Data))
 	}
 	return found, nil
+}
+
+// consents reports whether a ConfigMap, nil where there is none, may be used in a namespace: in its own, or with its owner's consent.
+func (g *Gatherer) consents(cm *corev1.ConfigMap, own, namespace string) bool {
+	return namespace == own || g.AllowForeignConfigMaps || cm != nil && desired.Allows(cm.Annotations, own)
 }
 
 // foreign tells why a ConfigMap of the namespace may not be read for a resource; ConfigMapFound where it may.

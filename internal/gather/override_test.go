@@ -27,6 +27,11 @@ func TestOverride(t *testing.T) {
 	ref := func(namespace string) types.NamespacedName {
 		return types.NamespacedName{Namespace: namespace, Name: "mine"}
 	}
+	consent := func(cm *corev1.ConfigMap, namespaces string) *corev1.ConfigMap {
+		cm.Annotations = map[string]string{v1alpha2.AllowFromAnnotation: namespaces}
+		return cm
+	}
+	taken, refused := desired.OverrideFact{Ref: ref("platform"), Content: []byte("b")}, desired.OverrideFact{Ref: ref("platform"), State: desired.ConfigMapNotAllowed}
 	for name, c := range map[string]struct {
 		cm         *corev1.ConfigMap
 		annotation string
@@ -34,16 +39,23 @@ func TestOverride(t *testing.T) {
 		want       desired.OverrideFact
 		reads      int
 	}{
-		"own":         {configMap("ai", "config.yaml", "a"), "", nil, desired.OverrideFact{Ref: ref("ai"), Content: []byte("a")}, 1},
-		"empty":       {configMap("ai", "config.yaml", ""), "", nil, desired.OverrideFact{Ref: ref("ai"), Content: []byte{}}, 1},
-		"missing":     {configMap("platform", "config.yaml", "a"), "", nil, desired.OverrideFact{Ref: ref("ai"), State: desired.ConfigMapMissing}, 1},
-		"key missing": {configMap("ai", "run.yaml", "a"), "", nil, desired.OverrideFact{Ref: ref("ai"), State: desired.ConfigMapKeyMissing, Keys: []string{"run.yaml"}}, 1},
-		"foreign":     {configMap("platform", "config.yaml", "b"), foreign, nil, desired.OverrideFact{Ref: ref("platform"), Content: []byte("b")}, 1},
-		"foreign and watched": {configMap("platform", "config.yaml", "b"), foreign, func(g *gather.Gatherer) { g.Namespaces = []string{"ai", "platform"} },
-			desired.OverrideFact{Ref: ref("platform"), Content: []byte("b")}, 1},
-		"foreign and not watched": {configMap("platform", "config.yaml", "b"), foreign, func(g *gather.Gatherer) { g.Namespaces = []string{"ai"} },
+		"own":                              {configMap("ai", "config.yaml", "a"), "", nil, desired.OverrideFact{Ref: ref("ai"), Content: []byte("a")}, 1},
+		"empty":                            {configMap("ai", "config.yaml", ""), "", nil, desired.OverrideFact{Ref: ref("ai"), Content: []byte{}}, 1},
+		"missing":                          {configMap("platform", "config.yaml", "a"), "", nil, desired.OverrideFact{Ref: ref("ai"), State: desired.ConfigMapMissing}, 1},
+		"key missing":                      {configMap("ai", "run.yaml", "a"), "", nil, desired.OverrideFact{Ref: ref("ai"), State: desired.ConfigMapKeyMissing, Keys: []string{"run.yaml"}}, 1},
+		"foreign with consent":             {consent(configMap("platform", "config.yaml", "b"), "x, ai"), foreign, nil, taken, 1},
+		"foreign with consent to all":      {consent(configMap("platform", "config.yaml", "b"), "*"), foreign, nil, taken, 1},
+		"foreign with consent to others":   {consent(configMap("platform", "config.yaml", "b"), "x"), foreign, nil, refused, 1},
+		"foreign without consent":          {configMap("platform", "config.yaml", "b"), foreign, nil, refused, 1},
+		"foreign without consent or key":   {configMap("platform", "run.yaml", "b"), foreign, nil, refused, 1},
+		"foreign and missing":              {configMap("ai", "config.yaml", "b"), foreign, nil, refused, 1},
+		"foreign, as release 0.9 takes it": {configMap("platform", "config.yaml", "b"), foreign, func(g *gather.Gatherer) { g.AllowForeignConfigMaps = true }, taken, 1},
+		"foreign, missing for release 0.9": {configMap("ai", "config.yaml", "b"), foreign, func(g *gather.Gatherer) { g.AllowForeignConfigMaps = true },
+			desired.OverrideFact{Ref: ref("platform"), State: desired.ConfigMapMissing}, 1},
+		"foreign and watched": {consent(configMap("platform", "config.yaml", "b"), "ai"), foreign, func(g *gather.Gatherer) { g.Namespaces = []string{"ai", "platform"} }, taken, 1},
+		"foreign and not watched": {consent(configMap("platform", "config.yaml", "b"), "ai"), foreign, func(g *gather.Gatherer) { g.Namespaces = []string{"ai"} },
 			desired.OverrideFact{Ref: ref("platform"), State: desired.ConfigMapNotWatched}, 0},
-		"foreign and forbidden": {configMap("platform", "config.yaml", "b"), foreign, func(g *gather.Gatherer) { g.ForbidForeignConfigMaps = true },
+		"foreign and forbidden": {consent(configMap("platform", "config.yaml", "b"), "ai"), foreign, func(g *gather.Gatherer) { g.ForbidForeignConfigMaps = true },
 			desired.OverrideFact{Ref: ref("platform"), State: desired.ConfigMapForbidden}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -175,7 +175,7 @@ func (s *serving) startProgram(binary string, args ...string) *process {
 	return p
 }
 
-// Proves: R21, R22, R41, R42, R45, R48, R53, US-7.1, MIG-SVM, L-04, L-22, L-28 (a resource that is stored as release 0.9 stores it, with
+// Proves: R21, R22, R41, R42, R45, R48, R53, R65, US-7.1, MIG-SVM, L-04, L-22, L-28 (a resource that is stored as release 0.9 stores it, with
 // everything that v1alpha1 can say and all that this release made for it, goes on with one rollout; what only v1alpha1 can say works on).
 func TestUpgradeOfEverything(t *testing.T) {
 	s := newServing(t)
@@ -185,6 +185,7 @@ func TestUpgradeOfEverything(t *testing.T) {
 	s.install()
 	binary := buildManager(t)
 	operator := u.startProgram(binary)
+	u.checkConsent()
 	d := u.rolledOut("2", "the upgrade rolls out")
 
 	u.checkTakenOver()
@@ -240,6 +241,27 @@ func TestUpgradeOfEverything(t *testing.T) {
 	}
 	if now := u.deployment(); now.Generation != before.Generation {
 		t.Errorf("the Deployment was touched (-before +after):\n%s", cmp.Diff(before.Spec, now.Spec))
+	}
+}
+
+// checkConsent looks that nothing happens as long as the owners of the ConfigMaps in the other namespace have not allowed their use, and
+// that the operator goes on by itself once they have.
+func (u *upgraded) checkConsent() {
+	u.t.Helper()
+	for _, name := range []string{"mine", "authorities"} {
+		message := u.condition(v1alpha2.ConditionConfigGenerated, "False", v1alpha2.ReasonForeignNamespace)
+		want := "ConfigMap " + name + " in namespace shared does not exist, or does not allow namespace ai to use it: annotate it with llamastack.io/allow-from: ai"
+		if !strings.Contains(message, want) {
+			u.t.Errorf("message %q, want %q", message, want)
+		}
+		if d := u.deployment(); d.Generation != 1 || d.Status.AvailableReplicas != 3 || d.Spec.Template.Spec.Containers[0].Image != oldImage {
+			u.t.Errorf("the Deployment of release 0.9 was touched: generation %d, %+v", d.Generation, d.Status)
+		}
+		u.mustRead(&corev1.ConfigMap{}, "full-ca-bundle")
+		if name == "authorities" {
+			u.condition(v1alpha2.ConditionAvailable, "True", "")
+		}
+		u.kubectl("annotate", "configmap", name, "-n", "shared", "llamastack.io/allow-from=other,ai")
 	}
 }
 

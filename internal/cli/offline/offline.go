@@ -70,7 +70,7 @@ type Cluster struct {
 	Policy *admission.Policy
 
 	schemas    map[string]*admission.Schema // by apiVersion
-	configMaps map[types.NamespacedName]map[string]any
+	configMaps map[types.NamespacedName]configMap
 }
 
 // NewCluster returns a cluster with the CustomResourceDefinition and the settings.
@@ -291,11 +291,17 @@ func (c *Cluster) override(cr *v1alpha2.LlamaStackDistribution) *desired.Overrid
 		return nil
 	}
 	found := &desired.OverrideFact{Ref: ref, Content: []byte(secret.OnCluster)}
-	if data, given := c.configMaps[ref]; given {
-		text, has := data[objects.ConfigKey].(string)
-		if found.Content = []byte(text); !has {
-			found.State, found.Keys = desired.ConfigMapKeyMissing, slices.Sorted(maps.Keys(data))
-		}
+	cm, given := c.configMaps[ref]
+	switch {
+	case !given:
+		return found
+	case !cm.usableIn(cr.Namespace):
+		found.State = desired.ConfigMapNotAllowed
+		return found
+	}
+	text, has := cm.data[objects.ConfigKey].(string)
+	if found.Content = []byte(text); !has {
+		found.State, found.Keys = desired.ConfigMapKeyMissing, slices.Sorted(maps.Keys(cm.data))
 	}
 	return found
 }
@@ -305,10 +311,14 @@ func (c *Cluster) override(cr *v1alpha2.LlamaStackDistribution) *desired.Overrid
 func (c *Cluster) caBundle(cr *v1alpha2.LlamaStackDistribution) *desired.CABundleFact {
 	found := desired.CABundleOf(cr)
 	if found == nil {
-		return desired.PlatformCABundle(cr.Namespace, texts(c.configMaps[types.NamespacedName{Namespace: cr.Namespace, Name: desired.PlatformBundle}]))
+		return desired.PlatformCABundle(cr.Namespace, texts(c.configMaps[types.NamespacedName{Namespace: cr.Namespace, Name: desired.PlatformBundle}].data))
 	}
-	data, given := c.configMaps[types.NamespacedName{Namespace: found.Namespace, Name: found.Name}]
-	found.Unknown, found.Data = !given, texts(data)
+	cm, given := c.configMaps[types.NamespacedName{Namespace: found.Namespace, Name: found.Name}]
+	if given && !cm.usableIn(cr.Namespace) {
+		found.Foreign = desired.ConfigMapNotAllowed
+		return found
+	}
+	found.Unknown, found.Data = !given, texts(cm.data)
 	return found
 }
 
@@ -323,9 +333,21 @@ func texts(data map[string]any) map[string]string {
 	return list
 }
 
+// configMap is a ConfigMap among the given documents.
+type configMap struct {
+	namespace   string
+	annotations map[string]string
+	data        map[string]any
+}
+
+// usableIn reports whether LlamaStackDistributions of a namespace may refer to it.
+func (c *configMap) usableIn(namespace string) bool {
+	return c.namespace == namespace || desired.Allows(c.annotations, namespace)
+}
+
 // Fill puts the ConfigMaps among the documents into the cluster, for resources that refer to them.
 func (c *Cluster) Fill(documents []*manifest.Document) {
-	c.configMaps = map[types.NamespacedName]map[string]any{}
+	c.configMaps = map[types.NamespacedName]configMap{}
 	for _, d := range documents {
 		if d.Kind() != "ConfigMap" || d.APIVersion() != "v1" {
 			continue
@@ -333,6 +355,7 @@ func (c *Cluster) Fill(documents []*manifest.Document) {
 		namespace, _, _ := unstructured.NestedString(d.Object, "metadata", "namespace")
 		namespace = cmp.Or(namespace, c.Namespace, DefaultNamespace)
 		data, _, _ := unstructured.NestedMap(d.Object, "data")
-		c.configMaps[types.NamespacedName{Namespace: namespace, Name: d.Name()}] = data
+		annotations, _, _ := unstructured.NestedStringMap(d.Object, "metadata", "annotations")
+		c.configMaps[types.NamespacedName{Namespace: namespace, Name: d.Name()}] = configMap{namespace, annotations, data}
 	}
 }
