@@ -222,28 +222,23 @@ func isAsTaken(version string, taken *settings.Distribution) bool {
 	return line != nil && line.Name == taken.Line.Name && (standing == catalog.OfLine || taken.Standing == catalog.Newer)
 }
 
-// missingProviders names the configured providers that the server does not list.
+// missingProviders names the configured providers that the server does not list, those of the base included.
 func missingProviders(f *Facts) []string {
 	if f.Desired.Config == nil || f.Server.ProvidersHidden {
 		return nil
 	}
+	listed := make(map[config.ProviderName]bool, len(f.Server.Providers))
+	for _, p := range f.Server.Providers {
+		listed[config.ProviderName{API: p.API, ID: p.ID}] = true
+	}
 	var missing []string
-	for _, own := range f.Desired.Config.Providers {
-		if !listed(f, own) {
-			missing = append(missing, own.API+"/"+own.ID)
+	for _, name := range f.Desired.Config.Expected {
+		if !listed[name] {
+			missing = append(missing, name.API+"/"+name.ID)
 		}
 	}
 	slices.Sort(missing)
-	return missing
-}
-
-func listed(f *Facts, own config.ProviderEntry) bool {
-	for _, p := range f.Server.Providers {
-		if p.API == own.API && p.ID == own.ID {
-			return true
-		}
-	}
-	return false
+	return slices.Compact(missing)
 }
 
 // setReady sums up: the first condition that is not True gives reason and message, before one that is not known yet. A server scaled to zero

@@ -3,6 +3,7 @@
 package status_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
@@ -290,7 +292,10 @@ func TestServerRemarks(t *testing.T) {
 		"a newer line":  {func(f *status.Facts) { f.Server.Version = "9.1.0" }, "the server reports version 9.1.0"},
 		"a dev version": {func(f *status.Facts) { f.Server.Version = "dev" }, "the server reports version dev"},
 		"no version":    {func(f *status.Facts) { f.Server.Version = "" }, "for release 0.7"},
-		"not listed":    {func(f *status.Facts) { f.Server.Providers = f.Server.Providers[1:] }, "the server does not list: inference/vllm"},
+		"not listed":    {func(f *status.Facts) { f.Server.Providers = f.Server.Providers[1:] }, "; the server does not list: inference/vllm"},
+		"not listed, of the base": {func(f *status.Facts) {
+			f.Server.Providers = slices.DeleteFunc(f.Server.Providers, func(p probe.Provider) bool { return p.API == "scoring" && p.ID == "basic" })
+		}, "; the server does not list: scoring/basic"},
 		"too many": {func(f *status.Facts) {
 			f.Server.Providers, f.Server.LeftOut = nil, 2
 		}, "; 2 entries of the server's list of providers left out: "},

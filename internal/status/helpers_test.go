@@ -91,6 +91,14 @@ func serving(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	f.Server = &probe.Observation{Version: "0.7.1", Providers: []probe.Provider{
 		{API: "inference", ID: "vllm", Type: "remote::vllm"}, {API: "safety", ID: "llama-guard", Type: "inline::llama-guard"},
 	}}
+	if f.Desired.Config == nil {
+		return f
+	}
+	for _, name := range f.Desired.Config.Expected {
+		if !slices.ContainsFunc(f.Server.Providers, func(p probe.Provider) bool { return p.API == name.API && p.ID == name.ID }) {
+			f.Server.Providers = append(f.Server.Providers, probe.Provider{API: name.API, ID: name.ID, Type: "inline::of-the-base"})
+		}
+	}
 	return f
 }
 

@@ -38,6 +38,9 @@ type Result struct {
 	Env []EnvVar
 	// Providers are the providers of the resource as generated, in its order; the exporter of telemetry is none.
 	Providers []ProviderEntry
+	// Expected are all providers that the server must list: those of the resource and those of the base that no environment variable turns
+	// off, in the order of the file.
+	Expected []ProviderName
 	// ProviderCount and ResourceCount count the entries of the resource, not those of the base.
 	ProviderCount, ResourceCount int32
 	// Version is the schema version of the YAML.
@@ -74,6 +77,12 @@ func compareEnv(a, b EnvVar) int {
 		return 1
 	}
 	return strings.Compare(a.Name, b.Name)
+}
+
+// ProviderName tells providers of a server apart.
+type ProviderName struct {
+	// API is the server's name of the API: "inference". ID is the provider_id.
+	API, ID string
 }
 
 // ProviderEntry is one provider of the resource as generated.
@@ -124,6 +133,7 @@ func Generate(ctx context.Context, in Input) (*Result, Findings) {
 		YAML:          rendered,
 		Env:           g.env,
 		Providers:     g.entries,
+		Expected:      g.expected(),
 		ProviderCount: int32(len(g.entries) + g.exporters),                  //nolint:gosec // an object of 1.5 MB holds far fewer
 		ResourceCount: int32(len(g.models) + len(g.shields) + len(g.tools)), //nolint:gosec // as above
 		Version:       version,

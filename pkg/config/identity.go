@@ -160,3 +160,22 @@ func (s *providerSet) first(id string) (identity, bool) { return findIdentity(s.
 
 // known names the effective ids for a message.
 func (s *providerSet) known() string { return bounds.Names(effectiveIDs(s.all)) }
+
+// expected are the providers of the configuration that are there whatever the environment says beyond what the resource gives.
+func (g *generation) expected() []ProviderName {
+	given := g.givenEnv()
+	var names []ProviderName
+	for api, entries := range members(child(g.root, "providers")) {
+		for _, entry := range items(entries) {
+			id := identityOf(child(entry, "provider_id"))
+			turnedOn := false
+			if m := wholeReference(id.raw); m != nil {
+				turnedOn = id.presence == sometimes && m[2] == "+" && given[m[1]]
+			}
+			if id.presence == always || turnedOn {
+				names = append(names, ProviderName{API: api, ID: id.id})
+			}
+		}
+	}
+	return names
+}
