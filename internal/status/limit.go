@@ -102,8 +102,8 @@ func cutProviders(s *statusOf, excess int) {
 	list := s.DistributionConfig.Providers
 	cut := cutEnd(len(list), excess, func(i int) int { return sizeOf(list[i]) })
 	if cut > 0 {
-		s.DistributionConfig.Providers = append(list[:len(list)-cut:len(list)-cut],
-			v1alpha2.ProviderInfo{API: "…", ProviderID: "…", ProviderType: fmt.Sprintf("%d more are left out", cut)})
+		list = append(list[:len(list)-cut], v1alpha2.ProviderInfo{API: "…", ProviderID: "…", ProviderType: fmt.Sprintf("%d more are left out", cut)})
+		s.DistributionConfig.Providers = list
 	}
 }
 
