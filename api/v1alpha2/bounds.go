@@ -98,7 +98,7 @@ func tooMany(path *field.Path, have, may int) *field.Error {
 }
 
 // tooLarge reports an open field that is deeper or wider than the operator takes.
-func tooLarge(path *field.Path, excess *bounds.Excess) *field.Error {
+func tooLarge(path *field.Path, excess *bounds.ExcessError) *field.Error {
 	if excess.Unit == bounds.Levels {
 		err := invalid(path, fmt.Sprintf("must nest at most %d levels: make it flatter", excess.Limit))
 		err.Field += excess.Path

@@ -56,11 +56,13 @@ func main() {
 
 func parse() *flags {
 	f := &flags{}
-	flag.StringVar(&f.metricsAddress, "metrics-bind-address", ":8443", `address of the metrics endpoint, which is HTTPS and for those only who may "get" /metrics; "0" turns it off`)
+	flag.StringVar(&f.metricsAddress, "metrics-bind-address", ":8443",
+		`address of the metrics endpoint, which is HTTPS and for those only who may "get" /metrics; "0" turns it off`)
 	flag.StringVar(&f.metricsCertificate, "metrics-certificate-dir", "",
 		"folder with tls.crt and tls.key for the metrics endpoint; without them it makes a certificate for itself")
 	flag.StringVar(&f.healthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
-	flag.StringVar(&f.webhookAddress, "webhook-bind-address", ":9443", `address where the API server asks for conversion and validation; "0" turns the webhooks off, for clusters without conversion`)
+	flag.StringVar(&f.webhookAddress, "webhook-bind-address", ":9443",
+		`address where the API server asks for conversion and validation; "0" turns the webhooks off, for clusters without conversion`)
 	flag.StringVar(&f.validationClientCA, "validation-client-ca-file", "",
 		"file with CA certificates: only clients with a certificate of one may ask for validation; API servers show none for conversion")
 	flag.BoolVar(&f.manageCertificates, "manage-certificates", true,

@@ -4,6 +4,7 @@
 // apply under one field manager, and removes what the resource owns and no longer wants.
 //
 // Contract: objects of the right name that somebody else controls are never touched. Nothing is sent where the live object
-// is the one that was applied last and the wish has not changed, or has the operator's fields already, as after a restart. Only the operator's own fields are set, so that labels and
-// annotations of others and "kubectl rollout restart" survive. A ConfigMap that pods still mount is not removed.
+// is the one that was applied last and what is desired has not changed, or where it has the operator's fields already, as
+// after a restart. Only the operator's own fields are set, so that labels and annotations of others and "kubectl rollout
+// restart" survive. A ConfigMap that pods still mount is not removed.
 package apply

@@ -3,6 +3,7 @@
 package apply
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -160,7 +161,7 @@ func hasKeys(item any, keys map[string]any) bool {
 	for k, want := range keys {
 		got, err := json.Marshal(m[k])
 		text, wantErr := json.Marshal(want)
-		if err != nil || wantErr != nil || string(got) != string(text) {
+		if err != nil || wantErr != nil || !bytes.Equal(got, text) {
 			return false
 		}
 	}

@@ -65,7 +65,8 @@ func after(text []byte, at int) int {
 			if depth == 0 {
 				return at // the end of what is around a number or a word
 			}
-			if depth--; depth == 0 {
+			depth--
+			if depth == 0 {
 				return at + 1
 			}
 		case ',', ' ', '\t', '\r', '\n':

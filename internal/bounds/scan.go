@@ -32,8 +32,8 @@ const (
 	Nodes  Unit = "values"
 )
 
-// Excess says that a text is larger than it may be.
-type Excess struct {
+// ExcessError says that a text is larger than it may be.
+type ExcessError struct {
 	Unit  Unit
 	Limit int
 	// Path is where the limit was passed, seen from the root of the text, such as `.settings.a[3]`; empty for the root. It is
@@ -42,7 +42,7 @@ type Excess struct {
 }
 
 // Error returns "more than 64 levels of nesting, at .settings.a[3]".
-func (e *Excess) Error() string {
+func (e *ExcessError) Error() string {
 	message := fmt.Sprintf("more than %d %s", e.Limit, e.Unit)
 	if e.Path != "" {
 		message += ", at " + e.Path
@@ -52,10 +52,10 @@ func (e *Excess) Error() string {
 
 // Scan counts the levels and values of a JSON text, and stops at the first excess. Of a text that a decoder takes, the size is
 // exactly what the decoder makes of it; members of the same name count each.
-func Scan(text []byte, limits Limits) (Size, *Excess) {
+func Scan(text []byte, limits Limits) (Size, *ExcessError) {
 	s := scanner{text: text, limits: limits}
 	if len(text) > limits.Bytes {
-		return s.size, &Excess{Unit: Bytes, Limit: limits.Bytes}
+		return s.size, &ExcessError{Unit: Bytes, Limit: limits.Bytes}
 	}
 	for s.at < len(text) {
 		if excess := s.step(); excess != nil {
@@ -85,7 +85,7 @@ type frame struct {
 }
 
 // step reads one token.
-func (s *scanner) step() *Excess {
+func (s *scanner) step() *ExcessError {
 	switch s.text[s.at] {
 	case '{', '[':
 		return s.open()
@@ -120,12 +120,12 @@ func (s *scanner) top() *frame {
 }
 
 // open enters an object or a list.
-func (s *scanner) open() *Excess {
+func (s *scanner) open() *ExcessError {
 	if excess := s.node(); excess != nil {
 		return excess
 	}
 	if len(s.frames) == s.limits.Levels {
-		return &Excess{Unit: Levels, Limit: s.limits.Levels, Path: s.path()}
+		return &ExcessError{Unit: Levels, Limit: s.limits.Levels, Path: s.path()}
 	}
 	s.frames = append(s.frames, frame{object: s.text[s.at] == '{'})
 	s.size.Levels = max(s.size.Levels, len(s.frames))
@@ -134,7 +134,7 @@ func (s *scanner) open() *Excess {
 }
 
 // str reads a string: the name of a member, or a value.
-func (s *scanner) str() *Excess {
+func (s *scanner) str() *ExcessError {
 	begin, end := s.at, closing(s.text, s.at)
 	if top := s.top(); top != nil && top.object && !top.valued {
 		top.name = [2]int{begin, end}
@@ -161,7 +161,7 @@ func closing(text []byte, at int) int {
 }
 
 // scalar reads a number or a word.
-func (s *scanner) scalar() *Excess {
+func (s *scanner) scalar() *ExcessError {
 	if excess := s.node(); excess != nil {
 		return excess
 	}
@@ -175,9 +175,9 @@ func (s *scanner) scalar() *Excess {
 }
 
 // node counts a value.
-func (s *scanner) node() *Excess {
+func (s *scanner) node() *ExcessError {
 	if s.size.Nodes >= s.limits.Nodes {
-		return &Excess{Unit: Nodes, Limit: s.limits.Nodes, Path: s.path()}
+		return &ExcessError{Unit: Nodes, Limit: s.limits.Nodes, Path: s.path()}
 	}
 	s.size.Nodes++
 	if len(s.frames) == 1 && !s.frames[0].object {

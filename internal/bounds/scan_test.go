@@ -54,7 +54,7 @@ func TestScanStopsAtTheFirstExcess(t *testing.T) {
 	}
 }
 
-func message(excess *Excess) string {
+func message(excess *ExcessError) string {
 	if excess == nil {
 		return ""
 	}

@@ -60,7 +60,8 @@ func (d *Desired) warnWorkers(in *Inputs) {
 			return
 		}
 		d.warn(pathWorkers, "has no effect beside spec.overrideConfig, whose configuration decides",
-			fmt.Sprintf("write workers: %d under server: in the key %q of ConfigMap %s, or remove the field", workers, objects.ConfigKey, in.CR.Spec.OverrideConfig.ConfigMapName))
+			fmt.Sprintf("write workers: %d under server: in the key %q of ConfigMap %s, or remove the field", workers, objects.ConfigKey,
+				in.CR.Spec.OverrideConfig.ConfigMapName))
 	case d.Override == nil && missingBase(d.Distribution) != nil && workersAlone(in):
 		d.warn(pathWorkers, "has no effect: image "+d.Distribution.Image+" runs its own configuration, and no base configuration is known for it",
 			fmt.Sprintf("give the configuration with spec.overrideConfig and write workers: %d under server: there, or register the image with its base "+

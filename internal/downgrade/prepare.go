@@ -164,7 +164,7 @@ func (p *preparation) removeAdmission(ctx context.Context) error {
 		o := &metav1.PartialObjectMetadata{}
 		o.SetGroupVersionKind(schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: kind})
 		o.SetName(name)
-		if err := p.Delete(ctx, o); client.IgnoreNotFound(err) != nil {
+		if err := client.IgnoreNotFound(p.Delete(ctx, o)); err != nil {
 			return fmt.Errorf("remove the %s %s: %w", kind, name, err)
 		}
 	}

@@ -7,12 +7,13 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/errors"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -112,7 +113,7 @@ func (p *preparation) storesV1alpha1(ctx context.Context) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("it stores another version still")
+	return errors.New("it stores another version still")
 }
 
 // resources calls visit for the metadata of every custom resource, in v1alpha1.
@@ -141,7 +142,7 @@ func (p *preparation) rewriteAll(ctx context.Context) (int, error) {
 	count := 0
 	return count, p.resources(ctx, func(o *metav1.PartialObjectMetadata) error {
 		err := p.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte("{}"))) // changes nothing, but is stored anew
-		if errors.IsNotFound(err) {
+		if apierrors.IsNotFound(err) {
 			return nil
 		}
 		count++

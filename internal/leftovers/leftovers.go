@@ -60,7 +60,7 @@ func (l *Leftovers) Once(ctx context.Context) (removed, left []string, err error
 	case client.IgnoreNotFound(err) != nil:
 		return nil, nil, err
 	case err == nil && l.isOwn(binding):
-		if err := l.Client.Delete(ctx, binding, client.Preconditions{UID: new(binding.UID)}); client.IgnoreNotFound(err) != nil {
+		if err := client.IgnoreNotFound(l.Client.Delete(ctx, binding, client.Preconditions{UID: new(binding.UID)})); err != nil {
 			return nil, nil, err
 		}
 		removed = append(removed, "ClusterRoleBinding "+binding.Name)

@@ -69,7 +69,8 @@ func IsRelease09s(d *appsv1.Deployment) bool {
 }
 
 // IsOrphan reports whether an object of the right name is release 0.9's, or this operator's, for the custom resource although no controller
-// owns it: release 0.9 takes the owner out of some Deployments, also of those that this operator has applied. The selector is that of the object; nil where its kind has none.
+// owns it: release 0.9 takes the owner out of some Deployments, also of those that this operator has applied. The selector is that of
+// the object; nil where its kind has none.
 func IsOrphan(o metav1.Object, selector map[string]string, resource string) bool {
 	return metav1.GetControllerOf(o) == nil && o.GetLabels()[LabelManagedBy] == ManagedBy &&
 		(WrittenByRelease09(o, resource) || slices.ContainsFunc(o.GetManagedFields(), isOwnApply)) && (selector == nil || maps.Equal(selector, Selector(resource)))

@@ -105,7 +105,8 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 	}
 	s.readiness = newReadiness(keeper.ConversionTrust, served.GetCertificate, listener.Addr())
 	s.listener = tls.NewListener(netutil.LimitListener(listener, maxConnections), &tls.Config{
-		MinVersion: tls.VersionTLS12, GetCertificate: served.GetCertificate, ClientAuth: ask, NextProtos: []string{"http/1.1"}, // all that API servers speak to webhooks
+		MinVersion: tls.VersionTLS12, GetCertificate: served.GetCertificate, ClientAuth: ask,
+		NextProtos: []string{"http/1.1"}, // all that API servers speak to webhooks
 	})
 	s.http = &http.Server{
 		Handler: s.lastAnswers(s.mux), ConnState: s.count, MaxHeaderBytes: maxHeader,

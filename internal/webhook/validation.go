@@ -52,7 +52,7 @@ type admissionReview struct {
 	request          admissionv1.AdmissionRequest
 	object, old      []byte
 	// excess is what is too large in the spec; nil where nothing is.
-	excess *bounds.Excess
+	excess *bounds.ExcessError
 }
 
 func (v *Validation) read(body []byte) (Review, error) {

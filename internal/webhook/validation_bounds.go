@@ -18,8 +18,8 @@ import (
 // cutTooLarge measures the specs of a review before anything decodes it. A spec that is too deep or too wide is taken out, so that the
 // rest can be decoded; that of the new object, where it differs from the old one, is the excess that refuses the request. What is within
 // the limits here can still be over those of its fields: v1alpha2.CheckBounds says so.
-func cutTooLarge(body []byte) ([]byte, *bounds.Excess) {
-	var refused *bounds.Excess
+func cutTooLarge(body []byte) ([]byte, *bounds.ExcessError) {
+	var refused *bounds.ExcessError
 	newBegin, newEnd, hasNew := bounds.Member(body, "request", "object", "spec")
 	oldBegin, oldEnd, hasOld := bounds.Member(body, "request", "oldObject", "spec")
 	// An object that is on its way out, or whose spec stays as it is, is not judged.
@@ -49,13 +49,13 @@ func cutTooLarge(body []byte) ([]byte, *bounds.Excess) {
 }
 
 // measureSpec tells where a spec is deeper or wider than any that the operator takes.
-func measureSpec(spec []byte) *bounds.Excess {
+func measureSpec(spec []byte) *bounds.ExcessError {
 	_, excess := bounds.Scan(spec, bounds.Limits{Bytes: len(spec), Levels: bounds.ObjectLevels, Nodes: bounds.SpecNodes})
 	return excess
 }
 
 // refuseTooLarge refuses a request whose spec is too large to be decoded. v1alpha1 is never refused what release 0.9 took.
-func refuseTooLarge(request *admissionv1.AdmissionRequest, excess *bounds.Excess) *admissionv1.AdmissionResponse {
+func refuseTooLarge(request *admissionv1.AdmissionRequest, excess *bounds.ExcessError) *admissionv1.AdmissionResponse {
 	path := "spec" + excess.Path
 	detail := fmt.Sprintf("must nest at most %d levels: make it flatter", bounds.OpenFieldLevels)
 	if excess.Unit != bounds.Levels {

@@ -95,7 +95,8 @@ func notYAML(err error) error {
 	return fmt.Errorf("not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 }
 
-// expander copies a tree within the bounds of a document (the largest known base has about 700 nodes) as plain data: aliases and merge keys expanded, comments and anchors dropped.
+// expander copies a tree within the bounds of a document (the largest known base has about 700 nodes) as plain data:
+// aliases and merge keys expanded, comments and anchors dropped.
 type expander struct{ budget int }
 
 func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, error) {

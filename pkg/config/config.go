@@ -140,30 +140,6 @@ func Generate(ctx context.Context, in Input) (*Result, Findings) {
 	}, g.findings.all()
 }
 
-// run takes steps, and tells whether what they made is complete and right.
-func (g *generation) run(steps ...func()) bool {
-	for _, step := range steps {
-		if g.stopped() {
-			return false
-		}
-		step()
-	}
-	return !g.stopped() && !g.findings.HasErrors()
-}
-
-// stopped tells whether nobody waits for the result any more. Steps with long lists ask for every item.
-func (g *generation) stopped() bool { return g.ctx.Err() != nil }
-
-// refusal is what Generate returns where there is no result.
-func (g *generation) refusal() Findings {
-	if !g.stopped() {
-		return g.findings.all()
-	}
-	return Findings{{
-		Code: Canceled, Severity: Error, Path: "spec", Message: "the configuration is not complete: " + context.Cause(g.ctx).Error(), Mending: "trying again",
-	}}
-}
-
 // generation is one run of Generate. The steps fill it in the order of Generate.
 type generation struct {
 	Input
@@ -203,6 +179,30 @@ type generation struct {
 
 	// uses are the providers that models, shields and tools of the resource use; set by the steps that apply these.
 	uses []providerUse
+}
+
+// run takes steps, and tells whether what they made is complete and right.
+func (g *generation) run(steps ...func()) bool {
+	for _, step := range steps {
+		if g.stopped() {
+			return false
+		}
+		step()
+	}
+	return !g.stopped() && !g.findings.HasErrors()
+}
+
+// stopped tells whether nobody waits for the result any more. Steps with long lists ask for every item.
+func (g *generation) stopped() bool { return g.ctx.Err() != nil }
+
+// refusal is what Generate returns where there is no result.
+func (g *generation) refusal() Findings {
+	if !g.stopped() {
+		return g.findings.all()
+	}
+	return Findings{{
+		Code: Canceled, Severity: Error, Path: "spec", Message: "the configuration is not complete: " + context.Cause(g.ctx).Error(), Mending: "trying again",
+	}}
 }
 
 // providerUse is a provider that a resource of the custom resource uses.

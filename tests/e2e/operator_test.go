@@ -56,7 +56,7 @@ func operatorPod(t *testing.T) *corev1.Pod {
 // metricsWeb does not verify the certificate of the operator's metrics endpoint, which signs it itself.
 var metricsWeb = &http.Client{
 	Timeout:   time.Minute,
-	Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, //nolint:gosec // see above
+	Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
 }
 
 // metricsToken is a token of a ServiceAccount that may read the operator's metrics. The operator asks the API server about a token once

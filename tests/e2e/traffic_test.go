@@ -100,7 +100,8 @@ func (f *traffic) end() outcome {
 		case a.err == nil && !since.IsZero():
 			o.gap, since = max(o.gap, a.at.Sub(since)), time.Time{}
 		case a.err != nil:
-			if o.lost++; o.first == nil {
+			o.lost++
+			if o.first == nil {
 				o.first = a.err
 			}
 			if since.IsZero() {

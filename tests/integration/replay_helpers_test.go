@@ -334,9 +334,7 @@ func meaning(v any) any {
 				out[k] = item
 			}
 		}
-		if _, isMap := out["creationTimestamp"]; isMap {
-			delete(out, "creationTimestamp")
-		}
+		delete(out, "creationTimestamp")
 		return out
 	case []any:
 		out := map[string]any{}

@@ -180,7 +180,10 @@ func TestMetricsNeedPermission(t *testing.T) {
 			return nil
 		})
 	}
-	if answer, err := http.Get("http://" + p.metrics + "/metrics"); err == nil && answer.StatusCode == http.StatusOK {
-		t.Error("metrics are served as plain HTTP")
+	if answer, err := http.Get("http://" + p.metrics + "/metrics"); err == nil {
+		if answer.StatusCode == http.StatusOK {
+			t.Error("metrics are served as plain HTTP")
+		}
+		_ = answer.Body.Close()
 	}
 }

@@ -162,7 +162,7 @@ func TestReadTakesJSONAsJSON(t *testing.T) {
 
 // Proves: R63 (what nests too deep, or expands too far, is refused with a reason).
 func TestReadRefusesWhatIsTooLarge(t *testing.T) {
-	bomb := "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+	bomb := "a: &a [" + strings.Repeat("x, ", 9) + "x]\n"
 	for name := 'b'; name <= 'k'; name++ {
 		bomb += fmt.Sprintf("%c: &%c [%s]\n", name, name, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c, ", name-1), 10), ", "))
 	}
