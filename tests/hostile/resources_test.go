@@ -30,26 +30,32 @@ func identifier(name string) string {
 	return strings.Trim("h-"+id[:min(len(id), 50)], "-")
 }
 
-// What is wrong with 25,000 members: the policy or the webhook says it.
-const (
-	fields = "at most 100 fields"
-	values = "20000 values"
+// bound is who refuses what an open field holds, and what the refusal says of 25,000 members and of many levels. The policy, which comes
+// first, knows the fields of a provider and of an item, and refuses them by name however deep they are.
+type bound struct{ wide, deep string }
+
+var (
+	byPolicy  = bound{"at most 100 fields", "ValidatingAdmissionPolicy"}
+	byWebhook = bound{"20000 values", "64 levels"}
 )
 
 // openFields are the fields of a v1alpha2 spec that take any JSON; # stands for it.
-var openFields = []struct{ name, text, wide string }{
-	{"providers.inference settings", `"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000","settings":#}}`, values},
-	{"providers.safety settings", `"providers":{"safety":{"provider":"llama-guard","settings":#}}`, values},
-	{"providers.vectorIo settings", `"providers":{"vectorIo":{"provider":"faiss","settings":#}}`, values},
-	{"providers.toolRuntime settings", `"providers":{"toolRuntime":{"provider":"rag-runtime","settings":#}}`, values},
-	{"providers.telemetry settings", `"providers":{"telemetry":{"provider":"meta-reference","settings":#}}`, values},
-	{"providers.inference itself", `"providers":{"inference":#}`, fields},
-	{"model metadata", `"resources":{"models":[{"name":"m","metadata":#}]}`, values},
-	{"models item", `"resources":{"models":[#]}`, fields},
-	{"tools item", `"resources":{"tools":[#]}`, fields},
-	{"shields item", `"resources":{"shields":[#]}`, fields},
-	{"externalProviders", `"externalProviders":#`, values},
-	{"networking.expose", `"networking":{"expose":#}`, fields},
+var openFields = []struct {
+	name, text string
+	by         bound
+}{
+	{"providers.inference settings", `"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000","settings":#}}`, byWebhook},
+	{"providers.safety settings", `"providers":{"safety":{"provider":"llama-guard","settings":#}}`, byWebhook},
+	{"providers.vectorIo settings", `"providers":{"vectorIo":{"provider":"faiss","settings":#}}`, byWebhook},
+	{"providers.toolRuntime settings", `"providers":{"toolRuntime":{"provider":"rag-runtime","settings":#}}`, byWebhook},
+	{"providers.telemetry settings", `"providers":{"telemetry":{"provider":"meta-reference","settings":#}}`, byWebhook},
+	{"providers.inference itself", `"providers":{"inference":#}`, byPolicy},
+	{"model metadata", `"resources":{"models":[{"name":"m","metadata":#}]}`, byWebhook},
+	{"models item", `"resources":{"models":[#]}`, byPolicy},
+	{"tools item", `"resources":{"tools":[#]}`, byPolicy},
+	{"shields item", `"resources":{"shields":[#]}`, byPolicy},
+	{"externalProviders", `"externalProviders":#`, byWebhook},
+	{"networking.expose", `"networking":{"expose":#}`, byPolicy},
 }
 
 // storeWithoutWebhooks stores resources while no operator runs, which nobody can refuse then, and returns inputs that wait for the
@@ -82,9 +88,9 @@ func nestingInputs() (all []input) {
 	for _, field := range openFields {
 		put := func(json string) string { return starter + "," + strings.Replace(field.text, "#", json, 1) }
 		all = append(all,
-			spec("v1alpha2", field.name+" 1000 levels by 30000 leaves", put(nest(1000, list(30000, "0"))), "64 levels"),
-			spec("v1alpha2", field.name+" 100 levels", put(nest(100, "0")), "64 levels"),
-			spec("v1alpha2", field.name+" 25000 members", put(object(25000, `"k#":0`)), field.wide),
+			spec("v1alpha2", field.name+" 1000 levels by 30000 leaves", put(nest(1000, list(30000, "0"))), field.by.deep),
+			spec("v1alpha2", field.name+" 100 levels", put(nest(100, "0")), field.by.deep),
+			spec("v1alpha2", field.name+" 25000 members", put(object(25000, `"k#":0`)), field.by.wide),
 		)
 	}
 	return all
