@@ -160,6 +160,7 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) {
 		return
 	}
 	s.server, s.serverSilent = r.prober.observe(s.cr, s.deployment, url) //nolint:contextcheck // asking outlives the pass
+	s.serverPending = s.server == nil && s.serverSilent == ""
 }
 
 // look reads from the cache what the status tells of besides the Deployment. What cannot be read is told by what applies it.
@@ -189,7 +190,9 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 	log := logf.FromContext(ctx)
 	before := s.cr.DeepCopy()
 	s.cr.Status = status.Compute(s.facts(version.Version()))
-	if !equality.Semantic.DeepEqual(before.Status, s.cr.Status) {
+	// Right after a start of the operator, the messages lack what the server answered last; its next answer starts a reconcile.
+	pending := s.serverPending && status.DiffersInMessagesOnly(&before.Status, &s.cr.Status)
+	if !pending && !equality.Semantic.DeepEqual(before.Status, s.cr.Status) {
 		err := r.writeStatus(ctx, before, s.cr)
 		switch {
 		case apierrors.IsConflict(err):

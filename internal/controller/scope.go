@@ -33,9 +33,11 @@ type scope struct {
 	// Set by apply, where build had no faults.
 	applied *apply.Result
 	// Set by observe.
-	deployment     *appsv1.Deployment
-	server         *probe.Observation
-	serverSilent   string
+	deployment   *appsv1.Deployment
+	server       *probe.Observation
+	serverSilent string
+	// serverPending reports that the server is being asked and has not answered, nor failed to, since this operator started.
+	serverPending  bool
 	claim          *corev1.PersistentVolumeClaim
 	service        *corev1.Service
 	ingressAddress string

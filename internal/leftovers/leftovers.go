@@ -13,14 +13,15 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// prefix begins the names of everything that release 0.9's manifest installs.
+// prefix begins the names of everything that release 0.9's manifest installs. Its ClusterRole "metrics-reader" is not looked for: this
+// operator's manifest has one of that name, too.
 const prefix = "llama-stack-k8s-operator-"
 
 // Page says how to remove what is not removed here.
 const Page = "docs/migration-v1alpha1-to-v1alpha2.md#what-stays-of-release-09"
 
 // controller-gen reads these only where they stand apart.
-// +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=clusterroles,resourceNames=llama-stack-k8s-operator-proxy-role;llama-stack-k8s-operator-metrics-reader;llama-stack-k8s-operator-llsd-editor-role;llama-stack-k8s-operator-llsd-viewer-role,verbs=get
+// +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=clusterroles,resourceNames=llama-stack-k8s-operator-proxy-role;llama-stack-k8s-operator-llsd-editor-role;llama-stack-k8s-operator-llsd-viewer-role,verbs=get
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=clusterrolebindings,resourceNames=llama-stack-k8s-operator-proxy-rolebinding,verbs=get;delete
 
 // Leftovers looks for them when it is started.
@@ -73,7 +74,6 @@ func (l *Leftovers) Once(ctx context.Context) (removed, left []string, err error
 		namespace string
 	}{
 		{rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), "proxy-role", ""},
-		{rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), "metrics-reader", ""},
 		{rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), "llsd-editor-role", ""},
 		{rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), "llsd-viewer-role", ""},
 		{schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, "manager-config", l.Namespace},

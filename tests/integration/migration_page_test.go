@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/leftovers"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -76,12 +77,33 @@ func TestMigrationPage(t *testing.T) {
 	s := serveOne(t)
 	s.awaitValidation()
 	page := readMigrationPage(t)
-	if len(page.resources) != 4 || len(page.commands) != 4 {
+	if len(page.resources) != 4 || len(page.commands) != 5 {
 		t.Fatalf("%d resources and %d blocks of commands are found", len(page.resources), len(page.commands))
 	}
 	const old, converted, declared = 0, 1, 2
-	inV1alpha1, convert, apply, replace := page.commands[0], page.commands[1], page.commands[2], page.commands[3]
+	inV1alpha1, clean, convert, apply, replace := page.commands[0], page.commands[1], page.commands[2], page.commands[3], page.commands[4]
 	f := s.follower()
+
+	t.Run("what stays of release 0.9", func(t *testing.T) {
+		const prefix = "llama-stack-k8s-operator-"
+		for _, role := range []string{"proxy-role", "llsd-editor-role", "llsd-viewer-role"} {
+			s.kubectl("create", "clusterrole", prefix+role, "--verb=get", "--resource=namespaces")
+		}
+		s.kubectl("create", "clusterrolebinding", prefix+"proxy-rolebinding", "--clusterrole="+prefix+"proxy-role",
+			"--serviceaccount="+operatorNamespace+":"+operatorServiceAccount)
+		s.kubectl("-n", operatorNamespace, "create", "configmap", prefix+"manager-config")
+		s.kubectl("-n", operatorNamespace, "create", "poddisruptionbudget", prefix+"controller-manager-pdb", "--min-available=1", "--selector=a=b")
+		operator := s.operatorClient()
+		l := &leftovers.Leftovers{Live: operator, Client: operator, Namespace: operatorNamespace}
+		removed, left, err := l.Once(t.Context())
+		if err != nil || len(removed) != 1 || len(left) != 5 {
+			t.Fatalf("removed %v, left %v, %v", removed, left, err)
+		}
+		f.run(clean)
+		if removed, left, err := l.Once(t.Context()); err != nil || len(removed)+len(left) > 0 {
+			t.Errorf("after the page's commands: removed %v, left %v, %v", removed, left, err)
+		}
+	})
 
 	t.Run("step by step", func(t *testing.T) {
 		f.write("my-llsd.yaml", page.resources[old])

@@ -101,10 +101,11 @@ func (e *env) pass(ctx context.Context, d *dying, name string) error {
 		return err
 	}
 	cr := &v1alpha2.LlamaStackDistribution{}
-	if err := c.Get(ctx, client.ObjectKey{Namespace: e.namespace, Name: name}, cr); err != nil {
+	if err := admin.Get(ctx, client.ObjectKey{Namespace: e.namespace, Name: name}, cr); err != nil {
 		return err
 	}
-	g := &gather.Gatherer{Live: c, Cached: c, OperatorNamespace: operatorNamespace, HashKey: key, Build: "1.0.0"}
+	// The operator has a cache for these reads, and may list and watch, but not get.
+	g := &gather.Gatherer{Live: c, Cached: admin, OperatorNamespace: operatorNamespace, HashKey: key, Build: "1.0.0"}
 	gathered, faults := g.Gather(ctx, cr)
 	if len(faults) > 0 {
 		return errors.New(faults.Message())
@@ -114,7 +115,7 @@ func (e *env) pass(ctx context.Context, d *dying, name string) error {
 		return errors.New(faults.Message())
 	}
 	wanted := append(append([]objects.Object{}, built.Objects...), built.Held...)
-	a := &apply.Applier{Client: c, Cached: c, Live: c}
+	a := &apply.Applier{Client: c, Cached: admin, Live: c}
 	f := a.Adopt(ctx, cr, gathered.Inputs.Live, wanted)
 	if f == nil {
 		_, f = a.Apply(ctx, cr, built.Objects)

@@ -333,8 +333,8 @@ func (s *serving) shakesHands(trust func() *tls.Config) func(context.Context) er
 	}
 }
 
-// migration is the migration of storage with the operator's own permissions.
-func (s *serving) migration() *migration.Migration {
+// operatorClient has the operator's own permissions.
+func (s *serving) operatorClient() client.Client {
 	s.t.Helper()
 	config, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
 	if err != nil {
@@ -344,5 +344,11 @@ func (s *serving) migration() *migration.Migration {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	return operator
+}
+
+// migration is the migration of storage with the operator's own permissions.
+func (s *serving) migration() *migration.Migration {
+	operator := s.operatorClient()
 	return &migration.Migration{Live: operator, Client: operator, StatusClient: operator}
 }
