@@ -35,31 +35,17 @@ func Conversion() Kind {
 
 // conversion is a ConversionReview whose objects are still texts: parts of the body.
 type conversion struct {
-	apiVersion, kind, uid, desired string
-	requested                      bool
-	objects                        [][]byte
+	envelope
+	uid, desired string
+	objects      [][]byte
 	// size is the length of the body.
 	size int
 }
 
 func readConversion(body []byte) (Review, error) {
 	in := &conversion{size: len(body)}
-	p := newParts(body)
-	err := p.members(func(name string) error {
-		switch name {
-		case "apiVersion":
-			return p.decoder.Decode(&in.apiVersion)
-		case "kind":
-			return p.decoder.Decode(&in.kind)
-		case "request":
-			in.requested = true
-			return p.members(func(name string) error { return in.readRequest(p, name) })
-		}
-		return p.skip()
-	})
-	if err == nil {
-		err = p.end()
-	}
+	var err error
+	in.envelope, err = readEnvelope(body, in.readRequest)
 	if err != nil {
 		return nil, fmt.Errorf("no ConversionReview: %w", err)
 	}

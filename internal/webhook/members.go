@@ -120,3 +120,31 @@ func (s *skipped) UnmarshalJSON(text []byte) error {
 	s.length = len(text)
 	return nil
 }
+
+// envelope is what reviews of both kinds have around their request.
+type envelope struct {
+	apiVersion, kind string
+	requested        bool
+}
+
+// readEnvelope reads a review; readRequest is called for each member of its request.
+func readEnvelope(body []byte, readRequest func(p *parts, name string) error) (envelope, error) {
+	var e envelope
+	p := newParts(body)
+	err := p.members(func(name string) error {
+		switch name {
+		case "apiVersion":
+			return p.decoder.Decode(&e.apiVersion)
+		case "kind":
+			return p.decoder.Decode(&e.kind)
+		case "request":
+			e.requested = true
+			return p.members(func(name string) error { return readRequest(p, name) })
+		}
+		return p.skip()
+	})
+	if err == nil {
+		err = p.end()
+	}
+	return e, err
+}

@@ -46,11 +46,10 @@ func (v *Validation) Kind() Kind {
 
 // admissionReview is what decides of an AdmissionReview. The objects are still texts: parts of the body.
 type admissionReview struct {
-	validation       *Validation
-	apiVersion, kind string
-	requested        bool
-	request          admissionv1.AdmissionRequest
-	object, old      []byte
+	envelope
+	validation  *Validation
+	request     admissionv1.AdmissionRequest
+	object, old []byte
 	// excess is what is too large in the spec; nil where nothing is.
 	excess *bounds.ExcessError
 }
@@ -58,22 +57,8 @@ type admissionReview struct {
 func (v *Validation) read(body []byte) (Review, error) {
 	in := &admissionReview{validation: v}
 	body, in.excess = cutTooLarge(body)
-	p := newParts(body)
-	err := p.members(func(name string) error {
-		switch name {
-		case "apiVersion":
-			return p.decoder.Decode(&in.apiVersion)
-		case "kind":
-			return p.decoder.Decode(&in.kind)
-		case "request":
-			in.requested = true
-			return p.members(func(name string) error { return in.readRequest(p, name) })
-		}
-		return p.skip()
-	})
-	if err == nil {
-		err = p.end()
-	}
+	var err error
+	in.envelope, err = readEnvelope(body, in.readRequest)
 	if err != nil || in.apiVersion != admissionv1.SchemeGroupVersion.String() || in.kind != "AdmissionReview" || !in.requested {
 		return nil, fmt.Errorf("want an AdmissionReview of %s with a request", admissionv1.SchemeGroupVersion)
 	}
