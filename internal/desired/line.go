@@ -23,3 +23,10 @@ func homeVariables(line *catalog.Line) []string {
 	}
 	return []string{"LLAMA_STACK_CONFIG_DIR", "OGX_CONFIG_DIR"}
 }
+
+// writesConfiguration reports whether servers of the release line write their configuration below /tmp with the values of Secrets, which are
+// to stay in memory. Of a line that is not known it is not assumed: memory counts against the limit of a server that runs well.
+func writesConfiguration(line *catalog.Line) bool {
+	const since = "1.2"
+	return line != nil && catalog.Compare(line.Name, since) >= 0
+}

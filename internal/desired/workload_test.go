@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
@@ -70,10 +71,58 @@ func TestWorkload(t *testing.T) {
 			}
 		})
 	}
-	legacy := shaped(t, "distribution-only", "workload: {overrides: {volumes: [{name: tmp, emptyDir: {}}]}}")
+	legacy := shaped(t, "distribution-only", "workload: {overrides: {volumes: [{name: lls-storage, emptyDir: {}}]}}")
 	legacy.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}
-	if d := build(t, legacy); !strings.Contains(d.Warnings.String(), "the volume tmp takes the place") {
+	if d := build(t, legacy); !strings.Contains(d.Warnings.String(), "the volume lls-storage takes the place") {
 		t.Errorf("a resource of v1alpha1: warnings %v", d.Warnings)
+	}
+}
+
+// Proves: R27, R44 (/tmp is in memory where the server writes secrets there, from release line 1.2 on; a mount of the user's replaces it, also one
+// of a volume "tmp").
+func TestTmpIsInMemoryFromLine12(t *testing.T) {
+	const own = "workload: {overrides: {volumes: [{name: tmp, emptyDir: {}}], volumeMounts: [{name: tmp, mountPath: /tmp}]}}"
+	const elsewhere = "workload: {overrides: {volumes: [{name: tmp, emptyDir: {}}], volumeMounts: [{name: tmp, mountPath: /scratch}]}}"
+	const starter = "docker.io/llamastack/distribution-starter:"
+	for image, memory := range map[string]bool{
+		"registry.example/mine": false, starter + "0.4.0": false, starter + "0.7.1": false, starter + "1.1.0": false, starter + "1.2.0": true, starter + "1.5.0": true,
+	} {
+		t.Run(image, func(t *testing.T) {
+			tmp := func(text string) (at, medium string, faults fault.List) {
+				in := shaped(t, "distribution-only", text)
+				in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Image: new(image)}
+				resolve(t, in, nil)
+				d, faults := Build(t.Context(), in)
+				if len(faults) > 0 {
+					return "", "", faults
+				}
+				pod := deployment(t, d.Objects).Spec.Template.Spec
+				for _, v := range pod.Volumes {
+					if v.Name == "tmp" {
+						medium = "volume " + string(v.EmptyDir.Medium)
+					}
+				}
+				for _, m := range pod.Containers[0].VolumeMounts {
+					if m.Name == "tmp" {
+						at += m.MountPath
+					}
+				}
+				return at, medium, nil
+			}
+			want := [2]string{}
+			if memory {
+				want = [2]string{"/tmp", "volume Memory"}
+			}
+			if at, medium, faults := tmp("workload: {}"); at != want[0] || medium != want[1] || len(faults) > 0 {
+				t.Errorf("mounted at %q, %q, %s", at, medium, faults.Message())
+			}
+			if at, medium, faults := tmp(own); at != "/tmp" || medium != "volume " || len(faults) > 0 {
+				t.Errorf("the user's is mounted at %q, %q, %s", at, medium, faults.Message())
+			}
+			if at, _, faults := tmp(elsewhere); memory == (len(faults) == 0) || !memory && at != "/scratch" {
+				t.Errorf("a volume tmp at another path is mounted at %q, %s", at, faults.Message())
+			}
+		})
 	}
 }
 

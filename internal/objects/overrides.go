@@ -30,8 +30,8 @@ func overridesOf(spec *v1alpha2.LlamaStackDistributionSpec) v1alpha2.WorkloadOve
 	return ptr.Deref(spec.Workload.Overrides, v1alpha2.WorkloadOverrides{})
 }
 
-// Clashes tells what both the operator and the user's overrides set. A mount at /tmp is none: the user's takes the place of
-// the operator's.
+// Clashes tells what both the operator and the user's overrides set. A mount at /tmp is none, nor is a volume "tmp" then: the user's takes
+// the place of the operator's.
 func Clashes(p *Params) []Clash {
 	const field = "spec.workload.overrides"
 	var list []Clash
@@ -44,7 +44,11 @@ func Clashes(p *Params) []Clash {
 			list = append(list, Clash{fmt.Sprintf("%s.env[%d]", field, i), "the variable " + name, essential})
 		}
 	}
+	ownTmp := slices.ContainsFunc(o.VolumeMounts, func(m corev1.VolumeMount) bool { return path.Clean(m.MountPath) == TmpDir })
 	for i := range o.Volumes {
+		if o.Volumes[i].Name == tmpVolume && ownTmp {
+			continue
+		}
 		if slices.ContainsFunc(ownVolumes(p), func(v corev1.Volume) bool { return v.Name == o.Volumes[i].Name }) {
 			list = append(list, Clash{fmt.Sprintf("%s.volumes[%d]", field, i), "the volume " + o.Volumes[i].Name, true})
 		}

@@ -44,6 +44,8 @@ type Params struct {
 	PortVariables []string
 	// HomeVariables are the names of the variables that tell the server where its own files are.
 	HomeVariables []string
+	// MemoryTmp reports whether /tmp is in memory: the server writes its configuration there, with the values of Secrets.
+	MemoryTmp bool
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
 	ClusterAssignsUserIDs bool
 	// SecretsHash is the keyed hash for AnnotationSecretsHash; empty where the pods read nothing of the sort.

@@ -22,7 +22,7 @@ const (
 	tmpVolume      = "tmp"
 	caBundleVolume = "ca-bundle"
 
-	// tmpSize bounds the memory-backed /tmp, where servers put the resolved configuration and uploads.
+	// tmpSize bounds the memory-backed /tmp, where some servers put the resolved configuration, and all of them uploads.
 	tmpSize = "256Mi"
 )
 
@@ -103,12 +103,11 @@ func fromSecret(variable, name, key string) corev1.EnvVar {
 }
 
 func ownVolumes(p *Params) []corev1.Volume {
-	size := resource.MustParse(tmpSize)
-	volumes := []corev1.Volume{
-		{Name: dataVolume, VolumeSource: dataSource(p)},
-		{Name: tmpVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
-			Medium: corev1.StorageMediumMemory, SizeLimit: &size,
-		}}},
+	volumes := []corev1.Volume{{Name: dataVolume, VolumeSource: dataSource(p)}}
+	if p.MemoryTmp {
+		volumes = append(volumes, corev1.Volume{Name: tmpVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
+			Medium: corev1.StorageMediumMemory, SizeLimit: new(resource.MustParse(tmpSize)),
+		}}})
 	}
 	if p.Config != nil {
 		volumes = append(volumes, configMapVolume(configVolume, ConfigMapName(p.CR.Name, p.Config)))
@@ -126,9 +125,9 @@ func configMapVolume(volume, name string) corev1.Volume {
 }
 
 func ownMounts(p *Params) []corev1.VolumeMount {
-	mounts := []corev1.VolumeMount{
-		{Name: dataVolume, MountPath: DataDir(&p.CR.Spec)},
-		{Name: tmpVolume, MountPath: TmpDir},
+	mounts := []corev1.VolumeMount{{Name: dataVolume, MountPath: DataDir(&p.CR.Spec)}}
+	if p.MemoryTmp {
+		mounts = append(mounts, corev1.VolumeMount{Name: tmpVolume, MountPath: TmpDir})
 	}
 	if p.StateDir != "" {
 		// The server does not create the directory of its SQL database. Mounting it as a sub path makes the kubelet

@@ -163,6 +163,11 @@ func TestVolumes(t *testing.T) {
 		t.Errorf("MountedConfigMap = %q", got)
 	}
 
+	if tmp := mount(s, "/tmp"); tmp != nil {
+		t.Errorf("/tmp is mounted as %+v, although the server writes no secrets there", tmp)
+	}
+	p.MemoryTmp = true
+	s = server(t, p)
 	tmp := mount(s, "/tmp")
 	if tmp == nil || tmp.ReadOnly {
 		t.Fatalf("/tmp is mounted as %+v", tmp)
@@ -337,6 +342,7 @@ func TestStamp(t *testing.T) {
 // A builder must not hand out parts of the resource: whoever changes an object would change the spec.
 func TestBuildersDoNotShareTheSpec(t *testing.T) {
 	p := simple(t)
+	p.MemoryTmp = true
 	before := p.CR.DeepCopy()
 	d := objects.Deployment(p)
 	d.Spec.Template.Spec.Containers[0].Resources.Requests["cpu"] = *d.Spec.Template.Spec.Volumes[1].EmptyDir.SizeLimit

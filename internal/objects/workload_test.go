@@ -175,6 +175,7 @@ workload:
     volumes: [{name: scratch, emptyDir: {}}, {name: user-config, emptyDir: {}}]
     volumeMounts: [{name: scratch, mountPath: /tmp/}, {name: scratch, mountPath: /scratch}, {name: scratch, mountPath: /.llama}]
 `)
+	p.MemoryTmp = true
 	s := server(t, p)
 	env := variables(t, p)
 	if env["A"] != "2" || env["HF_HOME"] != "/cache" || env["LLSD_VLLM_API_KEY"] != "x" || env["HOME"] != "/" {
