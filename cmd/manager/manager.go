@@ -89,7 +89,9 @@ func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 		}
 	}
 	if len(watched) == 0 { // with Roles only it may not look
-		if err := mgr.Add(&leftovers.Leftovers{Live: mgr.GetAPIReader(), Client: mgr.GetClient(), Namespace: f.operatorNamespace}); err != nil {
+		if err := mgr.Add(&leftovers.Leftovers{
+			Live: mgr.GetAPIReader(), Client: mgr.GetClient(), Namespace: f.operatorNamespace, Recorder: mgr.GetEventRecorder("llama-stack-operator"),
+		}); err != nil {
 			return err
 		}
 	}

@@ -74,6 +74,36 @@ func (a *Applier) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	return nil
 }
 
+// Own gives a Deployment of release 0.9 that lost its owner, and what belongs to it, back to the custom resource, and changes nothing else. It is
+// for a custom resource that cannot be adopted: nothing of it shall run on when it is deleted. A PersistentVolumeClaim without an owner stays so,
+// since it holds data.
+func (a *Applier) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment) *fault.Fault {
+	if live == nil || live.DeletionTimestamp != nil || metav1.GetControllerOf(live) != nil {
+		return nil
+	}
+	for _, old := range legacyObjects() {
+		if old.keep {
+			continue
+		}
+		o := metadataOf(old.kind)
+		err := a.Live.Get(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: old.name(owner.Name)}, o)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		orphan := false
+		if err == nil {
+			orphan, err = a.isOrphan(ctx, owner, live, &old, o)
+		}
+		if err == nil && orphan {
+			err = a.own(ctx, owner, o)
+		}
+		if err != nil {
+			return failed(old.kind.Kind+" "+old.name(owner.Name), "of release 0.9 could not be given back to its LlamaStackDistribution", err)
+		}
+	}
+	return nil
+}
+
 // writtenAgain reports whether release 0.9 has written an object since the Deployment was adopted: somebody applied its manifest again.
 // What is not cached it never writes alone.
 func (a *Applier) writtenAgain(ctx context.Context, owner *v1alpha2.LlamaStackDistribution) bool {
@@ -167,10 +197,7 @@ func (a *Applier) adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 		return client.IgnoreNotFound(err)
 	}
 	if d.own { // first: an object without an owner is recognized by the fields that are taken then
-		before := d.DeepCopy()
-		d.OwnerReferences = append(d.OwnerReferences, *objects.ControllerRef(owner))
-		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-		if err := a.Client.Patch(ctx, d.PartialObjectMetadata, patch, client.FieldOwner(FieldManager)); err != nil {
+		if err := a.own(ctx, owner, d.PartialObjectMetadata); err != nil {
 			return err
 		}
 	}
@@ -178,6 +205,14 @@ func (a *Applier) adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 		return nil
 	}
 	return a.takeFields(ctx, owner.Name, d.PartialObjectMetadata)
+}
+
+// own makes the custom resource the controller of an object that has none.
+func (a *Applier) own(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o *metav1.PartialObjectMetadata) error {
+	before := o.DeepCopy()
+	o.OwnerReferences = append(o.OwnerReferences, *objects.ControllerRef(owner))
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	return a.Client.Patch(ctx, o, patch, client.FieldOwner(FieldManager))
 }
 
 // takeFields rewrites the field managers of an object. The version goes along, so that what was written in between is not lost.

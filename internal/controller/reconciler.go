@@ -95,6 +95,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		r.gather,
 		r.build,
 		r.apply,
+		r.own,
 		r.prune,
 		r.observe,
 	} {
@@ -131,6 +132,16 @@ func (r *Reconciler) apply(ctx context.Context, s *scope) {
 	result, f := r.applier.Apply(ctx, s.cr, s.desired.Objects)
 	s.applied = result
 	if f != nil {
+		s.fail(f)
+	}
+}
+
+// own keeps what release 0.9 runs without an owner from running on when the custom resource is deleted before it can be adopted.
+func (r *Reconciler) own(ctx context.Context, s *scope) {
+	if len(s.faults) == 0 || s.gathered == nil {
+		return
+	}
+	if f := r.applier.Own(ctx, s.cr, s.gathered.Inputs.Live); f != nil {
 		s.fail(f)
 	}
 }

@@ -5,10 +5,14 @@ package leftovers
 import (
 	"context"
 	"slices"
+	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
@@ -32,7 +36,12 @@ type Leftovers struct {
 	Client client.Writer
 	// Namespace is the operator's.
 	Namespace string
+	// Recorder writes the Event that names what is left.
+	Recorder events.EventRecorder
 }
+
+// reason is that of the Event.
+const reason = "LeftByRelease09"
 
 // NeedLeaderElection makes one replica look.
 func (*Leftovers) NeedLeaderElection() bool { return true }
@@ -49,8 +58,19 @@ func (l *Leftovers) Start(ctx context.Context) error {
 	}
 	if len(left) > 0 {
 		log.Info("objects of release 0.9 are left: remove them if you do not use them", "objects", left, "see", Page)
+		l.Recorder.Eventf(l.operator(ctx), nil, corev1.EventTypeNormal, reason, "LookForLeftovers",
+			"release 0.9 left %s: remove what you do not use, see %s", strings.Join(left, ", "), Page)
 	}
 	return nil
+}
+
+// operator is the Deployment that the Event is about: who looks for the operator finds it there.
+func (l *Leftovers) operator(ctx context.Context) *appsv1.Deployment {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: prefix + "controller-manager"}}
+	if err := l.Live.Get(ctx, client.ObjectKeyFromObject(d), d); err != nil {
+		logf.FromContext(ctx).V(1).Info("cannot read the operator's Deployment", "error", err.Error()) // the Event goes without its uid
+	}
+	return d
 }
 
 // Once removes what is certainly nobody else's, and returns that and what is left, each as "Kind name".

@@ -3,6 +3,7 @@
 package leftovers
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,6 +12,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
@@ -50,7 +52,8 @@ func TestLeftoversAreNamedAndTheOwnBindingIsRemoved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(c.objects...).Build()
-			l := &Leftovers{Live: cluster, Client: cluster, Namespace: "system"}
+			recorder := events.NewFakeRecorder(1)
+			l := &Leftovers{Live: cluster, Client: cluster, Namespace: "system", Recorder: recorder}
 			removed, left, err := l.Once(t.Context())
 			if err != nil || !cmp.Equal(removed, c.removed) || !cmp.Equal(left, c.left) {
 				t.Errorf("removed %v, left %v, %v", removed, left, err)
@@ -58,6 +61,17 @@ func TestLeftoversAreNamedAndTheOwnBindingIsRemoved(t *testing.T) {
 			gone := cluster.Get(t.Context(), client.ObjectKey{Name: "llama-stack-k8s-operator-proxy-rolebinding"}, &rbacv1.ClusterRoleBinding{}) != nil
 			if want := len(c.objects) == 0 || len(c.removed) > 0; gone != want {
 				t.Errorf("the binding is gone: %v, want %v", gone, want)
+			}
+			if err := l.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			event := ""
+			select {
+			case event = <-recorder.Events:
+			default:
+			}
+			if want := len(left) > 0; want == (event == "") || want && (!strings.Contains(event, strings.Join(left, ", ")) || !strings.Contains(event, Page)) {
+				t.Errorf("the Event is %q, left %v", event, left)
 			}
 		})
 	}

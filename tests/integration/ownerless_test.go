@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// Proves: R78 (what release 0.9 runs without an owner for a custom resource that cannot be built, or that cannot be adopted because of somebody
+// else's object, runs on unchanged, and goes when the custom resource is deleted).
+func TestDeletionLeavesNothingOfRelease09Running(t *testing.T) {
+	for _, name := range []string{"was-config", "odd-volume"} {
+		for reason, spoil := range map[string]func(e *env){
+			v1alpha2.ReasonInvalidSpec: func(e *env) {
+				e.patchSpec(name, `{"workload":{"topologySpreadConstraints":null,"storage":{"mountPath":"data"}}}`)
+			},
+			v1alpha2.ReasonConflict: func(e *env) {
+				service := &corev1.Service{}
+				if err := e.get(service, name+"-service"); err != nil {
+					e.t.Fatal(err)
+				}
+				foreign := &corev1.Service{
+					ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: service.Name},
+					Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+				}
+				if err := errors.Join(admin.Delete(e.t.Context(), service), admin.Create(e.t.Context(), foreign)); err != nil {
+					e.t.Fatal(err)
+				}
+			},
+		} {
+			t.Run(name+" "+reason, func(t *testing.T) {
+				e := newEnv(t)
+				e.replay(name)
+				e.waitForRevision(name, "1")
+				spoil(e)
+				before := e.deployment(name)
+				if len(before.OwnerReferences) != 0 {
+					t.Fatalf("owners %v", before.OwnerReferences)
+				}
+				e.startOperator(operatorOptions{})
+				e.waitFor(name, v1alpha2.ConditionReady, metav1.ConditionFalse, "")
+				fixture.Eventually(t, time.Minute, "the Deployment belongs to the custom resource", func() error {
+					if !metav1.IsControlledBy(e.deployment(name), e.resource(name)) {
+						return errors.New("it does not")
+					}
+					return nil
+				})
+				if now := e.deployment(name); now.Generation != before.Generation || now.UID != before.UID {
+					t.Errorf("generation %d was %d", now.Generation, before.Generation)
+				}
+				if err := admin.Delete(t.Context(), e.resource(name)); err != nil {
+					t.Fatal(err)
+				}
+				fixture.Eventually(t, time.Minute, "the server goes with its custom resource", func() error {
+					if err := e.get(&appsv1.Deployment{}, name); !apierrors.IsNotFound(err) {
+						return fmt.Errorf("reading the Deployment: %w", err)
+					}
+					return nil
+				})
+			})
+		}
+	}
+}
