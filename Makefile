@@ -20,7 +20,7 @@ FUZZTIME ?= 10m
 BIN := $(CURDIR)/bin
 CACHE := $(or $(LLSD_CACHE),$(XDG_CACHE_HOME),$(HOME)/.cache)/llama-stack-k8s-operator
 
-# Each module has its own go.mod: the operator does not depend on what its tools depend on.
+# Generators, linters, the cluster and the packer of images have modules of their own: the operator's module does not require them.
 MODULES = $(shell find . -name go.mod -not -path './.git/*' -not -path './bin/*' -exec dirname {} \; | sort)
 # The modules that pin the linters have no code.
 CODE_MODULES = $(filter-out ./hack/tools/lint ./hack/tools/prose,$(MODULES))
@@ -184,7 +184,7 @@ build: ## Build the operator and the kubectl plugin into bin/.
 .PHONY: image
 image: ## Build the operator's image archive, bin/operator-image.tar, without a container engine.
 	GOOS=linux $(GO_BUILD) -o $(BIN)/linux/manager ./cmd/manager
-	go run ./hack/image --binary $(BIN)/linux/manager --ref '$(IMG)' --output $(BIN)/operator-image.tar \
+	go -C hack/cluster run ./cmd/image --binary $(BIN)/linux/manager --ref '$(IMG)' --output $(BIN)/operator-image.tar \
 	  --label org.opencontainers.image.version='$(VERSION)' --label org.opencontainers.image.revision='$(COMMIT)'
 
 .PHONY: server-image

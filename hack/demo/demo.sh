@@ -72,7 +72,7 @@ build_images() {
   make --no-print-directory image | indent
   [ -f dist/install.yaml ] || make --no-print-directory install-manifest | indent
   CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$scratch/model-server-double" ./tests/backend/cmd/model-server-double
-  go run ./hack/image --binary "$scratch/model-server-double" --ref localhost/model-server-double:dev \
+  go -C hack/cluster run ./cmd/image --binary "$scratch/model-server-double" --ref localhost/model-server-double:dev \
     --output "$scratch/model-server.tar" | indent
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # build.sh [--ref REF] [LINE|VERSION]: builds a runnable image of the real server from its package, without torch, and
-# prints the path of the archive. Built once per recipe and kept in the cache. Needs root, debootstrap and a Debian keyring.
+# prints the path of the archive. Built once per recipe and kept in the cache. Needs root, Go, debootstrap and a Debian keyring.
 #
 # The image behaves as the published one (entrypoint.sh). Its own default config is light.yaml, of OGX light-ogx.yaml.
 set -euo pipefail
@@ -29,7 +29,7 @@ ogx) module=ogx cli=ogx home=/.ogx light=light-ogx.yaml ;;
 *) die "no names are known for the package $package" ;;
 esac
 
-recipe=$(cat "$here"/{build.sh,pack.py,entrypoint.sh,"$light"} <(echo "$ref $version $as_of $constraints $uv_version $(uname -m)") | sha256sum | cut -c1-12)
+recipe=$(cat "$here"/{build.sh,entrypoint.sh,"$light"} "$here"/../cluster/{cmd/image/{main,options},internal/imagefile/{image,layer,recipe,tree}}.go <(echo "$ref $version $as_of $constraints $uv_version $(uname -m)") | sha256sum | cut -c1-12)
 archive=$(cache_dir)/serverimage/$package-$version-$recipe/image.tar
 
 # install_server puts the package and its dependencies into the root file system, for that system's Python.
@@ -77,7 +77,7 @@ build() {
   install -m 755 "$here/entrypoint.sh" "$root/usr/local/bin/$package-entrypoint.sh"
   # As in the published image: the group (0 for a user without an entry in passwd) may write here and nowhere else.
   install -d -m 775 "$root$home" "$root/.cache" "$root/app"
-  "$(find_python)" "$here/pack.py" "$root" "$scratch/image.tar" --ref "$ref" --architecture "$(dpkg --print-architecture)" \
+  go -C "$here/../cluster" run ./cmd/image --root "$root" --output "$scratch/image.tar" --ref "$ref" --platform "linux/$(dpkg --print-architecture)" \
     --entrypoint "/usr/local/bin/$package-entrypoint.sh" --workdir /app \
     --env PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     --env CLI_NAME="$cli" --env DISTRO_NAME=light --env RUN_CONFIG_PATH= --env PYTHONDONTWRITEBYTECODE=1 \

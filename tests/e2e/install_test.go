@@ -59,7 +59,7 @@ func buildModelServer(ctx context.Context, scratch, archive string) error {
 	binary := filepath.Join(scratch, "model-server-double")
 	for _, args := range [][]string{
 		{"build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "./tests/backend/cmd/model-server-double"},
-		{"run", "./hack/image", "--binary", binary, "--ref", modelServerImage, "--output", archive},
+		{"-C", "hack/cluster", "run", "./cmd/image", "--binary", binary, "--ref", modelServerImage, "--output", archive},
 	} {
 		cmd := exec.CommandContext(ctx, "go", args...)
 		cmd.Dir = fixture.Root()

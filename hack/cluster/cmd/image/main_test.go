@@ -56,8 +56,8 @@ func TestArchive(t *testing.T) {
 	}
 	want := []string{
 		"drwxr-xr-x etc 0:0 ",
-		"-rw-r--r-- etc/group 0:0 " + group,
-		"-rw-r--r-- etc/passwd 0:0 " + passwd,
+		"-rw-r--r-- etc/group 0:0 root:x:0:\nnonroot:x:65532:\n",
+		"-rw-r--r-- etc/passwd 0:0 root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/:/sbin/nologin\n",
 		"drwxr-xr-x licenses 0:0 ",
 		"-rw-r--r-- licenses/LICENSE 0:0 terms",
 		"-rwxr-xr-x manager 0:0 binary",
@@ -81,6 +81,75 @@ func TestReproducible(t *testing.T) {
 	}
 	if !bytes.Equal(mustRead(t, first), mustRead(t, second)) {
 		t.Error("the archives differ")
+	}
+}
+
+// TestRootFileSystem packs a tree: modes, links and owners stay, and what the container runtime fills is left empty.
+func TestRootFileSystem(t *testing.T) {
+	root := t.TempDir()
+	for _, directory := range []string{"bin", "dev/pts", "proc/1", "run", "sys"} {
+		if err := os.MkdirAll(filepath.Join(root, directory), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, mode := range map[string]os.FileMode{"bin/server": 0o755, "bin/su": 0o755 | os.ModeSetuid, "dev/pts/0": 0o600, "config": 0o640} {
+		file := filepath.Join(root, path)
+		if err := os.WriteFile(file, []byte(filepath.Base(path)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(file, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("bin", filepath.Join(root, "sbin")); err != nil {
+		t.Fatal(err)
+	}
+	archive := filepath.Join(t.TempDir(), "image.tar")
+	var first, second bytes.Buffer
+	args := []string{"--root", root, "--entrypoint", "/bin/server", "--env", "A=b=c", "--env", "D=", "--workdir", "/app", "--ref", testRef, "--output", archive}
+	if err := run(t.Context(), args, &first); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(filepath.Join(root, "config"), time.Unix(1, 0), time.Unix(2, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(t.Context(), args, &second); err != nil {
+		t.Fatal(err)
+	}
+	if first.String() != second.String() {
+		t.Errorf("another time of a file gives another digest: %s, then %s", first.String(), second.String())
+	}
+
+	tag := mustTag(t, testRef)
+	image, err := tarball.ImageFromPath(archive, &tag)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantConfig := v1.Config{Entrypoint: []string{"/bin/server"}, Env: []string{"A=b=c", "D="}, WorkingDir: "/app"}
+	if diff := cmp.Diff(wantConfig, config.Config); diff != "" {
+		t.Errorf("config (-want +got):\n%s", diff)
+	}
+	owner := fmt.Sprintf(" %d:%d ", os.Getuid(), os.Getgid())
+	want := []string{
+		"drwxr-xr-x bin" + owner,
+		"-rwxr-xr-x bin/server" + owner + "server",
+		"urwxr-xr-x bin/su" + owner + "su",
+		"-rw-r----- config" + owner + "config",
+		"drwxr-xr-x dev" + owner,
+		"drwxr-xr-x proc" + owner,
+		"drwxr-xr-x run" + owner,
+		"Lrwxrwxrwx sbin" + owner,
+		"drwxr-xr-x sys" + owner,
+	}
+	if diff := cmp.Diff(want, members(t, image)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(archive), "layer-*")); err != nil || len(left) > 0 {
+		t.Errorf("left beside the archive: %v (%v)", left, err)
 	}
 }
 
@@ -119,7 +188,7 @@ func TestWrongInput(t *testing.T) {
 		name, want string
 		args       []string
 	}{
-		{"no binary", "--binary is required", []string{"--ref", testRef, "--output", archive}},
+		{"no content", "--binary or --root is required", []string{"--ref", testRef, "--output", archive}},
 		{"no destination", "give --output, --push", []string{"--binary", binary, "--ref", testRef}},
 		{"no tag", "--ref", []string{"--binary", binary, "--ref", "quay.io/example/operator", "--output", archive}},
 		{"missing binary", "no such file", []string{"--binary", directory + "/absent", "--ref", testRef, "--output", archive}},
@@ -128,6 +197,9 @@ func TestWrongInput(t *testing.T) {
 		{"relative place", "clean absolute path", []string{"--binary", binary, "--ref", testRef, "--output", archive, "--file", binary + ":etc/x"}},
 		{"climbing place", "clean absolute path", []string{"--binary", binary, "--ref", testRef, "--output", archive, "--file", binary + ":/../x"}},
 		{"place taken", "two things for one place", []string{"--binary", binary, "--ref", testRef, "--output", archive, "--file", binary + ":/etc/passwd"}},
+		{"binary and root", "--binary or --root", []string{"--binary", binary, "--root", directory, "--ref", testRef, "--output", archive}},
+		{"root without entrypoint", "--root needs --entrypoint", []string{"--root", directory, "--ref", testRef, "--output", archive}},
+		{"file beside a root", "--file goes with --binary", []string{"--root", directory, "--entrypoint", "/x", "--ref", testRef, "--output", archive, "--file", binary + ":/x"}},
 		{"file over a directory", "is a directory", []string{"--binary", binary, "--ref", testRef, "--output", archive, "--file", binary + ":/etc"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -194,7 +266,7 @@ func members(t *testing.T, image v1.Image) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !header.ModTime.Equal(epoch) {
+		if !header.ModTime.Equal(time.Unix(0, 0)) {
 			t.Errorf("%s has the time %s", header.Name, header.ModTime)
 		}
 		content, err := io.ReadAll(reader)

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package imagefile
 
 import (
 	"archive/tar"
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"slices"
 	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
 // The two users that an image without a distribution needs: programs look up the name and the home of their own.
@@ -18,8 +22,33 @@ const (
 	group  = "root:x:0:\nnonroot:x:65532:\n"
 )
 
+// File is a regular file of this machine and its place in an image.
+type File struct {
+	// Source is a path on this machine.
+	Source string
+	// Destination is an absolute path in the image.
+	Destination string
+}
+
+// Files is a layer over an empty base: the files, in any order; /etc/passwd and /etc/group with the users root and
+// nonroot; and a /tmp that everybody may write to. A file's mode is 0755 where its owner may execute it and 0644
+// otherwise; it belongs to root.
+func Files(files []File) (v1.Layer, error) {
+	content, err := layerContent(files)
+	if err != nil {
+		return nil, err
+	}
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(content)), nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the layer: %w", err)
+	}
+	return layer, nil
+}
+
 // layerContent packs files, and what every image has, into an uncompressed tar whose bytes depend on nothing else.
-func layerContent(files []file) ([]byte, error) {
+func layerContent(files []File) ([]byte, error) {
 	members := map[string]tar.Header{}
 	contents := map[string][]byte{}
 	add := func(destination string, mode int64, content []byte) error {
@@ -35,11 +64,11 @@ func layerContent(files []file) ([]byte, error) {
 	}
 
 	for _, f := range files {
-		content, mode, err := read(f.source)
+		content, mode, err := read(f.Source)
 		if err != nil {
 			return nil, err
 		}
-		if err := add(f.destination, mode, content); err != nil {
+		if err := add(f.Destination, mode, content); err != nil {
 			return nil, err
 		}
 	}
