@@ -6,12 +6,12 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process/processtest"
 )
 
 func TestDownRemovesAllButLogs(t *testing.T) {
@@ -21,7 +21,7 @@ func TestDownRemovesAllButLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 	unlock()
-	cmd := startSleeper(t)
+	cmd := processtest.Sleeper(t)
 	id, err := process.Identify(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
@@ -95,18 +95,4 @@ func TestStateTellsWhatIsBroken(t *testing.T) {
 	if _, err := ServiceAccountKubeconfig(t.Context(), dir, "default/a", 0); err == nil || !strings.Contains(err.Error(), "etcd") {
 		t.Errorf("using it: got %v; want an error that names etcd", err)
 	}
-}
-
-// startSleeper starts a process that the test owns.
-func startSleeper(t *testing.T) *exec.Cmd {
-	t.Helper()
-	cmd := exec.Command("sleep", "60")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	return cmd
 }

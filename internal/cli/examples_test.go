@@ -17,6 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/configs"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // Why the manifests of an example cannot have everything in common.
@@ -44,20 +45,6 @@ func (d differencesOf) and(more differencesOf) differencesOf {
 
 // networkPolicies are the settings without which, as in release 0.9, no NetworkPolicy is made for a resource of v1alpha1.
 const networkPolicies = "testdata/migration/settings.yaml"
-
-// exampleBundle is what the ConfigMap custom-ca-bundle holds.
-const exampleBundle = `-----BEGIN CERTIFICATE-----
-MIIBfzCCASWgAwIBAgIUCKnz7MkJBdGqggBdeftBNEIvA3AwCgYIKoZIzj0EAwIw
-FDESMBAGA1UEAwwJdGVzdC1jYS0xMCAXDTI2MTEyMjA4MzUwNloYDzIxMjYxMDI5
-MDgzNTA2WjAUMRIwEAYDVQQDDAl0ZXN0LWNhLTEwWTATBgcqhkjOPQIBBggqhkjO
-PQMBBwNCAASDdrXDuLILdadVZPgMiGq+JS4hEMWNGC0GiN2iLwIoVswSssSTu++N
-bCVR6r5/2eyMv8EW9/goAHJOE0cSuPtqo1MwUTAdBgNVHQ4EFgQUa0Ht88OX57dg
-TStBkvny2MfdsTowHwYDVR0jBBgwFoAUa0Ht88OX57dgTStBkvny2MfdsTowDwYD
-VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiEA8UYsUGYlSXZNHEomVDzl
-WBzSAlWUparJGmOV/8y9i5ACIEAd5tWwU57dj4ojlZrEoAgF7HECJWb9XBndpggf
-llWu
------END CERTIFICATE-----
-`
 
 const (
 	pod       = "Deployment/my-llsd/spec/template/"
@@ -131,7 +118,7 @@ func TestExamplesOfTheMigrationGuideBehaveTheSame(t *testing.T) {
 			"config.yaml/server/port":            "8321",
 		}},
 		"network-policy-and-tls": {settings: networkPolicies, port: "9000", has: map[string]string{
-			"ConfigMap/my-llsd-ca-bundle-*/data/ca-bundle.crt": exampleBundle,
+			"ConfigMap/my-llsd-ca-bundle-*/data/ca-bundle.crt": fixture.CACertificate,
 			container + "ports[http]/containerPort":            "9000",
 			"NetworkPolicy/my-llsd-network-policy/spec/ingress[0]/from[2]/namespaceSelector/matchLabels/kubernetes.io/metadata.name": "monitoring",
 		}},

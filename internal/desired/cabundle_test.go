@@ -3,18 +3,12 @@
 package desired
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -24,7 +18,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
+
+const certificate, otherCertificate = fixture.CACertificate, fixture.OtherCACertificate
 
 func bundleOf(t *testing.T, list []objects.Object) *corev1.ConfigMap {
 	t.Helper()
@@ -121,7 +118,7 @@ func TestCABundleFaults(t *testing.T) {
 // Proves: R40 (of the platform's ConfigMap all certificates count, in the order of the keys, and nothing else; the pods trust them as release
 // 0.9's did, where the custom resource says nothing about a bundle).
 func TestPlatformCABundle(t *testing.T) {
-	first, second := authority(t), authority(t)
+	first, second := fixture.NewCACertificate(t), fixture.NewCACertificate(t)
 	const key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"
 	fact := PlatformCABundle("ai", map[string]string{
 		"odh-ca-bundle.crt": "# a comment\n" + second + key, "ca-bundle.crt": first, "notes": "-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----\n",
@@ -153,21 +150,6 @@ func TestPlatformCABundle(t *testing.T) {
 	if inputHash(in) == without {
 		t.Error("the bundle is no input")
 	}
-}
-
-// authority makes a certificate, in PEM form.
-func authority(t *testing.T) string {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
 
 // key is what must never get into the copy of a bundle.

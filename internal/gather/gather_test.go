@@ -3,17 +3,10 @@
 package gather_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -27,6 +20,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // Proves: FLOW, L-01 (each Secret is read once, nothing is listed), R20, R33, EC-2 (what is found at a reference).
@@ -369,7 +363,7 @@ func TestCABundle(t *testing.T) {
 // Proves: R40, L-01 (the platform's bundle is read where the cache knows it and the spec names none).
 func TestPlatformCABundle(t *testing.T) {
 	bundle := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "odh-trusted-ca-bundle"}, Data: map[string]string{"ca-bundle.crt": authority(t)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "odh-trusted-ca-bundle"}, Data: map[string]string{"ca-bundle.crt": fixture.NewCACertificate(t)},
 	}
 	c := newCluster(t, bundle, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "mine"}, Data: map[string]string{"ca.crt": "x"}})
 	g := newGatherer(c, c)
@@ -400,21 +394,6 @@ func TestPlatformCABundle(t *testing.T) {
 	if got, faults := gathered(); got != nil || len(faults) > 0 {
 		t.Errorf("an empty bundle is %+v, faults %s", got, faults.Message())
 	}
-}
-
-// authority makes a certificate, in PEM form.
-func authority(t *testing.T) string {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
 
 // Proves: R65 (a bundle of another namespace counts with its owner's consent, or where the operator does as release 0.9).

@@ -9,8 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -144,19 +142,7 @@ func (o *operator) ready() error {
 	if err := o.alive(); err != nil {
 		return err
 	}
-	asker := &http.Client{Timeout: 10 * time.Second}
-	answer, err := asker.Get("http://" + healthAddress + "/readyz?verbose")
-	if err != nil {
-		return err
-	}
-	text, err := io.ReadAll(answer.Body)
-	if err := errors.Join(err, answer.Body.Close()); err != nil {
-		return err
-	}
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", answer.Status, text)
-	}
-	return nil
+	return fixture.Ready(healthAddress)
 }
 
 // usage is what the process has used.

@@ -6,9 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -117,20 +115,7 @@ func (s *serving) runAs(binary, kubeconfig string, args ...string) *process {
 }
 
 // ready asks the readiness probe.
-func (p *process) ready() error {
-	answer, err := http.Get("http://" + p.health + "/readyz?verbose")
-	if err != nil {
-		return err
-	}
-	text, err := io.ReadAll(answer.Body)
-	if err := errors.Join(err, answer.Body.Close()); err != nil {
-		return err
-	}
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", answer.Status, text)
-	}
-	return nil
-}
+func (p *process) ready() error { return fixture.Ready(p.health) }
 
 // terminate ends it as a kubelet does, and waits for it.
 func (p *process) terminate(t *testing.T) {

@@ -7,21 +7,9 @@ import (
 	"os/exec"
 	"testing"
 	"time"
-)
 
-// sleeper starts a process that the test owns.
-func sleeper(t *testing.T) *exec.Cmd {
-	t.Helper()
-	cmd := exec.Command("sleep", "60")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	return cmd
-}
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process/processtest"
+)
 
 func TestIdentityOfThisProcess(t *testing.T) {
 	id, err := Identify(os.Getpid())
@@ -41,7 +29,7 @@ func TestIdentityOfThisProcess(t *testing.T) {
 }
 
 func TestStopSparesAnotherProcessWithThePID(t *testing.T) {
-	cmd := sleeper(t)
+	cmd := processtest.Sleeper(t)
 	id, err := Identify(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
