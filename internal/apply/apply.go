@@ -302,7 +302,7 @@ func failed(what, how string, err error) *fault.Fault {
 	switch {
 	case apierrors.IsInvalid(err) && !deniedByPolicy(err), apierrors.IsBadRequest(err):
 		f.Class = fault.Wrong
-	case apierrors.IsRequestEntityTooLargeError(err):
+	case TooLarge(err):
 		f.Class = fault.Wrong
 		f.Message += ": make it smaller: fewer or shorter values in the spec, or in the objects that it refers to"
 	}

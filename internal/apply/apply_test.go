@@ -181,6 +181,14 @@ func TestRefusals(t *testing.T) {
 			apierrors.NewRequestEntityTooLargeError("limit is 3145728"), fault.Wrong,
 			": make it smaller: fewer or shorter values in the spec, or in the objects that it refers to",
 		},
+		"too large for etcd": {
+			apierrors.NewInternalError(errors.New("etcdserver: request is too large")), fault.Wrong,
+			": make it smaller: fewer or shorter values in the spec, or in the objects that it refers to",
+		},
+		"too large for the client of etcd": {
+			apierrors.NewInternalError(errors.New("rpc error: code = ResourceExhausted desc = trying to send message larger than max (2097178 vs. 2097152)")),
+			fault.Wrong, ": make it smaller: fewer or shorter values in the spec, or in the objects that it refers to",
+		},
 	} {
 		cluster := newCluster(t)
 		cluster.refuse["Deployment/my-stack"] = c.err

@@ -210,7 +210,7 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 			return ctrl.Result{RequeueAfter: conflictDelay}, nil
 		case apierrors.IsNotFound(err):
 			return ctrl.Result{}, nil
-		case apierrors.IsRequestEntityTooLargeError(err): // sending the same again does not help
+		case apply.TooLarge(err): // sending the same again does not help
 			return ctrl.Result{}, reconcile.TerminalError(err)
 		case err != nil:
 			return ctrl.Result{}, err
