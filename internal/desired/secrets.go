@@ -16,6 +16,7 @@ import (
 // checkSecrets reports what keeps the server from using a secret value. Messages name the reference, never the value.
 func (d *Desired) checkSecrets(in *Inputs) fault.List {
 	var faults fault.List
+	variables := d.variables()
 	for i := range in.Secrets {
 		f := &in.Secrets[i]
 		if f.State != SecretFound {
@@ -27,7 +28,7 @@ func (d *Desired) checkSecrets(in *Inputs) fault.List {
 		}
 		problems := f.Value.Unfit()
 		if !f.Use.Derived {
-			problems = append(problems, append(f.Value.Substituted(), d.unusable(f)...)...)
+			problems = append(problems, append(f.Value.Substituted(), d.unusable(f, variables[f.Use.EnvName])...)...)
 		}
 		for _, problem := range problems {
 			faults = append(faults, invalid(f, in.CR.Namespace, problem))
@@ -48,22 +49,30 @@ func about(f *SecretFact, namespace string) string {
 	return fmt.Sprintf("the value of key %q in Secret %s/%s", f.Use.Ref.Key, namespace, f.Use.Ref.Name)
 }
 
-// unusable reports a value that will not do for what the configuration uses it for.
-func (d *Desired) unusable(f *SecretFact) []string {
-	if d.Config == nil || f.Value.Empty() {
-		return nil // without a cluster a value is not known
+// variables are the environment variables of the configuration by their names; of several with one name the first.
+func (d *Desired) variables() map[string]*config.EnvVar {
+	if d.Config == nil {
+		return nil
 	}
+	byName := make(map[string]*config.EnvVar, len(d.Config.Env))
 	for i := range d.Config.Env {
 		v := &d.Config.Env[i]
-		switch {
-		case v.Name != f.Use.EnvName:
-		case v.Bearer && f.Value.BearerProblem() != "":
-			return []string{f.Value.BearerProblem()}
-		default:
-			return d.converted(f, v)
+		if byName[v.Name] == nil {
+			byName[v.Name] = v
 		}
 	}
-	return nil
+	return byName
+}
+
+// unusable reports a value that will not do for what the configuration uses it for: the variable, nil where it uses none.
+func (d *Desired) unusable(f *SecretFact, v *config.EnvVar) []string {
+	if v == nil {
+		return nil
+	}
+	if problem := f.Value.BearerProblem(); v.Bearer && problem != "" {
+		return []string{problem}
+	}
+	return d.converted(f, v)
 }
 
 // converted reports a value that the server would turn into another type than the field takes. Where the type of the field is
