@@ -79,8 +79,8 @@ func TestBasesForEveryLine(t *testing.T) {
 			base, err := config.ParseBase(name, data)
 			if err != nil {
 				t.Errorf("%s, line %s: %v", name, line, err)
-			} else if !slices.Contains(base.Lines(), line) {
-				t.Errorf("%s, line %s: it is of the dialects %q", name, line, base.Lines())
+			} else if !slices.Contains(config.LinesOf(base), line) {
+				t.Errorf("%s, line %s: it is of the dialects %q", name, line, config.LinesOf(base))
 			}
 		}
 	}

@@ -166,7 +166,7 @@ func (d *Distribution) setLine(e *entry, told Told, labels *oci.Labels) {
 	if d.Base == nil {
 		return
 	}
-	if d.Dialects = d.Base.Lines(); len(d.Dialects) == 1 {
+	if d.Dialects = config.LinesOf(d.Base); len(d.Dialects) == 1 {
 		d.Line, _ = catalog.Get(d.Dialects[0])
 		d.LineSource, d.Dialects = "dialect of the base configuration", nil
 	}

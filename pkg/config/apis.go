@@ -6,26 +6,28 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // checkAPIs checks that the release line has every API that the configuration names, and that something serves those that the server
 // cannot do without. An image that brings APIs of its own says where they are.
 func (g *generation) checkAPIs() {
-	if child(g.root, "external_apis_dir") != nil {
+	if g.doc.Section("external_apis_dir") != nil {
 		return
 	}
-	for i, n := range items(child(g.root, "apis")) {
-		api := text(n)
+	for i, n := range document.Items(g.doc.APIs()) {
+		api := document.Text(n)
 		of, ok := g.Line.APIOf(api)
 		switch {
-		case envPattern.MatchString(api) || slices.Contains(g.Line.InternalAPIs, api):
+		case document.HasReference(api) || slices.Contains(g.Line.InternalAPIs, api):
 		case !ok:
 			g.unknownAPI(api, fmt.Sprintf("apis[%d]", i))
-		case g.Line.APIs[of].Table == "" && g.Line.APIsMustBeServed && !g.hasProvider(of):
+		case g.Line.APIs[of].Table == "" && g.Line.APIsMustBeServed && !g.doc.HasProvider(of):
 			g.faulty(fmt.Sprintf("apis[%d]", i), fmt.Sprintf("nothing serves the API %s: it has no provider that is on", of), "disable it by spec.disabled")
 		}
 	}
-	for _, api := range keys(child(g.root, "providers")) {
+	for _, api := range document.Keys(g.doc.Section("providers")) {
 		if _, ok := g.Line.APIs[api]; !ok {
 			g.unknownAPI(api, "providers."+api)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/configs"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -45,7 +46,7 @@ func BenchmarkGenerateTypical(b *testing.B) {
 	}
 	line, _ := catalog.Get(catalog.Newest())
 	data, _ := configs.Base("starter", line.Name)
-	base, err := config.ParseBase("starter", data)
+	base, err := document.ParseBase("starter", data)
 	if err != nil {
 		b.Fatal(err)
 	}

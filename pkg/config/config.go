@@ -15,7 +15,18 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
+
+// Base is a parsed base configuration: parse once, generate often.
+type Base = document.Base
+
+// ProviderName tells providers of a server apart.
+type ProviderName = document.ProviderName
+
+// ParseBase reads a base configuration. The name stands in the header of what is generated from it. The error tells what is wrong,
+// where possible with the line.
+func ParseBase(name string, data []byte) (*Base, error) { return document.ParseBase(name, data) }
 
 // Input is everything that a configuration is made from. Spec, Base and Line are required.
 type Input struct {
@@ -24,7 +35,7 @@ type Input struct {
 	// Spec is the spec of the resource. It is not changed.
 	Spec *v1alpha2.LlamaStackDistributionSpec
 	// Base is the configuration that the spec is laid over.
-	Base *Base
+	Base *document.Base
 	// Line is the release line of the server.
 	Line *catalog.Line
 }
@@ -40,7 +51,7 @@ type Result struct {
 	Providers []ProviderEntry
 	// Expected are all providers that the server must list: those of the resource and those of the base that no environment variable turns
 	// off, in the order of the file.
-	Expected []ProviderName
+	Expected []document.ProviderName
 	// ProviderCount and ResourceCount count the entries of the resource, not those of the base.
 	ProviderCount, ResourceCount int32
 	// Version is the schema version of the YAML.
@@ -79,12 +90,6 @@ func compareEnv(a, b EnvVar) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// ProviderName tells providers of a server apart.
-type ProviderName struct {
-	// API is the server's name of the API: "inference". ID is the provider_id.
-	API, ID string
-}
-
 // ProviderEntry is one provider of the resource as generated.
 type ProviderEntry struct {
 	// API is the server's name of the API: "inference".
@@ -106,7 +111,7 @@ func Generate(ctx context.Context, in Input) (*Result, Findings) {
 		findings.failFields(errs)
 		return nil, findings.all()
 	}
-	g := &generation{Input: in, ctx: ctx, root: clone(in.Base.root)}
+	g := &generation{Input: in, ctx: ctx, doc: in.Base.Edit()}
 	version := g.schemaVersion()
 	if !g.run(g.refuseUnsupported, g.parse) {
 		return nil, g.refusal()
@@ -115,17 +120,16 @@ func Generate(ctx context.Context, in Input) (*Result, Findings) {
 		g.applyDisabled, g.checkIntegrity, g.checkEnvironment) {
 		return nil, g.refusal()
 	}
-	rendered, err := g.render()
+	rendered, err := g.doc.Write(ctx, in.header())
 	switch {
 	case g.stopped():
 		return nil, g.refusal()
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, document.ErrTooLarge):
 		g.findings.fail(TooLarge, "spec", fmt.Sprintf("the config.yaml that it asks for is larger than %d bytes", bounds.ConfigBytes),
 			"configure less, or use several LlamaStackDistributions")
 		return nil, g.findings.all()
 	case err != nil:
-		unwritable := &BaseError{Name: oneLine(g.Base.name), Reason: "cannot be written as YAML: " + err.Error()}
-		g.findings.add(unwritable.Finding())
+		g.findings.fail(InvalidBase, "base configuration "+g.Base.Name(), "cannot be written as YAML: "+err.Error(), document.BaseForm)
 		return nil, g.findings.all()
 	}
 	slices.SortFunc(g.env, compareEnv)
@@ -133,11 +137,17 @@ func Generate(ctx context.Context, in Input) (*Result, Findings) {
 		YAML:          rendered,
 		Env:           g.env,
 		Providers:     g.entries,
-		Expected:      g.expected(),
+		Expected:      g.doc.EnabledProviders(g.givenEnv()),
 		ProviderCount: int32(len(g.entries) + g.exporters),                  //nolint:gosec // an object of 1.5 MB holds far fewer
 		ResourceCount: int32(len(g.models) + len(g.shields) + len(g.tools)), //nolint:gosec // as above
 		Version:       version,
 	}, g.findings.all()
+}
+
+// header is the comment above the configuration. It says nothing that changes without the content.
+func (in *Input) header() string {
+	return fmt.Sprintf("# Generated for the %s %s/%s: edit that resource, not this file.\n# Server release line: %s\n# Base configuration: %s\n",
+		v1alpha2.Kind, in.Namespace, in.Name, in.Line.Name, in.Base.Name())
 }
 
 // generation is one run of Generate. The steps fill it in the order of Generate.
@@ -145,8 +155,8 @@ type generation struct {
 	Input
 	// ctx is that of the run.
 	ctx context.Context
-	// root is the tree that is edited: the base's own copy.
-	root     *yaml.Node
+	// doc is the configuration that is edited: the base's own copy.
+	doc      *document.Document
 	findings report
 
 	// groups, models, shields and tools are the parsed spec without what is disabled, set by parse.
@@ -170,7 +180,7 @@ type generation struct {
 
 	// given keeps what givenEnv found when env had so many variables; until checkEnvironment none is removed.
 	given struct {
-		names variables
+		names document.Variables
 		of    int
 	}
 
@@ -220,17 +230,13 @@ const (
 
 // schemaVersion returns the version of the base; a base without one has the current one, as the server sees it.
 func (g *generation) schemaVersion() int32 {
-	n := child(g.root, "version")
-	if n == nil {
+	version, given := g.doc.Version()
+	switch {
+	case !given, version == "2":
 		return currentVersion
-	}
-	switch text(n) {
-	case "1":
+	case version == "1":
 		return previousVersion
-	case "2":
-		return currentVersion
 	}
-	version := text(n)
 	if version == "" {
 		version = "(not a number)"
 	}
@@ -257,15 +263,12 @@ func (g *generation) parse() {
 	secretUses(g.Spec, g.groups, &g.findings)
 }
 
-// variables are names of environment variables.
-type variables map[string]bool
-
 // givenEnv are the environment variables that the container will surely have. To the server an empty one is none.
-func (g *generation) givenEnv() variables {
+func (g *generation) givenEnv() document.Variables {
 	if g.given.names != nil && g.given.of == len(g.env) {
 		return g.given.names
 	}
-	names := variables{}
+	names := document.Variables{}
 	if w := g.Spec.Workload; w != nil && w.Overrides != nil {
 		for i := range w.Overrides.Env {
 			if v := &w.Overrides.Env[i]; v.Value != "" || v.ValueFrom != nil {

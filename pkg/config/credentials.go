@@ -11,6 +11,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // What the catalog does not say about a secret its name does: a header, a parameter of a URL, a field that only the image knows.
@@ -23,7 +24,7 @@ var headerName = regexp.MustCompile(`(?i)^((proxy-)?authorization|cookie|x(-[a-z
 
 // looksSecret tells whether the value of a field, header or parameter seems to be a secret that stands there as it is.
 func looksSecret(name, value string) bool {
-	return value != "" && secretName.MatchString(name) && !headerName.MatchString(value) && !envPattern.MatchString(value)
+	return value != "" && secretName.MatchString(name) && !headerName.MatchString(value) && !document.HasReference(value)
 }
 
 // The ways in which a secret gets where it should be.
@@ -46,7 +47,7 @@ func warnParameters(address, path string, findings *report) {
 }
 
 func hasCredential(address string) bool {
-	_, query, _ := strings.Cut(envPattern.ReplaceAllString(address, ""), "?")
+	_, query, _ := strings.Cut(document.WithoutReferences(address), "?")
 	query, _, _ = strings.Cut(query, "#")
 	return slices.ContainsFunc(strings.Split(query, "&"), func(parameter string) bool {
 		name, value, _ := strings.Cut(parameter, "=")
@@ -90,7 +91,7 @@ func (p *provider) checkMember(field catalog.Field, value any, path string, find
 		}
 		warnParameters(value, path, findings)
 		// Of known types checkSettings has told.
-		if p.row == nil && hasUserInfo(maskReferences(value)) {
+		if p.row == nil && hasUserInfo(document.MaskReferences(value)) {
 			warnCredential(path, "has user information, which looks like a credential", byVariable, findings)
 		}
 	}

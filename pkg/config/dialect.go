@@ -6,18 +6,19 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
-// Lines returns the release lines whose dialect the base is written in, oldest first: those that know every section, API,
+// LinesOf returns the release lines whose dialect the base is written in, oldest first: those that know every section, API,
 // provider type, config field and store that it names. A provider that the image brings along says nothing.
 //
 // Several lines are the rule, because a release usually reads what the one before it wrote. Which of them the server is cannot
 // be told then, and the wrong one would write fields that the server silently ignores: a caller that needs the line must not
 // choose.
-func (b *Base) Lines() []string {
+func LinesOf(b *document.Base) []string {
 	var fitting []string
 	for _, name := range catalog.Lines() {
-		if line, _ := catalog.Get(name); speaks(line, b.root) {
+		if line, _ := catalog.Get(name); speaks(line, b.Root()) {
 			fitting = append(fitting, name)
 		}
 	}
@@ -33,30 +34,30 @@ func speaks(line *catalog.Line, root *yaml.Node) bool {
 	if !knowsKeys(line.Sections, root) {
 		return false
 	}
-	for _, api := range items(child(root, "apis")) {
-		if _, known := line.APIs[text(api)]; !known {
+	for _, api := range document.Items(document.Child(root, "apis")) {
+		if _, known := line.APIs[document.Text(api)]; !known {
 			return false
 		}
 	}
 	for _, section := range checkedSections {
-		if fields := line.Objects[line.Sections[section].Object]; fields != nil && !knowsKeys(fields, child(root, section)) {
+		if fields := line.Objects[line.Sections[section].Object]; fields != nil && !knowsKeys(fields, document.Child(root, section)) {
 			return false
 		}
 	}
-	return knowsProviders(line, child(root, "providers")) && knowsStorage(line, child(root, "storage"))
+	return knowsProviders(line, document.Child(root, "providers")) && knowsStorage(line, document.Child(root, "storage"))
 }
 
 func knowsProviders(line *catalog.Line, providers *yaml.Node) bool {
-	for _, api := range keys(providers) {
+	for _, api := range document.Keys(providers) {
 		if _, known := line.APIs[api]; !known {
 			return false
 		}
-		for _, entry := range items(child(providers, api)) {
-			if child(entry, "module") != nil {
+		for _, entry := range document.Items(document.Child(providers, api)) {
+			if document.Child(entry, "module") != nil {
 				continue // the image brings it along
 			}
-			row, known := line.Provider(api, text(child(entry, "provider_type")))
-			if !known || !knowsKeys(row.Fields, child(entry, "config")) {
+			row, known := line.Provider(api, document.Text(document.Child(entry, "provider_type")))
+			if !known || !knowsKeys(row.Fields, document.Child(entry, "config")) {
 				return false
 			}
 		}
@@ -65,20 +66,20 @@ func knowsProviders(line *catalog.Line, providers *yaml.Node) bool {
 }
 
 func knowsStorage(line *catalog.Line, storage *yaml.Node) bool {
-	backends, stores := child(storage, "backends"), child(storage, "stores")
-	for _, name := range keys(backends) {
-		entry := child(backends, name)
-		backend, known := line.Backends[text(child(entry, "type"))]
+	backends, stores := document.Child(storage, "backends"), document.Child(storage, "stores")
+	for _, name := range document.Keys(backends) {
+		entry := document.Child(backends, name)
+		backend, known := line.Backends[document.Text(document.Child(entry, "type"))]
 		if !known {
 			return false
 		}
-		for _, field := range keys(entry) {
+		for _, field := range document.Keys(entry) {
 			if _, known := backend.Fields[field]; !known && field != "type" {
 				return false
 			}
 		}
 	}
-	for _, name := range keys(stores) {
+	for _, name := range document.Keys(stores) {
 		if _, known := line.Stores[name]; !known {
 			return false
 		}
@@ -88,7 +89,7 @@ func knowsStorage(line *catalog.Line, storage *yaml.Node) bool {
 
 // knowsKeys tells whether every key of a map is among the fields.
 func knowsKeys(fields map[string]catalog.Field, n *yaml.Node) bool {
-	for _, key := range keys(n) {
+	for _, key := range document.Keys(n) {
 		if _, known := fields[key]; !known {
 			return false
 		}

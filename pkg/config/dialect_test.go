@@ -9,15 +9,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/configs"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 func dialects(t *testing.T, data []byte) []string {
 	t.Helper()
-	base, err := config.ParseBase("base", data)
+	base, err := document.ParseBase("base", data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return base.Lines()
+	return config.LinesOf(base)
 }
 
 // The dialect of a base is one that its own line speaks, and where lines differ enough it is no other's.

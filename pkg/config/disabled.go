@@ -13,6 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // sectionOf are the sections of the configuration that mean nothing without an API.
@@ -124,7 +125,7 @@ func (g *generation) applyDisabled() {
 	for r.removeDependents() {
 	}
 	r.removeReferences()
-	if apis := child(g.root, "apis"); apis != nil && len(apis.Content) == 0 && g.Line.APIsMustBeServed {
+	if apis := g.doc.APIs(); apis != nil && len(apis.Content) == 0 && g.Line.APIsMustBeServed {
 		g.findings.fail(InvalidSpec, "spec.disabled", "leaves no API that the server could serve", "remove an API from it")
 	}
 	if len(r.dependents) > 0 {
@@ -137,27 +138,22 @@ func (g *generation) applyDisabled() {
 // listAPIs writes out the APIs where the server would serve all: one that is missing in a list is off. Those with a registry are there
 // also without providers.
 func (g *generation) listAPIs() {
-	apis := child(g.root, "apis")
+	apis := g.doc.APIs()
 	if apis != nil && (len(apis.Content) > 0 || !g.Line.APIsMustBeServed) {
 		return
 	}
 	list := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, api := range g.Line.APINames() {
-		if g.Line.APIs[api].Table != "" || g.hasProvider(api) {
-			list.Content = append(list.Content, stringNode(api))
+		if g.Line.APIs[api].Table != "" || g.doc.HasProvider(api) {
+			list.Content = append(list.Content, document.String(api))
 		}
 	}
 	if !g.Line.APIsMustBeServed {
 		for _, api := range g.Line.InternalAPIs {
-			list.Content = append(list.Content, stringNode(api))
+			list.Content = append(list.Content, document.String(api))
 		}
 	}
-	set(g.root, "apis", list)
-}
-
-// hasProvider tells whether an API has a provider that is there or may be there.
-func (g *generation) hasProvider(api string) bool {
-	return slices.ContainsFunc(identities(g.root, api), func(id identity) bool { return id.presence != never })
+	document.Set(g.doc.Root(), "apis", list)
 }
 
 func (r *removal) isGone(api string) bool { return slices.Contains(r.apis, api) }
@@ -168,25 +164,25 @@ func (r *removal) removeAPI(api string) {
 	}
 	r.apis = append(r.apis, api)
 	table := r.Line.APIs[api].Table
-	if apis := child(r.root, "apis"); apis != nil {
+	if apis := r.doc.APIs(); apis != nil {
 		apis.Content = slices.DeleteFunc(apis.Content, func(n *yaml.Node) bool { return n.Value == api || (table != "" && n.Value == table) })
 	}
-	r.ids[api] = append(r.ids[api], effectiveIDs(identities(r.root, api))...)
-	drop(child(r.root, "providers"), api)
+	r.ids[api] = append(r.ids[api], document.EffectiveIDs(r.doc.Identities(api))...)
+	document.Drop(r.doc.Section("providers"), api)
 }
 
 // removeDependents removes the providers that need what is gone, and APIs that lose their last provider by that. It tells whether it
 // removed any.
 func (r *removal) removeDependents() bool {
 	removed := false
-	providers := child(r.root, "providers")
-	for _, api := range keys(providers) {
-		list := child(providers, api)
+	providers := r.doc.Section("providers")
+	for _, api := range document.Keys(providers) {
+		list := document.Child(providers, api)
 		var kept []*yaml.Node
 		var ids []string
-		for _, entry := range items(list) {
+		for _, entry := range document.Items(list) {
 			if r.mustGo(api, entry) {
-				ids = append(ids, identityOf(child(entry, "provider_id")).id)
+				ids = append(ids, document.IdentityOf(document.Child(entry, "provider_id")).ID)
 			} else {
 				kept = append(kept, entry)
 			}
@@ -197,7 +193,7 @@ func (r *removal) removeDependents() bool {
 		removed = true
 		list.Content = kept
 		r.ids[api] = append(r.ids[api], ids...)
-		if r.hasProvider(api) {
+		if r.doc.HasProvider(api) {
 			r.dependents = append(r.dependents, fmt.Sprintf("%s of %s", bounds.List(effective(ids), " and "), api))
 			continue
 		}
@@ -209,9 +205,9 @@ func (r *removal) removeDependents() bool {
 
 // mustGo tells whether a provider needs an API that is gone. One that the resource itself configures or uses cannot go silently.
 func (r *removal) mustGo(api string, entry *yaml.Node) bool {
-	row, known := r.Line.Provider(api, text(child(entry, "provider_type")))
-	id := identityOf(child(entry, "provider_id"))
-	if !known || id.presence == never {
+	row, known := r.Line.Provider(api, document.Text(document.Child(entry, "provider_type")))
+	id := document.IdentityOf(document.Child(entry, "provider_id"))
+	if !known || id.Presence == document.Disabled {
 		return false
 	}
 	needed := slices.IndexFunc(row.Needs, func(need string) bool {
@@ -221,7 +217,7 @@ func (r *removal) mustGo(api string, entry *yaml.Node) bool {
 	if needed < 0 {
 		return false
 	}
-	for _, path := range r.configuredAt(api, id.id) {
+	for _, path := range r.configuredAt(api, id.ID) {
 		r.findings.fail(Disabled, path, fmt.Sprintf("cannot work without the API %s, which spec.disabled takes away", row.Needs[needed]),
 			"remove it, or the API from spec.disabled")
 	}
@@ -262,22 +258,22 @@ func effective(ids []string) []string {
 func (r *removal) removeReferences() {
 	for _, api := range r.apis {
 		if section := sectionOf[api]; section != "" {
-			drop(r.root, section)
+			document.Drop(r.doc.Root(), section)
 		}
 	}
-	resources := child(r.root, "registered_resources")
-	shields := slices.Clone(items(child(resources, "shields")))
-	for _, name := range keys(resources) {
+	resources := r.doc.Section("registered_resources")
+	shields := slices.Clone(document.Items(document.Child(resources, "shields")))
+	for _, name := range document.Keys(resources) {
 		api, ok := providersOf[name]
 		if !ok {
 			continue
 		}
 		if r.isGone(api) {
-			drop(resources, name)
+			document.Drop(resources, name)
 			continue
 		}
-		if list := child(resources, name); list != nil {
-			list.Content = slices.DeleteFunc(list.Content, func(entry *yaml.Node) bool { return r.lost(api, child(entry, "provider_id")) })
+		if list := document.Child(resources, name); list != nil {
+			list.Content = slices.DeleteFunc(list.Content, func(entry *yaml.Node) bool { return r.lost(api, document.Child(entry, "provider_id")) })
 		}
 	}
 	r.removeDefaults()
@@ -286,35 +282,35 @@ func (r *removal) removeReferences() {
 
 // lost tells whether a reference names a provider that is gone.
 func (r *removal) lost(api string, ref *yaml.Node) bool {
-	name := identityOf(ref).id
+	name := document.IdentityOf(ref).ID
 	if name == "" || !slices.Contains(r.ids[api], name) {
 		return false
 	}
-	_, another := findIdentity(identities(r.root, api), name)
+	_, another := document.FindIdentity(r.doc.Identities(api), name)
 	return !another
 }
 
 func (r *removal) removeDefaults() {
-	defaults := child(r.root, "vector_stores")
-	if r.lost("vector_io", child(defaults, "default_provider_id")) {
-		drop(defaults, "default_provider_id")
+	defaults := r.doc.Section("vector_stores")
+	if r.lost("vector_io", document.Child(defaults, "default_provider_id")) {
+		document.Drop(defaults, "default_provider_id")
 	}
 	for _, ref := range modelReferences {
-		holder := descend(defaults, ref.path[:len(ref.path)-1])
+		holder := document.Descend(defaults, ref.path[:len(ref.path)-1])
 		last := ref.path[len(ref.path)-1]
-		if r.isGone("inference") || r.lost("inference", child(child(holder, last), "provider_id")) {
-			drop(holder, last)
+		if r.isGone("inference") || r.lost("inference", document.Child(document.Child(holder, last), "provider_id")) {
+			document.Drop(holder, last)
 		}
 	}
 }
 
 // removeShieldDefault removes the default shield that went with its provider.
 func (r *removal) removeShieldDefault(before []*yaml.Node) {
-	safety := child(r.root, "safety")
-	name := text(child(safety, "default_shield_id"))
-	named := func(n *yaml.Node) bool { return text(child(n, "shield_id")) == name }
-	after := items(child(child(r.root, "registered_resources"), "shields"))
+	safety := r.doc.Section("safety")
+	name := document.Text(document.Child(safety, "default_shield_id"))
+	named := func(n *yaml.Node) bool { return document.Text(document.Child(n, "shield_id")) == name }
+	after := document.Items(r.doc.Registered("shields"))
 	if name != "" && slices.ContainsFunc(before, named) && !slices.ContainsFunc(after, named) {
-		drop(safety, "default_shield_id")
+		document.Drop(safety, "default_shield_id")
 	}
 }

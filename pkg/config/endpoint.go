@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 const maxTCPPort = 65535
@@ -26,7 +27,7 @@ type endpointValue struct {
 // release line needs, a path that the user wrote stays. The row's endpoint is nil for an unknown provider type, whose endpoint
 // is taken as it is. Nothing comes back where the endpoint is wrong. No message carries it: it may hold a password.
 func resolveEndpoint(endpoint, path string, row *catalog.Endpoint, findings *report) []endpointValue {
-	masked := maskReferences(endpoint)
+	masked := document.MaskReferences(endpoint)
 	if hasUserInfo(masked) {
 		findings.fail(InvalidEndpoint, path, "must not contain user name or password: it would stand in a ConfigMap for all to read",
 			"remove everything up to the @, and give the credential by apiKey or secretRefs")
@@ -35,19 +36,14 @@ func resolveEndpoint(endpoint, path string, row *catalog.Endpoint, findings *rep
 	warnParameters(endpoint, path, findings)
 	switch {
 	case row == nil:
-		return []endpointValue{{fallbackEndpointField, stringNode(endpoint)}}
-	case wholeReference(endpoint) != nil:
-		return []endpointValue{{row.Field, stringNode(endpoint)}}
+		return []endpointValue{{fallbackEndpointField, document.String(endpoint)}}
+	case document.IsReference(endpoint):
+		return []endpointValue{{row.Field, document.String(endpoint)}}
 	case row.Kind == catalog.EndpointURL:
 		return resolveURL(endpoint, masked, path, row, findings)
 	default:
 		return resolveAddress(endpoint, masked, path, row, findings)
 	}
-}
-
-// maskReferences puts digits, which are harmless in every part of an address, in the place of references to the environment.
-func maskReferences(s string) string {
-	return envPattern.ReplaceAllStringFunc(s, func(ref string) string { return strings.Repeat("0", len(ref)) })
 }
 
 // beforeAuthority is what can stand before the authority of a URL, well-formed or not.
@@ -69,7 +65,7 @@ func resolveURL(endpoint, masked, path string, row *catalog.Endpoint, findings *
 	}
 	example := exampleEndpoint(row)
 	if strings.HasPrefix(endpoint, "${env.") {
-		return []endpointValue{{row.Field, stringNode(endpoint)}} // the scheme is the environment's business
+		return []endpointValue{{row.Field, document.String(endpoint)}} // the scheme is the environment's business
 	}
 	u, err := url.Parse(masked)
 	switch {
@@ -83,14 +79,14 @@ func resolveURL(endpoint, masked, path string, row *catalog.Endpoint, findings *
 		findings.fail(InvalidEndpoint, path, "has no port between 1 and 65535 after the colon", example)
 		return nil
 	case u.Path != "" && u.Path != "/":
-		return []endpointValue{{row.Field, stringNode(endpoint)}}
+		return []endpointValue{{row.Field, document.String(endpoint)}}
 	}
 	end := len(masked)
 	if at := strings.IndexAny(masked, "?#"); at >= 0 {
 		end = at
 	}
 	whole := strings.TrimSuffix(endpoint[:end], "/") + row.DefaultPath + endpoint[end:]
-	return []endpointValue{{row.Field, stringNode(whole)}}
+	return []endpointValue{{row.Field, document.String(whole)}}
 }
 
 // validPort tells of the port of a URL; a reference to the environment, masked, is longer than any port.
@@ -141,13 +137,13 @@ func resolveAddress(endpoint, masked, path string, row *catalog.Endpoint, findin
 		return nil
 	}
 	if row.Kind == catalog.EndpointAddress {
-		return []endpointValue{{row.Field, stringNode(endpoint)}}
+		return []endpointValue{{row.Field, document.String(endpoint)}}
 	}
-	values := []endpointValue{{row.Field, stringNode(strings.Trim(host, "[]"))}}
+	values := []endpointValue{{row.Field, document.String(strings.Trim(host, "[]"))}}
 	if n, err := strconv.Atoi(port); err == nil {
-		values = append(values, endpointValue{row.PortField, intNode(int64(n))})
+		values = append(values, endpointValue{row.PortField, document.Int(int64(n))})
 	} else if port != "" {
-		values = append(values, endpointValue{row.PortField, stringNode(port)})
+		values = append(values, endpointValue{row.PortField, document.String(port)})
 	}
 	return values
 }
@@ -180,7 +176,7 @@ func splitAddress(address, masked string) (host, port, problem string) {
 }
 
 func isPort(port string) bool {
-	if wholeReference(port) != nil {
+	if document.IsReference(port) {
 		return true
 	}
 	n, err := strconv.Atoi(port)

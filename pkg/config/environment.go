@@ -13,6 +13,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // checkEnvironment makes sure that every variable which the configuration needs means one thing, and only to whom it is meant.
@@ -45,8 +46,10 @@ func (g *generation) checkUnset() {
 	if err != nil || !bytes.Contains(written, []byte("${env.")) {
 		return // what is not JSON has been refused before
 	}
-	given, missing := g.givenEnv(), variables{}
-	addBareVariables(g.root, missing)
+	given, missing := g.givenEnv(), document.Variables{}
+	for _, name := range document.RequiredVariables(g.doc.Root()) {
+		missing[name] = true
+	}
 	maps.DeleteFunc(missing, func(name string, _ bool) bool {
 		return name == g.Line.PortEnv || name == g.Line.HomeEnv || slices.Contains(alwaysSet, name) || given[name]
 	})
@@ -55,7 +58,7 @@ func (g *generation) checkUnset() {
 		return
 	}
 	walkTexts(fields, "spec", func(path, s string) {
-		names := slices.DeleteFunc(slices.Compact(bareNames(s)), func(name string) bool { return !missing[name] })
+		names := slices.DeleteFunc(slices.Compact(document.RequiredVariables(document.String(s))), func(name string) bool { return !missing[name] })
 		reported := slices.ContainsFunc(g.findings.Findings, func(f Finding) bool { return f.Path == path })
 		if len(names) == 0 || reported {
 			return
@@ -82,33 +85,13 @@ func walkTexts(value any, path string, visit func(path, text string)) {
 	}
 }
 
-// addBareVariables adds the variables that a tree refers to without saying what goes where they are not set.
-func addBareVariables(n *yaml.Node, names variables) {
-	for _, name := range bareNames(n.Value) {
-		names[name] = true
-	}
-	for _, c := range n.Content {
-		addBareVariables(c, names)
-	}
-}
-
-func bareNames(text string) []string {
-	var names []string
-	for _, m := range envPattern.FindAllStringSubmatch(text, -1) {
-		if m[2] == "" {
-			names = append(names, m[1])
-		}
-	}
-	return names
-}
-
 // checkOverrides lets the user's variables win over those of the same name that the configuration asks for, but for those that it cannot
 // do without: what comes from Secrets, and what keeps the server from printing it.
 func (g *generation) checkOverrides() {
 	if g.Spec.Workload == nil || g.Spec.Workload.Overrides == nil {
 		return
 	}
-	byName, replaced := make(map[string]EnvVar, len(g.env)), variables{}
+	byName, replaced := make(map[string]EnvVar, len(g.env)), document.Variables{}
 	for _, own := range g.env {
 		byName[own.Name] = own
 	}
@@ -132,26 +115,23 @@ func (g *generation) checkOverrides() {
 // checkBystanders looks at the clients of other databases in the server that read a variable which is meant for the storage: a
 // password must not reach a database that it is not for.
 func (g *generation) checkBystanders(own map[string]string) {
-	backends := child(child(g.root, "storage"), "backends")
-	for _, name := range keys(backends) {
-		entry := child(backends, name)
-		if row, ok := g.Line.Backends[text(child(entry, "type"))]; ok && !g.storageNames[name] {
+	backends := g.doc.Backends()
+	for _, name := range document.Keys(backends) {
+		entry := document.Child(backends, name)
+		if row, ok := g.Line.Backends[document.Text(document.Child(entry, "type"))]; ok && !g.storageNames[name] {
 			g.checkBystander("the storage backend "+name, "config.yaml: storage.backends."+name, row.Environment, entry, own)
 		}
 	}
-	providers := child(g.root, "providers")
-	for _, api := range keys(providers) {
-		for i, entry := range items(child(providers, api)) {
-			row, ok := g.Line.Provider(api, text(child(entry, "provider_type")))
-			if ok && len(row.Environment) > 0 && g.isThere(child(entry, "provider_id")) {
-				id := identityOf(child(entry, "provider_id")).id
-				path := fmt.Sprintf("config.yaml: providers.%s[%d].config", api, i)
-				if p := g.ofResource(api, id); p != nil {
-					path = p.Path
-				}
-				g.checkBystander("the provider "+id, path, row.Environment, child(entry, "config"), own)
-			}
+	for entry := range g.doc.Providers() {
+		row, ok := g.Line.Provider(entry.API, entry.Type())
+		if !ok || len(row.Environment) == 0 || !g.givenEnv().MayEnable(entry.Identity()) {
+			continue
 		}
+		id, path := entry.Identity().ID, "config.yaml: "+entry.Path()+".config"
+		if p := g.ofResource(entry.API, id); p != nil {
+			path = p.Path
+		}
+		g.checkBystander("the provider "+id, path, row.Environment, entry.Config(), own)
 	}
 }
 
@@ -165,29 +145,12 @@ func (g *generation) ofResource(api, id string) *provider {
 	return nil
 }
 
-// isThere tells whether a provider is on, as far as the resource decides it.
-func (g *generation) isThere(id *yaml.Node) bool {
-	switch identityOf(id).presence {
-	case always:
-		return true
-	case sometimes, unknown:
-		for _, m := range envPattern.FindAllStringSubmatch(text(id), -1) {
-			if (m[2] == "+" || m[3] == disabledID) && !g.givenEnv()[m[1]] {
-				return false
-			}
-		}
-		return true
-	case never:
-	}
-	return false
-}
-
 func (g *generation) checkBystander(who, path string, reads map[string]string, config *yaml.Node, own map[string]string) {
 	var tls bool
 	for _, variable := range slices.Sorted(maps.Keys(reads)) {
 		from, set := own[variable]
 		field := reads[variable]
-		if !set || field != "" && g.hasValue(child(config, field)) {
+		if !set || field != "" && g.givenEnv().Fills(document.Child(config, field)) {
 			continue
 		}
 		if variable != "PGPASSWORD" {
@@ -212,13 +175,4 @@ func (g *generation) elsewhere() string {
 		}
 	}
 	return ""
-}
-
-// hasValue tells whether a field surely has a value: one that is an unset variable has none.
-func (g *generation) hasValue(n *yaml.Node) bool {
-	m := wholeReference(text(n))
-	if m == nil {
-		return text(n) != ""
-	}
-	return g.givenEnv()[m[1]] || m[2] == "" || m[2] == "=" && m[3] != ""
 }

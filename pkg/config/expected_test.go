@@ -11,11 +11,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // Proves: R76, R29 (the server must list what the resource configures and what of the base no variable turns off, and nothing else).
 func TestExpectedProvidersOfResourceAndBase(t *testing.T) {
-	base, err := config.ParseBase("mine", []byte(`
+	base, err := document.ParseBase("mine", []byte(`
 version: 2
 apis: [inference, safety, files]
 providers:
@@ -49,7 +50,7 @@ storage: {backends: {}, stores: {}}
 	if findings.HasErrors() {
 		t.Fatal(findings)
 	}
-	want := []config.ProviderName{{API: "inference", ID: "plain"}, {API: "inference", ID: "given"}, {API: "inference", ID: "mine"}, {API: "safety", ID: "guard"}}
+	want := []document.ProviderName{{API: "inference", ID: "plain"}, {API: "inference", ID: "given"}, {API: "inference", ID: "mine"}, {API: "safety", ID: "guard"}}
 	if diff := cmp.Diff(want, result.Expected); diff != "" {
 		t.Errorf("expected (-want +got):\n%s\n%s", diff, result.YAML)
 	}

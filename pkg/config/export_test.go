@@ -8,18 +8,19 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // CheckIntegrity judges a configuration by itself, with the environment that it was generated with.
-func CheckIntegrity(in Input, generated *Base, env []EnvVar) Findings {
-	g := &generation{ctx: context.Background(), Input: in, root: clone(generated.root), env: env}
+func CheckIntegrity(in Input, generated *document.Base, env []EnvVar) Findings {
+	g := &generation{ctx: context.Background(), Input: in, doc: generated.Edit(), env: env}
 	g.checkIntegrity()
 	return g.findings.Findings
 }
 
 // Snapshot writes a base as YAML.
-func (b *Base) Snapshot() string {
-	text, err := yaml.Marshal(b.root)
+func Snapshot(b *Base) string {
+	text, err := yaml.Marshal(b.Root())
 	if err != nil {
 		return err.Error()
 	}
@@ -27,7 +28,7 @@ func (b *Base) Snapshot() string {
 }
 
 // IDOf returns the effective id of a provider by its provider_id.
-func IDOf(raw string) string { return identityOf(stringNode(raw)).id }
+func IDOf(raw string) string { return document.IdentityOf(document.String(raw)).ID }
 
 // KnownLine returns a line by a number, so that any number is one.
 func KnownLine(n uint8) *catalog.Line {

@@ -19,6 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/configs"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -64,11 +65,11 @@ func FuzzGenerate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line uint8, data []byte,
 		inference, safety, vectorIo, toolRuntime, telemetry, models, tools, shields, disabled string,
 	) {
-		base, err := config.ParseBase("fuzz", data)
+		base, err := document.ParseBase("fuzz", data)
 		if err != nil {
 			return
 		}
-		_ = base.Lines() // whatever a base says, asking for its dialect is safe
+		_ = config.LinesOf(base) // whatever a base says, asking for its dialect is safe
 		spec := &v1alpha2.LlamaStackDistributionSpec{
 			Providers: &v1alpha2.ProvidersSpec{
 				Inference: openJSON(inference), Safety: openJSON(safety), VectorIo: openJSON(vectorIo),
@@ -121,7 +122,7 @@ func openList(text string) []apiextensionsv1.JSON {
 // checkGeneration checks everything that holds for any input.
 func checkGeneration(t *testing.T, in config.Input) {
 	t.Helper()
-	specBefore, baseBefore := in.Spec.DeepCopy(), in.Base.Snapshot()
+	specBefore, baseBefore := in.Spec.DeepCopy(), config.Snapshot(in.Base)
 	result, findings := config.Generate(t.Context(), in)
 	if (result == nil) != findings.HasErrors() {
 		t.Fatalf("result %v with findings %v", result, findings)
@@ -134,7 +135,7 @@ func checkGeneration(t *testing.T, in config.Input) {
 	if diff := cmp.Diff(specBefore, in.Spec); diff != "" {
 		t.Errorf("the spec was changed:\n%s", diff)
 	}
-	if in.Base.Snapshot() != baseBefore {
+	if config.Snapshot(in.Base) != baseBefore {
 		t.Errorf("the base was changed")
 	}
 	if result == nil {
@@ -143,7 +144,7 @@ func checkGeneration(t *testing.T, in config.Input) {
 	if again, _ := config.Generate(t.Context(), in); !bytes.Equal(again.YAML, result.YAML) {
 		t.Error("the same input gives other bytes")
 	}
-	generated, err := config.ParseBase("generated", result.YAML)
+	generated, err := document.ParseBase("generated", result.YAML)
 	if err != nil {
 		t.Fatalf("the result is not a configuration: %v\n%s", err, result.YAML)
 	}
@@ -156,7 +157,7 @@ func checkGeneration(t *testing.T, in config.Input) {
 // checkSurvival checks that the result has everything of the base that it does not replace: server.auth, and unknown keys of all maps.
 func checkSurvival(t *testing.T, in config.Input, result *config.Result) {
 	t.Helper()
-	before, _ := decodeYAML(t, []byte(in.Base.Snapshot())).(map[string]any)
+	before, _ := decodeYAML(t, []byte(config.Snapshot(in.Base))).(map[string]any)
 	after, _ := decodeYAML(t, result.YAML).(map[string]any)
 	auth := func(root map[string]any) any { server, _ := root["server"].(map[string]any); return server["auth"] }
 	if diff := cmp.Diff(auth(before), auth(after)); diff != "" {
@@ -217,7 +218,7 @@ func FuzzParseBase(f *testing.F) {
 	f.Add([]byte("a: &x {b: 1, c: [1e3, yes, '1:30']}\nd: {<<: *x, b: 2}\nproviders: {inference: [*x]}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		before := bytes.Clone(data)
-		base, err := config.ParseBase("fuzz", data)
+		base, err := document.ParseBase("fuzz", data)
 		if !bytes.Equal(before, data) {
 			t.Error("the input was changed")
 		}
@@ -227,11 +228,11 @@ func FuzzParseBase(f *testing.F) {
 			}
 			return
 		}
-		again, err := config.ParseBase("fuzz", []byte(base.Snapshot()))
+		again, err := document.ParseBase("fuzz", []byte(config.Snapshot(base)))
 		if err != nil {
-			t.Fatalf("cannot read what it wrote: %v\n%s", err, base.Snapshot())
+			t.Fatalf("cannot read what it wrote: %v\n%s", err, config.Snapshot(base))
 		}
-		if diff := cmp.Diff(base.Snapshot(), again.Snapshot()); diff != "" {
+		if diff := cmp.Diff(config.Snapshot(base), config.Snapshot(again)); diff != "" {
 			t.Errorf("not the same when read again:\n%s", diff)
 		}
 	})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
@@ -159,9 +160,9 @@ func wanted(t *testing.T, c *golden.Case, full []byte) string {
 	return string(text)
 }
 
-func parseBase(tb testing.TB, name string, data []byte) *config.Base {
+func parseBase(tb testing.TB, name string, data []byte) *document.Base {
 	tb.Helper()
-	base, err := config.ParseBase(name, data)
+	base, err := document.ParseBase(name, data)
 	if err != nil {
 		tb.Fatal(err)
 	}

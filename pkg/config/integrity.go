@@ -13,6 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // providersOf tells, for each list of registered_resources, the API whose providers its entries name.
@@ -49,25 +50,25 @@ var implicitBackends = map[string]string{"kv_default": sqliteType(catalog.KV), "
 // checkIntegrity makes sure that everything that the configuration names is there: the server would otherwise crash
 // on start, or come up without what was asked for.
 func (g *generation) checkIntegrity() {
-	resources := child(g.root, "registered_resources")
-	for _, name := range keys(resources) {
+	resources := g.doc.Section("registered_resources")
+	for _, name := range document.Keys(resources) {
 		api, ok := providersOf[name]
 		if !ok {
 			continue
 		}
-		providers := g.providersOf(api)
-		for i, item := range items(child(resources, name)) {
+		providers := g.doc.Lookup(api, g.givenEnv())
+		for i, item := range document.Items(document.Child(resources, name)) {
 			if g.stopped() {
 				return
 			}
-			if name == "models" && g.Line.AllProviders && text(child(item, "provider_id")) == allProviders {
+			if name == "models" && g.Line.AllProviders && document.Text(document.Child(item, "provider_id")) == allProviders {
 				continue
 			}
-			g.checkProviderID(child(item, "provider_id"), api, providers, func() string { return fmt.Sprintf("registered_resources.%s[%d].provider_id", name, i) })
+			g.checkProviderID(document.Child(item, "provider_id"), api, providers, func() string { return fmt.Sprintf("registered_resources.%s[%d].provider_id", name, i) })
 		}
 	}
-	defaults := child(g.root, "vector_stores")
-	g.checkProviderID(child(defaults, "default_provider_id"), "vector_io", g.providersOf("vector_io"),
+	defaults := g.doc.Section("vector_stores")
+	g.checkProviderID(document.Child(defaults, "default_provider_id"), "vector_io", g.doc.Lookup("vector_io", g.givenEnv()),
 		func() string { return "vector_stores.default_provider_id" })
 	for _, ref := range modelReferences {
 		g.checkModelReference(ref)
@@ -84,10 +85,10 @@ func (g *generation) checkIntegrity() {
 // checkModelReference checks that a model that the vector stores use has a provider, and that it is not registered as something else.
 // A model that is not registered may still be there: providers list their own.
 func (g *generation) checkModelReference(ref modelReference) {
-	n := descend(child(g.root, "vector_stores"), ref.path)
+	n := document.Descend(g.doc.Section("vector_stores"), ref.path)
 	path := "vector_stores." + strings.Join(ref.path, ".")
-	g.checkProviderID(child(n, "provider_id"), "inference", g.providersOf("inference"), func() string { return path + ".provider_id" })
-	name := text(child(n, "provider_id")) + "/" + text(child(n, "model_id"))
+	g.checkProviderID(document.Child(n, "provider_id"), "inference", g.doc.Lookup("inference", g.givenEnv()), func() string { return path + ".provider_id" })
+	name := document.Text(document.Child(n, "provider_id")) + "/" + document.Text(document.Child(n, "model_id"))
 	registered := func(modelType string) bool {
 		return slices.ContainsFunc(g.servedModels(modelType), func(m servedModel) bool { return m.served == name })
 	}
@@ -104,20 +105,20 @@ func (g *generation) checkModelReference(ref modelReference) {
 // checkModels checks what the server demands of registered models: a dimension of the vectors, and a name of their own.
 func (g *generation) checkModels() {
 	first := map[string]int{}
-	for i, entry := range items(child(child(g.root, "registered_resources"), "models")) {
-		provider := identityOf(child(entry, "provider_id"))
-		if provider.presence != always && provider.presence != sometimes {
+	for i, entry := range document.Items(g.doc.Registered("models")) {
+		provider := document.IdentityOf(document.Child(entry, "provider_id"))
+		if provider.Presence != document.Unconditional && provider.Presence != document.Conditional {
 			continue
 		}
 		path := fmt.Sprintf("registered_resources.models[%d]", i)
-		if modelTypeOf(entry) == string(v1alpha2.ModelTypeEmbedding) && child(child(entry, "metadata"), embeddingDimensionKey) == nil {
+		if modelTypeOf(entry) == string(v1alpha2.ModelTypeEmbedding) && document.Child(document.Child(entry, "metadata"), embeddingDimensionKey) == nil {
 			g.faulty(path+".metadata", "the embedding model has no "+embeddingDimensionKey, "give the length of its vectors")
 		}
-		id := text(child(entry, "model_id"))
-		if provider.presence == sometimes || id == "" || envPattern.MatchString(id) {
+		id := document.Text(document.Child(entry, "model_id"))
+		if provider.Presence == document.Conditional || id == "" || document.HasReference(id) {
 			continue
 		}
-		served := g.servedName(provider.id, id, text(child(entry, "provider_model_id")))
+		served := g.servedName(provider.ID, id, document.Text(document.Child(entry, "provider_model_id")))
 		if other, twice := first[served]; twice {
 			g.faulty(path, fmt.Sprintf("is served as %s, and so is registered_resources.models[%d]", served, other), "keep one of them")
 		}
@@ -128,8 +129,8 @@ func (g *generation) checkModels() {
 // checkConnectors checks that each connector has an id of its own.
 func (g *generation) checkConnectors() {
 	seen := map[string]bool{}
-	for i, entry := range items(child(g.root, "connectors")) {
-		id := text(child(entry, "connector_id"))
+	for i, entry := range document.Items(g.doc.Section("connectors")) {
+		id := document.Text(document.Child(entry, "connector_id"))
 		if id != "" && seen[id] {
 			g.faulty(fmt.Sprintf("connectors[%d].connector_id", i), fmt.Sprintf("there is another connector %q", id), "keep one of them")
 		}
@@ -139,29 +140,29 @@ func (g *generation) checkConnectors() {
 
 // checkProviderID checks one reference to a provider. An absent or empty one is skipped by the server, and one that
 // the environment decides cannot be judged; a provider that may be there counts as there.
-func (g *generation) checkProviderID(ref *yaml.Node, api string, providers *providerSet, path func() string) {
-	name := identityOf(ref)
-	if _, known := providers.byID[name.id]; name.id == "" || known || providers.unknown || g.findings.skip(Error) {
+func (g *generation) checkProviderID(ref *yaml.Node, api string, providers *document.ProviderSet, path func() string) {
+	name := document.IdentityOf(ref)
+	if _, known := providers.Find(name.ID); name.ID == "" || known || providers.HasUnknown || g.findings.skip(Error) {
 		return
 	}
-	g.broken(path(), fmt.Sprintf("there is no %s provider with the id %q", api, name.id), effectiveIDs(providers.all))
+	g.broken(path(), fmt.Sprintf("there is no %s provider with the id %q", api, name.ID), document.EffectiveIDs(providers.All))
 }
 
 // checkDefaultShield checks the default shield as the server does: only where any shield is registered. One that the environment turns
 // on is not enough where another one is always there.
 func (g *generation) checkDefaultShield() {
-	name := text(child(child(g.root, "safety"), "default_shield_id"))
-	if name == "" || envPattern.MatchString(name) {
+	name := document.Text(document.Child(g.doc.Section("safety"), "default_shield_id"))
+	if name == "" || document.HasReference(name) {
 		return
 	}
 	var others []string
 	listed, otherIsThere := false, false
-	for _, shield := range items(child(child(g.root, "registered_resources"), "shields")) {
-		id, provider := text(child(shield, "shield_id")), identityOf(child(shield, "provider_id"))
-		there := len(g.certain([]identity{provider})) > 0
+	for _, shield := range document.Items(g.doc.Registered("shields")) {
+		id, provider := document.Text(document.Child(shield, "shield_id")), document.IdentityOf(document.Child(shield, "provider_id"))
+		there := g.givenEnv().Enables(provider)
 		switch {
-		case provider.presence == never:
-		case envPattern.MatchString(id) || (id == name && there):
+		case provider.Presence == document.Disabled:
+		case document.HasReference(id) || (id == name && there):
 			return
 		case id == name:
 			listed = true
@@ -182,33 +183,29 @@ func (g *generation) checkDefaultShield() {
 // checkBackends checks that every storage backend that is named is there, and is of the kind that it is needed for.
 func (g *generation) checkBackends() {
 	search := backendSearch{types: implicitBackends, objects: g.Line.Objects}
-	storage := child(g.root, "storage")
-	if backends := child(storage, "backends"); backends != nil {
+	if backends := g.doc.Backends(); backends != nil {
 		search.types = map[string]string{}
-		for name, backend := range members(backends) {
-			search.types[name] = text(child(backend, "type"))
+		for name, backend := range document.Members(backends) {
+			search.types[name] = document.Text(document.Child(backend, "type"))
 		}
 	}
-	for name, store := range members(child(storage, "stores")) {
+	for name, store := range document.Members(g.doc.Stores()) {
 		known := g.Line.Stores[name]
 		for _, b := range search.broken(store, catalog.Field{Store: known.Kind, Object: known.Object}) {
 			g.broken("storage.stores."+name+b.path+".backend", b.message, b.instead)
 		}
 	}
-	providers := child(g.root, "providers")
-	for _, api := range keys(providers) {
-		for i, entry := range items(child(providers, api)) {
-			if text(child(entry, "provider_id")) == disabledID {
-				continue
-			}
-			row, ok := g.Line.Provider(api, text(child(entry, "provider_type")))
-			if !ok {
-				row = &catalog.Provider{}
-			}
-			for name, value := range members(child(entry, "config")) {
-				for _, b := range search.broken(value, row.Fields[name]) {
-					g.broken(fmt.Sprintf("providers.%s[%d].config.%s%s.backend", api, i, name, b.path), b.message, b.instead)
-				}
+	for entry := range g.doc.Providers() {
+		if entry.Identity().Raw == document.DisabledID {
+			continue
+		}
+		row, ok := g.Line.Provider(entry.API, entry.Type())
+		if !ok {
+			row = &catalog.Provider{}
+		}
+		for name, value := range document.Members(entry.Config()) {
+			for _, b := range search.broken(value, row.Fields[name]) {
+				g.broken(entry.Path()+".config."+name+b.path+".backend", b.message, b.instead)
 			}
 		}
 	}
@@ -241,10 +238,10 @@ func (s *backendSearch) broken(n *yaml.Node, field catalog.Field) []brokenBacken
 			broken = append(broken, b)
 		}
 	}
-	for i, item := range items(n) {
+	for i, item := range document.Items(n) {
 		add(func() string { return fmt.Sprintf("[%d]", i) }, s.broken(item, catalog.Field{Object: field.Object}))
 	}
-	for key, value := range members(n) {
+	for key, value := range document.Members(n) {
 		add(func() string { return "." + key }, s.broken(value, s.objects[field.Object][key]))
 	}
 	if message, instead := s.judge(n, field.Store); message != "" {
@@ -256,9 +253,9 @@ func (s *backendSearch) broken(n *yaml.Node, field catalog.Field) []brokenBacken
 // judge tells what is wrong with one reference, and which backends would do. The kind is that of the backend that is needed; where nothing
 // tells it, a namespace stands for one and a table for the other.
 func (s *backendSearch) judge(n *yaml.Node, kind catalog.StoreKind) (message string, instead []string) {
-	name := text(child(n, "backend"))
-	namespace, table := child(n, catalog.KV.Place()) != nil, child(n, catalog.SQL.Place()) != nil
-	if name == "" || envPattern.MatchString(name) || (!namespace && !table) {
+	name := document.Text(document.Child(n, "backend"))
+	namespace, table := document.Child(n, catalog.KV.Place()) != nil, document.Child(n, catalog.SQL.Place()) != nil
+	if name == "" || document.HasReference(name) || (!namespace && !table) {
 		return "", nil
 	}
 	switch {
@@ -284,7 +281,7 @@ func (s *backendSearch) judge(n *yaml.Node, kind catalog.StoreKind) (message str
 
 // isOfKind tells whether a type of backends is of a kind, or may be: it is absent, which the server reports, or the environment gives it.
 func isOfKind(backendType string, kind catalog.StoreKind) bool {
-	return kind == "" || backendType == "" || strings.HasPrefix(backendType, string(kind)+"_") || envPattern.MatchString(backendType)
+	return kind == "" || backendType == "" || strings.HasPrefix(backendType, string(kind)+"_") || document.HasReference(backendType)
 }
 
 // broken reports a reference to what is not there; known is what is.
@@ -294,10 +291,10 @@ func (g *generation) broken(path, message string, known []string) {
 		mending = "name one of " + bounds.Names(known)
 	}
 	g.findings.fail(BrokenReference, "config.yaml: "+path, message,
-		mending+"; the reference comes from the base configuration "+oneLine(g.Base.name)+" or from settings of a provider")
+		mending+"; the reference comes from the base configuration "+g.Base.Name()+" or from settings of a provider")
 }
 
 // faulty reports what else makes the configuration contradict itself.
 func (g *generation) faulty(path, message, mending string) {
-	g.findings.fail(BrokenReference, "config.yaml: "+path, message, mending+"; it comes from the base configuration "+oneLine(g.Base.name))
+	g.findings.fail(BrokenReference, "config.yaml: "+path, message, mending+"; it comes from the base configuration "+g.Base.Name())
 }

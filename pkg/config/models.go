@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // The keys under which a model's metadata carries what the resource has fields for.
@@ -26,11 +27,11 @@ func (g *generation) applyModels() {
 	if len(g.models) == 0 {
 		return
 	}
-	providers := g.providersOf(v1alpha2.APIInference.Name)
-	list := ensure(ensure(g.root, "registered_resources", yaml.MappingNode), "models", yaml.SequenceNode)
+	providers := g.doc.Lookup(v1alpha2.APIInference.Name, g.givenEnv())
+	list := g.doc.EnsureRegistered("models")
 	entries := make(map[modelKey]*yaml.Node, len(list.Content)+len(g.models))
 	for _, entry := range slices.Backward(list.Content) {
-		entries[modelKey{text(child(entry, "model_id")), identityOf(child(entry, "provider_id")).id}] = entry
+		entries[modelKey{document.Text(document.Child(entry, "model_id")), document.IdentityOf(document.Child(entry, "provider_id")).ID}] = entry
 	}
 	paths := make(map[string]string, len(g.models))
 	for i := range g.models {
@@ -43,18 +44,18 @@ func (g *generation) applyModels() {
 		if !ok {
 			continue
 		}
-		served := g.servedName(provider.id, m.Name, m.ProviderModelID)
+		served := g.servedName(provider.ID, m.Name, m.ProviderModelID)
 		if at, twice := paths[served]; twice {
 			g.findings.fail(Conflict, m.Path, fmt.Sprintf("is served as %s, and so is %s", served, at), "keep one of them")
 			continue
 		}
 		paths[served] = m.Path
 		// No error: the image may set the variable. And where it does not, who asks for the model hears that it is not there.
-		if variable := g.missingSwitch(provider); variable != "" {
+		if variable := g.givenEnv().MissingSwitch(provider); variable != "" {
 			g.findings.warn(NoProvider, m.Path+".provider", fmt.Sprintf("is there only where the environment variable %s is set; "+
 				"without it the server leaves the model out", variable), turnOn(v1alpha2.APIInference, provider, variable))
 		}
-		key := modelKey{m.Name, provider.id}
+		key := modelKey{m.Name, provider.ID}
 		entry := entries[key]
 		if entry == nil {
 			entry = &yaml.Node{Kind: yaml.MappingNode}
@@ -62,7 +63,7 @@ func (g *generation) applyModels() {
 			entries[key] = entry
 		}
 		g.overlayModel(entry, m, provider)
-		g.uses = append(g.uses, providerUse{api: v1alpha2.APIInference.Name, id: provider.id, path: m.Path})
+		g.uses = append(g.uses, providerUse{api: v1alpha2.APIInference.Name, id: provider.ID, path: m.Path})
 	}
 }
 
@@ -97,56 +98,56 @@ func (g *generation) servedName(providerID, modelID, providerModelID string) str
 
 // modelProvider finds the provider of a model: the one that it names, else the first inference provider of the
 // resource, else the only one of the base that is always there.
-func (g *generation) modelProvider(m *v1alpha2.ModelConfig, providers *providerSet) (identity, bool) {
+func (g *generation) modelProvider(m *v1alpha2.ModelConfig, providers *document.ProviderSet) (document.Identity, bool) {
 	if m.Provider != "" {
-		provider, ok := providers.find(m.Provider)
+		provider, ok := providers.Find(m.Provider)
 		if !ok && !g.findings.skip(Error) {
 			g.findings.fail(UnknownProvider, m.Path+".provider", fmt.Sprintf("there is no inference provider with the id %q", m.Provider),
-				"configure it under spec.providers.inference, or name one of "+providers.known())
+				"configure it under spec.providers.inference, or name one of "+providers.Names())
 		}
 		return provider, ok
 	}
 	for _, group := range g.groups {
 		if group.API == v1alpha2.APIInference {
-			return providers.first(group.Providers[0].EffectiveID())
+			return providers.First(group.Providers[0].EffectiveID())
 		}
 	}
-	only, several := identity{}, false
-	for _, id := range providers.all {
-		if id.presence == always {
-			several = only.id != ""
+	only, several := document.Identity{}, false
+	for _, id := range providers.All {
+		if id.Presence == document.Unconditional {
+			several = only.ID != ""
 			only = id
 			if several {
 				break
 			}
 		}
 	}
-	if only.id != "" && !several {
+	if only.ID != "" && !several {
 		return only, true
 	}
 	if g.findings.skip(Error) {
-		return identity{}, false
+		return document.Identity{}, false
 	}
 	g.findings.fail(NoProvider, m.Path, "names no provider, the resource configures none, and the base has no single obvious one",
-		"write {name, provider} with one of "+providers.known()+", or configure spec.providers.inference")
-	return identity{}, false
+		"write {name, provider} with one of "+providers.Names()+", or configure spec.providers.inference")
+	return document.Identity{}, false
 }
 
-func (g *generation) overlayModel(entry *yaml.Node, m *v1alpha2.ModelConfig, provider identity) {
-	set(entry, "model_id", stringNode(m.Name))
+func (g *generation) overlayModel(entry *yaml.Node, m *v1alpha2.ModelConfig, provider document.Identity) {
+	document.Set(entry, "model_id", document.String(m.Name))
 	// The condition of a conditional provider goes with it: where the provider is off, the server skips the model.
-	set(entry, "provider_id", stringNode(provider.raw))
+	document.Set(entry, "provider_id", document.String(provider.Raw))
 	if m.ProviderModelID != "" {
-		set(entry, "provider_model_id", stringNode(m.ProviderModelID))
+		document.Set(entry, "provider_model_id", document.String(m.ProviderModelID))
 	}
 	switch {
 	case m.ModelType != "":
-		set(entry, "model_type", stringNode(string(m.ModelType)))
-	case child(entry, "model_type") == nil:
-		set(entry, "model_type", stringNode(string(v1alpha2.ModelTypeLLM)))
+		document.Set(entry, "model_type", document.String(string(m.ModelType)))
+	case document.Child(entry, "model_type") == nil:
+		document.Set(entry, "model_type", document.String(string(v1alpha2.ModelTypeLLM)))
 	}
 	if metadata := g.modelMetadata(m); len(metadata) > 0 {
-		merge(ensure(entry, "metadata", yaml.MappingNode), metadata)
+		document.Merge(document.Ensure(entry, "metadata", yaml.MappingNode), metadata)
 	}
 }
 

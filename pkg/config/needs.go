@@ -8,23 +8,24 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // checkNeeds checks that what every provider needs is served: the server would not start.
 func (g *generation) checkNeeds() {
-	providers := child(g.root, "providers")
-	for _, api := range keys(providers) {
-		for i, entry := range items(child(providers, api)) {
-			id := identityOf(child(entry, "provider_id"))
-			row, known := g.Line.Provider(api, text(child(entry, "provider_type")))
-			if !known || id.presence == never {
+	providers := g.doc.Section("providers")
+	for _, api := range document.Keys(providers) {
+		for i, entry := range document.Items(document.Child(providers, api)) {
+			id := document.IdentityOf(document.Child(entry, "provider_id"))
+			row, known := g.Line.Provider(api, document.Text(document.Child(entry, "provider_type")))
+			if !known || id.Presence == document.Disabled {
 				continue
 			}
 			missing := slices.DeleteFunc(slices.Clone(row.Needs), g.serves)
 			if len(missing) == 0 {
 				continue
 			}
-			g.reportNeeds(api, fmt.Sprintf("providers.%s[%d]", api, i), id.id, row, missing)
+			g.reportNeeds(api, fmt.Sprintf("providers.%s[%d]", api, i), id.ID, row, missing)
 		}
 	}
 }
@@ -33,7 +34,7 @@ func (g *generation) reportNeeds(api, path, id string, row *catalog.Provider, mi
 	if p := g.ofResource(api, id); p != nil {
 		for _, need := range missing {
 			g.findings.fail(BrokenReference, p.Path+".provider",
-				fmt.Sprintf("%s needs the API %s, which the base configuration %s does not serve", row.Type, need, oneLine(g.Base.name)),
+				fmt.Sprintf("%s needs the API %s, which the base configuration %s does not serve", row.Type, need, g.Base.Name()),
 				"choose a distribution that serves it, or another provider")
 		}
 		return
@@ -50,14 +51,14 @@ func (g *generation) serves(name string) bool {
 		return true
 	}
 	if g.Line.APIs[api].Table == "" {
-		return g.hasProvider(api)
+		return g.doc.HasProvider(api)
 	}
-	apis := items(child(g.root, "apis"))
+	apis := document.Items(g.doc.APIs())
 	if len(apis) == 0 {
 		return true
 	}
 	for _, n := range apis {
-		if n.Value == api || envPattern.MatchString(n.Value) {
+		if n.Value == api || document.HasReference(n.Value) {
 			return true
 		}
 	}

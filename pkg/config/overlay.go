@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // applyProviders lays the providers of the resource over those of the base, by effective id. Other providers of the
@@ -22,15 +23,15 @@ func (g *generation) applyProviders() {
 			g.refuseAbsent(api, "spec.providers."+group.API.Field)
 			continue
 		}
-		g.enableAPI(api)
-		list := ensure(ensure(g.root, "providers", yaml.MappingNode), api, yaml.SequenceNode)
+		g.doc.EnableAPI(api)
+		list := g.doc.EnsureProviders(api)
 		fromBase := slices.Clone(list.Content)
 		for i := range group.Providers {
 			if g.stopped() {
 				return
 			}
 			p := resolveProvider(group.API, &group.Providers[i], g.Line, &g.findings)
-			entry := p.entry(templateFor(fromBase, p), g.Base.root, g.root)
+			entry := p.entry(templateFor(fromBase, p), g.Base.Root(), g.doc.Root())
 			list.Content = overlay(list.Content, p.EffectiveID(), entry)
 			g.env = append(g.env, p.env...)
 			p.checkRequired(entry, g.givenEnv(), &g.findings)
@@ -40,27 +41,16 @@ func (g *generation) applyProviders() {
 	}
 }
 
-// enableAPI makes sure that the server serves an API. Without a list it serves all.
-func (g *generation) enableAPI(api string) {
-	apis := child(g.root, "apis")
-	if apis == nil || len(apis.Content) == 0 {
-		return
-	}
-	if !slices.ContainsFunc(apis.Content, func(n *yaml.Node) bool { return n.Value == api }) {
-		apis.Content = append(apis.Content, stringNode(api))
-	}
-}
-
 // templateFor returns what a provider begins with, so that what the server needs and the resource has no name for is there: the
 // base's entry with its id, which makes its data the provider's own, else the first one of its type. An entry with its id but of
 // another type does not count: its config means nothing to the new type.
 func templateFor(base []*yaml.Node, p *provider) template {
 	var found template
 	for _, entry := range base {
-		if text(child(entry, "provider_type")) != p.providerType {
+		if document.Text(document.Child(entry, "provider_type")) != p.providerType {
 			continue
 		}
-		if identityOf(child(entry, "provider_id")).id == p.EffectiveID() {
+		if document.IdentityOf(document.Child(entry, "provider_id")).ID == p.EffectiveID() {
 			return template{entry: entry, own: true}
 		}
 		if found.entry == nil {
@@ -76,7 +66,7 @@ func overlay(list []*yaml.Node, id string, entry *yaml.Node) []*yaml.Node {
 	placed := false
 	var result []*yaml.Node
 	for _, other := range list {
-		if identityOf(child(other, "provider_id")).id != id {
+		if document.IdentityOf(document.Child(other, "provider_id")).ID != id {
 			result = append(result, other)
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // Override is what the operator has to know of a config.yaml that the user gives whole. The file itself is never changed.
@@ -24,29 +25,29 @@ type Override struct {
 
 // ReadOverride reads a config.yaml of the user's own. The error tells why the server could not read it.
 func ReadOverride(data []byte) (*Override, error) {
-	root, err := readDocument(data)
+	root, err := document.Read(data)
 	if err != nil {
 		return nil, err
 	}
 	o := &Override{}
-	switch text(child(root, "version")) {
+	switch document.Text(document.Child(root, "version")) {
 	case "1":
 		o.Version = previousVersion
 	case "2":
 		o.Version = currentVersion
 	}
-	server := child(root, "server")
+	server := document.Child(root, "server")
 	given := func(key string) bool {
-		value := text(child(server, key))
+		value := document.Text(document.Child(server, key))
 		unsetByDefault := strings.HasPrefix(value, "${env.") && strings.HasSuffix(value, ":=}")
 		return value != "" && value != "null" && value != "~" && !unsetByDefault
 	}
 	o.TLS = given("tls_certfile") && given("tls_keyfile")
 	o.ClientCertificates = o.TLS && given("tls_cafile")
 	if given("workers") {
-		o.Workers = text(child(server, "workers"))
+		o.Workers = document.Text(document.Child(server, "workers"))
 	}
-	o.Insecure = strings.EqualFold(text(child(server, "insecure")), "true")
+	o.Insecure = strings.EqualFold(document.Text(document.Child(server, "insecure")), "true")
 	return o, nil
 }
 

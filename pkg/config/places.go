@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // A place is where a provider keeps its state: a namespace or a table of a storage backend, or a file. No two providers may share
@@ -39,22 +40,22 @@ func (p *provider) separatePlaces(config *yaml.Node) {
 	if p.row != nil {
 		field = p.row.DataPath
 	}
-	if file := text(child(config, field)); file != "" {
-		extension := cmp.Or(path.Ext(maskReferences(file)), dataFileExtension)
-		set(config, field, stringNode(p.dataFile(directory(file), extension)))
+	if file := document.Text(document.Child(config, field)); file != "" {
+		extension := cmp.Or(path.Ext(document.MaskReferences(file)), dataFileExtension)
+		document.Set(config, field, document.String(p.dataFile(directory(file), extension)))
 	}
 }
 
 func (p *provider) separateStores(n *yaml.Node, steps []string) {
 	for _, kind := range []catalog.StoreKind{catalog.KV, catalog.SQL} {
-		if child(n, "backend") != nil && child(n, kind.Place()) != nil {
-			set(n, kind.Place(), stringNode(p.place(kind, steps)))
+		if document.Child(n, "backend") != nil && document.Child(n, kind.Place()) != nil {
+			document.Set(n, kind.Place(), document.String(p.place(kind, steps)))
 		}
 	}
-	for _, item := range items(n) {
+	for _, item := range document.Items(n) {
 		p.separateStores(item, steps)
 	}
-	for key, value := range members(n) {
+	for key, value := range document.Members(n) {
 		p.separateStores(value, append(slices.Clip(steps), key))
 	}
 }
@@ -67,21 +68,21 @@ func (p *provider) fillRequired(config, base, root *yaml.Node) {
 	}
 	for _, kind := range []catalog.StoreKind{catalog.KV, catalog.SQL} {
 		for _, name := range p.row.StoreFields(kind) {
-			if child(config, name) != nil {
+			if document.Child(config, name) != nil {
 				continue
 			}
 			store := &yaml.Node{Kind: yaml.MappingNode}
-			set(store, "backend", stringNode(backendOf(root, kind)))
-			set(store, kind.Place(), stringNode(p.place(kind, []string{name})))
-			set(config, name, store)
+			document.Set(store, "backend", document.String(backendOf(root, kind)))
+			document.Set(store, kind.Place(), document.String(p.place(kind, []string{name})))
+			document.Set(config, name, store)
 		}
 	}
-	if field := p.row.DataPath; field != "" && p.row.Fields[field].Required && child(config, field) == nil {
-		set(config, field, stringNode(p.dataFile(baseDirectory(base), dataFileExtension)))
+	if field := p.row.DataPath; field != "" && p.row.Fields[field].Required && document.Child(config, field) == nil {
+		document.Set(config, field, document.String(p.dataFile(baseDirectory(base), dataFileExtension)))
 	}
 	for _, name := range p.row.FieldNames() {
-		if field := p.row.Fields[name]; field.Required && field.Nullable && indexOf(config, name) < 0 {
-			set(config, name, valueNode(nil))
+		if field := p.row.Fields[name]; field.Required && field.Nullable && document.IndexOf(config, name) < 0 {
+			document.Set(config, name, document.Value(nil))
 		}
 	}
 }
@@ -119,7 +120,7 @@ func (p *provider) dataFile(dir, extension string) string {
 
 // directory returns what stands before the last slash that is not within a reference to the environment.
 func directory(file string) string {
-	if at := strings.LastIndex(maskReferences(file), "/"); at > 0 {
+	if at := strings.LastIndex(document.MaskReferences(file), "/"); at > 0 {
 		return file[:at]
 	}
 	return defaultDataDir
@@ -127,9 +128,9 @@ func directory(file string) string {
 
 // baseDirectory is where the base keeps the files of its storage backends.
 func baseDirectory(base *yaml.Node) string {
-	backends := child(child(base, "storage"), "backends")
-	for _, name := range keys(backends) {
-		if file := text(child(child(backends, name), "db_path")); file != "" {
+	backends := document.Child(document.Child(base, "storage"), "backends")
+	for _, name := range document.Keys(backends) {
+		if file := document.Text(document.Child(document.Child(backends, name), "db_path")); file != "" {
 			return directory(file)
 		}
 	}
@@ -139,12 +140,12 @@ func baseDirectory(base *yaml.Node) string {
 // backendOf returns the storage backend of a kind: the one of the server's own default name, else the first one of that kind.
 func backendOf(root *yaml.Node, kind catalog.StoreKind) string {
 	preferred := string(kind) + "_default"
-	backends := child(child(root, "storage"), "backends")
-	if child(backends, preferred) != nil {
+	backends := document.Child(document.Child(root, "storage"), "backends")
+	if document.Child(backends, preferred) != nil {
 		return preferred
 	}
-	for _, name := range keys(backends) {
-		if strings.HasPrefix(text(child(child(backends, name), "type")), string(kind)+"_") {
+	for _, name := range document.Keys(backends) {
+		if strings.HasPrefix(document.Text(document.Child(document.Child(backends, name), "type")), string(kind)+"_") {
 			return name
 		}
 	}
@@ -159,17 +160,17 @@ func (g *generation) checkPlaces() {
 		ofResource[p.api.Name+"/"+p.EffectiveID()] = p.Path
 	}
 	first := map[string]string{}
-	for _, place := range storePlaces(child(child(g.root, "storage"), "stores")) {
+	for _, place := range storePlaces(g.doc.Stores()) {
 		first[place] = "storage.stores"
 	}
-	providers := child(g.root, "providers")
-	for _, api := range keys(providers) {
-		for _, entry := range items(child(providers, api)) {
-			id := identityOf(child(entry, "provider_id"))
-			if id.presence == never {
+	providers := g.doc.Section("providers")
+	for _, api := range document.Keys(providers) {
+		for _, entry := range document.Items(document.Child(providers, api)) {
+			id := document.IdentityOf(document.Child(entry, "provider_id"))
+			if id.Presence == document.Disabled {
 				continue
 			}
-			owner := api + "/" + id.id
+			owner := api + "/" + id.ID
 			for _, place := range g.placesOf(api, entry) {
 				other, taken := first[place]
 				if !taken {
@@ -187,10 +188,10 @@ func (g *generation) checkPlaces() {
 
 // placesOf returns where an entry keeps its state.
 func (g *generation) placesOf(api string, entry *yaml.Node) []string {
-	config := child(entry, "config")
+	config := document.Child(entry, "config")
 	places := storePlaces(config)
-	if row, ok := g.Line.Provider(api, text(child(entry, "provider_type"))); ok && row.DataPath != "" {
-		if file := text(child(config, row.DataPath)); file != "" {
+	if row, ok := g.Line.Provider(api, document.Text(document.Child(entry, "provider_type"))); ok && row.DataPath != "" {
+		if file := document.Text(document.Child(config, row.DataPath)); file != "" {
 			places = append(places, "file "+file)
 		}
 	}
@@ -200,15 +201,15 @@ func (g *generation) placesOf(api string, entry *yaml.Node) []string {
 func storePlaces(n *yaml.Node) []string {
 	var places []string
 	for _, kind := range []catalog.StoreKind{catalog.KV, catalog.SQL} {
-		backend, place := text(child(n, "backend")), text(child(n, kind.Place()))
+		backend, place := document.Text(document.Child(n, "backend")), document.Text(document.Child(n, kind.Place()))
 		if backend != "" && place != "" {
 			places = append(places, strings.ReplaceAll(kind.Place(), "_name", "")+" "+place+" of backend "+backend)
 		}
 	}
-	for _, item := range items(n) {
+	for _, item := range document.Items(n) {
 		places = append(places, storePlaces(item)...)
 	}
-	for _, value := range members(n) {
+	for _, value := range document.Members(n) {
 		places = append(places, storePlaces(value)...)
 	}
 	return places

@@ -16,6 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/configs"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // trickyIDs are ids that a careless way to make names would make alike, or like those of the base.
@@ -99,7 +100,7 @@ func TestNoTwoProvidersShareAPlace(t *testing.T) {
 		data, _ := configs.Base("starter", name)
 		for i := range line.Rows["vector_io"] {
 			row := &line.Rows["vector_io"][i]
-			for _, base := range []*config.Base{parseBase(t, "starter", data), nested(t, data, row.Type)} {
+			for _, base := range []*document.Base{parseBase(t, "starter", data), nested(t, data, row.Type)} {
 				result, findings := config.Generate(t.Context(), config.Input{
 					Name: "n", Namespace: "ns", Base: base, Line: line, Spec: &v1alpha2.LlamaStackDistributionSpec{Providers: manyOf(t, row)},
 				})
@@ -120,7 +121,7 @@ func TestNoTwoProvidersShareAPlace(t *testing.T) {
 }
 
 // nested returns a base with one entry of a type, that keeps its state in several places at several depths.
-func nested(t *testing.T, starter []byte, providerType string) *config.Base {
+func nested(t *testing.T, starter []byte, providerType string) *document.Base {
 	t.Helper()
 	tree := decodeYAML(t, starter).(map[string]any)
 	tree["providers"].(map[string]any)["vector_io"] = []any{map[string]any{

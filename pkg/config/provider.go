@@ -12,6 +12,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // The config fields of a provider type that the release line does not know.
@@ -86,7 +87,7 @@ func (p *provider) assignSecret(field string, use SecretUse, findings *report) {
 		env.Type = p.row.Fields[field].Type
 	}
 	p.env = append(p.env, env)
-	p.assign(field, stringNode(envReference(use.EnvName)), use.Path, findings)
+	p.assign(field, document.String(document.ReferenceTo(use.EnvName)), use.Path, findings)
 }
 
 func (p *provider) assignEndpoint(findings *report) {
@@ -139,7 +140,7 @@ func (p *provider) assignNamed(name, value string, target func(*catalog.Provider
 		p.refuse(name, findings)
 		return
 	}
-	p.assign(field, stringNode(value), p.Path+"."+name, findings)
+	p.assign(field, document.String(value), p.Path+"."+name, findings)
 }
 
 // refuse reports a field of the resource that the provider type has no use for.
@@ -189,11 +190,11 @@ type template struct {
 func (p *provider) entry(from template, base, root *yaml.Node) *yaml.Node {
 	entry := &yaml.Node{Kind: yaml.MappingNode}
 	if from.entry != nil {
-		entry = clone(from.entry)
+		entry = document.Clone(from.entry)
 	}
-	set(entry, "provider_id", stringNode(p.EffectiveID()))
-	set(entry, "provider_type", stringNode(p.providerType))
-	config := child(entry, "config")
+	document.Set(entry, "provider_id", document.String(p.EffectiveID()))
+	document.Set(entry, "provider_type", document.String(p.providerType))
+	config := document.Child(entry, "config")
 	if config == nil {
 		config = &yaml.Node{Kind: yaml.MappingNode}
 	}
@@ -203,9 +204,9 @@ func (p *provider) entry(from template, base, root *yaml.Node) *yaml.Node {
 	for _, a := range p.fields {
 		p.dropAliases(config, a.field)
 	}
-	into := newMapIndex(config)
+	into := document.NewMapIndex(config)
 	for _, a := range p.fields {
-		into.set(a.field, a.value)
+		into.Set(a.field, a.value)
 	}
 	settings := make(map[string]any, len(p.Settings))
 	for key, value := range p.Settings {
@@ -213,11 +214,11 @@ func (p *provider) entry(from template, base, root *yaml.Node) *yaml.Node {
 		p.dropAliases(config, name)
 		settings[name] = value
 	}
-	merge(config, settings)
+	document.Merge(config, settings)
 	p.dropOtherKinds(config, settings)
 	p.fillRequired(config, base, root)
-	if len(config.Content) > 0 || child(entry, "config") != nil {
-		set(entry, "config", config)
+	if len(config.Content) > 0 || document.Child(entry, "config") != nil {
+		document.Set(entry, "config", config)
 	}
 	return entry
 }
@@ -229,7 +230,7 @@ func (p *provider) dropAliases(config *yaml.Node, name string) {
 	}
 	for alias, field := range p.row.Fields {
 		if field.AliasOf == name {
-			drop(config, alias)
+			document.Drop(config, alias)
 		}
 	}
 }
@@ -244,12 +245,12 @@ func (p *provider) dropOtherKinds(config *yaml.Node, settings map[string]any) {
 		if !ok {
 			continue
 		}
-		n, fields := child(config, name), p.innerFields(p.row.Fields[name])
-		chosen := catalog.Chosen(fields, func(name string) string { return text(child(n, name)) })
+		n, fields := document.Child(config, name), p.innerFields(p.row.Fields[name])
+		chosen := catalog.Chosen(fields, func(name string) string { return document.Text(document.Child(n, name)) })
 		for key := range fields {
 			_, belongs := chosen[key]
 			if _, own := written[key]; !belongs && !own {
-				drop(n, key)
+				document.Drop(n, key)
 			}
 		}
 	}
@@ -257,16 +258,16 @@ func (p *provider) dropOtherKinds(config *yaml.Node, settings map[string]any) {
 
 // checkRequired reports what the server cannot do without and would crash over. given are the environment variables
 // that are known to be set.
-func (p *provider) checkRequired(entry *yaml.Node, given variables, findings *report) {
+func (p *provider) checkRequired(entry *yaml.Node, given document.Variables, findings *report) {
 	if p.row == nil {
 		return
 	}
-	config := child(entry, "config")
+	config := document.Child(entry, "config")
 	endpointField := ""
 	if e := p.row.Endpoint; e != nil && e.Required {
 		endpointField = e.Field
 		// A wrong one has been reported.
-		if p.Endpoint == "" && unset(child(config, e.Field), given) {
+		if p.Endpoint == "" && given.IsEmpty(document.Child(config, e.Field)) {
 			findings.fail(InvalidSpec, p.Path+".endpoint", "Required value", p.providerType+" has no default address, "+exampleEndpoint(e))
 		}
 	}
@@ -277,14 +278,14 @@ func (p *provider) checkRequired(entry *yaml.Node, given variables, findings *re
 	}
 }
 
-func (p *provider) checkField(name string, config *yaml.Node, given variables, findings *report) {
-	field, value := p.row.Fields[name], child(config, name)
+func (p *provider) checkField(name string, config *yaml.Node, given document.Variables, findings *report) {
+	field, value := p.row.Fields[name], document.Child(config, name)
 	switch {
-	case field.Required && !field.Nullable && unset(value, given):
+	case field.Required && !field.Nullable && given.IsEmpty(value):
 		p.requireField(name, field, findings)
 	case value != nil && value.Kind == yaml.MappingNode:
 		p.checkInner(field, value, p.Path+"."+p.SettingsField+"."+name, given, findings)
-	case p.row.Example[name] != nil && unset(value, given) && (value != nil || field.Default == nil):
+	case p.row.Example[name] != nil && given.IsEmpty(value) && (value != nil || field.Default == nil):
 		findings.warn(InvalidSpec, p.Path+".settings."+name, "is empty, and "+p.providerType+" is of little use without it",
 			"write it under settings, or give it by secretRefs")
 	}
@@ -302,12 +303,12 @@ func (p *provider) requireField(name string, field catalog.Field, findings *repo
 }
 
 // checkInner looks for what is required within a map of the config.
-func (p *provider) checkInner(field catalog.Field, config *yaml.Node, path string, given variables, findings *report) {
-	fields := catalog.Chosen(p.innerFields(field), func(name string) string { return text(child(config, name)) })
+func (p *provider) checkInner(field catalog.Field, config *yaml.Node, path string, given document.Variables, findings *report) {
+	fields := catalog.Chosen(p.innerFields(field), func(name string) string { return document.Text(document.Child(config, name)) })
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		inner, value := fields[name], child(config, name)
+		inner, value := fields[name], document.Child(config, name)
 		switch {
-		case inner.Required && !inner.Nullable && unset(value, given):
+		case inner.Required && !inner.Nullable && given.IsEmpty(value):
 			findings.fail(InvalidSpec, path+"."+name, "Required value", p.providerType+" does not start without it: write it")
 		case value != nil && value.Kind == yaml.MappingNode:
 			p.checkInner(inner, value, path+"."+name, given, findings)
@@ -315,59 +316,43 @@ func (p *provider) checkInner(field catalog.Field, config *yaml.Node, path strin
 	}
 }
 
-// unset tells whether a value will be empty when the server has put the environment in.
-func unset(n *yaml.Node, given variables) bool {
-	if n == nil {
-		return true
-	}
-	if n.Kind != yaml.ScalarNode {
-		return false
-	}
-	m := wholeReference(n.Value)
-	if m == nil {
-		return n.Value == ""
-	}
-	hasDefault := m[2] == "=" && m[3] != ""
-	return !hasDefault && !given[m[1]]
-}
-
 // isReference tells whether a value holds nothing but what the environment gives.
 func isReference(v any) bool {
 	s, ok := v.(string)
-	return ok && wholeReference(s) != nil
+	return ok && document.IsReference(s)
 }
 
 // redact replaces secrets that stand in the config as they are: a status has more readers than a ConfigMap. Where the catalog knows no
 // fields, names tell.
 func (p *provider) redact(config *yaml.Node, fields map[string]catalog.Field) {
-	for key, value := range members(config) {
+	for key, value := range document.Members(config) {
 		field, known := fields[key]
 		byName := !known && value.Kind == yaml.ScalarNode && secretName.MatchString(key)
-		if (field.Secret || byName) && !isNull(value) && !isReference(value.Value) {
-			*value = *stringNode(redacted)
+		if (field.Secret || byName) && !document.IsNull(value) && !isReference(value.Value) {
+			*value = *document.String(redacted)
 		} else {
 			p.redact(value, p.innerFields(field))
 		}
 	}
-	for _, item := range items(config) {
+	for _, item := range document.Items(config) {
 		p.redact(item, fields)
 	}
-	if address := text(config); beginsWithScheme.MatchString(address) && (hasCredential(address) || hasUserInfo(maskReferences(address))) {
-		*config = *stringNode(redacted)
+	if address := document.Text(config); beginsWithScheme.MatchString(address) && (hasCredential(address) || hasUserInfo(document.MaskReferences(address))) {
+		*config = *document.String(redacted)
 	}
 }
 
 // status is what the status of the resource shows of the provider.
 func (p *provider) status(entry *yaml.Node) ProviderEntry {
 	config := json.RawMessage("{}")
-	if c := child(entry, "config"); c != nil {
-		c = clone(c)
+	if c := document.Child(entry, "config"); c != nil {
+		c = document.Clone(c)
 		var fields map[string]catalog.Field
 		if p.row != nil {
 			fields = p.row.Fields
 		}
 		p.redact(c, fields)
-		if encoded, err := json.Marshal(plain(c)); err == nil {
+		if encoded, err := json.Marshal(document.Plain(c)); err == nil {
 			config = encoded
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // made is a release line that no server has: what the real ones happen not to have now is tried with it.
@@ -87,7 +88,7 @@ func TestNestedSettings(t *testing.T) {
 	}
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	entry := p.entry(template{entry: base.Content[0], own: true}, root, root)
-	if got := strings.Join(keys(child(entry, "config")), " "); got != "name kept inner list" {
+	if got := strings.Join(document.Keys(document.Child(entry, "config")), " "); got != "name kept inner list" {
 		t.Errorf("the config has %s", got)
 	}
 	var required report

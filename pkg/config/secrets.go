@@ -126,6 +126,3 @@ func startsWord(runes []rune, i int) bool {
 	}
 	return unicode.IsUpper(runes[i-1]) && i+1 < len(runes) && unicode.IsLower(runes[i+1])
 }
-
-// envReference is how the server's configuration refers to an environment variable that must be set.
-func envReference(name string) string { return "${env." + name + "}" }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // Where the certificate of spec.networking.tls lies in the container. It is a directory of its own: that of the configuration is a
@@ -40,8 +41,8 @@ func (g *generation) applyServer() {
 			fmt.Sprintf("choose a port in this range, or remove the field for %d", v1alpha2.DefaultPort))
 		return
 	}
-	server := ensure(g.root, "server", yaml.MappingNode)
-	set(server, "port", intNode(int64(port)))
+	server := document.Ensure(g.doc.Root(), "server", yaml.MappingNode)
+	document.Set(server, "port", document.Int(int64(port)))
 	g.applyWorkers(server)
 	g.applyTLS(server)
 }
@@ -52,22 +53,22 @@ func (g *generation) applyWorkers(server *yaml.Node) {
 	if w == nil || w.Workers == nil {
 		return
 	}
-	set(server, "workers", intNode(int64(*w.Workers)))
-	if *w.Workers > 1 && g.Line.HostForWorkers && text(child(server, "host")) == "" {
-		set(server, "host", stringNode(allAddresses))
+	document.Set(server, "workers", document.Int(int64(*w.Workers)))
+	if *w.Workers > 1 && g.Line.HostForWorkers && document.Text(document.Child(server, "host")) == "" {
+		document.Set(server, "host", document.String(allAddresses))
 	}
 }
 
 // applyTLS lets the server encrypt, or says where it has to know that it does not.
 func (g *generation) applyTLS(server *yaml.Node) {
 	if tlsEnabled(g.Spec) {
-		set(server, "tls_certfile", stringNode(TLSCertFile))
-		set(server, "tls_keyfile", stringNode(TLSKeyFile))
-		drop(server, "insecure")
+		document.Set(server, "tls_certfile", document.String(TLSCertFile))
+		document.Set(server, "tls_keyfile", document.String(TLSKeyFile))
+		document.Drop(server, "insecure")
 		return
 	}
-	if g.Line.NeedsInsecure && (text(child(server, "tls_certfile")) == "" || text(child(server, "tls_keyfile")) == "") {
-		set(server, "insecure", boolNode(true))
+	if g.Line.NeedsInsecure && (document.Text(document.Child(server, "tls_certfile")) == "" || document.Text(document.Child(server, "tls_keyfile")) == "") {
+		document.Set(server, "insecure", document.Bool(true))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // applyShields registers the shields of the resource: over those of the base with the same id, else after them.
@@ -24,10 +25,10 @@ func (g *generation) applyShields() {
 		g.refuseAbsent(api, "spec.resources.shields")
 		return
 	}
-	g.enableAPI(api)
-	list := ensure(ensure(g.root, "registered_resources", yaml.MappingNode), "shields", yaml.SequenceNode)
+	g.doc.EnableAPI(api)
+	list := g.doc.EnsureRegistered("shields")
 	search := &shieldSearch{
-		generation: g, safety: g.providersOf(api), inference: g.providersOf(v1alpha2.APIInference.Name),
+		generation: g, safety: g.doc.Lookup(api, g.givenEnv()), inference: g.doc.Lookup(v1alpha2.APIInference.Name, g.givenEnv()),
 		models: newModelChoices(g.servedModels(string(v1alpha2.ModelTypeLLM))),
 	}
 	entries := indexByID(list, "shield_id")
@@ -50,8 +51,8 @@ func (g *generation) applyShields() {
 		if !ok {
 			continue
 		}
-		set(entry, "shield_id", stringNode(s.ID))
-		set(entry, "provider_id", stringNode(provider.raw))
+		document.Set(entry, "shield_id", document.String(s.ID))
+		document.Set(entry, "provider_id", document.String(provider.Raw))
 		if !search.model(s, entry, provider) {
 			continue
 		}
@@ -59,7 +60,7 @@ func (g *generation) applyShields() {
 		if !there {
 			list.Content = append(list.Content, entry)
 		}
-		g.uses = append(g.uses, providerUse{api: api, id: provider.id, path: s.Path})
+		g.uses = append(g.uses, providerUse{api: api, id: provider.ID, path: s.Path})
 		registered = cmp.Or(registered, s.ID)
 	}
 	if registered != "" {
@@ -70,25 +71,25 @@ func (g *generation) applyShields() {
 // shieldSearch finds what shields need. Neither providers nor models change while shields are applied.
 type shieldSearch struct {
 	*generation
-	safety, inference *providerSet
+	safety, inference *document.ProviderSet
 	models            *modelChoices
 }
 
 // provider finds the provider of a shield: the one that it names, else the first safety provider of the resource, else that of
 // the base's shield of this id, else the one that is called like the shield, else the only one of the base that is always there.
-func (g *shieldSearch) provider(s *v1alpha2.ShieldConfig, entry *yaml.Node) (identity, bool) {
+func (g *shieldSearch) provider(s *v1alpha2.ShieldConfig, entry *yaml.Node) (document.Identity, bool) {
 	if s.Provider != "" {
-		provider, ok := g.safety.find(s.Provider)
+		provider, ok := g.safety.Find(s.Provider)
 		if !ok {
 			if g.findings.skip(Error) {
 				return provider, false
 			}
 			g.findings.fail(UnknownProvider, s.Path+".provider", fmt.Sprintf("there is no safety provider with the id %q", s.Provider),
-				"configure it under spec.providers.safety, or name one of "+g.safety.known())
+				"configure it under spec.providers.safety, or name one of "+g.safety.Names())
 			return provider, false
 		}
 		// The server would start without the shield. Unlike a model that is not there nobody notices that, so a warning is not enough.
-		if variable := g.missingSwitch(provider); variable != "" {
+		if variable := g.givenEnv().MissingSwitch(provider); variable != "" {
 			g.findings.fail(NoProvider, s.Path+".provider", fmt.Sprintf("is there only where the environment variable %s is set", variable),
 				turnOn(v1alpha2.APISafety, provider, variable))
 			return provider, false
@@ -97,12 +98,12 @@ func (g *shieldSearch) provider(s *v1alpha2.ShieldConfig, entry *yaml.Node) (ide
 	}
 	for _, group := range g.groups {
 		if group.API == v1alpha2.APISafety {
-			return g.safety.first(group.Providers[0].EffectiveID())
+			return g.safety.First(group.Providers[0].EffectiveID())
 		}
 	}
-	certain := g.safety.certain
-	for _, id := range []string{identityOf(child(entry, "provider_id")).id, s.ID} {
-		if provider, ok := findIdentity(certain, id); ok {
+	certain := g.safety.Enabled
+	for _, id := range []string{document.IdentityOf(document.Child(entry, "provider_id")).ID, s.ID} {
+		if provider, ok := document.FindIdentity(certain, id); ok {
 			return provider, true
 		}
 	}
@@ -110,63 +111,40 @@ func (g *shieldSearch) provider(s *v1alpha2.ShieldConfig, entry *yaml.Node) (ide
 		return certain[0], true
 	}
 	if g.findings.skip(Error) {
-		return identity{}, false
+		return document.Identity{}, false
 	}
 	g.findings.fail(NoProvider, s.Path, "names no provider, the resource configures none, and the base has no single obvious one",
-		"write {id, provider} with one of "+g.safety.known()+", or configure spec.providers.safety")
-	return identity{}, false
-}
-
-// certain returns the providers that are there whatever the environment of the image says.
-func (g *generation) certain(ids []identity) []identity {
-	given := g.givenEnv()
-	var there []identity
-	for _, id := range ids {
-		// ${env.X:+id} is there when X is given, ${env.X:=id} when it is not.
-		m := wholeReference(id.raw)
-		if id.presence == always || (id.presence == sometimes && m != nil && (m[2] == "+") == given[m[1]]) {
-			there = append(there, id)
-		}
-	}
-	return there
-}
-
-// missingSwitch returns the environment variable that turns a provider on, where the resource does not give it; else nothing.
-func (g *generation) missingSwitch(id identity) string {
-	m := wholeReference(id.raw)
-	if id.presence != sometimes || m[2] != "+" || g.givenEnv()[m[1]] {
-		return ""
-	}
-	return m[1]
+		"write {id, provider} with one of "+g.safety.Names()+", or configure spec.providers.safety")
+	return document.Identity{}, false
 }
 
 // turnOn tells how to turn on a provider of the base.
-func turnOn(api v1alpha2.ProviderAPI, provider identity, variable string) string {
-	return fmt.Sprintf("configure %s under spec.providers.%s, or set %s in spec.workload.overrides.env", provider.id, api.Field, variable)
+func turnOn(api v1alpha2.ProviderAPI, provider document.Identity, variable string) string {
+	return fmt.Sprintf("configure %s under spec.providers.%s, or set %s in spec.workload.overrides.env", provider.ID, api.Field, variable)
 }
 
 // shieldModelKey is where a registered shield names its model.
 const shieldModelKey = "provider_shield_id"
 
 // asksModel tells whether a safety provider asks a model: those that need the API inference do.
-func (g *generation) asksModel(provider identity) bool {
-	row, known := g.Line.Provider(v1alpha2.APISafety.Name, g.providerTypeOf(v1alpha2.APISafety.Name, provider))
+func (g *generation) asksModel(provider document.Identity) bool {
+	row, known := g.Line.Provider(v1alpha2.APISafety.Name, g.doc.TypeOf(v1alpha2.APISafety.Name, provider))
 	return known && slices.Contains(row.Needs, v1alpha2.APIInference.Name)
 }
 
 // warnAbsentModel tells of a shield whose model is served by a provider that nothing surely turns on. It is no error: the image may set
 // the variable, and where it does not, what asks for the shield fails instead of going on without it.
-func (g *shieldSearch) warnAbsentModel(s *v1alpha2.ShieldConfig, entry *yaml.Node, provider identity) {
-	model := text(child(entry, shieldModelKey))
-	if !g.asksModel(provider) || envPattern.MatchString(model) {
+func (g *shieldSearch) warnAbsentModel(s *v1alpha2.ShieldConfig, entry *yaml.Node, provider document.Identity) {
+	model := document.Text(document.Child(entry, shieldModelKey))
+	if !g.asksModel(provider) || document.HasReference(model) {
 		return
 	}
 	servedBy, _, _ := strings.Cut(model, "/")
-	server, ok := g.inference.find(servedBy)
+	server, ok := g.inference.Find(servedBy)
 	if !ok {
 		return
 	}
-	if variable := g.missingSwitch(server); variable != "" {
+	if variable := g.givenEnv().MissingSwitch(server); variable != "" {
 		path := s.Path
 		if s.Model != "" {
 			path += ".model"
@@ -178,16 +156,16 @@ func (g *shieldSearch) warnAbsentModel(s *v1alpha2.ShieldConfig, entry *yaml.Nod
 
 // model writes which model a shield asks, where its provider asks one. Other providers take the model's name as they like, and the
 // shield's own id where there is none.
-func (g *shieldSearch) model(s *v1alpha2.ShieldConfig, entry *yaml.Node, provider identity) bool {
+func (g *shieldSearch) model(s *v1alpha2.ShieldConfig, entry *yaml.Node, provider document.Identity) bool {
 	if !g.asksModel(provider) {
 		if s.Model != "" {
-			set(entry, shieldModelKey, stringNode(s.Model))
-		} else if unset(child(entry, shieldModelKey), g.givenEnv()) {
-			drop(entry, shieldModelKey)
+			document.Set(entry, shieldModelKey, document.String(s.Model))
+		} else if g.givenEnv().IsEmpty(document.Child(entry, shieldModelKey)) {
+			document.Drop(entry, shieldModelKey)
 		}
 		return true
 	}
-	if s.Model == "" && !unset(child(entry, shieldModelKey), g.givenEnv()) {
+	if s.Model == "" && !g.givenEnv().IsEmpty(document.Child(entry, shieldModelKey)) {
 		return true
 	}
 	name, path := s.Model, s.Path+".model"
@@ -195,16 +173,16 @@ func (g *shieldSearch) model(s *v1alpha2.ShieldConfig, entry *yaml.Node, provide
 		name, path = s.ID, s.Path
 	}
 	if model, ok := g.models.find(name); ok {
-		set(entry, shieldModelKey, stringNode(model.served))
+		document.Set(entry, shieldModelKey, document.String(model.served))
 		return true
 	}
 	if s.Model == "" {
 		if len(g.models.guards) == 1 {
-			set(entry, shieldModelKey, stringNode(g.models.guards[0].served))
+			document.Set(entry, shieldModelKey, document.String(g.models.guards[0].served))
 			return true
 		}
 	} else if g.isServable(s.Model) {
-		set(entry, shieldModelKey, stringNode(s.Model))
+		document.Set(entry, shieldModelKey, document.String(s.Model))
 		return true
 	}
 	if g.findings.skip(Error) {
@@ -250,18 +228,18 @@ type servedModel struct {
 // servedModels returns the registered models of a type that are there or may be there.
 func (g *generation) servedModels(modelType string) []servedModel {
 	var models []servedModel
-	for _, entry := range items(child(child(g.root, "registered_resources"), "models")) {
-		id, provider := text(child(entry, "model_id")), identityOf(child(entry, "provider_id"))
-		if id == "" || provider.id == "" || modelTypeOf(entry) != modelType {
+	for _, entry := range document.Items(g.doc.Registered("models")) {
+		id, provider := document.Text(document.Child(entry, "model_id")), document.IdentityOf(document.Child(entry, "provider_id"))
+		if id == "" || provider.ID == "" || modelTypeOf(entry) != modelType {
 			continue
 		}
-		models = append(models, servedModel{id: id, served: g.servedName(provider.id, id, text(child(entry, "provider_model_id")))})
+		models = append(models, servedModel{id: id, served: g.servedName(provider.ID, id, document.Text(document.Child(entry, "provider_model_id")))})
 	}
 	return models
 }
 
 func modelTypeOf(entry *yaml.Node) string {
-	if t := text(child(entry, "model_type")); t != "" {
+	if t := document.Text(document.Child(entry, "model_type")); t != "" {
 		return t
 	}
 	return string(v1alpha2.ModelTypeLLM)
@@ -304,38 +282,23 @@ func (c *modelChoices) find(name string) (servedModel, bool) {
 
 // isServable tells whether a model that nobody registers may be there: its provider lists it, or the environment names it.
 func (g *shieldSearch) isServable(name string) bool {
-	if envPattern.MatchString(name) {
+	if document.HasReference(name) {
 		return true
 	}
-	return slices.ContainsFunc(g.inference.all, func(id identity) bool { return id.id != "" && strings.HasPrefix(name, id.id+"/") })
-}
-
-// providerTypeOf returns the type of a provider of the configuration.
-func (g *generation) providerTypeOf(api string, provider identity) string {
-	return text(child(g.entryOf(api, provider), "provider_type"))
-}
-
-// entryOf returns the entry of a provider of the configuration; nil where there is none.
-func (g *generation) entryOf(api string, provider identity) *yaml.Node {
-	for _, entry := range items(child(child(g.root, "providers"), api)) {
-		if provider.id != "" && text(child(entry, "provider_id")) == provider.raw {
-			return entry
-		}
-	}
-	return nil
+	return slices.ContainsFunc(g.inference.All, func(id document.Identity) bool { return id.ID != "" && strings.HasPrefix(name, id.ID+"/") })
 }
 
 // keepDefaultShield keeps the default shield among those that are there: with any shield registered, the server does not start where
 // the default one is not. The base's own shields may be off: instead takes their place then.
 func (g *generation) keepDefaultShield(list *yaml.Node, instead string) {
-	name := text(child(child(g.root, "safety"), "default_shield_id"))
-	if name == "" || envPattern.MatchString(name) {
+	name := document.Text(document.Child(g.doc.Section("safety"), "default_shield_id"))
+	if name == "" || document.HasReference(name) {
 		return
 	}
 	for _, entry := range list.Content {
-		if text(child(entry, "shield_id")) == name && len(g.certain([]identity{identityOf(child(entry, "provider_id"))})) > 0 {
+		if document.Text(document.Child(entry, "shield_id")) == name && g.givenEnv().Enables(document.IdentityOf(document.Child(entry, "provider_id"))) {
 			return
 		}
 	}
-	set(child(g.root, "safety"), "default_shield_id", stringNode(instead))
+	document.Set(g.doc.Section("safety"), "default_shield_id", document.String(instead))
 }

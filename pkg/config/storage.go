@@ -13,6 +13,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // storeDir is where the files of SQLite go: a directory on the data volume, which the pod makes sure of.
@@ -46,15 +47,15 @@ func (g *generation) applyStorage() {
 	if wanted == nil {
 		wanted = &v1alpha2.StateStorageSpec{}
 	}
-	if child(g.root, "storage") != nil && wanted.KV == nil && wanted.SQL == nil {
+	if g.doc.Section("storage") != nil && wanted.KV == nil && wanted.SQL == nil {
 		return
 	}
-	storage := ensure(g.root, "storage", yaml.MappingNode)
-	backends := ensure(storage, "backends", yaml.MappingNode)
+	storage := document.Ensure(g.doc.Root(), "storage", yaml.MappingNode)
+	backends := document.Ensure(storage, "backends", yaml.MappingNode)
 	for _, kind := range []catalog.StoreKind{catalog.KV, catalog.SQL} {
 		if len(backendsOf(backends, kind)) == 0 {
 			name := string(kind) + "_default"
-			set(backends, name, backendNode(nil, sqliteType(kind), sqliteFields(name)))
+			document.Set(backends, name, backendNode(nil, sqliteType(kind), sqliteFields(name)))
 		}
 	}
 	var halves []*half
@@ -64,7 +65,7 @@ func (g *generation) applyStorage() {
 	if wanted.SQL != nil {
 		halves = append(halves, g.sqlHalf(wanted.SQL))
 	}
-	g.completeStores(ensure(storage, "stores", yaml.MappingNode), backends)
+	g.completeStores(document.Ensure(storage, "stores", yaml.MappingNode), backends)
 	for _, h := range halves {
 		if h != nil {
 			g.replaceBackends(backends, h)
@@ -83,7 +84,7 @@ func (g *generation) applyStorage() {
 func (g *generation) warnLeftBehind(backends *yaml.Node, kind catalog.StoreKind, instead string) {
 	for _, name := range backendsOf(backends, kind) {
 		for _, field := range []string{"host", "connection_string"} {
-			variables := variablesIn(stringNode(text(child(child(backends, name), field))))
+			variables := document.VariablesIn(document.String(document.Text(document.Child(document.Child(backends, name), field))))
 			if len(variables) == 0 || g.givenEnv()[variables[0]] {
 				continue
 			}
@@ -100,11 +101,11 @@ func (g *generation) warnLeftBehind(backends *yaml.Node, kind catalog.StoreKind,
 func (g *generation) replaceBackends(backends *yaml.Node, h *half) {
 	names := backendsOf(backends, h.kind)
 	for _, name := range names {
-		old := child(backends, name)
-		if h.backendType == sqliteType(h.kind) && text(child(old, "type")) == h.backendType {
+		old := document.Child(backends, name)
+		if h.backendType == sqliteType(h.kind) && document.Text(document.Child(old, "type")) == h.backendType {
 			continue // it is SQLite already, with a file of its own
 		}
-		set(backends, name, backendNode(old, h.backendType, h.fields(name)))
+		document.Set(backends, name, backendNode(old, h.backendType, h.fields(name)))
 	}
 	if g.storageNames == nil {
 		g.storageNames = map[string]bool{}
@@ -134,24 +135,24 @@ func (g *generation) refuseSharing(h *half, names []string) {
 		if before.backend != backend {
 			g.findings.fail(Conflict, h.path, fmt.Sprintf(
 				"makes one database of the backends %s and %s of the base configuration %s, in which %s and %s would both be kept as %q",
-				before.backend, backend, oneLine(g.Base.name), before.path, path, place),
+				before.backend, backend, g.Base.Name(), before.path, path, place),
 				"give one of them another "+h.kind.Place()+" in the base configuration")
 		}
 	}
-	eachReference(child(child(g.root, "storage"), "stores"), "storage.stores", h.kind, check)
-	eachReference(child(g.root, "providers"), "providers", h.kind, check)
+	eachReference(g.doc.Stores(), "storage.stores", h.kind, check)
+	eachReference(g.doc.Section("providers"), "providers", h.kind, check)
 }
 
 // eachReference calls do for every reference to a backend of the kind within a tree: a map of backend and place.
 func eachReference(n *yaml.Node, path string, kind catalog.StoreKind, do func(path, backend, place string)) {
-	for i, item := range items(n) {
+	for i, item := range document.Items(n) {
 		eachReference(item, fmt.Sprintf("%s[%d]", path, i), kind, do)
 	}
-	if backend, place := text(child(n, "backend")), text(child(n, kind.Place())); backend != "" && place != "" {
+	if backend, place := document.Text(document.Child(n, "backend")), document.Text(document.Child(n, kind.Place())); backend != "" && place != "" {
 		do(path, backend, place)
 	}
-	for _, key := range keys(n) {
-		eachReference(child(n, key), path+"."+key, kind, do)
+	for _, key := range document.Keys(n) {
+		eachReference(document.Child(n, key), path+"."+key, kind, do)
 	}
 }
 
@@ -163,16 +164,16 @@ func (g *generation) completeStores(stores, backends *yaml.Node) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.Line.Stores)) {
 		store := g.Line.Stores[name]
-		if indexOf(stores, name) < 0 {
+		if document.IndexOf(stores, name) < 0 {
 			if store.Default != "" {
-				set(stores, name, mapNode([]assignment{
-					{field: "backend", value: stringNode(primary[store.Kind])},
-					{field: store.Kind.Place(), value: stringNode(store.Default)},
+				document.Set(stores, name, mapNode([]assignment{
+					{field: "backend", value: document.String(primary[store.Kind])},
+					{field: store.Kind.Place(), value: document.String(store.Default)},
 				}))
 			}
 			continue
 		}
-		if entry := child(stores, name); entry != nil && entry.Kind == yaml.MappingNode {
+		if entry := document.Child(stores, name); entry != nil && entry.Kind == yaml.MappingNode {
 			correctStore(entry, store, backendsOf(backends, store.Kind), primary[store.Kind])
 		}
 	}
@@ -184,11 +185,11 @@ func correctStore(entry *yaml.Node, store catalog.Store, ofKind []string, primar
 	if store.Kind == catalog.KV {
 		other = catalog.SQL
 	}
-	if place := child(entry, other.Place()); place != nil && child(entry, store.Kind.Place()) == nil {
-		entry.Content[indexOf(entry, other.Place())-1] = stringNode(store.Kind.Place())
+	if place := document.Child(entry, other.Place()); place != nil && document.Child(entry, store.Kind.Place()) == nil {
+		entry.Content[document.IndexOf(entry, other.Place())-1] = document.String(store.Kind.Place())
 	}
-	if backend := text(child(entry, "backend")); !slices.Contains(ofKind, backend) && !envPattern.MatchString(backend) {
-		set(entry, "backend", stringNode(primary))
+	if backend := document.Text(document.Child(entry, "backend")); !slices.Contains(ofKind, backend) && !document.HasReference(backend) {
+		document.Set(entry, "backend", document.String(primary))
 	}
 }
 
@@ -196,8 +197,8 @@ func correctStore(entry *yaml.Node, store catalog.Store, ofKind []string, primar
 // one that the server would take, else the first.
 func (g *generation) primaryBackend(stores, backends *yaml.Node, kind catalog.StoreKind) string {
 	names := backendsOf(backends, kind)
-	for _, store := range keys(stores) {
-		if used := text(child(child(stores, store), "backend")); slices.Contains(names, used) {
+	for _, store := range document.Keys(stores) {
+		if used := document.Text(document.Child(document.Child(stores, store), "backend")); slices.Contains(names, used) {
 			return used
 		}
 	}
@@ -210,8 +211,8 @@ func (g *generation) primaryBackend(stores, backends *yaml.Node, kind catalog.St
 // backendsOf returns the names of the backends of a kind, in the order of the configuration.
 func backendsOf(backends *yaml.Node, kind catalog.StoreKind) []string {
 	var names []string
-	for _, name := range keys(backends) {
-		if strings.HasPrefix(text(child(child(backends, name), "type")), string(kind)+"_") {
+	for _, name := range document.Keys(backends) {
+		if strings.HasPrefix(document.Text(document.Child(document.Child(backends, name), "type")), string(kind)+"_") {
 			names = append(names, name)
 		}
 	}
@@ -220,13 +221,13 @@ func backendsOf(backends *yaml.Node, kind catalog.StoreKind) []string {
 
 // backendNode makes a backend. Of an old one of the same type, what does not say which database it is stays.
 func backendNode(old *yaml.Node, backendType string, fields []assignment) *yaml.Node {
-	n := mapNode(append([]assignment{{field: "type", value: stringNode(backendType)}}, fields...))
-	if text(child(old, "type")) != backendType {
+	n := mapNode(append([]assignment{{field: "type", value: document.String(backendType)}}, fields...))
+	if document.Text(document.Child(old, "type")) != backendType {
 		return n
 	}
-	for _, key := range keys(old) {
+	for _, key := range document.Keys(old) {
 		if !slices.Contains(connectionFields, key) {
-			set(n, key, old.Content[indexOf(old, key)])
+			document.Set(n, key, old.Content[document.IndexOf(old, key)])
 		}
 	}
 	return n
@@ -235,7 +236,7 @@ func backendNode(old *yaml.Node, backendType string, fields []assignment) *yaml.
 func mapNode(fields []assignment) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	for _, f := range fields {
-		set(n, f.field, f.value)
+		document.Set(n, f.field, f.value)
 	}
 	return n
 }
@@ -247,7 +248,7 @@ func sqliteFields(name string) []assignment {
 	if !ok {
 		file = name + ".db"
 	}
-	return []assignment{{field: "db_path", value: stringNode(storeDir + "/" + file)}}
+	return []assignment{{field: "db_path", value: document.String(storeDir + "/" + file)}}
 }
 
 func (g *generation) kvHalf(spec *v1alpha2.KVStorageSpec) *half {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // Part is what of a Secret's value an environment variable carries. The operator makes it of the value and keeps it in a
@@ -83,9 +84,9 @@ func (g *generation) redisFields(spec *v1alpha2.KVStorageSpec, path string) ([]a
 		if row.Echoed {
 			g.env = append(g.env, EnvVar{Name: g.Line.LogEnv, Value: quietLog, Path: use.Path})
 		}
-		host = "default:" + envReference(use.EnvName) + "@" + host
+		host = "default:" + document.ReferenceTo(use.EnvName) + "@" + host
 	}
-	return []assignment{{field: "host", value: stringNode(host)}, {field: "port", value: intNode(int64(port))}}, ok
+	return []assignment{{field: "host", value: document.String(host)}, {field: "port", value: document.Int(int64(port))}}, ok
 }
 
 // redisEndpoint reads host:port or redis://host:port. An address of IPv6 keeps its brackets, as a URL wants them.
@@ -154,7 +155,7 @@ func (g *generation) postgresFields(spec *v1alpha2.SQLStorageSpec, path string) 
 	}
 	if row.Credentials == catalog.CredentialsURI {
 		variable(use.EnvName, PostgresURI, catalog.TypeString)
-		return []assignment{{field: "connection_string", value: stringNode(envReference(use.EnvName))}}, true
+		return []assignment{{field: "connection_string", value: document.String(document.ReferenceTo(use.EnvName))}}, true
 	}
 	host, database, user := PostgresHost, PostgresDatabase, PostgresUser
 	databaseType, afterDatabase := catalog.TypeString, ""
@@ -175,13 +176,13 @@ func (g *generation) postgresFields(spec *v1alpha2.SQLStorageSpec, path string) 
 	} {
 		name := envSQLPrefix + strings.ToUpper(f.field)
 		variable(name, f.part, f.fieldType)
-		fields = append(fields, assignment{field: f.field, value: stringNode(envReference(name) + f.after)})
+		fields = append(fields, assignment{field: f.field, value: document.String(document.ReferenceTo(name) + f.after)})
 	}
 	variable("PGPASSWORD", PostgresPassword, "")
 	variable("PGSSLMODE", PostgresSSLMode, "")
 	variable("PGSSLROOTCERT", PostgresSSLRootCert, "")
 	// A literal empty password makes the driver look into PGPASSWORD, which nothing converts or misreads.
-	return append(fields, assignment{field: "password", value: stringNode("")}), true
+	return append(fields, assignment{field: "password", value: document.String("")}), true
 }
 
 func (g *generation) backendRow(backendType, path string) (catalog.Backend, bool) {

@@ -14,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // No release line has a telemetry provider that a configuration could name: the image's entrypoint and the server read the
@@ -77,7 +78,7 @@ func (g *generation) applyTelemetry() {
 			EnvVar{Name: otelHeaders, Value: "authorization=Bearer%20$(" + use.EnvName + ")", Path: use.Path})
 	}
 	if _, hasSwitch := g.Line.Objects[g.Line.Sections["telemetry"].Object]["enabled"]; hasSwitch {
-		set(ensure(g.root, "telemetry", yaml.MappingNode), "enabled", boolNode(true))
+		document.Set(document.Ensure(g.doc.Root(), "telemetry", yaml.MappingNode), "enabled", document.Bool(true))
 	}
 }
 

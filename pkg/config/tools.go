@@ -14,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // builtinToolGroups is what the names of tool groups begin with that are not those of MCP servers.
@@ -33,8 +34,8 @@ func (g *generation) applyTools() {
 		g.refuseAbsent(api, "spec.resources.tools")
 		return
 	}
-	g.connectors = indexByID(child(g.root, "connectors"), "connector_id")
-	g.groupEntries = indexByID(child(child(g.root, "registered_resources"), "tool_groups"), "toolgroup_id")
+	g.connectors = indexByID(g.doc.Section("connectors"), "connector_id")
+	g.groupEntries = indexByID(g.doc.Registered("tool_groups"), "toolgroup_id")
 	paths := make(map[string]string, len(g.tools))
 	for i := range g.tools {
 		if g.stopped() {
@@ -47,7 +48,7 @@ func (g *generation) applyTools() {
 			continue
 		}
 		paths[id] = t.Path
-		g.enableAPI(api)
+		g.doc.EnableAPI(api)
 		if name, isMCP := strings.CutPrefix(id, catalog.MCPToolGroups); isMCP {
 			g.applyMCP(t, name)
 		} else {
@@ -87,7 +88,7 @@ func (g *generation) applyBuiltin(t *v1alpha2.ToolConfig, id string) {
 	if !ok {
 		return
 	}
-	g.uses = append(g.uses, providerUse{api: v1alpha2.APIToolRuntime.Name, id: provider.id, path: t.Path})
+	g.uses = append(g.uses, providerUse{api: v1alpha2.APIToolRuntime.Name, id: provider.ID, path: t.Path})
 	if !g.hasKey(provider) && !g.refusesToolProvider() {
 		g.findings.warn(NoKey, t.Path, "the provider of these tools has no key: they work only for clients that send one with their requests",
 			"configure the provider under spec.providers.toolRuntime with apiKey: {name: <Secret>, key: <key within it>}")
@@ -124,71 +125,71 @@ func (g *generation) unknownTool(t *v1alpha2.ToolConfig) {
 // toolProvider finds the provider of a tool group: the one that the tool names, else the first of the resource that serves the group,
 // else one of the base that is always there: where one has its key, one of those; of these the one that the base registers the group
 // with, else the first.
-func (g *generation) toolProvider(t *v1alpha2.ToolConfig, id string, types []string) (identity, bool) {
-	ids := identities(g.root, v1alpha2.APIToolRuntime.Name)
+func (g *generation) toolProvider(t *v1alpha2.ToolConfig, id string, types []string) (document.Identity, bool) {
+	ids := g.doc.Identities(v1alpha2.APIToolRuntime.Name)
 	if t.Provider != "" {
 		return g.namedToolProvider(t, ids, types)
 	}
-	var serving []identity
+	var serving []document.Identity
 	for _, candidate := range ids {
-		if slices.Contains(types, g.providerTypeOf(v1alpha2.APIToolRuntime.Name, candidate)) {
+		if slices.Contains(types, g.doc.TypeOf(v1alpha2.APIToolRuntime.Name, candidate)) {
 			serving = append(serving, candidate)
 		}
 	}
 	for _, group := range g.groups {
 		for i := range group.Providers {
-			if provider, ok := findIdentity(serving, group.Providers[i].EffectiveID()); ok && group.API == v1alpha2.APIToolRuntime {
+			if provider, ok := document.FindIdentity(serving, group.Providers[i].EffectiveID()); ok && group.API == v1alpha2.APIToolRuntime {
 				return provider, true
 			}
 		}
 	}
-	certain := g.certain(serving)
-	if keyed := slices.DeleteFunc(slices.Clone(certain), func(id identity) bool { return !g.hasKey(id) }); len(keyed) > 0 {
+	certain := g.givenEnv().Enabled(serving)
+	if keyed := slices.DeleteFunc(slices.Clone(certain), func(id document.Identity) bool { return !g.hasKey(id) }); len(keyed) > 0 {
 		certain = keyed
 	}
-	if provider, ok := findIdentity(certain, g.registeredWith(id)); ok {
+	if provider, ok := document.FindIdentity(certain, g.registeredWith(id)); ok {
 		return provider, true
 	}
 	if len(certain) > 0 {
 		return certain[0], true
 	}
 	if g.findings.skip(Error) {
-		return identity{}, false
+		return document.Identity{}, false
 	}
 	choices := make([]string, len(types))
 	for i, providerType := range types {
 		choices[i] = providerType[strings.Index(providerType, "::")+2:]
 	}
 	mending := "configure one under spec.providers.toolRuntime: provider " + strings.Join(choices, ", ")
-	if maybe := effectiveIDs(serving); len(maybe) > 0 {
+	if maybe := document.EffectiveIDs(serving); len(maybe) > 0 {
 		mending += "; or set the environment variable that turns on " + bounds.Names(maybe)
 	}
 	g.findings.fail(NoProvider, t.Path, "no tool provider that is surely there serves these tools", mending)
-	return identity{}, false
+	return document.Identity{}, false
 }
 
 // hasKey tells whether a tool provider has the key that its type asks for.
-func (g *generation) hasKey(provider identity) bool {
+func (g *generation) hasKey(provider document.Identity) bool {
 	api := v1alpha2.APIToolRuntime.Name
-	entry := g.entryOf(api, provider)
-	row, known := g.Line.Provider(api, text(child(entry, "provider_type")))
-	return !known || row.Key == "" || !unset(child(child(entry, "config"), row.Key), g.givenEnv())
+	entry, _ := g.doc.ProviderOf(api, provider)
+	row, known := g.Line.Provider(api, entry.Type())
+	return !known || row.Key == "" || !g.givenEnv().IsEmpty(document.Child(entry.Config(), row.Key))
 }
 
-func (g *generation) namedToolProvider(t *v1alpha2.ToolConfig, ids []identity, types []string) (identity, bool) {
-	provider, ok := g.providersOf(v1alpha2.APIToolRuntime.Name).find(t.Provider)
+func (g *generation) namedToolProvider(t *v1alpha2.ToolConfig, ids []document.Identity, types []string) (document.Identity, bool) {
+	provider, ok := g.doc.Lookup(v1alpha2.APIToolRuntime.Name, g.givenEnv()).Find(t.Provider)
 	if !ok {
 		g.findings.fail(UnknownProvider, t.Path+".provider", fmt.Sprintf("there is no tool provider with the id %q", t.Provider),
-			"configure it under spec.providers.toolRuntime, or name one of "+bounds.Names(effectiveIDs(ids)))
+			"configure it under spec.providers.toolRuntime, or name one of "+bounds.Names(document.EffectiveIDs(ids)))
 		return provider, false
 	}
-	providerType := g.providerTypeOf(v1alpha2.APIToolRuntime.Name, provider)
+	providerType := g.doc.TypeOf(v1alpha2.APIToolRuntime.Name, provider)
 	if _, known := g.Line.Provider(v1alpha2.APIToolRuntime.Name, providerType); known && !slices.Contains(types, providerType) {
 		g.findings.fail(InvalidSpec, t.Path+".provider", fmt.Sprintf("a provider of type %s does not serve these tools", providerType),
 			"name one of type "+strings.Join(types, ", "))
 		return provider, false
 	}
-	if len(g.certain([]identity{provider})) == 0 {
+	if !g.givenEnv().Enables(provider) {
 		g.findings.fail(NoProvider, t.Path+".provider", "is there only where an environment variable turns it on",
 			"set that variable in spec.workload.overrides.env, or configure the provider under spec.providers.toolRuntime")
 		return provider, false
@@ -198,26 +199,26 @@ func (g *generation) namedToolProvider(t *v1alpha2.ToolConfig, ids []identity, t
 
 // toolGroups is the list of registered tool groups.
 func (g *generation) toolGroups() *yaml.Node {
-	return ensure(ensure(g.root, "registered_resources", yaml.MappingNode), "tool_groups", yaml.SequenceNode)
+	return g.doc.EnsureRegistered("tool_groups")
 }
 
 // registeredWith returns the provider that the base registers a tool group with.
 func (g *generation) registeredWith(id string) string {
-	return identityOf(child(g.groupEntries[id], "provider_id")).id
+	return document.IdentityOf(document.Child(g.groupEntries[id], "provider_id")).ID
 }
 
 // registerToolGroup lays a tool group over that of the base, else after those of the base.
-func (g *generation) registerToolGroup(id string, provider identity) *yaml.Node {
+func (g *generation) registerToolGroup(id string, provider document.Identity) *yaml.Node {
 	entry := overlayByID(g.toolGroups(), g.groupEntries, "toolgroup_id", id)
-	set(entry, "provider_id", stringNode(provider.raw))
+	document.Set(entry, "provider_id", document.String(provider.Raw))
 	return entry
 }
 
 // indexByID returns the first entries of a list by the text under a key.
 func indexByID(list *yaml.Node, key string) map[string]*yaml.Node {
 	entries := map[string]*yaml.Node{}
-	for _, entry := range slices.Backward(items(list)) {
-		entries[text(child(entry, key))] = entry
+	for _, entry := range slices.Backward(document.Items(list)) {
+		entries[document.Text(document.Child(entry, key))] = entry
 	}
 	return entries
 }
@@ -228,7 +229,7 @@ func overlayByID(list *yaml.Node, known map[string]*yaml.Node, key, id string) *
 		return entry
 	}
 	entry := &yaml.Node{Kind: yaml.MappingNode}
-	set(entry, key, stringNode(id))
+	document.Set(entry, key, document.String(id))
 	list.Content = append(list.Content, entry)
 	known[id] = entry
 	return entry
@@ -236,11 +237,15 @@ func overlayByID(list *yaml.Node, known map[string]*yaml.Node, key, id string) *
 
 // prefer puts a provider before the others that serve the same tool group: a server that makes its tool groups by itself takes the first
 // one that has a key.
-func (g *generation) prefer(provider identity, types []string) {
-	list := child(child(g.root, "providers"), v1alpha2.APIToolRuntime.Name)
-	serves := func(n *yaml.Node) bool { return slices.Contains(types, text(child(n, "provider_type"))) }
-	first := slices.IndexFunc(items(list), serves)
-	at := slices.IndexFunc(items(list), func(n *yaml.Node) bool { return identityOf(child(n, "provider_id")).id == provider.id })
+func (g *generation) prefer(provider document.Identity, types []string) {
+	list := g.doc.ProvidersOf(v1alpha2.APIToolRuntime.Name)
+	serves := func(n *yaml.Node) bool {
+		return slices.Contains(types, document.Text(document.Child(n, "provider_type")))
+	}
+	first := slices.IndexFunc(document.Items(list), serves)
+	at := slices.IndexFunc(document.Items(list), func(n *yaml.Node) bool {
+		return document.IdentityOf(document.Child(n, "provider_id")).ID == provider.ID
+	})
 	if first < 0 || at <= first {
 		return
 	}
@@ -268,7 +273,7 @@ func (g *generation) applyMCP(t *v1alpha2.ToolConfig, id string) {
 	if len(values) == 0 {
 		return
 	}
-	resolved := text(values[0].value)
+	resolved := document.Text(values[0].value)
 	if !g.Line.RegistersToolGroups {
 		g.connect(t, id, resolved)
 		return
@@ -278,8 +283,8 @@ func (g *generation) applyMCP(t *v1alpha2.ToolConfig, id string) {
 		return
 	}
 	entry := g.registerToolGroup(catalog.MCPToolGroups+id, provider)
-	set(ensure(entry, "mcp_endpoint", yaml.MappingNode), "uri", stringNode(resolved))
-	g.uses = append(g.uses, providerUse{api: v1alpha2.APIToolRuntime.Name, id: provider.id, path: t.Path})
+	document.Set(document.Ensure(entry, "mcp_endpoint", yaml.MappingNode), "uri", document.String(resolved))
+	g.uses = append(g.uses, providerUse{api: v1alpha2.APIToolRuntime.Name, id: provider.ID, path: t.Path})
 }
 
 // connect lays a connector over that of the base with the same id, else after those of the base.
@@ -292,9 +297,9 @@ func (g *generation) connect(t *v1alpha2.ToolConfig, id, url string) {
 		g.findings.warn(NotAvailable, t.Path+".provider", fmt.Sprintf("has no effect: on release line %s the server itself talks to MCP servers", g.Line.Name),
 			"remove it")
 	}
-	entry := overlayByID(ensure(g.root, "connectors", yaml.SequenceNode), g.connectors, "connector_id", id)
-	set(entry, "connector_type", stringNode("mcp"))
-	set(entry, "url", stringNode(url))
+	entry := overlayByID(document.Ensure(g.doc.Root(), "connectors", yaml.SequenceNode), g.connectors, "connector_id", id)
+	document.Set(entry, "connector_type", document.String("mcp"))
+	document.Set(entry, "url", document.String(url))
 }
 
 // mcpProvider returns the provider of the resource that is called like an MCP server and gives its address: its type is one for MCP
@@ -318,14 +323,14 @@ func (g *generation) servesMCP(p *v1alpha2.ProviderConfig) bool {
 
 // mcpToolProvider finds the provider of the tool group of an MCP server as toolProvider does, but the one that is called like the MCP
 // server comes first, and where there is none at all it is added: it needs no configuration.
-func (g *generation) mcpToolProvider(t *v1alpha2.ToolConfig, configured *v1alpha2.ProviderConfig) (identity, bool) {
-	ids := identities(g.root, v1alpha2.APIToolRuntime.Name)
+func (g *generation) mcpToolProvider(t *v1alpha2.ToolConfig, configured *v1alpha2.ProviderConfig) (document.Identity, bool) {
+	ids := g.doc.Identities(v1alpha2.APIToolRuntime.Name)
 	types := g.Line.ToolGroupProviders(catalog.MCPToolGroups)
 	if t.Provider == "" && configured != nil {
-		return findIdentity(ids, configured.EffectiveID())
+		return document.FindIdentity(ids, configured.EffectiveID())
 	}
-	serving := slices.ContainsFunc(g.certain(ids), func(id identity) bool {
-		return slices.Contains(types, g.providerTypeOf(v1alpha2.APIToolRuntime.Name, id))
+	serving := slices.ContainsFunc(g.givenEnv().Enabled(ids), func(id document.Identity) bool {
+		return slices.Contains(types, g.doc.TypeOf(v1alpha2.APIToolRuntime.Name, id))
 	})
 	if t.Provider == "" && !serving && len(types) > 0 {
 		return g.addToolProvider(t, types[0])
@@ -334,25 +339,25 @@ func (g *generation) mcpToolProvider(t *v1alpha2.ToolConfig, configured *v1alpha
 }
 
 // addToolProvider adds a provider that needs no configuration, or turns on that of the base.
-func (g *generation) addToolProvider(t *v1alpha2.ToolConfig, providerType string) (identity, bool) {
+func (g *generation) addToolProvider(t *v1alpha2.ToolConfig, providerType string) (document.Identity, bool) {
 	id := providerType[strings.Index(providerType, "::")+2:]
 	entry := &yaml.Node{Kind: yaml.MappingNode}
-	list := ensure(ensure(g.root, "providers", yaml.MappingNode), v1alpha2.APIToolRuntime.Name, yaml.SequenceNode)
+	list := g.doc.EnsureProviders(v1alpha2.APIToolRuntime.Name)
 	for _, other := range list.Content {
 		switch {
-		case identityOf(child(other, "provider_id")).id != id:
-		case text(child(other, "provider_type")) == providerType:
+		case document.IdentityOf(document.Child(other, "provider_id")).ID != id:
+		case document.Text(document.Child(other, "provider_type")) == providerType:
 			entry = other
 		default:
 			g.findings.fail(Conflict, t.Path, fmt.Sprintf("needs a provider of type %s, and another provider has the id %s", providerType, id),
 				"configure one with another id under spec.providers.toolRuntime")
-			return identity{}, false
+			return document.Identity{}, false
 		}
 	}
-	set(entry, "provider_id", stringNode(id))
-	set(entry, "provider_type", stringNode(providerType))
+	document.Set(entry, "provider_id", document.String(id))
+	document.Set(entry, "provider_type", document.String(providerType))
 	list.Content = overlay(list.Content, id, entry)
-	return identityOf(child(entry, "provider_id")), true
+	return document.IdentityOf(document.Child(entry, "provider_id")), true
 }
 
 // warnUnusedEndpoints tells of addresses of MCP servers whose tools nobody asks for. tools are the tool groups of the resource.

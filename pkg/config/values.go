@@ -16,6 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // checkSettings finds what settings sets a second time, what the server would ignore silently, and what it would refuse.
@@ -54,8 +55,8 @@ func (p *provider) canonical(name string) string {
 // checkValue reports what the server would refuse in a field, and what it would ignore in a map. A text with a reference to the
 // environment can become anything.
 func (p *provider) checkValue(field catalog.Field, value any, path string, findings *report) {
-	if s, ok := value.(string); ok && envPattern.MatchString(s) {
-		if field.Secret && wholeReference(s) == nil {
+	if s, ok := value.(string); ok && document.HasReference(s) {
+		if field.Secret && !document.IsReference(s) {
 			p.literalSecret(path, findings)
 		}
 		return

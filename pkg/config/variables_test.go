@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
 // Proves: MIG-EX (which variables of a distribution configure providers is read from its configuration).
 func TestProviderVariables(t *testing.T) {
-	base, err := ParseBase("test", []byte(`
+	base, err := document.ParseBase("test", []byte(`
 providers:
   inference:
   - provider_id: ${env.VLLM_URL:+vllm}

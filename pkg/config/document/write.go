@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package document
 
 import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
@@ -56,14 +54,14 @@ func pieces(root *yaml.Node) []piece {
 
 // entries cuts the providers of an API; what cannot be cut without looking at how it is written stays whole.
 func entries(api piece) []piece {
-	list := items(api.value)
-	plainKey := api.api != "" && api.keys[1].Style == 0 && stringNode(api.api).Style == 0
+	list := Items(api.value)
+	plainKey := api.api != "" && api.keys[1].Style == 0 && String(api.api).Style == 0
 	if len(list) == 0 || !plainKey {
 		return []piece{api}
 	}
 	cut, heads := make([]piece, len(list)), []string{api.heads[0], "  " + api.api + ":\n"}
 	for i, entry := range list {
-		id := text(child(entry, "provider_id"))
+		id := Text(Child(entry, "provider_id"))
 		if id == "" {
 			return []piece{api}
 		}
@@ -88,8 +86,8 @@ func keepTexts(root *yaml.Node) map[place]written {
 	return texts
 }
 
-// errTooLarge: more would be written than a config.yaml may hold.
-var errTooLarge = errors.New("larger than a config.yaml may be")
+// ErrTooLarge: more would be written than a config.yaml may hold.
+var ErrTooLarge = errors.New("larger than a config.yaml may be")
 
 // limitedBuffer takes so many bytes and no more, so that a tree that is written with long indentation is given up early.
 type limitedBuffer struct {
@@ -99,7 +97,7 @@ type limitedBuffer struct {
 
 func (b *limitedBuffer) Write(text []byte) (int, error) {
 	if b.left -= len(text); b.left < 0 {
-		return 0, errTooLarge
+		return 0, ErrTooLarge
 	}
 	return b.Buffer.Write(text)
 }
@@ -113,7 +111,7 @@ func (p *piece) write(limit int) ([]byte, error) {
 	if p.api != "" {
 		tree = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{p.keys[1], tree}}
 	}
-	tree = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{stringNode(p.section), tree}}
+	tree = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{String(p.section), tree}}
 	if p.api == "" {
 		tree.Content[0] = p.keys[0]
 	}
@@ -126,20 +124,19 @@ func (p *piece) write(limit int) ([]byte, error) {
 		err = encoder.Close()
 	}
 	if b.left < 0 {
-		return nil, errTooLarge // the encoder tells of it in its own words
+		return nil, ErrTooLarge // the encoder tells of it in its own words
 	}
 	return bytes.TrimPrefix(b.Bytes(), []byte(strings.Join(p.heads, ""))), err
 }
 
-// render writes the tree. The header says nothing that changes without the content.
-func (g *generation) render() ([]byte, error) {
+// Write returns the document as YAML below a header, which is a comment. The error is ErrTooLarge, or why the context ended.
+func (d *Document) Write(ctx context.Context, header string) ([]byte, error) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Generated for the %s %s/%s: edit that resource, not this file.\n", v1alpha2.Kind, g.Namespace, g.Name)
-	fmt.Fprintf(&b, "# Server release line: %s\n# Base configuration: %s\n", g.Line.Name, oneLine(g.Base.name))
+	b.WriteString(header)
 	var above []string
-	for _, p := range pieces(g.root) {
-		if g.stopped() {
-			return nil, context.Cause(g.ctx)
+	for _, p := range pieces(d.root) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
 		for i, head := range p.heads {
 			if i >= len(above) || above[i] != head {
@@ -147,12 +144,12 @@ func (g *generation) render() ([]byte, error) {
 			}
 		}
 		above = p.heads
-		text, err := g.Base.textOf(&p, bounds.ConfigBytes-b.Len())
+		text, err := d.base.textOf(&p, bounds.ConfigBytes-b.Len())
 		if err != nil {
 			return nil, err
 		}
 		if b.Len()+len(text) > bounds.ConfigBytes {
-			return nil, errTooLarge
+			return nil, ErrTooLarge
 		}
 		b.Write(text)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package document
 
 import (
 	"math"
@@ -22,7 +22,8 @@ var plainPattern = regexp.MustCompile(`^[A-Za-z/$][A-Za-z0-9_./:${}+@%=?&-]*$`)
 // plainWords match plainPattern, but some version of YAML takes them for something else than a string.
 var plainWords = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
-func stringNode(s string) *yaml.Node {
+// String returns a string, in quotes where some version of YAML takes it for something else.
+func String(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	if !plainPattern.MatchString(s) || strings.HasSuffix(s, ":") || slices.Contains(plainWords, strings.ToLower(s)) {
 		n.Style = yaml.DoubleQuotedStyle
@@ -30,11 +31,13 @@ func stringNode(s string) *yaml.Node {
 	return n
 }
 
-func intNode(i int64) *yaml.Node {
+// Int returns an integer.
+func Int(i int64) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatInt(i, 10)}
 }
 
-func boolNode(b bool) *yaml.Node {
+// Bool returns a boolean.
+func Bool(b bool) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(b)}
 }
 
@@ -50,26 +53,26 @@ func floatNode(f float64) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: s}
 }
 
-// valueNode turns decoded JSON into a tree; the keys of maps are sorted.
-func valueNode(v any) *yaml.Node {
+// Value turns decoded JSON into a tree; the keys of maps are sorted.
+func Value(v any) *yaml.Node {
 	switch v := v.(type) {
 	case string:
-		return stringNode(v)
+		return String(v)
 	case bool:
-		return boolNode(v)
+		return Bool(v)
 	case int64:
-		return intNode(v)
+		return Int(v)
 	case float64:
 		return floatNode(v)
 	case []any:
 		list := &yaml.Node{Kind: yaml.SequenceNode}
 		for _, item := range v {
-			list.Content = append(list.Content, valueNode(item))
+			list.Content = append(list.Content, Value(item))
 		}
 		return list
 	case map[string]any:
 		m := &yaml.Node{Kind: yaml.MappingNode}
-		merge(m, v)
+		Merge(m, v)
 		return m
 	default:
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}

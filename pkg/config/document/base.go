@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package document
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -28,7 +29,7 @@ type Base struct {
 // ParseBase reads a base configuration. The name stands in the header of what is generated from it. Aliases and merge
 // keys are expanded and comments are dropped. The error is a *BaseError.
 func ParseBase(name string, data []byte) (*Base, error) {
-	root, err := readDocument(data)
+	root, err := Read(data)
 	if err == nil {
 		err = checkShape(root)
 	}
@@ -36,7 +37,7 @@ func ParseBase(name string, data []byte) (*Base, error) {
 		return nil, &BaseError{Name: name, Reason: err.Error()}
 	}
 	sum := sha256.Sum256(data)
-	return &Base{name: name, hash: "sha256:" + hex.EncodeToString(sum[:]), root: root, texts: keepTexts(root)}, nil
+	return &Base{name: oneLine(name), hash: "sha256:" + hex.EncodeToString(sum[:]), root: root, texts: keepTexts(root)}, nil
 }
 
 // BaseError tells why a base configuration cannot be read.
@@ -47,24 +48,22 @@ type BaseError struct {
 	Reason string
 }
 
-// Error returns the text of the finding.
-func (e *BaseError) Error() string { return e.Finding().String() }
+// BaseForm says how to fix a base configuration.
+const BaseForm = "give a config.yaml of the server: a YAML map in which providers are lists by API"
 
-// Finding returns the error as a finding with code InvalidBase.
-func (e *BaseError) Finding() Finding {
-	return Finding{
-		Code: InvalidBase, Severity: Error, Path: "base configuration " + e.Name, Message: e.Reason,
-		Mending: "give a config.yaml of the server: a YAML map in which providers are lists by API",
-	}
+// Error returns what is wrong with which base, and how to fix it.
+func (e *BaseError) Error() string {
+	return bounds.Message("base configuration " + e.Name + ": " + e.Reason + ": " + BaseForm)
 }
 
-// Name returns the name that was given to ParseBase.
+// Name returns the name that was given to ParseBase, in one line.
 func (b *Base) Name() string { return b.name }
 
 // Hash returns "sha256:<hex>" of the bytes that were parsed.
 func (b *Base) Hash() string { return b.hash }
 
-func readDocument(data []byte) (*yaml.Node, error) {
+// Read parses a YAML document: aliases and merge keys are expanded, and comments are dropped.
+func Read(data []byte) (*yaml.Node, error) {
 	if excess := bounds.ScanYAML(data, bounds.Limits{Bytes: bounds.ConfigBytes, Nodes: bounds.DocumentNodes}); excess != nil {
 		return nil, fmt.Errorf("too large: %w", excess)
 	}
@@ -177,29 +176,29 @@ func mergeInto(c, m *yaml.Node, seen map[string]bool) error {
 // checkShape makes sure of the types that the engine relies on; null counts as absent everywhere.
 func checkShape(root *yaml.Node) error {
 	for _, key := range []string{"server", "providers", "registered_resources", "storage", "vector_stores", "safety"} {
-		if v := child(root, key); v != nil && v.Kind != yaml.MappingNode {
+		if v := Child(root, key); v != nil && v.Kind != yaml.MappingNode {
 			return fmt.Errorf("line %d: %s is not a map", v.Line, key)
 		}
 	}
 	for _, key := range []string{"backends", "stores"} {
-		if v := child(child(root, "storage"), key); v != nil && v.Kind != yaml.MappingNode {
+		if v := Child(Child(root, "storage"), key); v != nil && v.Kind != yaml.MappingNode {
 			return fmt.Errorf("line %d: storage.%s is not a map", v.Line, key)
 		}
 	}
-	if v := child(root, "apis"); v != nil && v.Kind != yaml.SequenceNode {
+	if v := Child(root, "apis"); v != nil && v.Kind != yaml.SequenceNode {
 		return fmt.Errorf("line %d: apis is not a list", v.Line)
 	}
 	for _, key := range []string{"providers", "registered_resources"} {
-		section := child(root, key)
-		for _, name := range keys(section) {
-			if err := checkListOfMaps(child(section, name), key+"."+name); err != nil {
+		section := Child(root, key)
+		for _, name := range Keys(section) {
+			if err := checkListOfMaps(Child(section, name), key+"."+name); err != nil {
 				return err
 			}
 		}
 	}
-	for _, list := range keys(child(root, "providers")) {
-		for _, entry := range items(child(child(root, "providers"), list)) {
-			if v := child(entry, "config"); v != nil && v.Kind != yaml.MappingNode {
+	for _, list := range Keys(Child(root, "providers")) {
+		for _, entry := range Items(Child(Child(root, "providers"), list)) {
+			if v := Child(entry, "config"); v != nil && v.Kind != yaml.MappingNode {
 				return fmt.Errorf("line %d: the config of a provider is not a map", v.Line)
 			}
 		}
@@ -221,3 +220,27 @@ func checkListOfMaps(list *yaml.Node, name string) error {
 	}
 	return nil
 }
+
+// ProviderVariables returns, for each environment variable that providers of the base read, those providers as "api/id",
+// sorted. Providers whose id only the environment tells are left out.
+func (b *Base) ProviderVariables() map[string][]string {
+	found := map[string][]string{}
+	for entry := range providers(b.root) {
+		id := entry.Identity().ID
+		if id == "" {
+			continue
+		}
+		for _, name := range VariablesIn(entry.Node) {
+			if !slices.Contains(found[name], entry.API+"/"+id) {
+				found[name] = append(found[name], entry.API+"/"+id)
+			}
+		}
+	}
+	for _, list := range found {
+		slices.Sort(list)
+	}
+	return found
+}
+
+// Root returns the tree of the base, which nobody may change.
+func (b *Base) Root() *yaml.Node { return b.root }

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package document
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/configs"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
@@ -31,23 +29,21 @@ func TestPiecesAreTheWhole(t *testing.T) {
 			}
 		}
 	}
-	line, _ := catalog.Get("0.7")
 	for name, text := range texts {
 		base, err := ParseBase(name, []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var whole bytes.Buffer
-		fmt.Fprintf(&whole, "# Generated for the %s ns/n: edit that resource, not this file.\n# Server release line: 0.7\n# Base configuration: %s\n", v1alpha2.Kind, name)
+		whole.WriteString("# header\n")
 		encoder := yaml.NewEncoder(&whole)
 		encoder.SetIndent(2)
 		encoder.CompactSeqIndent()
 		if err := encoder.Encode(base.root); err != nil {
 			t.Fatal(err)
 		}
-		g := &generation{ctx: t.Context(), Input: Input{Name: "n", Namespace: "ns", Base: base, Line: line}, root: clone(base.root)}
 		for _, when := range []string{"first", "again"} {
-			if got, err := g.render(); err != nil || string(got) != whole.String() {
+			if got, err := base.Edit().Write(t.Context(), "# header\n"); err != nil || string(got) != whole.String() {
 				t.Errorf("%s, %s: %v\n%s\nwant\n%s", name, when, err, got, whole.String())
 			}
 		}
@@ -62,31 +58,29 @@ func TestEditsShow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line, _ := catalog.Get("0.7")
 	render := func(edit func(root *yaml.Node)) string {
-		g := &generation{ctx: t.Context(), Input: Input{Base: base, Line: line}, root: clone(base.root)}
-		edit(g.root)
-		text, err := g.render()
+		d := base.Edit()
+		edit(d.Root())
+		text, err := d.Write(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, body, _ := strings.Cut(string(text), "# Base configuration: b\n")
-		return body
+		return string(text)
 	}
 	const before = "server:\n  port: 1\nproviders:\n  inference:\n  - provider_id: a\n  safety:\n  - provider_id: s\n"
 	for want, edit := range map[string]func(root *yaml.Node){
 		before: func(*yaml.Node) {},
-		strings.Replace(before, "port: 1", "port: 2", 1): func(root *yaml.Node) { child(child(root, "server"), "port").Value = "2" },
+		strings.Replace(before, "port: 1", "port: 2", 1): func(root *yaml.Node) { Child(Child(root, "server"), "port").Value = "2" },
 		strings.Replace(before, "id: s", "id: z", 1): func(root *yaml.Node) {
-			items(child(child(root, "providers"), "safety"))[0].Content[1].Value = "z"
+			Items(Child(Child(root, "providers"), "safety"))[0].Content[1].Value = "z"
 		},
 		strings.Replace(before, "  safety", "  - provider_id: b\n  safety", 1): func(root *yaml.Node) {
-			inference := child(child(root, "providers"), "inference")
-			entry := clone(inference.Content[0])
-			set(entry, "provider_id", stringNode("b"))
+			inference := Child(Child(root, "providers"), "inference")
+			entry := Clone(inference.Content[0])
+			Set(entry, "provider_id", String("b"))
 			inference.Content = append(inference.Content, entry)
 		},
-		strings.Replace(before, "port: 1", "port: 1\n  workers: 3", 1): func(root *yaml.Node) { set(child(root, "server"), "workers", intNode(3)) },
+		strings.Replace(before, "port: 1", "port: 1\n  workers: 3", 1): func(root *yaml.Node) { Set(Child(root, "server"), "workers", Int(3)) },
 	} {
 		if got := render(edit); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package document
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ func TestStringsKeepTheirMeaning(t *testing.T) {
 		"!tag", "&a", "*a", "@a", "`a", "%a", "|", ">", "{a}", "[a]", "'a'", "\"a\"", " a", "a ", "a\nb", "a\tb", "\x00", "é", "a\u2028b", "\ufeff", "👍",
 	}
 	for _, s := range quoted {
-		got := render(t, stringNode(s))
+		got := render(t, String(s))
 		if !strings.HasPrefix(got, `"`) || !strings.HasSuffix(got, `"`) {
 			t.Errorf("%q is written as %s, without double quotes", s, got)
 		}
@@ -41,13 +41,13 @@ func TestStringsKeepTheirMeaning(t *testing.T) {
 		"vllm", "remote::vllm", "http://vllm:8000/v1?a=b&c=d", "${env.LLSD_VLLM_API_KEY}", "${env.X:=a}", "meta-llama/Llama-3.2", "/v1", "none", "nan", "e5",
 	}
 	for _, s := range plain {
-		if got := render(t, stringNode(s)); got != s {
+		if got := render(t, String(s)); got != s {
 			t.Errorf("%q is written as %s", s, got)
 		}
 	}
 	for _, s := range append(quoted, plain...) {
 		var back any
-		if err := yaml.Unmarshal([]byte(render(t, stringNode(s))), &back); err != nil || back != s {
+		if err := yaml.Unmarshal([]byte(render(t, String(s))), &back); err != nil || back != s {
 			t.Errorf("%q comes back as %#v, %v", s, back, err)
 		}
 	}
@@ -61,7 +61,7 @@ func TestNumbersKeepTheirMeaning(t *testing.T) {
 		"1.0e-05": 0.00001, "1.0e+21": 1e21, "1.5e+300": 1.5e300, "0.5": 0.5, "8192.0": 8192.0, "-0.0": math.Copysign(0, -1), "2.5e-05": 0.000025,
 		"8192": int64(8192), "-1": int64(-1), "9223372036854775807": int64(9223372036854775807), "true": true, "null": nil,
 	} {
-		if got := render(t, valueNode(v)); got != want {
+		if got := render(t, Value(v)); got != want {
 			t.Errorf("%#v is written as %s, want %s", v, got, want)
 		}
 	}
@@ -76,7 +76,7 @@ func TestMerge(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := doc.Content[0]
-	merge(root, map[string]any{
+	Merge(root, map[string]any{
 		"z":    map[string]any{"change": int64(3), "add": "x"},
 		"list": []any{int64(9)}, "scalar": map[string]any{"now": "map"}, "map": "now scalar", "nulled": nil, "b": int64(1), "a": int64(1),
 	})
@@ -91,7 +91,7 @@ func TestMerge(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"z", "list", "scalar", "map", "nulled", "a", "b"}, keys(root)); diff != "" {
+	if diff := cmp.Diff([]string{"z", "list", "scalar", "map", "nulled", "a", "b"}, Keys(root)); diff != "" {
 		t.Error(diff)
 	}
 }

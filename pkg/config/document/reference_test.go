@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package document
 
 import (
 	"regexp"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // Taking a reference apart by hand finds what the pattern finds.
@@ -20,11 +18,14 @@ func TestWholeReference(t *testing.T) {
 			for _, three := range pieces {
 				text := one + two + three
 				for _, s := range []string{text, "${env." + text + "}", "${env.A" + text + "}", "${env.A:=" + text + "}", "${env.A:+" + text + "}}"} {
-					if diff := cmp.Diff(whole.FindStringSubmatch(s), wholeReference(s)); diff != "" {
-						t.Fatalf("%q (-pattern +by hand):\n%s", s, diff)
-					}
-					if wholeReference(s) != nil {
+					var want Reference
+					m := whole.FindStringSubmatch(s)
+					if m != nil {
+						want = Reference{Name: m[1], Operator: m[2], Value: m[3]}
 						count++
+					}
+					if got, ok := WholeReference(s); got != want || ok != (m != nil) {
+						t.Fatalf("%q is %+v, %v; the pattern finds %+v", s, got, ok, m)
 					}
 				}
 			}

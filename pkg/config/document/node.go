@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package document
 
 import (
 	"iter"
@@ -10,24 +10,24 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// child returns the value of a key of a map, and nil where n is no map, or the key is absent or null.
-func child(n *yaml.Node, key string) *yaml.Node {
-	if at := indexOf(n, key); at >= 0 && !isNull(n.Content[at]) {
+// Child returns the value of a key of a map, and nil where n is no map, or the key is absent or null.
+func Child(n *yaml.Node, key string) *yaml.Node {
+	if at := IndexOf(n, key); at >= 0 && !IsNull(n.Content[at]) {
 		return n.Content[at]
 	}
 	return nil
 }
 
-// descend returns what lies under keys, each in the map of the one before; nil where one is absent.
-func descend(n *yaml.Node, path []string) *yaml.Node {
+// Descend returns what lies under keys, each in the map of the one before; nil where one is absent.
+func Descend(n *yaml.Node, path []string) *yaml.Node {
 	for _, key := range path {
-		n = child(n, key)
+		n = Child(n, key)
 	}
 	return n
 }
 
-// indexOf returns the position of a key's value in a map, or -1.
-func indexOf(n *yaml.Node, key string) int {
+// IndexOf returns the position of a key's value in a map, or -1.
+func IndexOf(n *yaml.Node, key string) int {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return -1
 	}
@@ -39,34 +39,34 @@ func indexOf(n *yaml.Node, key string) int {
 	return -1
 }
 
-// set gives a key of a map a value: in its place where the key is there, else at the end.
-func set(n *yaml.Node, key string, value *yaml.Node) {
-	if at := indexOf(n, key); at >= 0 {
+// Set gives a key of a map a value: in its place where the key is there, else at the end.
+func Set(n *yaml.Node, key string, value *yaml.Node) {
+	if at := IndexOf(n, key); at >= 0 {
 		n.Content[at] = value
 		return
 	}
-	n.Content = append(n.Content, stringNode(key), value)
+	n.Content = append(n.Content, String(key), value)
 }
 
-// ensure returns the value of a key of a map, of the given kind; an absent or null one is made.
-func ensure(n *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
-	if v := child(n, key); v != nil && v.Kind == kind {
+// Ensure returns the value of a key of a map, of the given kind; an absent or null one is made.
+func Ensure(n *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
+	if v := Child(n, key); v != nil && v.Kind == kind {
 		return v
 	}
 	v := &yaml.Node{Kind: kind}
-	set(n, key, v)
+	Set(n, key, v)
 	return v
 }
 
-// drop takes a key out of a map.
-func drop(n *yaml.Node, key string) {
-	for at := indexOf(n, key); at >= 0; at = indexOf(n, key) {
+// Drop takes a key out of a map.
+func Drop(n *yaml.Node, key string) {
+	for at := IndexOf(n, key); at >= 0; at = IndexOf(n, key) {
 		n.Content = slices.Delete(n.Content, at-1, at+1)
 	}
 }
 
-// keys returns the keys of a map in their order.
-func keys(n *yaml.Node) []string {
+// Keys returns the keys of a map in their order.
+func Keys(n *yaml.Node) []string {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
 	}
@@ -77,8 +77,8 @@ func keys(n *yaml.Node) []string {
 	return names
 }
 
-// members returns the keys of a map with their values, in their order.
-func members(n *yaml.Node) iter.Seq2[string, *yaml.Node] {
+// Members returns the keys of a map with their values, in their order.
+func Members(n *yaml.Node) iter.Seq2[string, *yaml.Node] {
 	return func(yield func(string, *yaml.Node) bool) {
 		if n == nil || n.Kind != yaml.MappingNode {
 			return
@@ -91,26 +91,27 @@ func members(n *yaml.Node) iter.Seq2[string, *yaml.Node] {
 	}
 }
 
-// items returns the items of a list.
-func items(n *yaml.Node) []*yaml.Node {
+// Items returns the items of a list.
+func Items(n *yaml.Node) []*yaml.Node {
 	if n == nil || n.Kind != yaml.SequenceNode {
 		return nil
 	}
 	return n.Content
 }
 
-// text returns the text of a scalar, and the empty string for anything else.
-func text(n *yaml.Node) string {
+// Text returns the text of a scalar, and the empty string for anything else.
+func Text(n *yaml.Node) string {
 	if n == nil || n.Kind != yaml.ScalarNode {
 		return ""
 	}
 	return n.Value
 }
 
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+// IsNull reports whether a node is null.
+func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// clone copies a tree. Trees hold no aliases: ParseBase expands them.
-func clone(n *yaml.Node) *yaml.Node {
+// Clone copies a tree. Trees hold no aliases: ParseBase expands them.
+func Clone(n *yaml.Node) *yaml.Node {
 	nodes, links := size(n)
 	s := slab{nodes: make([]yaml.Node, nodes), links: make([]*yaml.Node, links)}
 	return s.copy(n)
@@ -159,57 +160,58 @@ func same(a, b *yaml.Node) bool {
 	return true
 }
 
-// mapIndex sets keys of a map without looking through all of it each time. Nobody else may change the map meanwhile.
-type mapIndex struct {
+// MapIndex sets keys of a map without looking through all of it each time. Nobody else may change the map meanwhile.
+type MapIndex struct {
 	n *yaml.Node
 	// at are the positions of the values.
 	at map[string]int
 }
 
-func newMapIndex(n *yaml.Node) mapIndex {
-	x := mapIndex{n: n, at: make(map[string]int, len(n.Content)/2)}
+// NewMapIndex indexes the keys of a map.
+func NewMapIndex(n *yaml.Node) MapIndex {
+	x := MapIndex{n: n, at: make(map[string]int, len(n.Content)/2)}
 	for i := len(n.Content) - 2; i >= 0; i -= 2 {
 		x.at[n.Content[i].Value] = i + 1
 	}
 	return x
 }
 
-// set does what set does.
-func (x mapIndex) set(key string, value *yaml.Node) {
+// Set does what Set does.
+func (x MapIndex) Set(key string, value *yaml.Node) {
 	if at, ok := x.at[key]; ok {
 		x.n.Content[at] = value
 		return
 	}
-	x.n.Content = append(x.n.Content, stringNode(key), value)
+	x.n.Content = append(x.n.Content, String(key), value)
 	x.at[key] = len(x.n.Content) - 1
 }
 
-// merge lays decoded JSON over a map: maps merge, everything else replaces; null is a value like any other.
-func merge(n *yaml.Node, over map[string]any) {
-	into := newMapIndex(n)
+// Merge lays decoded JSON over a map: maps merge, everything else replaces; null is a value like any other.
+func Merge(n *yaml.Node, over map[string]any) {
+	into := NewMapIndex(n)
 	for _, key := range slices.Sorted(maps.Keys(over)) {
 		inner, isMap := over[key].(map[string]any)
 		if at, ok := into.at[key]; ok && isMap && n.Content[at].Kind == yaml.MappingNode {
-			merge(n.Content[at], inner)
+			Merge(n.Content[at], inner)
 			continue
 		}
-		into.set(key, valueNode(over[key]))
+		into.Set(key, Value(over[key]))
 	}
 }
 
-// plain turns a tree into what encoding/json can write.
-func plain(n *yaml.Node) any {
+// Plain turns a tree into what encoding/json can write.
+func Plain(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.MappingNode:
 		m := make(map[string]any, len(n.Content)/2)
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			m[n.Content[i].Value] = plain(n.Content[i+1])
+			m[n.Content[i].Value] = Plain(n.Content[i+1])
 		}
 		return m
 	case yaml.SequenceNode:
 		list := make([]any, len(n.Content))
 		for i, item := range n.Content {
-			list[i] = plain(item)
+			list[i] = Plain(item)
 		}
 		return list
 	case yaml.ScalarNode, yaml.AliasNode, yaml.DocumentNode:

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package document
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// The sections of the configuration.
+const (
+	sectionAPIs      = "apis"
+	sectionProviders = "providers"
+	sectionResources = "registered_resources"
+	sectionStorage   = "storage"
+)
+
+// Document is a configuration that is edited: the own copy of a base. It is for one goroutine.
+type Document struct {
+	base *Base
+	root *yaml.Node
+}
+
+// Edit returns a copy of the base to edit.
+func (b *Base) Edit() *Document { return &Document{base: b, root: Clone(b.root)} }
+
+// Base returns what the document is a copy of.
+func (d *Document) Base() *Base { return d.base }
+
+// Root returns the whole tree.
+func (d *Document) Root() *yaml.Node { return d.root }
+
+// Section returns the value of a top-level key; nil where it is absent or null.
+func (d *Document) Section(name string) *yaml.Node { return Child(d.root, name) }
+
+// Version returns the schema version as it is written, and whether there is any: the server takes a document without one for current.
+func (d *Document) Version() (string, bool) {
+	n := d.Section("version")
+	return Text(n), n != nil
+}
+
+// APIs returns the list of the APIs that the server serves; nil where there is none, or an empty list: then it serves all.
+func (d *Document) APIs() *yaml.Node { return d.Section(sectionAPIs) }
+
+// EnableAPI makes sure that the server serves an API. Without a list it serves all.
+func (d *Document) EnableAPI(api string) {
+	apis := d.APIs()
+	if apis == nil || len(apis.Content) == 0 {
+		return
+	}
+	if !slices.ContainsFunc(apis.Content, func(n *yaml.Node) bool { return n.Value == api }) {
+		apis.Content = append(apis.Content, String(api))
+	}
+}
+
+// Entry is one provider of a document.
+type Entry struct {
+	// API is the server's name of the API: "inference".
+	API string
+	// Index is the position in the list of the API.
+	Index int
+	// Node is the entry itself.
+	Node *yaml.Node
+}
+
+// Identity returns the id of the provider.
+func (e Entry) Identity() Identity { return IdentityOf(Child(e.Node, "provider_id")) }
+
+// Type returns the provider_type: "remote::vllm".
+func (e Entry) Type() string { return Text(Child(e.Node, "provider_type")) }
+
+// Config returns the configuration of the provider; nil where it has none.
+func (e Entry) Config() *yaml.Node { return Child(e.Node, "config") }
+
+// Path is where the entry stands: "providers.inference[0]".
+func (e Entry) Path() string { return fmt.Sprintf("%s.%s[%d]", sectionProviders, e.API, e.Index) }
+
+// ProviderAPIs returns the APIs that have a list of providers, in their order.
+func (d *Document) ProviderAPIs() []string { return Keys(d.Section(sectionProviders)) }
+
+// Providers returns the providers of all APIs in their order.
+func (d *Document) Providers() iter.Seq[Entry] { return providers(d.root) }
+
+// providers returns the providers in a tree.
+func providers(root *yaml.Node) iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for api, list := range Members(Child(root, sectionProviders)) {
+			for i, n := range Items(list) {
+				if !yield(Entry{API: api, Index: i, Node: n}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// ProvidersOf returns the list of the providers of an API; nil where there is none.
+func (d *Document) ProvidersOf(api string) *yaml.Node { return Child(d.Section(sectionProviders), api) }
+
+// EnsureProviders returns the list of the providers of an API, and makes it where it is absent.
+func (d *Document) EnsureProviders(api string) *yaml.Node {
+	return Ensure(Ensure(d.root, sectionProviders, yaml.MappingNode), api, yaml.SequenceNode)
+}
+
+// Identities returns the ids of the providers of an API, in the order of the configuration.
+func (d *Document) Identities(api string) []Identity {
+	var ids []Identity
+	for _, entry := range Items(d.ProvidersOf(api)) {
+		ids = append(ids, IdentityOf(Child(entry, "provider_id")))
+	}
+	return ids
+}
+
+// HasProvider reports whether an API has a provider that is enabled or may be enabled.
+func (d *Document) HasProvider(api string) bool {
+	return slices.ContainsFunc(d.Identities(api), func(id Identity) bool { return id.Presence != Disabled })
+}
+
+// ProviderOf returns the entry of a provider; false where there is none.
+func (d *Document) ProviderOf(api string, provider Identity) (Entry, bool) {
+	for i, n := range Items(d.ProvidersOf(api)) {
+		if provider.ID != "" && Text(Child(n, "provider_id")) == provider.Raw {
+			return Entry{API: api, Index: i, Node: n}, true
+		}
+	}
+	return Entry{}, false
+}
+
+// TypeOf returns the provider_type of a provider; empty where there is no such provider.
+func (d *Document) TypeOf(api string, provider Identity) string {
+	entry, _ := d.ProviderOf(api, provider)
+	return entry.Type()
+}
+
+// ResourceLists returns the names of the lists of registered resources, in their order.
+func (d *Document) ResourceLists() []string { return Keys(d.Section(sectionResources)) }
+
+// Registered returns a list of registered resources, such as "models"; nil where there is none.
+func (d *Document) Registered(list string) *yaml.Node {
+	return Child(d.Section(sectionResources), list)
+}
+
+// EnsureRegistered returns a list of registered resources, and makes it where it is absent.
+func (d *Document) EnsureRegistered(list string) *yaml.Node {
+	return Ensure(Ensure(d.root, sectionResources, yaml.MappingNode), list, yaml.SequenceNode)
+}
+
+// Backends returns the storage backends by their names; nil where there are none.
+func (d *Document) Backends() *yaml.Node { return Child(d.Section(sectionStorage), "backends") }
+
+// Stores returns the stores by their names; nil where there are none.
+func (d *Document) Stores() *yaml.Node { return Child(d.Section(sectionStorage), "stores") }
+
+// ProviderName names a provider of a server.
+type ProviderName struct {
+	// API is the server's name of the API: "inference". ID is the provider_id.
+	API, ID string
+}
+
+// EnabledProviders returns the providers that the environment cannot disable, in the order of the file: those that are
+// unconditionally enabled, and those that one of the given variables enables.
+func (d *Document) EnabledProviders(given Variables) []ProviderName {
+	var names []ProviderName
+	for entry := range d.Providers() {
+		id := entry.Identity()
+		ref, _ := WholeReference(id.Raw)
+		if id.Presence == Unconditional || id.Presence == Conditional && ref.Operator == IfSet && given[ref.Name] {
+			names = append(names, ProviderName{API: entry.API, ID: id.ID})
+		}
+	}
+	return names
+}

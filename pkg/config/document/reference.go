@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package document
+
+import (
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// envPattern is the one form in which the server refers to the environment: ${env.X}, ${env.X:=default} and
+// ${env.X:+value if set}.
+var envPattern = regexp.MustCompile(`\$\{env\.([A-Z0-9_]+)(?::([=+])([^}]*))?\}`)
+
+// The operators of a reference that says what goes where its variable is not set, or only where it is.
+const (
+	// OrElse gives the value where the variable is not set.
+	OrElse = "="
+	// IfSet gives the value where the variable is set, and nothing where it is not.
+	IfSet = "+"
+)
+
+// Reference is a reference to an environment variable of the server.
+type Reference struct {
+	// Name is the name of the variable.
+	Name string
+	// Operator is OrElse, IfSet or empty: then the variable must be set.
+	Operator string
+	// Value belongs to the operator.
+	Value string
+}
+
+// HasDefault reports whether the reference gives a value where its variable is not set.
+func (r Reference) HasDefault() bool { return r.Operator == OrElse && r.Value != "" }
+
+// WholeReference parses a text that is one reference to the environment and nothing else, and reports whether it is.
+// Every id of every provider goes through it many times, for which the pattern is too slow.
+func WholeReference(s string) (Reference, bool) {
+	rest, ok := strings.CutPrefix(s, "${env.")
+	rest, closed := strings.CutSuffix(rest, "}")
+	if !ok || !closed {
+		return Reference{}, false
+	}
+	name, value, conditional := strings.Cut(rest, ":")
+	operator := ""
+	if conditional {
+		if value == "" || value[0] != '=' && value[0] != '+' {
+			return Reference{}, false
+		}
+		operator, value = value[:1], value[1:]
+	}
+	other := func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' }
+	if name == "" || strings.ContainsFunc(name, other) || strings.Contains(value, "}") {
+		return Reference{}, false
+	}
+	return Reference{Name: name, Operator: operator, Value: value}, true
+}
+
+// IsReference reports whether a text is one reference to the environment and nothing else.
+func IsReference(s string) bool {
+	_, ok := WholeReference(s)
+	return ok
+}
+
+// HasReference reports whether a text refers to the environment.
+func HasReference(s string) bool { return strings.Contains(s, "${env.") && envPattern.MatchString(s) }
+
+// References returns the references in a text, in their order.
+func References(s string) []Reference {
+	if !strings.Contains(s, "${env.") {
+		return nil
+	}
+	var found []Reference
+	for _, m := range envPattern.FindAllStringSubmatch(s, -1) {
+		found = append(found, Reference{Name: m[1], Operator: m[2], Value: m[3]})
+	}
+	return found
+}
+
+// WithoutReferences returns a text without its references to the environment.
+func WithoutReferences(s string) string { return envPattern.ReplaceAllString(s, "") }
+
+// MaskReferences replaces references to the environment by as many zeros, so that a text with them can be parsed as a URL or a
+// path; positions stay.
+func MaskReferences(s string) string {
+	return envPattern.ReplaceAllStringFunc(s, func(ref string) string { return strings.Repeat("0", len(ref)) })
+}
+
+// ReferenceTo is how the server's configuration refers to an environment variable that must be set.
+func ReferenceTo(name string) string { return "${env." + name + "}" }
+
+// VariablesIn returns the environment variables that a tree refers to, in their order; one that is referred to twice is there twice.
+func VariablesIn(n *yaml.Node) []string { return variablesIn(n, func(Reference) bool { return true }) }
+
+// RequiredVariables returns the environment variables that a tree refers to without saying what goes where they are not set.
+func RequiredVariables(n *yaml.Node) []string {
+	return variablesIn(n, func(r Reference) bool { return r.Operator == "" })
+}
+
+func variablesIn(n *yaml.Node, counts func(Reference) bool) []string {
+	var names []string
+	if n.Kind == yaml.ScalarNode {
+		for _, r := range References(n.Value) {
+			if counts(r) {
+				names = append(names, r.Name)
+			}
+		}
+	}
+	for _, inner := range n.Content {
+		names = append(names, variablesIn(inner, counts)...)
+	}
+	return names
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package document
+
+import "go.yaml.in/yaml/v3"
+
+// Variables are names of environment variables that are known to be set.
+type Variables map[string]bool
+
+// IsEmpty reports whether a value will be empty when the server has put the environment in.
+func (v Variables) IsEmpty(n *yaml.Node) bool {
+	if n == nil {
+		return true
+	}
+	if n.Kind != yaml.ScalarNode {
+		return false
+	}
+	ref, ok := WholeReference(n.Value)
+	if !ok {
+		return n.Value == ""
+	}
+	return !ref.HasDefault() && !v[ref.Name]
+}
+
+// Fills reports whether a field has a value whatever the environment of the image says. A reference that demands its variable counts:
+// the server does not start without.
+func (v Variables) Fills(n *yaml.Node) bool {
+	ref, ok := WholeReference(Text(n))
+	if !ok {
+		return Text(n) != ""
+	}
+	return v[ref.Name] || ref.Operator == "" || ref.HasDefault()
+}
+
+// Enabled returns the providers that are enabled whatever the environment of the image says.
+func (v Variables) Enabled(ids []Identity) []Identity {
+	var enabled []Identity
+	for _, id := range ids {
+		if v.Enables(id) {
+			enabled = append(enabled, id)
+		}
+	}
+	return enabled
+}
+
+// Enables reports whether a provider is enabled whatever the environment of the image says.
+func (v Variables) Enables(id Identity) bool {
+	if id.Presence != Conditional {
+		return id.Presence == Unconditional
+	}
+	// ${env.X:+id} is enabled when X is given, ${env.X:=id} when it is not.
+	ref, ok := WholeReference(id.Raw)
+	return ok && (ref.Operator == IfSet) == v[ref.Name]
+}
+
+// MayEnable reports whether a provider is enabled, as far as these variables decide it: one that depends on another variable's value
+// counts as enabled.
+func (v Variables) MayEnable(id Identity) bool {
+	if id.Presence == Disabled || id.Presence == Unconditional {
+		return id.Presence == Unconditional
+	}
+	for _, ref := range References(id.Raw) {
+		if (ref.Operator == IfSet || ref.Value == DisabledID) && !v[ref.Name] {
+			return false
+		}
+	}
+	return true
+}
+
+// MissingSwitch returns the environment variable that enables a provider, where it is not among these; else nothing.
+func (v Variables) MissingSwitch(id Identity) string {
+	ref, _ := WholeReference(id.Raw)
+	if id.Presence != Conditional || ref.Operator != IfSet || v[ref.Name] {
+		return ""
+	}
+	return ref.Name
+}
