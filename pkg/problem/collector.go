@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package problem
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+)
+
+// Collector collects problems: bounds.Problems of each severity, and of the others only how many there are. Its zero value is ready for use.
+type Collector struct {
+	list    List
+	shown   map[Severity]int
+	omitted map[Severity]int
+}
+
+// Add adds a problem. What is empty of Class, Severity and Condition is filled in from the row of the reason.
+func (c *Collector) Add(p Problem) {
+	complete := New(p)
+	if c.Full(complete.Severity) {
+		return
+	}
+	if c.shown == nil {
+		c.shown = map[Severity]int{}
+	}
+	c.shown[complete.Severity]++
+	c.list = append(c.list, *complete)
+}
+
+// AddFound adds the problem, if there is one.
+func (c *Collector) AddFound(p *Problem) {
+	if p != nil {
+		c.Add(*p)
+	}
+}
+
+// AddAll adds the problems of a list.
+func (c *Collector) AddAll(l List) {
+	for i := range l {
+		if more, ok := l[i].Value.(omitted); ok {
+			c.omit(l[i].Severity, int(more))
+			continue
+		}
+		c.Add(l[i])
+	}
+}
+
+// Full reports whether no more problems of the severity are shown, and then counts one more. Ask before an expensive message, and do not Add
+// where it is true.
+func (c *Collector) Full(s Severity) bool {
+	if c.shown[s] < bounds.Problems {
+		return false
+	}
+	c.omit(s, 1)
+	return true
+}
+
+func (c *Collector) omit(s Severity, n int) {
+	if c.omitted == nil {
+		c.omitted = map[Severity]int{}
+	}
+	c.omitted[s] += n
+}
+
+// HasErrors reports whether an error was added.
+func (c *Collector) HasErrors() bool { return c.shown[Error] > 0 }
+
+// List returns the problems: errors first, otherwise in the order in which they were added. Where some are left out, one more says how many.
+func (c *Collector) List() List {
+	return append(c.of(Error, c.list.Errors()), c.of(Warning, c.list.Warnings())...)
+}
+
+// omitted is the value of a problem that stands for so many others.
+type omitted int
+
+func (c *Collector) of(s Severity, l List) List {
+	more := c.omitted[s]
+	if more == 0 {
+		return l
+	}
+	return append(l, *New(Problem{
+		Severity: s, Reason: TooManyProblems, Path: "spec", Type: field.ErrorTypeTooMany, Value: omitted(more),
+		Detail: "more problems are left out here", Fix: "fix the others first",
+	}))
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package problem
+
+// The conditions that report problems. They are those of the API; this package does not import it.
+const (
+	configGenerated   = "ConfigGenerated"
+	secretsResolved   = "SecretsResolved"
+	deploymentUpdated = "DeploymentUpdated"
+	available         = "Available"
+)
+
+// Reasons about a field of the spec.
+const (
+	// InvalidField: the value of a field has the wrong type, form or range.
+	InvalidField Reason = "InvalidField"
+	// MissingField: a required field is absent.
+	MissingField Reason = "MissingField"
+	// UnknownField: there is no such field.
+	UnknownField Reason = "UnknownField"
+	// UnsupportedValue: the value is not one of those that a field takes.
+	UnsupportedValue Reason = "UnsupportedValue"
+	// ConflictingFields: two places of the spec set the same thing.
+	ConflictingFields Reason = "ConflictingFields"
+	// NoEffect: a field is set and does nothing. A warning.
+	NoEffect Reason = "NoEffect"
+	// TooLarge: the spec, or what is made of it, is larger than a limit.
+	TooLarge Reason = "TooLarge"
+	// TooManyProblems stands for problems that are left out.
+	TooManyProblems Reason = "TooManyProblems"
+	// InvalidName: the custom resource has a name that its objects cannot have.
+	InvalidName Reason = "InvalidName"
+	// ForbiddenBySettings: the operator's settings forbid what the spec asks for.
+	ForbiddenBySettings Reason = "ForbiddenBySettings"
+	// UnsupportedByOperator: this operator cannot do what the spec asks for.
+	UnsupportedByOperator Reason = "UnsupportedByOperator"
+	// UnsupportedByRelease: the release line of the server cannot do what the spec asks for.
+	UnsupportedByRelease Reason = "UnsupportedByRelease"
+	// LostInConversion: fields of v1alpha1 were lost in conversion. A warning.
+	LostInConversion Reason = "LostInConversion"
+)
+
+// Reasons about providers, resources and storage.
+const (
+	// DuplicateProviderID: two providers have one id.
+	DuplicateProviderID Reason = "DuplicateProviderID"
+	// UnknownProviderType: the release line does not know the provider type. A warning where the image may bring it.
+	UnknownProviderType Reason = "UnknownProviderType"
+	// DeprecatedProviderType: the provider type will be removed from the server. A warning.
+	DeprecatedProviderType Reason = "DeprecatedProviderType"
+	// InvalidEndpoint: an endpoint cannot be used.
+	InvalidEndpoint Reason = "InvalidEndpoint"
+	// LiteralSecret: a secret stands in the spec itself. A warning.
+	LiteralSecret Reason = "LiteralSecret"
+	// MissingCredential: a provider works only with a key, and has none. A warning.
+	MissingCredential Reason = "MissingCredential"
+	// SharedStorageLocation: two providers or backends would keep their state in one storage location.
+	SharedStorageLocation Reason = "SharedStorageLocation"
+	// EphemeralState: state is lost or differs between pods. A warning.
+	EphemeralState Reason = "EphemeralState"
+	// UnknownProvider: a model, tool or shield names a provider that does not exist.
+	UnknownProvider Reason = "UnknownProvider"
+	// AmbiguousProvider: a model, tool or shield names no provider, and there is not exactly one.
+	AmbiguousProvider Reason = "AmbiguousProvider"
+	// ProviderNotEnabled: a provider that is used is enabled only by an environment variable.
+	ProviderNotEnabled Reason = "ProviderNotEnabled"
+	// DuplicateResource: a model, tool or shield is registered twice.
+	DuplicateResource Reason = "DuplicateResource"
+	// UnknownModel: a shield names no model that it could ask.
+	UnknownModel Reason = "UnknownModel"
+	// UnknownTool: there are no tools of this name.
+	UnknownTool Reason = "UnknownTool"
+	// DisabledAPI: the spec uses or removes what spec.disabled names.
+	DisabledAPI Reason = "DisabledAPI"
+	// UndefinedVariable: the configuration refers to an environment variable that nothing in the spec sets. A warning.
+	UndefinedVariable Reason = "UndefinedVariable"
+	// BrokenReference: the configuration refers to something that it does not have.
+	BrokenReference Reason = "BrokenReference"
+)
+
+// Reasons about the distribution and its base configuration.
+const (
+	// UnknownDistribution: no distribution has this name.
+	UnknownDistribution Reason = "UnknownDistribution"
+	// UnknownServerLine: nothing says which release line the server has.
+	UnknownServerLine Reason = "UnknownServerLine"
+	// UnknownServerRelease: the server is newer than every release line that the operator knows. A warning.
+	UnknownServerRelease Reason = "UnknownServerRelease"
+	// UnsupportedRelease: the server is older than every supported release line.
+	UnsupportedRelease Reason = "UnsupportedRelease"
+	// MissingConfigLabels: no base configuration is known for the image.
+	MissingConfigLabels Reason = "MissingConfigLabels"
+	// InvalidConfigLabels: the labels of the image cannot be used.
+	InvalidConfigLabels Reason = "InvalidConfigLabels"
+	// InvalidBaseConfig: the base configuration cannot be read.
+	InvalidBaseConfig Reason = "InvalidBaseConfig"
+	// UnsupportedConfigVersion: the base configuration has a schema version that the operator does not know.
+	UnsupportedConfigVersion Reason = "UnsupportedConfigVersion"
+	// InvalidOperatorSettings: the operator's settings cannot be used.
+	InvalidOperatorSettings Reason = "InvalidOperatorSettings"
+)
+
+// Reasons about objects that the spec refers to.
+const (
+	// InvalidOverrideConfig: the configuration of spec.overrideConfig cannot be used.
+	InvalidOverrideConfig Reason = "InvalidOverrideConfig"
+	// ForeignNamespace: a ConfigMap of another namespace may not be used.
+	ForeignNamespace Reason = "ForeignNamespace"
+	// ConfigMapNotShared: a ConfigMap of another namespace does not exist, or its owner does not share it.
+	ConfigMapNotShared Reason = "ConfigMapNotShared"
+	// ConfigMapNotFound: a ConfigMap or its key does not exist.
+	ConfigMapNotFound Reason = "ConfigMapNotFound"
+	// SecretNotFound: a Secret or its key does not exist.
+	SecretNotFound Reason = "SecretNotFound"
+	// SecretInvalid: the value of a Secret cannot be used.
+	SecretInvalid Reason = "SecretInvalid"
+	// InvalidCABundle: a CA bundle cannot be used.
+	InvalidCABundle Reason = "InvalidCABundle"
+	// LookupFailed: something could not be read.
+	LookupFailed Reason = "LookupFailed"
+)
+
+// Reasons about what the operator writes.
+const (
+	// Conflict: an object of this name belongs to somebody else.
+	Conflict Reason = "Conflict"
+	// WaitingForRemoval: an object of a deleted custom resource is being removed.
+	WaitingForRemoval Reason = "WaitingForRemoval"
+	// ApplyFailed: the API server did not take an object.
+	ApplyFailed Reason = "ApplyFailed"
+	// ObjectRejected: the API server calls an object invalid.
+	ObjectRejected Reason = "ObjectRejected"
+	// ClaimNotResizable: a PersistentVolumeClaim cannot get the size that the spec asks for.
+	ClaimNotResizable Reason = "ClaimNotResizable"
+	// InternalError: the operator has a bug.
+	InternalError Reason = "InternalError"
+	// Interrupted: the work ended before it was complete.
+	Interrupted Reason = "Interrupted"
+)

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package problem
+
+import "k8s.io/apimachinery/pkg/util/validation/field"
+
+// contentRows are the reasons about providers, resources and storage.
+var contentRows = []Row{
+	{
+		Reason: DuplicateProviderID, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "Two providers have one id.",
+		Example: Problem{Path: "spec.providers.inference[1].id", Type: field.ErrorTypeDuplicate, Value: "vllm", Fix: "give each provider an id of its own"},
+		Remedy:  "Give each provider an id of its own.",
+	},
+	{
+		Reason: UnknownProviderType, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "The release line does not know the provider type. A warning where the image may bring the type itself.",
+		Example: Problem{
+			Path: "spec.providers.inference[0].provider", Type: field.ErrorTypeNotSupported, Value: "vlm", Fix: `did you mean "vllm"?`,
+		},
+		Remedy: "Choose a type of docs/providers.md, or an image that brings the type.",
+	},
+	{
+		Reason: DeprecatedProviderType, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "The server will lose this provider type. A warning.",
+		Example: Problem{
+			Severity: Warning, Path: "spec.providers.vectorIo[0].provider", Detail: "release line 0.5 deprecates inline::faiss",
+			Fix: "change to another provider",
+		},
+		Remedy: "Change to another provider.",
+	},
+	{
+		Reason: InvalidEndpoint, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "An endpoint cannot be used.",
+		Example: Problem{
+			Path: "spec.providers.inference[0].endpoint", Type: field.ErrorTypeInvalid, Value: "vllm:8000", Detail: "must begin with http:// or https://",
+			Fix: "for example http://vllm.example.svc:8000/v1",
+		},
+		Remedy: "Write the address in the form that the message shows.",
+	},
+	{
+		Reason: LiteralSecret, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "A secret stands in the spec itself, where many can read it. A warning.",
+		Example: Problem{
+			Severity: Warning, Path: "spec.providers.inference[0].settings.api_token", Detail: "is a secret, and can be read here",
+			Fix: "put it into a Secret, and refer to it with apiKey or secretRefs",
+		},
+		Remedy: "Put it into a Secret, and refer to it with `apiKey` or `secretRefs`.",
+	},
+	{
+		Reason: MissingCredential, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "A provider works only with a key, and has none. A warning.",
+		Example: Problem{
+			Severity: Warning, Path: "spec.resources.tools[0]", Detail: "the provider of these tools has no key", Fix: "configure it with apiKey",
+		},
+		Remedy: "Configure the provider with `apiKey`.",
+	},
+	{
+		Reason: SharedStorageLocation, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "Two providers or backends would keep their state in one storage location.",
+		Example: Problem{
+			Path: "spec.providers.vectorIo[1]", Type: field.ErrorTypeDuplicate, Value: "/data/faiss.db",
+			Detail: "and spec.providers.vectorIo[0] would share a storage location",
+			Fix:    "give each a file of its own under settings",
+		},
+		Remedy: "Give each a namespace, table or file of its own.",
+	},
+	{
+		Reason: EphemeralState, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "State is lost or differs between pods. A warning.",
+		Example: Problem{
+			Severity: Warning, Path: "spec.workload.storage", Detail: "the PVC can be mounted by one node at a time: pods on other nodes do not start",
+			Fix: "use one replica, or keep the state in spec.storage and remove it",
+		},
+		Remedy: "Use one replica, or keep the state in a database.",
+	},
+	{
+		Reason: UnknownProvider, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "A model, tool or shield names a provider that neither the spec nor the base configuration has.",
+		Example: Problem{
+			Path: "spec.resources.models[0].provider", Type: field.ErrorTypeNotFound, Value: "vlm", Fix: `did you mean "vllm"?`,
+		},
+		Remedy: "Name one of the providers of the message, or configure the provider.",
+	},
+	{
+		Reason: AmbiguousProvider, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "A model, tool or shield names no provider, and there is not exactly one that it could mean.",
+		Example: Problem{
+			Path: "spec.resources.models[0].provider", Type: field.ErrorTypeRequired, Detail: "there are several inference providers",
+			Fix: "name one of openai, vllm",
+		},
+		Remedy: "Name the provider.",
+	},
+	{
+		Reason: ProviderNotEnabled, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "A provider that is used is enabled only by an environment variable. A warning where the server starts all the same.",
+		Example: Problem{
+			Severity: Warning, Path: "spec.resources.models[0].provider",
+			Detail: "provider vllm is off unless VLLM_URL is set, and then this model is missing", Fix: "configure vllm under spec.providers.inference",
+		},
+		Remedy: "Configure the provider under `spec.providers`, or set the variable in `spec.workload.overrides.env`.",
+	},
+	{
+		Reason: DuplicateResource, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "A model, tool or shield is registered twice.",
+		Example: Problem{Path: "spec.resources.models[1]", Type: field.ErrorTypeDuplicate, Value: "vllm/llama3", Fix: "keep one of them"},
+		Remedy:  "Keep one of them.",
+	},
+	{
+		Reason: UnknownModel, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "A shield names no model that it could ask.",
+		Example: Problem{Path: "spec.resources.shields[0].id", Type: field.ErrorTypeNotFound, Value: "lama-guard", Fix: `did you mean "llama-guard"?`},
+		Remedy:  "Name a model of the server.",
+	},
+	{
+		Reason: UnknownTool, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "The release line has no tools of this name.",
+		Example: Problem{Path: "spec.resources.tools[0].name", Type: field.ErrorTypeNotSupported, Value: "websearch", Fix: `did you mean "builtin::websearch"?`},
+		Remedy:  "Use a name that the message shows, or `mcp::<id>` for the tools of an MCP server.",
+	},
+	{
+		Reason: DisabledAPI, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "The spec uses an API that it disables, or disables what others need. A warning where the server starts all the same.",
+		Example: Problem{
+			Severity: Warning, Path: "spec.providers.safety", Detail: "is ignored, because spec.disabled names safety", Fix: "remove one of the two",
+		},
+		Remedy: "Remove the use, or the name in `spec.disabled`.",
+	},
+	{
+		Reason: UndefinedVariable, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "The configuration refers to an environment variable that nothing in the spec sets. A warning.",
+		Example: Problem{
+			Severity: Warning, Path: "spec.providers.inference[0].settings.token", Detail: "refers to TOKEN of the environment, which nothing in the spec sets",
+			Fix: "set it in spec.workload.overrides.env, or give it a default: ${env.TOKEN:=…}",
+		},
+		Remedy: "Set the variable in `spec.workload.overrides.env`, or give it a default.",
+	},
+	{
+		Reason: BrokenReference, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "The configuration refers to a provider, model, API or storage backend that it does not have.",
+		Example: Problem{
+			Path: "config.yaml: vector_stores.default_provider_id", Type: field.ErrorTypeNotFound, Value: "faiss", Fix: "configure a provider with this id",
+		},
+		Remedy: "Configure what is missing, or choose another distribution.",
+	},
+}

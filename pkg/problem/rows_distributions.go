@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package problem
+
+import "k8s.io/apimachinery/pkg/util/validation/field"
+
+// distributionRows are the reasons about the distribution and its base configuration.
+var distributionRows = []Row{
+	{
+		Reason: UnknownDistribution, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "No distribution has this name.",
+		Example: Problem{Path: "spec.distribution.name", Type: field.ErrorTypeNotSupported, Value: "startr", Fix: `did you mean "starter"?`},
+		Remedy:  "Use a known name, or register the distribution in the operator's settings.",
+	},
+	{
+		Reason: UnknownServerLine, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
+		Meaning: "Nothing says which release line the server in the image has.",
+		Example: Problem{
+			Path: "spec.distribution", Type: field.ErrorTypeInvalid, Value: "quay.io/example/server:latest", Detail: "nothing says the release of its server",
+			Fix: "register the distribution with its serverVersion in the ConfigMap llama-stack-operator-config",
+		},
+		Remedy: "Use an image with a version tag, or register the distribution with its `serverVersion`.",
+	},
+	{
+		Reason: UnknownServerRelease, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
+		Meaning: "The server is newer than every release line that the operator knows, and is treated like the newest known one. A warning.",
+		Example: Problem{
+			Severity: Warning, Path: "spec.distribution", Detail: "this operator does not know server release 9.9.0: it is treated like line 1.0",
+			Fix: "use an operator that knows the release",
+		},
+		Remedy: "Upgrade the operator.",
+	},
+	{
+		Reason: UnsupportedRelease, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
+		Meaning: "The server is older than every supported release line.",
+		Example: Problem{
+			Path: "spec.distribution", Type: field.ErrorTypeForbidden, Detail: "the server is release 0.1.0, and 0.2 is the oldest supported line",
+			Fix: "use a newer image",
+		},
+		Remedy: "Use a newer image.",
+	},
+	{
+		Reason: MissingConfigLabels, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
+		Meaning: "No base configuration is known for the image, and the spec needs one.",
+		Example: Problem{
+			Path: "spec.distribution.image", Type: field.ErrorTypeNotFound, Value: "quay.io/example/server:1.0",
+			Detail: "no base configuration is known for this image",
+			Fix:    "use spec.overrideConfig, or register the image with its base configuration in the ConfigMap llama-stack-operator-config",
+		},
+		Remedy: "Use `spec.overrideConfig`, or register the image with its base configuration in the operator's settings.",
+	},
+	{
+		Reason: InvalidConfigLabels, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "The labels of the image hold a configuration that cannot be used.",
+		Example: Problem{Path: "spec.distribution.image", Type: field.ErrorTypeInvalid, Value: "quay.io/example/server:1.0", Detail: "the label is not YAML"},
+		Remedy:  "Use an image with correct labels, or `spec.overrideConfig`.",
+	},
+	{
+		Reason: InvalidBaseConfig, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
+		Meaning: "The base configuration of the distribution cannot be used.",
+		Example: Problem{Path: "config.yaml: providers", Type: field.ErrorTypeInvalid, Detail: "must be a map", Fix: "correct the base configuration"},
+		Remedy:  "Correct the base configuration in the operator's settings.",
+	},
+	{
+		Reason: UnsupportedConfigVersion, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
+		Meaning: "The base configuration has a schema version that this operator does not know.",
+		Example: Problem{
+			Path: "config.yaml: version", Type: field.ErrorTypeNotSupported, Value: 3, Detail: "Unsupported config.yaml version 3. Supported versions: 1, 2",
+			Fix: "use a distribution whose configuration has one of these versions",
+		},
+		Remedy: "Use another distribution, or an operator that knows the version.",
+	},
+	{
+		Reason: InvalidOperatorSettings, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
+		Meaning: "The operator's settings cannot be used.",
+		Example: Problem{Path: "operator settings: image-overrides", Type: field.ErrorTypeInvalid, Detail: "not YAML", Fix: "correct it there"},
+		Remedy:  "The operator's administrator corrects the ConfigMap.",
+	},
+}

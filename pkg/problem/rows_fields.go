@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package problem
+
+import "k8s.io/apimachinery/pkg/util/validation/field"
+
+// fieldRows are the reasons about a field of the spec.
+var fieldRows = []Row{
+	{
+		Reason: InvalidField, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "The value of a field has the wrong type, form or range.",
+		Example: Problem{
+			Path: "spec.networking.port", Type: field.ErrorTypeInvalid, Value: 80, Detail: "the server refuses ports outside of 1024 to 65535",
+			Fix: "choose a port in this range, or remove the field for 8321",
+		},
+		Remedy: "Correct the field that the message names.",
+	},
+	{
+		Reason: MissingField, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "A required field is absent.",
+		Example: Problem{
+			Path: "spec.providers.inference[0].endpoint", Type: field.ErrorTypeRequired, Detail: "remote::vllm has no default address",
+			Fix: "for example endpoint: http://vllm.example.svc:8000/v1",
+		},
+		Remedy: "Add the field.",
+	},
+	{
+		Reason: UnknownField, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "There is no such field at this place.",
+		Example: Problem{Path: "spec.providers.inference[0].apikey", Type: field.ErrorTypeInvalid, Detail: "unknown field", Fix: `did you mean "apiKey"?`},
+		Remedy:  "Use the name that the message suggests. Fields of the provider itself go under `settings`.",
+	},
+	{
+		Reason: UnsupportedValue, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "The value is not one of those that the field takes.",
+		Example: Problem{Path: "spec.disabled[0]", Type: field.ErrorTypeNotSupported, Value: "inferense", Fix: `did you mean "inference"?`},
+		Remedy:  "Choose one of the values that the message names.",
+	},
+	{
+		Reason: ConflictingFields, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "Two places set the same thing.",
+		Example: Problem{
+			Path: "spec.overrideConfig", Type: field.ErrorTypeForbidden, Detail: "excludes spec.providers", Fix: "keep one of them",
+		},
+		Remedy: "Keep one of the two.",
+	},
+	{
+		Reason: NoEffect, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "A field is set and does nothing, or not what one may expect of it. A warning.",
+		Example: Problem{
+			Severity: Warning, Path: "spec.networking.tls.secretName", Detail: "has no effect while TLS is not enabled",
+			Fix: "set spec.networking.tls.enabled: true, or remove it",
+		},
+		Remedy: "Remove the field, or set what it depends on.",
+	},
+	{
+		Reason: TooLarge, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "The spec, or what is made of it, is larger than a limit.",
+		Example: Problem{Path: "spec.resources.models", Type: field.ErrorTypeTooMany, Value: 1200, Detail: "must have at most 1000 items"},
+		Remedy:  "Configure less, or use several LlamaStackDistributions.",
+	},
+	{
+		Reason: TooManyProblems, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "There are more problems than are shown.",
+		Example: Problem{Path: "spec", Type: field.ErrorTypeTooMany, Value: 7, Detail: "more problems are left out here", Fix: "fix the others first"},
+		Remedy:  "Fix the problems that are shown first.",
+	},
+	{
+		Reason: InvalidName, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "The custom resource has a name that its Service cannot have.",
+		Example: Problem{
+			Path: "metadata.name", Type: field.ErrorTypeInvalid, Value: "1st", Detail: "a Service is named after it",
+			Fix: "use at most 55 lower-case letters, digits and '-', beginning with a letter",
+		},
+		Remedy: "Create the custom resource under another name.",
+	},
+	{
+		Reason: ForbiddenBySettings, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "The operator's settings forbid what the spec asks for.",
+		Example: Problem{
+			Path: "spec.workload.overrides.command", Type: field.ErrorTypeForbidden, Detail: "the operator's administrator forbids command and args",
+			Fix: "remove it, or ask the administrator",
+		},
+		Remedy: "Remove the field, or ask the operator's administrator.",
+	},
+	{
+		Reason: UnsupportedByOperator, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
+		Meaning: "This build of the operator cannot do what the spec asks for.",
+		Example: Problem{Path: "spec.networking.tls.enabled", Type: field.ErrorTypeForbidden, Detail: "this operator does not support it yet", Fix: "remove it"},
+		Remedy:  "Remove the field, or use an operator that supports it.",
+	},
+	{
+		Reason: UnsupportedByRelease, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "The release line of the server does not have what the spec asks for.",
+		Example: Problem{
+			Path: "spec.providers.telemetry", Type: field.ErrorTypeForbidden, Detail: "release line 0.5 has no API telemetry", Fix: "remove it",
+		},
+		Remedy: "Remove it, or choose a distribution with another release line.",
+	},
+	{
+		Reason: LostInConversion, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "The custom resource was written in v1alpha1, and not all of it could be kept. A warning.",
+		Example: Problem{
+			Severity: Warning, Path: "metadata.annotations[llamastack.io/v1alpha1]",
+			Detail: "these fields of v1alpha1 were lost in conversion: spec.server.podOverrides",
+			Fix:    "set them again in v1alpha2",
+		},
+		Remedy: "Set the fields again in v1alpha2, and remove the annotation.",
+	},
+}

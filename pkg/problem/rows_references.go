@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package problem
+
+import "k8s.io/apimachinery/pkg/util/validation/field"
+
+// referenceRows are the reasons about objects that the spec refers to.
+var referenceRows = []Row{
+	{
+		Reason: InvalidOverrideConfig, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
+		Meaning: "The text in the ConfigMap of `spec.overrideConfig` is not a configuration.",
+		Example: Problem{
+			Path: "spec.overrideConfig.configMapName", Type: field.ErrorTypeInvalid, Value: "my-config",
+			Detail: `the key "config.yaml" is not YAML`, Fix: "correct it there",
+		},
+		Remedy: "Correct the ConfigMap. The operator watches it.",
+	},
+	{
+		Reason: ForeignNamespace, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "The spec refers to a ConfigMap in another namespace, which this operator does not allow or does not watch.",
+		Example: Problem{
+			Path: "spec.overrideConfig.configMapName", Type: field.ErrorTypeForbidden,
+			Detail: "ConfigMap my-config is in namespace other, which this operator does not watch",
+			Fix:    "copy it to namespace mine",
+		},
+		Remedy: "Copy the ConfigMap to the namespace of the custom resource.",
+	},
+	{
+		Reason: ConfigMapNotShared, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
+		Meaning: "The spec refers to a ConfigMap in another namespace, which does not exist or whose owner does not share it.",
+		Example: Problem{
+			Path: "spec.overrideConfig.configMapName", Type: field.ErrorTypeForbidden,
+			Detail: "ConfigMap my-config in namespace other does not exist, or does not allow namespace mine to use it",
+			Fix:    "annotate it with llamastack.io/allow-from: mine",
+		},
+		Remedy: "The owner of the ConfigMap annotates it, or you copy it.",
+	},
+	{
+		Reason: ConfigMapNotFound, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
+		Meaning: "A ConfigMap, or a key of it, does not exist.",
+		Example: Problem{
+			Path: "spec.overrideConfig.configMapName", Type: field.ErrorTypeNotFound, Value: "my-config", Detail: "there is no such ConfigMap in namespace mine",
+			Fix: `create it with the key "config.yaml"`,
+		},
+		Remedy: "Create the ConfigMap or the key. The operator watches it.",
+	},
+	{
+		Reason: SecretNotFound, Class: WaitingForDependency, Conditions: inSecretsResolved, Elsewhere: true,
+		Meaning: "A Secret, or a key of it, does not exist.",
+		Example: Problem{
+			Path: "spec.providers.inference[0].apiKey", Type: field.ErrorTypeNotFound, Value: "vllm-token", Detail: "there is no such Secret in namespace mine",
+			Fix: `create it with the key "token"`,
+		},
+		Remedy: "Create the Secret or the key. The operator watches it.",
+	},
+	{
+		Reason: SecretInvalid, Class: WaitingForDependency, Conditions: inSecretsResolved, Elsewhere: true,
+		Meaning: "The value in a Secret cannot be used.",
+		Example: Problem{
+			Path: "spec.providers.inference[0].apiKey", Type: field.ErrorTypeInvalid, Detail: `the value of key "token" in Secret mine/vllm-token has a line break`,
+		},
+		Remedy: "Put another value into the Secret. The operator watches it.",
+	},
+	{
+		Reason: InvalidCABundle, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
+		Meaning: "A CA bundle holds no certificates, or a broken one.",
+		Example: Problem{
+			Path: "spec.networking.tls.caBundle.configMapName", Type: field.ErrorTypeInvalid, Value: "my-ca", Detail: `the key "ca.crt" holds no certificate`,
+			Fix: "put one there in PEM form (-----BEGIN CERTIFICATE-----)",
+		},
+		Remedy: "Correct the ConfigMap. The operator watches it.",
+	},
+	{
+		Reason: LookupFailed, Class: Transient, Conditions: []string{configGenerated, secretsResolved, deploymentUpdated, available}, Elsewhere: true,
+		Meaning: "Something could not be read. The operator tries again.",
+		Example: Problem{
+			Path: "spec.providers.inference[0].apiKey", Type: field.ErrorTypeInternal,
+			Detail: "Secret mine/vllm-token could not be read: no answer in time",
+		},
+		Remedy: "Usually nothing. If it stays, look at the API server and at the operator's permissions.",
+	},
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package problem
+
+import "k8s.io/apimachinery/pkg/util/validation/field"
+
+// writeRows are the reasons about what the operator writes.
+var writeRows = []Row{
+	{
+		Reason: Conflict, Class: Terminal, Conditions: inDeploymentUpdated,
+		Meaning: "An object of this name exists and belongs to somebody else. Nothing was changed.",
+		Example: Problem{
+			Path: "metadata.name", Type: field.ErrorTypeForbidden, Detail: "Deployment my-server exists and is controlled by StatefulSet other",
+			Fix: "create the LlamaStackDistribution under another name",
+		},
+		Remedy: "Create the custom resource under another name, or give the other object another name.",
+	},
+	{
+		Reason: WaitingForRemoval, Class: WaitingForDependency, Conditions: inDeploymentUpdated, Elsewhere: true,
+		Meaning: "An object of an earlier custom resource with this name is being removed.",
+		Example: Problem{
+			Path: "metadata.name", Type: field.ErrorTypeDuplicate, Value: "my-server",
+			Detail: "Deployment my-server of an earlier custom resource is being removed",
+		},
+		Remedy: "Wait.",
+	},
+	{
+		Reason: ApplyFailed, Class: Transient, Conditions: inDeploymentUpdated, Elsewhere: true,
+		Meaning: "The API server did not take an object. The operator tries again.",
+		Example: Problem{Path: "spec", Type: field.ErrorTypeInternal, Detail: "Deployment my-server could not be applied: no answer in time"},
+		Remedy:  "Usually nothing. If it stays, the message names what the API server, a quota or a policy says.",
+	},
+	{
+		Reason: ObjectRejected, Class: Terminal, Conditions: inDeploymentUpdated,
+		Meaning: "The API server calls an object invalid or too large.",
+		Example: Problem{
+			Path: "spec", Type: field.ErrorTypeInvalid,
+			Detail: "Deployment my-server could not be applied: spec.template.spec.containers[0].env[0].name: Invalid value",
+		},
+		Remedy: "Correct the field of the spec that the object's field is made of, mostly under `spec.workload`.",
+	},
+	{
+		Reason: ClaimNotResizable, Class: Terminal, Conditions: inDeploymentUpdated,
+		Meaning: "The PersistentVolumeClaim cannot get the size that the spec asks for.",
+		Example: Problem{
+			Path: "spec.workload.storage.size", Type: field.ErrorTypeForbidden, Detail: "a PVC cannot shrink, and grows only where its storage class allows it",
+			Fix: "set the size to what it was, or move the data to a new custom resource",
+		},
+		Remedy: "Set the size to what it was, or move the data to a new custom resource.",
+	},
+	{
+		Reason: InternalError, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
+		Meaning: "The operator has a bug.",
+		Example: Problem{
+			Path: "spec", Type: field.ErrorTypeInternal,
+			Detail: "the operator failed to process this custom resource", Fix: "report it with the operator's log",
+		},
+		Remedy: "Report it with the operator's log.",
+	},
+	{
+		Reason: Interrupted, Class: Transient, Conditions: inConfigGenerated, Elsewhere: true,
+		Meaning: "The work ended before it was complete. The operator tries again.",
+		Example: Problem{Path: "spec", Type: field.ErrorTypeInternal, Detail: "the configuration is not complete: context deadline exceeded", Fix: "trying again"},
+		Remedy:  "Usually nothing. If it stays, make the spec smaller.",
+	},
+}
