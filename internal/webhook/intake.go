@@ -4,7 +4,6 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,19 +14,23 @@ import (
 )
 
 const (
-	// decodedAtOnce is how many reviews are decoded at the same time; the rest wait.
-	decodedAtOnce = 2
+	// decodedAtOnce is how many small reviews are decoded at the same time, and how many large ones; the rest wait.
+	decodedAtOnce = 1
+	// smallReview is the largest body of a small review, in bytes: most objects of users are far below. Small ones are read at once,
+	// whoever holds the memory for large ones: all connections together bring no more than 8 MiB.
+	smallReview = 32 << 10
 	// memoryPerByte is what a byte of a body costs until its answer is written: the body, the objects as texts, the answer.
 	memoryPerByte = 4
 	// memoryForBodies bounds what all requests together may cost, in bytes. The largest review must fit.
 	memoryForBodies = 64 << 20
-	// memoryForDecoded bounds what all that is decoded may take, in bytes. Any object that the API server stores must fit: at most
-	// 1.5 MiB of text.
+	// memoryForDecoded bounds what is decoded of a large review, in bytes. Any object that the API server stores must fit: at most 1.5 MiB
+	// of text. A small review of which more than memoryForSmall is decoded waits for its turn with the large ones.
 	memoryForDecoded = 128 << 20
+	memoryForSmall   = 8 << 20
 	// largeDecoded is from when on what was decoded is collected at once.
 	largeDecoded = 16 << 20
 	// bodyTimeout bounds how long a body takes once it may be sent, answerTimeout how long its sender takes to read the answer.
-	bodyTimeout   = 10 * time.Second
+	bodyTimeout   = 5 * time.Second
 	answerTimeout = 10 * time.Second
 	// retryAfter makes the API server repeat the request by itself, up to ten times.
 	retryAfter = "1"
@@ -57,19 +60,20 @@ type Review interface {
 	Refuse(reason string) ([]byte, error)
 }
 
-// Intake bounds what the reviews of one process cost together, whoever sends them: no byte of a body is read before there is memory
+// Intake bounds what the reviews of one process cost together, whoever sends them: no byte of a large body is read before there is memory
 // for it, nothing is decoded before there is memory for that, and few are decoded at once. Requests wait for their turn in order,
-// until a deadline.
+// until a deadline; small ones do not wait for large ones.
 type Intake struct {
-	bodies   *semaphore.Weighted
-	decoders *semaphore.Weighted
-	decoded  *semaphore.Weighted
+	bodies *semaphore.Weighted
+	// small and large are the turns to be decoded.
+	small, large *semaphore.Weighted
 }
 
 // NewIntake returns an Intake with the bounds of the operator.
 func NewIntake() *Intake {
 	return &Intake{
-		bodies: semaphore.NewWeighted(memoryForBodies), decoders: semaphore.NewWeighted(decodedAtOnce), decoded: semaphore.NewWeighted(memoryForDecoded),
+		bodies: semaphore.NewWeighted(memoryForBodies),
+		small:  semaphore.NewWeighted(decodedAtOnce), large: semaphore.NewWeighted(decodedAtOnce),
 	}
 }
 
@@ -105,27 +109,27 @@ const tooCostly = "the object holds too many values: make it smaller"
 var busy = &refusal{http.StatusServiceUnavailable, "the operator is busy with other reviews: try again"}
 
 func (i *Intake) serve(w http.ResponseWriter, r *http.Request, kind Kind) *refusal {
-	if r.ContentLength > kind.MaxBytes {
-		return tooLarge(kind.MaxBytes)
-	}
 	size := r.ContentLength
-	if size < 0 { // sent in chunks: it may become as large as can be
-		size = kind.MaxBytes
+	switch {
+	case size < 0: // sent in chunks, as no API server does
+		return &refusal{http.StatusLengthRequired, "the request does not say how long the review is"}
+	case size > kind.MaxBytes:
+		return tooLarge(kind.MaxBytes)
 	}
 	turn, cancel := context.WithTimeout(r.Context(), kind.Wait)
 	defer cancel()
-	cost := size * memoryPerByte
-	if i.bodies.Acquire(turn, cost) != nil {
-		return busy
+	if size > smallReview {
+		cost := size * memoryPerByte
+		if i.bodies.Acquire(turn, cost) != nil {
+			return busy
+		}
+		defer i.bodies.Release(cost)
 	}
-	defer i.bodies.Release(cost)
-	body, failed := readBody(w, r, kind.MaxBytes)
+	body, failed := readBody(w, r)
 	if failed != nil {
 		return failed
 	}
-	if i.decoders.Acquire(turn, 1) != nil {
-		return busy
-	}
+	received(r.Context())
 	answer, failed := i.answer(r.Context(), turn, kind, body)
 	if failed != nil {
 		return failed
@@ -138,23 +142,32 @@ func (i *Intake) serve(w http.ResponseWriter, r *http.Request, kind Kind) *refus
 
 // answer answers the review, and then lets the next one be decoded, also after a panic.
 func (i *Intake) answer(ctx, turn context.Context, kind Kind, body []byte) ([]byte, *refusal) {
-	defer i.decoders.Release(1)
-	review, err := kind.Read(body)
-	if err != nil {
-		return nil, &refusal{http.StatusBadRequest, err.Error()}
+	var review Review
+	var err error
+	turns := i.large
+	if len(body) <= smallReview {
+		if review, err = kind.Read(body); err != nil {
+			return nil, &refusal{http.StatusBadRequest, err.Error()}
+		}
+		if review.Memory() <= memoryForSmall {
+			turns = i.small
+		}
+	}
+	if turns.Acquire(turn, 1) != nil {
+		return nil, busy
+	}
+	defer turns.Release(1)
+	if review == nil {
+		if review, err = kind.Read(body); err != nil {
+			return nil, &refusal{http.StatusBadRequest, err.Error()}
+		}
 	}
 	answer := func() ([]byte, error) { return review.Answer(ctx) }
-	if cost := review.Memory(); cost > memoryForDecoded {
+	switch cost := review.Memory(); {
+	case cost > memoryForDecoded:
 		answer = func() ([]byte, error) { return review.Refuse(tooCostly) }
-	} else if i.decoded.Acquire(turn, cost) != nil {
-		return nil, busy
-	} else {
-		defer func() {
-			if cost > largeDecoded {
-				debug.FreeOSMemory() // otherwise what was decoded is still there while the next one is
-			}
-			i.decoded.Release(cost)
-		}()
+	case cost > largeDecoded:
+		defer debug.FreeOSMemory() // before the next turn: otherwise what was decoded is still there while the next one is
 	}
 	text, err := answer()
 	if err != nil {
@@ -164,20 +177,10 @@ func (i *Intake) answer(ctx, turn context.Context, kind Kind, body []byte) ([]by
 }
 
 // readBody reads a body that there is memory for.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *refusal) {
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // recorders of tests have none
-	var body []byte
-	var err error
-	if r.ContentLength >= 0 {
-		body = make([]byte, r.ContentLength)
-		_, err = io.ReadFull(r.Body, body)
-	} else {
-		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	}
-	if beyond := (*http.MaxBytesError)(nil); errors.As(err, &beyond) {
-		return nil, tooLarge(limit)
-	}
-	if err != nil {
+	body := make([]byte, r.ContentLength)
+	if _, err := io.ReadFull(r.Body, body); err != nil {
 		return nil, &refusal{http.StatusBadRequest, "the review could not be read"}
 	}
 	return body, nil

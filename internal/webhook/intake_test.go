@@ -64,7 +64,7 @@ func answered(i *Intake, review Kind, r *http.Request) *httptest.ResponseRecorde
 
 func echo(body []byte) ([]byte, error) { return body, nil }
 
-// Proves: R63 (nothing is read of a body that says that it is too large, no more than the limit of one that does not say).
+// Proves: R63 (nothing is read of a body that says that it is too large, nor of one that does not say how long it is).
 func TestIntakeBoundsBodies(t *testing.T) {
 	review := kind(1000, time.Second, echo)
 	for name, c := range map[string]struct {
@@ -74,8 +74,7 @@ func TestIntakeBoundsBodies(t *testing.T) {
 	}{
 		"as large as may be":            {1000, 1000, http.StatusOK, 1000},
 		"too large":                     {1001, 1001, http.StatusRequestEntityTooLarge, 0},
-		"in chunks":                     {-1, 1000, http.StatusOK, 1000},
-		"in chunks, too large":          {-1, 5000, http.StatusRequestEntityTooLarge, 1001},
+		"in chunks":                     {-1, 1000, http.StatusLengthRequired, 0},
 		"less than it says":             {1000, 10, http.StatusBadRequest, 10},
 		"empty":                         {0, 0, http.StatusOK, 0},
 		"more than the process can say": {1 << 62, 10, http.StatusRequestEntityTooLarge, 0},
@@ -91,7 +90,7 @@ func TestIntakeBoundsBodies(t *testing.T) {
 	}
 }
 
-// Proves: R63 (two reviews are decoded at once, the others wait and are answered; what waits too long is told to come again).
+// Proves: R63 (one review is decoded at a time, the others wait and are answered; what waits too long is told to come again).
 func TestIntakeDecodesFewAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int64
@@ -146,7 +145,7 @@ func TestIntakeReadsNothingBeforeThereIsMemory(t *testing.T) {
 		first, firstBody := sent(t, largest, largest)
 		all.Go(func() { answered(i, review, first) })
 		synctest.Wait()
-		second, secondBody := sent(t, -1, 10)
+		second, secondBody := sent(t, 2*smallReview, 2*smallReview)
 		all.Go(func() { answered(i, review, second) })
 		synctest.Wait()
 		if firstBody.read.Load() != largest || secondBody.read.Load() != 0 {
@@ -154,7 +153,7 @@ func TestIntakeReadsNothingBeforeThereIsMemory(t *testing.T) {
 		}
 		close(held)
 		all.Wait()
-		if secondBody.read.Load() != 10 {
+		if secondBody.read.Load() != 2*smallReview {
 			t.Errorf("the second one was not read: %d bytes", secondBody.read.Load())
 		}
 	})
@@ -180,42 +179,51 @@ func TestIntakeSurvivesPanics(t *testing.T) {
 	}
 }
 
-// Proves: R63 (what would take too much memory is refused without being decoded; what fits waits until there is room).
-func TestIntakeBoundsWhatIsDecoded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		held := make(chan struct{})
-		var decoded atomic.Int64
-		costs := func(memory int64) Kind {
-			return Kind{MaxBytes: 1000, Wait: time.Minute, Read: func([]byte) (Review, error) {
-				return review{memory: memory, answer: func() ([]byte, error) {
-					decoded.Add(memory)
+// Proves: R63 (what would take too much memory is refused without being decoded).
+func TestIntakeRefusesWhatWouldTakeTooMuch(t *testing.T) {
+	for memory, want := range map[int64]string{memoryForDecoded: "ok", memoryForDecoded + 1: "refused: "} {
+		costly := Kind{MaxBytes: 1000, Wait: time.Minute, Read: func([]byte) (Review, error) {
+			return review{memory: memory, answer: func() ([]byte, error) { return []byte("ok"), nil }}, nil
+		}}
+		r, _ := sent(t, 10, 10)
+		if got := answered(NewIntake(), costly, r); got.Code != http.StatusOK || !strings.HasPrefix(got.Body.String(), want) {
+			t.Errorf("%d bytes: %d %s", memory, got.Code, got.Body)
+		}
+	}
+}
+
+// Proves: R63 (small reviews do not wait for large ones, nor for small ones of which much is decoded).
+func TestIntakeAnswersSmallReviewsMeanwhile(t *testing.T) {
+	for name, c := range map[string]struct {
+		size, memory int64
+	}{
+		"large":                           {memoryForBodies / memoryPerByte, 1},
+		"small, of which much is decoded": {10, memoryForSmall + 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			held := make(chan struct{})
+			costly := Kind{MaxBytes: c.size, Wait: time.Minute, Read: func([]byte) (Review, error) {
+				return review{memory: c.memory, answer: func() ([]byte, error) {
 					<-held
-					decoded.Add(-memory)
-					return []byte("ok"), nil
+					return nil, nil
 				}}, nil
 			}}
-		}
-		i := NewIntake()
-		r, _ := sent(t, 10, 10)
-		if got := answered(i, costs(memoryForDecoded+1), r); got.Code != http.StatusOK || !strings.HasPrefix(got.Body.String(), "refused: ") {
-			t.Errorf("%d %s", got.Code, got.Body)
-		}
-		var all sync.WaitGroup
-		for range 2 {
-			r, _ := sent(t, 10, 10)
-			all.Go(func() {
-				if got := answered(i, costs(memoryForDecoded*2/3), r); got.Body.String() != "ok" {
-					t.Errorf("%d %s", got.Code, got.Body)
-				}
-			})
-		}
-		synctest.Wait()
-		if decoded.Load() > memoryForDecoded {
-			t.Errorf("%d bytes are decoded at once", decoded.Load())
-		}
-		close(held)
-		all.Wait()
-	})
+			i := NewIntake()
+			var all sync.WaitGroup
+			for range 5 {
+				r, _ := sent(t, c.size, int(c.size))
+				all.Go(func() { answered(i, costly, r) })
+			}
+			synctest.Wait()
+			began := time.Now()
+			r, _ := sent(t, smallReview, smallReview)
+			if got := answered(i, kind(smallReview, time.Second, echo), r); got.Code != http.StatusOK || time.Since(began) > 0 {
+				t.Errorf("%s: a small review is answered %d after %s", name, got.Code, time.Since(began))
+			}
+			close(held)
+			all.Wait()
+		})
+	}
 }
 
 // The largest reviews fit into what there is, and so does any object that the API server stores.

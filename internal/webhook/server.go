@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"golang.org/x/net/netutil"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -44,8 +43,8 @@ const (
 	readTimeout   = 30 * time.Second
 	writeTimeout  = time.Minute
 	maxHeader     = 16 << 10
-	// maxConnections is how many connections there may be; further ones wait to be accepted. Above half of it, answers close theirs,
-	// so that nobody can hold them all for longer than headerTimeout.
+	// maxConnections is how many connections there may be; a further one takes the place of one on which nothing is asked. Above half of
+	// it, answers close theirs.
 	maxConnections = 256
 
 	alivePath = "/alive"
@@ -76,11 +75,10 @@ type Server struct {
 	// clients is nil where everybody may send reviews.
 	clients  *clients
 	listener net.Listener
+	open     *connections
 	http     *http.Server
 	drain    time.Duration
 	draining atomic.Bool
-	// open is the number of connections.
-	open atomic.Int64
 }
 
 // Listen makes a Server and takes its port. Run must follow.
@@ -104,12 +102,13 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 		return nil, fmt.Errorf("listen for the API server: %w", err)
 	}
 	s.readiness = newReadiness(keeper.ConversionTrust, served.GetCertificate, listener.Addr())
-	s.listener = tls.NewListener(netutil.LimitListener(listener, maxConnections), &tls.Config{
+	s.open = newConnections(listener, maxConnections)
+	s.listener = tls.NewListener(s.open, &tls.Config{
 		MinVersion: tls.VersionTLS12, GetCertificate: served.GetCertificate, ClientAuth: ask,
 		NextProtos: []string{"http/1.1"}, // all that API servers speak to webhooks
 	})
 	s.http = &http.Server{
-		Handler: s.lastAnswers(s.mux), ConnState: s.count, MaxHeaderBytes: maxHeader,
+		Handler: s.lastAnswers(s.mux), ConnState: noteIdle, ConnContext: withConnection, MaxHeaderBytes: maxHeader,
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName("webhook")), slog.LevelDebug), // failed handshakes, mostly
 	}
@@ -150,7 +149,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.draining.Store(true)
 	for began := time.Now(); ; {
 		passed := time.Since(began)
-		if passed >= s.drain && s.open.Load() == 0 || passed >= s.drain*(1+linger) {
+		if passed >= s.drain && s.open.count() == 0 || passed >= s.drain*(1+linger) {
 			break
 		}
 		select {
@@ -171,13 +170,23 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-func (s *Server) count(_ net.Conn, state http.ConnState) {
-	switch state {
-	case http.StateNew:
-		s.open.Add(1)
-	case http.StateClosed:
-		s.open.Add(-1)
-	case http.StateActive, http.StateIdle, http.StateHijacked: // none is hijacked
+// of returns the connection that TLS runs over.
+func of(conn net.Conn) *connection {
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	c, _ := conn.(*connection)
+	return c
+}
+
+func withConnection(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, of(conn))
+}
+
+// noteIdle notes that a request was answered.
+func noteIdle(conn net.Conn, state http.ConnState) {
+	if c := of(conn); c != nil && state == http.StateIdle {
+		c.set(idle)
 	}
 }
 
@@ -185,7 +194,7 @@ func (s *Server) count(_ net.Conn, state http.ConnState) {
 // while there are many. A connection that is closed at any other time can lose a request that is on its way.
 func (s *Server) lastAnswers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.draining.Load() || s.open.Load() > maxConnections/2 {
+		if s.draining.Load() || s.open.count() > maxConnections/2 {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// smallPort serves a handler on few connections.
+type smallPort struct {
+	*testing.T
+	*httptest.Server
+	open *connections
+}
+
+func newSmallPort(t *testing.T, limit int, handler http.HandlerFunc) *smallPort {
+	t.Helper()
+	s := httptest.NewUnstartedServer(handler)
+	p := &smallPort{T: t, Server: s, open: newConnections(s.Listener, limit)}
+	s.Listener = p.open
+	s.Config.ConnState, s.Config.ConnContext = noteIdle, withConnection
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return p
+}
+
+// dial opens a connection from an address of this machine and says nothing.
+func (p *smallPort) dial(from string) net.Conn {
+	p.Helper()
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	conn, err := dialer.DialContext(p.Context(), "tcp", p.open.Addr().String())
+	if err == nil {
+		err = conn.SetDeadline(time.Now().Add(time.Minute))
+	}
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// closed reports whether the server closes a connection within the deadline, a minute.
+func closed(conn net.Conn) bool {
+	_, err := conn.Read(make([]byte, 1))
+	timeout := net.Error(nil)
+	return err != nil && (!errors.As(err, &timeout) || !timeout.Timeout())
+}
+
+func (p *smallPort) ask() error {
+	client := p.Client()
+	client.Timeout = time.Minute
+	request, err := http.NewRequestWithContext(p.Context(), http.MethodGet, p.URL, http.NoBody)
+	if err != nil {
+		return err
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, answer.Body)
+	return errors.Join(err, answer.Body.Close())
+}
+
+func nothing(http.ResponseWriter, *http.Request) {}
+
+// Proves: R63 (connections on which nothing is asked delay nobody, and the oldest of them gives way to a new one).
+func TestSilentConnectionsGiveWay(t *testing.T) {
+	p := newSmallPort(t, 4, nothing)
+	var silent []net.Conn
+	for range 40 {
+		silent = append(silent, p.dial("127.0.0.1"))
+	}
+	if err := p.ask(); err != nil {
+		t.Fatal(err)
+	}
+	for i, conn := range silent[:36] {
+		if !closed(conn) {
+			t.Errorf("connection %d is still open", i)
+		}
+	}
+	if n := p.open.count(); n > 4 {
+		t.Errorf("%d connections are open", n)
+	}
+}
+
+// Proves: R63 (who opens many connections closes his own with them).
+func TestTheAddressWithMostSilentConnectionsGivesWay(t *testing.T) {
+	p := newSmallPort(t, 4, nothing)
+	other := p.dial("127.0.0.2")
+	first := p.dial("127.0.0.1")
+	for range 10 {
+		p.dial("127.0.0.1")
+	}
+	if !closed(first) {
+		t.Error("the first connection of the address with most of them is still open")
+	}
+	request := "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+	secure := p.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	secure.ServerName = "example.com" // the name in the test server's certificate
+	answer, err := over(t.Context(), other, secure, request)
+	if err != nil || !strings.Contains(answer, "200") {
+		t.Errorf("the connection of another address: %q %v", answer, err)
+	}
+}
+
+// Proves: R63 (a connection on which a request is answered is not closed for another one; new ones wait meanwhile).
+func TestConnectionsThatAreAnsweredStay(t *testing.T) {
+	begun, held := make(chan struct{}), make(chan struct{})
+	p := newSmallPort(t, 2, func(_ http.ResponseWriter, r *http.Request) {
+		received(r.Context())
+		begun <- struct{}{}
+		<-held
+	})
+	answers := make(chan error, 3)
+	for range 2 {
+		go func() { answers <- p.ask() }()
+		<-begun
+	}
+	go func() { answers <- p.ask() }()
+	p.open.mu.Lock()
+	if c := p.open.dispensable(); c != nil {
+		t.Errorf("a connection with a request is closed for another: %+v", c)
+	}
+	p.open.mu.Unlock()
+	close(held)
+	<-begun
+	for range 3 {
+		if err := <-answers; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// over sends a request over a connection and returns the first line of the answer.
+func over(ctx context.Context, conn net.Conn, config *tls.Config, request string) (string, error) {
+	secure := tls.Client(conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		return "", err
+	}
+	if _, err := io.WriteString(secure, request); err != nil {
+		return "", err
+	}
+	return bufio.NewReader(secure).ReadString('\n')
+}
