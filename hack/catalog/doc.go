@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command catalog makes what the operator knows about the server's release lines: pkg/config/catalog/<line>.yaml and apis.yaml
-// there, configs/starter/<line>.yaml, and docs/providers.md.
+// there, distributions/starter/<line>.yaml, and docs/providers.md.
 //
 //	catalog [-line LINE]... [-check]
 //	catalog -hashes

@@ -134,7 +134,7 @@ func makeFiles(ctx context.Context, root string, wanted []string) (map[string][]
 			return nil, fmt.Errorf("release line %s: %w", name, err)
 		}
 		for distribution, base := range bases {
-			made["configs/"+distribution+"/"+name+".yaml"] = base
+			made["distributions/"+distribution+"/"+name+".yaml"] = base
 		}
 	}
 	if made["pkg/config/catalog/apis.yaml"], err = encodeIndex(lines, over); err != nil {

@@ -40,7 +40,7 @@ func isSealed(content []byte) bool {
 // without the mark is kept by hand.
 func edited(root string) ([]string, error) {
 	var names []string
-	for _, pattern := range []string{"pkg/config/catalog/*.yaml", "configs/*/*.yaml", "docs/providers.md"} {
+	for _, pattern := range []string{"pkg/config/catalog/*.yaml", "distributions/*/*.yaml", "docs/providers.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			return nil, err
@@ -71,5 +71,5 @@ func edited(root string) ([]string, error) {
 
 // isKeptByHand reports whether a file is a base configuration without the mark.
 func isKeptByHand(name string, content []byte) bool {
-	return strings.HasPrefix(name, "configs/") && !bytes.Contains(content, []byte(generatedMark))
+	return strings.HasPrefix(name, "distributions/") && !bytes.Contains(content, []byte(generatedMark))
 }

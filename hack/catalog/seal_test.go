@@ -30,14 +30,14 @@ func TestEditedFindsEveryKindOfChange(t *testing.T) {
 	} {
 		root := t.TempDir()
 		for name, text := range map[string][]byte{
-			overlayFile:                     []byte("providers: {}\n"),
-			"pkg/config/catalog/1.0.yaml":   content,
-			"configs/starter/1.0.yaml":      good,
-			"configs/starter/by-hand.yaml":  []byte("a: 1\n"),
-			"configs/remote-vllm/1.0.yaml":  good,
-			"docs/providers.md":             good,
-			"pkg/config/catalog/1.1.yaml":   good,
-			"pkg/config/catalog/ignored.go": []byte("package catalog\n"),
+			overlayFile:                          []byte("providers: {}\n"),
+			"pkg/config/catalog/1.0.yaml":        content,
+			"distributions/starter/1.0.yaml":     good,
+			"distributions/starter/by-hand.yaml": []byte("a: 1\n"),
+			"distributions/remote-vllm/1.0.yaml": good,
+			"docs/providers.md":                  good,
+			"pkg/config/catalog/1.1.yaml":        good,
+			"pkg/config/catalog/ignored.go":      []byte("package catalog\n"),
 		} {
 			file := filepath.Join(root, name)
 			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

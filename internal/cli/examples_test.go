@@ -14,7 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
@@ -293,8 +293,8 @@ func (t *tree) addConfig(tt *testing.T) {
 // imagesOwn is the configuration that an image runs where it is given none; tests/server proves that it is the packaged one.
 func imagesOwn(t *testing.T, image string) string {
 	t.Helper()
-	for _, d := range configs.Distributions() {
-		if content, ok := configs.Base(d.Base, d.Line); ok && d.Image == image && d.ImageHasConfig {
+	for _, d := range distributions.All() {
+		if content, ok := distributions.Base(d.Base, d.Line); ok && d.Image == image && d.ImageHasConfig {
 			return string(content)
 		}
 	}

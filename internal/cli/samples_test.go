@@ -14,7 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	goldens "github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
@@ -83,7 +83,7 @@ func withDifference(t *testing.T, objects, config string) string {
 	if match == nil {
 		t.Fatalf("the header does not say what the configuration was made of:\n%.300s", config)
 	}
-	base, ok := configs.Base(match[2], match[1])
+	base, ok := distributions.Base(match[2], match[1])
 	if !ok {
 		t.Fatalf("no base %s of release line %s", match[2], match[1])
 	}

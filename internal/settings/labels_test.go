@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
@@ -76,7 +76,7 @@ func TestLabelsWithoutConfig(t *testing.T) {
 			t.Errorf("%q: %+v, %v; want line %s with its embedded base", version, d, f, want)
 			continue
 		}
-		embedded, _ := configs.Base("starter", want)
+		embedded, _ := distributions.Base("starter", want)
 		if base, _ := config.ParseBase("starter", embedded); d.Base.Hash() != base.Hash() {
 			t.Errorf("%q: the base is not that of line %s", version, want)
 		}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
@@ -215,7 +215,7 @@ func EmbeddedBase(name string, line *catalog.Line) *config.Base {
 	if base, ok := embedded.Load(key); ok {
 		return base.(*config.Base)
 	}
-	data, ok := configs.Base(name, line.Name)
+	data, ok := distributions.Base(name, line.Name)
 	if !ok {
 		return nil
 	}
@@ -230,7 +230,7 @@ func EmbeddedBase(name string, line *catalog.Line) *config.Base {
 // EmbeddedLines returns the release lines for which the operator embeds a base configuration under the name, oldest first.
 func EmbeddedLines(name string) []string {
 	return slices.DeleteFunc(catalog.Lines(), func(line string) bool {
-		_, ok := configs.Base(name, line)
+		_, ok := distributions.Base(name, line)
 		return !ok
 	})
 }

@@ -13,7 +13,7 @@ import (
 	reference "github.com/google/go-containerregistry/pkg/name"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
@@ -94,7 +94,7 @@ func Parse(data map[string]string) (*Settings, error) {
 			return nil, fmt.Errorf("ConfigMap %s, key %s: %w", ConfigMapName, key, excess)
 		}
 	}
-	for _, d := range configs.Distributions() {
+	for _, d := range distributions.All() {
 		s.entries[d.Name] = entry{
 			name: d.Name, image: d.Image, serverVersion: d.ServerVersion, embedded: d.Base, foreignImage: !d.ImageHasConfig,
 			origin: builtIn, lineSource: "the operator's list of distributions",

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
@@ -18,7 +18,7 @@ const digest = "sha256:012345678901234567890123456789012345678901234567890123456
 
 // dialect registers an image by digest with the starter base of a release line.
 func dialect(line string) string {
-	base, _ := configs.Base("starter", line)
+	base, _ := distributions.Base("starter", line)
 	return "mine:\n  image: mirror.example/mine@" + digest + "\n  config: |\n    " + strings.ReplaceAll(string(base), "\n", "\n    ")
 }
 
@@ -198,10 +198,10 @@ func TestResolve(t *testing.T) {
 func TestBuiltInDistributions(t *testing.T) {
 	s := parse(t, nil)
 	images := s.Images()
-	if len(images) != len(configs.Distributions()) {
-		t.Errorf("%d distributions, want %d", len(images), len(configs.Distributions()))
+	if len(images) != len(distributions.All()) {
+		t.Errorf("%d distributions, want %d", len(images), len(distributions.All()))
 	}
-	for _, want := range configs.Distributions() {
+	for _, want := range distributions.All() {
 		got := resolve(t, s, named(want.Name))
 		if got.Image != want.Image || got.Line != want.Line || got.Source != v1alpha2.ConfigSourceEmbedded || got.Base == "" {
 			t.Errorf("%s resolves to %+v, want image %s, line %s and an embedded base", want.Name, got, want.Image, want.Line)

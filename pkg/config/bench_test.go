@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
@@ -45,7 +45,7 @@ func BenchmarkGenerateTypical(b *testing.B) {
 		b.Fatal(err)
 	}
 	line, _ := catalog.Get(catalog.Newest())
-	data, _ := configs.Base("starter", line.Name)
+	data, _ := distributions.Base("starter", line.Name)
 	base, err := document.ParseBase("starter", data)
 	if err != nil {
 		b.Fatal(err)

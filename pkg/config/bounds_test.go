@@ -18,7 +18,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
@@ -30,7 +30,7 @@ import (
 func over(tb testing.TB, line string, spec *v1alpha2.LlamaStackDistributionSpec) config.Input {
 	tb.Helper()
 	l, ok := catalog.Get(line)
-	data, found := configs.Base("starter", line)
+	data, found := distributions.Base("starter", line)
 	if !ok || !found {
 		tb.Fatalf("no starter for %s", line)
 	}

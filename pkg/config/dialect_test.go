@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
@@ -27,7 +27,7 @@ func dialects(t *testing.T, data []byte) []string {
 func TestLinesOfStarter(t *testing.T) {
 	alone := []string{"0.3", "0.6", "0.7", "0.8", "1.1", "1.5"}
 	for _, line := range catalog.Lines() {
-		data, _ := configs.Base("starter", line)
+		data, _ := distributions.Base("starter", line)
 		got := dialects(t, data)
 		if !slices.Contains(got, line) || slices.Contains(alone, line) != (len(got) == 1) {
 			t.Errorf("the starter base of %s is of the dialects %q", line, got)

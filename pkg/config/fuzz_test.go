@@ -17,7 +17,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
@@ -213,7 +213,7 @@ func asList(v any) []any { l, _ := v.([]any); return l }
 //
 // Proves: R9, L-11.
 func FuzzParseBase(f *testing.F) {
-	starter, _ := configs.Base("starter", "0.7")
+	starter, _ := distributions.Base("starter", "0.7")
 	f.Add(starter)
 	f.Add([]byte("a: &x {b: 1, c: [1e3, yes, '1:30']}\nd: {<<: *x, b: 2}\nproviders: {inference: [*x]}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -21,7 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
@@ -117,7 +117,7 @@ func openFields(spec *v1alpha2.LlamaStackDistributionSpec) []*apiextensionsv1.JS
 //
 // Proves: NFR-001, R9.
 func TestBaseIsNotChanged(t *testing.T) {
-	starter, _ := configs.Base("starter", "0.7")
+	starter, _ := distributions.Base("starter", "0.7")
 	base := parseBase(t, "starter", starter)
 	probe := input(t, "testdata/nothing-but-a-distribution", "0.7")
 	probe.Base = base
@@ -160,7 +160,7 @@ func TestUnknownKeysSurvive(t *testing.T) {
 			}
 		}
 	}
-	starter, _ := configs.Base("starter", "0.7")
+	starter, _ := distributions.Base("starter", "0.7")
 	tree := decodeYAML(t, starter)
 	mark(tree)
 	// An unknown key under providers is an API, which the server refuses unless the image brings it.

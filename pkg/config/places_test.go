@@ -13,7 +13,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
@@ -97,7 +97,7 @@ func TestNoTwoProvidersShareAPlace(t *testing.T) {
 	judged := 0
 	for _, name := range catalog.Lines() {
 		line, _ := catalog.Get(name)
-		data, _ := configs.Base("starter", name)
+		data, _ := distributions.Base("starter", name)
 		for i := range line.Rows["vector_io"] {
 			row := &line.Rows["vector_io"][i]
 			for _, base := range []*document.Base{parseBase(t, "starter", data), nested(t, data, row.Type)} {

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
@@ -54,7 +54,7 @@ func Read(dir, line string) (*Case, error) {
 	c.Base, err = os.ReadFile(filepath.Join(dir, "base.yaml"))
 	if errors.Is(err, fs.ErrNotExist) {
 		name, c.OwnBase = "starter", false
-		if c.Base, ok = configs.Base(name, line); !ok {
+		if c.Base, ok = distributions.Base(name, line); !ok {
 			return nil, fmt.Errorf("there is no starter base for release line %s", line)
 		}
 	} else if err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
@@ -72,7 +72,7 @@ func disabledLists(t *testing.T, r release) [][]string {
 
 func generateDisabled(t *testing.T, r release, disabled []string) []byte {
 	t.Helper()
-	data, ok := configs.Base("starter", r.line)
+	data, ok := distributions.Base("starter", r.line)
 	if !ok {
 		t.Fatalf("no starter base for line %s", r.line)
 	}

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
@@ -201,7 +201,7 @@ func specWith(t *testing.T, api v1alpha2.ProviderAPI, entry map[string]any) *v1a
 
 func matrixBase(t *testing.T, line *catalog.Line, api, providerType, from string) *config.Base {
 	t.Helper()
-	data, ok := configs.Base("starter", line.Name)
+	data, ok := distributions.Base("starter", line.Name)
 	if !ok {
 		t.Fatalf("no starter base for line %s", line.Name)
 	}

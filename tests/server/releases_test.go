@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
@@ -55,7 +55,7 @@ func forEachRelease(t *testing.T, test func(*testing.T, release)) {
 // imageRelease is the release that the pinned image of the distribution starter holds, which light images are made of too.
 func imageRelease(t *testing.T) release {
 	t.Helper()
-	version := configs.Distributions()[0].ServerVersion
+	version := distributions.All()[0].ServerVersion
 	for _, r := range releases(t) {
 		if r.version == version {
 			return r
@@ -79,7 +79,7 @@ func TestReleasesAreTheLinesOfTheCatalog(t *testing.T) {
 		if !ok || line.Release != r.version {
 			t.Errorf("release %s is the newest of line %s, and the catalog was made from %+v: make catalog", r.version, r.line, line)
 		}
-		if _, ok := configs.Base("starter", r.line); !ok {
+		if _, ok := distributions.Base("starter", r.line); !ok {
 			t.Errorf("no starter base for line %s", r.line)
 		}
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	starterBases = "../../configs/starter/"
-	allBases     = "../../configs/*/"
+	starterBases = "../../distributions/starter/"
+	allBases     = "../../distributions/*/"
 	lightBase    = "testdata/light-base.yaml"
 	imageConfig  = "../../hack/serverimage/light.yaml"
 

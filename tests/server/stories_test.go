@@ -17,7 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
@@ -154,7 +154,7 @@ func prepare(t *testing.T, r release, s story, refused rowsOf) (*booting, bool) 
 		return nil, false
 	}
 	asked := readAsked(t, content)
-	base, ok := configs.Base(asked.distribution, r.line)
+	base, ok := distributions.Base(asked.distribution, r.line)
 	if !ok {
 		t.Fatalf("no base of distribution %q for line %s", asked.distribution, r.line)
 	}

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
@@ -185,7 +185,7 @@ func kindsOf(fields map[string]catalog.Field) []map[string]any {
 // valuesRefusedByTheServer lets the server load one config in which every value of every field is a provider of its own.
 func valuesRefusedByTheServer(t *testing.T, r release, fields []triedField) map[string]bool {
 	t.Helper()
-	data, _ := configs.Base("starter", r.line)
+	data, _ := distributions.Base("starter", r.line)
 	var tree map[string]any
 	if err := yaml.Unmarshal(data, &tree); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
@@ -22,9 +22,9 @@ func TestPiecesAreTheWhole(t *testing.T) {
 		"api": "providers:\n  inference: []\n  'y': [{provider_id: a, config: {deep: {er: [1, {x: y}]}}}]\n  safety: null\nlast: 1\n",
 		"nil": "providers: null\n",
 	}
-	for _, d := range configs.Distributions() {
+	for _, d := range distributions.All() {
 		for _, line := range catalog.Lines() {
-			if data, ok := configs.Base(d.Base, line); ok {
+			if data, ok := distributions.Base(d.Base, line); ok {
 				texts[d.Base+"/"+line] = string(data)
 			}
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package configs
+package distributions
 
 import (
 	"bytes"
@@ -32,25 +32,25 @@ type Distribution struct {
 //go:embed distributions.json */*.yaml
 var files embed.FS
 
-// distributions reads the embedded table once. It is part of the program and covered by its tests: a fault is a bug.
-var distributions = sync.OnceValue(func() []Distribution {
+// table reads the embedded table once. It is part of the program and covered by its tests: a fault is a bug.
+var table = sync.OnceValue(func() []Distribution {
 	data, err := files.ReadFile("distributions.json")
 	if err != nil {
-		panic(fmt.Sprintf("configs: %v", err))
+		panic(fmt.Sprintf("distributions: %v", err))
 	}
-	var table struct {
+	var content struct {
 		Distributions []Distribution `json:"distributions"`
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&table); err != nil {
-		panic(fmt.Sprintf("configs: distributions.json: %v", err))
+	if err := decoder.Decode(&content); err != nil {
+		panic(fmt.Sprintf("distributions: distributions.json: %v", err))
 	}
-	return table.Distributions
+	return content.Distributions
 })
 
-// Distributions returns the known distributions in the order of the table. The slice is the caller's own.
-func Distributions() []Distribution { return slices.Clone(distributions()) }
+// All returns the known distributions in the order of the table. The slice is the caller's own.
+func All() []Distribution { return slices.Clone(table()) }
 
 // Base returns the base configuration of that name for a release line such as "0.7".
 func Base(name, line string) ([]byte, bool) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package configs_test
+package distributions_test
 
 import (
 	"regexp"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/configs"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
@@ -16,7 +16,7 @@ import (
 // Proves: R28, R47, L-16 (every name has a pinned image, a known release line and a base that parses).
 func TestDistributions(t *testing.T) {
 	seen := map[string]bool{}
-	for _, d := range configs.Distributions() {
+	for _, d := range distributions.All() {
 		if seen[d.Name] {
 			t.Errorf("%s stands twice", d.Name)
 		}
@@ -31,7 +31,7 @@ func TestDistributions(t *testing.T) {
 		if standing != catalog.OfLine || line.Name != d.Line {
 			t.Errorf("%s: version %s is not of the known line %s", d.Name, d.ServerVersion, d.Line)
 		}
-		data, ok := configs.Base(d.Base, d.Line)
+		data, ok := distributions.Base(d.Base, d.Line)
 		if !ok {
 			t.Fatalf("%s: no base %s for line %s", d.Name, d.Base, d.Line)
 		}
@@ -48,7 +48,7 @@ func TestDistributions(t *testing.T) {
 
 func TestBaseOfUnknownName(t *testing.T) {
 	for _, c := range [][2]string{{"starter", "0.1"}, {"nope", "0.7"}, {"..", "0.7"}, {"", ""}} {
-		if _, ok := configs.Base(c[0], c[1]); ok {
+		if _, ok := distributions.Base(c[0], c[1]); ok {
 			t.Errorf("Base(%q, %q) exists", c[0], c[1])
 		}
 	}
@@ -56,8 +56,8 @@ func TestBaseOfUnknownName(t *testing.T) {
 
 // The table that Distributions returns is the caller's own.
 func TestDistributionsIsACopy(t *testing.T) {
-	configs.Distributions()[0].Image = "changed"
-	if got := configs.Distributions()[0].Image; got == "changed" {
+	distributions.All()[0].Image = "changed"
+	if got := distributions.All()[0].Image; got == "changed" {
 		t.Error("a caller changed the table of all")
 	}
 }
@@ -69,7 +69,7 @@ func TestBasesForEveryLine(t *testing.T) {
 		"starter": lines, "remote-vllm": lines, "postgres-demo": lines, "meta-reference-gpu": {"0.3", "0.4"},
 	} {
 		for _, line := range lines {
-			data, ok := configs.Base(name, line)
+			data, ok := distributions.Base(name, line)
 			if ok != slices.Contains(want, line) {
 				t.Errorf("%s, line %s: there is a base: %v", name, line, ok)
 			}
@@ -91,9 +91,9 @@ func TestBasesForEveryLine(t *testing.T) {
 // Proves: R28, R47.
 func TestBasesDemandNoVariable(t *testing.T) {
 	demanded := regexp.MustCompile(`\$\{env\.[A-Z0-9_]+}`)
-	for _, d := range configs.Distributions() {
+	for _, d := range distributions.All() {
 		for _, line := range catalog.Lines() {
-			data, _ := configs.Base(d.Base, line)
+			data, _ := distributions.Base(d.Base, line)
 			if found := demanded.FindAll(data, -1); found != nil {
 				t.Errorf("%s, line %s: demands %q", d.Name, line, found)
 			}
