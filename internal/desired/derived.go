@@ -12,6 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
 )
 
 // derive makes the parts of secret values that the server's environment needs. A value that is missing has been reported; one that is
@@ -69,7 +70,7 @@ func readSource(in *Inputs, v *config.EnvVar, faults *fault.List) *source {
 		return nil // has been reported
 	}
 	s := &source{fact: fact, known: !fact.Value.Empty(), trusts: in.CABundle != nil}
-	if !s.known || v.Part == config.RedisPassword {
+	if !s.known || v.Part == environment.RedisPassword {
 		return s
 	}
 	parsed, err := dsn.Parse(string(fact.Value.Reveal()))
@@ -95,7 +96,7 @@ func (s *source) problems(v *config.EnvVar, value secret.Value) []string {
 	if converted := value.Converted(); converted != "" && v.Type == catalog.TypeString {
 		problems = append(problems, converted)
 	}
-	if v.Part == config.PostgresURLDatabase && bytes.Contains(value.Reveal(), []byte("?")) {
+	if v.Part == environment.PostgresURLDatabase && bytes.Contains(value.Reveal(), []byte("?")) {
 		problems = append(problems, "contains '?', at which the server ends it: use another name")
 	}
 	return problems
@@ -104,7 +105,7 @@ func (s *source) problems(v *config.EnvVar, value secret.Value) []string {
 // part makes one part; empty where the value has none.
 func (s *source) part(part config.Part) secret.Value {
 	switch {
-	case !s.known && part == config.PostgresSSLRootCert && !s.trusts:
+	case !s.known && part == environment.PostgresSSLRootCert && !s.trusts:
 		return secret.Value{}
 	case !s.known:
 		return secret.New([]byte(secret.OnCluster))
@@ -113,33 +114,33 @@ func (s *source) part(part config.Part) secret.Value {
 }
 
 func (s *source) text(part config.Part) string {
-	if part == config.RedisPassword {
+	if part == environment.RedisPassword {
 		return dsn.Encode(string(s.fact.Value.Reveal()))
 	}
 	switch part {
-	case config.PostgresHost:
+	case environment.PostgresHost:
 		return s.dsn.Host
-	case config.PostgresPort:
+	case environment.PostgresPort:
 		return strconv.Itoa(s.dsn.Port)
-	case config.PostgresDatabase, config.PostgresURLDatabase:
+	case environment.PostgresDatabase, environment.PostgresURLDatabase:
 		return s.dsn.Database
-	case config.PostgresUser:
+	case environment.PostgresUser:
 		return s.dsn.User
-	case config.PostgresURLHost:
+	case environment.PostgresURLHost:
 		return s.dsn.URLHost()
-	case config.PostgresURLUser:
+	case environment.PostgresURLUser:
 		return encodeAsText(s.dsn.User)
-	case config.PostgresPassword:
+	case environment.PostgresPassword:
 		return s.dsn.Password
-	case config.PostgresSSLMode:
+	case environment.PostgresSSLMode:
 		return s.dsn.SSLMode
-	case config.PostgresSSLRootCert:
+	case environment.PostgresSSLRootCert:
 		if s.dsn.Verifies() {
 			return objects.CABundlePath
 		}
-	case config.PostgresURI:
+	case environment.PostgresURI:
 		return s.dsn.URI(objects.CABundlePath)
-	case config.RedisPassword:
+	case environment.RedisPassword:
 	}
 	return ""
 }

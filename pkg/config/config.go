@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
 )
 
 // Base is a parsed base configuration: parse once, generate often.
@@ -59,36 +58,13 @@ type Result struct {
 }
 
 // EnvVar is an environment variable of the server: one key of a Secret, or a plain value.
-type EnvVar struct {
-	// Name is the name of the variable.
-	Name string
-	// Value is the value of a variable that holds no secret; it counts where Ref names no Secret. $(NAME) in it stands for the
-	// value of another variable, as Kubernetes has it, and $$ for a dollar sign.
-	Value string
-	// Ref is the Secret and the key; empty for a plain value.
-	Ref v1alpha2.SecretReference
-	// Path is the field of the resource that refers to it, for messages.
-	Path string
-	// Type is the type of the config field that gets the value, and empty where it is not known. The server turns a
-	// value that looks like a number or a boolean into one, and then refuses it for a field of type string or url.
-	Type catalog.FieldType
-	// Part is what of the Secret's value the variable carries; empty for all of it. Whoever makes the pod keeps the parts in a Secret
-	// of its own; a part that the value does not have makes the variable absent.
-	Part Part
-	// Bearer tells that the value is sent as a bearer token through a list of HTTP headers, which not every character survives.
-	Bearer bool
-}
+type EnvVar = environment.Variable
 
-// compareEnv orders variables so that those that others may refer to come first.
-func compareEnv(a, b EnvVar) int {
-	if fromSecret := a.Ref.Name != ""; fromSecret != (b.Ref.Name != "") {
-		if fromSecret {
-			return -1
-		}
-		return 1
-	}
-	return strings.Compare(a.Name, b.Name)
-}
+// SecretUse is one key of a Secret that the spec reads, and the environment variable that carries it.
+type SecretUse = environment.SecretUse
+
+// Part is what of a Secret's value an environment variable carries.
+type Part = environment.Part
 
 // ProviderEntry is one provider of the resource as generated.
 type ProviderEntry struct {
@@ -111,7 +87,7 @@ func Generate(ctx context.Context, in Input) (*Result, Findings) {
 		findings.failFields(errs)
 		return nil, findings.all()
 	}
-	g := &generation{Input: in, ctx: ctx, doc: in.Base.Edit()}
+	g := &generation{Input: in, ctx: ctx, doc: in.Base.Edit(), env: environment.NewSet(in.Spec)}
 	version := g.schemaVersion()
 	if !g.run(g.refuseUnsupported, g.parse) {
 		return nil, g.refusal()
@@ -132,12 +108,12 @@ func Generate(ctx context.Context, in Input) (*Result, Findings) {
 		g.findings.fail(InvalidBase, "base configuration "+g.Base.Name(), "cannot be written as YAML: "+err.Error(), document.BaseForm)
 		return nil, g.findings.all()
 	}
-	slices.SortFunc(g.env, compareEnv)
+	g.env.Sort()
 	return &Result{
 		YAML:          rendered,
-		Env:           g.env,
+		Env:           g.env.Needed(),
 		Providers:     g.entries,
-		Expected:      g.doc.EnabledProviders(g.givenEnv()),
+		Expected:      g.doc.EnabledProviders(g.env.Given()),
 		ProviderCount: int32(len(g.entries) + g.exporters),                  //nolint:gosec // an object of 1.5 MB holds far fewer
 		ResourceCount: int32(len(g.models) + len(g.shields) + len(g.tools)), //nolint:gosec // as above
 		Version:       version,
@@ -170,19 +146,15 @@ type generation struct {
 	// exporters is how many exporters of telemetry the resource has, set by applyTelemetry.
 	exporters int
 
-	// env, providers and entries are set by applyProviders; applyStorage and applyTelemetry add to env, too.
-	env       []EnvVar
+	// env are the variables of the server; applyStorage, applyTelemetry and applyProviders add to it.
+	env *environment.Set
+
+	// providers and entries are set by applyProviders.
 	providers []*provider
 	entries   []ProviderEntry
 
 	// storageNames are the storage backends that the resource configures, set by applyStorage.
 	storageNames map[string]bool
-
-	// given keeps what givenEnv found when env had so many variables; until checkEnvironment none is removed.
-	given struct {
-		names document.Variables
-		of    int
-	}
 
 	// connectors and groupEntries are the entries of these lists by their ids, set by applyTools.
 	connectors, groupEntries map[string]*yaml.Node
@@ -261,24 +233,4 @@ func (g *generation) parse() {
 	}
 	g.parseDisabled()
 	secretUses(g.Spec, g.groups, &g.findings)
-}
-
-// givenEnv are the environment variables that the container will surely have. To the server an empty one is none.
-func (g *generation) givenEnv() document.Variables {
-	if g.given.names != nil && g.given.of == len(g.env) {
-		return g.given.names
-	}
-	names := document.Variables{}
-	if w := g.Spec.Workload; w != nil && w.Overrides != nil {
-		for i := range w.Overrides.Env {
-			if v := &w.Overrides.Env[i]; v.Value != "" || v.ValueFrom != nil {
-				names[v.Name] = true
-			}
-		}
-	}
-	for _, env := range g.env {
-		names[env.Name] = true
-	}
-	g.given.names, g.given.of = names, len(g.env)
-	return names
 }

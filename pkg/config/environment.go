@@ -19,7 +19,7 @@ import (
 // checkEnvironment makes sure that every variable which the configuration needs means one thing, and only to whom it is meant.
 func (g *generation) checkEnvironment() {
 	first := map[string]string{}
-	for _, v := range g.env {
+	for _, v := range g.env.Needed() {
 		if other, ok := first[v.Name]; ok {
 			g.findings.fail(Conflict, v.Path, fmt.Sprintf("needs the environment variable %s, and so does %s", v.Name, other),
 				"choose another id for the provider")
@@ -46,7 +46,7 @@ func (g *generation) checkUnset() {
 	if err != nil || !bytes.Contains(written, []byte("${env.")) {
 		return // what is not JSON has been refused before
 	}
-	given, missing := g.givenEnv(), document.Variables{}
+	given, missing := g.env.Given(), document.Variables{}
 	for _, name := range document.RequiredVariables(g.doc.Root()) {
 		missing[name] = true
 	}
@@ -88,14 +88,11 @@ func walkTexts(value any, path string, visit func(path, text string)) {
 // checkOverrides lets the user's variables win over those of the same name that the configuration asks for, but for those that it cannot
 // do without: what comes from Secrets, and what keeps the server from printing it.
 func (g *generation) checkOverrides() {
-	if g.Spec.Workload == nil || g.Spec.Workload.Overrides == nil {
-		return
-	}
-	byName, replaced := make(map[string]EnvVar, len(g.env)), document.Variables{}
-	for _, own := range g.env {
+	byName, replaced := make(map[string]EnvVar, len(g.env.Needed())), document.Variables{}
+	for _, own := range g.env.Needed() {
 		byName[own.Name] = own
 	}
-	for i, v := range g.Spec.Workload.Overrides.Env {
+	for i, v := range g.env.Overrides() {
 		own, twice := byName[v.Name]
 		if !twice || replaced[v.Name] {
 			continue
@@ -109,7 +106,9 @@ func (g *generation) checkOverrides() {
 			"remove it unless this is meant")
 		replaced[v.Name] = true
 	}
-	g.env = slices.DeleteFunc(g.env, func(own EnvVar) bool { return replaced[own.Name] })
+	if len(replaced) > 0 {
+		g.env.Remove(replaced)
+	}
 }
 
 // checkBystanders looks at the clients of other databases in the server that read a variable which is meant for the storage: a
@@ -124,7 +123,7 @@ func (g *generation) checkBystanders(own map[string]string) {
 	}
 	for entry := range g.doc.Providers() {
 		row, ok := g.Line.Provider(entry.API, entry.Type())
-		if !ok || len(row.Environment) == 0 || !g.givenEnv().MayEnable(entry.Identity()) {
+		if !ok || len(row.Environment) == 0 || !g.env.Given().MayEnable(entry.Identity()) {
 			continue
 		}
 		id, path := entry.Identity().ID, "config.yaml: "+entry.Path()+".config"
@@ -150,7 +149,7 @@ func (g *generation) checkBystander(who, path string, reads map[string]string, c
 	for _, variable := range slices.Sorted(maps.Keys(reads)) {
 		from, set := own[variable]
 		field := reads[variable]
-		if !set || field != "" && g.givenEnv().Fills(document.Child(config, field)) {
+		if !set || field != "" && g.env.Given().Fills(document.Child(config, field)) {
 			continue
 		}
 		if variable != "PGPASSWORD" {

@@ -9,11 +9,13 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
 )
 
 // CheckIntegrity judges a configuration by itself, with the environment that it was generated with.
 func CheckIntegrity(in Input, generated *document.Base, env []EnvVar) Findings {
-	g := &generation{ctx: context.Background(), Input: in, doc: generated.Edit(), env: env}
+	g := &generation{ctx: context.Background(), Input: in, doc: generated.Edit(), env: environment.NewSet(in.Spec)}
+	g.env.Add(env...)
 	g.checkIntegrity()
 	return g.findings.Findings
 }

@@ -56,7 +56,7 @@ func (g *generation) checkIntegrity() {
 		if !ok {
 			continue
 		}
-		providers := g.doc.Lookup(api, g.givenEnv())
+		providers := g.doc.Lookup(api, g.env.Given())
 		for i, item := range document.Items(document.Child(resources, name)) {
 			if g.stopped() {
 				return
@@ -68,7 +68,7 @@ func (g *generation) checkIntegrity() {
 		}
 	}
 	defaults := g.doc.Section("vector_stores")
-	g.checkProviderID(document.Child(defaults, "default_provider_id"), "vector_io", g.doc.Lookup("vector_io", g.givenEnv()),
+	g.checkProviderID(document.Child(defaults, "default_provider_id"), "vector_io", g.doc.Lookup("vector_io", g.env.Given()),
 		func() string { return "vector_stores.default_provider_id" })
 	for _, ref := range modelReferences {
 		g.checkModelReference(ref)
@@ -87,7 +87,7 @@ func (g *generation) checkIntegrity() {
 func (g *generation) checkModelReference(ref modelReference) {
 	n := document.Descend(g.doc.Section("vector_stores"), ref.path)
 	path := "vector_stores." + strings.Join(ref.path, ".")
-	g.checkProviderID(document.Child(n, "provider_id"), "inference", g.doc.Lookup("inference", g.givenEnv()), func() string { return path + ".provider_id" })
+	g.checkProviderID(document.Child(n, "provider_id"), "inference", g.doc.Lookup("inference", g.env.Given()), func() string { return path + ".provider_id" })
 	name := document.Text(document.Child(n, "provider_id")) + "/" + document.Text(document.Child(n, "model_id"))
 	registered := func(modelType string) bool {
 		return slices.ContainsFunc(g.servedModels(modelType), func(m servedModel) bool { return m.served == name })
@@ -159,7 +159,7 @@ func (g *generation) checkDefaultShield() {
 	listed, otherIsThere := false, false
 	for _, shield := range document.Items(g.doc.Registered("shields")) {
 		id, provider := document.Text(document.Child(shield, "shield_id")), document.IdentityOf(document.Child(shield, "provider_id"))
-		there := g.givenEnv().Enables(provider)
+		there := g.env.Given().Enables(provider)
 		switch {
 		case provider.Presence == document.Disabled:
 		case document.HasReference(id) || (id == name && there):

@@ -27,7 +27,7 @@ func (g *generation) applyModels() {
 	if len(g.models) == 0 {
 		return
 	}
-	providers := g.doc.Lookup(v1alpha2.APIInference.Name, g.givenEnv())
+	providers := g.doc.Lookup(v1alpha2.APIInference.Name, g.env.Given())
 	list := g.doc.EnsureRegistered("models")
 	entries := make(map[modelKey]*yaml.Node, len(list.Content)+len(g.models))
 	for _, entry := range slices.Backward(list.Content) {
@@ -51,7 +51,7 @@ func (g *generation) applyModels() {
 		}
 		paths[served] = m.Path
 		// No error: the image may set the variable. And where it does not, who asks for the model hears that it is not there.
-		if variable := g.givenEnv().MissingSwitch(provider); variable != "" {
+		if variable := g.env.Given().MissingSwitch(provider); variable != "" {
 			g.findings.warn(NoProvider, m.Path+".provider", fmt.Sprintf("is there only where the environment variable %s is set; "+
 				"without it the server leaves the model out", variable), turnOn(v1alpha2.APIInference, provider, variable))
 		}

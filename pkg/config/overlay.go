@@ -33,8 +33,8 @@ func (g *generation) applyProviders() {
 			p := resolveProvider(group.API, &group.Providers[i], g.Line, &g.findings)
 			entry := p.entry(templateFor(fromBase, p), g.Base.Root(), g.doc.Root())
 			list.Content = overlay(list.Content, p.EffectiveID(), entry)
-			g.env = append(g.env, p.env...)
-			p.checkRequired(entry, g.givenEnv(), &g.findings)
+			g.env.Add(p.env...)
+			p.checkRequired(entry, g.env.Given(), &g.findings)
 			g.providers = append(g.providers, p)
 			g.entries = append(g.entries, p.status(entry))
 		}

@@ -12,18 +12,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
-// SecretUse is one key of a Secret that the spec reads, and the environment variable that carries it.
-type SecretUse struct {
-	// EnvName is the name of the environment variable: LLSD_<PROVIDER_ID>_<FIELD>, or LLSD_STORAGE_<KV or SQL>_<FIELD>.
-	EnvName string
-	// Ref is the Secret and the key.
-	Ref v1alpha2.SecretReference
-	// Path is the field of the resource that refers to it, for messages.
-	Path string
-	// Derived tells that the server gets not the value itself but what is made of it: see EnvVar.Part.
-	Derived bool
-}
-
 // SecretUses tells which keys of Secrets the spec reads, sorted by environment variable and each variable once; those of disabled
 // APIs are not read. It needs neither base nor release line, so that Secrets can be read before Generate. Two references that need
 // the same variable are an error that names both.

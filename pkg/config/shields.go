@@ -28,7 +28,7 @@ func (g *generation) applyShields() {
 	g.doc.EnableAPI(api)
 	list := g.doc.EnsureRegistered("shields")
 	search := &shieldSearch{
-		generation: g, safety: g.doc.Lookup(api, g.givenEnv()), inference: g.doc.Lookup(v1alpha2.APIInference.Name, g.givenEnv()),
+		generation: g, safety: g.doc.Lookup(api, g.env.Given()), inference: g.doc.Lookup(v1alpha2.APIInference.Name, g.env.Given()),
 		models: newModelChoices(g.servedModels(string(v1alpha2.ModelTypeLLM))),
 	}
 	entries := indexByID(list, "shield_id")
@@ -89,7 +89,7 @@ func (g *shieldSearch) provider(s *v1alpha2.ShieldConfig, entry *yaml.Node) (doc
 			return provider, false
 		}
 		// The server would start without the shield. Unlike a model that is not there nobody notices that, so a warning is not enough.
-		if variable := g.givenEnv().MissingSwitch(provider); variable != "" {
+		if variable := g.env.Given().MissingSwitch(provider); variable != "" {
 			g.findings.fail(NoProvider, s.Path+".provider", fmt.Sprintf("is there only where the environment variable %s is set", variable),
 				turnOn(v1alpha2.APISafety, provider, variable))
 			return provider, false
@@ -144,7 +144,7 @@ func (g *shieldSearch) warnAbsentModel(s *v1alpha2.ShieldConfig, entry *yaml.Nod
 	if !ok {
 		return
 	}
-	if variable := g.givenEnv().MissingSwitch(server); variable != "" {
+	if variable := g.env.Given().MissingSwitch(server); variable != "" {
 		path := s.Path
 		if s.Model != "" {
 			path += ".model"
@@ -160,12 +160,12 @@ func (g *shieldSearch) model(s *v1alpha2.ShieldConfig, entry *yaml.Node, provide
 	if !g.asksModel(provider) {
 		if s.Model != "" {
 			document.Set(entry, shieldModelKey, document.String(s.Model))
-		} else if g.givenEnv().IsEmpty(document.Child(entry, shieldModelKey)) {
+		} else if g.env.Given().IsEmpty(document.Child(entry, shieldModelKey)) {
 			document.Drop(entry, shieldModelKey)
 		}
 		return true
 	}
-	if s.Model == "" && !g.givenEnv().IsEmpty(document.Child(entry, shieldModelKey)) {
+	if s.Model == "" && !g.env.Given().IsEmpty(document.Child(entry, shieldModelKey)) {
 		return true
 	}
 	name, path := s.Model, s.Path+".model"
@@ -296,7 +296,7 @@ func (g *generation) keepDefaultShield(list *yaml.Node, instead string) {
 		return
 	}
 	for _, entry := range list.Content {
-		if document.Text(document.Child(entry, "shield_id")) == name && g.givenEnv().Enables(document.IdentityOf(document.Child(entry, "provider_id"))) {
+		if document.Text(document.Child(entry, "shield_id")) == name && g.env.Given().Enables(document.IdentityOf(document.Child(entry, "provider_id"))) {
 			return
 		}
 	}

@@ -85,7 +85,7 @@ func (g *generation) warnLeftBehind(backends *yaml.Node, kind catalog.StoreKind,
 	for _, name := range backendsOf(backends, kind) {
 		for _, field := range []string{"host", "connection_string"} {
 			variables := document.VariablesIn(document.String(document.Text(document.Child(document.Child(backends, name), field))))
-			if len(variables) == 0 || g.givenEnv()[variables[0]] {
+			if len(variables) == 0 || g.env.Given()[variables[0]] {
 				continue
 			}
 			g.findings.warn(InvalidSpec, "spec.storage."+string(kind),

@@ -15,34 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
-)
-
-// Part is what of a Secret's value an environment variable carries. The operator makes it of the value and keeps it in a
-// Secret of its own.
-type Part string
-
-// The parts. Those of PostgreSQL are of a connection string.
-const (
-	// RedisPassword is the whole value, percent-encoded as a URL wants it.
-	RedisPassword Part = "the Redis password"
-	// PostgresHost, PostgresPort, PostgresDatabase and PostgresUser are as they reach the driver.
-	PostgresHost     Part = "the host"
-	PostgresPort     Part = "the port"
-	PostgresDatabase Part = "the database"
-	PostgresUser     Part = "the user"
-	// PostgresURLHost, PostgresURLDatabase and PostgresURLUser are what a URL needs that the server makes of them. What stands for the
-	// database there is not decoded; nothing but the end of the URL may follow it.
-	PostgresURLHost     Part = "the host, for a URL"
-	PostgresURLDatabase Part = "the database, for a URL"
-	PostgresURLUser     Part = "the user, for a URL"
-	// PostgresPassword is the password as it is; there may be none.
-	PostgresPassword Part = "the password"
-	// PostgresSSLMode is the TLS mode; there may be none.
-	PostgresSSLMode Part = "the TLS mode"
-	// PostgresSSLRootCert is the path of the certificate authorities in the pod, where the TLS mode verifies certificates.
-	PostgresSSLRootCert Part = "the certificate authorities"
-	// PostgresURI is all of it, in the one spelling that the server understands.
-	PostgresURI Part = "the connection string"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
 )
 
 // The environment variables that carry the credentials of the storage.
@@ -80,9 +53,9 @@ func (g *generation) redisFields(spec *v1alpha2.KVStorageSpec, path string) ([]a
 		if !complete {
 			return nil, false // has been reported by secretUses
 		}
-		g.env = append(g.env, EnvVar{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Part: RedisPassword})
+		g.env.Add(EnvVar{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Part: environment.RedisPassword})
 		if row.Echoed {
-			g.env = append(g.env, EnvVar{Name: g.Line.LogEnv, Value: quietLog, Path: use.Path})
+			g.env.Add(EnvVar{Name: g.Line.LogEnv, Value: quietLog, Path: use.Path})
 		}
 		host = "default:" + document.ReferenceTo(use.EnvName) + "@" + host
 	}
@@ -151,16 +124,16 @@ func (g *generation) postgresFields(spec *v1alpha2.SQLStorageSpec, path string) 
 		return nil, false // has been reported by secretUses
 	}
 	variable := func(name string, part Part, fieldType catalog.FieldType) {
-		g.env = append(g.env, EnvVar{Name: name, Ref: use.Ref, Path: use.Path, Part: part, Type: fieldType})
+		g.env.Add(EnvVar{Name: name, Ref: use.Ref, Path: use.Path, Part: part, Type: fieldType})
 	}
 	if row.Credentials == catalog.CredentialsURI {
-		variable(use.EnvName, PostgresURI, catalog.TypeString)
+		variable(use.EnvName, environment.PostgresURI, catalog.TypeString)
 		return []assignment{{field: "connection_string", value: document.String(document.ReferenceTo(use.EnvName))}}, true
 	}
-	host, database, user := PostgresHost, PostgresDatabase, PostgresUser
+	host, database, user := environment.PostgresHost, environment.PostgresDatabase, environment.PostgresUser
 	databaseType, afterDatabase := catalog.TypeString, ""
 	if row.Credentials == catalog.CredentialsURLParts {
-		host, database, user = PostgresURLHost, PostgresURLDatabase, PostgresURLUser
+		host, database, user = environment.PostgresURLHost, environment.PostgresURLDatabase, environment.PostgresURLUser
 		// The mark of options, of which there are none, makes a longer string of the name: one of digits would be turned into a number.
 		databaseType, afterDatabase = catalog.TypeURL, "?"
 	}
@@ -171,16 +144,16 @@ func (g *generation) postgresFields(spec *v1alpha2.SQLStorageSpec, path string) 
 		fieldType catalog.FieldType
 		after     string
 	}{
-		{"host", host, catalog.TypeString, ""}, {"port", PostgresPort, catalog.TypeAny, ""},
+		{"host", host, catalog.TypeString, ""}, {"port", environment.PostgresPort, catalog.TypeAny, ""},
 		{"db", database, databaseType, afterDatabase}, {"user", user, catalog.TypeString, ""},
 	} {
 		name := envSQLPrefix + strings.ToUpper(f.field)
 		variable(name, f.part, f.fieldType)
 		fields = append(fields, assignment{field: f.field, value: document.String(document.ReferenceTo(name) + f.after)})
 	}
-	variable("PGPASSWORD", PostgresPassword, "")
-	variable("PGSSLMODE", PostgresSSLMode, "")
-	variable("PGSSLROOTCERT", PostgresSSLRootCert, "")
+	variable("PGPASSWORD", environment.PostgresPassword, "")
+	variable("PGSSLMODE", environment.PostgresSSLMode, "")
+	variable("PGSSLROOTCERT", environment.PostgresSSLRootCert, "")
 	// A literal empty password makes the driver look into PGPASSWORD, which nothing converts or misreads.
 	return append(fields, assignment{field: "password", value: document.String("")}), true
 }

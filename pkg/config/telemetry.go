@@ -66,13 +66,13 @@ func (g *generation) applyTelemetry() {
 		return
 	}
 	path := p.Path + ".endpoint"
-	g.env = append(g.env,
+	g.env.Add(
 		EnvVar{Name: otelEndpoint, Value: escapeDollar(endpoint), Path: path},
 		EnvVar{Name: otelProtocol, Value: otlpHTTP, Path: path},
 		EnvVar{Name: otelService, Value: g.Name, Path: path})
 	if p.APIKey != nil {
 		use := apiKeyUse(p)
-		g.env = append(g.env,
+		g.env.Add(
 			EnvVar{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Type: catalog.TypeAny, Bearer: true},
 			// The key stays in its Secret: Kubernetes puts it in when it starts the container. The SDK decodes %20.
 			EnvVar{Name: otelHeaders, Value: "authorization=Bearer%20$(" + use.EnvName + ")", Path: use.Path})

@@ -143,7 +143,7 @@ func (g *generation) toolProvider(t *v1alpha2.ToolConfig, id string, types []str
 			}
 		}
 	}
-	certain := g.givenEnv().Enabled(serving)
+	certain := g.env.Given().Enabled(serving)
 	if keyed := slices.DeleteFunc(slices.Clone(certain), func(id document.Identity) bool { return !g.hasKey(id) }); len(keyed) > 0 {
 		certain = keyed
 	}
@@ -173,11 +173,11 @@ func (g *generation) hasKey(provider document.Identity) bool {
 	api := v1alpha2.APIToolRuntime.Name
 	entry, _ := g.doc.ProviderOf(api, provider)
 	row, known := g.Line.Provider(api, entry.Type())
-	return !known || row.Key == "" || !g.givenEnv().IsEmpty(document.Child(entry.Config(), row.Key))
+	return !known || row.Key == "" || !g.env.Given().IsEmpty(document.Child(entry.Config(), row.Key))
 }
 
 func (g *generation) namedToolProvider(t *v1alpha2.ToolConfig, ids []document.Identity, types []string) (document.Identity, bool) {
-	provider, ok := g.doc.Lookup(v1alpha2.APIToolRuntime.Name, g.givenEnv()).Find(t.Provider)
+	provider, ok := g.doc.Lookup(v1alpha2.APIToolRuntime.Name, g.env.Given()).Find(t.Provider)
 	if !ok {
 		g.findings.fail(UnknownProvider, t.Path+".provider", fmt.Sprintf("there is no tool provider with the id %q", t.Provider),
 			"configure it under spec.providers.toolRuntime, or name one of "+bounds.Names(document.EffectiveIDs(ids)))
@@ -189,7 +189,7 @@ func (g *generation) namedToolProvider(t *v1alpha2.ToolConfig, ids []document.Id
 			"name one of type "+strings.Join(types, ", "))
 		return provider, false
 	}
-	if !g.givenEnv().Enables(provider) {
+	if !g.env.Given().Enables(provider) {
 		g.findings.fail(NoProvider, t.Path+".provider", "is there only where an environment variable turns it on",
 			"set that variable in spec.workload.overrides.env, or configure the provider under spec.providers.toolRuntime")
 		return provider, false
@@ -329,7 +329,7 @@ func (g *generation) mcpToolProvider(t *v1alpha2.ToolConfig, configured *v1alpha
 	if t.Provider == "" && configured != nil {
 		return document.FindIdentity(ids, configured.EffectiveID())
 	}
-	serving := slices.ContainsFunc(g.givenEnv().Enabled(ids), func(id document.Identity) bool {
+	serving := slices.ContainsFunc(g.env.Given().Enabled(ids), func(id document.Identity) bool {
 		return slices.Contains(types, g.doc.TypeOf(v1alpha2.APIToolRuntime.Name, id))
 	})
 	if t.Provider == "" && !serving && len(types) > 0 {
