@@ -28,7 +28,7 @@ func plugin(tb testing.TB) string {
 	return dir
 }
 
-// reader is somebody who follows the documentation in a directory of their own.
+// reader is someone who follows the documentation in a directory of their own.
 type reader struct{ plugin, dir string }
 
 // run runs a script as the reader. kubectl calls the plugin as kubectl does; nothing else is asked of it.

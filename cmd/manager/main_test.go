@@ -41,7 +41,7 @@ func TestRunNeedsTheOperatorNamespace(t *testing.T) {
 	}
 }
 
-// Proves: R71 (a manager that ends is started again, ever more slowly, and the end of the process is no failure).
+// Proves: R71 (a manager that ends is started again, ever more slowly, and the end of the process is not a failure).
 func TestKeepRunningStartsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -13,7 +13,7 @@ import (
 // configurable are the APIs that the custom resource configures: each of their provider types must have a row in the overlay.
 var configurable = []string{"inference", "safety", "tool_runtime", "vector_io"}
 
-// describedElsewhere are the sections whose fields the catalog tells in another form.
+// describedElsewhere are the sections whose fields the catalog has in another form.
 var describedElsewhere = []string{"storage", "providers"}
 
 // assemble lays the overlay over what a package answered.
@@ -118,7 +118,7 @@ func catalogFields(fields map[string]field) map[string]catalog.Field {
 	return converted
 }
 
-// keepReachable gives the line the objects that its fields name, and those that the objects name in turn.
+// keepReachable gives the release line the objects that its fields name, and those that the objects name in turn.
 func keepReachable(line *catalog.Line, objects map[string]map[string]field) {
 	line.Objects = map[string]map[string]catalog.Field{}
 	var visit func(fields map[string]catalog.Field)

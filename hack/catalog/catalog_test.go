@@ -216,7 +216,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// The page tells what a field takes in words.
+// The page reports what a field takes in words.
 func TestFieldKind(t *testing.T) {
 	one, three, zero := 1.0, 3.0, 0.0
 	for want, field := range map[string]catalog.Field{

@@ -17,7 +17,7 @@ const (
 	remoteVLLM = "remote-vllm"
 )
 
-// baseConfigs makes the base configurations of a line by the name of their distribution. Those that the package ships broken or not
+// baseConfigs makes the base configurations of a release line by the name of their distribution. Those that the package ships broken or not
 // at all are composed: what a distribution consists of by its package (or by its name), the rest from starter.
 func baseConfigs(line *catalog.Line, answer *introspection) (map[string][]byte, error) {
 	shipped := fmt.Sprintf("distribution of %s, release line %s: ", line.Package, line.Name)
@@ -169,7 +169,7 @@ func (c *composition) needs() []string {
 	return missing
 }
 
-// has tells whether the distribution has the provider, switched or not.
+// has reports whether the distribution has the provider, switched or not.
 func (c *composition) has(api, id string) bool {
 	return slices.ContainsFunc(list(c.providers[api]), func(entry any) bool {
 		own := text(entry, "provider_id")

@@ -6,9 +6,9 @@
 //	catalog [-line LINE]... [-check]
 //	catalog -hashes
 //
-// It asks each line's real package, in a virtual environment that tests/server/venv.sh makes (introspect.py does the asking), lays
+// It asks each release line's real package, in a virtual environment that tests/server/venv.sh makes (introspect.py does the asking), lays
 // pkg/config/catalog/overlay.yaml over the answer, and writes the result; the same packages and the same overlay give the same bytes.
-// With -line only those lines are asked, and the others are taken from their files. With -check nothing is written: the command
+// With -release line only those release lines are asked, and the others are taken from their files. With -check nothing is written: the command
 // fails and names the files that differ.
 //
 // Each generated file has a hash of its content in its header. With -hashes the command compares the files with these hashes. That

@@ -71,7 +71,7 @@ func flatten(n *yaml.Node) {
 	}
 }
 
-// isFlat tells of a list of scalars, and of a map of scalars and of such lists.
+// isFlat reports whether a value is a list of scalars, or a map of scalars and of such lists.
 func isFlat(n *yaml.Node) bool {
 	for _, child := range n.Content {
 		listOfScalars := child.Kind == yaml.SequenceNode && n.Kind == yaml.MappingNode && isFlat(child)

@@ -65,7 +65,7 @@ func strictDecode(data []byte, into any) error {
 	return decoder.Decode(into)
 }
 
-// row returns the hand-written part of a provider for a line; false where the overlay has none.
+// row returns the hand-written part of a provider for a release line; false where the overlay has none.
 func (o *overlay) row(line, api, providerType string) (*row, bool, error) {
 	written, ok := o.Providers[api][providerType]
 	if !ok {
@@ -81,7 +81,7 @@ func (o *overlay) row(line, api, providerType string) (*row, bool, error) {
 	return merged, true, nil
 }
 
-// backend returns the hand-written part of a storage backend for a line; an empty one where the overlay has none.
+// backend returns the hand-written part of a storage backend for a release line; an empty one where the overlay has none.
 func (o *overlay) backend(line, kind string) (*backendRow, error) {
 	merged := &backendRow{}
 	written, ok := o.Backends[kind]
@@ -97,7 +97,7 @@ func (o *overlay) backend(line, kind string) (*backendRow, error) {
 	return merged, nil
 }
 
-// onLine decodes what is written, with the changes that apply to the line.
+// onLine decodes what is written, with the changes that apply to the release line.
 func onLine(line string, written map[string]any, into any) error {
 	keys := maps.Clone(written)
 	delete(keys, "changes")
@@ -122,7 +122,7 @@ func onLine(line string, written map[string]any, into any) error {
 	return strictDecode(data, into)
 }
 
-// covers tells whether a range such as "0.3", "-0.5", "1.1-" or "0.4-0.7" contains a line.
+// covers reports whether a range such as "0.3", "-0.5", "1.1-" or "0.4-0.7" contains a release line.
 func covers(lines, line string) (bool, error) {
 	from, to, isRange := strings.Cut(lines, "-")
 	if !isRange {
@@ -134,7 +134,7 @@ func covers(lines, line string) (bool, error) {
 	return (from == "" || catalog.Compare(from, line) <= 0) && (to == "" || catalog.Compare(line, to) <= 0), nil
 }
 
-// unused reports rows of types that no line has: a mistyped name, or one that outlived its last line.
+// unused reports rows of types that no release line has: a mistyped name, or one that outlived its last line.
 func (o *overlay) unused(lines []*catalog.Line) error {
 	for _, kind := range slices.Sorted(maps.Keys(o.Backends)) {
 		if !slices.ContainsFunc(lines, func(line *catalog.Line) bool {

@@ -155,7 +155,7 @@ func (p *page) fields(variants []variant) {
 	p.b.WriteString("\n")
 }
 
-// fieldKind tells what values a field takes.
+// fieldKind reports what values a field takes.
 func fieldKind(field catalog.Field) string {
 	kind := string(field.Type)
 	switch {

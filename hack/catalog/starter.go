@@ -42,7 +42,7 @@ const (
 	inProcess
 )
 
-// encodeBase writes a base configuration in the project's form. The origin tells in its header where it comes from.
+// encodeBase writes a base configuration in the project's form. The header reports its origin.
 func encodeBase(line *catalog.Line, config map[string]any, origin string) ([]byte, error) {
 	root := mapping()
 	for _, section := range ordered(config, sectionOrder) {
@@ -110,7 +110,7 @@ func providersNode(line *catalog.Line, value any) (*yaml.Node, error) {
 	return node, nil
 }
 
-// group tells when a provider is on.
+// group reports when a provider is on.
 func group(entry any) int {
 	fields, _ := entry.(map[string]any)
 	id, _ := fields["provider_id"].(string)

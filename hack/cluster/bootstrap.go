@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/apiclient"
 )
 
-// volumeCount is how many claims a node-tier cluster can bind in its life.
+// volumeCount is how many PVCs a node-tier cluster can bind in its life.
 const volumeCount = 32
 
 // object is a Kubernetes object and the path that creates it.

@@ -139,7 +139,7 @@ func (c config) kubeletConfig() ([]byte, error) {
 		"resolvConf":               c.path("resolv.conf"),
 		"tlsCertFile":              c.path("pki/kubelet.crt"),
 		"tlsPrivateKeyFile":        c.path("pki/kubelet.key"),
-		// The node shares the machine: no claim on all of its cgroups, swap or disk.
+		// The node shares the machine: no use of all its cgroups, swap or disk.
 		"cgroupDriver":                "cgroupfs",
 		"cgroupRoot":                  "/" + c.node.Link,
 		"enforceNodeAllocatable":      []string{},

@@ -21,7 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/sandbox"
 )
 
-// machineIndexes is where the clusters of one machine keep their claims.
+// machineIndexes is where the clusters of one machine keep their reservations.
 var machineIndexes = addresses.Indexes{Dir: "/run/llama-stack-cluster"}
 
 // InternalCommands are the parts of a node that run as processes of the program
@@ -42,7 +42,7 @@ const (
 	goAheadFD = 4
 )
 
-// nodeOrder is what the supervisor of a node is told.
+// nodeOrder is what the supervisor of a node gets.
 type nodeOrder struct {
 	Dir    string         `json:"dir"`    // the cluster's directory as the machine sees it
 	Bin    string         `json:"bin"`    // likewise, the programs

@@ -48,7 +48,7 @@ type Result struct {
 	// Registry is the host:port of an empty image registry, plain HTTP, that the
 	// machine may push to and pods' images may name.
 	Registry string `json:"registry,omitempty"`
-	// StorageClass is the default class; claims bind when a pod uses them.
+	// StorageClass is the default class; PVCs bind when a pod uses them.
 	StorageClass string `json:"storageClass,omitempty"`
 }
 

@@ -57,7 +57,7 @@ func (s *supervisor) outside(message string) string {
 	return strings.ReplaceAll(message, sandbox.Root, s.order.Dir)
 }
 
-// report tells the command that started the cluster; it may have gone.
+// report sends the result to the command that started the cluster; it may have gone.
 func (s *supervisor) report(r report) { _ = json.NewEncoder(s.reports).Encode(r) }
 
 // Write reports a line of progress, which makes the supervisor a progress writer.

@@ -28,7 +28,7 @@ type Options struct {
 	InstallPackages bool
 	// Timeout bounds the start, not the build before it.
 	Timeout time.Duration
-	// Progress receives lines for people.
+	// Progress receives texts for people.
 	Progress io.Writer
 }
 

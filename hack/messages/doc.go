@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command messages writes hack/messages/messages.txt: every text of the product that a user can get, one per line, from the string
+// Command messages writes hack/messages/messages.txt: every text of the product that a user can get, from the string
 // literals of its Go files, the rules of the CustomResourceDefinition and the golden messages of the admission policy.
 //
 //	messages [-root DIRECTORY]

@@ -92,7 +92,7 @@ func joined(e ast.Expr) (string, bool) {
 	}
 }
 
-// lines returns the lines of a text that are prose.
+// prose returns the rows of a text that are prose.
 func lines(text string) []string {
 	var prose []string
 	for line := range strings.Lines(text) {

@@ -21,16 +21,16 @@ const (
 	DefinitionName = "llamastackdistributions.llamastack.io"
 	// ValidationName is the ValidatingWebhookConfiguration that the operator serves, where there is one.
 	ValidationName = "llama-stack-k8s-operator-validating-webhook-configuration"
-	// fieldManager owns the lists of authorities in the definitions, and nothing else.
+	// fieldManager owns the CA bundle in the CRD and the webhook configuration, and nothing else.
 	fieldManager = "llama-stack-k8s-operator-certificates"
 )
 
 // definition is an object that sends the API server to the operator's webhooks.
 type definition struct {
-	// names are the DNS names that it makes the API server call, trusted the lists of authorities that go with them.
+	// names are the DNS names that it makes the API server call, trusted the CA bundles that go with them.
 	names   []string
 	trusted [][]byte
-	// patch is the object with the given list of authorities and nothing more, for server-side apply.
+	// patch is the object with the given CA bundle and nothing more, for server-side apply.
 	patch func(authorities []byte) *unstructured.Unstructured
 }
 
@@ -111,7 +111,7 @@ func ofValidation(v *admissionv1.ValidatingWebhookConfiguration, namespace strin
 	return d
 }
 
-// trusts tells whether the definition has this list of authorities already.
+// trusts reports whether the CRD has this CA bundle already.
 func (d *definition) trusts(authorities []byte) bool {
 	return !slices.ContainsFunc(d.trusted, func(t []byte) bool { return !bytes.Equal(t, authorities) })
 }

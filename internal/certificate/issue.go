@@ -24,13 +24,13 @@ const (
 	keyTag         = "PRIVATE KEY"
 )
 
-// authority is a certificate authority; it can sign where its key is known.
+// authority is a CA certificate; it can sign where its key is known.
 type authority struct {
 	certificate *x509.Certificate
 	key         crypto.Signer
 }
 
-// newAuthority makes a certificate authority that signs nothing but serving certificates.
+// newAuthority makes a CA certificate that signs nothing but serving certificates.
 func newAuthority(now time.Time, l Lifetimes) (*authority, error) {
 	serial, err := newSerial()
 	if err != nil {
@@ -38,7 +38,7 @@ func newAuthority(now time.Time, l Lifetimes) (*authority, error) {
 	}
 	template := &x509.Certificate{
 		SerialNumber: serial,
-		// Two authorities of one name could be mistaken for one another.
+		// Two CA certificates of one name could be mistaken for one another.
 		Subject:   pkix.Name{CommonName: fmt.Sprintf("%s webhook CA %x", commonName, serial)},
 		NotBefore: now.Add(-l.Backdate), NotAfter: now.Add(l.Authority),
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,

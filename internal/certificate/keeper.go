@@ -29,12 +29,12 @@ const writeBurst = 5
 
 // Keeper keeps the certificate. See the package comment.
 type Keeper struct {
-	// Reader reads the Secret and the definitions; it may lag behind. Client asks the API server itself.
+	// Reader reads the Secret, the CRD and the webhook configuration; it may lag behind. Client asks the API server itself.
 	Reader client.Reader
 	Client client.Client
 	// Namespace is the operator's own.
 	Namespace string
-	// Managed says that the operator makes the certificates. Otherwise somebody else writes Secret and definitions.
+	// Managed says that the operator makes the certificates. Otherwise someone else writes the Secret and the CA bundles.
 	Managed   bool
 	Lifetimes Lifetimes
 	// Served gets what is to be served.
@@ -57,7 +57,7 @@ func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.
 		return reconcile.Result{}, err
 	}
 	if !k.Managed {
-		if len(secret.Data) == 0 { // whoever makes it wakes us
+		if len(secret.Data) == 0 { // its creation triggers the next reconcile
 			return reconcile.Result{}, nil
 		}
 		return reconcile.Result{}, k.Served.set(secret.Data)
@@ -126,10 +126,10 @@ func (k *Keeper) read(ctx context.Context) (*corev1.Secret, error) {
 	return secret.DeepCopy(), nil
 }
 
-// write writes what was decided, and tells whether it was this replica that did. Where another one was faster, its write
+// write writes what was decided, and reports whether it was this replica that did. Where another one was faster, its write
 // wakes us.
 func (k *Keeper) write(ctx context.Context, secret *corev1.Secret, d Decision) (bool, error) {
-	// What is in the Secret besides is somebody else's.
+	// Other content of the Secret is someone else's.
 	if secret.Data == nil {
 		secret.Data = map[string][]byte{}
 	}
@@ -151,7 +151,7 @@ func (k *Keeper) write(ctx context.Context, secret *corev1.Secret, d Decision) (
 	return true, nil
 }
 
-// announce writes the list of authorities into the definitions that do not have it.
+// announce writes the CA bundle into the CRD and the webhook configuration that do not have it.
 func (k *Keeper) announce(ctx context.Context, found []definition, secret *corev1.Secret, authorities []byte) error {
 	found = slices.DeleteFunc(found, func(d definition) bool { return d.trusts(authorities) })
 	if len(found) == 0 {

@@ -129,7 +129,7 @@ func (w *world) secret() *corev1.Secret {
 	return s
 }
 
-// announced are the lists of authorities that the definitions have, the conversion's first.
+// announced are the CA bundles that the CRD and the webhook configuration have, the conversion's first.
 func (w *world) announced() [][]byte {
 	w.t.Helper()
 	c, v := &apiextensionsv1.CustomResourceDefinition{}, &admissionv1.ValidatingWebhookConfiguration{}
@@ -146,7 +146,7 @@ func (w *world) announced() [][]byte {
 	return lists
 }
 
-// Proves: L-27 (from nothing to a certificate that the definitions trust; then nothing is written any more).
+// Proves: L-27 (from nothing to a certificate that the CRD and the webhook configuration trust; then nothing is written any more).
 func TestKeeperMakesAndAnnounces(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace, "other"))
 	k := w.keeper()
@@ -177,7 +177,7 @@ func TestKeeperMakesAndAnnounces(t *testing.T) {
 	}
 }
 
-// Proves: R71 (the trust of the definition decides alone, whatever the configuration of the validating webhook says).
+// Proves: R71 (the trust of the CRD decides alone, whatever the configuration of the validating webhook says).
 func TestConversionTrustIgnoresTheValidatingWebhook(t *testing.T) {
 	broken := validation(testNamespace)
 	broken.Webhooks[0].ClientConfig.CABundle = []byte("broken")
@@ -241,7 +241,7 @@ func TestKeepersThatDisagreeBackOff(t *testing.T) {
 	}
 }
 
-// Proves: L-27 (what a replacement of the definition removed comes back).
+// Proves: L-27 (what a replacement of the CRD removed comes back).
 func TestKeeperAnnouncesAgain(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
 	k := w.keeper()
@@ -357,7 +357,7 @@ func TestKeeperThatDoesNotManage(t *testing.T) {
 	}
 }
 
-// Nobody calls where no definition says so, and a definition that sends the API server elsewhere is somebody else's.
+// Nobody calls where no definition says so, and a definition that sends the API server elsewhere is someone else's.
 func TestKeeperWithoutDefinitions(t *testing.T) {
 	leaving := crd(testNamespace)
 	leaving.DeletionTimestamp, leaving.Finalizers = &metav1.Time{Time: epoch}, []string{"x"}

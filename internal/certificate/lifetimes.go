@@ -8,12 +8,12 @@ const day = 24 * time.Hour
 
 // Lifetimes say how long certificates live, and how long old and new ones overlap.
 type Lifetimes struct {
-	// Authority is how long a certificate authority is valid, AuthorityRenewal how long before its end the next one is made.
+	// Authority is how long a CA certificate is valid, AuthorityRenewal how long before its end the next one is made.
 	Authority, AuthorityRenewal time.Duration
 	// Serving is how long a serving certificate is valid, ServingRenewal how long before its end the next one is made.
 	Serving, ServingRenewal time.Duration
 	// Overlap is how long a new authority is trusted before it signs, and the old one after that. It must be longer than an
-	// API server takes until it uses a new list of authorities (seconds), and leave time to mend what keeps the list from
+	// API server takes until it uses a new CA bundle (seconds), and leave time to fix what keeps the bundle from
 	// being written. Twice the overlap must fit into ServingRenewal.
 	Overlap time.Duration
 	// Backdate is how far clocks may be apart: certificates are valid from so long before they are made.

@@ -29,7 +29,7 @@ type Facts struct {
 	Data map[string][]byte
 	// Names are the DNS names that the API server calls.
 	Names []string
-	// Announced says that the list of authorities in Data is the one that every definition has.
+	// Announced says that the CA bundle in Data is the one that every definition has.
 	Announced bool
 	Lifetimes Lifetimes
 }
@@ -90,7 +90,7 @@ func Next(f Facts) (Decision, error) {
 	}
 }
 
-// understand reads the Secret's content, and returns nil where there is no authority to go on with. The serving certificate
+// understand reads the Secret's content, and returns nil where no CA is usable. The serving certificate
 // is nil where it cannot be served.
 func understand(f Facts) *state {
 	s := &state{authorities: decodeCertificates(f.Data[keyAuthorities])}

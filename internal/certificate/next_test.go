@@ -38,7 +38,7 @@ func mustNext(t *testing.T, f Facts) Decision {
 	return d
 }
 
-// accepts tells whether who trusts the authorities of one content accepts the serving certificate of another.
+// accepts reports whether who trusts the CA certificates of one content accepts the serving certificate of another.
 func accepts(t *testing.T, trusted, served map[string][]byte, at time.Time) error {
 	t.Helper()
 	roots := x509.NewCertPool()
@@ -54,7 +54,7 @@ func accepts(t *testing.T, trusted, served map[string][]byte, at time.Time) erro
 // TestDecadesGoBy lets the clock run from one decision to the next. Around each change, replicas and API servers may know the
 // content before or after it, and must get along all the same.
 //
-// Proves: L-27 (rotation without a moment in which certificate and authorities do not match).
+// Proves: L-27 (rotation without a moment in which certificate and CA bundle do not match).
 func TestDecadesGoBy(t *testing.T) {
 	now := epoch
 	d := mustNext(t, Facts{Now: now})

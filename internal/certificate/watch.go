@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	// passTimeout bounds one pass. A pass that failed is repeated after firstRetry, and later at least every lastRetry: the
+	// passTimeout bounds one reconcile. One that failed is repeated after firstRetry, and later at least every lastRetry: the
 	// API server may come back at any time.
 	passTimeout           = 30 * time.Second
 	firstRetry, lastRetry = 100 * time.Millisecond, 30 * time.Second

@@ -4,5 +4,5 @@
 //
 // Contract: Prepare can be repeated, and goes on where it was interrupted. No Deployment is changed but for who owns which field, so that
 // no server restarts before release 0.9 runs. It needs the operator for one step, the conversion of what is stored, and ends it then. It
-// runs with the rights of whoever calls it, never with those of the operator. It does not install release 0.9.
+// runs with the rights of the caller, never with those of the operator. It does not install release 0.9.
 package downgrade

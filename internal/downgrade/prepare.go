@@ -37,7 +37,7 @@ const (
 type Options struct {
 	// OperatorNamespace is the operator's namespace.
 	OperatorNamespace string
-	// Progress gets a line for each step.
+	// Progress gets a message for each step.
 	Progress io.Writer
 }
 

@@ -111,7 +111,7 @@ func fromOptions(options map[string]string) (*DSN, error) {
 	return d, nil
 }
 
-// refuseOption tells of options that are left. The message is the same whatever the order of the map.
+// refuseOption reports options that are left. The message is the same whatever the order of the map.
 func refuseOption(name string, options map[string]string) error {
 	var known []string
 	for option := range options {
@@ -232,7 +232,7 @@ func keywordValue(text string) (value, rest string, ok bool) {
 	return b.String(), "", !quoted
 }
 
-// Verifies tells whether the TLS mode demands certificate authorities.
+// Verifies reports whether the TLS mode demands CA certificates.
 func (d *DSN) Verifies() bool { return d.SSLMode == "verify-ca" || d.SSLMode == "verify-full" }
 
 // URLHost is the host as it stands in a URL.
@@ -243,7 +243,7 @@ func (d *DSN) URLHost() string {
 	return d.Host
 }
 
-// URI writes the connection string in the one spelling that everybody reads alike. The file of certificate authorities is named where
+// URI writes the connection string in the one spelling that everyone reads alike. The file of CA certificates is named where
 // the TLS mode demands it.
 func (d *DSN) URI(rootCert string) string {
 	var b strings.Builder
@@ -261,7 +261,7 @@ func (d *DSN) URI(rootCert string) string {
 	return b.String()
 }
 
-// Encode writes a text as a part of a URL, with everything encoded that could mean something to anybody on the way.
+// Encode writes a text as a part of a URL, with everything encoded that could mean something to anyone on the way.
 func Encode(text string) string {
 	var b strings.Builder
 	for i := range len(text) {

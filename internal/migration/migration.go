@@ -39,7 +39,7 @@ const (
 	pageSize = 100
 	// perSecond bounds how many resources are rewritten in a second.
 	perSecond = 10
-	// firstRetry and lastRetry are how long a pass that failed waits for the next one.
+	// firstRetry and lastRetry are how long a reconcile that failed waits for the next one.
 	firstRetry, lastRetry = time.Second, 5 * time.Minute
 )
 
@@ -60,7 +60,7 @@ type Migration struct {
 	StatusClient client.StatusClient
 }
 
-// Setup adds the Migration to the manager, in the replica that leads: each change of the definition, by whomever, is looked at. It has a
+// Setup adds the Migration to the manager, in the replica that leads: it checks each change of the CRD. It has a
 // cache of its own, of that one object's metadata.
 func Setup(mgr manager.Manager) error {
 	definitions, err := cache.New(mgr.GetConfig(), cache.Options{
@@ -101,7 +101,7 @@ func (m *Migration) Reconcile(ctx context.Context, _ reconcile.Request) (reconci
 		logf.FromContext(ctx).Info("resources are stored in the current version", "version", v1alpha2.GroupVersion.Version, "rewritten", count)
 	}
 	if errors.Is(err, errNotStored) {
-		err = reconcile.TerminalError(err) // whoever puts the definition right wakes us
+		err = reconcile.TerminalError(err) // a change of the CRD triggers the next reconcile
 	}
 	return reconcile.Result{}, err
 }
@@ -122,7 +122,7 @@ func (m *Migration) Once(ctx context.Context) (int, error) {
 	return count, m.trim(ctx, definition)
 }
 
-// definition reads the CustomResourceDefinition, and tells whether nothing is to do.
+// definition reads the CustomResourceDefinition, and reports whether nothing is to do.
 func (m *Migration) definition(ctx context.Context) (definition *unstructured.Unstructured, done bool, err error) {
 	definition = &unstructured.Unstructured{}
 	definition.SetGroupVersionKind(definitionKind)
@@ -146,7 +146,7 @@ func (m *Migration) definition(ctx context.Context) (definition *unstructured.Un
 			return definition, false, nil
 		}
 	}
-	return nil, false, errNotStored // somebody has put back an older definition: what is rewritten now would not be in v1alpha2
+	return nil, false, errNotStored // someone has put back an older definition: what is rewritten now would not be in v1alpha2
 }
 
 // rewriteAll makes the API server write every resource. An empty patch changes nothing, so it can conflict with nobody; what was
@@ -186,7 +186,7 @@ func (m *Migration) rewriteAll(ctx context.Context) (int, error) {
 	}
 }
 
-// trim says that nothing else is stored. The version of the definition goes along: it must be the one that was looked at.
+// trim says that nothing else is stored. The version of the CRD goes along: it must be the one that was looked at.
 func (m *Migration) trim(ctx context.Context, definition *unstructured.Unstructured) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": definition.GetResourceVersion()},

@@ -100,7 +100,7 @@ func TestNothingToMigrate(t *testing.T) {
 	}
 }
 
-// Proves: MIG-SVM (what is tried again, and what is waited for: a definition that is gone or stores another version is somebody else's to
+// Proves: MIG-SVM (what is tried again, and what is waited for: a definition that is gone or stores another version is someone else's to
 // put back, which wakes the migration).
 func TestReconcile(t *testing.T) {
 	reconciled := func(c *cluster) error {

@@ -4,5 +4,5 @@
 // image ships.
 //
 // Contract: pure functions over labels. No registry is asked here: who has the labels passes them in. A label that is there and
-// cannot be used is an error that names it; labels of somebody else are left alone.
+// cannot be used is an error that names it; labels of someone else are left alone.
 package oci

@@ -56,7 +56,7 @@ type Layer struct {
 }
 
 // Read reads the labels of an image. The configuration is that of the first label there is: io.llamastack.config.base64, then
-// io.llamastack.config.layer, which somebody put there on purpose, then what a build of OGX writes.
+// io.llamastack.config.layer, which someone put there on purpose, then what a build of OGX writes.
 func Read(labels map[string]string) (*Labels, error) {
 	l := &Labels{}
 	l.readVersion(labels)
@@ -84,7 +84,7 @@ func Read(labels map[string]string) (*Labels, error) {
 	return l, nil
 }
 
-// readVersion finds the release. The general label counts only with a release of a known line: an image inherits it from the image
+// readVersion finds the release. The general label counts only with a release of a known release line: an image inherits it from the image
 // that it was built on, where it is the release of an operating system.
 func (l *Labels) readVersion(labels map[string]string) {
 	if v := labels[LabelDistributionVersion]; standing(v) != catalog.NoVersion {

@@ -20,7 +20,7 @@ var (
 	layer   = "sha256:" + strings.Repeat("0a", 32)
 )
 
-// Proves: R14, FR-027a, FR-027b (which labels tell release and configuration, and which goes first).
+// Proves: R14, FR-027a, FR-027b (which labels have release and configuration, and which goes first).
 func TestRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		labels map[string]string

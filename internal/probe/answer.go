@@ -67,7 +67,7 @@ func readProviders(body []byte) ([]Provider, int, error) {
 	return list, len(answer.Data) - len(list), nil
 }
 
-// isName tells whether a text may stand in a status.
+// isName reports whether a text may stand in a status.
 func isName(text string) bool {
 	return text != "" && len(text) <= maxName && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }

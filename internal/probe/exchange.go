@@ -62,7 +62,7 @@ func (c *Client) exchange(ctx context.Context, base *url.URL, path string, read 
 	defer context.AfterFunc(ctx, func() { _ = raw.Close() })() // ends what is being read or written
 	conn := raw
 	if base.Scheme == "https" {
-		// Nobody tells which CA has signed for the server, and nothing that is sent needs protection. What is answered counts as little
+		// Nothing reports which CA has signed for the server, and nothing that is sent needs protection. What is answered counts as little
 		// as it does without TLS.
 		secured := tls.Client(raw, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // see above
 		if err := secured.HandshakeContext(ctx); err != nil {

@@ -23,7 +23,7 @@ const (
 	ok     = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 )
 
-// speak starts a server that does to each connection what it is told.
+// listen starts a server that does to each connection what the caller says.
 func speak(t *testing.T, to func(net.Conn)) string {
 	t.Helper()
 	var config net.ListenConfig

@@ -43,7 +43,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// Proves: R39, FR-062 (a server that speaks HTTPS answers, whoever has signed for it).
+// Proves: R39, FR-062 (a server with HTTPS answers, with any CA).
 func TestAskOverHTTPS(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"version":"1.2.0"}`)) }))
 	t.Cleanup(server.Close)

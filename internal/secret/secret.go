@@ -25,7 +25,7 @@ func New(b []byte) Value { return Value{bytes: bytes.Clone(b)} }
 // Reveal returns the bytes. They must not reach anything that is written outside of Secrets.
 func (v Value) Reveal() []byte { return v.bytes }
 
-// Empty tells whether there is no value: to the server an empty variable is an unset one.
+// Empty reports whether there is no value: to the server an empty variable is an unset one.
 func (v Value) Empty() bool { return len(v.bytes) == 0 }
 
 // String returns a fixed word.
@@ -47,7 +47,7 @@ var pythonNumber = regexp.MustCompile(`^\s*[+-]?(\p{Nd}+(_\p{Nd}+)*\.?(\p{Nd}+(_
 // What follows judges a value without quoting it. The rules are those of the server's substitution of ${env.X}, the same in every
 // release line.
 
-// Unfit tells why the value is nothing that anybody means to give to a server; nil where all is well.
+// Unfit reports why the value is nothing that anyone means to give to a server; nil where all is well.
 func (v Value) Unfit() []string {
 	s := string(v.bytes)
 	var problems []string
@@ -60,7 +60,7 @@ func (v Value) Unfit() []string {
 	return problems
 }
 
-// Substituted tells what the server would make of the value when it stands for ${env.X}; nil where it stays as it is.
+// Substituted reports what the server would make of the value when it stands for ${env.X}; nil where it stays as it is.
 func (v Value) Substituted() []string {
 	s := string(v.bytes)
 	var problems []string
@@ -73,7 +73,7 @@ func (v Value) Substituted() []string {
 	return problems
 }
 
-// Converted tells that the server would turn the value into another type, a field of type text would then refuse it; empty
+// Converted reports that the server would turn the value into another type, a field of type text would then refuse it; empty
 // where it stays text.
 func (v Value) Converted() string {
 	if kind := convertedTo(string(v.bytes)); kind != "" {
@@ -85,7 +85,7 @@ func (v Value) Converted() string {
 // bearerToken is the form of a bearer token (RFC 6750, section 2.1).
 var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
 
-// BearerProblem tells why the value cannot be sent as a bearer token; empty where it can. Other characters would be decoded, or
+// BearerProblem reports why the value cannot be sent as a bearer token; empty where it can. Other characters would be decoded, or
 // end the header, where headers come from an environment variable.
 func (v Value) BearerProblem() string {
 	if bearerToken.Match(v.bytes) {

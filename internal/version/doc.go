@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package version tells which build of the operator this is. The linker sets it.
+// Package version reports which build of the operator this is. The linker sets it.
 package version

@@ -44,7 +44,7 @@ func signed(t *testing.T, use x509.ExtKeyUsage) (authority, leaf *x509.Certifica
 	return authority, certify(client, authority, &key.PublicKey, key)
 }
 
-// Proves: R63 (with the flag, nothing is read of what somebody without a certificate of the CA sends for validation).
+// Proves: R63 (with the flag, nothing is read of what someone without a certificate of the CA sends for validation).
 func TestClientsNeedACertificate(t *testing.T) {
 	authority, apiServer := signed(t, x509.ExtKeyUsageClientAuth)
 	_, other := signed(t, x509.ExtKeyUsageClientAuth)

@@ -17,14 +17,14 @@ type connections struct {
 	limit int
 
 	mu sync.Mutex
-	// changed tells that a connection was closed or became idle, or that the listener was closed.
+	// changed reports that a connection was closed or became idle, or that the listener was closed.
 	changed sync.Cond
 	// open are the connections, those that wait for their clients longest first.
 	open   []*connection
 	closed bool
 }
 
-// connectionState tells for whom a connection waits.
+// connectionState is what a connection waits for.
 type connectionState int
 
 const (

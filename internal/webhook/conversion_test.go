@@ -120,7 +120,7 @@ func TestConversionRefusesTooManyValues(t *testing.T) {
 	}
 }
 
-// What is no review for this kind is refused with a reason.
+// What is not a review for this kind is refused with a reason.
 func TestConversionRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		body string

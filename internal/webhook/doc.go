@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package webhook serves what the API server asks the operator: the conversion between the versions of
-// LlamaStackDistribution, and what the operator would say of one that is to be stored.
+// LlamaStackDistribution, and what the operator would report about one that is to be stored.
 //
 // Contract: it holds no rules of its own. Conversion takes the review apart, and decodes, converts and encodes one object after the
 // other by api/v1alpha1: nothing passes through Go types, so nothing that a schema admits can make it fail.
@@ -12,7 +12,7 @@
 // decoded at once, how long they wait and how long they take to arrive. Small reviews do not wait for large ones. A new connection takes
 // the place of one on which nothing is asked, so that silent connections keep nobody out.
 //
-// A Server serves in every replica, whoever leads, and before any cache is filled: the kind's own cache cannot be filled
+// A Server serves in every replica, not only in the leader, and before any cache is filled: the kind's own cache cannot be filled
 // without conversion. Its certificate comes from internal/certificate. Handle is the place for further webhooks.
 //
 // Ready reports whether the API server gets conversions here: in the background, the replica calls its own port by the name and with

@@ -17,7 +17,7 @@ const (
 	// decodedAtOnce is how many small reviews are decoded at the same time, and how many large ones; the rest wait.
 	decodedAtOnce = 1
 	// smallReview is the largest body of a small review, in bytes: most objects of users are far below. Small ones are read at once,
-	// whoever holds the memory for large ones: all connections together bring no more than 8 MiB.
+	// what holds the memory for large ones: all connections together bring no more than 8 MiB.
 	smallReview = 32 << 10
 	// memoryPerByte is what a byte of a body costs until its answer is written: the body, the objects as texts, the answer.
 	memoryPerByte = 4
@@ -60,7 +60,7 @@ type Review interface {
 	Refuse(reason string) ([]byte, error)
 }
 
-// Intake bounds what the reviews of one process cost together, whoever sends them: no byte of a large body is read before there is memory
+// Intake bounds what the reviews of one process cost together, from any client: no byte of a large body is read before there is memory
 // for it, nothing is decoded before there is memory for that, and few are decoded at once. Requests wait for their turn in order,
 // until a deadline; small ones do not wait for large ones.
 type Intake struct {

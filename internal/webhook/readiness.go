@@ -29,7 +29,7 @@ const (
 )
 
 // readiness checks in the background whether an API server gets conversions from this replica: it calls the replica's own port by
-// the name and with the trust that the CustomResourceDefinition gives the API server. A probe reads the result, so that whoever
+// the name and with the trust that the CustomResourceDefinition gives the API server. A probe reads the result, so that a client that
 // reaches the health port causes no handshakes.
 type readiness struct {
 	trust   func(context.Context) (certificate.Trust, error)

@@ -74,7 +74,7 @@ func TestReadinessMakesNoHandshakePerCall(t *testing.T) {
 	}
 }
 
-// Proves: R71 (a replica that the definition does not trust is not ready, and says why).
+// Proves: R71 (a replica that the CRD does not trust is not ready, and says why).
 func TestReadinessFollowsTheTrust(t *testing.T) {
 	p := newPort(t)
 	good := p.trust

@@ -59,7 +59,7 @@ type Options struct {
 	// Managed says that the operator makes the certificates itself.
 	Managed bool
 	// ClientAuthorities is a file with the CA certificates of clients that may send those kinds of review with which an API server can
-	// show a certificate; empty means that everybody may.
+	// show a certificate; empty means that everyone may.
 	ClientAuthorities string
 	// Lifetimes and Drain differ from the defaults in tests alone.
 	Lifetimes certificate.Lifetimes
@@ -72,7 +72,7 @@ type Server struct {
 	readiness *readiness
 	mux       *http.ServeMux
 	intake    *Intake
-	// clients is nil where everybody may send reviews.
+	// clients is nil where everyone may send reviews.
 	clients  *clients
 	listener net.Listener
 	open     *connections
@@ -105,7 +105,7 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 	s.open = newConnections(listener, maxConnections)
 	s.listener = tls.NewListener(s.open, &tls.Config{
 		MinVersion: tls.VersionTLS12, GetCertificate: served.GetCertificate, ClientAuth: ask,
-		NextProtos: []string{"http/1.1"}, // all that API servers speak to webhooks
+		NextProtos: []string{"http/1.1"}, // all that API servers use for webhooks
 	})
 	s.http = &http.Server{
 		Handler: s.lastAnswers(s.mux), ConnState: noteIdle, ConnContext: withConnection, MaxHeaderBytes: maxHeader,

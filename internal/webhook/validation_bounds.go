@@ -48,7 +48,7 @@ func cutTooLarge(body []byte) ([]byte, *bounds.ExcessError) {
 	return body, refused
 }
 
-// measureSpec tells where a spec is deeper or wider than any that the operator takes.
+// measureSpec reports where a spec is deeper or wider than any that the operator takes.
 func measureSpec(spec []byte) *bounds.ExcessError {
 	_, excess := bounds.Scan(spec, bounds.Limits{Bytes: len(spec), Levels: bounds.ObjectLevels, Nodes: bounds.SpecNodes})
 	return excess

@@ -108,7 +108,7 @@ func TestValidationRefusesTooManyValues(t *testing.T) {
 	}
 }
 
-// What is no review is refused with a reason.
+// What is not a review is refused with a reason.
 func TestValidationRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		body string
@@ -132,7 +132,7 @@ func nested(levels int) string {
 	return strings.Repeat(`{"a":`, levels-1) + "{}" + strings.Repeat("}", levels-1)
 }
 
-// Proves: R63 (the webhook refuses what is too large before it decodes it, says where, and lets everybody mend what is stored already).
+// Proves: R63 (the webhook refuses what is too large before it decodes it, says where, and lets everyone fix what is stored already).
 func TestValidationRefusesWhatIsTooLarge(t *testing.T) {
 	withProvider := func(value string) string {
 		return objectWith(`{"distribution":{"name":"starter"},"providers":{"inference":` + value + `}}`)

@@ -55,7 +55,7 @@ func (s stack) hasSecret(t *testing.T, name string) bool {
 	return err == nil
 }
 
-// startModelServer starts a stand-in for a model server that wants the key, and waits until it listens. One that runs is
+// startModelServer starts a fake model server that wants the key, and waits until it listens. One that runs is
 // started again, because a real one reads its key only when it starts.
 func (s stack) startModelServer(t *testing.T, name, model, key string) {
 	t.Helper()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package e2e tests the operator as a user meets it: installed from dist/install.yaml, running in a pod of a real
-// cluster, with real llama-stack servers and a stand-in for the model server behind them.
+// cluster, with real llama-stack servers and a fake model server behind them.
 //
 // Contract: "make test-e2e" runs it (Linux and root); the environment variables LLSD_CLUSTER, LLSD_OPERATOR_IMAGE,
 // LLSD_SERVER_IMAGE and LLSD_NEWEST_SERVER_IMAGE name the cluster command and the image archives: the tests run with two releases of the server,
@@ -9,7 +9,7 @@
 // story_test.go on one cluster; each brings about what it needs, so that one part alone runs too (-run 'TestStory/...').
 // Everything happens in namespaces that enforce the restricted Pod Security Standard. Nothing waits for a fixed time:
 // what shall happen is polled with a deadline, and what shall not happen is looked for after the operator has
-// demonstrably made a pass.
+// demonstrably reconciled.
 //
 // What a test sees is what a user sees: kubectl's output, the API, the server's answers, the backend's records. How the
 // configuration is made in detail is the business of pkg/config and tests/server.

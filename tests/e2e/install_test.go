@@ -54,7 +54,7 @@ func gatherImages(ctx context.Context) (*images, error) {
 	return i, nil
 }
 
-// buildModelServer builds the stand-in for the model server and packs it into an image archive.
+// buildModelServer builds the fake model server and packs it into an image archive.
 func buildModelServer(ctx context.Context, scratch, archive string) error {
 	binary := filepath.Join(scratch, "model-server-double")
 	for _, args := range [][]string{

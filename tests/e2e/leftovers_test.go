@@ -59,7 +59,7 @@ func traces(c *fixture.Cluster) (*trace, error) {
 	return tr, nil
 }
 
-// process is what /proc tells about a process.
+// process is what /proc has about a process.
 type process struct {
 	parent, start, network string
 	// user is the number of the effective user.
@@ -98,7 +98,7 @@ func processes() (map[string]process, error) {
 	return all, nil
 }
 
-// belongs tells whether a process or one of its ancestors names the directory on its command line.
+// belongs reports whether a process or one of its ancestors names the directory on its command line.
 func belongs(all map[string]process, pid, dir string) bool {
 	for range 100 { // deeper than any tree of processes
 		p, ok := all[pid]

@@ -120,7 +120,7 @@ func deletingRemovesEverything(t *testing.T) {
 }
 
 // inventory are the labels of all objects of a namespace by kind and name. Events are left out: they outlive what they
-// tell of.
+// report.
 func inventory(t *testing.T, namespace string) map[string]string {
 	t.Helper()
 	lists, err := discovery.NewDiscoveryClientForConfigOrDie(admin).ServerPreferredNamespacedResources()

@@ -139,7 +139,7 @@ func sum(samples map[string]float64) (total float64) {
 	return total
 }
 
-// afterPass does something and waits until the operator has made a pass since, and has nothing more to do.
+// afterPass does something and waits until the operator has reconciled since, and has nothing more to do.
 func afterPass(t *testing.T, do func()) {
 	t.Helper()
 	before := sum(operatorMetrics(t, reconcileTotal))

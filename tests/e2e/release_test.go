@@ -153,7 +153,7 @@ func (s stack) inPlace(t *testing.T) inPlace {
 	return kept
 }
 
-// waitServer waits until the resource is Ready and the status tells this version of the server: the first answer after a rollout can be
+// waitServer waits until the resource is Ready and the status reports this version of the server: the first answer after a rollout can be
 // that of the pod which is on its way out.
 func (s stack) waitServer(t *testing.T, version string) *v1alpha2.LlamaStackDistribution {
 	t.Helper()
@@ -233,8 +233,8 @@ func imageOfTheResourceChanges(t *testing.T) {
 	s.kubectl(t, "delete", "llsd", s.name)
 }
 
-// waitCompletions waits until the server answers through its Service and tells of so many stored completions, which chats made: it stores
-// one after it has answered. Somebody has to ask before the first one: the server makes its tables when they are first used, and for
+// waitCompletions waits until the server answers through its Service and reports so many stored completions, which chats made: it stores
+// one after it has answered. Someone has to ask before the first one: the server makes its tables when they are first used, and for
 // ever not when a second use comes while it makes them.
 func (s stack) waitCompletions(t *testing.T, want int) {
 	t.Helper()
@@ -251,7 +251,7 @@ func (s stack) waitCompletions(t *testing.T, want int) {
 	})
 }
 
-// claim is the uid of the stack's claim.
+// claim is the uid of the stack's PVC.
 func (s stack) claim(t *testing.T) types.UID {
 	t.Helper()
 	var claim corev1.PersistentVolumeClaim

@@ -147,7 +147,7 @@ func (s stack) configMaps(t *testing.T) []string {
 	return names
 }
 
-// waitReady waits until the spec as it stands is in force, the server has told of itself, and the pods of earlier
+// waitReady waits until the spec as it stands is applied, the server has reported its version, and the pods of earlier
 // revisions are gone. The checks are made at each look.
 func (s stack) waitReady(t *testing.T, checks ...func()) *v1alpha2.LlamaStackDistribution {
 	t.Helper()

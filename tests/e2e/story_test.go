@@ -58,7 +58,7 @@ func TestStory(t *testing.T) {
 	}
 }
 
-// did tells what came true. A part of which something did not ends here.
+// did reports what came true. A part of which something did not ends here.
 func did(t *testing.T, format string, args ...any) {
 	t.Helper()
 	if t.Failed() {

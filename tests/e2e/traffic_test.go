@@ -88,7 +88,7 @@ func (o outcome) String() string {
 	return fmt.Sprintf("of %d requests %d were lost, without an answer for %.1f s", o.sent, o.lost, o.gap.Seconds())
 }
 
-// end stops asking and tells what became of the requests.
+// end stops asking and reports what became of the requests.
 func (f *traffic) end() outcome {
 	f.stop()
 	f.done.Wait()

@@ -22,7 +22,7 @@ import (
 
 const (
 	crd = "crd/llamastackdistributions.llamastack.io"
-	// storeV1alpha1 makes the definition store v1alpha1 and ask nobody to convert, as that of release 0.9 does.
+	// storeV1alpha1 makes the CRD store v1alpha1 and ask nobody to convert, as that of release 0.9 does.
 	storeV1alpha1 = `[
 		{"op": "test", "path": "/spec/versions/0/name", "value": "v1alpha1"},
 		{"op": "replace", "path": "/spec/versions/0/storage", "value": true},
@@ -33,8 +33,8 @@ const (
 )
 
 // A cluster of release 0.9, as far as one can be made here: no operator, a definition that stores v1alpha1, two custom resources that are stored
-// so, and beside them the objects that release 0.9 makes, with real servers: the data of one lies on a claim, the other has a configuration of its
-// own and no claim. Both are asked all the time. Then somebody applies dist/install.yaml.
+// so, and beside them the objects that release 0.9 makes, with real servers: the data of one is on a PVC, the other has a configuration of its
+// own and no PVC. Both are asked all the time. Then someone applies dist/install.yaml.
 //
 // Proves: R21, R22, R27, R48, L-25, L-28, L-06, US-7.1, FR-080 (an upgrade from release 0.9: the same objects, one rollout, and the
 // server comes back with its data; what is stored is migrated).

@@ -138,7 +138,7 @@ func (s stack) checkVLLM(t *testing.T, maxTokens float64) {
 	}
 }
 
-// checkStatusInV1alpha1 compares what the two versions say of one resource, and looks for the conditions that release 0.9 has.
+// checkStatusInV1alpha1 compares what the two versions report about one resource, and looks for the conditions that release 0.9 has.
 func checkStatusInV1alpha1(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistribution) {
 	t.Helper()
 	u, err := s.asV1alpha1(t.Context())

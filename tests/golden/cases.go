@@ -22,11 +22,11 @@ type Case struct {
 	Input config.Input
 	// Base is the text of the base configuration.
 	Base []byte
-	// OwnBase reports that the case has a base of its own, which is small; the others are laid over the line's starter base.
+	// OwnBase reports that the case has a base of its own, which is small; the others are laid over the release line's starter base.
 	OwnBase bool
 }
 
-// Wanted names the file that holds what must come out: the whole configuration where the base is the case's own, else the
+// Wanted names the file with the expected result: the whole configuration where the base is the case's own, else the
 // difference against the base.
 func (c *Case) Wanted(dir string) string {
 	if c.OwnBase {

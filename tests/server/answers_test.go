@@ -18,7 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
 )
 
-// answerFaults asks a running server for what the resource asked for, and tells what is missing or too much.
+// answerFaults asks a running server for what the resource asked for, and reports what is missing or too much.
 func answerFaults(t *testing.T, b *booting, s *server) []string {
 	t.Helper()
 	return slices.Concat(
@@ -166,7 +166,7 @@ func toolFaults(t *testing.T, b *booting, s *server) (faults []string) {
 
 // connectorsUnlisted are the release lines whose server fails with status 500 when it is asked for its connectors, whatever its
 // configuration says: it looks for its own part under a name that this does not have. (It then needs seconds of a processor to write
-// that into its log.) There its database tells.
+// that into its log.) There its database has it.
 var connectorsUnlisted = []string{"1.0", "1.1", "1.2"}
 
 var storedConnector = regexp.MustCompile(`"connector_id": ?"([^"]+)"`)
@@ -226,7 +226,7 @@ func chatFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	return faults
 }
 
-// checkLog proves that a server tells nobody the keys that the operator gave it.
+// checkLog proves that a server reveals to nobody the keys that the operator gave it.
 func checkLog(t *testing.T, b *booting, s *server) {
 	t.Helper()
 	for _, name := range leaks(s.log(), b.env) {
@@ -234,7 +234,7 @@ func checkLog(t *testing.T, b *booting, s *server) {
 	}
 }
 
-// leaks names the variables whose value is a key that a text tells.
+// leaks names the variables whose value is a key that a text contains.
 func leaks(text string, env map[string]string) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if strings.HasPrefix(env[name], keyOf("")) && strings.Contains(text, env[name]) {

@@ -31,7 +31,7 @@ type askedProvider struct {
 
 type askedModel struct{ name, provider, modelType string }
 
-// serves tells whether the model answers chats.
+// serves reports whether the model answers chats.
 func (m askedModel) serves() bool { return m.modelType == "" || m.modelType == "llm" }
 
 func parseYAML(t *testing.T, content []byte) map[string]any {
@@ -98,7 +98,7 @@ func (a asked) firstOf(api string) string {
 	return ""
 }
 
-// is tells whether the server's type is what was asked for: the short name stands for a remote or an inline one.
+// is reports whether the server's type is what was asked for: the short name stands for a remote or an inline one.
 func (p askedProvider) is(providerType string) bool {
 	return providerType == p.providerType || !strings.Contains(p.providerType, "::") &&
 		slices.Contains([]string{"remote::" + p.providerType, "inline::" + p.providerType}, providerType)

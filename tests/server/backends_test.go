@@ -80,7 +80,7 @@ func (b *backends) listen(t *testing.T, address string) {
 	_ = server.Listener.Close()
 	server.Listener = listener
 	// A server lists the models of its model server while it starts, in an event loop that then ends. Of some release lines (1.0 to 1.2 at
-	// least) it takes a connection from that time for the first chat, and fails or waits for ever, whatever its configuration says.
+	// least) it takes a connection from that time for the first chat, and fails or waits forever, whatever its configuration says.
 	server.Config.SetKeepAlivesEnabled(false)
 	server.Start()
 	t.Cleanup(server.Close)
@@ -99,7 +99,7 @@ func (b *backends) serve(w http.ResponseWriter, r *http.Request) {
 	double.ServeHTTP(w, r)
 }
 
-// arrived tells whether a chat completion for the model came in at the host with the right key.
+// arrived reports whether a chat completion for the model came in at the host with the right key.
 func (b *backends) arrived(host, model string) bool {
 	double := b.doubles[host]
 	if double == nil {

@@ -18,7 +18,7 @@ import (
 // linesOfPairs are the release lines on which APIs are disabled in pairs too.
 var linesOfPairs = []string{"0.7", "1.5"}
 
-// Each API of each line is disabled over the starter base, by itself and on some lines together with each other one: what remains is
+// Each API of each release line is disabled over the starter base, by itself and on some release lines together with each other one: what remains is
 // loaded by the real server, and nothing in it names what is gone.
 //
 // Proves: FR-009, FR-043, R12, R13, R25, R38.

@@ -98,7 +98,7 @@ func serverPython(t *testing.T, r release) string {
 	return python
 }
 
-// runScript runs one of this folder's scripts with a release and returns its output; a script that found something is no error.
+// runScript runs one of this folder's scripts with a release and returns its output; a script that found something is not an error.
 func runScript(t *testing.T, r release, script string, args ...string) (output []byte, found bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), judgeTimeout)

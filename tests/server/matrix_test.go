@@ -38,7 +38,7 @@ const (
 // matrixAPIs are the APIs whose providers a resource configures.
 var matrixAPIs = []v1alpha2.ProviderAPI{v1alpha2.APIInference, v1alpha2.APISafety, v1alpha2.APIToolRuntime, v1alpha2.APIVectorIO}
 
-// Every provider type that a resource can configure, on every line, goes through the engine with endpoint, key and one setting, once as
+// Every provider type that a resource can configure, on every release line, goes through the engine with endpoint, key and one setting, once as
 // a copy of the starter's own entry and once over a base that has none; the real server loads it and finds in it what was said.
 //
 // Proves: FR-003, FR-027, FR-028, FR-031, FR-032, R9, R11, R26, L-09, L-14.
@@ -93,7 +93,7 @@ func lineOf(t *testing.T, r release) *catalog.Line {
 	return line
 }
 
-// matrixFaults lets the server load every case and tells what is wrong.
+// matrixFaults lets the server load every case and reports what is wrong.
 func matrixFaults(t *testing.T, r release, cases []matrixCase) []string {
 	t.Helper()
 	dir, args := t.TempDir(), []string{"--loaded"}
@@ -141,7 +141,7 @@ func sameValue(got, want any) bool {
 	return strings.TrimSuffix(fmt.Sprint(got), "/") == strings.TrimSuffix(fmt.Sprint(want), "/")
 }
 
-// engineCase lets the engine make the config from a resource over the starter base of the line; unless from is starter, without
+// engineCase lets the engine make the config from a resource over the starter base of the release line; unless from is starter, without
 // the starter's own entries of the type.
 func engineCase(t *testing.T, line *catalog.Line, api v1alpha2.ProviderAPI, row *catalog.Provider, from string) matrixCase {
 	t.Helper()

@@ -191,7 +191,7 @@ func tail(log string) string {
 	return strings.Join(lines[max(0, len(lines)-60):], "\n")
 }
 
-// get reads a JSON answer; the status tells what else came.
+// get reads a JSON answer; the status reports what else came.
 func (s *server) get(t *testing.T, path string, into any) (status int) {
 	t.Helper()
 	response, err := client.Get(s.url + path)

@@ -25,7 +25,7 @@ func unbootables(t *testing.T, line string) []unbootable {
 	return rows
 }
 
-// onLine tells whether a column "1.0,1.1" or "*" names the line.
+// onLine reports whether a column "1.0,1.1" or "*" names the release line.
 func onLine(column, line string) bool {
 	return column == "*" || slices.Contains(strings.Split(column, ","), line)
 }

@@ -15,7 +15,7 @@ import (
 // release is a row of releases.tsv.
 type release struct {
 	line, version string
-	// newest tells that it is the first of its line, the one that the catalog is made from.
+	// newest reports that it is the first of its line, the one that the catalog is made from.
 	newest bool
 }
 

@@ -121,7 +121,7 @@ func TestGoldensAreGood(t *testing.T) {
 	})
 }
 
-// writeGoldens generates the configuration of each golden of a line, and returns the files, each in a folder of the case's name with
+// writeGoldens generates the configuration of each golden of a release line, and returns the files, each in a folder of the case's name with
 // the case's environment beside it.
 func writeGoldens(t *testing.T, line string) []string {
 	t.Helper()

@@ -77,7 +77,7 @@ type pod struct {
 }
 
 // podFor builds what the operator builds for a resource, and puts together the environment as a node would: from plain values and
-// from Secrets. The file of certificate authorities is the test's own, as is the directory of files.
+// from Secrets. The file with CA certificates is the test's own, as is the directory of files.
 func podFor(t *testing.T, r release, redisPort int, redisPassword, dsn, ca string) pod {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
@@ -257,7 +257,7 @@ func runStorage(t *testing.T, r release, cases []map[string]any) []*string {
 	return problems
 }
 
-// bootedWithStorage are the lines that boot by default; the full run boots all.
+// bootedWithStorage are the release lines that boot by default; the full run boots all.
 var bootedWithStorage = []string{"0.7.1", "1.5.0"}
 
 // A real server keeps its state in Redis and PostgreSQL and finds it again when it is started anew; what it prints has no secret in it.

@@ -62,7 +62,7 @@ func allStories(t *testing.T) []story {
 // rowsOf are rows of refused.tsv or not-booted.tsv: a story, release lines, and what is said of it there.
 type rowsOf [][]string
 
-// text is what is said of a story; ok tells whether there is a row at all.
+// text is what is said of a story; ok reports whether there is a row at all.
 func (r rowsOf) text(name, line string) (text string, ok bool) {
 	for _, row := range r {
 		if row[0] == name && onLine(row[1], line) {

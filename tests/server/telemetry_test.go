@@ -20,7 +20,7 @@ type exported struct {
 }
 
 // What the engine makes of telemetry, with the key put in as Kubernetes does, is what the exporters in the server's own environment
-// send, to the paths on which a collector listens, and to a collector with a certificate that the file of authorities vouches for.
+// send, to the paths on which a collector listens, and to a collector with a certificate that is signed by the file's CA.
 //
 // Proves: FR-003, R25, FR-074.
 func TestTelemetryReachesTheExporter(t *testing.T) {
@@ -69,7 +69,7 @@ func TestTelemetryReachesTheExporter(t *testing.T) {
 	})
 }
 
-// exports runs the exporters in the server's own environment, and tells what they send, by signal; nil for what they do not send.
+// exports runs the exporters in the server's own environment, and reports what they send, by signal; nil for what they do not send.
 func exports(t *testing.T, r release, args ...string) map[string]*exported {
 	t.Helper()
 	out, _ := runScript(t, r, "exports.py", args...)

@@ -29,13 +29,13 @@ var triedValues = []any{
 	map[string]any{}, map[string]any{"a": "b"}, map[string]any{"a": 1}, map[string]any{"a": nil}, map[string]any{"a": []any{"b"}},
 }
 
-// files are fields whose text names a file that must be there, which only the server can tell.
+// files are fields whose text names a file that must be there, which only the server can know.
 var files = []string{"tls_verify", "verify", "client_cert", "client_key", "cacert"}
 
 // judgedByCode are fields whose value must fit that of another one, or that code of the server judges beside their type.
 var judgedByCode = regexp.MustCompile(`^(pool_(min|max)_size|vector_index\.(lists|probes)|.*\.rewrite_query_params\.(max_tokens|temperature)|.*_template)$`)
 
-// The engine refuses a value of settings exactly where the server does, for fields of each kind that there is on each line: in the config
+// The engine refuses a value of settings exactly where the server does, for fields of each kind that there is on each release line: in the config
 // itself and in its maps, with the items of lists, the values of free maps, and the kinds of unions.
 //
 // Proves: FR-033, R8, NFR-003.
@@ -92,10 +92,10 @@ func (f *triedField) settings(value any) map[string]any {
 	return settings
 }
 
-// mustSaySomething tells where the engine is stricter than the server.
+// mustSaySomething reports where the engine is stricter than the server.
 func (f *triedField) mustSaySomething(value any) bool { return f.field.Required && value == "" }
 
-// isNarrower tells where the engine knows less than the server.
+// isNarrower reports where the engine knows less than the server.
 func (f *triedField) isNarrower(line *catalog.Line, value any) bool {
 	name := f.path[len(f.path)-1]
 	isScalar := true
@@ -105,11 +105,11 @@ func (f *triedField) isNarrower(line *catalog.Line, value any) bool {
 	}
 	_, isMap := value.(map[string]any)
 	return isScalar && (slices.Contains(files, name) || judgedByCode.MatchString(f.name())) ||
-		(value == nil && f.field.Default == nil) || // the default is no scalar, and so the catalog has none
+		(value == nil && f.field.Default == nil) || // the default is not a scalar, and so the catalog has none
 		(isMap && needsFields(line, f.field)) // the operator fills in what is missing
 }
 
-// needsFields tells of a map that the server refuses without some fields.
+// needsFields reports a map that the server refuses without some fields.
 func needsFields(line *catalog.Line, field catalog.Field) bool {
 	for _, inner := range line.Objects[field.Object] {
 		if inner.Required {

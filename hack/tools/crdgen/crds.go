@@ -74,7 +74,7 @@ func (v noDescription) Visit(schema *apiextensionsv1.JSONSchemaProps) crd.Schema
 	return v
 }
 
-// controllerToolsVersion is the version of the library that made the schema, which the definition names.
+// controllerToolsVersion is the version of the library that made the schema, which the CRD names.
 func controllerToolsVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dependency := range info.Deps {

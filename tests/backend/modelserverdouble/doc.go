@@ -4,7 +4,7 @@
 //
 // A Double answers the parts of the OpenAI HTTP API that an inference provider uses (GET /v1/models and
 // POST /v1/chat/completions, whole and streamed, behind a bearer key), GET /health, and GET /double/requests, by which
-// a test asks what arrived. It tells whether the key was right and the start of its hash, never the key.
+// a test asks what arrived. It reports whether the key was right and the start of its hash, never the key.
 //
 // It runs no model: an answer repeats the last message, so that a test can recognize it.
 package modelserverdouble

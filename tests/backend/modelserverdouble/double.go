@@ -35,11 +35,11 @@ type Request struct {
 	Path   string `json:"path"`
 	// Model is the model that a chat completion asked for; empty for other calls.
 	Model string `json:"model,omitempty"`
-	// Stream tells whether a chat completion asked for a stream.
+	// Stream reports whether a chat completion asked for a stream.
 	Stream bool `json:"stream,omitempty"`
-	// KeyMatched tells whether the call carried the right key.
+	// KeyMatched reports whether the call carried the right key.
 	KeyMatched bool `json:"keyMatched"`
-	// KeyHash is the first 8 hexadecimal digits of the SHA-256 of the key that came, by which a test tells two keys apart;
+	// KeyHash is the first 8 hexadecimal digits of the SHA-256 of the key that came, by which a test distinguishes two keys;
 	// empty when none came.
 	KeyHash string `json:"keyHash,omitempty"`
 }
@@ -106,7 +106,7 @@ func (d *Double) forgetRequests(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// authenticated hands a call on with its record filled in as far as the headers tell; a call without the right key is
+// authenticated hands a call on with its record filled in as far as the headers have it; a call without the right key is
 // remembered and refused.
 func (d *Double) authenticated(next func(http.ResponseWriter, *http.Request, Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -146,7 +146,7 @@ func (d *Double) listModels(w http.ResponseWriter, _ *http.Request, request Requ
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// The caller may have gone away; nobody is left to tell.
+	// The caller may have gone away; nobody is left to inform.
 	_ = json.NewEncoder(w).Encode(body)
 }
 

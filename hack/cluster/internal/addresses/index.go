@@ -19,14 +19,14 @@ import (
 // says which directory holds it and which process shows that this is still so.
 type Indexes struct{ Dir string }
 
-// claim is the content of an entry.
+// reservation is the content of an entry.
 type claim struct {
 	Dir   string           `json:"dir"`
 	Owner process.Identity `json:"owner"`
 }
 
 // Take returns the plan that the cluster in dir holds, else a free one whose
-// ranges the machine does not use. The claim lasts while owner lives.
+// ranges the machine does not use. The reservation lasts while owner lives.
 func (x Indexes) Take(ctx context.Context, dir string, owner process.Identity, used []netip.Prefix) (Plan, error) {
 	unlock, err := files.Lock(ctx, x.Dir+".lock", nil)
 	if err != nil {
@@ -59,12 +59,12 @@ func (x Indexes) Take(ctx context.Context, dir string, owner process.Identity, u
 	return Plan{}, fmt.Errorf("no free address range for a cluster: end one with cluster down: %w", errors.Join(reasons...))
 }
 
-// Keep makes owner the process that a plan's claim lasts as long as.
+// Keep makes owner the process that a plan's reservation lasts as long as.
 func (x Indexes) Keep(index int, dir string, owner process.Identity) error {
 	return x.write(index, claim{Dir: dir, Owner: owner})
 }
 
-// Holds reports whether the claim on the index is dir's, alive or not: nobody
+// Holds reports whether the reservation of the index is dir's, alive or not: nobody
 // took it over.
 func (x Indexes) Holds(index int, dir string) (bool, error) {
 	held, err := x.read(index)
@@ -79,7 +79,7 @@ func (x Indexes) Release(index int) error {
 	return nil
 }
 
-// File is the claim's file of an index.
+// File is the reservation's file of an index.
 func (x Indexes) File(index int) string { return filepath.Join(x.Dir, fmt.Sprint(index)) }
 
 func (x Indexes) read(index int) (claim, error) {

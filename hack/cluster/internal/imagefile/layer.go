@@ -31,7 +31,7 @@ type File struct {
 }
 
 // Files is a layer over an empty base: the files, in any order; /etc/passwd and /etc/group with the users root and
-// nonroot; and a /tmp that everybody may write to. A file's mode is 0755 where its owner may execute it and 0644
+// nonroot; and a /tmp that everyone may write to. A file's mode is 0755 where its owner may execute it and 0644
 // otherwise; it belongs to root.
 func Files(files []File) (v1.Layer, error) {
 	content, err := layerContent(files)

@@ -32,7 +32,7 @@ type Authority struct {
 	signer *ecdsa.PrivateKey
 }
 
-// Subject is what a certificate speaks for. Without names it is a client's only.
+// Subject is what a certificate is for. Without names it is a client's only.
 type Subject struct {
 	CommonName   string
 	Organization string
@@ -40,7 +40,7 @@ type Subject struct {
 	Addresses    []netip.Addr
 }
 
-// NewAuthority makes a certificate authority of that name.
+// NewAuthority makes a CA certificate of that name.
 func NewAuthority(name string) (*Authority, error) {
 	signer, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -33,7 +33,7 @@ func startMark(pid int) (string, error) {
 }
 
 // parseStat takes the state and the start time (fields 3 and 22 of proc(5)'s
-// stat) from a line whose second field, the command, may contain anything.
+// stat) from a text whose second field, the command, may contain anything.
 func parseStat(line string) (state, ticks string, err error) {
 	end := strings.LastIndexByte(line, ')')
 	fields := strings.Fields(line[end+1:])

@@ -58,7 +58,7 @@ func JoinNetwork(ctx context.Context, plan addresses.Plan, pid int) error {
 }
 
 // LeaveNetwork removes what joinNetwork made and the end of the cluster's
-// namespace did not take along.
+// namespace did not remove.
 func LeaveNetwork(ctx context.Context, plan addresses.Plan) error {
 	if err := deleteLink(ctx, plan); err != nil {
 		return err
