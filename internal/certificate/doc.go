@@ -7,7 +7,7 @@
 // Keeper watches that Secret, the CRD and the webhook configuration that send the API server to the webhooks. It
 //
 //   - hands the serving certificate to TLS straight from the Secret, in every replica, as soon as it changes;
-//   - renews what is due. Next decides, as a pure function of the Secret's content and the time. A new authority is
+//   - renews what is due. Next decides, as a pure function of the Secret's content and the time. A new CA is
 //     trusted for a while before it signs anything, and the old one stays trusted for as long after that. So
 //     whichever certificate a replica serves, and whichever CA bundle the API server has read, they match;
 //   - writes the CA certificates into spec.conversion of the CustomResourceDefinition and into the webhooks of the
@@ -16,7 +16,7 @@
 //
 // Contract: any replica may do all this, and need not lead. Two that do it at once are distinguished by the Secret's
 // resourceVersion: one write wins, the other replica takes what was written. Nothing here reads the kind that needs the
-// conversion webhook, so it works before that can. Only definitions that name a Service of the operator's own namespace
+// conversion webhook, so it works before that can. Only targets that name a Service of the operator's own namespace
 // are touched. Where cert-manager or OpenShift manages the certificates, the Keeper writes nothing and only reads.
 //
 // It does not serve webhooks, and never logs or returns a key.

@@ -24,14 +24,14 @@ const (
 	keyTag         = "PRIVATE KEY"
 )
 
-// authority is a CA certificate; it can sign where its key is known.
-type authority struct {
+// ca is a CA certificate; it can sign where its key is known.
+type ca struct {
 	certificate *x509.Certificate
 	key         crypto.Signer
 }
 
-// newAuthority makes a CA certificate that signs nothing but serving certificates.
-func newAuthority(now time.Time, l Lifetimes) (*authority, error) {
+// newCA makes a CA certificate that signs nothing but serving certificates.
+func newCA(now time.Time, l Lifetimes) (*ca, error) {
 	serial, err := newSerial()
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func newAuthority(now time.Time, l Lifetimes) (*authority, error) {
 		SerialNumber: serial,
 		// Two CA certificates of one name could be mistaken for one another.
 		Subject:   pkix.Name{CommonName: fmt.Sprintf("%s webhook CA %x", commonName, serial)},
-		NotBefore: now.Add(-l.Backdate), NotAfter: now.Add(l.Authority),
+		NotBefore: now.Add(-l.Backdate), NotAfter: now.Add(l.CA),
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 		IsCA:     true, BasicConstraintsValid: true, MaxPathLenZero: true,
 	}
@@ -50,15 +50,15 @@ func newAuthority(now time.Time, l Lifetimes) (*authority, error) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
-		return nil, fmt.Errorf("make a certificate authority: %w", err)
+		return nil, fmt.Errorf("make a CA certificate: %w", err)
 	}
 	certificate, err := x509.ParseCertificate(der)
-	return &authority{certificate: certificate, key: key}, err
+	return &ca{certificate: certificate, key: key}, err
 }
 
 // serving makes a serving certificate for the names, and returns it with its key, both in PEM form. It does not outlive
-// the authority.
-func (a *authority) serving(now time.Time, names []string, l Lifetimes) (certificate, key []byte, err error) {
+// the CA.
+func (a *ca) serving(now time.Time, names []string, l Lifetimes) (certificate, key []byte, err error) {
 	serial, err := newSerial()
 	if err != nil {
 		return nil, nil, err

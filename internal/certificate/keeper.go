@@ -50,7 +50,7 @@ type Keeper struct {
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=llamastackdistributions.llamastack.io,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=llama-stack-k8s-operator-validating-webhook-configuration,verbs=list;watch;patch
 
-// Reconcile makes one pass: it serves what the Secret holds, brings about what is due, and announces it.
+// Reconcile makes one pass: it serves what the Secret holds, brings about what is due, and injects it.
 func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	secret, err := k.read(ctx)
 	if err != nil {
@@ -62,14 +62,14 @@ func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.
 		}
 		return reconcile.Result{}, k.Served.set(secret.Data)
 	}
-	found, err := definitions(ctx, k.Reader, k.Namespace)
-	if err != nil || len(found) == 0 { // nobody asks for a certificate yet; a definition that appears wakes us
+	found, err := targets(ctx, k.Reader, k.Namespace)
+	if err != nil || len(found) == 0 { // nobody asks for a certificate yet; a target that appears wakes us
 		return reconcile.Result{}, err
 	}
 	now := k.now()
 	decision, err := Next(Facts{
 		Now: now, Data: secret.Data, Names: names(found), Lifetimes: k.Lifetimes,
-		Announced: !slices.ContainsFunc(found, func(d definition) bool { return !d.trusts(secret.Data[keyAuthorities]) }),
+		Injected: !slices.ContainsFunc(found, func(d target) bool { return !d.trusts(secret.Data[keyCABundle]) }),
 	})
 	if err != nil {
 		return reconcile.Result{}, err
@@ -86,7 +86,7 @@ func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.
 	if err := k.Served.set(decision.Data); err != nil {
 		return reconcile.Result{}, err
 	}
-	if err := k.announce(ctx, found, secret, decision.Data[keyAuthorities]); err != nil {
+	if err := k.inject(ctx, found, secret, decision.Data[keyCABundle]); err != nil {
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: max(decision.Wake.Sub(now), time.Second/10)}, nil
@@ -151,13 +151,13 @@ func (k *Keeper) write(ctx context.Context, secret *corev1.Secret, d Decision) (
 	return true, nil
 }
 
-// announce writes the CA bundle into the CRD and the webhook configuration that do not have it.
-func (k *Keeper) announce(ctx context.Context, found []definition, secret *corev1.Secret, authorities []byte) error {
-	found = slices.DeleteFunc(found, func(d definition) bool { return d.trusts(authorities) })
+// inject writes the CA bundle into the CRD and the webhook configuration that do not have it.
+func (k *Keeper) inject(ctx context.Context, found []target, secret *corev1.Secret, caBundle []byte) error {
+	found = slices.DeleteFunc(found, func(d target) bool { return d.trusts(caBundle) })
 	if len(found) == 0 {
 		return nil
 	}
-	// Another replica may have announced a newer list already: a definition that it wrote can get here before its Secret.
+	// Another replica may have injected a newer list already: a target that it wrote can get here before its Secret.
 	live := &corev1.Secret{}
 	err := k.Client.Get(ctx, client.ObjectKeyFromObject(secret), live)
 	if err == nil && live.ResourceVersion != secret.ResourceVersion || apierrors.IsNotFound(err) {
@@ -168,12 +168,12 @@ func (k *Keeper) announce(ctx context.Context, found []definition, secret *corev
 	}
 	var failed []error
 	for _, d := range found {
-		patch := d.patch(authorities)
+		patch := d.patch(caBundle)
 		if err := k.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(patch), client.ForceOwnership, client.FieldOwner(fieldManager)); err != nil {
 			failed = append(failed, fmt.Errorf("%s %s: %w", patch.GetKind(), patch.GetName(), err))
 			continue
 		}
-		logf.FromContext(ctx).Info("webhook certificates: announced the certificate authorities", "kind", patch.GetKind(), "name", patch.GetName())
+		logf.FromContext(ctx).Info("webhook certificates: injected the CA bundle", "kind", patch.GetKind(), "name", patch.GetName())
 	}
 	return errors.Join(failed...)
 }
@@ -182,34 +182,34 @@ func (k *Keeper) announce(ctx context.Context, found []definition, secret *corev
 type Trust struct {
 	// Name is the DNS name of the webhooks' Service.
 	Name string
-	// Authorities are the CA certificates, in PEM form.
-	Authorities []byte
+	// CABundle are the CA certificates, in PEM form.
+	CABundle []byte
 }
 
 // Equal reports whether both are the same.
 func (t Trust) Equal(other Trust) bool {
-	return t.Name == other.Name && bytes.Equal(t.Authorities, other.Authorities)
+	return t.Name == other.Name && bytes.Equal(t.CABundle, other.CABundle)
 }
 
 // ConversionTrust returns the trust that the CustomResourceDefinition gives the API server. None is an error: nobody can convert
 // then. The ValidatingWebhookConfiguration has no say in it: what it cannot reach is admitted, so its trust must not decide whether
 // there is conversion.
 func (k *Keeper) ConversionTrust(ctx context.Context) (Trust, error) {
-	d, err := conversionDefinition(ctx, k.Reader, k.Namespace)
+	d, err := conversionTarget(ctx, k.Reader, k.Namespace)
 	if err != nil {
 		return Trust{}, err
 	}
 	if d == nil {
 		return Trust{}, fmt.Errorf("CustomResourceDefinition %s does not exist, or does not send conversion to a Service of namespace %s",
-			DefinitionName, k.Namespace)
+			CRDName, k.Namespace)
 	}
 	if len(d.trusted[0]) == 0 {
-		return Trust{}, fmt.Errorf("CustomResourceDefinition %s has no caBundle for %s yet", DefinitionName, d.names[0])
+		return Trust{}, fmt.Errorf("CustomResourceDefinition %s has no caBundle for %s yet", CRDName, d.names[0])
 	}
-	return Trust{Name: d.names[0], Authorities: d.trusted[0]}, nil
+	return Trust{Name: d.names[0], CABundle: d.trusted[0]}, nil
 }
 
-func names(found []definition) []string {
+func names(found []target) []string {
 	var all []string
 	for _, d := range found {
 		all = append(all, d.names...)

@@ -35,7 +35,7 @@ const testNamespace = "ns"
 
 func crd(namespace string) *apiextensionsv1.CustomResourceDefinition {
 	return &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: DefinitionName},
+		ObjectMeta: metav1.ObjectMeta{Name: CRDName},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{Conversion: &apiextensionsv1.CustomResourceConversion{
 			Strategy: apiextensionsv1.WebhookConverter,
 			Webhook: &apiextensionsv1.WebhookConversion{
@@ -129,11 +129,11 @@ func (w *world) secret() *corev1.Secret {
 	return s
 }
 
-// announced are the CA bundles that the CRD and the webhook configuration have, the conversion's first.
-func (w *world) announced() [][]byte {
+// injected are the CA bundles that the CRD and the webhook configuration have, the conversion's first.
+func (w *world) injected() [][]byte {
 	w.t.Helper()
 	c, v := &apiextensionsv1.CustomResourceDefinition{}, &admissionv1.ValidatingWebhookConfiguration{}
-	if err := w.client.Get(w.t.Context(), client.ObjectKey{Name: DefinitionName}, c); err != nil {
+	if err := w.client.Get(w.t.Context(), client.ObjectKey{Name: CRDName}, c); err != nil {
 		w.t.Fatal(err)
 	}
 	if err := w.client.Get(w.t.Context(), client.ObjectKey{Name: ValidationName}, v); err != nil {
@@ -147,7 +147,7 @@ func (w *world) announced() [][]byte {
 }
 
 // Proves: L-27 (from nothing to a certificate that the CRD and the webhook configuration trust; then nothing is written any more).
-func TestKeeperMakesAndAnnounces(t *testing.T) {
+func TestKeeperMakesAndInjects(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace, "other"))
 	k := w.keeper()
 	w.pass(k)
@@ -163,13 +163,13 @@ func TestKeeperMakesAndAnnounces(t *testing.T) {
 	if secret.Type != corev1.SecretTypeTLS {
 		t.Errorf("the Secret is of type %s", secret.Type)
 	}
-	for i, list := range w.announced() {
-		if other := i == 2; bytes.Equal(list, secret.Data[keyAuthorities]) == other {
-			t.Errorf("definition %d has the authorities %q; the Secret %q", i, list, secret.Data[keyAuthorities])
+	for i, list := range w.injected() {
+		if other := i == 2; bytes.Equal(list, secret.Data[keyCABundle]) == other {
+			t.Errorf("target %d has the CA bundle %q; the Secret %q", i, list, secret.Data[keyCABundle])
 		}
 	}
 	trust, err := k.ConversionTrust(t.Context())
-	if err != nil || trust.Name != "hook.ns.svc" || !bytes.Equal(trust.Authorities, secret.Data[keyAuthorities]) {
+	if err != nil || trust.Name != "hook.ns.svc" || !bytes.Equal(trust.CABundle, secret.Data[keyCABundle]) {
 		t.Errorf("trust %+v, %v", trust, err)
 	}
 	if c, err := k.Served.GetCertificate(nil); err != nil || c.Leaf.VerifyHostname("hook.ns.svc") != nil {
@@ -183,15 +183,15 @@ func TestConversionTrustIgnoresTheValidatingWebhook(t *testing.T) {
 	broken.Webhooks[0].ClientConfig.CABundle = []byte("broken")
 	w := newWorld(t, broken)
 	k := w.keeper()
-	if _, err := k.ConversionTrust(t.Context()); err == nil || !strings.Contains(err.Error(), DefinitionName) {
-		t.Errorf("without the definition: %v", err)
+	if _, err := k.ConversionTrust(t.Context()); err == nil || !strings.Contains(err.Error(), CRDName) {
+		t.Errorf("without the target: %v", err)
 	}
 	trusting := crd(testNamespace)
 	trusting.Spec.Conversion.Webhook.ClientConfig.CABundle = []byte("good")
 	if err := w.client.Create(t.Context(), trusting); err != nil {
 		t.Fatal(err)
 	}
-	if trust, err := k.ConversionTrust(t.Context()); err != nil || string(trust.Authorities) != "good" {
+	if trust, err := k.ConversionTrust(t.Context()); err != nil || string(trust.CABundle) != "good" {
 		t.Errorf("trust %+v, %v", trust, err)
 	}
 }
@@ -218,7 +218,7 @@ func TestKeeperReplacesWhatAClockAheadMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(w.announced()[0])
+	roots.AppendCertsFromPEM(w.injected()[0])
 	if _, err := served.Leaf.Verify(x509.VerifyOptions{DNSName: "hook.ns.svc", Roots: roots, CurrentTime: epoch}); err != nil {
 		t.Error(err)
 	}
@@ -242,7 +242,7 @@ func TestKeepersThatDisagreeBackOff(t *testing.T) {
 }
 
 // Proves: L-27 (what a replacement of the CRD removed comes back).
-func TestKeeperAnnouncesAgain(t *testing.T) {
+func TestKeeperInjectsAgain(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
 	k := w.keeper()
 	w.pass(k)
@@ -259,8 +259,8 @@ func TestKeeperAnnouncesAgain(t *testing.T) {
 		t.Error("it does not notice that no caBundle is there")
 	}
 	w.pass(k)
-	if !bytes.Equal(w.announced()[0], w.secret().Data[keyAuthorities]) {
-		t.Error("the list of authorities did not come back")
+	if !bytes.Equal(w.injected()[0], w.secret().Data[keyCABundle]) {
+		t.Error("the CA bundle did not come back")
 	}
 }
 
@@ -297,8 +297,8 @@ func TestTwoKeepers(t *testing.T) {
 	}
 }
 
-// A replica whose reads lag behind must not announce a list that another one has replaced.
-func TestKeeperThatLagsAnnouncesNothing(t *testing.T) {
+// A replica whose reads lag behind must not inject a list that another one has replaced.
+func TestKeeperThatLagsInjectsNothing(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
 	k := w.keeper()
 	w.pass(k)
@@ -306,18 +306,18 @@ func TestKeeperThatLagsAnnouncesNothing(t *testing.T) {
 	if err := w.client.Delete(t.Context(), w.secret()); err != nil {
 		t.Fatal(err)
 	}
-	w.pass(k) // another authority, which is announced
+	w.pass(k) // another CA, which is injected
 	touched := w.secret()
 	touched.Labels = map[string]string{"a": "b"} // here, unlike on a server, a new object can have the version of a former one
 	if err := w.client.Update(t.Context(), touched); err != nil {
 		t.Fatal(err)
 	}
-	want := w.announced()
+	want := w.injected()
 	lagging := w.keeper()
 	lagging.Reader = stale
 	w.pass(lagging)
-	if diff := cmp.Diff(want, w.announced()); diff != "" {
-		t.Errorf("an old list was announced:\n%s", diff)
+	if diff := cmp.Diff(want, w.injected()); diff != "" {
+		t.Errorf("an old list was injected:\n%s", diff)
 	}
 }
 
@@ -341,8 +341,8 @@ func TestKeeperThatDoesNotManage(t *testing.T) {
 	k.Managed = false
 	w.pass(k)
 	made := mustNext(t, Facts{Now: time.Now(), Names: []string{"hook.ns.svc"}})
-	delete(made.Data, keyAuthorityKey)
-	delete(made.Data, keyAuthorities) // OpenShift writes none
+	delete(made.Data, keyCAKey)
+	delete(made.Data, keyCABundle) // OpenShift writes none
 	err := w.client.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: testNamespace, Name: SecretName}, Data: made.Data})
 	if err != nil {
 		t.Fatal(err)
@@ -357,8 +357,8 @@ func TestKeeperThatDoesNotManage(t *testing.T) {
 	}
 }
 
-// Nobody calls where no definition says so, and a definition that sends the API server elsewhere is someone else's.
-func TestKeeperWithoutDefinitions(t *testing.T) {
+// Nobody calls where no target says so, and a target that sends the API server elsewhere is someone else's.
+func TestKeeperWithoutTargets(t *testing.T) {
 	leaving := crd(testNamespace)
 	leaving.DeletionTimestamp, leaving.Finalizers = &metav1.Time{Time: epoch}, []string{"x"}
 	none := crd(testNamespace)
@@ -395,7 +395,7 @@ func TestKeeperTellsNoKey(t *testing.T) {
 	}
 	tell()
 	secret := w.secret()
-	keys := [][]byte{secret.Data[keyAuthorityKey], secret.Data[keyServingKey]}
+	keys := [][]byte{secret.Data[keyCAKey], secret.Data[keyServingKey]}
 	secret.Data[keyServing] = []byte("damaged")
 	if err := w.client.Update(t.Context(), secret); err != nil {
 		t.Fatal(err)

@@ -8,11 +8,11 @@ const day = 24 * time.Hour
 
 // Lifetimes say how long certificates live, and how long old and new ones overlap.
 type Lifetimes struct {
-	// Authority is how long a CA certificate is valid, AuthorityRenewal how long before its end the next one is made.
-	Authority, AuthorityRenewal time.Duration
+	// CA is how long a CA certificate is valid, CARenewal how long before its end the next one is made.
+	CA, CARenewal time.Duration
 	// Serving is how long a serving certificate is valid, ServingRenewal how long before its end the next one is made.
 	Serving, ServingRenewal time.Duration
-	// Overlap is how long a new authority is trusted before it signs, and the old one after that. It must be longer than an
+	// Overlap is how long a new CA is trusted before it signs, and the old one after that. It must be longer than an
 	// API server takes until it uses a new CA bundle (seconds), and leave time to fix what keeps the bundle from
 	// being written. Twice the overlap must fit into ServingRenewal.
 	Overlap time.Duration
@@ -25,7 +25,7 @@ type Lifetimes struct {
 // DefaultLifetimes are those of every installation.
 func DefaultLifetimes() Lifetimes {
 	return Lifetimes{
-		Authority: 3650 * day, AuthorityRenewal: 365 * day,
+		CA: 3650 * day, CARenewal: 365 * day,
 		Serving: 90 * day, ServingRenewal: 30 * day,
 		Overlap: day, Backdate: time.Hour, WritePeriod: time.Minute,
 	}

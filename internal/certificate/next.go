@@ -16,10 +16,10 @@ import (
 
 // The keys of the Secret. They are those of cert-manager and of OpenShift, but for the last, which only the operator has.
 const (
-	keyServing      = corev1.TLSCertKey
-	keyServingKey   = corev1.TLSPrivateKeyKey
-	keyAuthorities  = corev1.ServiceAccountRootCAKey // "ca.crt"
-	keyAuthorityKey = "ca.key"
+	keyServing    = corev1.TLSCertKey
+	keyServingKey = corev1.TLSPrivateKeyKey
+	keyCABundle   = corev1.ServiceAccountRootCAKey // "ca.crt"
+	keyCAKey      = "ca.key"
 )
 
 // Facts are what Next decides by.
@@ -29,8 +29,8 @@ type Facts struct {
 	Data map[string][]byte
 	// Names are the DNS names that the API server calls.
 	Names []string
-	// Announced says that the CA bundle in Data is the one that every definition has.
-	Announced bool
+	// Injected says that the CA bundle in Data is the one that every target has.
+	Injected  bool
 	Lifetimes Lifetimes
 }
 
@@ -46,10 +46,10 @@ type Decision struct {
 
 // state is the Secret's content, understood.
 type state struct {
-	// authorities are all that are trusted. The first one signs; it is the only one whose key is kept.
-	authorities []*x509.Certificate
-	signer      *authority
-	serving     *x509.Certificate
+	// cas are all that are trusted. The first one signs; it is the only one whose key is kept.
+	cas     []*x509.Certificate
+	signer  *ca
+	serving *x509.Certificate
 }
 
 // Next decides what the Secret holds next. The rules stand in the order of their urgency, and it takes one step at a time.
@@ -66,14 +66,14 @@ func Next(f Facts) (Decision, error) {
 	made := signer.NotBefore.Add(l.Backdate)
 	current := s.serving.CheckSignatureFrom(signer) == nil
 	renewal := s.serving.NotAfter.Add(-l.ServingRenewal)
-	rotation := signer.NotAfter.Add(-l.AuthorityRenewal)
+	rotation := signer.NotAfter.Add(-l.CARenewal)
 	maySign, mustSign := made.Add(l.Overlap), s.serving.NotAfter.Add(-l.Overlap)
 	forget := made.Add(2 * l.Overlap)
 	due := func(t time.Time) bool { return !f.Now.Before(t) }
 	switch {
-	case !current && (f.Announced && due(maySign) || due(mustSign)):
-		return s.issue(f, "the new certificate authority signs now")
-	case !current && due(maySign): // being announced wakes
+	case !current && (f.Injected && due(maySign) || due(mustSign)):
+		return s.issue(f, "the new CA signs now")
+	case !current && due(maySign): // being injected wakes
 		return Decision{Data: f.Data, Wake: mustSign}, nil
 	case !current:
 		return Decision{Data: f.Data, Wake: maySign}, nil
@@ -81,9 +81,9 @@ func Next(f Facts) (Decision, error) {
 		return s.issue(f, "renewed the serving certificate")
 	case due(rotation):
 		return s.rotate(f)
-	case len(s.authorities) > 1 && due(forget):
+	case len(s.cas) > 1 && due(forget):
 		return s.forgetOld(f)
-	case len(s.authorities) > 1:
+	case len(s.cas) > 1:
 		return Decision{Data: f.Data, Wake: earliest(renewal, rotation, forget)}, nil
 	default:
 		return Decision{Data: f.Data, Wake: earliest(renewal, rotation)}, nil
@@ -93,17 +93,17 @@ func Next(f Facts) (Decision, error) {
 // understand reads the Secret's content, and returns nil where no CA is usable. The serving certificate
 // is nil where it cannot be served.
 func understand(f Facts) *state {
-	s := &state{authorities: decodeCertificates(f.Data[keyAuthorities])}
-	key, err := decodeKey(f.Data[keyAuthorityKey])
-	if err != nil || len(s.authorities) == 0 {
+	s := &state{cas: decodeCertificates(f.Data[keyCABundle])}
+	key, err := decodeKey(f.Data[keyCAKey])
+	if err != nil || len(s.cas) == 0 {
 		return nil
 	}
-	s.signer = &authority{certificate: s.authorities[0], key: key}
+	s.signer = &ca{certificate: s.cas[0], key: key}
 	public, ok := key.Public().(interface{ Equal(x crypto.PublicKey) bool })
 	if !ok || !public.Equal(s.signer.certificate.PublicKey) || !validAt(f.Now, s.signer.certificate) {
 		return nil
 	}
-	s.serving = servable(f, s.authorities)
+	s.serving = servable(f, s.cas)
 	return s
 }
 
@@ -114,13 +114,13 @@ func validAt(now time.Time, c *x509.Certificate) bool {
 }
 
 // servable returns the serving certificate where its key fits, it is valid now for all the names, and it is trusted.
-func servable(f Facts, authorities []*x509.Certificate) *x509.Certificate {
+func servable(f Facts, cas []*x509.Certificate) *x509.Certificate {
 	pair, err := tls.X509KeyPair(f.Data[keyServing], f.Data[keyServingKey])
 	if err != nil {
 		return nil
 	}
 	roots := x509.NewCertPool()
-	for _, a := range authorities {
+	for _, a := range cas {
 		roots.AddCert(a)
 	}
 	for _, name := range f.Names {
@@ -131,14 +131,14 @@ func servable(f Facts, authorities []*x509.Certificate) *x509.Certificate {
 	return pair.Leaf
 }
 
-// startAnew makes an authority and a serving certificate that owe nothing to what was there before.
+// startAnew makes a CA and a serving certificate that owe nothing to what was there before.
 func startAnew(f Facts) (Decision, error) {
-	a, err := newAuthority(f.Now, f.Lifetimes)
+	a, err := newCA(f.Now, f.Lifetimes)
 	if err != nil {
 		return Decision{}, err
 	}
-	s := &state{authorities: []*x509.Certificate{a.certificate}, signer: a}
-	d, err := s.issue(f, "made a certificate authority and a serving certificate")
+	s := &state{cas: []*x509.Certificate{a.certificate}, signer: a}
+	d, err := s.issue(f, "made a CA certificate and a serving certificate")
 	if err == nil && !d.servable(f) {
 		err = fmt.Errorf("a new certificate for %s cannot be served", strings.Join(f.Names, ", "))
 	}
@@ -154,7 +154,7 @@ func (s *state) issue(f Facts, did string) (Decision, error) {
 	return s.decision(f, did, certificate, key)
 }
 
-// reissue makes a serving certificate in place of one that cannot be served. Where the authority is to blame, such as one that
+// reissue makes a serving certificate in place of one that cannot be served. Where the CA is to blame, such as one that
 // may not sign, both are replaced: signing again would not help.
 func (s *state) reissue(f Facts) (Decision, error) {
 	d, err := s.issue(f, "made a serving certificate")
@@ -166,24 +166,24 @@ func (s *state) reissue(f Facts) (Decision, error) {
 
 func (d *Decision) servable(f Facts) bool {
 	f.Data = d.Data
-	return servable(f, decodeCertificates(d.Data[keyAuthorities])) != nil
+	return servable(f, decodeCertificates(d.Data[keyCABundle])) != nil
 }
 
-// rotate makes a new authority, which is trusted from now on but signs nothing yet.
+// rotate makes a new CA, which is trusted from now on but signs nothing yet.
 func (s *state) rotate(f Facts) (Decision, error) {
-	a, err := newAuthority(f.Now, f.Lifetimes)
+	a, err := newCA(f.Now, f.Lifetimes)
 	if err != nil {
 		return Decision{}, err
 	}
-	s.authorities = slices.Insert(s.authorities, 0, a.certificate)
+	s.cas = slices.Insert(s.cas, 0, a.certificate)
 	s.signer = a
-	return s.decision(f, "made a new certificate authority", f.Data[keyServing], f.Data[keyServingKey])
+	return s.decision(f, "made a new CA certificate", f.Data[keyServing], f.Data[keyServingKey])
 }
 
-// forgetOld ends the trust in every authority but the one that signs.
+// forgetOld ends the trust in every CA but the one that signs.
 func (s *state) forgetOld(f Facts) (Decision, error) {
-	s.authorities = s.authorities[:1]
-	return s.decision(f, "ended the trust in the former certificate authority", f.Data[keyServing], f.Data[keyServingKey])
+	s.cas = s.cas[:1]
+	return s.decision(f, "removed the old CA certificate", f.Data[keyServing], f.Data[keyServingKey])
 }
 
 func (s *state) decision(f Facts, did string, serving, servingKey []byte) (Decision, error) {
@@ -193,6 +193,6 @@ func (s *state) decision(f Facts, did string, serving, servingKey []byte) (Decis
 	}
 	return Decision{Did: did, Wake: f.Now, Data: map[string][]byte{
 		keyServing: serving, keyServingKey: servingKey,
-		keyAuthorities: encodeCertificates(s.authorities), keyAuthorityKey: key,
+		keyCABundle: encodeCertificates(s.cas), keyCAKey: key,
 	}}, nil
 }

@@ -42,7 +42,7 @@ func mustNext(t *testing.T, f Facts) Decision {
 func accepts(t *testing.T, trusted, served map[string][]byte, at time.Time) error {
 	t.Helper()
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(trusted[keyAuthorities])
+	roots.AppendCertsFromPEM(trusted[keyCABundle])
 	pair, err := tls.X509KeyPair(served[keyServing], served[keyServingKey])
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestDecadesGoBy(t *testing.T) {
 	did := map[string]int{}
 	for now.Before(epoch.Add(30 * 365 * day)) {
 		before := d.Data
-		d = mustNext(t, Facts{Now: now, Data: before, Announced: true})
+		d = mustNext(t, Facts{Now: now, Data: before, Injected: true})
 		if d.Did == "" {
 			if !d.Wake.After(now) {
 				t.Fatalf("at %s there is nothing to do, and it wants to be asked again at %s", now, d.Wake)
@@ -82,55 +82,55 @@ func TestDecadesGoBy(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]int{ // an authority is followed by the next one after nine years, a certificate after 60 days
-		"made a new certificate authority":                    3,
-		"the new certificate authority signs now":             3,
-		"ended the trust in the former certificate authority": 3,
-		"renewed the serving certificate":                     180,
+	want := map[string]int{ // a CA is followed by the next one after nine years, a certificate after 60 days
+		"made a new CA certificate":       3,
+		"the new CA signs now":            3,
+		"removed the old CA certificate":  3,
+		"renewed the serving certificate": 180,
 	}
 	if diff := cmp.Diff(want, did); diff != "" {
 		t.Errorf("in 30 years (-want +got):\n%s", diff)
 	}
 }
 
-// inOverlap is a content with a new authority that does not sign yet, made at the returned time.
+// inOverlap is a content with a new CA that does not sign yet, made at the returned time.
 func inOverlap(t *testing.T) (map[string][]byte, time.Time) {
 	t.Helper()
 	now := epoch
 	d := mustNext(t, Facts{Now: now})
-	for d.Did != "made a new certificate authority" {
+	for d.Did != "made a new CA certificate" {
 		if d.Did == "" {
 			now = d.Wake
 		}
-		d = mustNext(t, Facts{Now: now, Data: d.Data, Announced: true})
+		d = mustNext(t, Facts{Now: now, Data: d.Data, Injected: true})
 	}
 	return d.Data, now
 }
 
-// Proves: L-27 (a new authority signs nothing before it is announced, however long that takes; the last moment excepted).
-func TestNewAuthorityWaitsUntilItIsAnnounced(t *testing.T) {
+// Proves: L-27 (a new CA signs nothing before it is injected, however long that takes; the last moment excepted).
+func TestNewCAWaitsUntilItIsInjected(t *testing.T) {
 	data, made := inOverlap(t)
 	pair, err := tls.X509KeyPair(data[keyServing], data[keyServingKey])
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		after     time.Duration
-		announced bool
-		did       string
-		wake      time.Time
+		after    time.Duration
+		injected bool
+		did      string
+		wake     time.Time
 	}{
 		{0, true, "", made.Add(day)},
 		{0, false, "", made.Add(day)},
 		{day - time.Second, true, "", made.Add(day)},
 		{day, false, "", pair.Leaf.NotAfter.Add(-day)},
 		{7 * day, false, "", pair.Leaf.NotAfter.Add(-day)},
-		{day, true, "the new certificate authority signs now", made.Add(day)},
-		{pair.Leaf.NotAfter.Sub(made) - day, false, "the new certificate authority signs now", pair.Leaf.NotAfter.Add(-day)},
+		{day, true, "the new CA signs now", made.Add(day)},
+		{pair.Leaf.NotAfter.Sub(made) - day, false, "the new CA signs now", pair.Leaf.NotAfter.Add(-day)},
 	} {
-		d := mustNext(t, Facts{Now: made.Add(c.after), Data: data, Announced: c.announced})
+		d := mustNext(t, Facts{Now: made.Add(c.after), Data: data, Injected: c.injected})
 		if d.Did != c.did || !d.Wake.Equal(c.wake) {
-			t.Errorf("%s after it was made, announced %t: it %q and wakes at %s, want %q and %s", c.after, c.announced, d.Did, d.Wake, c.did, c.wake)
+			t.Errorf("%s after it was made, injected %t: it %q and wakes at %s, want %q and %s", c.after, c.injected, d.Did, d.Wake, c.did, c.wake)
 		}
 	}
 }
@@ -145,7 +145,7 @@ func TestContentThatCannotBeUsed(t *testing.T) {
 		return data
 	}
 	const (
-		anew  = "made a certificate authority and a serving certificate"
+		anew  = "made a CA certificate and a serving certificate"
 		again = "made a serving certificate"
 	)
 	for name, c := range map[string]struct {
@@ -156,18 +156,18 @@ func TestContentThatCannotBeUsed(t *testing.T) {
 	}{
 		"none":                         {nil, epoch, nil, anew},
 		"good":                         {good, epoch, nil, ""},
-		"of cert-manager, without key": {with(map[string][]byte{keyAuthorityKey: nil}), epoch, nil, anew},
-		"no authorities":               {with(map[string][]byte{keyAuthorities: []byte("-----BEGIN")}), epoch, nil, anew},
-		"another authority's key":      {with(map[string][]byte{keyAuthorityKey: other[keyAuthorityKey]}), epoch, nil, anew},
-		"a damaged key":                {with(map[string][]byte{keyAuthorityKey: good[keyAuthorities]}), epoch, nil, anew},
-		"an authority that has ended":  {good, epoch.Add(3651 * day), nil, anew},
+		"of cert-manager, without key": {with(map[string][]byte{keyCAKey: nil}), epoch, nil, anew},
+		"no CA bundle":                 {with(map[string][]byte{keyCABundle: []byte("-----BEGIN")}), epoch, nil, anew},
+		"another CA's key":             {with(map[string][]byte{keyCAKey: other[keyCAKey]}), epoch, nil, anew},
+		"a damaged key":                {with(map[string][]byte{keyCAKey: good[keyCABundle]}), epoch, nil, anew},
+		"a CA that has ended":          {good, epoch.Add(3651 * day), nil, anew},
 		"a clock that was ahead":       {good, epoch.Add(-2 * time.Hour), nil, anew},
-		"an authority that may not sign": {
-			with(map[string][]byte{keyAuthorities: good[keyServing], keyAuthorityKey: good[keyServingKey], keyServing: nil}), epoch, nil, anew,
+		"a CA that may not sign": {
+			with(map[string][]byte{keyCABundle: good[keyServing], keyCAKey: good[keyServingKey], keyServing: nil}), epoch, nil, anew,
 		},
 		"a damaged certificate":        {with(map[string][]byte{keyServing: []byte("x")}), epoch, nil, again},
 		"another one's key":            {with(map[string][]byte{keyServingKey: other[keyServingKey]}), epoch, nil, again},
-		"of another authority":         {with(map[string][]byte{keyServing: other[keyServing], keyServingKey: other[keyServingKey]}), epoch, nil, again},
+		"of another CA":                {with(map[string][]byte{keyServing: other[keyServing], keyServingKey: other[keyServingKey]}), epoch, nil, again},
 		"a certificate that has ended": {good, epoch.Add(91 * day), nil, again},
 		"for another name":             {good, epoch, []string{"new.ns.svc"}, again},
 	} {
@@ -179,10 +179,10 @@ func TestContentThatCannotBeUsed(t *testing.T) {
 		if d.Did != c.did {
 			t.Errorf("%s: it %q, want %q", name, d.Did, c.did)
 		}
-		if d.Did == again && !bytes.Equal(d.Data[keyAuthorities], c.data[keyAuthorities]) {
-			t.Errorf("%s: the authorities changed", name)
+		if d.Did == again && !bytes.Equal(d.Data[keyCABundle], c.data[keyCABundle]) {
+			t.Errorf("%s: the CA bundle changed", name)
 		}
-		if next := mustNext(t, Facts{Now: c.at, Data: d.Data, Names: names, Announced: true}); next.Did != "" {
+		if next := mustNext(t, Facts{Now: c.at, Data: d.Data, Names: names, Injected: true}); next.Did != "" {
 			t.Errorf("%s: after %q it goes on to %q", name, d.Did, next.Did)
 		}
 	}
@@ -219,13 +219,13 @@ func TestAwayForAnyTime(t *testing.T) {
 // TestLifetimesFitTogether checks what Next relies on.
 func TestLifetimesFitTogether(t *testing.T) {
 	l := DefaultLifetimes()
-	if l.Serving > l.AuthorityRenewal {
-		t.Error("a serving certificate would be cut short by its authority before that is replaced")
+	if l.Serving > l.CARenewal {
+		t.Error("a serving certificate would be cut short by its CA before that is replaced")
 	}
 	if 2*l.Overlap > l.ServingRenewal {
-		t.Error("a serving certificate could end while the next authority does not sign yet")
+		t.Error("a serving certificate could end while the next CA does not sign yet")
 	}
-	if 2*l.Overlap+l.AuthorityRenewal > l.Authority {
-		t.Error("the next authority would be made before this one signs alone")
+	if 2*l.Overlap+l.CARenewal > l.CA {
+		t.Error("the next CA would be made before this one signs alone")
 	}
 }

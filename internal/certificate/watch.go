@@ -52,7 +52,7 @@ func NewWatch(config *rest.Config, k *Keeper) (*Watch, error) {
 	named := func(name string) fields.Selector { return fields.OneTermEqualSelector("metadata.name", name) }
 	objects := map[client.Object]cache.ByObject{
 		&corev1.Secret{}: {Namespaces: map[string]cache.Config{k.Namespace: {}}, Field: named(SecretName)},
-		&apiextensionsv1.CustomResourceDefinition{}:   {Field: named(DefinitionName), Transform: withoutSchemas},
+		&apiextensionsv1.CustomResourceDefinition{}:   {Field: named(CRDName), Transform: withoutSchemas},
 		&admissionv1.ValidatingWebhookConfiguration{}: {Field: named(ValidationName)},
 	}
 	// With a mapper of its own nothing is asked before the watches begin, which go on until the API server answers.
@@ -100,7 +100,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	return errors.Join(err, <-ended)
 }
 
-// withoutSchemas leaves out of a definition what makes up nearly all of it.
+// withoutSchemas leaves out of a target what makes up nearly all of it.
 func withoutSchemas(in any) (any, error) {
 	if crd, ok := in.(*apiextensionsv1.CustomResourceDefinition); ok {
 		crd.ManagedFields, crd.Spec.Versions = nil, nil

@@ -109,7 +109,7 @@ func (r *readiness) check(ctx context.Context) error {
 
 func (r *readiness) call(ctx context.Context, trust certificate.Trust) error {
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(trust.Authorities)
+	roots.AppendCertsFromPEM(trust.CABundle)
 	transport := &http.Transport{
 		TLSClientConfig:   &tls.Config{MinVersion: tls.VersionTLS12, ServerName: trust.Name, RootCAs: roots},
 		DisableKeepAlives: true,

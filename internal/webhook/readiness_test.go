@@ -37,7 +37,7 @@ func newPort(t *testing.T) *port {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	p.served = &server.TLS.Certificates[0]
-	p.trust = certificate.Trust{Name: "example.com", Authorities: pemOf(server.Certificate())}
+	p.trust = certificate.Trust{Name: "example.com", CABundle: pemOf(server.Certificate())}
 	p.readiness = newReadiness(
 		func(context.Context) (certificate.Trust, error) { return p.trust, p.trustErr },
 		func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return p.served, nil },
@@ -87,7 +87,7 @@ func TestReadinessFollowsTheTrust(t *testing.T) {
 		{"trusted", good, nil, ""},
 		{"not trusted", certificate.Trust{Name: good.Name}, nil, "x509"},
 		{"still not trusted", certificate.Trust{Name: good.Name}, nil, "x509"},
-		{"another name", certificate.Trust{Name: "other.test", Authorities: good.Authorities}, nil, "other.test"},
+		{"another name", certificate.Trust{Name: "other.test", CABundle: good.CABundle}, nil, "other.test"},
 		{"no definition", good, errors.New("no definition"), "no definition"},
 		{"trusted again", good, nil, ""},
 	} {

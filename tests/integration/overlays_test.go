@@ -72,7 +72,7 @@ func TestOverlays(t *testing.T) {
 	}
 }
 
-// Proves: L-27, L-32 (the released manifest names the webhook's Service, port and path as they are, and no authorities: applying it
+// Proves: L-27, L-32 (the released manifest names the webhook's Service, port and path as they are, and no CA bundle: applying it
 // again must not remove those that stand in the cluster).
 func TestManifestLeadsToTheWebhook(t *testing.T) {
 	var crd apiextensionsv1.CustomResourceDefinition
@@ -86,7 +86,7 @@ func TestManifestLeadsToTheWebhook(t *testing.T) {
 	}
 	webhook := crd.Spec.Conversion.Webhook.ClientConfig
 	if len(webhook.CABundle) > 0 || strings.Contains(text, "caBundle\":\"") {
-		t.Error("the manifest names authorities")
+		t.Error("the manifest names a CA bundle")
 	}
 	out, err := cluster.KubectlRun(t.Context(), "get", "service", "-n", webhook.Service.Namespace, webhook.Service.Name, "-o", "yaml")
 	if err != nil {

@@ -40,7 +40,7 @@ func TestPlatformBundleIsTrustedAndWatched(t *testing.T) {
 	if got := e.trusted(e.deployment("s")); got != "" {
 		t.Fatalf("trusted without a bundle: %s", got)
 	}
-	first, second := string(authorityElsewhere(t)["ca.crt"]), string(authorityElsewhere(t)["ca.crt"])
+	first, second := string(caElsewhere(t)["ca.crt"]), string(caElsewhere(t)["ca.crt"])
 	bundle := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: desired.PlatformBundle}, Data: map[string]string{"odh-ca-bundle.crt": first},
 	}

@@ -103,7 +103,7 @@ func TestWebhooksOutliveTheAPIServer(t *testing.T) {
 	s.apply(spoke("before", ""))
 	fixture.Eventually(t, 2*time.Minute, "it reconciles", s.reconciled("before"))
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(s.announced())
+	roots.AppendCertsFromPEM(s.injected())
 	trust := &tls.Config{RootCAs: roots, ServerName: webhookService + "." + operatorNamespace + ".svc"}
 
 	way.close()

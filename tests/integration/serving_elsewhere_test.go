@@ -22,9 +22,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
 )
 
-// authorityElsewhere makes what cert-manager writes into a Secret: a certificate for the webhook's Service, here signed by
+// caElsewhere makes what cert-manager writes into a Secret: a certificate for the webhook's Service, here signed by
 // itself.
-func authorityElsewhere(t *testing.T) map[string][]byte {
+func caElsewhere(t *testing.T) map[string][]byte {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -65,17 +65,17 @@ func (s *serving) putSecret(data map[string][]byte) {
 	}
 }
 
-// announce writes the list of authorities into the definitions, as somebody who makes certificates does.
-func (s *serving) announce(authorities []byte) {
+// inject writes the CA bundle into the CRD and the webhook configuration, as someone who makes certificates does.
+func (s *serving) inject(caBundle []byte) {
 	s.t.Helper()
-	encoded := base64.StdEncoding.EncodeToString(authorities)
+	encoded := base64.StdEncoding.EncodeToString(caBundle)
 	s.kubectl("patch", crdName, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"conversion":{"webhook":{"clientConfig":{"caBundle":%q}}}}}`, encoded))
-	s.announceValidation(authorities)
+	s.injectValidation(caBundle)
 }
 
-func (s *serving) announceValidation(authorities []byte) {
+func (s *serving) injectValidation(caBundle []byte) {
 	s.t.Helper()
-	encoded := base64.StdEncoding.EncodeToString(authorities)
+	encoded := base64.StdEncoding.EncodeToString(caBundle)
 	s.kubectl("patch", "validatingwebhookconfiguration", certificate.ValidationName, "--type=json", "-p",
 		fmt.Sprintf(`[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":%q}]`, encoded))
 }

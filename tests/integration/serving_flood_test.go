@@ -57,7 +57,7 @@ func TestWebhookPortUnderAttack(t *testing.T) {
 	fixture.Eventually(t, installTimeout, "the replica is ready", p.ready)
 	s.service.add(p.webhook)
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(s.announced())
+	roots.AppendCertsFromPEM(s.injected())
 	trust := &tls.Config{RootCAs: roots, ServerName: webhookService + "." + operatorNamespace + ".svc"}
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: trust, DisableKeepAlives: true}, Timeout: time.Minute}
 	idle := p.peakMemory(t)

@@ -136,11 +136,11 @@ func (s *serving) secret() *corev1.Secret {
 	return secret
 }
 
-// announced is the list of authorities that the API server has for the conversion.
-func (s *serving) announced() []byte {
+// injected is the CA bundle that the API server has for the conversion.
+func (s *serving) injected() []byte {
 	s.t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := s.admin.Get(s.t.Context(), client.ObjectKey{Name: certificate.DefinitionName}, crd); err != nil {
+	if err := s.admin.Get(s.t.Context(), client.ObjectKey{Name: certificate.CRDName}, crd); err != nil {
 		s.t.Fatal(err)
 	}
 	return crd.Spec.Conversion.Webhook.ClientConfig.CABundle

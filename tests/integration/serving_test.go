@@ -183,12 +183,12 @@ func TestBothVersions(t *testing.T) {
 	})
 }
 
-// Proves: L-27 (rotation of the serving certificate every few seconds and of the authority once, under load).
+// Proves: L-27 (rotation of the serving certificate every few seconds and of the CA once, under load).
 func TestRotationUnderLoad(t *testing.T) {
 	s := newServing(t)
 	s.install()
 	l := certificate.Lifetimes{
-		Authority: 60 * time.Second, AuthorityRenewal: 45 * time.Second, // a new one after 15 seconds
+		CA: 60 * time.Second, CARenewal: 45 * time.Second, // a new one after 15 seconds
 		Serving: 14 * time.Second, ServingRenewal: 11 * time.Second, // a new one every 3 seconds
 		Overlap: 5 * time.Second, Backdate: time.Hour,
 	}
@@ -196,11 +196,11 @@ func TestRotationUnderLoad(t *testing.T) {
 		s.serve(s.start(replicaOptions{lifetimes: l}))
 	}
 	s.apply(spoke("loaded", ""))
-	first := s.announced()
+	first := s.injected()
 	var trusted atomic.Pointer[tls.Config]
 	seen := map[string]bool{}
 	look := func() []byte {
-		bundle := s.announced()
+		bundle := s.injected()
 		roots := x509.NewCertPool()
 		roots.AppendCertsFromPEM(bundle)
 		trusted.Store(&tls.Config{RootCAs: roots, ServerName: webhookService + "." + operatorNamespace + ".svc"})
@@ -246,9 +246,9 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 	s := newServing(t)
 	s.install()
 	r := s.start(replicaOptions{elsewhere: true})
-	make1, make2 := authorityElsewhere(t), authorityElsewhere(t)
+	make1, make2 := caElsewhere(t), caElsewhere(t)
 	s.putSecret(make1)
-	s.announce(make1["ca.crt"])
+	s.inject(make1["ca.crt"])
 	s.serve(r)
 	s.apply(spoke("measured", ""))
 	s.mustGet("v1alpha1", "measured")
@@ -265,15 +265,15 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 		t.Errorf("the API server says %v, want it not to trust the certificate", err)
 	}
 	began := time.Now()
-	s.announce(append(bytes.Clone(make1["ca.crt"]), make2["ca.crt"]...))
+	s.inject(append(bytes.Clone(make1["ca.crt"]), make2["ca.crt"]...))
 	fixture.Eventually(t, 20*time.Second, "the API server trusts the new authority", func() error {
 		_, err := s.get("v1alpha1", "measured")
 		return err
 	})
 	took := time.Since(began)
-	t.Logf("the API server used the new list of authorities after %s", took.Round(time.Millisecond))
+	t.Logf("the API server used the new CA bundle after %s", took.Round(time.Millisecond))
 	if overlap := certificate.DefaultLifetimes().Overlap; overlap < 100*took {
-		t.Errorf("old and new authorities overlap for %s, want far more than %s", overlap, took)
+		t.Errorf("old and new CA overlap for %s, want far more than %s", overlap, took)
 	}
 	if took > 5*time.Second {
 		t.Errorf("the overlap of the test under load is too short for %s", took)
@@ -281,7 +281,7 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 	fixture.Eventually(t, 10*time.Second, "the replica is ready again", r.ready)
 
 	// What the validating webhook trusts is its own affair: it may fail, conversion must not.
-	s.announceValidation(authorityElsewhere(t)["ca.crt"])
+	s.injectValidation(caElsewhere(t)["ca.crt"])
 	next := s.start(replicaOptions{elsewhere: true})
 	fixture.Eventually(t, 20*time.Second, "a replica is ready although the validating webhook trusts somebody else", next.ready)
 }
@@ -295,7 +295,7 @@ func TestIdleConnectionsOutliveTheDrain(t *testing.T) {
 	r := s.start(replicaOptions{drain: drain})
 	fixture.Eventually(t, 20*time.Second, "the replica is ready", r.ready)
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(s.announced())
+	roots.AppendCertsFromPEM(s.injected())
 	trust := &tls.Config{RootCAs: roots, ServerName: webhookService + "." + operatorNamespace + ".svc"}
 	conn, err := (&tls.Dialer{Config: trust}).DialContext(t.Context(), "tcp", r.server.Address().String())
 	if err != nil {
@@ -365,7 +365,7 @@ func TestComingAndGoing(t *testing.T) {
 	s.kubectl("delete", crdName)
 	r := s.start(replicaOptions{})
 	fixture.Eventually(t, 10*time.Second, "without the definition the replica says so", func() error {
-		if err := r.ready(); err == nil || !strings.Contains(err.Error(), certificate.DefinitionName) {
+		if err := r.ready(); err == nil || !strings.Contains(err.Error(), certificate.CRDName) {
 			return fmt.Errorf("it says: %w", err)
 		}
 		return nil
@@ -384,17 +384,17 @@ func TestComingAndGoing(t *testing.T) {
 		return err
 	})
 
-	before := s.announced()
+	before := s.injected()
 	s.kubectl("patch", crdName, "--type=json", "-p", `[{"op":"remove","path":"/spec/conversion/webhook/clientConfig/caBundle"}]`)
-	fixture.Eventually(t, 10*time.Second, "a removed list of authorities comes back", func() error {
-		if !bytes.Equal(before, s.announced()) {
-			return fmt.Errorf("it is %d bytes", len(s.announced()))
+	fixture.Eventually(t, 10*time.Second, "a removed list of caBundle comes back", func() error {
+		if !bytes.Equal(before, s.injected()) {
+			return fmt.Errorf("it is %d bytes", len(s.injected()))
 		}
 		return nil
 	})
 	s.kubectl("apply", "-f", "../../dist/install.yaml")
-	if !bytes.Equal(before, s.announced()) {
-		t.Error("applying the manifest again removed the list of authorities")
+	if !bytes.Equal(before, s.injected()) {
+		t.Error("applying the manifest again removed the CA bundle")
 	}
 	s.redirect()
 

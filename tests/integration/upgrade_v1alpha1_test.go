@@ -51,7 +51,7 @@ func (s *serving) release09() *upgraded {
 		"data":{"featureFlags":"enableNetworkPolicy: {enabled: true}"}}`)
 	authorities := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shared", Name: "authorities"}, Data: map[string]string{}}
 	for _, key := range []string{"a.crt", "b.crt", "not-named.crt"} {
-		authorities.Data[key] = string(authorityElsewhere(s.t)["ca.crt"])
+		authorities.Data[key] = string(caElsewhere(s.t)["ca.crt"])
 	}
 	if err := s.admin.Create(s.t.Context(), authorities); err != nil {
 		s.t.Fatal(err)
@@ -207,7 +207,7 @@ func TestUpgradeOfEverything(t *testing.T) {
 	s.kubectl("patch", "configmap", "mine", "-n", "shared", "--type=merge", "-p", `{"data":{"config.yaml":"version: 2\nimage_name: edited\n"}}`)
 	u.checkPods(u.rolledOut("3", "an edit of the configuration in the other namespace rolls out"))
 	s.kubectl("patch", "configmap", "authorities", "-n", "shared", "--type=merge", "-p",
-		fmt.Sprintf(`{"data":{"b.crt":%q,"not-named.crt":"nothing"}}`, authorityElsewhere(t)["ca.crt"]))
+		fmt.Sprintf(`{"data":{"b.crt":%q,"not-named.crt":"nothing"}}`, caElsewhere(t)["ca.crt"]))
 	d = u.rolledOut("4", "a new authority in the other namespace rolls out")
 	u.checkPods(d)
 	s.kubectl("patch", "configmap", "authorities", "-n", "shared", "--type=merge", "-p", `{"data":{"b.crt":null}}`)

@@ -17,28 +17,28 @@ import (
 )
 
 const (
-	// DefinitionName is the CustomResourceDefinition whose conversion the operator serves.
-	DefinitionName = "llamastackdistributions.llamastack.io"
+	// CRDName is the CustomResourceDefinition whose conversion the operator serves.
+	CRDName = "llamastackdistributions.llamastack.io"
 	// ValidationName is the ValidatingWebhookConfiguration that the operator serves, where there is one.
 	ValidationName = "llama-stack-k8s-operator-validating-webhook-configuration"
 	// fieldManager owns the CA bundle in the CRD and the webhook configuration, and nothing else.
 	fieldManager = "llama-stack-k8s-operator-certificates"
 )
 
-// definition is an object that sends the API server to the operator's webhooks.
-type definition struct {
+// target is an object that sends the API server to the operator's webhooks.
+type target struct {
 	// names are the DNS names that it makes the API server call, trusted the CA bundles that go with them.
 	names   []string
 	trusted [][]byte
 	// patch is the object with the given CA bundle and nothing more, for server-side apply.
-	patch func(authorities []byte) *unstructured.Unstructured
+	patch func(caBundle []byte) *unstructured.Unstructured
 }
 
-// definitions reads what sends the API server to a Service of the namespace. What is not there, or goes elsewhere, is
+// targets reads what sends the API server to a Service of the namespace. What is not there, or goes elsewhere, is
 // left out.
-func definitions(ctx context.Context, reader client.Reader, namespace string) ([]definition, error) {
-	var found []definition
-	if d, err := conversionDefinition(ctx, reader, namespace); err != nil {
+func targets(ctx context.Context, reader client.Reader, namespace string) ([]target, error) {
+	var found []target
+	if d, err := conversionTarget(ctx, reader, namespace); err != nil {
 		return nil, err
 	} else if d != nil {
 		found = append(found, *d)
@@ -52,20 +52,20 @@ func definitions(ctx context.Context, reader client.Reader, namespace string) ([
 	return found, nil
 }
 
-// conversionDefinition reads the CustomResourceDefinition; nil where it does not exist or sends conversion elsewhere.
-func conversionDefinition(ctx context.Context, reader client.Reader, namespace string) (*definition, error) {
+// conversionTarget reads the CustomResourceDefinition; nil where it does not exist or sends conversion elsewhere.
+func conversionTarget(ctx context.Context, reader client.Reader, namespace string) (*target, error) {
 	var crd apiextensionsv1.CustomResourceDefinition
-	err := reader.Get(ctx, client.ObjectKey{Name: DefinitionName}, &crd)
+	err := reader.Get(ctx, client.ObjectKey{Name: CRDName}, &crd)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("CustomResourceDefinition %s: %w", DefinitionName, err)
+		return nil, fmt.Errorf("CustomResourceDefinition %s: %w", CRDName, err)
 	}
 	return ofConversion(&crd, namespace), nil
 }
 
-func ofConversion(crd *apiextensionsv1.CustomResourceDefinition, namespace string) *definition {
+func ofConversion(crd *apiextensionsv1.CustomResourceDefinition, namespace string) *target {
 	conversion := crd.Spec.Conversion
 	if conversion == nil || conversion.Strategy != apiextensionsv1.WebhookConverter || conversion.Webhook == nil ||
 		conversion.Webhook.ClientConfig == nil || conversion.Webhook.ClientConfig.Service == nil {
@@ -75,19 +75,19 @@ func ofConversion(crd *apiextensionsv1.CustomResourceDefinition, namespace strin
 	if config.Service.Namespace != namespace || crd.DeletionTimestamp != nil {
 		return nil
 	}
-	return &definition{
+	return &target{
 		names:   []string{dnsName(config.Service.Name, namespace)},
 		trusted: [][]byte{config.CABundle},
-		patch: func(authorities []byte) *unstructured.Unstructured {
-			return partial("apiextensions.k8s.io/v1", "CustomResourceDefinition", DefinitionName, "spec", map[string]any{
-				"conversion": map[string]any{"webhook": map[string]any{"clientConfig": clientConfig(authorities)}},
+		patch: func(caBundle []byte) *unstructured.Unstructured {
+			return partial("apiextensions.k8s.io/v1", "CustomResourceDefinition", CRDName, "spec", map[string]any{
+				"conversion": map[string]any{"webhook": map[string]any{"clientConfig": clientConfig(caBundle)}},
 			})
 		},
 	}
 }
 
-func ofValidation(v *admissionv1.ValidatingWebhookConfiguration, namespace string) *definition {
-	d := &definition{}
+func ofValidation(v *admissionv1.ValidatingWebhookConfiguration, namespace string) *target {
+	d := &target{}
 	var webhooks []string
 	for i := range v.Webhooks {
 		w := &v.Webhooks[i]
@@ -101,10 +101,10 @@ func ofValidation(v *admissionv1.ValidatingWebhookConfiguration, namespace strin
 	if len(webhooks) == 0 {
 		return nil
 	}
-	d.patch = func(authorities []byte) *unstructured.Unstructured {
+	d.patch = func(caBundle []byte) *unstructured.Unstructured {
 		entries := make([]any, 0, len(webhooks))
 		for _, name := range webhooks {
-			entries = append(entries, map[string]any{"name": name, "clientConfig": clientConfig(authorities)})
+			entries = append(entries, map[string]any{"name": name, "clientConfig": clientConfig(caBundle)})
 		}
 		return partial("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", ValidationName, "webhooks", entries)
 	}
@@ -112,14 +112,14 @@ func ofValidation(v *admissionv1.ValidatingWebhookConfiguration, namespace strin
 }
 
 // trusts reports whether the CRD has this CA bundle already.
-func (d *definition) trusts(authorities []byte) bool {
-	return !slices.ContainsFunc(d.trusted, func(t []byte) bool { return !bytes.Equal(t, authorities) })
+func (d *target) trusts(caBundle []byte) bool {
+	return !slices.ContainsFunc(d.trusted, func(t []byte) bool { return !bytes.Equal(t, caBundle) })
 }
 
 func dnsName(service, namespace string) string { return service + "." + namespace + ".svc" }
 
-func clientConfig(authorities []byte) map[string]any {
-	return map[string]any{"caBundle": base64.StdEncoding.EncodeToString(authorities)}
+func clientConfig(caBundle []byte) map[string]any {
+	return map[string]any{"caBundle": base64.StdEncoding.EncodeToString(caBundle)}
 }
 
 func partial(apiVersion, kind, name, field string, value any) *unstructured.Unstructured {
