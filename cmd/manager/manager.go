@@ -16,9 +16,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/leftovers"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/migration"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 )
 
 // leaseName is the one that v0.9 uses, so that it and this operator never work at the same time.
@@ -63,9 +65,9 @@ func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	again := true
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:                        scheme,
-		NewCache:                      controller.NewCache,
-		Cache:                         controller.CacheOptions(watched, f.operatorNamespace),
-		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: controller.UncachedKinds()}},
+		NewCache:                      readable.NewCache,
+		Cache:                         caching.Options(watched, f.operatorNamespace),
+		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: caching.UncachedKinds()}},
 		Controller:                    config.Controller{SkipNameValidation: &again}, // the names of the former manager's controllers
 		Metrics:                       metricsserver.Options{BindAddress: off},
 		HealthProbeBindAddress:        off,

@@ -29,6 +29,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 )
@@ -46,7 +48,7 @@ type Reconciler struct {
 	client   client.Client
 	gatherer *gather.Gatherer
 	applier  *apply.Applier
-	prober   *prober
+	prober   *prober.Prober
 	locate   func(*v1alpha2.LlamaStackDistribution, *corev1.Service, corev1.URIScheme) (url, why string)
 	recorder events.EventRecorder
 }
@@ -74,10 +76,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		}
 	}()
 	err = r.client.Get(ctx, req.NamespacedName, s.cr)
-	var unreadable *UnreadableError
+	var unreadable *readable.UnreadableError
 	switch {
 	case apierrors.IsNotFound(err):
-		r.prober.forget(req.NamespacedName)
+		r.prober.Forget(req.NamespacedName)
 		r.applier.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	case errors.As(err, &unreadable):
@@ -170,7 +172,7 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) {
 		s.serverSilent = why
 		return
 	}
-	s.server, s.serverSilent = r.prober.observe(s.cr, s.deployment, url) //nolint:contextcheck // asking outlives the pass
+	s.server, s.serverSilent = r.prober.Observe(s.cr, s.deployment, url) //nolint:contextcheck // asking outlives the pass
 	s.serverPending = s.server == nil && s.serverSilent == ""
 }
 
@@ -239,7 +241,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, before, cr *v1alpha2.Llama
 	if err != nil {
 		return err
 	}
-	target := tree()
+	target := readable.NewTree()
 	target.SetNamespace(cr.Namespace)
 	target.SetName(cr.Name)
 	return r.client.Status().Patch(ctx, target, client.RawPatch(patch.Type(), data))

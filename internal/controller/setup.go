@@ -24,6 +24,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 )
 
@@ -55,7 +56,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err := registerMetrics(); err != nil {
 		return err
 	}
-	key, err := gather.EnsureHashKey(ctx, mgr.GetAPIReader(), mgr.GetClient(), o.OperatorNamespace)
+	key, err := apply.EnsureHashKey(ctx, mgr.GetAPIReader(), mgr.GetClient(), o.OperatorNamespace)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps, AllowForeignConfigMaps: o.AllowForeignConfigMaps,
 		},
 		applier:  &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
-		prober:   newProber(ctx, probe.New()),
+		prober:   prober.New(ctx, probe.New()),
 		locate:   locate,
 		recorder: mgr.GetEventRecorder(objects.ManagedBy),
 	}
@@ -110,7 +111,7 @@ func (r *Reconciler) watch(ctx context.Context, mgr manager.Manager, o Options) 
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, ReconciliationTimeout: passTimeout}).
 		WatchesMetadata(apply.SecretMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfSecret)).
 		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfConfigMap(o.OperatorNamespace))).
-		WatchesRawSource(source.Channel(r.prober.answers, &handler.EnqueueRequestForObject{}))
+		WatchesRawSource(source.Channel(r.prober.Answers(), &handler.EnqueueRequestForObject{}))
 	for _, kind := range apply.OwnedKinds() {
 		b = b.Watches(kind, owner)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
@@ -50,15 +49,6 @@ func Build(ctx context.Context, in *Inputs) (*Desired, fault.List) {
 	d.Objects = buildObjects(params)
 	d.hold(in, params)
 	return d, nil
-}
-
-// distribution is what shall run. The image that release 0.9 left stays until something is edited: an upgrade of the operator
-// must not bring another server.
-func (in *Inputs) distribution() *settings.Distribution {
-	if in.Adopted != nil && (objects.IsRelease09s(in.Live) || in.Live.Annotations[objects.AnnotationInputHash] == inputHash(in)) {
-		return in.Adopted
-	}
-	return in.Distribution
 }
 
 // generate makes the configuration, where one is needed.

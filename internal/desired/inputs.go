@@ -19,9 +19,6 @@ type Inputs struct {
 	CR *v1alpha2.LlamaStackDistribution
 	// Distribution is what spec.distribution resolves to.
 	Distribution *settings.Distribution
-	// Adopted is Distribution with the image that release 0.9 left in the Deployment; nil where that is the same one. It counts
-	// until the resource, or what it refers to, is edited.
-	Adopted *settings.Distribution
 	// Secrets are the secret values that the spec refers to, found or not.
 	Secrets []SecretFact
 	// Override is what was found at spec.overrideConfig; nil where the spec has none, or where nobody could tell.

@@ -5,5 +5,5 @@
 //
 // Contract: Secrets and ConfigMaps are read live, never from a cache, and only those that the resource or the operator
 // names. What cannot be read because the question failed is a fault of class FailedToAsk; what does not exist is a fact
-// in the Inputs. Nothing is decided here and nothing is written, but for the operator's own hash key, once.
+// in the Inputs. Nothing is decided here and nothing is written.
 package gather

@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -93,7 +92,6 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	in.Live, out.Rival, f = g.deployment(ctx, cr)
 	out.DeploymentUnknown = f != nil
 	add(f)
-	in.Adopted = adopted(in)
 	in.LiveConfigMissing, f = g.somethingMissing(ctx, cr, in.Live)
 	add(f)
 	return out, faults
@@ -159,21 +157,6 @@ func secretFact(use config.SecretUse, s *corev1.Secret) desired.SecretFact {
 		f.Value = secret.New(value)
 	}
 	return f
-}
-
-// adopted is the distribution with the image that release 0.9 left, where that is another one.
-func adopted(in *desired.Inputs) *settings.Distribution {
-	if in.Live == nil || in.Distribution == nil || ptr.Deref(in.CR.Spec.Distribution.Image, "") != "" {
-		return nil // an image that the user names is the one to run
-	}
-	image := in.Live.Annotations[objects.AnnotationAdoptedImage]
-	if objects.IsRelease09s(in.Live) {
-		image = objects.ServerImage(in.Live, v1alpha2.Legacy(in.CR).ContainerName)
-	}
-	if image == "" || image == in.Distribution.Image {
-		return nil
-	}
-	return in.Distribution.Adopt(image)
 }
 
 // deployment reads the Deployment of the resource's name. It is the resource's own where the resource controls it, or where release 0.9

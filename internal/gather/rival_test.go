@@ -41,3 +41,15 @@ func TestDeploymentWithoutOwner(t *testing.T) {
 		})
 	}
 }
+
+// Proves: R48 (what release 0.9 left is found also where the cache does not hold it, as it lacks the operator's label).
+func TestDeploymentOutsideTheCache(t *testing.T) {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ai", Name: "my-stack",
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "llamastack.io/v1alpha1", Kind: "LlamaStackDistribution", Name: "my-stack", UID: "u1", Controller: new(true)}},
+	}}
+	got, faults := newGatherer(newCluster(t, d), newCluster(t)).Gather(t.Context(), resource())
+	if got.Inputs.Live == nil {
+		t.Errorf("the Deployment was not found, faults %s", faults.Message())
+	}
+}

@@ -24,7 +24,9 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -106,9 +108,9 @@ func (e *env) startOperator(o operatorOptions) *operator {
 	restConfig.Wrap(op.requests.wrap)
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:     scheme,
-		NewCache:   controller.NewCache,
-		Cache:      controller.CacheOptions(o.namespaces, operatorNamespace),
-		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: controller.UncachedKinds()}},
+		NewCache:   readable.NewCache,
+		Cache:      caching.Options(o.namespaces, operatorNamespace),
+		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: caching.UncachedKinds()}},
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})

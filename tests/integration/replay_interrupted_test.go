@@ -96,7 +96,7 @@ func (e *env) pass(ctx context.Context, d *dying, name string) error {
 	if err != nil {
 		return err
 	}
-	key, err := gather.EnsureHashKey(ctx, c, c, operatorNamespace)
+	key, err := apply.EnsureHashKey(ctx, c, c, operatorNamespace)
 	if err != nil {
 		return err
 	}

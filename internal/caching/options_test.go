@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package caching
 
 import (
 	"fmt"
@@ -82,8 +82,8 @@ func TestStripObjects(t *testing.T) {
 }
 
 // Proves: L-01, L-34 (which namespaces, and what of them).
-func TestCacheOptions(t *testing.T) {
-	all := CacheOptions(nil, "op")
+func TestOptions(t *testing.T) {
+	all := Options(nil, "op")
 	if len(all.DefaultNamespaces) != 0 || all.DefaultTransform == nil {
 		t.Errorf("options for all namespaces: %+v", all)
 	}
@@ -101,7 +101,7 @@ func TestCacheOptions(t *testing.T) {
 		}
 	}
 
-	some := CacheOptions([]string{"a", "b"}, "op")
+	some := Options([]string{"a", "b"}, "op")
 	if got := sortedKeys(some.DefaultNamespaces); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("namespaces %v", got)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package prober
 
 import (
 	"context"
@@ -76,19 +76,19 @@ func rollout(generation int64) *appsv1.Deployment {
 // inBubble runs a test with a clock of its own; all that a prober has started must end with the manager's context.
 func inBubble(
 	t *testing.T, answer func(context.Context, string) (*probe.Observation, error),
-	test func(*testing.T, *prober, *fakeServers, context.CancelFunc),
+	test func(*testing.T, *Prober, *fakeServers, context.CancelFunc),
 ) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		servers := &fakeServers{answer: answer}
-		test(t, newProber(ctx, servers), servers, cancel)
+		test(t, New(ctx, servers), servers, cancel)
 	})
 }
 
 // announced empties the channel of answers and returns whom they speak of.
-func announced(p *prober) []string {
+func announced(p *Prober) []string {
 	var names []string
 	for {
 		select {
@@ -102,11 +102,11 @@ func announced(p *prober) []string {
 
 // Proves: L-03 (a server is asked a few times for each rollout and then no more; only news starts a pass), FR-060 (at its own port).
 func TestProberAsksPerRollout(t *testing.T) {
-	inBubble(t, answers, func(t *testing.T, p *prober, servers *fakeServers, _ context.CancelFunc) {
+	inBubble(t, answers, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		port := int32(9000)
 		cr := stack("a")
 		cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: &port}
-		if o, silent := p.observe(cr, rollout(1), serverURL); o != nil || silent != "" {
+		if o, silent := p.Observe(cr, rollout(1), serverURL); o != nil || silent != "" {
 			t.Errorf("known before it was asked: %v %q", o, silent)
 		}
 		synctest.Wait()
@@ -114,7 +114,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 			t.Errorf("announced %s", got)
 		}
 		for range 5 {
-			if o, silent := p.observe(cr, rollout(1), serverURL); o == nil || o.Version != "0.7.1" || silent != "" {
+			if o, silent := p.Observe(cr, rollout(1), serverURL); o == nil || o.Version != "0.7.1" || silent != "" {
 				t.Errorf("observed %v %q", o, silent)
 			}
 		}
@@ -125,7 +125,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 		if got := announced(p); len(got) != 0 {
 			t.Errorf("announced %v though nothing is new", got)
 		}
-		if o, _ := p.observe(cr, rollout(2), serverURL); o != nil {
+		if o, _ := p.Observe(cr, rollout(2), serverURL); o != nil {
 			t.Error("the answer of the former rollout is told as that of the new one")
 		}
 		synctest.Wait()
@@ -134,7 +134,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 		}
 		again := stack("a")
 		again.UID = "another"
-		if o, _ := p.observe(again, rollout(2), serverURL); o != nil {
+		if o, _ := p.Observe(again, rollout(2), serverURL); o != nil {
 			t.Error("the answer of an earlier resource of this name is told")
 		}
 		synctest.Wait()
@@ -143,9 +143,9 @@ func TestProberAsksPerRollout(t *testing.T) {
 
 // Proves: L-03 (retries have a bound; a silent server is asked again after the next rollout).
 func TestProberGivesUp(t *testing.T) {
-	inBubble(t, refuses, func(t *testing.T, p *prober, servers *fakeServers, _ context.CancelFunc) {
+	inBubble(t, refuses, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		cr := stack("a")
-		p.observe(cr, rollout(1), serverURL)
+		p.Observe(cr, rollout(1), serverURL)
 		synctest.Wait()
 		if got := announced(p); len(got) != 0 {
 			t.Errorf("announced %v: one silent moment is no news", got)
@@ -158,7 +158,7 @@ func TestProberGivesUp(t *testing.T) {
 		if got := announced(p); len(got) == 0 || len(got) > maxProbeAttempts {
 			t.Errorf("%d announcements", len(got))
 		}
-		if o, silent := p.observe(cr, rollout(1), serverURL); o != nil || silent != errRefused.Error() {
+		if o, silent := p.Observe(cr, rollout(1), serverURL); o != nil || silent != errRefused.Error() {
 			t.Errorf("observed %v %q", o, silent)
 		}
 		<-time.After(24 * time.Hour)
@@ -166,9 +166,9 @@ func TestProberGivesUp(t *testing.T) {
 			t.Error("a silent server is polled")
 		}
 		servers.answer = answers
-		p.observe(cr, rollout(2), serverURL)
+		p.Observe(cr, rollout(2), serverURL)
 		synctest.Wait()
-		if o, silent := p.observe(cr, rollout(2), serverURL); o == nil || silent != "" {
+		if o, silent := p.Observe(cr, rollout(2), serverURL); o == nil || silent != "" {
 			t.Errorf("observed %v %q after the next rollout", o, silent)
 		}
 	})
@@ -184,10 +184,10 @@ func TestProberOutlastsTheFormerServer(t *testing.T) {
 		}
 		return answers(ctx, url)
 	}
-	inBubble(t, former, func(t *testing.T, p *prober, _ *fakeServers, _ context.CancelFunc) {
-		p.observe(stack("a"), rollout(1), serverURL)
+	inBubble(t, former, func(t *testing.T, p *Prober, _ *fakeServers, _ context.CancelFunc) {
+		p.Observe(stack("a"), rollout(1), serverURL)
 		<-time.After(time.Hour)
-		if o, silent := p.observe(stack("a"), rollout(1), serverURL); o == nil || o.Version != "0.7.1" || silent != "" {
+		if o, silent := p.Observe(stack("a"), rollout(1), serverURL); o == nil || o.Version != "0.7.1" || silent != "" {
 			t.Errorf("observed %v %q", o, silent)
 		}
 		if got := announced(p); len(got) != 2 {
@@ -206,10 +206,10 @@ func TestProberHearsALateServer(t *testing.T) {
 		}
 		return answers(ctx, url)
 	}
-	inBubble(t, late, func(t *testing.T, p *prober, servers *fakeServers, _ context.CancelFunc) {
-		p.observe(stack("a"), rollout(1), serverURL)
+	inBubble(t, late, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
+		p.Observe(stack("a"), rollout(1), serverURL)
 		<-time.After(time.Hour)
-		if o, silent := p.observe(stack("a"), rollout(1), serverURL); o == nil || silent != "" || servers.count() != 3+maxAnswers {
+		if o, silent := p.Observe(stack("a"), rollout(1), serverURL); o == nil || silent != "" || servers.count() != 3+maxAnswers {
 			t.Errorf("observed %v %q after %d questions", o, silent, servers.count())
 		}
 	})
@@ -217,10 +217,10 @@ func TestProberHearsALateServer(t *testing.T) {
 
 // Proves: L-03 (a server that hangs holds no reconcile worker, and only so many are asked at once).
 func TestProberNeverBlocks(t *testing.T) {
-	inBubble(t, hangs, func(t *testing.T, p *prober, servers *fakeServers, cancel context.CancelFunc) {
+	inBubble(t, hangs, func(t *testing.T, p *Prober, servers *fakeServers, cancel context.CancelFunc) {
 		begun := time.Now()
 		for i := range 10 * maxProbes {
-			p.observe(stack(fmt.Sprintf("s%d", i)), rollout(1), serverURL)
+			p.Observe(stack(fmt.Sprintf("s%d", i)), rollout(1), serverURL)
 		}
 		if passed := time.Since(begun); passed != 0 {
 			t.Errorf("observe waited for %s", passed)
@@ -236,10 +236,10 @@ func TestProberNeverBlocks(t *testing.T) {
 		}
 	})
 	// Nobody reads the answers: the questions wait, not observe.
-	inBubble(t, answers, func(t *testing.T, p *prober, _ *fakeServers, _ context.CancelFunc) {
+	inBubble(t, answers, func(t *testing.T, p *Prober, _ *fakeServers, _ context.CancelFunc) {
 		begun := time.Now()
 		for i := range 10 * maxProbes {
-			p.observe(stack(fmt.Sprintf("s%d", i)), rollout(1), serverURL)
+			p.Observe(stack(fmt.Sprintf("s%d", i)), rollout(1), serverURL)
 			synctest.Wait()
 		}
 		if passed := time.Since(begun); passed != 0 {
@@ -256,12 +256,12 @@ func TestProberIsFairToOtherNamespaces(t *testing.T) {
 		}
 		return hangs(ctx, url)
 	}
-	inBubble(t, byURL, func(t *testing.T, p *prober, servers *fakeServers, cancel context.CancelFunc) {
+	inBubble(t, byURL, func(t *testing.T, p *Prober, servers *fakeServers, cancel context.CancelFunc) {
 		for namespace := range 3 {
 			for i := range 100 {
 				hostile := stack(fmt.Sprintf("s%d", i))
 				hostile.Namespace = fmt.Sprintf("hostile-%d", namespace)
-				p.observe(hostile, rollout(1), "http://hostile")
+				p.Observe(hostile, rollout(1), "http://hostile")
 			}
 		}
 		synctest.Wait()
@@ -269,16 +269,16 @@ func TestProberIsFairToOtherNamespaces(t *testing.T) {
 			t.Errorf("%d servers are asked at once, want %d", servers.now, 3*maxProbesPerNamespace)
 		}
 		begun := time.Now()
-		p.observe(stack("a"), rollout(1), serverURL)
+		p.Observe(stack("a"), rollout(1), serverURL)
 		synctest.Wait()
-		if o, _ := p.observe(stack("a"), rollout(1), serverURL); o == nil || time.Since(begun) != 0 {
+		if o, _ := p.Observe(stack("a"), rollout(1), serverURL); o == nil || time.Since(begun) != 0 {
 			t.Error("a good server waits for servers of other namespaces")
 		}
 		for namespace := 3; namespace < 10; namespace++ {
 			for i := range 100 {
 				hostile := stack(fmt.Sprintf("s%d", i))
 				hostile.Namespace = fmt.Sprintf("hostile-%d", namespace)
-				p.observe(hostile, rollout(1), "http://hostile")
+				p.Observe(hostile, rollout(1), "http://hostile")
 			}
 		}
 		synctest.Wait()
@@ -295,16 +295,16 @@ func TestProberIsFairToOtherNamespaces(t *testing.T) {
 
 // Proves: R63 (one question for each rollout and interval, however quickly rollouts follow each other).
 func TestProberKeepsItsIntervalOverRollouts(t *testing.T) {
-	inBubble(t, answers, func(t *testing.T, p *prober, servers *fakeServers, _ context.CancelFunc) {
+	inBubble(t, answers, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		for generation := range int64(100) {
-			p.observe(stack("a"), rollout(generation), serverURL)
+			p.Observe(stack("a"), rollout(generation), serverURL)
 			<-time.After(firstProbeDelay / 10)
 		}
 		if most := 100/10 + 1; servers.count() > most || servers.count() < 1 {
 			t.Errorf("asked %d times in %s, want at most %d", servers.count(), 10*firstProbeDelay, most)
 		}
 		<-time.After(time.Hour)
-		if o, _ := p.observe(stack("a"), rollout(99), serverURL); o == nil {
+		if o, _ := p.Observe(stack("a"), rollout(99), serverURL); o == nil {
 			t.Error("the last rollout was not asked")
 		}
 	})
@@ -312,9 +312,9 @@ func TestProberKeepsItsIntervalOverRollouts(t *testing.T) {
 
 // A Service that was made anew has another address, behind which the same pods are.
 func TestProberAsksAgainAtAnotherAddress(t *testing.T) {
-	inBubble(t, answers, func(t *testing.T, p *prober, servers *fakeServers, _ context.CancelFunc) {
+	inBubble(t, answers, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		for _, url := range []string{"http://10.0.0.1:8321", "http://10.0.0.2:8321"} {
-			p.observe(stack("a"), rollout(1), url)
+			p.Observe(stack("a"), rollout(1), url)
 			<-time.After(time.Hour)
 			if last := servers.asked[servers.count()-1]; last != url {
 				t.Errorf("asked %s, want %s", last, url)
@@ -325,18 +325,18 @@ func TestProberAsksAgainAtAnotherAddress(t *testing.T) {
 
 // What is under way ends with the resource, and with a newer rollout.
 func TestProberForgets(t *testing.T) {
-	inBubble(t, hangs, func(t *testing.T, p *prober, servers *fakeServers, _ context.CancelFunc) {
+	inBubble(t, hangs, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		key := types.NamespacedName{Namespace: "ai", Name: "a"}
-		p.forget(key) // of nothing
-		p.observe(stack("a"), rollout(1), serverURL)
+		p.Forget(key) // of nothing
+		p.Observe(stack("a"), rollout(1), serverURL)
 		synctest.Wait()
-		p.observe(stack("a"), rollout(2), serverURL)
+		p.Observe(stack("a"), rollout(2), serverURL)
 		<-time.After(firstProbeDelay)
 		synctest.Wait()
 		if servers.count() != 2 || servers.now != 1 {
 			t.Errorf("%d of %d questions are under way, want that of the newer rollout alone", servers.now, servers.count())
 		}
-		p.forget(key)
+		p.Forget(key)
 		synctest.Wait()
 		if servers.now != 0 || len(p.servers) != 0 || len(announced(p)) != 0 {
 			t.Errorf("%d questions are under way, %d servers are remembered", servers.now, len(p.servers))
@@ -348,8 +348,8 @@ func TestProberURL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		servers := &fakeServers{answer: answers}
 		ctx, cancel := context.WithCancel(context.Background())
-		p := newProber(ctx, servers)
-		p.observe(stack("a"), rollout(1), serverURL)
+		p := New(ctx, servers)
+		p.Observe(stack("a"), rollout(1), serverURL)
 		synctest.Wait()
 		if got := fmt.Sprint(servers.asked); got != "["+serverURL+"]" {
 			t.Errorf("asked %s", got)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package gather_test
+package apply_test
 
 import (
 	"bytes"
@@ -11,22 +11,36 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 )
+
+const hashKeyNamespace = "llama-stack-k8s-operator-system"
+
+func withSecrets(t *testing.T, secrets ...client.Object) client.WithWatch {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := corev1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(secrets...).Build()
+}
 
 func hashKeySecret(key string) *corev1.Secret {
 	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: gather.HashKeySecretName},
+		ObjectMeta: metav1.ObjectMeta{Namespace: hashKeyNamespace, Name: apply.HashKeySecretName},
 		Data:       map[string][]byte{"key": []byte(key)},
 	}
 }
 
 // Proves: R54 (a random key of the operator's own, made once).
 func TestEnsureHashKey(t *testing.T) {
-	c := newCluster(t)
-	first, err := gather.EnsureHashKey(t.Context(), c, c, operatorNamespace)
+	c := withSecrets(t)
+	first, err := apply.EnsureHashKey(t.Context(), c, c, hashKeyNamespace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,12 +54,12 @@ func TestEnsureHashKey(t *testing.T) {
 	if s.Immutable == nil || !*s.Immutable || !bytes.Equal(s.Data["key"], first.Reveal()) {
 		t.Error("the Secret is not immutable, or holds another key")
 	}
-	second, err := gather.EnsureHashKey(t.Context(), c, c, operatorNamespace)
+	second, err := apply.EnsureHashKey(t.Context(), c, c, hashKeyNamespace)
 	if err != nil || !bytes.Equal(second.Reveal(), first.Reveal()) {
 		t.Errorf("another key on the second call (%v): all servers would restart", err)
 	}
-	other := newCluster(t)
-	third, err := gather.EnsureHashKey(t.Context(), other, other, operatorNamespace)
+	other := withSecrets(t)
+	third, err := apply.EnsureHashKey(t.Context(), other, other, hashKeyNamespace)
 	if err != nil || bytes.Equal(third.Reveal(), first.Reveal()) {
 		t.Errorf("another cluster has the same key (%v)", err)
 	}
@@ -67,33 +81,37 @@ func (r *racer) Create(ctx context.Context, o client.Object, opts ...client.Crea
 // Two replicas that start at once agree on one key.
 func TestEnsureHashKeyRace(t *testing.T) {
 	theirs := strings.Repeat("t", 32)
-	c := newCluster(t)
-	got, err := gather.EnsureHashKey(t.Context(), c, &racer{c, hashKeySecret(theirs)}, operatorNamespace)
+	c := withSecrets(t)
+	got, err := apply.EnsureHashKey(t.Context(), c, &racer{c, hashKeySecret(theirs)}, hashKeyNamespace)
 	if err != nil || string(got.Reveal()) != theirs {
 		t.Errorf("error %v, want the key of the replica that was faster", err)
 	}
 }
 
 func TestEnsureHashKeyFails(t *testing.T) {
-	short := newCluster(t, hashKeySecret(canary))
-	failing := newCluster(t)
-	failing.fails["Secret/"+gather.HashKeySecretName] = errTimeout
+	short := withSecrets(t, hashKeySecret("sk-canary-7f3a"))
+	errTimeout := errors.New("the server timed out")
+	failing := interceptor.NewClient(withSecrets(t), interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return errTimeout
+		},
+	})
 	for name, c := range map[string]struct {
-		cluster *cluster
+		cluster client.Client
 		want    string
 	}{
 		"short key": {short, "fewer than 32 bytes"},
 		"API error": {failing, errTimeout.Error()},
 	} {
-		got, err := gather.EnsureHashKey(t.Context(), c.cluster, c.cluster, operatorNamespace)
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), operatorNamespace+"/"+gather.HashKeySecretName) {
+		got, err := apply.EnsureHashKey(t.Context(), c.cluster, c.cluster, hashKeyNamespace)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), hashKeyNamespace+"/"+apply.HashKeySecretName) {
 			t.Errorf("%s: error %v, want it to name the Secret and %q", name, err, c.want)
 		}
-		if !got.Empty() || strings.Contains(err.Error(), canary) {
+		if !got.Empty() || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: a key in spite of the error, or in it", name)
 		}
 	}
-	if _, err := gather.EnsureHashKey(t.Context(), failing, failing, operatorNamespace); !errors.Is(err, errTimeout) {
+	if _, err := apply.EnsureHashKey(t.Context(), failing, failing, hashKeyNamespace); !errors.Is(err, errTimeout) {
 		t.Errorf("error %v does not wrap its cause", err)
 	}
 }

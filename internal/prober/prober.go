@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package prober
 
 import (
 	"context"
@@ -32,15 +32,15 @@ const (
 	firstProbeDelay = time.Second
 )
 
-// asker asks a server about itself.
-type asker interface {
+// Asker asks a server about itself.
+type Asker interface {
 	Ask(ctx context.Context, baseURL string) (*probe.Observation, error)
 }
 
-// prober asks running servers about themselves, off the reconcile worker: a few times within seconds after each rollout, and longer
+// Prober asks running servers about themselves, off the reconcile worker: a few times within seconds after each rollout, and longer
 // where the server stays silent. Each answer that tells something new is an event that starts a pass.
-type prober struct {
-	asker   asker
+type Prober struct {
+	asker   Asker
 	answers chan event.GenericEvent
 	lanes   *lanes
 
@@ -61,16 +61,20 @@ type server struct {
 	asked time.Time
 }
 
-func newProber(ctx context.Context, a asker) *prober {
-	return &prober{
+// New returns a prober that asks by a. What it starts ends with the context.
+func New(ctx context.Context, a Asker) *Prober {
+	return &Prober{
 		ctx: ctx, asker: a, answers: make(chan event.GenericEvent, maxProbes),
 		lanes: newLanes(maxProbes, maxProbesPerNamespace), servers: map[types.NamespacedName]*server{},
 	}
 }
 
-// observe returns what the server of this rollout has said, or why it is silent; neither is known at first. A rollout
+// Answers is the channel of events: each names a custom resource whose server told something new.
+func (p *Prober) Answers() <-chan event.GenericEvent { return p.answers }
+
+// Observe returns what the server of this rollout has said, or why it is silent; neither is known at first. A rollout
 // that was not asked before is asked now, at the URL.
-func (p *prober) observe(cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment, url string) (*probe.Observation, string) {
+func (p *Prober) Observe(cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment, url string) (*probe.Observation, string) {
 	key := types.NamespacedName{Namespace: cr.Namespace, Name: cr.Name}
 	rollout := fmt.Sprintf("%s/%s/%d %s", cr.UID, d.UID, d.Generation, url)
 	p.mu.Lock()
@@ -92,7 +96,7 @@ func (p *prober) observe(cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployme
 }
 
 // ask asks until the server has answered a few times, and not forever.
-func (p *prober) ask(ctx context.Context, s *server, key types.NamespacedName, url string) {
+func (p *Prober) ask(ctx context.Context, s *server, key types.NamespacedName, url string) {
 	delay := firstProbeDelay
 	for attempt, answers := 1, 0; ; attempt++ {
 		observation, err := p.askOnce(ctx, s, key, url)
@@ -124,7 +128,7 @@ func wait(ctx context.Context, delay time.Duration) bool {
 }
 
 // note keeps what the server said, or why it was silent, and tells whether that is news.
-func (p *prober) note(s *server, observation *probe.Observation, err error) bool {
+func (p *Prober) note(s *server, observation *probe.Observation, err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	silent := ""
@@ -136,7 +140,7 @@ func (p *prober) note(s *server, observation *probe.Observation, err error) bool
 	return news
 }
 
-func (p *prober) askOnce(ctx context.Context, s *server, key types.NamespacedName, url string) (*probe.Observation, error) {
+func (p *Prober) askOnce(ctx context.Context, s *server, key types.NamespacedName, url string) (*probe.Observation, error) {
 	leave, err := p.lanes.enter(ctx, key.Namespace)
 	if err != nil {
 		return nil, err
@@ -154,7 +158,7 @@ func (p *prober) askOnce(ctx context.Context, s *server, key types.NamespacedNam
 }
 
 // begin notes that the server is being asked, or returns how much too early that is.
-func (p *prober) begin(s *server, key types.NamespacedName) time.Duration {
+func (p *Prober) begin(s *server, key types.NamespacedName) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.servers[key] != s {
@@ -167,7 +171,7 @@ func (p *prober) begin(s *server, key types.NamespacedName) time.Duration {
 	return 0
 }
 
-func (p *prober) announce(ctx context.Context, key types.NamespacedName) {
+func (p *Prober) announce(ctx context.Context, key types.NamespacedName) {
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	select {
 	case p.answers <- event.GenericEvent{Object: cr}:
@@ -175,8 +179,8 @@ func (p *prober) announce(ctx context.Context, key types.NamespacedName) {
 	}
 }
 
-// forget drops what is known about the server of a resource that is gone.
-func (p *prober) forget(key types.NamespacedName) {
+// Forget drops what is known about the server of a resource that is gone.
+func (p *Prober) Forget(key types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s := p.servers[key]; s != nil {

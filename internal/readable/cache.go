@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package readable
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func NewCache(config *rest.Config, options cache.Options) (cache.Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &readable{Cache: inner}, nil
+	return &wrapper{Cache: inner}, nil
 }
 
 // UnreadableError says that a resource cannot be read as what it is. Its metadata and, if possible, its status can.
@@ -37,15 +37,15 @@ func (e *UnreadableError) Error() string { return "the resource cannot be read: 
 
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
-type readable struct{ cache.Cache }
+type wrapper struct{ cache.Cache }
 
 // Get returns an *UnreadableError together with what could be read.
-func (c *readable) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+func (c *wrapper) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
 	cr, ok := into.(*v1alpha2.LlamaStackDistribution)
 	if !ok {
 		return c.Cache.Get(ctx, key, into, options...)
 	}
-	u := tree()
+	u := NewTree()
 	if err := c.Cache.Get(ctx, key, u, options...); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (c *readable) Get(ctx context.Context, key client.ObjectKey, into client.Ob
 }
 
 // List leaves out of its items what cannot be read of them.
-func (c *readable) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
+func (c *wrapper) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
 	list, ok := into.(*v1alpha2.LlamaStackDistributionList)
 	if !ok {
 		return c.Cache.List(ctx, into, options...)
@@ -71,21 +71,21 @@ func (c *readable) List(ctx context.Context, into client.ObjectList, options ...
 }
 
 // GetInformer returns an informer whose handlers get trees.
-func (c *readable) GetInformer(ctx context.Context, o client.Object, options ...cache.InformerGetOption) (cache.Informer, error) {
+func (c *wrapper) GetInformer(ctx context.Context, o client.Object, options ...cache.InformerGetOption) (cache.Informer, error) {
 	return c.Cache.GetInformer(ctx, asTree(o), options...)
 }
 
 // RemoveInformer removes what GetInformer started.
-func (c *readable) RemoveInformer(ctx context.Context, o client.Object) error {
+func (c *wrapper) RemoveInformer(ctx context.Context, o client.Object) error {
 	return c.Cache.RemoveInformer(ctx, asTree(o))
 }
 
 // IndexField indexes by what can be read.
-func (c *readable) IndexField(ctx context.Context, o client.Object, field string, extract client.IndexerFunc) error {
+func (c *wrapper) IndexField(ctx context.Context, o client.Object, field string, extract client.IndexerFunc) error {
 	if _, ok := o.(*v1alpha2.LlamaStackDistribution); !ok {
 		return c.Cache.IndexField(ctx, o, field, extract)
 	}
-	return c.Cache.IndexField(ctx, tree(), field, func(o client.Object) []string {
+	return c.Cache.IndexField(ctx, NewTree(), field, func(o client.Object) []string {
 		cr := &v1alpha2.LlamaStackDistribution{}
 		if u, ok := o.(*unstructured.Unstructured); ok {
 			_ = decode(u, cr) // a pass tells of it
@@ -94,7 +94,8 @@ func (c *readable) IndexField(ctx context.Context, o client.Object, field string
 	})
 }
 
-func tree() *unstructured.Unstructured {
+// NewTree returns an empty LlamaStackDistribution as a tree.
+func NewTree() *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
 	return u
@@ -102,7 +103,7 @@ func tree() *unstructured.Unstructured {
 
 func asTree(o client.Object) client.Object {
 	if _, ok := o.(*v1alpha2.LlamaStackDistribution); ok {
-		return tree()
+		return NewTree()
 	}
 	return o
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package caching
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -15,9 +15,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// CacheOptions restricts what the operator holds in memory: its own objects in full, and of Secrets and ConfigMaps a
+// Options restricts what the operator holds in memory: its own objects in full, and of Secrets and ConfigMaps a
 // few metadata. An empty list of namespaces means all of them.
-func CacheOptions(namespaces []string, operatorNamespace string) cache.Options {
+func Options(namespaces []string, operatorNamespace string) cache.Options {
 	own := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{objects.LabelManagedBy: objects.ManagedBy})}
 	o := cache.Options{
 		DefaultTransform: strip,

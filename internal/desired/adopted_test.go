@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package gather_test
+package desired
 
 import (
 	"testing"
@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
-// Proves: R48 (the image of release 0.9 is known until the resource names one, also where the cache does not hold its Deployment).
+// Proves: R48 (the image of release 0.9 is known until the resource names one).
 func TestAdoptedImage(t *testing.T) {
 	const old = "registry.example/starter:0.6.1"
 	for name, c := range map[string]struct {
@@ -26,23 +26,17 @@ func TestAdoptedImage(t *testing.T) {
 		"the resource names one": {nil, "registry.example/other:0.7.1", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cr := resource()
+			in := inputs(t, "simple")
+			in.CR.Spec.Distribution.Name, in.CR.Spec.Distribution.Image = new("starter"), nil
 			if c.image != "" {
-				cr.Spec.Distribution.Name, cr.Spec.Distribution.Image = nil, &c.image
+				in.CR.Spec.Distribution.Name, in.CR.Spec.Distribution.Image = nil, &c.image
 			}
-			d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
-				Namespace: "ai", Name: "my-stack", Annotations: c.annotations,
-				OwnerReferences: []metav1.OwnerReference{{APIVersion: "llamastack.io/v1alpha1", Kind: "LlamaStackDistribution", Name: "my-stack", UID: "u1", Controller: new(true)}},
-			}}
-			d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "sidecar", Image: "x"}, {Name: "llama-stack", Image: old}}
-			live := newCluster(t, d)
-			got, faults := newGatherer(live, newCluster(t)).Gather(t.Context(), cr)
-			if len(faults) > 0 || got.Inputs.Live == nil {
-				t.Fatalf("faults %v, Deployment %v", faults, got.Inputs.Live)
-			}
+			resolve(t, in, nil)
+			in.Live = &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: c.annotations}}
+			in.Live.Spec.Template.Spec.Containers = []corev1.Container{{Name: "sidecar", Image: "x"}, {Name: "llama-stack", Image: old}}
 			image := ""
-			if got.Inputs.Adopted != nil {
-				image = got.Inputs.Adopted.Image
+			if d := adopted(in); d != nil {
+				image = d.Image
 			}
 			if image != c.want {
 				t.Errorf("adopted is %q, want %q", image, c.want)

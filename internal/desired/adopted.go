@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// distribution is what shall run. The image that release 0.9 left stays until something is edited: an upgrade of the operator
+// must not bring another server.
+func (in *Inputs) distribution() *settings.Distribution {
+	kept := adopted(in)
+	if kept != nil && (objects.IsRelease09s(in.Live) || in.Live.Annotations[objects.AnnotationInputHash] == inputHash(in)) {
+		return kept
+	}
+	return in.Distribution
+}
+
+// adopted is the distribution with the image that release 0.9 left in the Deployment; nil where that is the same one.
+func adopted(in *Inputs) *settings.Distribution {
+	if in.Live == nil || in.Distribution == nil || ptr.Deref(in.CR.Spec.Distribution.Image, "") != "" {
+		return nil // an image that the user names is the one to run
+	}
+	image := in.Live.Annotations[objects.AnnotationAdoptedImage]
+	if objects.IsRelease09s(in.Live) {
+		image = objects.ServerImage(in.Live, v1alpha2.Legacy(in.CR).ContainerName)
+	}
+	if image == "" || image == in.Distribution.Image {
+		return nil
+	}
+	return in.Distribution.Adopt(image)
+}
