@@ -19,7 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// TestCRDSize keeps the definition far below the 262,144 bytes that a client-side "kubectl apply" can store.
+// TestCRDSize keeps the CRD far below the 262,144 bytes that a client-side "kubectl apply" can store.
 //
 // Proves: L-32, R59
 func TestCRDSize(t *testing.T) {

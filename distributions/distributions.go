@@ -23,9 +23,9 @@ type Distribution struct {
 	Line string `json:"line"`
 	// Base is the name of the base configuration: Base(Base, Line) has it.
 	Base string `json:"base"`
-	// ImageHasConfig tells that the image runs this configuration by itself where it is given none.
+	// ImageHasConfig reports that the image runs this configuration by itself where it is given none.
 	ImageHasConfig bool `json:"imageHasConfig"`
-	// Note tells where the image comes from and why this one, with this configuration.
+	// Note reports where the image comes from and why this one, with this configuration.
 	Note string `json:"note"`
 }
 

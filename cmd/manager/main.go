@@ -49,7 +49,7 @@ func main() {
 	f := parse()
 	ctrl.SetLogger(f.log.Logger(os.Stderr))
 	if err := run(ctrl.SetupSignalHandler(), f); err != nil {
-		ctrl.Log.Error(err, "the operator ends")
+		ctrl.Log.Error(err, "operator failed")
 		os.Exit(1)
 	}
 }
@@ -57,12 +57,12 @@ func main() {
 func parse() *flags {
 	f := &flags{}
 	flag.StringVar(&f.metricsAddress, "metrics-bind-address", ":8443",
-		`address of the metrics endpoint, which is HTTPS and for those only who may "get" /metrics; "0" turns it off`)
+		`address of the metrics endpoint, over HTTPS, for clients that may "get" /metrics; "0" disables it`)
 	flag.StringVar(&f.metricsCertificate, "metrics-certificate-dir", "",
-		"folder with tls.crt and tls.key for the metrics endpoint; without them it makes a certificate for itself")
+		"directory with tls.crt and tls.key for the metrics endpoint; without them, its certificate is self-signed")
 	flag.StringVar(&f.healthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	flag.StringVar(&f.webhookAddress, "webhook-bind-address", ":9443",
-		`address where the API server asks for conversion and validation; "0" turns the webhooks off, for clusters without conversion`)
+		`address where the API server asks for conversion and validation; "0" disables the webhooks, for clusters without conversion`)
 	flag.StringVar(&f.validationClientCA, "validation-client-ca-file", "",
 		"file with CA certificates: only clients with a certificate of one may ask for validation; API servers show none for conversion")
 	flag.BoolVar(&f.manageCertificates, "manage-certificates", true,
@@ -70,7 +70,7 @@ func parse() *flags {
 	flag.BoolVar(&f.migrateStorage, "migrate-storage", true,
 		"rewrite resources that are stored in v1alpha1; where --watch-namespaces is given that is never done")
 	flag.BoolVar(&f.leaderElection, "leader-elect", false, "let one replica at a time reconcile")
-	flag.StringVar(&f.watchNamespaces, "watch-namespaces", "", "comma-separated namespaces to look after; empty means all")
+	flag.StringVar(&f.watchNamespaces, "watch-namespaces", "", "comma-separated namespaces to watch; empty means all")
 	flag.StringVar(&f.operatorNamespace, "operator-namespace", os.Getenv("POD_NAMESPACE"),
 		"namespace of the operator's own ConfigMap, Secret and Lease; defaults to $POD_NAMESPACE")
 	flag.BoolVar(&f.forbidForeignConfigMaps, "forbid-foreign-configmaps", false,
@@ -96,7 +96,7 @@ func run(ctx context.Context, f *flags) error {
 	}
 	restConfig, err := ctrl.GetConfig()
 	if err != nil {
-		return fmt.Errorf("no way to the cluster: %w", err)
+		return fmt.Errorf("cannot load kubeconfig: %w", err)
 	}
 	metrics, err := metricsServer(restConfig, f)
 	if err != nil {
@@ -114,7 +114,7 @@ func run(ctx context.Context, f *flags) error {
 		ready["webhooks"] = webhooks.Ready
 		run = append(run, webhooks.Run)
 	}
-	ctrl.Log.Info("the operator starts", "version", version.Version(), "build", version.Build())
+	ctrl.Log.Info("operator starts", "version", version.Version(), "build", version.Build())
 	return together(ctx, append(run, healthServer(f.healthAddress, ready))...)
 }
 

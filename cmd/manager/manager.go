@@ -48,7 +48,7 @@ func keepRunning(ctx context.Context, run func(context.Context) error) error {
 			return err
 		}
 		delay := pause()
-		ctrl.Log.Error(err, "the manager ended, and starts again; the webhooks go on", "after", delay.String())
+		ctrl.Log.Error(err, "manager stopped and restarts; the webhooks continue", "after", delay.String())
 		select {
 		case <-ctx.Done():
 			return nil

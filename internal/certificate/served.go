@@ -28,7 +28,7 @@ func (s *Served) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 func (s *Served) set(data map[string][]byte) error {
 	pair, err := tls.X509KeyPair(data[keyServing], data[keyServingKey])
 	if err != nil {
-		return fmt.Errorf("%s and %s are no certificate with its key: %w", keyServing, keyServingKey, err)
+		return fmt.Errorf("%s and %s are not a certificate with its key: %w", keyServing, keyServingKey, err)
 	}
 	s.current.Store(&pair)
 	return nil

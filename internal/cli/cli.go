@@ -15,16 +15,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/version"
 )
 
-const long = `Work with LlamaStackDistributions without a cluster: show what the operator makes of them, check them, and rewrite
-them in the other version of the API. One command does ask a cluster: it prepares the way back to release 0.9.`
+const long = `Work with LlamaStackDistributions without a cluster: show what the operator makes of them, check them, and convert
+them to the other version of the API. Only one command needs a cluster: it prepares the downgrade to release 0.9.`
 
 const examples = `  # The config.yaml that the server gets
   kubectl llamastack render -f my-stack.yaml
 
-  # Is it right?
+  # Is it valid?
   kubectl llamastack validate -f my-stack.yaml
 
-  # How does it read in v1alpha2?
+  # What is it in v1alpha2?
   kubectl llamastack convert -f my-stack.yaml --to v1alpha2`
 
 // New returns the plugin's command with all verbs.

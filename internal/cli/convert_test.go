@@ -13,7 +13,7 @@ import (
 )
 
 // Proves: MIG-EX, MIG-ANN, R22, R53 (a file is converted as a whole and nothing is lost; the warnings name what needs attention, with
-// the line).
+// the line number).
 func TestConvert(t *testing.T) {
 	const dir = "testdata/convert/"
 	for from, to := range map[string]string{"v1alpha1": "v1alpha2", "v1alpha2": "v1alpha1"} {
@@ -66,7 +66,7 @@ func TestV1alpha1IsRendered(t *testing.T) {
 	}
 }
 
-// Proves: MIG-EX, FR-075 (what the API server would refuse is not converted, and half an answer is none).
+// Proves: MIG-EX, FR-075 (what the API server would refuse is not converted, and nothing is printed).
 func TestConvertRefuses(t *testing.T) {
 	for _, file := range []string{"v1alpha1-schema", "unknown-field", "v9", "no-version"} {
 		file := "testdata/bad/" + file + ".yaml"
@@ -88,7 +88,7 @@ func TestConvertRefuses(t *testing.T) {
 	}
 }
 
-// Proves: MIG-EX, MIG-ANN, R22, R53 (a value that is not admitted keeps nothing from being converted, there and back; it is told of).
+// Proves: MIG-EX, MIG-ANN, R22, R53 (a value that is not admitted keeps nothing from being converted, there and back; a warning reports it).
 func TestConvertLosesNothingOfWhatIsRefused(t *testing.T) {
 	const file = "testdata/convert/refused.yaml"
 	warnings := ""
@@ -107,7 +107,7 @@ func TestConvertLosesNothingOfWhatIsRefused(t *testing.T) {
 	golden(t, strings.TrimSuffix(file, "yaml")+"warnings", warnings)
 }
 
-// Proves: R41, US-7.2 (what will have no effect as long as the annotation is there is told).
+// Proves: R41, US-7.2 (a warning reports what has no effect as long as the annotation is there).
 func TestConvertTellsOfNetworkPolicies(t *testing.T) {
 	const old = "apiVersion: llamastack.io/v1alpha1\nkind: LlamaStackDistribution\nmetadata: {name: a}\n" +
 		"spec: {server: {distribution: {name: starter}}, network: {allowedFrom: {namespaces: [b]}}}\n"

@@ -154,7 +154,7 @@ func TestExamplesOfTheMigrationGuideBehaveTheSame(t *testing.T) {
 	}
 }
 
-// Proves: MIG-EX, R41 (without the feature flag, as in release 0.9, a resource of v1alpha1 has no NetworkPolicy, and is told so; nothing else
+// Proves: MIG-EX, R41 (without the feature flag, as in release 0.9, a resource of v1alpha1 has no NetworkPolicy, and a warning says so; nothing else
 // differs).
 func TestNetworkPolicyOfTheMigrationGuide(t *testing.T) {
 	const name = "network-policy-and-tls"

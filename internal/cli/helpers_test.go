@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 )
 
-// After a wanted change: go test ./internal/cli -update
+// After a desired change: go test ./internal/cli -update
 var update = flag.Bool("update", false, "write the golden files")
 
 const samplesDir = "../../config/samples"

@@ -119,7 +119,7 @@ func TestRenderIsWhatTheOperatorApplies(t *testing.T) {
 	}
 }
 
-// onlyInCluster tells whether the value at the path is known in the cluster alone.
+// onlyInCluster reports whether the value at the path is known in the cluster alone.
 func onlyInCluster(path string) bool {
 	for _, end := range []string{
 		"/uid", "/" + objects.AnnotationInputHash, "/" + objects.AnnotationSecretsHash, "/" + objects.AnnotationBuild,
@@ -331,7 +331,7 @@ func BenchmarkRender(b *testing.B) {
 	}
 }
 
-// Proves: R14, FR-027a, FR-027b (the labels of an image tell release and base, by the code that will read registries).
+// Proves: R14, FR-027a, FR-027b (the labels of an image have release and base, by the code that will read registries).
 func TestRenderWithImageLabels(t *testing.T) {
 	base := "version: 2\napis: [inference]\nproviders: {inference: []}\nstorage: {backends: {}, stores: {}}\n"
 	labels := `{"com.ogx.distribution.version": "1.5.0", "com.ogx.distribution.default-config": "run.yaml", "com.ogx.config.run.yaml": "` +
@@ -348,7 +348,7 @@ func TestRenderWithImageLabels(t *testing.T) {
 			}
 		}
 	}
-	// What is said explicitly wins; standard input serves too, and a name that only the cluster knows is no hindrance.
+	// An explicit value wins; standard input serves too, and a name that only the cluster knows does not matter.
 	got := mustRun(t, labels, "render", "-f", write(t, strings.ReplaceAll(byImage, "image: registry.example/mine@sha256:0a1b", "name: mine")),
 		"--image-labels", "-", "--server-version", "0.7.3")
 	if !strings.Contains(got, "# Server release line: 0.7\n# Base configuration: <on-cluster>\n") {

@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 )
 
-// Proves: FR-075, NFR-004, US-2.2, US-2.3, FR-070, R14 (every message with file, line, resource and field; render and validate say
+// Proves: FR-075, NFR-004, US-2.2, US-2.3, FR-070, R14 (every message with file, line number, resource and field; render and validate say
 // the same).
 func TestBadInput(t *testing.T) {
 	for _, file := range glob(t, "testdata/bad/*.yaml") {

@@ -239,7 +239,7 @@ func TestTelemetry(t *testing.T) {
 
 	in.Secrets[0].Value = secret.New([]byte("two words"))
 	_, faults := fail(t, in)
-	if len(faults) != 1 || faults[0].Reason != v1alpha2.ReasonSecretInvalid || !strings.Contains(faults.Message(), "is no bearer token") {
+	if len(faults) != 1 || faults[0].Reason != v1alpha2.ReasonSecretInvalid || !strings.Contains(faults.Message(), "is not a bearer token") {
 		t.Errorf("faults %+v", faults)
 	}
 	in.Secrets[0].Value = secret.New([]byte("123456"))

@@ -76,9 +76,9 @@ func fromOptions(options map[string]string) (*DSN, error) {
 	port := take("port")
 	switch {
 	case d.Host == "":
-		return nil, errors.New("names no host: the server reaches the database by network only")
+		return nil, errors.New("names no host: the server connects to the database only over the network")
 	case strings.ContainsAny(d.Host+port, ","):
-		return nil, errors.New("names several hosts, of which the server can take only one: name the address that leads to the primary")
+		return nil, errors.New("names several hosts, but the server supports only one: use the address of the primary")
 	case strings.HasPrefix(d.Host, "/") || strings.HasPrefix(d.Host, "@"):
 		return nil, errors.New("names a Unix socket, which no pod shares with the database: name a host")
 	case !isHost(d.Host):
@@ -105,7 +105,7 @@ func fromOptions(options map[string]string) (*DSN, error) {
 	}
 	for _, value := range []string{d.User, d.Database, d.Password} {
 		if strings.ContainsRune(value, 0) {
-			return nil, errors.New("holds a zero byte, which PostgreSQL takes nowhere")
+			return nil, errors.New("has a zero byte, which PostgreSQL does not accept: remove it")
 		}
 	}
 	return d, nil
@@ -122,7 +122,7 @@ func refuseOption(name string, options map[string]string) error {
 	slices.Sort(known)
 	switch {
 	case slices.Contains(known, "sslrootcert"):
-		return errors.New("names a file of certificate authorities (sslrootcert), which is not in the pod: give them by spec.networking.tls.caBundle")
+		return errors.New("names a file with CA certificates (sslrootcert), which is not in the pod: set spec.networking.tls.caBundle")
 	case len(known) > 0:
 		return fmt.Errorf("has options that not every release of the server can be given: remove %s", strings.Join(known, ", "))
 	case name == "":
@@ -142,7 +142,7 @@ func isHost(host string) bool { return hostName.MatchString(host) || net.ParseIP
 func fromURI(text string) (map[string]string, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil, errors.New("is no valid URI; " + encodeHint)
+		return nil, errors.New("is not a valid URI; " + encodeHint)
 	}
 	if u.Fragment != "" || strings.Contains(text, "#") {
 		return nil, errors.New("has a '#' that is not encoded; " + encodeHint)
@@ -161,7 +161,7 @@ func fromURI(text string) (map[string]string, error) {
 	}
 	database, err := url.PathUnescape(path)
 	if err != nil {
-		return nil, errors.New("is no valid URI; " + encodeHint)
+		return nil, errors.New("is not a valid URI; " + encodeHint)
 	}
 	options["dbname"], options["host"], options["port"] = database, u.Hostname(), u.Port()
 	// Unlike in a form, a plus is a plus.

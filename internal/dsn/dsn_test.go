@@ -64,7 +64,7 @@ func TestParseErrors(t *testing.T) {
 		"postgresql://u:can@ary/canary@h/d":                     "",
 		"postgresql://u:can/ary@h/d":                            "",
 		"postgresql://u:can#ary@h/d":                            "",
-		"postgresql://u:can%zzary@h/d":                          "no valid URI",
+		"postgresql://u:can%zzary@h/d":                          "not a valid URI",
 		"postgresql://u:canary?x=canary@h/d":                    "",
 		"postgresql://u:p@canary:canary/d":                      "",
 		"postgresql://u:p@h:70000/d":                            "port",

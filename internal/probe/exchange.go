@@ -30,7 +30,7 @@ const (
 
 // The texts for what a server does wrong.
 var (
-	errUnauthorized = errors.New("the server wants credentials")
+	errUnauthorized = errors.New("the server asks for credentials")
 	errNoAnswer     = errors.New("no answer in time")
 	errHandshake    = errors.New("the TLS handshake fails")
 	errNotHTTP      = errors.New("the answer is not HTTP")

@@ -91,7 +91,7 @@ func (v Value) BearerProblem() string {
 	if bearerToken.Match(v.bytes) {
 		return ""
 	}
-	return "is no bearer token, which has letters, digits and . _ ~ + / - alone and may end with '=': use another value"
+	return "is not a bearer token, which has only letters, digits and . _ ~ + / - and may end with '=': use another value"
 }
 
 // convertedTo names the type that the server would turn the text into; empty where it stays text.

@@ -52,7 +52,7 @@ func newConnections(listener net.Listener, limit int) *connections {
 
 // Accept waits for the next connection, and closes another one for it where there are too many.
 func (l *connections) Accept() (net.Conn, error) {
-	if !l.room() {
+	if !l.awaitSlot() {
 		return nil, net.ErrClosed
 	}
 	conn, err := l.Listener.Accept()
@@ -77,8 +77,8 @@ func (l *connections) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// room waits until a connection can be accepted; false when the listener was closed.
-func (l *connections) room() bool {
+// awaitSlot waits until a connection can be accepted; false when the listener was closed.
+func (l *connections) awaitSlot() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for !l.closed && len(l.open) >= l.limit && l.dispensable() == nil {

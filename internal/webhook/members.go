@@ -107,7 +107,7 @@ func (p *parts) end() error {
 func (p *parts) expect(want json.Delim) error {
 	token, err := p.decoder.Token()
 	if err == nil && token != want {
-		err = fmt.Errorf("%.100v stands where %v is wanted", token, want)
+		err = fmt.Errorf("expected %v, got %.100v", want, token)
 	}
 	return err
 }

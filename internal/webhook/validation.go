@@ -97,7 +97,7 @@ func (in *admissionReview) Answer(ctx context.Context) ([]byte, error) {
 	if in.excess != nil {
 		return in.respond(refuseTooLarge(&in.request, in.excess))
 	}
-	return in.respond(in.judge(ctx))
+	return in.respond(in.validate(ctx))
 }
 
 // Refuse answers that the request is not judged. What was made as v1alpha1 is admitted all the same, with a warning.
@@ -116,9 +116,9 @@ func (in *admissionReview) respond(response *admissionv1.AdmissionResponse) ([]b
 	})
 }
 
-// judge judges the request. What cannot be read as the type is admitted: the schema has admitted it, and the controller will
-// tell what it makes of it.
-func (in *admissionReview) judge(ctx context.Context) *admissionv1.AdmissionResponse {
+// validate answers the request. What cannot be read as the type is admitted: the schema has admitted it, and the controller will
+// know the result.
+func (in *admissionReview) validate(ctx context.Context) *admissionv1.AdmissionResponse {
 	admitted := &admissionv1.AdmissionResponse{Allowed: true}
 	judged := &admission.Request{Version: requestVersion(&in.request)}
 	var err error

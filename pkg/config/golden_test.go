@@ -45,7 +45,7 @@ func TestGolden(t *testing.T) {
 				if result == nil {
 					result = &config.Result{}
 				}
-				compare(t, c.Wanted(dir), wanted(t, c, result.YAML))
+				compare(t, c.Expected(dir), wanted(t, c, result.YAML))
 				if !c.OwnBase {
 					compare(t, filepath.Join(dir, "want."+name+".yaml"), "")
 				}

@@ -251,7 +251,7 @@ func (s stack) waitCompletions(t *testing.T, want int) {
 	})
 }
 
-// claim is the uid of the stack's PVC.
+// claim is the UID of the stack's PVC.
 func (s stack) claim(t *testing.T) types.UID {
 	t.Helper()
 	var claim corev1.PersistentVolumeClaim

@@ -26,9 +26,9 @@ type Case struct {
 	OwnBase bool
 }
 
-// Wanted names the file with the expected result: the whole configuration where the base is the case's own, else the
+// Expected names the file with the expected result: the whole configuration where the base is the case's own, else the
 // difference against the base.
-func (c *Case) Wanted(dir string) string {
+func (c *Case) Expected(dir string) string {
 	if c.OwnBase {
 		return filepath.Join(dir, "want."+c.Input.Line.Name+".yaml")
 	}

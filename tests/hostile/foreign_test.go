@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// inTheWay is an input whose resource needs an object of a name that somebody else has taken. The object must stay as it is.
+// inTheWay is an input whose resource needs an object of a name that someone else has taken. The object must stay as it is.
 func inTheWay(name string, foreign func(id string) client.Object) input {
 	return input{name: name, want: []string{"Conflict"}, send: func(t *testing.T, w *world) (string, error) {
 		id := identifier(name)

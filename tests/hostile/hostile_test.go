@@ -21,7 +21,7 @@ const (
 	maxPeak = 200 << 20
 	// maxLog bounds what the operator prints while all of it is sent.
 	maxLog = 16 << 20
-	// namespace is where the inputs live, bystanders where somebody else works meanwhile.
+	// namespace is where the inputs live, bystanders where someone else works meanwhile.
 	namespace  = "hostile"
 	bystanders = "bystanders"
 )
@@ -36,7 +36,7 @@ type input struct {
 }
 
 // Proves: R63, R64, R65, R71, R74 (whatever is sent, the operator stays the process that was started, within its memory, says clearly
-// what is wrong, and goes on with everybody else's resources).
+// what is wrong, and goes on with everyone else's resources).
 func TestNothingBringsTheOperatorDown(t *testing.T) {
 	w := newWorld(t)
 	w.namespace(t, namespace)
@@ -118,7 +118,7 @@ func (w *world) one(t *testing.T, in input) {
 	}
 }
 
-// startEdits lets somebody edit another resource all the time. Each edit must be applied within a minute.
+// startEdits lets someone edit another resource all the time. Each edit must be applied within a minute.
 func (w *world) startEdits(t *testing.T) {
 	t.Helper()
 	const name = "busy"

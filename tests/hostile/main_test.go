@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// insideVariable tells the program that it runs in its network namespace.
+	// insideVariable is set if the program runs in its network namespace.
 	insideVariable = "LLSD_HOSTILE_INSIDE"
 	// serviceRange is the range of Service addresses on the control plane tier.
 	serviceRange = "10.96.0.0/20"

@@ -30,7 +30,7 @@ const (
 	operatorDeployment = "llama-stack-k8s-operator-controller-manager"
 	webhookService     = "llama-stack-k8s-operator-webhook-service"
 	healthAddress      = "127.0.0.1:8081"
-	clockTicks         = 100 // a second, as the kernel tells user space on every architecture
+	clockTicks         = 100 // a second, as user space sees it on every architecture
 )
 
 // operator is the operator's program with the arguments, the environment and the memory limit of the released manifest.
@@ -127,7 +127,7 @@ func (o *operator) lastWords() string {
 	return string(text[max(0, len(text)-3000):])
 }
 
-// alive tells whether the process that was started last still runs.
+// alive reports whether the process that was started last still runs.
 func (o *operator) alive() error {
 	if _, err := o.usage(); err == nil {
 		return nil

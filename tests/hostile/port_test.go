@@ -29,7 +29,7 @@ const (
 	largestAdmission  = 4 << 20
 )
 
-// dial connects to the webhooks' port as anybody in the cluster can.
+// dial connects to the webhooks' port as anyone in the cluster can.
 func (w *world) dial(ctx context.Context) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", w.operator.webhook)
 	if err == nil {

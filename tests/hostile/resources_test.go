@@ -30,7 +30,7 @@ func identifier(name string) string {
 	return strings.Trim("h-"+id[:min(len(id), 50)], "-")
 }
 
-// bound is who refuses what an open field holds, and what the refusal says of 25,000 members and of many levels. The policy, which comes
+// bound is who refuses what an open field holds, and what the refusal reports about 25,000 members and of many levels. The policy, which comes
 // first, knows the fields of a provider and of an item, and refuses them by name however deep they are.
 type bound struct{ wide, deep string }
 

@@ -56,7 +56,7 @@ func slowly(text, piece string) func(context.Context, io.Writer, string) {
 	return func(ctx context.Context, to io.Writer, _ string) { drip(text, piece)(ctx, to) }
 }
 
-// withProviders is a server that tells a version and lists providers.
+// withProviders is a server that reports a version and lists providers.
 func withProviders(list string) func(context.Context, io.Writer, string) {
 	return func(_ context.Context, to io.Writer, path string) {
 		body := `{"version":"0.7.1"}`
@@ -199,7 +199,7 @@ func serve(ctx context.Context, listener net.Listener, asked *atomic.Int64, answ
 	}
 }
 
-// awaitWord waits until the status tells what came of asking a server.
+// awaitWord waits until the status reports what came of asking a server.
 func (w *world) awaitWord(t *testing.T, s *lyingServer) error {
 	t.Helper()
 	return fixture.Poll(t.Context(), 2*time.Minute, func() error {
@@ -225,7 +225,7 @@ func (w *world) awaitWord(t *testing.T, s *lyingServer) error {
 	})
 }
 
-// playNode says of every pod of the namespace that it runs and is ready, as a node would.
+// playNode reports about every pod of the namespace that it runs and is ready, as a node would.
 func (w *world) playNode(ctx context.Context, namespace string) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()

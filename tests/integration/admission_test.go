@@ -24,7 +24,7 @@ func manifest(name, spec string) string {
 	return "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata:\n  name: " + name + "\nspec:\n" + indented + "\n"
 }
 
-// Proves: FR-002, FR-013, FR-070, API-VAL, R30 to R33, FR-075 (each message says how to mend it).
+// Proves: FR-002, FR-013, FR-070, API-VAL, R30 to R33, FR-075 (each message says how to fix it).
 func TestAdmissionRejects(t *testing.T) {
 	e := newEnv(t)
 	const starter = "distribution: {name: starter}\n"

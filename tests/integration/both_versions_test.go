@@ -68,7 +68,7 @@ func (s *serving) awaitValidation() {
 	})
 }
 
-// release09CRD is the definition as release 0.9 has it: the schema of v1alpha1, which is what is stored, and nobody converts.
+// release09CRD is the CRD as release 0.9 has it: the schema of v1alpha1, which is what is stored, and nobody converts.
 func release09CRD(t *testing.T) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(fixture.Root(), "config", "crd", "bases", "llamastack.io_llamastackdistributions.yaml"))
@@ -98,7 +98,7 @@ func release09CRD(t *testing.T) string {
 	return string(old)
 }
 
-// manifests is what somebody applies and applies again, by namespace.
+// manifests is what someone applies and applies again, by namespace.
 type manifests map[string][]string
 
 // add takes the files that match, each into the first namespace that has nothing of its name.
@@ -185,7 +185,7 @@ func (s *serving) everything(version string) map[string]unstructured.Unstructure
 }
 
 // Proves: L-29, US-7.1, MIG-SVM, FR-081 (in neither version is a spec defaulted into or rewritten: after an apply nothing differs from the
-// manifest, be it stored as release 0.9 has stored it, or rewritten, or created since; and the migration changes nothing that anybody sees).
+// manifest, be it stored as release 0.9 has stored it, or rewritten, or created since; and the migration changes nothing that anyone sees).
 func TestNoDiffBeforeAndAfterMigration(t *testing.T) {
 	s := newServing(t)
 	s.apply(release09CRD(t))

@@ -10,7 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// Proves: L-19, L-34 (a list of namespaces limits the operator; without one it looks after all).
+// Proves: L-19, L-34 (a list of namespaces limits the operator; without one it watches all).
 func TestNamespaces(t *testing.T) {
 	watched, other := newEnv(t), newEnv(t)
 	for _, e := range []*env{watched, other} {

@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// migrationPage is what somebody finds on the page about migration: its resources, and its blocks of commands without their indentation.
+// migrationPage is what someone finds on the page about migration: its resources, and its blocks of commands without their indentation.
 type migrationPage struct{ resources, commands []string }
 
 func readMigrationPage(t *testing.T) *migrationPage {
@@ -34,7 +34,7 @@ func readMigrationPage(t *testing.T) *migrationPage {
 	return page
 }
 
-// follower is somebody who follows the page in a directory of their own.
+// follower is someone who follows the page in a directory of their own.
 type follower struct {
 	*serving
 	dir, path string
@@ -71,8 +71,8 @@ func (f *follower) run(commands string) string {
 	return string(out)
 }
 
-// Proves: US-7.1, US-7.2, US-7.3, MIG-EX, L-29 (whoever follows the page about migration gets there: nothing changes until they change it, and
-// nothing of what they replaced stays). TestMovingAnObject tells what other tools do, and why no step can be left out.
+// Proves: US-7.1, US-7.2, US-7.3, MIG-EX, L-29 (anyone who follows the page about migration gets there: nothing changes until they change it, and
+// nothing of what they replaced stays). TestMovingAnObject reports what other tools do, and why no step can be left out.
 func TestMigrationPage(t *testing.T) {
 	s := serveOne(t)
 	s.awaitValidation()

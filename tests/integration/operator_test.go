@@ -75,7 +75,7 @@ func (l *requestLog) all() []string {
 	return slices.Clone(l.requests)
 }
 
-// writes returns the requests after the first n that could change something; events are no state.
+// writes returns the requests after the first n that could change something; events are not state.
 func (l *requestLog) writes(n int) []string {
 	return slices.DeleteFunc(l.all()[n:], func(r string) bool {
 		return strings.HasPrefix(r, "GET ") || strings.HasSuffix(r, "/events")
@@ -94,7 +94,7 @@ type operatorOptions struct {
 	config     *rest.Config
 }
 
-// startOperator runs the operator with its own permissions, for the namespace of the test unless told otherwise.
+// startOperator runs the operator with its own permissions, for the namespace of the test unless the options say otherwise.
 func (e *env) startOperator(o operatorOptions) *operator {
 	e.t.Helper()
 	if o.config == nil {
@@ -176,7 +176,7 @@ func serverDouble(t *testing.T) *httptest.Server {
 	return server
 }
 
-// nodeDouble plays the node: it says of every pod of the namespace that it runs and is ready.
+// nodeDouble plays the node: it reports about every pod of the namespace that it runs and is ready.
 func nodeDouble(t *testing.T, c client.Client, namespace string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

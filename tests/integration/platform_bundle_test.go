@@ -31,7 +31,7 @@ func (e *env) trusted(d *appsv1.Deployment) string {
 	return cm.Data["ca-bundle.crt"]
 }
 
-// Proves: R40, L-23 (servers trust what the platform puts into their namespace; a change rolls them out once, and what is no change does not).
+// Proves: R40, L-23 (servers trust what the platform puts into their namespace; a change rolls them out once, and without a change it does not).
 func TestPlatformBundleIsTrustedAndWatched(t *testing.T) {
 	e := newEnv(t)
 	op := e.startOperator(operatorOptions{})

@@ -34,7 +34,7 @@ func denied(name string) string {
 		name, policyName, policyName)
 }
 
-// policyInForce tells whether the API server judges resources of the namespace by the policy.
+// policyInForce reports whether the API server judges resources of the namespace by the policy.
 func policyInForce(ctx context.Context, namespace string) (bool, error) {
 	u := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(manifest("probe", "distribution: {name: starter}\nproviders: {inference: []}")), u); err != nil {
@@ -80,7 +80,7 @@ func (e *env) withoutPolicy() {
 }
 
 // Proves: FR-070, FR-071, FR-072, FR-075, US-2.2, US-2.3, R3, R4, R33, R34, L-34 (the API server alone refuses, and what kubectl
-// prints tells field, fault and mending).
+// prints has field, problem and fix).
 func TestPolicyMessages(t *testing.T) {
 	e := newEnv(t)
 	raw, err := os.ReadFile(filepath.Join(fixture.Root(), "config", "policy", "testdata", "messages.yaml"))
@@ -133,10 +133,10 @@ func TestPolicyLeavesOldObjectsAlone(t *testing.T) {
 	}
 }
 
-// The policy is in force twice here, the second time with failurePolicy Fail, so that an expression that cannot be evaluated
+// The policy is applied twice here, the second time with failurePolicy Fail, so that an expression that cannot be evaluated
 // is not passed over.
 //
-// Proves: FR-070, L-34 (whatever stands in an open field, the answer is no raw evaluation error).
+// Proves: FR-070, L-34 (whatever stands in an open field, the answer is not a raw evaluation error).
 func TestPolicyNeverFails(t *testing.T) {
 	e := newEnv(t)
 	e.strictPolicy()

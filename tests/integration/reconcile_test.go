@@ -152,7 +152,7 @@ func TestUnchangedResourceCostsNothing(t *testing.T) {
 		return nil
 	})
 
-	// A pass without a change: a foreign label on the Secret is an event, and the manifest is applied again.
+	// A reconcile without a change: a foreign label on the Secret is an event, and the manifest is applied again.
 	var s corev1.Secret
 	if err := e.get(&s, "vllm-creds"); err != nil {
 		t.Fatal(err)
@@ -429,7 +429,7 @@ func TestOperatorUpgradeRollsNothing(t *testing.T) {
 	})
 }
 
-// Proves: R51, API-DEF (the scale subresource works on the resource; scaled to zero is as wanted).
+// Proves: R51, API-DEF (the scale subresource works on the resource; scaled to zero is as desired).
 func TestScale(t *testing.T) {
 	e := newEnv(t)
 	e.ready()

@@ -324,7 +324,7 @@ func treeOf(t *testing.T, template corev1.PodTemplateSpec) map[string]any {
 	return tree
 }
 
-// meaning is a tree in which lists whose order means nothing are maps, by what tells their items apart.
+// meaning is a tree in which lists whose order means nothing are maps, by what distinguishes their items.
 func meaning(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -49,7 +49,7 @@ func (p permission) String() string {
 	return text
 }
 
-// allows tells whether the permission allows the request. An apply that creates an object needs the verbs patch and create. A watch that
+// allows reports whether the permission allows the request. An apply that creates an object needs the verbs patch and create. A watch that
 // also sends what exists is a list and a watch on API servers that do not know it.
 func (p permission) allows(r *fixture.Request) bool {
 	created := r.Verb == "patch" && r.Status == http.StatusCreated
@@ -136,7 +136,7 @@ func keepRequests(c *fixture.Cluster) error {
 }
 
 // rolesFitTheRequests compares, after all tests, what the operator asked of API servers with what the released manifest lets it do.
-// Whether everything in the roles is used can be told only after all tests.
+// Only after all tests is it known whether everything in the roles is used.
 //
 // Proves: L-19.
 func rolesFitTheRequests() error {

@@ -61,7 +61,7 @@ func (p *process) alive() error {
 	return nil
 }
 
-// converts sends a review to the process itself, with the trust that the definition gives the API server.
+// converts sends a review to the process itself, with the trust that the CRD gives the API server.
 func (p *process) converts(trust *tls.Config) error {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: trust, DisableKeepAlives: true}, Timeout: 10 * time.Second}
 	review := fmt.Sprintf(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u","desiredAPIVersion":"llamastack.io/v1alpha2","objects":[%s]}}`,

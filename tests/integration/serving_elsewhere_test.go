@@ -50,7 +50,7 @@ func caElsewhere(t *testing.T) map[string][]byte {
 	}
 }
 
-// putSecret writes the Secret as somebody who makes certificates does.
+// putSecret writes the Secret as someone who makes certificates does.
 func (s *serving) putSecret(data map[string][]byte) {
 	s.t.Helper()
 	secret := &corev1.Secret{

@@ -46,7 +46,7 @@ func (p *process) peakMemory(t *testing.T) int {
 // unsized hides the length of a body, so that it is sent in chunks.
 type unsized struct{ io.Reader }
 
-// Proves: R63, R64 (whatever anybody sends to the webhooks' port, in parallel and as large as can be, the process stays below the limit of
+// Proves: R63, R64 (whatever anyone sends to the webhooks' port, in parallel and as large as can be, the process stays below the limit of
 // its container, and then goes on to convert).
 func TestWebhookPortUnderAttack(t *testing.T) {
 	const parallel, largest = 20, 16<<20 - 4096

@@ -75,7 +75,7 @@ func newServing(t *testing.T) *serving {
 	return s
 }
 
-// install applies the released manifest, and leads its Service to this process: where no node runs a Service is no more
+// install applies the released manifest, and leads its Service to this process: where no node runs, a Service is not more
 // than a name, and one of the type ExternalName is the name of this machine.
 func (s *serving) install() {
 	s.t.Helper()
@@ -149,7 +149,7 @@ func (s *serving) injected() []byte {
 // replica is the webhooks of one replica of the operator.
 type replica struct {
 	server *webhook.Server
-	// end tells it to end, and done is closed when it has.
+	// end stops it, and done is closed when it has ended.
 	end  func()
 	done chan struct{}
 }
@@ -322,7 +322,7 @@ func (s *serving) readsConverted(name string) func(context.Context) error {
 	}
 }
 
-// shakesHands opens a connection of its own, with the trust that the definition gives the API server at that moment.
+// shakesHands opens a connection of its own, with the trust that the CRD gives the API server at that moment.
 func (s *serving) shakesHands(trust func() *tls.Config) func(context.Context) error {
 	return func(ctx context.Context) error {
 		conn, err := (&tls.Dialer{Config: trust()}).DialContext(ctx, "tcp", s.service.listener.Addr().String())

@@ -133,7 +133,7 @@ func (p *process) terminate(t *testing.T) {
 	}
 }
 
-// storageIn is a patch of the definition that makes the version the stored one.
+// storageIn is a patch of the CRD that makes the version the stored one.
 func (s *serving) storageIn(version string) string {
 	s.t.Helper()
 	var patch []string
@@ -190,7 +190,7 @@ func TestInstallOverV09(t *testing.T) {
 		}
 		return nil
 	})
-	// Without v1alpha1 stored, and applied again as GitOps does, the definition works on.
+	// Without v1alpha1 stored, and applied again as GitOps does, the CRD works on.
 	s.kubectl("apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml"))
 	s.redirect()
 	fixture.Eventually(t, time.Minute, "the operator announces its certificate once more", func() error {
@@ -199,7 +199,7 @@ func TestInstallOverV09(t *testing.T) {
 	})
 	s.wantFields("v1alpha1", "kept", map[string]any{"spec.server.containerSpec.name": "main", "spec.server.containerSpec.port": 8400})
 
-	// Somebody puts back a definition that stores v1alpha1, and then this one again: the operator need not be restarted.
+	// Someone puts back a definition that stores v1alpha1, and then this one again: the operator need not be restarted.
 	for _, storage := range []string{"v1alpha1", "v1alpha2"} {
 		s.kubectl("patch", crdName, "--type=json", "-p", s.storageIn(storage))
 		s.kubectl("annotate", "llamastackdistributions.v1alpha2.llamastack.io", "kept", "stored-in="+storage, "--overwrite")

@@ -97,7 +97,7 @@ func TestValidatingWebhook(t *testing.T) {
 	const refused = `The LlamaStackDistribution "s" is invalid: `
 	for name, c := range map[string]struct {
 		spec string
-		want []string // the beginning of each line
+		want []string // the beginnings of the printed messages
 	}{
 		"right": {validVLLM, []string{"llamastackdistribution.llamastack.io/s created"}},
 		"an unknown distribution": {"distribution: {name: startr}", []string{

@@ -98,7 +98,7 @@ func copyWithEnv(t *testing.T, file, env string) string {
 
 // Every golden is loaded by the real server of its line: the whole configuration, generated from what the case holds; that it is the
 // golden, the engine's own tests prove. A case that shows what the engine does with something that the release does not know (an
-// unknown key of the base survives, say) holds a file want.<line>.judge: the findings that it must give, one "kind path" a line.
+// unknown key of the base survives, say) holds a file want.<line>.judge: the findings that it must give, each as "kind path".
 //
 // Proves: FR-021, L-09, L-14.
 func TestGoldensAreGood(t *testing.T) {
@@ -137,8 +137,8 @@ func writeGoldens(t *testing.T, line string) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if file != c.Wanted(dir) {
-			t.Fatalf("%s is not read: the golden of this case is %s", file, c.Wanted(dir))
+		if file != c.Expected(dir) {
+			t.Fatalf("%s is not read: the golden of this case is %s", file, c.Expected(dir))
 		}
 		result, findings := config.Generate(t.Context(), c.Input)
 		if result == nil {

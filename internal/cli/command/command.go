@@ -26,7 +26,7 @@ const (
 
 // InputError is the error of a verb that has found something wrong with what it was given, not with how it was called.
 type InputError struct {
-	// Err tells what is wrong; nil where the verb has said so itself.
+	// Err reports what is wrong; nil where the verb has said so itself.
 	Err error
 }
 
@@ -49,7 +49,7 @@ func Fail(err error) error {
 	return &InputError{Err: err}
 }
 
-// Finish tells of the error, where the verb has not, and returns the exit code. The hint names the help of the command.
+// Finish reports the error, where the verb has not, and returns the exit code. The hint names the help of the command.
 func Finish(err error, streams Streams, hint string) int {
 	var failure *InputError
 	switch {

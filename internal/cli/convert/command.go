@@ -37,16 +37,16 @@ const (
 
 func formats() []string { return []string{formatYAML, formatJSON} }
 
-const long = `Rewrite LlamaStackDistributions in the other version of the API, without a cluster.
+const long = `Convert LlamaStackDistributions to the other version of the API, without a cluster.
 
-The operator's own code does it, so nothing is lost: what a version has no field for travels in the annotation
-llamastack.io/conversion. Warnings tell what to look at afterwards. Documents of other kinds are printed as they are; with an
-error nothing is printed.`
+The command uses the operator's own code, so nothing is lost: the annotation llamastack.io/conversion keeps values without a field
+in the other version. Warnings report what to check afterwards. Documents of other kinds are printed unchanged. If there is an error,
+nothing is printed.`
 
-const examples = `  # What a v1alpha1 manifest reads as in v1alpha2
+const examples = `  # A v1alpha1 manifest in v1alpha2
   kubectl llamastack convert -f my-stack.yaml --to v1alpha2
 
-  # The other way round
+  # In the other direction
   kubectl llamastack convert -f my-stack.yaml --to v1alpha1
 
   # Everything in a directory
@@ -57,7 +57,7 @@ func New(streams command.Streams) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:     "convert -f FILE --to VERSION",
-		Short:   "Rewrite resources in the other version of the API",
+		Short:   "Convert resources to the other version of the API",
 		Long:    long,
 		Example: examples,
 		Args:    cobra.NoArgs,
@@ -80,7 +80,7 @@ func New(streams command.Streams) *cobra.Command {
 	return cmd
 }
 
-// check tells what is wrong with the command line.
+// check reports what is wrong with the command line.
 func (o *options) check() error {
 	switch {
 	case !slices.Contains(offline.Versions(), o.to):

@@ -12,9 +12,9 @@ import (
 
 const long = `Prepare the cluster for release 0.9 of the operator. Needs the rights of a cluster administrator, and the operator must run.
 
-Custom resources are stored as v1alpha1, the operator is stopped, its webhooks and its admission policy are removed, v1alpha2 is taken
-out of the CRD, and the fields of all objects are handed over to release 0.9. Servers go on. After that, apply the manifest of release
-0.9. The command can be repeated, and goes on where it was interrupted.`
+The command stores custom resources as v1alpha1, stops the operator, removes its webhooks and its admission policy, removes v1alpha2 from
+the CRD, and hands the fields of all objects over to release 0.9. Servers keep running. Afterwards, apply the manifest of release 0.9.
+You can repeat the command: it continues where it was interrupted.`
 
 // New returns the command.
 func New(streams command.Streams) *cobra.Command {

@@ -149,7 +149,7 @@ func parse(file string, line int, text []byte) (*Document, error) {
 // maxLevels is how deep a document may nest: a list of resources is two levels deeper than its items.
 const maxLevels = bounds.ObjectLevels + 3
 
-// isJSON tells whether a document is JSON: what is both is read as that.
+// isJSON reports whether a document is JSON: what is both is read as that.
 func isJSON(text []byte) bool {
 	trimmed := bytes.TrimSpace(text)
 	return len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(trimmed)
@@ -167,12 +167,12 @@ func withoutSurrogates(text []byte) []byte {
 	})
 }
 
-// SyntaxError tells that a document is no YAML.
+// SyntaxError reports that a document is not YAML.
 type SyntaxError struct {
 	// File and Line are the place.
 	File string
 	Line int
-	// Reason tells what is wrong.
+	// Reason reports what is wrong.
 	Reason string
 }
 
@@ -201,7 +201,7 @@ func oneLine(err error) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "yaml: ", "")), " ")
 }
 
-// items returns the objects of a list, and the document itself where it is none.
+// items returns the objects of a list, and the document itself where it is not a list.
 func (d *Document) items() []*Document {
 	list, ok := d.Object["items"].([]any)
 	if !ok || !strings.HasSuffix(d.Kind(), "List") {

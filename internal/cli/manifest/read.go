@@ -19,7 +19,7 @@ const Stdin = "-"
 
 var errStdinTwice = errors.New(`only one of the files can be "-": standard input can be read once`)
 
-// CheckStdin tells whether more than one of the names is standard input.
+// CheckStdin reports whether more than one of the names is standard input.
 func CheckStdin(names []string) error {
 	if i := slices.Index(names, Stdin); i >= 0 && slices.Contains(names[i+1:], Stdin) {
 		return errStdinTwice

@@ -69,7 +69,7 @@ func (c *Cluster) Convert(ctx context.Context, d *manifest.Document, version str
 func inSomeNamespace(object map[string]any) map[string]any {
 	object = runtime.DeepCopyJSON(object)
 	if namespace, _, err := unstructured.NestedString(object, "metadata", "namespace"); namespace == "" && err == nil {
-		_ = unstructured.SetNestedField(object, DefaultNamespace, "metadata", "namespace") // what metadata is no object is refused
+		_ = unstructured.SetNestedField(object, DefaultNamespace, "metadata", "namespace") // metadata that is not an object is rejected
 	}
 	return object
 }

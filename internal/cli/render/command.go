@@ -30,9 +30,9 @@ type options struct {
 
 const long = `Show what the operator would make of a LlamaStackDistribution, without a cluster.
 
-The operator's own code makes it, so it is what the operator of this version applies. Warnings and errors go to standard
-error; with an error nothing is printed. Secrets are not read: each one counts as there. What only the operator in its
-cluster knows reads <on-cluster>.`
+The command uses the operator's own code, so an operator of this version applies the same objects. Warnings and errors go to standard
+error. If there is an error, nothing else is printed. Secrets are not read: the command assumes that each one exists. For values that
+only the operator in its cluster knows, it prints <on-cluster>.`
 
 const examples = `  # The config.yaml that the server gets
   kubectl llamastack render -f my-stack.yaml
@@ -40,7 +40,7 @@ const examples = `  # The config.yaml that the server gets
   # All objects that the operator applies
   kubectl llamastack render -f my-stack.yaml -o yaml
 
-  # What the container finds in its environment, and which Secrets that comes from
+  # The environment of the container, and the Secrets that it comes from
   kubectl llamastack render -f my-stack.yaml -o env
 
   # With the distributions that the operator of a cluster knows
@@ -87,7 +87,7 @@ func New(streams command.Streams) *cobra.Command {
 	return cmd
 }
 
-// check tells what is wrong with the command line.
+// check reports what is wrong with the command line.
 func (o *options) check() error {
 	if !slices.Contains(formats(), o.output) {
 		return fmt.Errorf("--output %q: choose one of %s", o.output, strings.Join(formats(), ", "))

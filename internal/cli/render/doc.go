@@ -3,5 +3,5 @@
 // Package render is the verb that shows what the operator would make of a resource.
 //
 // Contract: what is printed is made by the operator's own code. Either every resource can be rendered, or nothing is printed
-// and the errors are told: half an answer is no answer. It asks no cluster, reads no Secret and writes no file.
+// and the errors are reported, never a part of them. It asks no cluster, reads no Secret and writes no file.
 package render

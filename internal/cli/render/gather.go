@@ -105,7 +105,7 @@ func readLabels(file string, streams command.Streams) (*oci.Labels, error) {
 	return labels, nil
 }
 
-// try tells what would become of each document.
+// try reports what would become of each document.
 func (in *inputs) try(ctx context.Context) []*offline.Resource {
 	resources := make([]*offline.Resource, len(in.documents))
 	for i, d := range in.documents {

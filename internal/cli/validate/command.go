@@ -28,20 +28,20 @@ type options struct {
 
 const long = `Check LlamaStackDistributions without a cluster.
 
-Checked are, in process, what the API server checks (unknown fields, schema, rules, admission policy; its messages are the same) and
-what the operator checks (providers, models, endpoints, references, what the server release can do). Whether Secrets are there is
-not. Documents of other kinds are left alone. The exit code is 1 when something is wrong; warnings do not count.`
+The command makes the checks of the API server (unknown fields, schema, rules, admission policy) with its messages, and the checks of
+the operator (providers, models, endpoints, references, features of the server release). It does not check whether Secrets exist, and
+ignores documents of other kinds. The exit code is 1 if there is an error; warnings do not count.`
 
 const examples = `  # One file
   kubectl llamastack validate -f my-stack.yaml
 
-  # A directory and all below it, as annotations of a GitHub workflow
+  # A directory and its subdirectories, as annotations of a GitHub workflow
   kubectl llamastack validate -R -f deploy/ --output github
 
   # With the distributions that the operator of a cluster knows
   kubectl llamastack validate -f my-stack.yaml --settings settings.yaml
 
-  # What a template makes
+  # The output of a template
   helm template my-chart | kubectl llamastack validate -f -`
 
 // New returns the command.
@@ -64,7 +64,7 @@ func New(streams command.Streams) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.files, "filename", "f", nil,
 		`file or directory; "-" is standard input. Can be given several times, and the flag's name can be left out`)
-	flags.BoolVarP(&o.recursive, "recursive", "R", false, "look into the directories below, too")
+	flags.BoolVarP(&o.recursive, "recursive", "R", false, "include subdirectories")
 	flags.StringVarP(&o.output, "output", "o", formatText, "how to report: "+strings.Join(formats(), ", "))
 	flags.StringVar(&o.settings, "settings", "", "the operator's ConfigMap, as a manifest or only its data")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
@@ -73,7 +73,7 @@ func New(streams command.Streams) *cobra.Command {
 
 var errNoFiles = errors.New("no files: name them with --filename")
 
-// check tells what is wrong with the command line.
+// check reports what is wrong with the command line.
 func (o *options) check() error {
 	switch {
 	case len(o.files) == 0:

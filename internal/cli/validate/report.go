@@ -23,7 +23,7 @@ type report struct {
 
 // finding is one error or warning.
 type finding struct {
-	// File and Line are the place; both are absent where the message tells it.
+	// File and Line are the place; both are absent where the message has it.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
 	// Resource is the name of the resource.

@@ -17,8 +17,8 @@ import (
 func New(streams command.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Short:   "Tell which build this is and which server releases it knows",
-		Long:    "Tell which build of the plugin this is, and for which server release lines it can make configurations.",
+		Short:   "Print the build of the plugin and the server releases that it knows",
+		Long:    "Print the build of the plugin, and the server release lines that it supports.",
 		Example: "  kubectl llamastack version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
