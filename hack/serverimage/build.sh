@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# build.sh [--ref REF] [LINE|VERSION]: builds a runnable image of the real server from its package, without torch, and
+# build.sh [--ref REF] [LINE|VERSION|newest]: builds a runnable image of the real server from its package, without torch, and
 # prints the path of the archive. Built once per recipe and kept in the cache. Needs root, Go, debootstrap and a Debian keyring.
 #
 # The image behaves as the published one (entrypoint.sh). Its own default config is light.yaml, of OGX light-ogx.yaml.
@@ -17,7 +17,7 @@ release=0.7.1
 while [ $# -gt 0 ]; do
   case $1 in
   --ref) ref=${2:?--ref needs a value} && shift 2 ;;
-  -*) die "usage: build.sh [--ref REF] [LINE|VERSION]" ;;
+  -*) die "usage: build.sh [--ref REF] [LINE|VERSION|newest]" ;;
   *) release=$1 && shift ;;
   esac
 done

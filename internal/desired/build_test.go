@@ -16,6 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 // Proves: FLOW, FR-021, FR-023, FR-032 (a complete spec becomes a configuration and everything that runs it).
@@ -355,12 +356,12 @@ func TestNewerRelease(t *testing.T) {
 	in := inputs(t, "simple")
 	resolve(t, in, map[string]string{"image-overrides": "starter: mirror.example/starter:1.99.0"})
 	d := build(t, in)
-	const want = "spec.distribution: this operator does not know server release 1.99.0 of image mirror.example/starter:1.99.0: " +
-		"it is treated like line 1.5, the newest known one before it: "
+	want := "spec.distribution: this operator does not know server release 1.99.0 of image mirror.example/starter:1.99.0: " +
+		"it is treated like line " + catalog.Newest() + ", the newest known one before it: "
 	if len(d.Warnings) != 1 || !strings.HasPrefix(d.Warnings[0].String(), want) {
 		t.Errorf("warnings %q, want one: %s…", d.Warnings.String(), want)
 	}
-	if !strings.Contains(string(d.Config.YAML), "# Server release line: 1.5\n") {
+	if !strings.Contains(string(d.Config.YAML), "# Server release line: "+catalog.Newest()+"\n") {
 		t.Errorf("configuration:\n%s", d.Config.YAML)
 	}
 }

@@ -139,7 +139,7 @@ func TestOverrideFaults(t *testing.T) {
 
 // Proves: R45, R26 (what may keep the server from starting, and what only v1alpha1 can say, is told).
 func TestOverrideWarnings(t *testing.T) {
-	line, _ := catalog.ForVersion("1.5.0")
+	line, _ := catalog.Get(catalog.Newest())
 	for content, want := range map[string]string{
 		"version: 2\n":                                              "server.insecure",
 		"version: 2\nserver: {insecure: true}\n":                    "",

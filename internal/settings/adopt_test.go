@@ -24,10 +24,10 @@ func TestAdopt(t *testing.T) {
 		standing catalog.Standing
 	}{
 		"x/starter:0.6.1":    {"0.6", catalog.OfLine},
-		"x/starter:1.5.0":    {"1.5", catalog.OfLine},
+		"x/starter:1.4.0":    {"1.4", catalog.OfLine},
 		"x/starter:latest":   {"0.7", catalog.OfLine}, // nothing tells better than the name
 		"x/starter@sha256:0": {"0.7", catalog.OfLine},
-		"x/starter:9.9.0":    {"1.5", catalog.Newer},
+		"x/starter:9.9.0":    {catalog.Newest(), catalog.Newer},
 		"x/starter:0.2.12":   {"", catalog.TooOld},
 	} {
 		got := d.Adopt(image)

@@ -70,7 +70,7 @@ func TestResolveWithLabels(t *testing.T) {
 // Proves: R14, R16.
 func TestLabelsWithoutConfig(t *testing.T) {
 	s := parse(t, map[string]string{"image-overrides": "starter: mirror.example/starter:nightly"})
-	for version, want := range map[string]string{"1.5.0": "1.5", "0.6.1": "0.6", "": "0.7"} {
+	for version, want := range map[string]string{catalog.Newest() + ".0": catalog.Newest(), "0.6.1": "0.6", "": distributions.All()[0].Line} {
 		d, f := s.ResolveTold(named("starter"), settings.Told{Labels: &oci.Labels{Version: version, VersionLabel: oci.LabelImageVersion}})
 		if f != nil || d.Line.Name != want || d.Source != v1alpha2.ConfigSourceEmbedded {
 			t.Errorf("%q: %+v, %v; want line %s with its embedded base", version, d, f, want)

@@ -12,6 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 const digest = "sha256:0123456789012345678901234567890123456789012345678901234567890123"
@@ -128,14 +129,14 @@ func TestResolve(t *testing.T) {
 		"overridden by a release that no line knows": {
 			map[string]string{"image-overrides": "starter: mirror.example/starter:99.1.0"}, named("starter"),
 			resolved{
-				"starter", "mirror.example/starter:99.1.0", "1.5", "tag of the image: release 99.1.0, which this operator does not know",
+				"starter", "mirror.example/starter:99.1.0", catalog.Newest(), "tag of the image: release 99.1.0, which this operator does not know",
 				"starter", "embedded",
 			},
 		},
 		"registered with a release that no line knows": {
 			map[string]string{"distributions": "mine: {image: 'mirror.example/mine:0.7.1', serverVersion: '99.1.0'}"}, named("mine"),
 			resolved{
-				"mine", "mirror.example/mine:0.7.1", "1.5",
+				"mine", "mirror.example/mine:0.7.1", catalog.Newest(),
 				"serverVersion in llama-stack-operator-config/distributions[mine]: release 99.1.0, which this operator does not know", "", "",
 			},
 		},
@@ -162,7 +163,7 @@ func TestResolve(t *testing.T) {
 		"unknown release": {
 			nil, imaged("registry.example/mine:99.1.0"),
 			resolved{
-				"", "registry.example/mine:99.1.0", "1.5", "tag of the image: release 99.1.0, which this operator does not know", "", "",
+				"", "registry.example/mine:99.1.0", catalog.Newest(), "tag of the image: release 99.1.0, which this operator does not know", "", "",
 			},
 		},
 		"a release that is too old": {

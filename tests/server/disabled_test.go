@@ -13,10 +13,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 // linesOfPairs are the release lines on which APIs are disabled in pairs too.
-var linesOfPairs = []string{"0.7", "1.5"}
+var linesOfPairs = []string{distributions.All()[0].Line, catalog.Newest()}
 
 // Each API of each release line is disabled over the starter base, by itself and on some release lines together with each other one: what remains is
 // loaded by the real server, and nothing in it names what is gone.

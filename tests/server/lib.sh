@@ -17,10 +17,12 @@ cache_dir() {
   echo "${LLSD_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}}/llama-stack-k8s-operator"
 }
 
-# load_release LINE|VERSION sets line, package, version, as_of and constraints from the release table: of a line, the first row.
+# load_release LINE|VERSION|newest sets line, package, version, as_of and constraints from the release table: of a line, the first row;
+# newest is the last line of the table.
 load_release() {
-  local found
-  found=$(awk -F '\t' -v want="$1" '!/^#/ && ($1 == want || $3 == want) { print; exit }' "$releases_file")
+  local found want=$1
+  [ "$want" != newest ] || want=$(release_lines | tail -n 1)
+  found=$(awk -F '\t' -v want="$want" '!/^#/ && ($1 == want || $3 == want) { print; exit }' "$releases_file")
   [ -n "$found" ] || die "release '$1' is not in $releases_file; it has: $(awk -F '\t' '!/^#/ { printf "%s (%s) ", $1, $3 }' "$releases_file")"
   IFS=$'\t' read -r line package version as_of constraints <<<"$found"
 }

@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,6 +29,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
 )
 
@@ -85,8 +85,8 @@ func podFor(t *testing.T, r release, redisPort int, redisPassword, dsn, ca strin
 		t.Fatal(err)
 	}
 	apis, urlField := "apis: [inference]", "base_url"
-	if r.line == "1.5" {
-		apis = "" // serves the built-in APIs too
+	if line, _ := catalog.Get(r.line); !line.APIsMustBeServed {
+		apis = "" // the server has APIs of its own beside these
 	}
 	if r.line == "0.3" {
 		urlField = "url"
@@ -257,9 +257,6 @@ func runStorage(t *testing.T, r release, cases []map[string]any) []*string {
 	return problems
 }
 
-// bootedWithStorage are the release lines that boot by default; the full run boots all.
-var bootedWithStorage = []string{"0.7.1", "1.5.0"}
-
 // A real server keeps its state in Redis and PostgreSQL and finds it again when it is started anew; what it prints has no secret in it.
 //
 // Proves: US-4.1, US-4.2, FR-051a, R24, R7, NFR-003.
@@ -274,7 +271,7 @@ func TestStateSurvivesARestart(t *testing.T) {
 	backend := httptest.NewServer(double)
 	t.Cleanup(backend.Close)
 	for _, r := range releases(t) {
-		if !slices.Contains(bootedWithStorage, r.version) && os.Getenv(everywhere) == "" {
+		if r.version != imageRelease(t).version && r.line != catalog.Newest() && os.Getenv(everywhere) == "" { // the full run boots all
 			continue
 		}
 		t.Run(r.version, func(t *testing.T) {
@@ -321,7 +318,7 @@ func TestStateOfPostgresDemoSurvivesARestart(t *testing.T) {
 	database := startPostgres(t)
 	demo := story{"base-postgres-demo", filepath.Join(stories, "base-postgres-demo", "cr.yaml")}
 	for _, r := range releases(t) {
-		if !slices.Contains(bootedWithStorage, r.version) && os.Getenv(everywhere) == "" {
+		if r.version != imageRelease(t).version && r.line != catalog.Newest() && os.Getenv(everywhere) == "" { // the full run boots all
 			continue
 		}
 		t.Run(r.version, func(t *testing.T) {

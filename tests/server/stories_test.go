@@ -22,6 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 const (
@@ -34,7 +35,7 @@ const (
 // coreStories are booted with every release; everything is booted with the releases of fullLines.
 var (
 	coreStories = []string{"us-1.2", "us-1.3", "us-2.1", "us-3.2", "us-3.3"}
-	fullLines   = []string{"0.7", "1.5"}
+	fullLines   = []string{distributions.All()[0].Line, catalog.Newest()}
 )
 
 // story is a resource whose server is booted: a folder of testdata/stories, or a file of config/samples.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -40,7 +41,7 @@ spec:
 // Proves: NFR-002.
 func BenchmarkTry(b *testing.B) {
 	cluster := newCluster(b)
-	cluster.StandIn.Version = "1.5.0"
+	cluster.StandIn.Version = catalog.Newest()
 	docs, errs := manifest.Read([]string{manifest.Stdin}, false, strings.NewReader(typical))
 	if len(errs) > 0 {
 		b.Fatal(errs)
