@@ -22,8 +22,8 @@ CACHE := $(or $(LLSD_CACHE),$(XDG_CACHE_HOME),$(HOME)/.cache)/llama-stack-k8s-op
 
 # Generators, linters, the cluster and the packer of images have modules of their own: the operator's module does not require them.
 MODULES = $(shell find . -name go.mod -not -path './.git/*' -not -path './bin/*' -exec dirname {} \; | sort)
-# The modules that pin the linters have no code.
-CODE_MODULES = $(filter-out ./hack/tools/lint ./hack/tools/prose,$(MODULES))
+# The modules that pin one tool each have no code.
+CODE_MODULES = $(filter-out ./hack/tools/lint ./hack/tools/prose ./hack/tools/mutation,$(MODULES))
 
 include hack/make/tools.mk
 
@@ -164,6 +164,13 @@ test-e2e: cluster image ## Run the tests against a real cluster with real server
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (10m), one after the other.
 	hack/make/fuzz.sh $(FUZZTIME)
+
+# Every mutant runs the unit tests of its package: minutes for a package. Not in CI.
+MUTATE ?= internal/status internal/objects
+.PHONY: mutate
+mutate: $(GREMLINS) ## Change the code of pure packages (MUTATE) in small ways, and see that their unit tests notice.
+	@for package in $(MUTATE); do echo "== $$package"; \
+	  nice $(GREMLINS) unleash ./$$package --workers 1 --timeout-coefficient 30 --output-statuses lnt --threshold-efficacy 95 --threshold-mcover 90 || exit 1; done
 
 .PHONY: bench
 bench: ## Run the benchmarks.

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # The tools that generate and lint, built on demand from the versions that hack/tools/go.mod and hack/tools/lint/go.mod
-# pin, and vale, which needs a C compiler, from hack/tools/prose/go.mod. A directory of the cache is named after all that makes its binaries, so they are built once and never stale.
+# pin, and vale, which needs a C compiler, from hack/tools/prose/go.mod,
+# and gremlins from hack/tools/mutation/go.mod. A directory of the cache is named after all that makes its binaries, so they are built once and never stale.
 # The linter has a module of its own: generating does not wait for it, and neither pins the dependencies of the other.
 
 sha256 := $(shell command -v sha256sum >/dev/null 2>&1 && echo sha256sum || echo shasum -a 256)
@@ -19,6 +20,9 @@ GOLANGCI_LINT := $(LINT_DIR)/golangci-lint
 
 PROSE_DIR := $(CACHE)/tools/$(call tools-key,hack/tools/prose/go.mod hack/tools/prose/go.sum)
 VALE := $(PROSE_DIR)/vale
+
+MUTATION_DIR := $(CACHE)/tools/$(call tools-key,hack/tools/mutation/go.mod hack/tools/mutation/go.sum)
+GREMLINS := $(MUTATION_DIR)/gremlins
 
 # Tools run here, whatever the operator is built for.
 build-tools = GOOS= GOARCH= GOFLAGS= go build -o
@@ -38,6 +42,11 @@ $(VALE):
 	@echo "building the prose linter into $(PROSE_DIR)"
 	@mkdir -p $(PROSE_DIR)
 	@cd hack/tools/prose && $(build-tools) $(PROSE_DIR)/ tool
+
+$(GREMLINS):
+	@echo "building the mutation tester into $(MUTATION_DIR)"
+	@mkdir -p $(MUTATION_DIR)
+	@cd hack/tools/mutation && $(build-tools) $(MUTATION_DIR)/ tool
 
 .PHONY: tools
 tools: $(GENERATORS) $(GOLANGCI_LINT)

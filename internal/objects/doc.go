@@ -4,5 +4,5 @@
 //
 // Contract: pure functions of Params; the same Params give the same objects. A builder returns nil where the object is
 // not wanted. Names and selectors stand in names.go alone and never change: a cluster that runs llama-stack-k8s-operator
-// v0.9 goes on with the same Deployment, Service and claim. No builder reads a cluster or sees a secret value.
+// v0.9 keeps the same Deployment, Service and PVC. No builder reads a cluster. Only DerivedSecret opens secret values.
 package objects

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package secret_test
+
+import (
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The contracts of packages secret, objects and desired say who opens a secret value.
+//
+// Proves: R7, NFR-003.
+func TestRevealIsCalledByTheMakersOfTheDerivedSecretOnly(t *testing.T) {
+	var callers []string
+	err := fs.WalkDir(os.DirFS("../.."), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if slices.Contains([]string{".git", "bin", "hack", "tests"}, name) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		content, err := fs.ReadFile(os.DirFS("../.."), name)
+		if err == nil && strings.Contains(string(content), ".Reveal()") {
+			callers = append(callers, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"internal/desired/derived.go", "internal/objects/secret.go"}; !slices.Equal(callers, want) {
+		t.Errorf("secret values are opened in %q, want %q", callers, want)
+	}
+}
