@@ -169,8 +169,7 @@ fuzz: ## Run every fuzz target for FUZZTIME (10m), one after the other.
 MUTATE ?= internal/status internal/objects
 .PHONY: mutate
 mutate: $(GREMLINS) ## Change the code of pure packages (MUTATE) in small ways, and see that their unit tests notice.
-	@for package in $(MUTATE); do echo "== $$package"; \
-	  nice $(GREMLINS) unleash ./$$package --workers 1 --timeout-coefficient 30 --output-statuses lnt --threshold-efficacy 95 --threshold-mcover 90 || exit 1; done
+	hack/make/mutate.sh $(GREMLINS) $(MUTATE)
 
 .PHONY: bench
 bench: ## Run the benchmarks.
