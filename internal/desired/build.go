@@ -35,7 +35,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, fault.List) {
 		d.warnForeign(pathCABundle, types.NamespacedName{Namespace: in.CABundle.Namespace, Name: in.CABundle.Name}, in.CR.Namespace)
 	}
 	d.warnIneffective(in)
-	faults = append(faults, d.checkWorkload(&in.CR.Spec)...)
+	faults = append(faults, d.checkWorkload(&in.CR.Spec, v1alpha2.Legacy(in.CR).FromV1alpha1)...)
 	params := d.params(in)
 	params.CABundle = bundle
 	if len(derived) > 0 {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -23,7 +24,7 @@ func wrongField(field, message string) *fault.Fault {
 }
 
 // checkWorkload reports what cannot become objects, and warns of what will work otherwise than its author may think.
-func (d *Desired) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec) fault.List {
+func (d *Desired) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec, fromV1alpha1 bool) fault.List {
 	if spec.Workload == nil {
 		return nil
 	}
@@ -31,9 +32,19 @@ func (d *Desired) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec) fault
 		d.warn("spec.workload.workers", fmt.Sprintf("each pod requests %d CPU, one for each worker", n),
 			"set spec.workload.resources.requests.cpu where another amount is right")
 	}
-	faults := checkAutoscaling(spec)
+	faults := append(checkEnvironment(spec, fromV1alpha1), checkAutoscaling(spec)...)
 	faults = append(faults, d.checkBudget(spec)...)
 	return append(faults, d.checkStorage(spec)...)
+}
+
+// checkEnvironment says what the schema of v1alpha2 says. The API server does not apply that to what stays as it is, and v1alpha1 has no
+// such bound: release 0.9 took any number.
+func checkEnvironment(spec *v1alpha2.LlamaStackDistributionSpec, fromV1alpha1 bool) fault.List {
+	if spec.Workload.Overrides == nil || fromV1alpha1 || len(spec.Workload.Overrides.Env) <= bounds.EnvironmentEntries {
+		return nil
+	}
+	return fault.List{wrongField("spec.workload.overrides.env", fmt.Sprintf("Too many: %d: must have at most %d items: "+
+		"remove some", len(spec.Workload.Overrides.Env), bounds.EnvironmentEntries))}
 }
 
 func checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) fault.List {

@@ -3,14 +3,17 @@
 package desired
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
@@ -245,5 +248,32 @@ func TestLegacyIsAnInput(t *testing.T) {
 	}
 	if got := deployment(t, build(t, in).Objects).Spec.Template.Spec.Containers[0].Name; got != "main" {
 		t.Errorf("container %s", got)
+	}
+}
+
+// Proves: R63, R52 (the bound of the schema holds for what was stored without it as well; release 0.9 had none).
+func TestBuildBoundsTheEnvironment(t *testing.T) {
+	for name, c := range map[string]struct {
+		count      int
+		annotation string
+		want       string
+	}{
+		"as many as may be":        {bounds.EnvironmentEntries, "", ""},
+		"one more":                 {bounds.EnvironmentEntries + 1, "", "spec.workload.overrides.env: Too many: 201: must have at most 200 items"},
+		"one more, from v1alpha1":  {bounds.EnvironmentEntries + 1, fromV1alpha1, ""},
+		"many more, from v1alpha1": {10 * bounds.EnvironmentEntries, fromV1alpha1, ""},
+	} {
+		in := inputs(t, "simple")
+		in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: c.annotation}
+		in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{Distribution: in.CR.Spec.Distribution} // nothing that only v1alpha2 has
+		in.Secrets = nil
+		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}
+		for i := range c.count {
+			in.CR.Spec.Workload.Overrides.Env = append(in.CR.Spec.Workload.Overrides.Env, corev1.EnvVar{Name: fmt.Sprintf("V%d", i), Value: "v"})
+		}
+		_, faults := Build(t.Context(), in)
+		if got := faults.Message(); !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
 	}
 }

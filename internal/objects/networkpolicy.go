@@ -92,9 +92,11 @@ func routerOfRelease09(p *Params) bool {
 
 // unique returns the texts without repetitions and empty ones, in their order.
 func unique(list []string) []string {
+	seen := map[string]bool{"": true}
 	var out []string
 	for _, s := range list {
-		if s != "" && !slices.Contains(out, s) {
+		if !seen[s] {
+			seen[s] = true
 			out = append(out, s)
 		}
 	}

@@ -36,26 +36,27 @@ func Clashes(p *Params) []Clash {
 	const field = "spec.workload.overrides"
 	var list []Clash
 	o := overridesOf(&p.CR.Spec)
-	own := environment(p)
+	own, generated := lastOf(environment(p)), lastOf(generatedEnvironment(p))
 	for i := range o.Env {
 		name := o.Env[i].Name
-		if slices.ContainsFunc(own, func(v corev1.EnvVar) bool { return v.Name == name }) {
-			essential := slices.ContainsFunc(generatedEnvironment(p), func(v corev1.EnvVar) bool { return v.Name == name })
+		if _, taken := own[name]; taken {
+			_, essential := generated[name]
 			list = append(list, Clash{fmt.Sprintf("%s.env[%d]", field, i), "the variable " + name, essential})
 		}
 	}
 	ownTmp := slices.ContainsFunc(o.VolumeMounts, func(m corev1.VolumeMount) bool { return path.Clean(m.MountPath) == TmpDir })
+	ownVolumes, ownMounts := ownVolumes(p), ownMounts(p) // few, unlike those of the user
 	for i := range o.Volumes {
 		if o.Volumes[i].Name == tmpVolume && ownTmp {
 			continue
 		}
-		if slices.ContainsFunc(ownVolumes(p), func(v corev1.Volume) bool { return v.Name == o.Volumes[i].Name }) {
+		if slices.ContainsFunc(ownVolumes, func(v corev1.Volume) bool { return v.Name == o.Volumes[i].Name }) {
 			list = append(list, Clash{fmt.Sprintf("%s.volumes[%d]", field, i), "the volume " + o.Volumes[i].Name, true})
 		}
 	}
 	for i := range o.VolumeMounts {
 		at := path.Clean(o.VolumeMounts[i].MountPath)
-		if at != TmpDir && slices.ContainsFunc(ownMounts(p), func(m corev1.VolumeMount) bool { return m.MountPath == at }) {
+		if at != TmpDir && slices.ContainsFunc(ownMounts, func(m corev1.VolumeMount) bool { return m.MountPath == at }) {
 			list = append(list, Clash{fmt.Sprintf("%s.volumeMounts[%d]", field, i), "the mount path " + at, true})
 		}
 	}
@@ -66,18 +67,28 @@ func Clashes(p *Params) []Clash {
 // gives twice the last counts, as it would in a container.
 func mergedEnvironment(p *Params) []corev1.EnvVar {
 	user := overridesOf(&p.CR.Spec).Env
+	last := lastOf(user)
 	var list []corev1.EnvVar
 	for _, v := range environment(p) {
-		if !slices.ContainsFunc(user, func(u corev1.EnvVar) bool { return u.Name == v.Name }) {
+		if _, replaced := last[v.Name]; !replaced {
 			list = append(list, v)
 		}
 	}
 	for i := range user {
-		if !slices.ContainsFunc(user[i+1:], func(later corev1.EnvVar) bool { return later.Name == user[i].Name }) {
+		if last[user[i].Name] == i {
 			list = append(list, user[i])
 		}
 	}
 	return list
+}
+
+// lastOf is where each name stands in a list of variables: of a name that stands twice the last counts.
+func lastOf(list []corev1.EnvVar) map[string]int {
+	last := make(map[string]int, len(list))
+	for i := range list {
+		last[list[i].Name] = i
+	}
+	return last
 }
 
 // volumes are the operator's that are still mounted, and the user's.

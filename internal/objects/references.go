@@ -4,7 +4,6 @@ package objects
 
 import (
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
@@ -43,10 +42,11 @@ func PodReferences(spec *v1alpha2.LlamaStackDistributionSpec) []PodReference {
 			list = append(list, PodReference{kind, name, keys, ptr.Deref(optional, false), path})
 		}
 	}
+	last := lastOf(o.Env)
 	for i := range o.Env {
 		from := o.Env[i].ValueFrom
-		if from == nil || slices.ContainsFunc(o.Env[i+1:], func(later corev1.EnvVar) bool { return later.Name == o.Env[i].Name }) {
-			continue // of a name that stands twice the last counts
+		if from == nil || last[o.Env[i].Name] != i {
+			continue
 		}
 		path := fmt.Sprintf("%s.env[%d].valueFrom", field, i)
 		if s := from.SecretKeyRef; s != nil {

@@ -8,11 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -198,31 +196,13 @@ func BenchmarkLargest(b *testing.B) {
 	if result, findings := config.Generate(b.Context(), in); result == nil {
 		b.Fatal(findings)
 	}
-	runtime.GC()
-	var before, now runtime.MemStats
-	runtime.ReadMemStats(&before)
-	stop, peak := make(chan struct{}), make(chan uint64)
-	go func() {
-		highest := uint64(0)
-		for ticker := time.NewTicker(time.Millisecond); ; <-ticker.C {
-			runtime.ReadMemStats(&now)
-			highest = max(highest, now.HeapInuse)
-			select {
-			case <-stop:
-				peak <- highest
-				return
-			default:
-			}
-		}
-	}()
 	b.ReportAllocs()
-	report := fixture.ReportCPU(b)
+	peak, cpu := fixture.ReportPeak(b), fixture.ReportCPU(b)
 	for b.Loop() {
 		config.Generate(b.Context(), in)
 	}
-	report()
-	close(stop)
-	b.ReportMetric(float64(<-peak-before.HeapInuse)/(1<<20), "peak-MiB")
+	cpu()
+	peak()
 }
 
 // Proves: R63 (whatever is wrong how often, few and short messages come of it, and they say that there are more).

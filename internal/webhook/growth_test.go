@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// growing are the lists and maps of a spec, and the most that each is measured with: its bound, or thousands where it has none of its own.
+// In the spec, # stands for the items; in an item, # for its number.
+var growing = map[string]struct {
+	most       int
+	spec, item string
+}{
+	"models":     {bounds.Models, `"providers":{"inference":{"provider":"vllm","endpoint":"http://a"}},"resources":{"models":[#]}`, `{"name":"m#","provider":"vllm"}`},
+	"shields":    {bounds.Shields, `"providers":{"safety":{"provider":"llama-guard"}},"resources":{"models":["m"],"shields":[#]}`, `{"id":"s#","model":"m"}`},
+	"tools":      {bounds.Tools, `"resources":{"tools":[#]}`, `{"name":"mcp::s#","endpoint":"http://a/mcp"}`},
+	"providers":  {bounds.ProvidersPerAPI, `"providers":{"inference":[#]}`, `{"id":"p#","provider":"vllm","endpoint":"http://a","apiKey":{"name":"s#","key":"k"}}`},
+	"settings":   {10_000, `"providers":{"inference":{"provider":"remote::own","settings":{#}}}`, `"k#":"v"`},
+	"secretRefs": {bounds.References, `"providers":{"inference":{"provider":"remote::own","secretRefs":{#}}}`, `"k#":{"name":"s","key":"k#"}`},
+	"disabled":   {bounds.DisabledNames, `"disabled":[#]`, `"inferense#"`},
+	"env":        {bounds.EnvironmentEntries, `"workload":{"overrides":{"env":[#]}}`, `{"name":"V#","value":"v"}`},
+	// Of v1alpha1, which has no bound.
+	"env of v1alpha1": {10_000, `"workload":{"overrides":{"env":[#]}}`, `{"name":"V#","value":"v"}`},
+	"command":         {10_000, `"workload":{"overrides":{"command":[#]}}`, `"a#"`},
+	"args":            {10_000, `"workload":{"overrides":{"args":[#]}}`, `"a#"`},
+	"volumes":         {5_000, `"workload":{"overrides":{"volumes":[#]}}`, `{"name":"v#","emptyDir":{}}`},
+	"volumeMounts":    {5_000, `"workload":{"overrides":{"volumes":[{"name":"v","emptyDir":{}}],"volumeMounts":[#]}}`, `{"name":"v","mountPath":"/m#"}`},
+	"spread":          {5_000, `"workload":{"replicas":2,"topologySpreadConstraints":[#]}`, `{"maxSkew":1,"topologyKey":"k#","whenUnsatisfiable":"ScheduleAnyway"}`},
+	"namespaces":      {5_000, `"networking":{"allowedFrom":{"namespaces":[#]}}`, `"n#"`},
+	"labels":          {5_000, `"networking":{"allowedFrom":{"labels":[#]}}`, `"l#"`},
+}
+
+// grown is a custom resource with so many items.
+func grown(spec, item string, count int) []byte {
+	text := `{"distribution":{"name":"starter"},` + strings.Replace(spec, "#", items(item, count), 1) + `}`
+	return []byte(strings.Replace(objectWith(text), `"name":"s"`, `"name":"s","namespace":"ai","uid":"1",`+
+		`"annotations":{"llamastack.io/conversion":"{\"version\":1,\"origin\":\"v1alpha1\"}"}`, 1))
+}
+
+// items are so many of an item.
+func items(item string, count int) string {
+	list := make([]string, count)
+	for i := range list {
+		list[i] = strings.ReplaceAll(item, "#", strconv.Itoa(i))
+	}
+	return strings.Join(list, ",")
+}
+
+// facts are those of a cluster that has all Secrets, with the operator's own settings.
+func facts(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) *desired.Inputs {
+	distribution, _ := known.Resolve(&cr.Spec.Distribution)
+	in := &desired.Inputs{CR: cr, Distribution: distribution, HashKey: secret.New([]byte("0123456789abcdef0123456789abcdef")), Build: "1"}
+	uses, _ := config.SecretUses(&cr.Spec)
+	for _, use := range uses {
+		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, Value: secret.New([]byte("value"))})
+	}
+	return in
+}
+
+// work is everything that is done with a custom resource, by its steps.
+func work(b *testing.B, text []byte) map[string]func() error {
+	b.Helper()
+	known, err := settings.Parse(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	validation := &Validation{Gather: func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, fault.List) {
+		in := facts(known, cr)
+		in.Secrets = nil // which admission does not read
+		return in, nil
+	}}
+	cr := &v1alpha2.LlamaStackDistribution{}
+	if err := json.Unmarshal(text, cr); err != nil {
+		b.Fatal(err)
+	}
+	down, err := v1alpha1.ConvertText(text, v1alpha1.GroupVersion.String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	review := []byte(reviewFor("v1alpha2", string(text), ""))
+	return map[string]func() error{
+		"to_v1alpha1": func() error {
+			_, err := v1alpha1.ConvertText(text, v1alpha1.GroupVersion.String())
+			return err
+		},
+		"to_v1alpha2": func() error {
+			_, err := v1alpha1.ConvertText(down, v1alpha2.GroupVersion.String())
+			return err
+		},
+		"validate": func() error {
+			sent, err := validation.read(review)
+			if err == nil {
+				_, err = sent.Answer(b.Context())
+			}
+			return err
+		},
+		"build": func() error {
+			desired.Build(b.Context(), facts(known, cr))
+			return nil
+		},
+	}
+}
+
+// BenchmarkGrowth converts a custom resource forth and back, validates it, and builds all objects of it; with half of what a list or map may
+// have, and with all. Where the work is linear, the second takes twice as long.
+//
+// Proves: R63.
+func BenchmarkGrowth(b *testing.B) {
+	for _, name := range slices.Sorted(maps.Keys(growing)) {
+		shape := growing[name]
+		for _, count := range []int{shape.most / 2, shape.most} {
+			for step, do := range work(b, grown(shape.spec, shape.item, count)) {
+				b.Run(fmt.Sprintf("%s/%s/%d", strings.ReplaceAll(name, " ", "_"), step, count), func(b *testing.B) { measure(b, do) })
+			}
+		}
+	}
+}
+
+// BenchmarkLargest does the same with a custom resource that has as much of everything as may be.
+//
+// Proves: R63.
+func BenchmarkLargest(b *testing.B) {
+	list := func(name string) string {
+		return items(growing[name].item, growing[name].most)
+	}
+	text := objectWith(`{"distribution":{"name":"starter"},"providers":{"inference":[` + items(`{"id":"p#","provider":"vllm","endpoint":"http://a",`+
+		`"apiKey":{"name":"s#","key":"k"}}`, bounds.ProvidersPerAPI-1) + `,{"id":"vllm","provider":"vllm","endpoint":"http://a","settings":{"network":{` +
+		items(`"k#":"v"`, 7_000) + `}}}],"safety":{"provider":"llama-guard"}},"resources":{"models":["m",` + items(growing["models"].item, bounds.Models-1) +
+		`],"shields":[` + items(`{"id":"s#","model":"vllm/m"}`, bounds.Shields) + `],"tools":[` + list("tools") + `]},"workload":{"overrides":{"env":[` + list("env") +
+		`],"volumes":[` + list("volumes") + `],"args":[` + list("args") + `]}},"networking":{"allowedFrom":{"namespaces":[` + list("namespaces") + `]}}}`)
+	for step, do := range work(b, []byte(text)) {
+		b.Run(step, func(b *testing.B) { measure(b, do) })
+	}
+}
+
+func measure(b *testing.B, do func() error) {
+	b.ReportAllocs()
+	peak, cpu := fixture.ReportPeak(b), fixture.ReportCPU(b)
+	for b.Loop() {
+		if err := do(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	cpu()
+	peak()
+}
