@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -37,11 +38,15 @@ type Applier struct {
 	Cached client.Reader
 	// Live reads from the API server.
 	Live client.Reader
+	// SwitchoverDelay is how long pods of release 0.9 run on after the Service stopped leading to them.
+	SwitchoverDelay time.Duration
 
 	mu sync.Mutex
 	// last is by owner, then by kind and name of the object, which are few and fixed: what is generated gets a name of its own with
 	// each edit, is never sent twice, and is not remembered.
 	last map[types.NamespacedName]map[objectID]applied
+	// narrowed is by owner since when its Service has been seen to lead only to new pods, while a switchover lasts.
+	narrowed map[types.NamespacedName]time.Time
 }
 
 // objectID tells the objects of one owner apart.

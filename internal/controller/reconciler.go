@@ -131,7 +131,13 @@ func (r *Reconciler) apply(ctx context.Context, s *scope) {
 		s.fail(f)
 		return
 	}
-	result, f := r.applier.Apply(ctx, s.cr, s.desired.Objects)
+	list, again, f := r.applier.Switchover(ctx, s.cr, s.gathered.Inputs.Live, s.desired.Objects)
+	if f != nil {
+		s.fail(f)
+		return
+	}
+	s.again = again
+	result, f := r.applier.Apply(ctx, s.cr, list)
 	s.applied = result
 	if f != nil {
 		s.fail(f)
@@ -231,7 +237,7 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 	if s.faults.For(v1alpha2.ConditionDeploymentUpdated).Reason() == v1alpha2.ReasonConflict {
 		return ctrl.Result{RequeueAfter: foreignDelay}, nil
 	}
-	return ctrl.Result{}, nil
+	return ctrl.Result{RequeueAfter: s.again}, nil
 }
 
 // writeStatus patches the status. The answer is read as a tree, since the resource may be one that Go's types cannot read.

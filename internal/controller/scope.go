@@ -32,6 +32,8 @@ type scope struct {
 	desired *desired.Desired
 	// Set by apply, where build had no faults.
 	applied *apply.Result
+	// again is when the next step of a switchover is due; zero where none is.
+	again time.Duration
 	// Set by observe.
 	deployment   *appsv1.Deployment
 	server       *probe.Observation

@@ -80,7 +80,9 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			HashKey: key, Build: o.Build, ClusterAssignsUserIDs: assignsUserIDs,
 			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps, AllowForeignConfigMaps: o.AllowForeignConfigMaps,
 		},
-		applier:  &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
+		applier: &apply.Applier{
+			Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), SwitchoverDelay: apply.SwitchoverDelay,
+		},
 		prober:   prober.New(ctx, probe.New()),
 		locate:   locate,
 		recorder: mgr.GetEventRecorder(objects.ManagedBy),

@@ -167,8 +167,8 @@ func add[T any, O interface {
 // hold keeps the live Deployment and its configuration as they are when the same inputs made them with another build of
 // the operator: an upgrade of the operator rolls nothing, the next edit brings the newer form.
 func (d *Desired) hold(in *Inputs, p *objects.Params) {
-	if in.Live == nil || in.Live.DeletionTimestamp != nil || in.LiveConfigMissing || objects.IsRelease09s(in.Live) {
-		return // there is nothing to keep, its pods could not start again, or it is to be adopted
+	if in.Live == nil || in.Live.DeletionTimestamp != nil || in.LiveConfigMissing || objects.IsRelease09s(in.Live) || objects.IsHeld(in.Live) {
+		return // there is nothing to keep, its pods could not start again, or it is being adopted
 	}
 	made := in.Live.Annotations
 	build := made[objects.AnnotationBuild]

@@ -51,7 +51,7 @@ func ServerURL(cr *v1alpha2.LlamaStackDistribution, service *corev1.Service, sch
 		return "", "the resource does not control its Service"
 	case service.Spec.Type == corev1.ServiceTypeExternalName || err != nil:
 		return "", "its Service has no address of its own"
-	case !maps.Equal(service.Spec.Selector, Selector(cr.Name)):
+	case !maps.Equal(service.Spec.Selector, Selector(cr.Name)) && !SelectsNewPods(service, cr.Name):
 		return "", "its Service selects other pods"
 	case !slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port && p.Protocol == corev1.ProtocolTCP }):
 		return "", "its Service does not have the server's port"

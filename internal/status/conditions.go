@@ -17,6 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
@@ -133,6 +134,8 @@ func rollout(d *appsv1.Deployment) (done bool, reason, message string) {
 		return false, v1alpha2.ReasonRolloutInProgress, "The Deployment is being updated"
 	case isStuck(d):
 		return false, v1alpha2.ReasonRolloutStuck, bounds.Message(deploymentCondition(d, appsv1.DeploymentProgressing).Message)
+	case objects.IsHeld(d):
+		return false, v1alpha2.ReasonRolloutInProgress, "Pods of release 0.9 serve until all new pods are ready"
 	case got.UpdatedReplicas < wanted:
 		return false, v1alpha2.ReasonRolloutInProgress, fmt.Sprintf("%d of %d pods are up to date", got.UpdatedReplicas, wanted)
 	case got.Replicas > got.UpdatedReplicas:

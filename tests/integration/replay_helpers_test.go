@@ -144,6 +144,26 @@ func (r *replayed) rolledOut(one *fixture.Recorded) *appsv1.Deployment {
 	return d
 }
 
+// switchedOver waits until the rollout is over, and nothing of how it was held is left.
+func (r *replayed) switchedOver(one *fixture.Recorded) {
+	r.t.Helper()
+	r.rolledOut(one)
+	service := one.Object("Service")
+	fixture.Eventually(r.t, time.Minute, one.Name()+" is as if it had never been held", func() error {
+		if d := r.deployment(one); objects.IsHeld(d) || d.Spec.MinReadySeconds != 0 {
+			return fmt.Errorf("the Deployment is %+v", d.ObjectMeta)
+		}
+		now := &corev1.Service{}
+		if err := r.admin.Get(r.t.Context(), client.ObjectKeyFromObject(service), now); err != nil {
+			return err
+		}
+		if !maps.Equal(now.Spec.Selector, objects.Selector(one.Name())) {
+			return fmt.Errorf("the Service selects %v", now.Spec.Selector)
+		}
+		return nil
+	})
+}
+
 // adopted waits until this operator has applied the Deployment, and nothing on the objects belongs to release 0.9 any more.
 func (r *replayed) adopted(one *fixture.Recorded) {
 	r.t.Helper()
@@ -216,7 +236,7 @@ func (r *replayed) upgraded(before map[string]state) (rolled int) {
 		}
 	}
 	for name, was := range before {
-		r.rolledOut(r.one(name))
+		r.switchedOver(r.one(name))
 		want := was.revision
 		if !cmp.Equal(was.template, meaning(treeOf(r.t, r.deployment(r.one(name)).Spec.Template))) {
 			want++

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -88,25 +89,39 @@ func (d *dying) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// pass is what the operator does for a custom resource, once, with a memory of its own.
-func (e *env) pass(ctx context.Context, d *dying, name string) error {
+// oneOperator is an operator with a memory of its own.
+type oneOperator struct {
+	*env
+	gatherer *gather.Gatherer
+	applier  *apply.Applier
+}
+
+func (e *env) newOperator(d *dying) *oneOperator {
+	e.t.Helper()
 	config := rest.CopyConfig(operatorConfig)
+	key, err := apply.EnsureHashKey(e.t.Context(), admin, admin, operatorNamespace)
+	if err != nil {
+		e.t.Fatal(err)
+	}
 	config.Wrap(d.wrap)
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
-		return err
+		e.t.Fatal(err)
 	}
-	key, err := apply.EnsureHashKey(ctx, c, c, operatorNamespace)
-	if err != nil {
-		return err
+	return &oneOperator{
+		env: e, applier: &apply.Applier{Client: c, Cached: admin, Live: c},
+		// The operator has a cache for these reads, and may list and watch, but not get.
+		gatherer: &gather.Gatherer{Live: c, Cached: admin, OperatorNamespace: operatorNamespace, HashKey: key, Build: "1.0.0"},
 	}
+}
+
+// reconcile is what the operator does for a custom resource, once.
+func (o *oneOperator) reconcile(ctx context.Context, name string) error {
 	cr := &v1alpha2.LlamaStackDistribution{}
-	if err := admin.Get(ctx, client.ObjectKey{Namespace: e.namespace, Name: name}, cr); err != nil {
+	if err := o.get(cr, name); err != nil {
 		return err
 	}
-	// The operator has a cache for these reads, and may list and watch, but not get.
-	g := &gather.Gatherer{Live: c, Cached: admin, OperatorNamespace: operatorNamespace, HashKey: key, Build: "1.0.0"}
-	gathered, faults := g.Gather(ctx, cr)
+	gathered, faults := o.gatherer.Gather(ctx, cr)
 	if len(faults) > 0 {
 		return errors.New(faults.Message())
 	}
@@ -115,18 +130,41 @@ func (e *env) pass(ctx context.Context, d *dying, name string) error {
 		return errors.New(faults.Message())
 	}
 	wanted := append(append([]objects.Object{}, built.Objects...), built.Held...)
-	a := &apply.Applier{Client: c, Cached: admin, Live: c}
-	f := a.Adopt(ctx, cr, gathered.Inputs.Live, wanted)
+	f := o.applier.Adopt(ctx, cr, gathered.Inputs.Live, wanted)
+	list := built.Objects
 	if f == nil {
-		_, f = a.Apply(ctx, cr, built.Objects)
+		list, _, f = o.applier.Switchover(ctx, cr, gathered.Inputs.Live, list)
 	}
 	if f == nil {
-		f = a.Prune(ctx, cr, wanted)
+		_, f = o.applier.Apply(ctx, cr, list)
+	}
+	if f == nil {
+		f = o.applier.Prune(ctx, cr, wanted)
 	}
 	if f != nil {
 		return fmt.Errorf("%s: %w", f.Message, f.Err)
 	}
 	return nil
+}
+
+// adopt reconciles until the adoption is complete, or an error ends it.
+func (o *oneOperator) adopt(name string) error {
+	o.t.Helper()
+	var failed error
+	fixture.Eventually(o.t, time.Minute, name+" is adopted", func() error {
+		if failed = o.reconcile(o.t.Context(), name); failed != nil {
+			return nil //nolint:nilerr // it is returned below
+		}
+		service := &corev1.Service{}
+		if err := o.get(service, objects.ServiceName(name)); err != nil {
+			return err
+		}
+		if d := o.deployment(name); objects.IsRelease09s(d) || objects.IsHeld(d) || objects.SelectsNewPods(service, name) {
+			return errors.New("its pods are not replaced yet")
+		}
+		return nil
+	})
+	return failed
 }
 
 // Proves: R78, R56, R48, L-25 (an operator that is killed between any two writes of an adoption leaves something that the next one finishes,
@@ -142,12 +180,12 @@ func TestAdoptionSurvivesBeingKilledAtEveryWrite(t *testing.T) {
 				e.waitForRevision(name, "1")
 				d := &dying{}
 				d.limit.Store(steps)
-				err := e.pass(t.Context(), d, name)
+				err := e.newOperator(d).adopt(name)
 				if killed = errors.Is(err, errKilled); !killed && err != nil {
 					t.Fatalf("killed after %d writes: %v", steps, err)
 				}
 				d.limit.Store(1 << 30)
-				if err := e.pass(t.Context(), d, name); err != nil {
+				if err := e.newOperator(d).adopt(name); err != nil {
 					t.Fatalf("the next operator, after one that was killed after %d writes: %v", steps, err)
 				}
 				now := e.checkAdopted(one, steps)
@@ -158,7 +196,7 @@ func TestAdoptionSurvivesBeingKilledAtEveryWrite(t *testing.T) {
 					t.Errorf("killed after %d writes, the pods are others (-killed at once +now):\n%s", steps, diff)
 				}
 				before := d.writes.Load()
-				if err := e.pass(t.Context(), d, name); err != nil || d.writes.Load() != before {
+				if err := e.newOperator(d).reconcile(t.Context(), name); err != nil || d.writes.Load() != before {
 					t.Errorf("killed after %d writes: a third operator wrote %d times, %v: %s", steps, d.writes.Load()-before, err, *d.last.Load())
 				}
 				if err := admin.Delete(t.Context(), e.resource(name)); err != nil {

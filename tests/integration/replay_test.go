@@ -43,6 +43,11 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 	if err := r.endpointsStay(); err != nil {
 		t.Error(err)
 	}
+	for _, name := range r.rollingServices() {
+		if r.endpoints.LedToEnding(name) {
+			t.Errorf("the Service %s led to a pod of release 0.9 when that was told to end", name)
+		}
+	}
 	r.checkTemplates()
 
 	// Neither a restart nor another build writes anything.
@@ -100,15 +105,23 @@ func (r *replayed) pods() map[string]bool {
 
 // endpointsStay checks that no Service has lost its last endpoint whose Deployment keeps old pods until new ones are ready.
 func (r *replayed) endpointsStay() error {
-	for _, one := range r.recorded {
-		d, service := one.Object("Deployment"), one.Object("Service")
-		if d == nil || service == nil || field(d, "spec.strategy.type") == string(appsv1.RecreateDeploymentStrategyType) || *r.deployment(one).Spec.Replicas == 0 {
-			continue
-		}
-		name := key(one).Namespace + "/" + service.GetName()
+	for _, name := range r.rollingServices() {
 		if r.endpoints.Emptied(name) || r.endpoints.Ready(name) == 0 {
 			return fmt.Errorf("the Service %s had no endpoints for a while", name)
 		}
 	}
 	return nil
+}
+
+// rollingServices names the Services, with their namespaces, whose Deployment keeps old pods until new ones are ready.
+func (r *replayed) rollingServices() (names []string) {
+	r.t.Helper()
+	for _, one := range r.recorded {
+		d, service := one.Object("Deployment"), one.Object("Service")
+		if d == nil || service == nil || field(d, "spec.strategy.type") == string(appsv1.RecreateDeploymentStrategyType) || *r.deployment(one).Spec.Replicas == 0 {
+			continue
+		}
+		names = append(names, key(one).Namespace+"/"+service.GetName())
+	}
+	return names
 }

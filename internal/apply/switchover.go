@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+// SwitchoverDelay is how long old pods run on after the Service stopped leading to them: every node needs a moment to learn it, and requests that
+// they have already taken are answered in that time.
+const SwitchoverDelay = 10 * time.Second
+
+// Switchover returns the objects to apply now, and when to look again, so that a rollout from pods of release 0.9 loses no request. Those pods end
+// as soon as they are told to, when requests are still sent to them. So the rollout is held until all new pods are ready. Then the Service selects
+// only those, a moment later the hold ends, and after the last old pod the Service is as desired.
+//
+// Each step follows from what is in the cluster, so that an operator that is killed between two of them goes on. It asks the API server
+// for ReplicaSets only while there is such a rollout.
+func (a *Applier) Switchover(
+	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, list []objects.Object,
+) ([]objects.Object, time.Duration, *fault.Fault) {
+	s := switchover{}
+	for i, o := range list {
+		switch o := o.(type) {
+		case *appsv1.Deployment:
+			s.held = live != nil && o.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType &&
+				(objects.IsHeld(live) || objects.NeedsSwitchover(live))
+			s.deployment = i + 1
+		case *corev1.Service:
+			service := &corev1.Service{}
+			s.narrow = a.Cached.Get(ctx, client.ObjectKeyFromObject(o), service) == nil && objects.SelectsNewPods(service, owner.Name)
+			s.service = i + 1
+		}
+	}
+	if live == nil || !s.held && !s.narrow {
+		a.forgetNarrow(owner)
+		return list, 0, nil
+	}
+	replicaSets, err := a.replicaSets(ctx, owner)
+	if err != nil {
+		return nil, 0, failed("the ReplicaSets", "could not be listed", err)
+	}
+	s.count(replicaSets, ptr.Deref(live.Spec.Replicas, 1))
+	switch {
+	case s.gone: // nothing is left to keep
+		return list, 0, nil
+	case !s.held:
+		return s.narrowed(owner.Name, list), 0, nil
+	case !s.ready:
+		a.forgetNarrow(owner)
+		return s.hold(list), 0, nil
+	case !s.narrow:
+		return s.narrowed(owner.Name, s.hold(list)), 0, nil
+	}
+	if wait := a.SwitchoverDelay - time.Since(a.narrowSince(owner)); wait > 0 {
+		return s.narrowed(owner.Name, s.hold(list)), wait, nil
+	}
+	return s.narrowed(owner.Name, list), 0, nil
+}
+
+// switchover is where such a rollout stands.
+type switchover struct {
+	// deployment and service are the positions of these objects, from one on; zero where there are none.
+	deployment, service int
+	// held reports whether the rollout is, or is to be, held; narrow whether the Service leads only to new pods.
+	held, narrow bool
+	// ready reports whether as many new pods are ready as there shall be, and gone whether no old ones are left.
+	ready, gone bool
+}
+
+func (s *switchover) count(replicaSets []appsv1.ReplicaSet, want int32) {
+	ready := int32(0)
+	s.gone = true
+	for i := range replicaSets {
+		rs := &replicaSets[i]
+		if objects.HasNewPods(&rs.Spec.Template) {
+			ready += rs.Status.ReadyReplicas
+		} else if hasPods(rs) {
+			s.gone = false
+		}
+	}
+	s.ready = ready > 0 && ready >= want
+}
+
+// hold returns the objects with the rollout held.
+func (s *switchover) hold(list []objects.Object) []objects.Object {
+	list = slices.Clone(list)
+	if s.deployment > 0 {
+		d := list[s.deployment-1].(*appsv1.Deployment).DeepCopy()
+		objects.HoldRollout(d)
+		list[s.deployment-1] = d
+	}
+	return list
+}
+
+// narrowed returns the objects with a Service that leads only to new pods.
+func (s *switchover) narrowed(resource string, list []objects.Object) []objects.Object {
+	list = slices.Clone(list)
+	if s.service > 0 {
+		service := list[s.service-1].(*corev1.Service).DeepCopy()
+		service.Spec.Selector = objects.NewPodsSelector(resource)
+		list[s.service-1] = service
+	}
+	return list
+}
+
+// narrowSince returns since when the Service has been seen to lead only to new pods. An operator that was restarted waits once more.
+func (a *Applier) narrowSince(owner *v1alpha2.LlamaStackDistribution) time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	key := client.ObjectKeyFromObject(owner)
+	if a.narrowed == nil {
+		a.narrowed = map[types.NamespacedName]time.Time{}
+	}
+	if _, known := a.narrowed[key]; !known {
+		a.narrowed[key] = time.Now()
+	}
+	return a.narrowed[key]
+}
+
+func (a *Applier) forgetNarrow(owner *v1alpha2.LlamaStackDistribution) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.narrowed, client.ObjectKeyFromObject(owner))
+}

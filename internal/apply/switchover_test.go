@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+// Proves: R78, US-7.1 (what is applied while pods of release 0.9 are replaced follows from what is in the cluster alone: the rollout is held
+// until all new pods are ready and the Service leads only to them, and in the end nothing of that is left).
+func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
+	old := func() *appsv1.Deployment {
+		return orphan(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(2)) })
+	}
+	held := func() *appsv1.Deployment {
+		d := old()
+		d.Annotations = map[string]string{objects.AnnotationBuild: "1.0.0"}
+		d.ManagedFields = nil
+		objects.HoldRollout(d)
+		return d
+	}
+	released := func() *appsv1.Deployment {
+		d := held()
+		d.Annotations = map[string]string{objects.AnnotationBuild: "1.0.0"}
+		return d
+	}
+	with := func(d *appsv1.Deployment, change func(*appsv1.Deployment)) *appsv1.Deployment { change(d); return d }
+	newLabel := map[string]string{objects.LabelManagedBy: objects.ManagedBy}
+	for name, c := range map[string]struct {
+		live                      *appsv1.Deployment
+		oldPods, newPods          int32
+		isNarrow                  bool
+		held, narrow, again, lazy bool // lazy: nobody is asked for ReplicaSets
+	}{
+		"a new custom resource":     {live: nil, lazy: true},
+		"release 0.9's":             {live: old(), oldPods: 2, held: true},
+		"release 0.9's, no pods":    {live: with(old(), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(0)) }), lazy: true},
+		"release 0.9's, pods drain": {live: with(old(), func(d *appsv1.Deployment) { d.Spec.Template.Labels = newLabel }), oldPods: 2, lazy: true},
+		"this operator's":           {live: released(), newPods: 2, lazy: true},
+		"no new pod is ready":       {live: held(), oldPods: 2, held: true},
+		"one of two is ready":       {live: held(), oldPods: 2, newPods: 1, held: true},
+		"all are ready":             {live: held(), oldPods: 2, newPods: 2, held: true, narrow: true},
+		"the Service is narrow":     {live: held(), oldPods: 2, newPods: 2, isNarrow: true, held: true, narrow: true, again: true},
+		"one is not ready any more": {live: held(), oldPods: 2, newPods: 1, isNarrow: true, held: true},
+		"released, old pods end":    {live: released(), oldPods: 1, newPods: 2, isNarrow: true, narrow: true},
+		"released, old pods ended":  {live: released(), newPods: 2, isNarrow: true},
+		"held, old pods ended":      {live: held(), newPods: 2, isNarrow: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			service := owned(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-service"}}, "u1").(*corev1.Service)
+			service.Spec.Selector = objects.Selector("my-stack")
+			if c.isNarrow {
+				service.Spec.Selector = objects.NewPodsSelector("my-stack")
+			}
+			sets := []client.Object{service}
+			for revision, pods := range []int32{c.oldPods, c.newPods} {
+				rs := replicaSet(revision+1, pods, "x").(*appsv1.ReplicaSet)
+				rs.Status.Replicas, rs.Status.ReadyReplicas = pods, pods
+				if revision == 1 {
+					rs.Spec.Template.Labels = newLabel
+				}
+				sets = append(sets, rs)
+			}
+			cluster := newCluster(t, sets...)
+			a := cluster.applier()
+			a.SwitchoverDelay = time.Hour
+			wanted := wish("a: b\n")
+			check := func(held, narrow, again bool) {
+				t.Helper()
+				list, wait, f := a.Switchover(t.Context(), owner(), c.live, wanted)
+				if f != nil || (wait > 0) != again || len(list) != len(wanted) {
+					t.Fatalf("%d objects, again in %s, %v", len(list), wait, f)
+				}
+				d, s := list[2].(*appsv1.Deployment), list[3].(*corev1.Service)
+				if objects.IsHeld(d) != held || (d.Spec.MinReadySeconds > 0) != held || objects.SelectsNewPods(s, "my-stack") != narrow {
+					t.Errorf("held %v, narrow %v, want %v, %v", objects.IsHeld(d), s.Spec.Selector, held, narrow)
+				}
+				if held && (*d.Spec.ProgressDeadlineSeconds <= d.Spec.MinReadySeconds || d.Spec.Strategy.RollingUpdate.MaxUnavailable.IntValue() != 0) {
+					t.Errorf("the rollout is %+v", d.Spec)
+				}
+			}
+			check(c.held, c.narrow, c.again)
+			if c.again { // the delay is over
+				a.SwitchoverDelay = 0
+				check(false, true, false)
+			}
+			if (cluster.listsOfReplicas == 0) != c.lazy {
+				t.Errorf("ReplicaSets were listed %d times", cluster.listsOfReplicas)
+			}
+			if objects.IsHeld(wanted[2].(*appsv1.Deployment)) || !maps.Equal(wanted[3].(*corev1.Service).Spec.Selector, objects.Selector("my-stack")) {
+				t.Error("what is desired was changed")
+			}
+		})
+	}
+}
+
+// Proves: R78 (where a claim makes pods end before others start, nothing is held).
+func TestSwitchoverHoldsNoRecreate(t *testing.T) {
+	rs := replicaSet(1, 1, "x")
+	cluster := newCluster(t, rs)
+	wanted := wish("a: b\n")
+	wanted[2].(*appsv1.Deployment).Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
+	live := orphan(nil)
+	list, wait, f := cluster.applier().Switchover(t.Context(), owner(), live, wanted)
+	if f != nil || wait > 0 || objects.IsHeld(list[2].(*appsv1.Deployment)) {
+		t.Errorf("held, again in %s, %v", wait, f)
+	}
+}
