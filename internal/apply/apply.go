@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -67,19 +67,44 @@ type Result struct {
 	Written int
 }
 
-// Apply brings the objects into the cluster, in their order. It stops at the first fault: what depends on an object that
-// is not there is not sent.
+// Apply brings the objects into the cluster, in their order. What is to be written is known before the first write, and the API server has been
+// asked where it may refuse it: either nothing is written, or everything, but for what changes in between. It stops at the first fault: what
+// depends on an object that is not there is not sent.
 func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, list []objects.Object) (*Result, *fault.Fault) {
 	result := &Result{}
+	var changes []*change
 	for _, o := range list {
-		if f := a.applyOne(ctx, owner, o, result); f != nil {
+		c, f := a.compare(ctx, owner, o)
+		if f != nil {
+			return result, f
+		}
+		if c != nil {
+			changes = append(changes, c)
+		}
+	}
+	if f := a.dryRun(ctx, owner, changes); f != nil {
+		return result, f
+	}
+	for _, c := range changes {
+		if f := a.write(ctx, owner, c, result); f != nil {
 			return result, f
 		}
 	}
 	return result, nil
 }
 
-func (a *Applier) applyOne(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o objects.Object, result *Result) *fault.Fault {
+// change is an object that is to be written.
+type change struct {
+	*unstructured.Unstructured
+	gvk  schema.GroupVersionKind
+	live metav1.Object // nil where there is none
+	wish [sha256.Size]byte
+}
+
+func (c *change) what() string { return c.gvk.Kind + " " + c.GetName() }
+
+// compare returns what is to be written of an object; nil where it is as desired.
+func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o objects.Object) (*change, *fault.Fault) {
 	gvk := o.GetObjectKind().GroupVersionKind()
 	what := gvk.Kind + " " + o.GetName()
 	live, err := a.live(ctx, o)
@@ -88,59 +113,65 @@ func (a *Applier) applyOne(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 	}
 	switch {
 	case err != nil:
-		return failed(what, "could not be read", err)
+		return nil, failed(what, "could not be read", err)
 	case live != nil && !metav1.IsControlledBy(live, owner):
-		return conflict(what, live, owner)
+		return nil, conflict(what, live, owner)
 	}
 	u, wish, err := toUnstructured(o)
 	if err != nil {
-		return failed(what, "could not be encoded", err)
+		return nil, failed(what, "could not be encoded", err)
 	}
 	id := objectID{gvk.Kind, o.GetName()}
 	if live != nil && (isGenerated(gvk) || a.unchanged(owner, id, live, wish)) {
-		return nil // what is generated is immutable and named by its content
+		return nil, nil // what is generated is immutable and named by its content
 	}
 	if live != nil {
 		now, err := a.settled(ctx, u)
 		if err != nil {
-			return failed(what, "could not be read", err)
+			return nil, failed(what, "could not be read", err)
 		}
 		if now != nil {
 			a.remember(owner, id, now, wish)
-			return nil
+			return nil, nil
 		}
 	}
+	return &change{u, gvk, live, wish}, nil
+}
+
+func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change, result *Result) *fault.Fault {
+	u := c.Unstructured
 	wished := u.DeepCopy()
-	if live != nil && gvk.Kind == "Deployment" {
+	var err error
+	if c.live != nil && c.gvk.Kind == "Deployment" {
 		err = a.handOverReplicas(ctx, u)
 	}
 	if err == nil {
 		err = a.send(ctx, u)
 	}
-	if live != nil && gvk.Kind == "Service" && apierrors.IsInvalid(err) {
+	if c.live != nil && c.gvk.Kind == "Service" && apierrors.IsInvalid(err) {
 		u = wished
 		err = a.resetPorts(ctx, u)
 	}
 	if err != nil {
-		return failed(what, "could not be applied", err)
+		return refused(c, err)
 	}
-	if live == nil || live.GetResourceVersion() != u.GetResourceVersion() {
+	if c.live == nil || c.live.GetResourceVersion() != u.GetResourceVersion() {
 		result.Written++
 	}
-	if !isGenerated(gvk) {
-		a.remember(owner, id, u, wish)
+	if !isGenerated(c.gvk) {
+		a.remember(owner, objectID{c.gvk.Kind, c.GetName()}, u, c.wish)
 	}
-	if gvk.Kind == "Deployment" {
+	if c.gvk.Kind == "Deployment" {
 		result.Deployment = &appsv1.Deployment{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, result.Deployment); err != nil {
-			return failed(what, "was answered with something unreadable", err)
+			return failed(c.what(), "was answered with something unreadable", err)
 		}
 	}
 	return nil
 }
 
-func (a *Applier) send(ctx context.Context, u *unstructured.Unstructured) error {
-	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldManager), client.ForceOwnership)
+func (a *Applier) send(ctx context.Context, u *unstructured.Unstructured, options ...client.ApplyOption) error {
+	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), append(options, client.FieldOwner(FieldManager), client.ForceOwnership)...)
 }
 
 // handOverManager holds the replicas of a Deployment that were the operator's, until the autoscaler takes them.
@@ -252,6 +283,7 @@ func (a *Applier) Forget(owner types.NamespacedName) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.last, owner)
+	delete(a.narrowed, owner)
 }
 
 // toUnstructured encodes an object for server-side apply, without the empty fields that typed objects write and nobody
@@ -310,11 +342,6 @@ func failed(what, how string, err error) *fault.Fault {
 	case TooLarge(err):
 		f.Class = fault.Wrong
 		f.Message += ": make it smaller: fewer or shorter values in the spec, or in the objects that it refers to"
-	}
-	if strings.HasPrefix(what, "PersistentVolumeClaim ") && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err)) {
-		f.Class = fault.Wrong
-		f.Message += ": a claim cannot shrink, and grows only where its storage class allows it: set spec.workload.storage.size to what it was, " +
-			"or move the data to a new resource"
 	}
 	return f
 }

@@ -28,7 +28,7 @@ import (
 type cluster struct {
 	client.WithWatch
 	applied, deleted []string
-	patched          []string
+	patched, asked   []string
 	refuse           map[string]error // by "Kind/name"
 	listsOfReplicas  int
 }
@@ -48,6 +48,12 @@ func newCluster(t *testing.T, initial ...client.Object) *cluster {
 		Apply: func(ctx context.Context, inner client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 			named := o.(applyObject)
 			what := named.GetKind() + "/" + named.GetName()
+			options := &client.ApplyOptions{}
+			options.ApplyOptions(opts)
+			if len(options.DryRun) > 0 {
+				c.asked = append(c.asked, what)
+				return c.refuse[what]
+			}
 			c.applied = append(c.applied, what)
 			if err := c.refuse[what]; err != nil {
 				return err

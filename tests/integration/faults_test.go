@@ -4,7 +4,6 @@ package integration
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -18,7 +17,9 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -271,6 +272,22 @@ func TestCanary(t *testing.T) {
 	}
 }
 
+// probes are objects that an API server takes unless it refuses their kind.
+var probes = map[string]string{
+	"serviceaccounts":        "{apiVersion: v1, kind: ServiceAccount}",
+	"configmaps":             "{apiVersion: v1, kind: ConfigMap}",
+	"secrets":                "{apiVersion: v1, kind: Secret}",
+	"persistentvolumeclaims": "{apiVersion: v1, kind: PersistentVolumeClaim, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}",
+	"services":               "{apiVersion: v1, kind: Service, spec: {ports: [{port: 80}]}}",
+	"networkpolicies":        "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, spec: {podSelector: {}}}",
+	"ingresses":              "{apiVersion: networking.k8s.io/v1, kind: Ingress, spec: {defaultBackend: {service: {name: a, port: {number: 1}}}}}",
+	"poddisruptionbudgets":   "{apiVersion: policy/v1, kind: PodDisruptionBudget, spec: {maxUnavailable: 1}}",
+	"horizontalpodautoscalers": "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, " +
+		"spec: {maxReplicas: 2, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: a}}}",
+	"deployments": "{apiVersion: apps/v1, kind: Deployment, " +
+		"spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}}}",
+}
+
 // refuse makes the API server refuse objects of a kind in the namespace of the test, until the returned function is called.
 func (e *env) refuse(group, resources string) (stop func()) {
 	e.t.Helper()
@@ -305,9 +322,14 @@ func (e *env) refuse(group, resources string) (stop func()) {
 		}
 	}
 	fixture.Eventually(e.t, time.Minute, "the API server refuses "+resources, func() error {
-		probe := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "probe"}}
-		if err := admin.Create(e.t.Context(), probe, client.DryRunAll); err == nil {
-			return errors.New("it does not yet")
+		probe := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(probes[resources]), probe); err != nil {
+			return err
+		}
+		probe.SetNamespace(e.namespace)
+		probe.SetName("probe")
+		if err := admin.Create(e.t.Context(), probe, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "refuses "+resources) {
+			return fmt.Errorf("it does not yet: %w", err)
 		}
 		return nil
 	})

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+)
+
+// dryRun asks the API server whether it takes the changes: quotas, policies and webhooks of others decide, too. The first change is not asked for: it
+// is written first, and refusing it leaves everything as it was.
+func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, changes []*change) *fault.Fault {
+	edit := slices.ContainsFunc(changes, func(c *change) bool { return c.live != nil })
+	for i, c := range changes {
+		if i == 0 || !edit && !passesThrough(owner, c) {
+			continue
+		}
+		err := a.send(ctx, c.DeepCopy(), client.DryRunAll)
+		switch {
+		case err == nil, apierrors.IsBadRequest(err): // a webhook that knows no dry run
+		case c.gvk.Kind == "Service" && c.live != nil && apierrors.IsInvalid(err): // ports that somebody else added: writing it resets them
+		default:
+			return refused(c, err)
+		}
+	}
+	return nil
+}
+
+// passesThrough reports whether values of the spec are in an object as they are. The others hold what the operator decides: asking for them before a
+// server is made would only cost requests, as nothing runs yet that a refusal could harm.
+func passesThrough(owner *v1alpha2.LlamaStackDistribution, c *change) bool {
+	if c.gvk.Kind == "Deployment" {
+		return owner.Spec.Workload != nil
+	}
+	return fieldsOfKinds[c.gvk.Kind] != "" && c.gvk.Kind != "Service"
+}
+
+// fieldsOfKinds is the field of the spec that an object is made from, by its kind.
+var fieldsOfKinds = map[string]string{
+	"PersistentVolumeClaim":   "spec.workload.storage",
+	"NetworkPolicy":           "spec.networking.allowedFrom",
+	"PodDisruptionBudget":     "spec.workload.podDisruptionBudget",
+	"HorizontalPodAutoscaler": "spec.workload.autoscaling",
+	"Service":                 "spec.networking.port",
+	"Ingress":                 "spec.networking.expose",
+}
+
+// fieldsOfPods is the field of the spec that is in a field of the Deployment, by the beginning of that.
+var fieldsOfPods = []struct{ of, from string }{
+	{"spec.template.spec.containers[0].resources", "spec.workload.resources"},
+	{"spec.template.spec.containers[0].env", "spec.workload.overrides.env"},
+	{"spec.template.spec.containers[0].command", "spec.workload.overrides.command"},
+	{"spec.template.spec.containers[0].args", "spec.workload.overrides.args"},
+	{"spec.template.spec.containers[0].volumeMounts", "spec.workload.overrides.volumeMounts"},
+	{"spec.template.spec.containers[0].image", "spec.distribution"},
+	{"spec.template.spec.volumes", "spec.workload.overrides.volumes"},
+	{"spec.template.spec.serviceAccountName", "spec.workload.overrides.serviceAccountName"},
+	{"spec.template.spec.topologySpreadConstraints", "spec.workload.topologySpreadConstraints"},
+	{"spec.replicas", "spec.workload.replicas"},
+}
+
+// refused is the fault of an object that the API server does not take. It begins with the field of the spec, where there is one.
+func refused(c *change, err error) *fault.Fault {
+	f := failed(c.what(), "could not be applied", err)
+	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
+		return f
+	}
+	if c.gvk.Kind == "PersistentVolumeClaim" && c.live != nil && !deniedByPolicy(err) {
+		f.Class = fault.Wrong
+		f.Message += ": a claim cannot shrink, and grows only where its storage class allows it: set spec.workload.storage.size to what it was, " +
+			"or move the data to a new resource"
+	}
+	if from := refusedField(c.gvk.Kind, err); from != "" {
+		f.Message = from + ": " + f.Message
+	}
+	return f
+}
+
+// refusedField is the field of the spec that an object of the kind was refused for; empty where none is known to be the cause.
+func refusedField(kind string, err error) string {
+	var status apierrors.APIStatus
+	if kind != "Deployment" || !errors.As(err, &status) || status.Status().Details == nil {
+		return fieldsOfKinds[kind]
+	}
+	for _, cause := range status.Status().Details.Causes {
+		if from := fromField(cause); from != "" {
+			return from
+		}
+	}
+	return ""
+}
+
+func fromField(cause metav1.StatusCause) string {
+	for _, f := range fieldsOfPods {
+		if strings.HasPrefix(cause.Field, f.of) {
+			return f.from
+		}
+	}
+	return ""
+}
