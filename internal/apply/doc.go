@@ -5,6 +5,7 @@
 //
 // Contract: objects of the right name that somebody else controls are never touched. Nothing is sent where the live object
 // is the one that was applied last and what is desired has not changed, or where it has the operator's fields already, as
-// after a restart. Only the operator's own fields are set, so that labels and annotations of others and "kubectl rollout
+// after a restart. What is to be written is known, and the API server was asked for it, before the first write: where it refuses one object,
+// nothing is written. Only the operator's own fields are set, so that labels and annotations of others and "kubectl rollout
 // restart" survive. A ConfigMap that pods still mount is not removed.
 package apply

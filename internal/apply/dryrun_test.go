@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+// full is an owner with an object of nearly every kind, and its objects.
+func full(generation int32) (*v1alpha2.LlamaStackDistribution, []objects.Object) {
+	cr := owner()
+	cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: new(8000 + generation)}
+	cr.Spec.Workload = &v1alpha2.WorkloadSpec{
+		Replicas: new(int32(2)), Autoscaling: &v1alpha2.AutoscalingSpec{MaxReplicas: new(3 + generation)},
+		PodDisruptionBudget: &v1alpha2.PodDisruptionBudgetSpec{MaxUnavailable: new(intstr.FromInt32(generation))},
+	}
+	p := &objects.Params{CR: cr, Image: "registry.example/starter:0.7.1", Config: []byte{'a' + byte(generation)}}
+	return cr, []objects.Object{
+		objects.ServiceAccount(p), objects.ConfigMap(p), objects.PodDisruptionBudget(p), objects.Deployment(p), objects.HorizontalPodAutoscaler(p), objects.Service(p),
+	}
+}
+
+// Proves: R61 (whichever object of an edit the API server refuses, none is written; it is asked once for each that changes, and not at all
+// where nothing changes, or where the first write gives the answer).
+func TestRefusedObjectLeavesTheOthersUnwritten(t *testing.T) {
+	for _, kind := range []string{"ConfigMap", "PodDisruptionBudget", "Deployment", "HorizontalPodAutoscaler", "Service"} {
+		t.Run(kind, func(t *testing.T) {
+			c := newCluster(t)
+			a := c.applier()
+			cr, list := full(1)
+			if _, f := a.Apply(t.Context(), cr, list); f != nil {
+				t.Fatal(f)
+			}
+			c.asked = nil
+			if _, f := a.Apply(t.Context(), cr, list); f != nil || len(c.asked) > 0 {
+				t.Errorf("nothing changes, and %v was asked: %v", c.asked, f)
+			}
+			cr, list = full(2)
+			what := ""
+			for _, o := range list {
+				if o.GetObjectKind().GroupVersionKind().Kind == kind {
+					what = kind + "/" + o.GetName()
+				}
+			}
+			c.applied = nil
+			c.refuse[what] = apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "y", nil)
+			result, f := a.Apply(t.Context(), cr, list)
+			if f == nil || result.Written > 0 || !strings.Contains(f.Message, kind) || f.Class != fault.FailedToAsk {
+				t.Fatalf("result %+v, fault %+v", result, f)
+			}
+			if written := slices.DeleteFunc(c.applied, func(w string) bool { return w == what }); len(written) > 0 {
+				t.Errorf("%s is refused, and written are %v", what, written)
+			}
+			delete(c.refuse, what)
+			c.asked, c.applied = nil, nil
+			if _, f := a.Apply(t.Context(), cr, list); f != nil || len(c.applied) != 5 || !slices.Equal(c.asked, c.applied[1:]) {
+				t.Errorf("fault %v, asked %v, written %v", f, c.asked, c.applied)
+			}
+		})
+	}
+}
+
+// Proves: R61 (of a new custom resource only what holds values of the spec is asked for).
+func TestNewObjectsAreAskedForWhereTheyHoldTheSpec(t *testing.T) {
+	c := newCluster(t)
+	if _, f := c.applier().Apply(t.Context(), owner(), wish("a: 1")); f != nil || len(c.asked) > 0 || len(c.applied) != 4 {
+		t.Errorf("asked %v, written %v, %v", c.asked, c.applied, f)
+	}
+	cr, list := full(1)
+	c = newCluster(t)
+	if _, f := c.applier().Apply(t.Context(), cr, list); f != nil || sorted(c.asked) != "[Deployment/my-stack HorizontalPodAutoscaler/my-stack-hpa PodDisruptionBudget/my-stack-pdb]" {
+		t.Errorf("asked %v, %v", c.asked, f)
+	}
+}
+
+// Proves: R61 (a webhook that knows no dry run keeps nobody from writing).
+func TestDryRunThatIsNotSupportedIsIgnored(t *testing.T) {
+	c := newCluster(t)
+	cr, list := full(1)
+	a := c.applier()
+	c.refuse["Deployment/my-stack"] = apierrors.NewBadRequest("admission webhook x does not support dry run")
+	_, f := a.Apply(t.Context(), cr, list)
+	if f == nil || !slices.Contains(c.applied, "Deployment/my-stack") { // this API server refuses the write, too
+		t.Errorf("written %v, %v", c.applied, f)
+	}
+}
+
+// Proves: R61, R74 (the field of the spec comes first).
+func TestRefusalNamesTheField(t *testing.T) {
+	invalid := func(path *field.Path) error {
+		return apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "s", field.ErrorList{field.Invalid(path, "x", "must be less")})
+	}
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "s", nil)
+	container := field.NewPath("spec", "template", "spec", "containers").Index(0)
+	for _, c := range []struct {
+		kind string
+		err  error
+		want string
+	}{
+		{"PodDisruptionBudget", forbidden, "spec.workload.podDisruptionBudget: PodDisruptionBudget s could not be applied: "},
+		{"Ingress", forbidden, "spec.networking.expose: Ingress s"},
+		{"ServiceAccount", forbidden, "ServiceAccount s"},
+		{"Deployment", forbidden, "Deployment s"},
+		{"Deployment", invalid(container.Child("resources", "requests").Key("cpu")), "spec.workload.resources: Deployment s"},
+		{"Deployment", invalid(container.Child("volumeMounts").Index(2)), "spec.workload.overrides.volumeMounts: Deployment s"},
+		{"Deployment", invalid(field.NewPath("spec", "strategy")), "Deployment s"},
+		{"Ingress", apierrors.NewTimeoutError("slow", 1), "Ingress s"},
+	} {
+		u := &unstructured.Unstructured{}
+		u.SetName("s")
+		f := refused(&change{Unstructured: u, gvk: schema.GroupVersionKind{Kind: c.kind}}, c.err)
+		if !strings.HasPrefix(f.Message, c.want) {
+			t.Errorf("message %q, want it to begin with %q", f.Message, c.want)
+		}
+	}
+}
