@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -10,12 +11,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -134,8 +140,52 @@ func release09IsTakenOver(t *testing.T) {
 	s.settled(t)
 	checkOneRollout(t, s, revision)
 	did(t, "the RoleBinding for anyuid is gone, v1alpha2 is stored, and the manifest of release 0.9 changes nothing")
+	s.thereAndBack(t, plain)
 	s.kubectl(t, "delete", "llsd", s.name)
 	plain.kubectl(t, "delete", "llsd", plain.name)
+}
+
+// thereAndBack prepares the downgrade to release 0.9 and installs this operator again: no server restarts, and none loses a request.
+func (s stack) thereAndBack(t *testing.T, plain stack) {
+	t.Helper()
+	stacks := []stack{s, plain}
+	var revisions, pods []string
+	var asked []*traffic
+	for _, one := range stacks {
+		revisions, pods = append(revisions, one.revision(t)), append(pods, one.pod(t).Name)
+		asked = append(asked, startTraffic(t, serviceURL(t, one.namespace, one.name+"-service")))
+	}
+	var out, problems bytes.Buffer
+	streams := command.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}
+	if code := cli.Run(t.Context(), []string{"downgrade-prepare", "--kubeconfig", cluster.Kubeconfig}, streams); code != command.OK {
+		t.Fatalf("%s%s", out.String(), problems.String())
+	}
+	if stored := s.storedVersions(t); !slices.Equal(stored, []string{"v1alpha1"}) {
+		t.Errorf("stored versions %q\n%s", stored, out.String())
+	}
+	did(t, "downgrade-prepare: v1alpha1 is stored, as release 0.9 needs it")
+	if err := installOperator(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, one := range stacks {
+		fixture.Eventually(t, soon, one.name+" is read as v1alpha2", func() error { return kube.Get(t.Context(), one.key(), &v1alpha2.LlamaStackDistribution{}) })
+		fixture.Eventually(t, time.Minute, one.name+" is adopted again", func() error {
+			d := &appsv1.Deployment{}
+			if err := kube.Get(t.Context(), one.key(), d); err != nil || objects.IsRelease09s(d) {
+				return fmt.Errorf("the Deployment is release 0.9's: %w", err)
+			}
+			return nil
+		})
+		one.waitServer(t, pinned.version)
+		if one.revision(t) != revisions[i] || one.pod(t).Name != pods[i] {
+			t.Errorf("%s has pod %s of revision %s, had %s of %s", one.name, one.pod(t).Name, one.revision(t), pods[i], revisions[i])
+		}
+		if o := asked[i].end(); o.lost > 0 || o.sent < 20 {
+			t.Errorf("%s: %s; the first: %v", one.name, o, o.first)
+		}
+	}
+	s.waitCompletions(t, 2)
+	did(t, "dist/install.yaml is applied again: the same pods, the completions are still there, and no request was lost")
 }
 
 // runByRelease09 makes the objects of a file as release 0.9 makes them for the stack, with the pinned image, and waits until its server runs.
