@@ -148,7 +148,7 @@ func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	if err == nil {
 		err = a.send(ctx, u)
 	}
-	if c.live != nil && c.gvk.Kind == "Service" && apierrors.IsInvalid(err) {
+	if c.live != nil && c.gvk.Kind == "Service" && apierrors.IsInvalid(err) && !deniedByPolicy(err) {
 		u = wished
 		err = a.resetPorts(ctx, u)
 	}

@@ -27,7 +27,7 @@ func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 		err := a.send(ctx, c.DeepCopy(), client.DryRunAll)
 		switch {
 		case err == nil, apierrors.IsBadRequest(err): // a webhook that knows no dry run
-		case c.gvk.Kind == "Service" && c.live != nil && apierrors.IsInvalid(err): // ports that somebody else added: writing it resets them
+		case c.gvk.Kind == "Service" && c.live != nil && apierrors.IsInvalid(err) && !deniedByPolicy(err): // ports that somebody else added: writing it resets them
 		default:
 			return refused(c, err)
 		}
