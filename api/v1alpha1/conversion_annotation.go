@@ -17,13 +17,13 @@ import (
 // values. It checks the answer of a conversion too, and a failing conversion fails every list and watch.
 const annotationsLimit = 256 * 1024
 
-// annotationsPath stands in ConversionRecord.Lost for an unreadable annotation for which there was no room.
+// annotationsPath stands in ConversionRecord.Lost for an unreadable annotation for which there was no space.
 const annotationsPath = "metadata.annotations"
 
 var annotationPath = []string{"metadata", "annotations", v1alpha2.ConversionAnnotation}
 
 // readRecord reads the annotation of an object. Where that is not possible the record is empty, and the error says why;
-// an annotation that is missing or empty says nothing, which is no error.
+// an annotation that is missing or empty says nothing, which is not an error.
 func readRecord(text string) (*v1alpha2.ConversionRecord, error) {
 	switch {
 	case text == "":
@@ -105,7 +105,7 @@ func sizeOf(text string) int {
 	return len(v1alpha2.ConversionAnnotation) + len(text)
 }
 
-// fit encodes a record in the room that there is; empty where there is nothing to say, or no room at all. As long as it
+// fit encodes a record in the space that there is; empty where there is nothing to keep, or no space at all. As long as it
 // is too long it loses the largest of its values and names them instead, and at last the names.
 func fit(record *v1alpha2.ConversionRecord, free int) string {
 	r := *record

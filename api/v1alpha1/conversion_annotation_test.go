@@ -82,7 +82,7 @@ func TestUnreadableAnnotationsAreSetAside(t *testing.T) {
 		value any
 		// want is the spec in v1alpha2.
 		want string
-		// kept tells that the value stands under the other key afterwards.
+		// kept reports that the value stands under the other key afterwards.
 		kept bool
 	}{
 		"no JSON":                 {`{"version":1,`, `{distribution: {}, workload: {replicas: 2}}`, true},

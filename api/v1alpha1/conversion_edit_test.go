@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// edits are what somebody changes: a value in YAML by path; an empty one removes the field.
+// edits are what someone changes: a value in YAML by path; an empty one removes the field.
 type edits map[string]string
 
 func (e edits) apply(t *testing.T, tree map[string]any) {

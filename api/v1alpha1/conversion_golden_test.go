@@ -13,7 +13,7 @@ import (
 )
 
 // The examples of the migration guide: before.yaml is written in v1alpha1, after.yaml is what the guide makes of it in
-// v1alpha2, converted.yaml what conversion makes of it. After a wanted change: go test ./api/v1alpha1 -update
+// v1alpha2, converted.yaml what conversion makes of it. After a desired change: go test ./api/v1alpha1 -update
 var update = flag.Bool("update", false, "write the golden files")
 
 // Proves: MIG-EX, FR-082, FR-083, US-7.1
@@ -23,7 +23,7 @@ func TestExamplesOfTheMigrationGuide(t *testing.T) {
 	s := readSchemas(t)
 	for _, test := range []struct {
 		name string
-		// declares tells that the guide goes on to say in the spec what environment variables said; conversion keeps them.
+		// declares reports that the guide goes on to say in the spec what environment variables said; conversion keeps them.
 		declares bool
 	}{
 		{"ollama", true}, {"vllm-with-api-key", true}, {"override-config", false}, {"network-policy-and-tls", false}, {"full-featured", true},

@@ -30,7 +30,7 @@ func PathOf(hubPath string) string {
 	return ""
 }
 
-// CarriedPaths returns, for a converted object, the paths of the other version's fields that stay in force only because its annotation
+// CarriedPaths returns, for a converted object, the paths of the other version's fields that apply only because its annotation
 // carries them: this version has no field for them, or none that says it all. They are sorted. What the annotation merely keeps is
 // left out: another spelling, a default that was spelled out, and what has no effect.
 func CarriedPaths(object map[string]any) []string {
@@ -49,7 +49,7 @@ func CarriedPaths(object map[string]any) []string {
 	})
 }
 
-// hasEffect tells whether a kept value does something that the version without it cannot say.
+// hasEffect reports whether a kept value does something that the version without it cannot say.
 func hasEffect(path string, was json.RawMessage) bool {
 	var value any
 	if err := json.Unmarshal(was, &value); err != nil {

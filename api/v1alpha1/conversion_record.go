@@ -106,7 +106,7 @@ func (u unit) restore(tree map[string]any, kept v1alpha2.KeptValue) bool {
 	return true
 }
 
-// isBare tells whether an object has no members but defaults.
+// isBare reports whether an object has no members but defaults.
 func (s side) isBare(tree map[string]any, path []string) bool {
 	value, _ := lookup(tree, path)
 	object, ok := value.(map[string]any)
@@ -135,7 +135,7 @@ func isObject(tree map[string]any, path []string) bool {
 	return ok
 }
 
-// encode writes compact JSON. What is no JSON cannot be kept, and cannot come from an API server.
+// encode writes compact JSON. What is not JSON cannot be kept, and cannot come from an API server.
 func encode(value any) json.RawMessage {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)

@@ -152,7 +152,7 @@ func TestWhatMeansNothingIsNotShownInV1alpha2(t *testing.T) {
 	}
 }
 
-// Proves: R30 (what the API server fills in when it reads a converted object is there already, so that it is no edit)
+// Proves: R30 (what the API server fills in when it reads a converted object is there already, so that it is not an edit)
 func TestConvertedObjectsHaveTheirDefaults(t *testing.T) {
 	t.Parallel()
 

@@ -29,7 +29,7 @@ var (
 // side is one version: the fields that conversion deals with, and the objects around them.
 type side struct {
 	version string
-	// units are compared and restored as a whole. What has the same path in both versions needs no restoring, and is none:
+	// units are compared and restored as a whole. What has the same path in both versions needs no restoring, and is not a unit:
 	// an annotation can restore nothing of the status.
 	units []unit
 	// sections are the objects around units, outer ones first. They can be there without having a member.
@@ -116,7 +116,7 @@ func newMoves(of func(fieldMapping) (from, to string, turn func(any) (any, bool)
 	return moves
 }
 
-// decode reads a kept value and tells whether the API would take it there: what an annotation says must not get into
+// decode reads a kept value and reports whether the API would take it there: what an annotation says must not get into
 // an object in a shape that its readers cannot decode.
 func (n node) decode(raw json.RawMessage) (any, bool) {
 	if _, excess := bounds.Scan(raw, bounds.Limits{Bytes: len(raw), Levels: answerLevels, Nodes: len(raw)}); excess != nil {

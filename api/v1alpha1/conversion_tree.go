@@ -8,7 +8,7 @@ import (
 )
 
 // A tree is JSON as k8s.io/apimachinery decodes it: map[string]any, []any, string, int64, float64, bool and nil. The
-// functions take whatever they are given; what is no object has no members.
+// functions take whatever they are given; what is not an object has no members.
 
 // lookup returns the value at a path, and whether there is one.
 func lookup(tree any, path []string) (any, bool) {
@@ -65,7 +65,7 @@ func clone(tree any) any {
 	}
 }
 
-// same tells whether two trees are the same JSON: 1 and 1.0 are, whatever decoder made them.
+// same reports whether two trees are the same JSON: 1 and 1.0 are, whatever decoder made them.
 func same(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

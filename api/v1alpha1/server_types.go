@@ -40,7 +40,7 @@ type ServerSpec struct {
 	// +optional
 	Autoscaling *AutoscalingSpec `json:"autoscaling,omitempty"`
 
-	// Storage configures a persistent volume for the server's data. {} means a claim of 10Gi at /.llama.
+	// Storage configures a PVC for the server's data. {} means a PVC of 10Gi at /.llama.
 	// +optional
 	Storage *StorageSpec `json:"storage,omitempty"`
 
@@ -48,7 +48,7 @@ type ServerSpec struct {
 	// +optional
 	UserConfig *UserConfigSpec `json:"userConfig,omitempty"`
 
-	// TLSConfig configures which certificate authorities the server trusts.
+	// TLSConfig configures which CA certificates the server trusts.
 	// +optional
 	TLSConfig *TLSConfig `json:"tlsConfig,omitempty"`
 }
@@ -144,9 +144,9 @@ type AutoscalingSpec struct {
 	TargetMemoryUtilizationPercentage *int32 `json:"targetMemoryUtilizationPercentage,omitempty"`
 }
 
-// StorageSpec configures a persistent volume claim for the server's data.
+// StorageSpec configures a PVC for the server's data.
 type StorageSpec struct {
-	// Size is the size of the claim; 10Gi where none is given.
+	// Size is the size of the PVC. The default is 10Gi.
 	// +optional
 	Size *resource.Quantity `json:"size,omitempty"`
 
@@ -166,14 +166,14 @@ type UserConfigSpec struct {
 	ConfigMapNamespace *string `json:"configMapNamespace,omitempty"`
 }
 
-// TLSConfig configures which certificate authorities the server trusts.
+// TLSConfig configures which CA certificates the server trusts.
 type TLSConfig struct {
-	// CABundle names a ConfigMap that holds certificates of certificate authorities.
+	// CABundle names a ConfigMap that holds CA certificates.
 	// +optional
 	CABundle *CABundleConfig `json:"caBundle,omitempty"`
 }
 
-// CABundleConfig names a ConfigMap that holds certificates of certificate authorities.
+// CABundleConfig names a ConfigMap that holds CA certificates.
 type CABundleConfig struct {
 	// ConfigMapName is the name of the ConfigMap.
 	// +required

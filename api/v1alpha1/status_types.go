@@ -31,23 +31,23 @@ type LlamaStackDistributionStatus struct {
 	// +optional
 	Phase DistributionPhase `json:"phase,omitempty"`
 
-	// ObservedGeneration is the generation of the spec that this status speaks of.
+	// ObservedGeneration is the generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Version tells the versions of the operator and of the server.
+	// Version has the versions of the operator and of the server.
 	// +optional
 	Version *VersionInfo `json:"version,omitempty"`
 
-	// DistributionConfig tells what the running server says about itself.
+	// DistributionConfig reports what the running server says about itself.
 	// +optional
 	DistributionConfig *DistributionConfig `json:"distributionConfig,omitempty"`
 
-	// ResolvedDistribution tells which image runs and where its base configuration comes from.
+	// ResolvedDistribution reports which image runs and where its base configuration comes from.
 	// +optional
 	ResolvedDistribution *ResolvedDistributionStatus `json:"resolvedDistribution,omitempty"`
 
-	// ConfigGeneration tells which configuration was generated.
+	// ConfigGeneration reports which configuration was generated.
 	// +optional
 	ConfigGeneration *ConfigGenerationStatus `json:"configGeneration,omitempty"`
 
@@ -78,7 +78,7 @@ type LlamaStackDistributionStatus struct {
 	RouteURL *string `json:"routeURL,omitempty"`
 }
 
-// VersionInfo tells versions.
+// VersionInfo has versions.
 type VersionInfo struct {
 	// OperatorVersion is the version of the operator that wrote the status.
 	// +optional
@@ -93,7 +93,7 @@ type VersionInfo struct {
 	LastUpdated *metav1.Time `json:"lastUpdated,omitempty"`
 }
 
-// DistributionConfig tells what the running server says about itself.
+// DistributionConfig reports what the running server says about itself.
 type DistributionConfig struct {
 	// ActiveDistribution is the distribution in use: its name, or the image.
 	// +optional
@@ -145,7 +145,7 @@ type ProviderHealthStatus struct {
 	Message string `json:"message"`
 }
 
-// ResolvedDistributionStatus tells which image runs and where its base configuration comes from.
+// ResolvedDistributionStatus reports which image runs and where its base configuration comes from.
 type ResolvedDistributionStatus struct {
 	// Image is the resolved container image reference.
 	// +optional
@@ -163,12 +163,12 @@ type ResolvedDistributionStatus struct {
 	// +optional
 	ServerLine string `json:"serverLine,omitempty"`
 
-	// ServerLineSource tells what the release line was derived from.
+	// ServerLineSource reports what the release line was derived from.
 	// +optional
 	ServerLineSource string `json:"serverLineSource,omitempty"`
 }
 
-// ConfigSource tells where a configuration comes from.
+// ConfigSource reports where a configuration comes from.
 // +kubebuilder:validation:Enum=registered;embedded;oci-label;override;image
 type ConfigSource string
 
@@ -186,7 +186,7 @@ const (
 	ConfigSourceImage ConfigSource = "image"
 )
 
-// ConfigGenerationStatus tells which configuration was generated.
+// ConfigGenerationStatus reports which configuration was generated.
 type ConfigGenerationStatus struct {
 	// ConfigMapName is the name of the generated ConfigMap.
 	// +optional

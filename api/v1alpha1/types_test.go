@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Proves: R30, R50, R52 (item patterns). Also that no parent of a field has a default: a line for it would be one too many.
+// Proves: R30, R50, R52 (item patterns). Also that no parent of a field has a default: an entry for it would be one too many.
 func TestFieldsAreThoseOfTheReference(t *testing.T) {
 	t.Parallel()
 
@@ -209,7 +209,7 @@ func markersOf(doc *ast.CommentGroup) []string {
 	return markers
 }
 
-// readFieldList reads testdata/fields.txt, sorted, without comments and blank lines.
+// readFieldList reads testdata/fields.txt, sorted, without comments and empty rows.
 func readFieldList(t *testing.T) []string {
 	t.Helper()
 

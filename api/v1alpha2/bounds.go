@@ -19,7 +19,7 @@ type openField struct {
 	items int
 }
 
-// CheckBounds reports what of a spec is more than the operator takes: it measures the open fields before anybody decodes them, and
+// CheckBounds reports what of a spec is more than the operator takes: it measures the open fields before anyone decodes them, and
 // counts the lists. What it lets pass costs little to work on. It stops at the first open field that is too large.
 func CheckBounds(spec *LlamaStackDistributionSpec) field.ErrorList {
 	var errs field.ErrorList

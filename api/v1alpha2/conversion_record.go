@@ -44,7 +44,7 @@ type ConversionRecord struct {
 	Origin string `json:"origin,omitempty"`
 	// Kept are fields of the other version, by path such as "spec.server.containerSpec.name".
 	Kept map[string]KeptValue `json:"kept,omitempty"`
-	// Lost are the paths of fields for which the annotations of the object had no room.
+	// Lost are the paths of fields for which the annotations of the object had no space.
 	Lost []string `json:"lost,omitempty"`
 }
 
@@ -58,7 +58,7 @@ type KeptValue = struct {
 	If json.RawMessage `json:"if,omitempty"`
 }
 
-// ParseConversionRecord reads a value of ConversionAnnotation. An error says why it is none: no JSON, of another
+// ParseConversionRecord reads a value of ConversionAnnotation. An error says why it is not one: not JSON, of another
 // version, or with members that this version does not have. The error does not quote the value.
 func ParseConversionRecord(value string) (*ConversionRecord, error) {
 	var record ConversionRecord

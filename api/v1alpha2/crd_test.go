@@ -51,7 +51,7 @@ func TestCRDHasTheFieldsOfTheReference(t *testing.T) {
 	}
 }
 
-// fields lists the leaves below a schema, one "path type default limits" a line, in sorted order.
+// fields lists the leaves below a schema, each as "path type default limits", in sorted order.
 func fields(path string, s *apiextensionsv1.JSONSchemaProps) []string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {

@@ -91,7 +91,7 @@ func TestLegacySettingsOfConvertedObjects(t *testing.T) {
 	}
 }
 
-// Proves: R22, R53 (a damaged annotation is reported without its text, and half a value is none)
+// Proves: R22, R53 (a damaged annotation is reported without its text, and a part of a value does not count)
 func TestLegacySettingsOfDamagedAnnotations(t *testing.T) {
 	t.Parallel()
 

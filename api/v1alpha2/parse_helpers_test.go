@@ -49,5 +49,5 @@ func expectErrors(t *testing.T, got field.ErrorList, want ...string) {
 	}
 }
 
-// canary stands for a secret that somebody pasted into the wrong field.
+// canary stands for a secret that someone pasted into the wrong field.
 const canary = "sk-canary-7f3a"

@@ -137,7 +137,7 @@ func parseProviderList(items []any, path *field.Path) ([]ProviderConfig, field.E
 	return providers, errs
 }
 
-// isReported tells whether something is wrong with a field already.
+// isReported reports whether something is wrong with a field already.
 func isReported(errs field.ErrorList, path *field.Path) bool {
 	return slices.ContainsFunc(errs, func(err *field.Error) bool { return err.Field == path.String() })
 }

@@ -138,7 +138,7 @@ func TestSecretKeyRefResolve(t *testing.T) {
 	}
 }
 
-// What is no JSON at all can only come from a program; it is still an error and no panic.
+// What is not JSON at all can only come from a program; it is still an error and no panic.
 func TestParseRefusesWhatIsNotJSON(t *testing.T) {
 	broken := apiextensionsv1.JSON{Raw: []byte("{" + canary)}
 	_, providerErrs := ParseProviderField(&broken, field.NewPath("p"))

@@ -31,7 +31,7 @@ type LlamaStackDistributionStatus struct {
 	// +optional
 	Phase DistributionPhase `json:"phase,omitempty"`
 
-	// ObservedGeneration is the generation of the spec that this status speaks of.
+	// ObservedGeneration is the generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -41,19 +41,19 @@ type LlamaStackDistributionStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// ResolvedDistribution tells which image runs and where its base configuration comes from.
+	// ResolvedDistribution reports which image runs and where its base configuration comes from.
 	// +optional
 	ResolvedDistribution *ResolvedDistributionStatus `json:"resolvedDistribution,omitempty"`
 
-	// ConfigGeneration tells which configuration was generated.
+	// ConfigGeneration reports which configuration was generated.
 	// +optional
 	ConfigGeneration *ConfigGenerationStatus `json:"configGeneration,omitempty"`
 
-	// Version tells the versions of the operator and of the server.
+	// Version has the versions of the operator and of the server.
 	// +optional
 	Version *VersionInfo `json:"version,omitempty"`
 
-	// DistributionConfig tells what the running server says about itself.
+	// DistributionConfig reports what the running server says about itself.
 	// +optional
 	DistributionConfig *DistributionConfig `json:"distributionConfig,omitempty"`
 
@@ -79,7 +79,7 @@ type LlamaStackDistributionStatus struct {
 	RouteURL *string `json:"routeURL,omitempty"`
 }
 
-// ConfigSource tells where a configuration comes from.
+// ConfigSource reports where a configuration comes from.
 // +kubebuilder:validation:Enum=registered;embedded;oci-label;override;image
 type ConfigSource string
 
@@ -97,7 +97,7 @@ const (
 	ConfigSourceImage ConfigSource = "image"
 )
 
-// ResolvedDistributionStatus tells which image runs and where its base configuration comes from.
+// ResolvedDistributionStatus reports which image runs and where its base configuration comes from.
 type ResolvedDistributionStatus struct {
 	// Image is the resolved container image reference.
 	// +optional
@@ -115,12 +115,12 @@ type ResolvedDistributionStatus struct {
 	// +optional
 	ServerLine string `json:"serverLine,omitempty"`
 
-	// ServerLineSource tells what the release line was derived from.
+	// ServerLineSource reports what the release line was derived from.
 	// +optional
 	ServerLineSource string `json:"serverLineSource,omitempty"`
 }
 
-// ConfigGenerationStatus tells which configuration was generated.
+// ConfigGenerationStatus reports which configuration was generated.
 type ConfigGenerationStatus struct {
 	// ConfigMapName is the name of the generated ConfigMap.
 	// +optional
@@ -143,7 +143,7 @@ type ConfigGenerationStatus struct {
 	ConfigVersion int32 `json:"configVersion,omitempty"`
 }
 
-// VersionInfo tells versions.
+// VersionInfo has versions.
 type VersionInfo struct {
 	// OperatorVersion is the version of the operator that wrote the status.
 	// +optional
@@ -158,7 +158,7 @@ type VersionInfo struct {
 	LastUpdated *metav1.Time `json:"lastUpdated,omitempty"`
 }
 
-// DistributionConfig tells what the running server says about itself.
+// DistributionConfig reports what the running server says about itself.
 type DistributionConfig struct {
 	// ActiveDistribution is the distribution in use: its name, or the image.
 	// +optional

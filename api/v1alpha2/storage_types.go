@@ -2,7 +2,7 @@
 
 package v1alpha2
 
-// StateStorageSpec configures where the server keeps its state. A half that is omitted stays as the distribution
+// StateStorageSpec configures where the server keeps its state. If kv or sql is omitted, it stays as the distribution
 // has it; an empty half means sqlite.
 type StateStorageSpec struct {
 	// KV configures the key-value storage backend (sqlite or redis).

@@ -31,7 +31,7 @@ type WorkloadSpec struct {
 	// +optional
 	Autoscaling *AutoscalingSpec `json:"autoscaling,omitempty"`
 
-	// Storage configures a persistent volume for the server's data. {} means a claim of 10Gi at /.llama.
+	// Storage configures a PVC for the server's data. {} means a PVC of 10Gi at /.llama.
 	// +optional
 	Storage *PVCStorageSpec `json:"storage,omitempty"`
 
@@ -67,9 +67,9 @@ type AutoscalingSpec struct {
 	TargetMemoryUtilizationPercentage *int32 `json:"targetMemoryUtilizationPercentage,omitempty"`
 }
 
-// PVCStorageSpec configures a persistent volume claim.
+// PVCStorageSpec configures a PVC.
 type PVCStorageSpec struct {
-	// Size is the size of the claim; 10Gi where none is given.
+	// Size is the size of the PVC. The default is 10Gi.
 	// +optional
 	Size *resource.Quantity `json:"size,omitempty"`
 

@@ -5,7 +5,7 @@
 // Contract: pure, and without rules of its own. Judge builds the resource dry, by the function that the controller calls,
 // and sorts what that finds:
 //
-//   - what only an edit of the resource mends is an error;
+//   - what only an edit of the resource fixes is an error;
 //   - what may be fixed elsewhere (the operator's settings, a field that this operator does not build yet) is a warning;
 //   - what could not be found out is not spoken of: a question without an answer never refuses a request.
 //

@@ -16,7 +16,7 @@ import (
 )
 
 // OwnedKinds are the kinds of objects that a resource owns, as the caches hold them: full objects of what the operator
-// labels as its own, metadata alone of ConfigMaps and Secrets, which may be anybody's and large.
+// labels as its own, metadata alone of ConfigMaps and Secrets, which may be anyone's and large.
 func OwnedKinds() []client.Object {
 	return append(FullKinds(), ConfigMapMetadata(), SecretMetadata())
 }
@@ -30,7 +30,7 @@ func FullKinds() []client.Object {
 }
 
 // prunedLists are lists of the kinds that are removed when nobody wants them any more, in the order of removal: what leads to the pods
-// first, what protects them last. A claim is not among them: it holds data, and goes only with the resource.
+// first, what protects them last. A PVC is not among them: it holds data, and goes only with the resource.
 func prunedLists() []client.ObjectList {
 	return []client.ObjectList{
 		&networkingv1.IngressList{}, &corev1.ServiceList{}, &autoscalingv2.HorizontalPodAutoscalerList{}, &appsv1.DeploymentList{},

@@ -17,7 +17,7 @@ import (
 )
 
 // settled reads the object from the API server and returns it where applying the desired one would change nothing: after a restart, or
-// after somebody else wrote the object, the operator does not know what it applied. It returns nil where something is to be applied.
+// after someone else wrote the object, the operator does not know what it applied. It returns nil where something is to be applied.
 func (a *Applier) settled(ctx context.Context, desired *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(desired.GroupVersionKind())

@@ -10,7 +10,7 @@ import (
 )
 
 // refusedBySize are parts of the messages with which etcd, or the API server's client of it, refuses an object that is too large. The API
-// server passes them on as internal errors, and nothing else in its answer tells them from errors that pass.
+// server passes them on as internal errors, and nothing else in its answer distinguishes them from errors that pass.
 var refusedBySize = []string{"etcdserver: request is too large", "trying to send message larger than max"}
 
 // TooLarge reports whether the API server refused an object because of its size: the request is above the API server's limit, or the stored

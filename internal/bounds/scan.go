@@ -15,7 +15,7 @@ type Limits struct {
 	Bytes int
 	// Levels is how deep objects and lists nest: a scalar has no level, {} has one.
 	Levels int
-	// Nodes is the number of values: objects, lists and scalars. Names of members are none.
+	// Nodes is the number of values: objects, lists and scalars. Names of members do not count.
 	Nodes int
 }
 
@@ -76,7 +76,7 @@ type scanner struct {
 // frame is an object or a list that is open.
 type frame struct {
 	object bool
-	// valued tells that the name of an object's member has been read, and its value follows.
+	// valued reports that the name of an object's member has been read, and its value follows.
 	valued bool
 	// name is where the name of the member stands in the text, with its quotes.
 	name [2]int
@@ -215,7 +215,7 @@ func (s *scanner) path() string {
 	return b.String()
 }
 
-// plainName tells whether a name can stand in a path as it is.
+// plainName reports whether a name can stand in a path as it is.
 func plainName(name []byte) bool {
 	for _, c := range name {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {

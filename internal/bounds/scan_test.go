@@ -145,7 +145,7 @@ func decoded(text string) (Size, bool) {
 	}
 	decoder := json.NewDecoder(strings.NewReader(text))
 	var size Size
-	var objects []bool // of the open containers; the position tells names from values
+	var objects []bool // of the open containers; the position distinguishes names from values
 	var position []int
 	for {
 		token, err := decoder.Token()

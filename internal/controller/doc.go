@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller connects the rooms: gather, build, apply, observe, report, in this order, once for each event.
+// Package controller connects the packages: gather, build, apply, observe, report, in this order, once for each event.
 //
 // Contract: it decides nothing and builds nothing. Everything is driven by events: a resource that does not change costs
 // no request. Secrets and ConfigMaps are watched as metadata alone, without labels, and a resource is looked at again when

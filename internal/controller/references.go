@@ -44,7 +44,7 @@ func indexReferences(ctx context.Context, indexer client.FieldIndexer) error {
 	}
 	return indexer.IndexField(ctx, &v1alpha2.LlamaStackDistribution{}, secretIndex, func(o client.Object) []string {
 		cr := o.(*v1alpha2.LlamaStackDistribution)
-		uses, _ := config.SecretUses(&cr.Spec) // wrong references are told of by a pass
+		uses, _ := config.SecretUses(&cr.Spec) // a reconcile reports wrong references
 		names := make([]string, 0, len(uses))
 		for _, use := range uses {
 			names = append(names, use.Ref.Name)

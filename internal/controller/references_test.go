@@ -77,7 +77,7 @@ func TestReferrersOfSecret(t *testing.T) {
 	}
 }
 
-// Proves: FR-074, R20, L-23 (a change of the certificate authorities reaches who names them), L-01.
+// Proves: FR-074, R20, L-23 (a change of the CA certificates reaches who names them), L-01.
 func TestReferrersOfConfigMap(t *testing.T) {
 	trusting := func(namespace, name, configMap string) *v1alpha2.LlamaStackDistribution {
 		cr := referring(namespace, name, "")

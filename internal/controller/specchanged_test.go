@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// Proves: R22, L-03 (an edit that v1alpha2 shows in the annotation alone is one; labels and other annotations are none).
+// Proves: R22, L-03 (an edit that v1alpha2 shows in the annotation alone is one; labels and other annotations do not count).
 func TestSpecChanged(t *testing.T) {
 	version := func(generation int64, annotations map[string]string) *v1alpha2.LlamaStackDistribution {
 		return &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Generation: generation, Annotations: annotations}}

@@ -16,7 +16,7 @@ const (
 	// and some releases hang with their port closed when a start fails.
 	startupBudgetSeconds = 600
 	startupPeriodSeconds = 2
-	// progressDeadlineSeconds leaves room for pulling the image besides the start.
+	// progressDeadlineSeconds leaves time to pull the image, and to start.
 	progressDeadlineSeconds = startupBudgetSeconds + 300
 	// drainSeconds is how long a pod that is told to end goes on serving: every node needs a moment to take it out of the Service, and a server
 	// that ends before refuses requests that still come.
@@ -91,7 +91,7 @@ func serviceAccountOf(p *Params) string {
 }
 
 // automount keeps the token of the operator's ServiceAccount, which has no permissions, out of the pods. Who names another
-// one may want its token: that ServiceAccount tells.
+// one may want its token: that ServiceAccount decides.
 func automount(p *Params) *bool {
 	if OwnServiceAccount(&p.CR.Spec) {
 		return new(false)
@@ -150,7 +150,7 @@ func container(p *Params) corev1.Container {
 }
 
 // lifecycle keeps a pod serving until nobody is led to it any more; nil where that would only lengthen the time without a server, because the next
-// pod waits for the claim, and where the user leaves too little time for it. The kubelet itself sleeps: the image needs no program for that.
+// pod waits for the PVC, and where the user leaves too little time for it. The kubelet itself sleeps: the image needs no program for that.
 func lifecycle(p *Params) *corev1.Lifecycle {
 	if claim(&p.CR.Spec) != nil || ptr.Deref(p.Legacy.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds) < 2*drainSeconds {
 		return nil

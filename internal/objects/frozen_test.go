@@ -11,7 +11,7 @@ import (
 )
 
 // What stands here was deployed by v0.9 and by every release since. A change would orphan or replace the objects of
-// running servers, and a Deployment's selector cannot be changed at all: mend the code, not the table.
+// running servers, and a Deployment's selector cannot be changed at all: fix the code, not the table.
 //
 // Proves: R21, L-06.
 func TestFrozenNames(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 type Generated struct {
 	// Config is the ConfigMap of the configuration.
 	Config string
-	// CABundle is the ConfigMap of the certificate authorities.
+	// CABundle is the ConfigMap of the CA certificates.
 	CABundle string
 	// DerivedSecret is the Secret of what was made of secret values.
 	DerivedSecret string
@@ -55,7 +55,7 @@ func isDerivedSecret(resource, name string) bool {
 	return ok && (contentHash.MatchString(hash) || hash == secret.OnCluster)
 }
 
-// InPlaceOf tells which of these stands for an object that is one of the other ones, and whether it is one of them at all.
+// InPlaceOf reports which of these stands for an object that is one of the other ones, and whether it is one of them at all.
 func (g Generated) InPlaceOf(other Generated, kind, name string) (string, bool) {
 	switch {
 	case kind == "ConfigMap" && name == other.Config:
@@ -68,7 +68,7 @@ func (g Generated) InPlaceOf(other Generated, kind, name string) (string, bool) 
 	return "", false
 }
 
-// Has tells whether an object is one of these.
+// Has reports whether an object is one of these.
 func (g Generated) Has(kind, name string) bool {
 	_, ok := g.InPlaceOf(g, kind, name)
 	return ok

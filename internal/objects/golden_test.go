@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// The golden files show a whole object each. After a wanted change: go test ./internal/objects -update
+// The golden files show a whole object each. After a desired change: go test ./internal/objects -update
 //
 // Proves: R21, R27, FR-025, NFR-005.
 func TestGolden(t *testing.T) {

@@ -28,7 +28,7 @@ const (
 	ConfigDir = "/etc/llama-stack"
 	// TmpDir is where the memory for temporary files is mounted.
 	TmpDir = "/tmp"
-	// CABundleDir is where the certificate authorities are mounted, and CABundlePath the file. Release 0.9 had them there, and configurations
+	// CABundleDir is where the CA certificates are mounted, and CABundlePath the file. Release 0.9 had them there, and configurations
 	// and variables of the user's own may name the file.
 	CABundleDir  = "/etc/ssl/certs/ca-bundle"
 	CABundlePath = CABundleDir + "/" + caBundleKey
@@ -36,7 +36,7 @@ const (
 	DefaultDataDir = "/.llama"
 )
 
-// caBundleKey is the key of the ConfigMap of certificate authorities, and the file name in the pod.
+// caBundleKey is the key of the ConfigMap of CA certificates, and the file name in the pod.
 const caBundleKey = "ca-bundle.crt"
 
 // derivedSuffix ends the names of derived Secrets, but for the hash.
@@ -73,7 +73,7 @@ func ServiceAccountName(resource string) string { return resource + "-sa" }
 // LegacyRoleBindingName is the name of a RoleBinding that release 0.9 makes and nobody needs any more.
 func LegacyRoleBindingName(resource string) string { return resource + "-rb" }
 
-// LegacyCABundleName is the name of a ConfigMap of certificate authorities that release 0.9 makes: its pods need it, and nobody else.
+// LegacyCABundleName is the name of a ConfigMap of CA certificates that release 0.9 makes: its pods need it, and nobody else.
 func LegacyCABundleName(resource string) string { return resource + "-ca-bundle" }
 
 // ClaimName is the name of the PersistentVolumeClaim.
@@ -100,7 +100,7 @@ func ConfigMapName(resource string, content []byte) string {
 	return fmt.Sprintf("%s-config-%s", resource, hash(content)[:nameHashLength])
 }
 
-// CABundleName is the name of the ConfigMap of certificate authorities, whose content is part of it.
+// CABundleName is the name of the ConfigMap of CA certificates, whose content is part of it.
 func CABundleName(resource, content string) string {
 	of := secret.OnCluster
 	if content != secret.OnCluster {

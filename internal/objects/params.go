@@ -21,28 +21,28 @@ type Params struct {
 	StateDir string
 	// Config is the configuration; nil where the image runs its own.
 	Config []byte
-	// Overridden tells that Config is the user's own: it says itself where the server keeps its state.
+	// Overridden reports that Config is the user's own: it says itself where the server keeps its state.
 	Overridden bool
-	// Scheme is what the server speaks; empty means HTTP.
+	// Scheme is the server's protocol; empty means HTTP.
 	Scheme corev1.URIScheme
-	// ClientCertificates tells that the server refuses whoever has no certificate.
+	// ClientCertificates reports that the server refuses anyone who has no certificate.
 	ClientCertificates bool
 	// Legacy is what only v1alpha1 can say.
 	Legacy v1alpha2.LegacySettings
 	// OperatorNamespace is the operator's namespace; empty where it is not known.
 	OperatorNamespace string
-	// NetworkPolicy tells whether a NetworkPolicy is wanted.
+	// NetworkPolicy reports whether a NetworkPolicy is desired.
 	NetworkPolicy bool
 	// Env are the variables that the server needs beside the configuration.
 	Env []config.EnvVar
 	// Derived is what was made of secret values, by the variable that carries it, and DerivedName the name of its Secret.
 	Derived     map[string]secret.Value
 	DerivedName string
-	// CABundle are the certificate authorities that the server trusts; empty for those of the image.
+	// CABundle are the CA certificates that the server trusts; empty for those of the image.
 	CABundle string
-	// PortVariables are the names of the variables that tell the server its port.
+	// PortVariables are the names of the variables with the server's port.
 	PortVariables []string
-	// HomeVariables are the names of the variables that tell the server where its own files are.
+	// HomeVariables are the names of the variables with the directory of the server's own files.
 	HomeVariables []string
 	// MemoryTmp reports whether /tmp is in memory: the server writes its configuration there, with the values of Secrets.
 	MemoryTmp bool
@@ -66,7 +66,7 @@ func Port(spec *v1alpha2.LlamaStackDistributionSpec) int32 {
 	return ptr.Deref(spec.Networking.Port, v1alpha2.DefaultPort)
 }
 
-// Replicas is the wanted number of pods.
+// Replicas is the desired number of pods.
 func Replicas(spec *v1alpha2.LlamaStackDistributionSpec) int32 {
 	if spec.Workload == nil {
 		return 1

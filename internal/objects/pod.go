@@ -173,7 +173,7 @@ func resources(workload *v1alpha2.WorkloadSpec) corev1.ResourceRequirements {
 	return r
 }
 
-// overcommitted tells whether pods may use more of a resource than they request.
+// overcommitted reports whether pods may use more of a resource than they request.
 func overcommitted(name corev1.ResourceName) bool {
 	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage
 }
@@ -211,7 +211,7 @@ func with(list corev1.ResourceList, name corev1.ResourceName, amount resource.Qu
 	return list
 }
 
-// health asks the server how it is. Where it refuses whoever has no certificate, which the kubelet does not have, an open port has to do.
+// health asks the server how it is. Where it refuses anyone who has no certificate, which the kubelet does not have, an open port has to do.
 func health(p *Params) corev1.ProbeHandler {
 	port := intstr.FromString(ServicePortName)
 	if p.ClientCertificates {
@@ -220,7 +220,7 @@ func health(p *Params) corev1.ProbeHandler {
 	return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/v1/health", Port: port, Scheme: cmp.Or(p.Scheme, corev1.URISchemeHTTP)}}
 }
 
-// MountsConfigMap tells whether the pod has a volume from the ConfigMap.
+// MountsConfigMap reports whether the pod has a volume from the ConfigMap.
 func MountsConfigMap(pod *corev1.PodSpec, name string) bool {
 	return slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool {
 		return v.ConfigMap != nil && v.ConfigMap.Name == name ||
@@ -230,7 +230,7 @@ func MountsConfigMap(pod *corev1.PodSpec, name string) bool {
 	})
 }
 
-// Mounts tells whether the pod has a volume from the claim.
+// Mounts reports whether the pod has a volume from the PVC.
 func Mounts(pod *corev1.PodSpec, claim string) bool {
 	for i := range pod.Volumes {
 		if c := pod.Volumes[i].PersistentVolumeClaim; c != nil && c.ClaimName == claim {

@@ -339,7 +339,7 @@ func TestStamp(t *testing.T) {
 	}
 }
 
-// A builder must not hand out parts of the resource: whoever changes an object would change the spec.
+// A builder must not hand out parts of the resource: anyone who changes an object would change the spec.
 func TestBuildersDoNotShareTheSpec(t *testing.T) {
 	p := simple(t)
 	p.MemoryTmp = true

@@ -14,7 +14,7 @@ import (
 // applies an object, the field manager is the name of the custom resource.
 const Release09Creator = "manager"
 
-// MayBeOfRelease09 reports whether an entry of the managed fields may be release 0.9's, for somebody who does not know the name of the
+// MayBeOfRelease09 reports whether an entry of the managed fields may be release 0.9's, for someone who does not know the name of the
 // custom resource.
 func MayBeOfRelease09(e *metav1.ManagedFieldsEntry) bool {
 	if e.Subresource != "" {
@@ -63,7 +63,7 @@ func Writers(o metav1.Object) []metav1.ManagedFieldsEntry {
 }
 
 // IsRelease09s reports whether a Deployment is as release 0.9 left it: this operator has not applied it yet, or release 0.9 has written it
-// since. An annotation alone would not tell the latter.
+// since. An annotation alone would not show the latter.
 func IsRelease09s(d *appsv1.Deployment) bool {
 	return d != nil && (d.Annotations[AnnotationBuild] == "" || WrittenByRelease09(d, d.Name))
 }

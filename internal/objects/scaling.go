@@ -17,7 +17,7 @@ import (
 // defaultCPUTarget is the average CPU utilization to aim at where the resource names no target, in percent of the requests.
 const defaultCPUTarget = 80
 
-// Autoscaling is what the spec says of an autoscaler; nil where it wants none.
+// Autoscaling is the autoscaler of the spec; nil where it has none.
 func Autoscaling(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.AutoscalingSpec {
 	if spec.Workload == nil || spec.Workload.Autoscaling == nil || *spec.Workload.Autoscaling == (v1alpha2.AutoscalingSpec{}) {
 		return nil
@@ -47,7 +47,7 @@ func appliedReplicas(p *Params) *int32 {
 	return new(Replicas(&p.CR.Spec))
 }
 
-// HorizontalPodAutoscaler builds the autoscaler; nil where none is wanted.
+// HorizontalPodAutoscaler builds the autoscaler; nil where none is desired.
 func HorizontalPodAutoscaler(p *Params) *autoscalingv2.HorizontalPodAutoscaler {
 	a := Autoscaling(&p.CR.Spec)
 	if a == nil {
@@ -87,7 +87,7 @@ func HorizontalPodAutoscaler(p *Params) *autoscalingv2.HorizontalPodAutoscaler {
 	}
 }
 
-// PodDisruptionBudget builds the budget; nil where none is wanted. By default one pod may be down where there are several: a
+// PodDisruptionBudget builds the budget; nil where none is desired. By default one pod may be down where there are several: a
 // budget that lets none go down would block the draining of nodes.
 func PodDisruptionBudget(p *Params) *policyv1.PodDisruptionBudget {
 	var wanted *v1alpha2.PodDisruptionBudgetSpec

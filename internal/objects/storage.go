@@ -15,8 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// defaultClaimSize is the size of a claim where the resource names none.
-const defaultClaimSize = "10Gi"
+// defaultPVCSize is the size of a PVC where the resource names none.
+const defaultPVCSize = "10Gi"
 
 func claim(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.PVCStorageSpec {
 	if spec.Workload == nil {
@@ -37,7 +37,7 @@ func DataDir(spec *v1alpha2.LlamaStackDistributionSpec) string {
 const stateDirs = "distributions"
 
 // StateDir is the directory below the data volume in which the server of a resource keeps its state: where v0.9 left it, in a directory
-// that is called after the distribution. What lies on a claim stays where the pods of live have it, so that another image or
+// that is called after the distribution. What lies on a PVC stays where the pods of live have it, so that another image or
 // another name of the distribution finds it again; live is nil where there are none.
 func StateDir(cr *v1alpha2.LlamaStackDistribution, distribution string, live *corev1.PodSpec) string {
 	if live != nil && claim(&cr.Spec) != nil && Mounts(live, ClaimName(cr.Name)) {
@@ -55,13 +55,13 @@ func StateDir(cr *v1alpha2.LlamaStackDistribution, distribution string, live *co
 	return path.Join(stateDirs, distribution)
 }
 
-// PersistentVolumeClaim builds the claim for the server's data; nil where the data lives as long as the pod.
+// PersistentVolumeClaim builds the PVC for the server's data; nil where the data lives as long as the pod.
 func PersistentVolumeClaim(p *Params) *corev1.PersistentVolumeClaim {
 	c := claim(&p.CR.Spec)
 	if c == nil {
 		return nil
 	}
-	size := resource.MustParse(defaultClaimSize)
+	size := resource.MustParse(defaultPVCSize)
 	if c.Size != nil && !c.Size.IsZero() {
 		size = *c.Size
 	}
@@ -82,8 +82,8 @@ func dataSource(p *Params) corev1.VolumeSource {
 	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: ClaimName(p.CR.Name)}}
 }
 
-// strategy replaces pods one by one where each can have its own data. A claim is mounted by one node at a time: a new pod on
-// another node would wait for the old one for ever, so that the old ones go first. The numbers are Kubernetes' own; they are
+// strategy replaces pods one by one where each can have its own data. A PVC is mounted by one node at a time: a new pod on
+// another node would wait for the old one forever, so that the old ones go first. The numbers are Kubernetes' own; they are
 // written so that they go again when the strategy changes.
 func strategy(p *Params) appsv1.DeploymentStrategy {
 	if claim(&p.CR.Spec) != nil {

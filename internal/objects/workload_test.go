@@ -36,7 +36,7 @@ func workload(t *testing.T, text string) *objects.Params {
 	})
 }
 
-// Proves: R43, R21, L-05 (the claim, where it is mounted, what lives on it, and that old pods let go of it first).
+// Proves: R43, R21, L-05 (the PVC, where it is mounted, what lives on it, and that old pods let go of it first).
 func TestStorage(t *testing.T) {
 	for text, c := range map[string]struct {
 		size, mount string
@@ -218,7 +218,7 @@ workload:
 }
 
 // Proves: L-05, R21 (a pod that ends serves on until nobody is led to it, where another one serves already; not where the next one waits for its
-// claim, nor within a grace period that is too short).
+// PVC, nor within a grace period that is too short).
 func TestPodsServeUntilNobodyIsLedToThem(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string

@@ -9,7 +9,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
-// Proves: R48, R16 (the image that release 0.9 left: its tag tells the release line and so the base; too old ones are refused).
+// Proves: R48, R16 (the image that release 0.9 left: its tag has the release line and so decides the base; too old ones are refused).
 func TestAdopt(t *testing.T) {
 	s, err := Parse(nil)
 	if err != nil {

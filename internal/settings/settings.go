@@ -41,8 +41,8 @@ func Keys() []string {
 type Registration struct {
 	// Image is the container image.
 	Image string `json:"image"`
-	// ServerVersion is the release of the server in the image, such as "0.7.1"; where it is absent the image's tag
-	// tells it.
+	// ServerVersion is the release of the server in the image, such as "0.7.1"; where it is absent, the image's tag
+	// has it.
 	ServerVersion string `json:"serverVersion,omitempty"`
 	// Config is the base configuration; where it is absent the embedded one of the same name and release line serves.
 	Config string `json:"config,omitempty"`
@@ -54,8 +54,8 @@ var distributionName = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$`)
 type entry struct {
 	name          string
 	image         string
-	serverVersion string // empty: the image tells it
-	likelyVersion string // where the image does not tell it either
+	serverVersion string // empty: the image decides
+	likelyVersion string // where the image does not have it either
 	lineSource    string
 	origin        origin
 	embedded      string       // the name of the embedded base configuration
@@ -86,7 +86,7 @@ type Settings struct {
 }
 
 // Parse reads the data of the operator's ConfigMap; nil stands for an absent ConfigMap. The error names the key. An entry
-// that is wrong in itself is no error: it is a fault of the resources that use it.
+// that is wrong in itself is not an error: it is a fault of the resources that use it.
 func Parse(data map[string]string) (*Settings, error) {
 	s := &Settings{entries: map[string]entry{}}
 	for _, key := range []string{KeyImageOverrides, KeyDistributions, KeyFeatureFlags, KeyForbid} {
@@ -166,7 +166,7 @@ func (s *Settings) override(name string, raw []byte) entry {
 	}
 	// A mirror of the built-in image needs the same configuration; any other image brings its own.
 	e.foreignImage = e.foreignImage && path.Base(repository(e.image)) == path.Base(repository(former))
-	// The image tells better than what the operator was built with, even a release that no line knows.
+	// The image is more precise than what the operator was built with, even a release that no release line knows.
 	e.serverVersion, e.likelyVersion = "", e.serverVersion
 	e.checkName()
 	return e
@@ -208,7 +208,7 @@ func (s *Settings) registeredImages() []entry {
 	return list
 }
 
-// repository is the repository of an image reference in its full form, without tag and digest; empty where it is no reference.
+// repository is the repository of an image reference in its full form, without tag and digest; empty where it is not a reference.
 func repository(image string) string {
 	ref, err := reference.ParseReference(image)
 	if err != nil {

@@ -22,7 +22,7 @@ func equal(t *testing.T, what string, want, got any) {
 	}
 }
 
-// Proves: STAT, R29, R50 (every field of a resource that is in force).
+// Proves: STAT, R29, R50 (every field of a resource that is applied).
 func TestFields(t *testing.T) {
 	f := serving(t, resource())
 	s := compute(t, f)

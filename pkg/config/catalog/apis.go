@@ -10,9 +10,9 @@ import (
 
 // index is the file apis.yaml.
 type index struct {
-	// APIs are the APIs of all lines, by the server's name.
+	// APIs are the APIs of all release lines, by the server's name.
 	APIs map[string]history `yaml:"apis"`
-	// ToolGroups are the names that a tool group has on other lines.
+	// ToolGroups are the names that a tool group has on other release lines.
 	ToolGroups map[string]string `yaml:"toolGroups"`
 }
 
@@ -20,7 +20,7 @@ type index struct {
 type history struct {
 	// Lines are the release lines that have it, oldest first; none for one that never had providers.
 	Lines []string `yaml:"lines"`
-	// Instead tells what to do where it is not.
+	// Instead reports what to do where it is not.
 	Instead string `yaml:"instead"`
 }
 
@@ -31,20 +31,20 @@ var readIndex = sync.OnceValue(func() *index {
 	})
 })
 
-// Absence tells about an API that a release line does not have.
+// Absence describes an API that a release line does not have.
 type Absence struct {
-	// GoneSince is the first release line without it; empty where the line is older than the API or no line ever had it.
+	// GoneSince is the first release line without it; empty where the release line is older than the API or no release line ever had it.
 	GoneSince string
-	// ComesWith is the first release line that has it; empty where that is older than this line or no line ever had it.
+	// ComesWith is the first release line that has it; empty where that is older than this release line or no release line ever had it.
 	ComesWith string
-	// Instead tells what to do on this line; it may be empty.
+	// Instead reports what to do on this release line; it may be empty.
 	Instead string
 }
 
 // KnownAPIs returns the APIs that any release line has or had, sorted.
 func KnownAPIs() []string { return slices.Sorted(maps.Keys(readIndex().APIs)) }
 
-// Absent tells about an API that this line does not have. It is false for one that the line has, and for a name that no line knows.
+// Absent describes an API that this release line does not have. It is false for one that the release line has, and for a name that no release line knows.
 func (l *Line) Absent(api string) (Absence, bool) {
 	if _, here := l.APIs[api]; here {
 		return Absence{}, false

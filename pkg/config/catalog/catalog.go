@@ -16,7 +16,7 @@ import (
 //go:embed [0-9]*.yaml apis.yaml
 var files embed.FS
 
-// lines are the release lines by name. Each is read when it is asked for first: a process that serves one line reads one file.
+// release lines are the release lines by name. Each is read when it is asked for first: a process that serves one line reads one file.
 // The files are part of the program and covered by its tests: a fault in them is a bug.
 var lines = sync.OnceValue(func() map[string]func() *Line {
 	entries, err := files.ReadDir(".")
@@ -62,25 +62,25 @@ func Newest() string {
 	return names[len(names)-1]
 }
 
-// Standing tells how a server version stands to the release lines.
+// Standing reports how a server version stands to the release lines.
 type Standing int
 
 const (
 	// NoVersion means that the text names no version.
 	NoVersion Standing = iota
-	// OfLine means that the version is of a known line.
+	// OfLine means that the version is of a known release line.
 	OfLine
-	// Newer means that no known line has the version, and it is newer than one that is known.
+	// Newer means that no known release line has the version, and it is newer than one that is known.
 	Newer
-	// TooOld means that the version is older than every known line.
+	// TooOld means that the version is older than every known release line.
 	TooOld
 )
 
 // version is what begins like a version: the tag 24.04 of an operating system or 20260101 of a build does not.
 var version = regexp.MustCompile(`^v?(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})(?:\D|$)`)
 
-// ForVersion returns the release line of a server version such as "0.7.1", "v0.7.1" or "0.7.1-rc2": the line that has it (OfLine),
-// else the newest line before it (Newer), else none.
+// ForVersion returns the release line of a server version such as "0.7.1", "v0.7.1" or "0.7.1-rc2": the release line that has it (OfLine),
+// else the newest release line before it (Newer), else none.
 func ForVersion(text string) (*Line, Standing) {
 	parts := version.FindStringSubmatch(text)
 	if parts == nil {

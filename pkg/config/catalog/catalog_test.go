@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Proves: R16 (the catalog is keyed by release line; a newer release counts as the newest line before it, one below 0.3 as none).
+// Proves: R16 (the catalog is keyed by release line; a newer release counts as the newest release line before it, one below 0.3 as none).
 func TestForVersion(t *testing.T) {
 	for version, want := range map[string]struct {
 		line     string
@@ -76,7 +76,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// The knowledge differs from line to line where the servers do.
+// The knowledge differs from release line to release line where the servers do.
 //
 // Proves: R11, R16, R26, FR-031, FR-032, L-14.
 func TestRowsDifferByLine(t *testing.T) {
@@ -155,7 +155,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A store's kind is the line's: prompts moved from key-value to tables.
+// A store's kind is the release line's: prompts moved from key-value to tables.
 //
 // Proves: R24, L-14.
 func TestStoreKinds(t *testing.T) {
@@ -259,7 +259,7 @@ func get(t *testing.T, name string) *Line {
 	return line
 }
 
-// BenchmarkParse shows what the first use of a line costs.
+// BenchmarkParse shows what the first use of a release line costs.
 func BenchmarkParse(b *testing.B) {
 	data, err := files.ReadFile(Newest() + ".yaml")
 	if err != nil {
@@ -295,7 +295,7 @@ func TestParseRefusesContradictions(t *testing.T) {
 	}
 }
 
-// What stands in a list or a free map is judged by what the line tells of it, and never where it tells nothing.
+// What stands in a list or a free map is checked by the catalog's description, and not where that has nothing.
 //
 // Proves: FR-033.
 func TestElement(t *testing.T) {
@@ -321,7 +321,7 @@ func TestElement(t *testing.T) {
 	}
 }
 
-// A map has the fields of its kind; where nothing tells the kind, it may have those of all, and needs none of them.
+// A map has the fields of its kind; where the kind is not known, it may have those of all, and needs none of them.
 //
 // Proves: FR-033.
 func TestChosen(t *testing.T) {

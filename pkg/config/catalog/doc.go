@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package catalog tells what each release line of the server knows: its APIs and what they need, its provider types with the names and
+// Package catalog reports what each release line of the server knows: its APIs and what they need, its provider types with the names and
 // types of their config fields, which of those an endpoint, a key, a region or a deployment name goes to, its storage backends and
 // stores, its sections, and the environment variables that steer it.
 //
 // Contract: the knowledge is data, one embedded file for each release line; supporting a provider or a release is an edit of data,
 // never of code. "make catalog" writes the files from the servers' own packages and from overlay.yaml, the only part that is written by
-// hand (docs/release-lines.md). A line is read when it is asked for first. What is returned is shared and must not be changed.
+// hand (docs/release-lines.md). A release line is read when it is asked for first. What is returned is shared and must not be changed.
 // The package does no I/O and does not know the custom resource.
 package catalog

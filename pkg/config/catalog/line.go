@@ -22,19 +22,19 @@ type Line struct {
 	LogEnv string `yaml:"logEnv,omitempty"`
 	// HomeEnv is the environment variable of the directory in which the server keeps its own files.
 	HomeEnv string `yaml:"homeEnv,omitempty"`
-	// NeedsInsecure tells whether the server refuses to start without TLS unless server.insecure is true.
+	// NeedsInsecure reports whether the server refuses to start without TLS unless server.insecure is true.
 	NeedsInsecure bool `yaml:"needsInsecure"`
-	// RegistersToolGroups tells whether registered_resources.tool_groups counts; where not, the server drops that list and makes
+	// RegistersToolGroups reports whether registered_resources.tool_groups counts; where not, the server drops that list and makes
 	// the tool groups of its tool_runtime providers by itself.
 	RegistersToolGroups bool `yaml:"registersToolGroups"`
-	// AllProviders tells whether a model may name the provider "all", which registers it under its bare name.
+	// AllProviders reports whether a model may name the provider "all", which registers it under its bare name.
 	AllProviders bool `yaml:"allProviders"`
-	// ServesModelID tells whether a registered model is served as <provider>/<model_id>; where not, as <provider>/<provider_model_id>.
+	// ServesModelID reports whether a registered model is served as <provider>/<model_id>; where not, as <provider>/<provider_model_id>.
 	ServesModelID bool `yaml:"servesModelID"`
-	// HostForWorkers tells whether several workers need server.host: without it the server listens on two addresses, which fails.
+	// HostForWorkers reports whether several workers need server.host: without it the server listens on two addresses, which fails.
 	HostForWorkers bool `yaml:"hostForWorkers"`
-	// APIsMustBeServed tells whether the server refuses to start when an API under apis has no provider; where not, it leaves the API
-	// out, and takes an empty list by its word: no list at all means every API on each line.
+	// APIsMustBeServed reports whether the server refuses to start when an API under apis has no provider; where not, it leaves the API
+	// out, and takes an empty list by its word: no list at all means every API on each release line.
 	APIsMustBeServed bool `yaml:"apisMustBeServed"`
 	// APIs are the APIs that can be named under apis and have providers, by the server's name.
 	APIs map[string]API `yaml:"apis,omitempty"`
@@ -97,9 +97,9 @@ var credentialForms = []CredentialForm{"", CredentialsURLHost, CredentialsURLPar
 type Backend struct {
 	// Credentials is the form in which it takes credentials; empty where the custom resource gives it none.
 	Credentials CredentialForm `yaml:"credentials,omitempty"`
-	// Echoed tells that the server prints at start what holds the password, unless its logging is turned down.
+	// Echoed reports that the server prints at start what holds the password, unless its logging is turned down.
 	Echoed bool `yaml:"echoed,omitempty"`
-	// Instead tells, for a field of the custom resource that the backend cannot take, what to do instead.
+	// Instead says, for a field of the custom resource that the backend cannot take, what to do instead.
 	Instead map[string]string `yaml:"instead,omitempty"`
 	// Environment are the variables that its client reads where its own config field is not set, and that field.
 	Environment map[string]string `yaml:"environment,omitempty"`
@@ -138,20 +138,20 @@ var fieldTypes = []FieldType{TypeString, TypeInt, TypeBool, TypeFloat, TypeURL, 
 type Field struct {
 	// Type is the type that the server demands.
 	Type FieldType `yaml:"type"`
-	// Secret tells that the value is a secret.
+	// Secret reports that the value is a secret.
 	Secret bool `yaml:"secret,omitempty"`
-	// Required tells that the server refuses a config without the field, or fails for want of it.
+	// Required reports that the server refuses a config without the field, or fails for want of it.
 	Required bool `yaml:"required,omitempty"`
-	// Nullable tells that null will do for a field that is required, or that has a default.
+	// Nullable reports that null will do for a field that is required, or that has a default.
 	Nullable bool `yaml:"nullable,omitempty"`
-	// Store tells that the field refers to a storage backend of this kind; it is a map of backend and Store.Place then.
+	// Store reports that the field refers to a storage backend of this kind; it is a map of backend and Store.Place then.
 	Store StoreKind `yaml:"store,omitempty"`
 	// Object names the fields of a map, or of the maps of a list; empty where they are not known or free.
 	Object string `yaml:"object,omitempty"`
 	// AnyOf are the types of which a field of TypeAny takes any; empty where they are not known.
 	AnyOf []FieldType `yaml:"anyOf,omitempty"`
 	// Elements is the type of the items of a list, or of the values of a map whose keys are free; empty where it is not known, or
-	// where Object tells more.
+	// where Object has more.
 	Elements FieldType `yaml:"elements,omitempty"`
 	// Values are the only values that a string may have, or the strings of a list or a map.
 	Values []string `yaml:"values,omitempty"`
@@ -159,7 +159,7 @@ type Field struct {
 	Min   *float64 `yaml:"min,omitempty"`
 	Max   *float64 `yaml:"max,omitempty"`
 	Above *float64 `yaml:"above,omitempty"`
-	// Chooses tells that the value says of which kind the map is that the field stands in; Only are the kinds that have the field,
+	// Chooses reports that the value reports about which kind the map is that the field stands in; Only are the kinds that have the field,
 	// and empty where all have.
 	Chooses bool     `yaml:"chooses,omitempty"`
 	Only    []string `yaml:"only,omitempty"`
@@ -232,7 +232,7 @@ func (l *Line) APINames() []string { return slices.Sorted(maps.Keys(l.APIs)) }
 // ServerFields returns the fields of the section server.
 func (l *Line) ServerFields() map[string]Field { return l.Objects[l.Sections["server"].Object] }
 
-// ResourceFields returns the fields of the entries of a list under registered_resources, such as "models"; false where the line
+// ResourceFields returns the fields of the entries of a list under registered_resources, such as "models"; false where the release line
 // has no such list.
 func (l *Line) ResourceFields(list string) (map[string]Field, bool) {
 	field, ok := l.Objects[l.Sections["registered_resources"].Object][list]
@@ -242,7 +242,7 @@ func (l *Line) ResourceFields(list string) (map[string]Field, bool) {
 // MCPToolGroups stands for the tool groups mcp::<id>, one for each MCP server, in Provider.ToolGroup and ToolGroupProviders.
 const MCPToolGroups = "mcp::"
 
-// ToolGroups returns the tool groups that any provider type of the line serves, sorted.
+// ToolGroups returns the tool groups that any provider type of the release line serves, sorted.
 func (l *Line) ToolGroups() []string {
 	var ids []string
 	for i := range l.Rows["tool_runtime"] {

@@ -11,9 +11,9 @@ import (
 type Provider struct {
 	// Type is the provider_type: "remote::vllm".
 	Type string `yaml:"type"`
-	// Source tells where the hand-written part of the row comes from.
+	// Source reports where the hand-written part of the row comes from.
 	Source string `yaml:"source,omitempty"`
-	// Endpoint tells where the endpoint goes; nil where the type has none.
+	// Endpoint reports where the endpoint goes; nil where the type has none.
 	Endpoint *Endpoint `yaml:"endpoint,omitempty"`
 	// Key is the config field of the API key; empty where the type has none.
 	Key string `yaml:"key,omitempty"`
@@ -27,12 +27,12 @@ type Provider struct {
 	Needs []string `yaml:"needs,omitempty"`
 	// Uses are the APIs that the type uses where they are served, sorted.
 	Uses []string `yaml:"uses,omitempty"`
-	// Deprecated tells that the server warns of the type; Refused that it does not start with it.
+	// Deprecated reports that the server warns of the type; Refused that it does not start with it.
 	Deprecated bool `yaml:"deprecated,omitempty"`
 	Refused    bool `yaml:"refused,omitempty"`
 	// DataPath is the config field of the file or directory in which the type keeps its data; empty where it has none.
 	DataPath string `yaml:"dataPath,omitempty"`
-	// Instead tells, for a field of the custom resource that the type has no use for, what to do instead.
+	// Instead says, for a field of the custom resource that the type has no use for, what to do instead.
 	Instead map[string]string `yaml:"instead,omitempty"`
 	// Example are settings that a working example needs beside endpoint and key.
 	Example map[string]any `yaml:"example,omitempty"`
@@ -57,7 +57,7 @@ const (
 
 var endpointKinds = []EndpointKind{EndpointURL, EndpointAddress, EndpointHostPort}
 
-// Endpoint tells where the endpoint of a provider goes.
+// Endpoint reports where the endpoint of a provider goes.
 type Endpoint struct {
 	// Field is the config field; of EndpointHostPort that of the host.
 	Field string `yaml:"field"`
@@ -69,7 +69,7 @@ type Endpoint struct {
 	Schemes []string `yaml:"schemes,omitempty"`
 	// DefaultPath is the path of the URL where the user wrote none; empty for none.
 	DefaultPath string `yaml:"defaultPath,omitempty"`
-	// Required tells that the server cannot do without: it has no default address.
+	// Required reports that the server cannot do without: it has no default address.
 	Required bool `yaml:"required,omitempty"`
 	// Example is an address for messages; empty for one that suits the kind.
 	Example string `yaml:"-"`

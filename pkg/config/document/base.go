@@ -40,11 +40,11 @@ func ParseBase(name string, data []byte) (*Base, error) {
 	return &Base{name: oneLine(name), hash: "sha256:" + hex.EncodeToString(sum[:]), root: root, texts: keepTexts(root)}, nil
 }
 
-// BaseError tells why a base configuration cannot be read.
+// BaseError reports why a base configuration cannot be read.
 type BaseError struct {
 	// Name is the name that was given to ParseBase.
 	Name string
-	// Reason tells what is wrong, where possible with the line.
+	// Reason reports what is wrong, where possible with the line.
 	Reason string
 }
 
@@ -222,7 +222,7 @@ func checkListOfMaps(list *yaml.Node, name string) error {
 }
 
 // ProviderVariables returns, for each environment variable that providers of the base read, those providers as "api/id",
-// sorted. Providers whose id only the environment tells are left out.
+// sorted. Providers whose id only the environment has are left out.
 func (b *Base) ProviderVariables() map[string][]string {
 	found := map[string][]string{}
 	for entry := range providers(b.root) {

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Child returns the value of a key of a map, and nil where n is no map, or the key is absent or null.
+// Child returns the value of a key of a map, and nil where n is not a map, or the key is absent or null.
 func Child(n *yaml.Node, key string) *yaml.Node {
 	if at := IndexOf(n, key); at >= 0 && !IsNull(n.Content[at]) {
 		return n.Content[at]
@@ -147,7 +147,7 @@ func (s *slab) copy(n *yaml.Node) *yaml.Node {
 	return c
 }
 
-// same tells whether two trees are written alike.
+// same reports whether two trees are written alike.
 func same(a, b *yaml.Node) bool {
 	if a.Kind != b.Kind || a.Style != b.Style || a.Tag != b.Tag || a.Value != b.Value || len(a.Content) != len(b.Content) {
 		return false
