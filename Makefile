@@ -86,8 +86,8 @@ lint: lint-prose $(GOLANGCI_LINT) ## Check the words of the pages, and run golan
 	$(GOLANGCI_LINT) config verify
 	@for module in $(CODE_MODULES); do (cd $$module && $(GOLANGCI_LINT) run ./...) || exit 1; done
 
-# Pages that people write.
-PROSE := README.md ARCHITECTURE.md CONTRIBUTING.md $(filter-out docs/providers.md docs/api-overview.md docs/requirements.md,$(wildcard docs/*.md docs/*/*.md)) \
+# All pages, those that are generated too, but for the reference of the API.
+PROSE := README.md ARCHITECTURE.md CONTRIBUTING.md SECURITY.md $(filter-out docs/api-overview.md,$(wildcard docs/*.md docs/*/*.md)) \
   $(wildcard hack/*/README.md)
 
 # Packages whose comments do not have the glossary's words yet.

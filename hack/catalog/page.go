@@ -22,14 +22,16 @@ const pageIntroduction = `<!-- %s -->
 
 # Providers
 
-Every provider type that a release line of the server knows, with the fields of its config: what ` + "`settings`" + ` of a provider may hold.
-An API or a type that is not listed for a line does not exist there.
+This page lists every provider type of every release line, and the fields of its config, which you can set in ` + "`settings`" + `. A
+release line that is not listed for an API or a type does not have it.
 
-- **endpoint** and **key** mark the fields that ` + "`endpoint`" + ` and ` + "`apiKey`" + ` of a provider go to; **region** and **deploymentName** likewise.
-- **secret** fields can be given by ` + "`secretRefs`" + `, so that the value stays in a Secret.
-- **store** fields are references to a storage backend.
-- What is **filled in where absent** the server demands, and the operator writes: no two providers share a place for their data.
-- A field that stands with release lines exists only on those.
+- ` + "`endpoint`" + ` sets the field with the note **endpoint**, and ` + "`apiKey`" + ` the field with the note **key**. **region** and
+  **deploymentName** work in the same way.
+- You can set a **secret** field with ` + "`secretRefs`" + `. Its value then stays in a Secret.
+- A **store** field refers to a storage backend.
+- The server requires the fields **filled in where absent**. If you omit one, the operator sets it, so that no two providers share a
+  storage location.
+- A field with release lines exists only in these.
 
 `
 
@@ -148,7 +150,7 @@ func (p *page) fields(variants []variant) {
 			for _, v := range there {
 				lines = append(lines, v.line)
 			}
-			notes = append(notes, "lines "+p.span(lines))
+			notes = append(notes, "release lines "+p.span(lines))
 		}
 		fmt.Fprintf(p.b, "| `%s` | %s | %s | %s |\n", name, fieldKind(field), fallback, strings.Join(notes, ", "))
 	}
