@@ -42,7 +42,7 @@ func legacyObjects() []legacyObject {
 	labels := []string{"spec", "selector", "matchLabels"}
 	return []legacyObject{
 		{kind("", "v1", "ServiceAccount"), objects.ServiceAccountName, nil, false},
-		{kind("", "v1", "PersistentVolumeClaim"), objects.ClaimName, nil, true},
+		{kind("", "v1", "PersistentVolumeClaim"), objects.PVCName, nil, true},
 		{kind("", "v1", "Service"), objects.ServiceName, []string{"spec", "selector"}, false},
 		{kind("autoscaling", "v2", "HorizontalPodAutoscaler"), objects.AutoscalerName, nil, false},
 		{kind("policy", "v1", "PodDisruptionBudget"), objects.BudgetName, labels, false},

@@ -191,7 +191,7 @@ func (r *Reconciler) look(ctx context.Context, s *scope) {
 	}
 	if w := s.cr.Spec.Workload; w != nil && w.Storage != nil {
 		claim := &corev1.PersistentVolumeClaim{}
-		if r.client.Get(ctx, key(objects.ClaimName(s.cr.Name)), claim) == nil {
+		if r.client.Get(ctx, key(objects.PVCName(s.cr.Name)), claim) == nil {
 			s.claim = claim
 		}
 	}

@@ -152,7 +152,7 @@ func container(p *Params) corev1.Container {
 // lifecycle keeps a pod serving until nobody is led to it any more; nil where that would only lengthen the time without a server, because the next
 // pod waits for the PVC, and where the user leaves too little time for it. The kubelet itself sleeps: the image needs no program for that.
 func lifecycle(p *Params) *corev1.Lifecycle {
-	if claim(&p.CR.Spec) != nil || ptr.Deref(p.Legacy.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds) < 2*drainSeconds {
+	if storageSpec(&p.CR.Spec) != nil || ptr.Deref(p.Legacy.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds) < 2*drainSeconds {
 		return nil
 	}
 	return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: drainSeconds}}}

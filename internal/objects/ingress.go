@@ -10,7 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// Expose is what the spec says of the way in from outside of the cluster; what is wrong there counts as nothing.
+// Expose is what the spec reports about the way in from outside of the cluster; what is wrong there counts as nothing.
 func Expose(spec *v1alpha2.LlamaStackDistributionSpec) v1alpha2.ExposeConfig {
 	if spec.Networking == nil {
 		return v1alpha2.ExposeConfig{}
@@ -22,7 +22,7 @@ func Expose(spec *v1alpha2.LlamaStackDistributionSpec) v1alpha2.ExposeConfig {
 	return expose
 }
 
-// Ingress builds the way in from outside of the cluster; nil where none is wanted. Without a host name it takes the requests
+// Ingress builds the way in from outside of the cluster; nil where none is desired. Without a host name it takes the requests
 // for every name that reaches the ingress controller.
 func Ingress(p *Params) *networkingv1.Ingress {
 	expose := Expose(&p.CR.Spec)

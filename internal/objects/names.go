@@ -76,8 +76,8 @@ func LegacyRoleBindingName(resource string) string { return resource + "-rb" }
 // LegacyCABundleName is the name of a ConfigMap of CA certificates that release 0.9 makes: its pods need it, and nobody else.
 func LegacyCABundleName(resource string) string { return resource + "-ca-bundle" }
 
-// ClaimName is the name of the PersistentVolumeClaim.
-func ClaimName(resource string) string { return resource + "-pvc" }
+// PVCName is the name of the PersistentVolumeClaim.
+func PVCName(resource string) string { return resource + "-pvc" }
 
 // AutoscalerName is the name of the HorizontalPodAutoscaler.
 func AutoscalerName(resource string) string { return resource + "-hpa" }

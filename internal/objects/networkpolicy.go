@@ -20,7 +20,7 @@ const AllNamespaces = "*"
 // routerLabel marks, with the value "ingress", the namespaces of OpenShift's router.
 const routerLabel = "network.openshift.io/policy-group"
 
-// AllowedFrom is what the spec says of who may reach the server; nil where it says nothing.
+// AllowedFrom is what the spec reports about who may reach the server; nil where it says nothing.
 func AllowedFrom(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.AllowedFromSpec {
 	if spec.Networking == nil || spec.Networking.AllowedFrom == nil {
 		return nil

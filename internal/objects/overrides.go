@@ -19,7 +19,7 @@ type Clash struct {
 	Path string
 	// What is "the variable X", "the volume X" or "the mount path X".
 	What string
-	// Essential tells that the generated configuration, or the server's files, depend on what the operator sets.
+	// Essential reports that the generated configuration, or the server's files, depend on what the operator sets.
 	Essential bool
 }
 
@@ -30,7 +30,7 @@ func overridesOf(spec *v1alpha2.LlamaStackDistributionSpec) v1alpha2.WorkloadOve
 	return ptr.Deref(spec.Workload.Overrides, v1alpha2.WorkloadOverrides{})
 }
 
-// Clashes tells what both the operator and the user's overrides set. A mount at /tmp is none, nor is a volume "tmp" then: the user's takes
+// Clashes reports what both the operator and the user's overrides set. A mount at /tmp does not count, nor is a volume "tmp" then: the user's takes
 // the place of the operator's.
 func Clashes(p *Params) []Clash {
 	const field = "spec.workload.overrides"
@@ -111,7 +111,7 @@ func volumeMounts(p *Params) []corev1.VolumeMount {
 	return append(list, o.VolumeMounts...)
 }
 
-// OwnServiceAccount tells whether the resource has the operator's ServiceAccount; false where the user names another one.
+// OwnServiceAccount reports whether the resource has the operator's ServiceAccount; false where the user names another one.
 func OwnServiceAccount(spec *v1alpha2.LlamaStackDistributionSpec) bool {
 	return ptr.Deref(overridesOf(spec).ServiceAccountName, "") == ""
 }

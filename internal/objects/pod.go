@@ -231,9 +231,9 @@ func MountsConfigMap(pod *corev1.PodSpec, name string) bool {
 }
 
 // Mounts reports whether the pod has a volume from the PVC.
-func Mounts(pod *corev1.PodSpec, claim string) bool {
+func Mounts(pod *corev1.PodSpec, name string) bool {
 	for i := range pod.Volumes {
-		if c := pod.Volumes[i].PersistentVolumeClaim; c != nil && c.ClaimName == claim {
+		if c := pod.Volumes[i].PersistentVolumeClaim; c != nil && c.ClaimName == name {
 			return true
 		}
 	}

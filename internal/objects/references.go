@@ -25,13 +25,13 @@ type PodReference struct {
 	Name string
 	// Keys are the keys that the pods get; empty means all that there are.
 	Keys []string
-	// Optional tells that pods start without the object, or without one of the keys.
+	// Optional reports that pods start without the object, or without one of the keys.
 	Optional bool
 	// Path is the field of the resource.
 	Path string
 }
 
-// PodReferences tells which Secrets and ConfigMaps the overrides name: in variables and in volumes. A reference without a name is
+// PodReferences reports which Secrets and ConfigMaps the overrides name: in variables and in volumes. A reference without a name is
 // left out: the API server refuses its Deployment.
 func PodReferences(spec *v1alpha2.LlamaStackDistributionSpec) []PodReference {
 	const field = "spec.workload.overrides"

@@ -42,7 +42,7 @@ func Service(p *Params) *corev1.Service {
 
 // ServerURL is where the operator itself reaches the server: the Service's own address and port. It is empty, with the reason, where the
 // Service does not lead to the resource's pods: the resource does not control it, it selects other pods, or it has no address of its
-// own. A name would not do: whoever changes the Service decides where that leads.
+// own. A name would not do: anyone who changes the Service decides where that leads.
 func ServerURL(cr *v1alpha2.LlamaStackDistribution, service *corev1.Service, scheme corev1.URIScheme) (url, why string) {
 	address, err := netip.ParseAddr(service.Spec.ClusterIP)
 	port := Port(&cr.Spec)

@@ -18,7 +18,7 @@ import (
 // defaultPVCSize is the size of a PVC where the resource names none.
 const defaultPVCSize = "10Gi"
 
-func claim(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.PVCStorageSpec {
+func storageSpec(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.PVCStorageSpec {
 	if spec.Workload == nil {
 		return nil
 	}
@@ -27,7 +27,7 @@ func claim(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.PVCStorageSpec {
 
 // DataDir is where the server's data volume is mounted.
 func DataDir(spec *v1alpha2.LlamaStackDistributionSpec) string {
-	if c := claim(spec); c != nil && ptr.Deref(c.MountPath, "") != "" {
+	if c := storageSpec(spec); c != nil && ptr.Deref(c.MountPath, "") != "" {
 		return path.Clean(*c.MountPath)
 	}
 	return DefaultDataDir
@@ -40,7 +40,7 @@ const stateDirs = "distributions"
 // that is called after the distribution. What lies on a PVC stays where the pods of live have it, so that another image or
 // another name of the distribution finds it again; live is nil where there are none.
 func StateDir(cr *v1alpha2.LlamaStackDistribution, distribution string, live *corev1.PodSpec) string {
-	if live != nil && claim(&cr.Spec) != nil && Mounts(live, ClaimName(cr.Name)) {
+	if live != nil && storageSpec(&cr.Spec) != nil && Mounts(live, PVCName(cr.Name)) {
 		for i := range live.Containers {
 			for _, m := range live.Containers[i].VolumeMounts {
 				if m.Name == dataVolume && path.Dir(m.SubPath) == stateDirs {
@@ -57,7 +57,7 @@ func StateDir(cr *v1alpha2.LlamaStackDistribution, distribution string, live *co
 
 // PersistentVolumeClaim builds the PVC for the server's data; nil where the data lives as long as the pod.
 func PersistentVolumeClaim(p *Params) *corev1.PersistentVolumeClaim {
-	c := claim(&p.CR.Spec)
+	c := storageSpec(&p.CR.Spec)
 	if c == nil {
 		return nil
 	}
@@ -67,7 +67,7 @@ func PersistentVolumeClaim(p *Params) *corev1.PersistentVolumeClaim {
 	}
 	return &corev1.PersistentVolumeClaim{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
-		ObjectMeta: stamp(p.CR, ClaimName(p.CR.Name)),
+		ObjectMeta: stamp(p.CR, PVCName(p.CR.Name)),
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: size}},
@@ -76,17 +76,17 @@ func PersistentVolumeClaim(p *Params) *corev1.PersistentVolumeClaim {
 }
 
 func dataSource(p *Params) corev1.VolumeSource {
-	if claim(&p.CR.Spec) == nil {
+	if storageSpec(&p.CR.Spec) == nil {
 		return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
 	}
-	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: ClaimName(p.CR.Name)}}
+	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: PVCName(p.CR.Name)}}
 }
 
 // strategy replaces pods one by one where each can have its own data. A PVC is mounted by one node at a time: a new pod on
 // another node would wait for the old one forever, so that the old ones go first. The numbers are Kubernetes' own; they are
 // written so that they go again when the strategy changes.
 func strategy(p *Params) appsv1.DeploymentStrategy {
-	if claim(&p.CR.Spec) != nil {
+	if storageSpec(&p.CR.Spec) != nil {
 		return appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
 	}
 	return appsv1.DeploymentStrategy{

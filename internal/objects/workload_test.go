@@ -225,8 +225,8 @@ func TestPodsServeUntilNobodyIsLedToThem(t *testing.T) {
 		grace *int64
 		want  int64
 	}{
-		"without a claim":        {"", nil, 5},
-		"with a claim":           {"workload: {storage: {}}", nil, 0},
+		"without a PVC":          {"", nil, 5},
+		"with a PVC":             {"workload: {storage: {}}", nil, 0},
 		"a grace period":         {"", new(int64(90)), 5},
 		"a short grace period":   {"", new(int64(9)), 0},
 		"no grace period at all": {"", new(int64(0)), 0},

@@ -17,7 +17,7 @@ type lanes struct {
 	namespaces map[string]*lane
 }
 
-// lane is one namespace's. It exists as long as somebody waits in it or has come through.
+// lane is one namespace's. It exists as long as someone waits in it or has come through.
 type lane struct {
 	slots chan struct{}
 	users int

@@ -38,7 +38,7 @@ type Asker interface {
 }
 
 // Prober asks running servers about themselves, off the reconcile worker: a few times within seconds after each rollout, and longer
-// where the server stays silent. Each answer that tells something new is an event that starts a pass.
+// where the server stays silent. Each answer with new facts is an event that starts a reconcile.
 type Prober struct {
 	asker   Asker
 	answers chan event.GenericEvent
@@ -52,7 +52,7 @@ type Prober struct {
 
 // server is what is known about one server.
 type server struct {
-	// rollout tells which pods are asked, and where.
+	// rollout reports which pods are asked, and where.
 	rollout     string
 	observation *probe.Observation
 	silent      string
@@ -69,7 +69,7 @@ func New(ctx context.Context, a Asker) *Prober {
 	}
 }
 
-// Answers is the channel of events: each names a custom resource whose server told something new.
+// Answers is the channel of events: each names a custom resource whose server reported something new.
 func (p *Prober) Answers() <-chan event.GenericEvent { return p.answers }
 
 // Observe returns what the server of this rollout has said, or why it is silent; neither is known at first. A rollout
@@ -103,7 +103,7 @@ func (p *Prober) ask(ctx context.Context, s *server, key types.NamespacedName, u
 		if ctx.Err() != nil {
 			return
 		}
-		onlyAMoment := err != nil && attempt == 1 // after a rollout that is no news
+		onlyAMoment := err != nil && attempt == 1 // normal after a rollout
 		if !onlyAMoment && p.note(s, observation, err) {
 			p.announce(ctx, key)
 		}
@@ -117,7 +117,7 @@ func (p *Prober) ask(ctx context.Context, s *server, key types.NamespacedName, u
 	}
 }
 
-// wait waits, and tells whether the context still goes on.
+// wait waits, and reports whether the context still goes on.
 func wait(ctx context.Context, delay time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -127,7 +127,7 @@ func wait(ctx context.Context, delay time.Duration) bool {
 	}
 }
 
-// note keeps what the server said, or why it was silent, and tells whether that is news.
+// note keeps what the server said, or why it was silent, and reports whether that is news.
 func (p *Prober) note(s *server, observation *probe.Observation, err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

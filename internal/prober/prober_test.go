@@ -87,7 +87,7 @@ func inBubble(
 	})
 }
 
-// announced empties the channel of answers and returns whom they speak of.
+// announced empties the channel of answers and returns their resources.
 func announced(p *Prober) []string {
 	var names []string
 	for {
@@ -100,7 +100,7 @@ func announced(p *Prober) []string {
 	}
 }
 
-// Proves: L-03 (a server is asked a few times for each rollout and then no more; only news starts a pass), FR-060 (at its own port).
+// Proves: L-03 (a server is asked a few times for each rollout and then no more; only news starts a reconcile), FR-060 (at its own port).
 func TestProberAsksPerRollout(t *testing.T) {
 	inBubble(t, answers, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		port := int32(9000)
@@ -196,7 +196,7 @@ func TestProberOutlastsTheFormerServer(t *testing.T) {
 	})
 }
 
-// A server that is silent at first is heard when it speaks.
+// A server that is silent at first is noticed when it answers.
 func TestProberHearsALateServer(t *testing.T) {
 	tries := 0
 	late := func(ctx context.Context, url string) (*probe.Observation, error) {

@@ -20,7 +20,7 @@ import (
 //
 // The schema admits a few values that the types refuse: an exponent with a fraction in a quantity, a number beyond 32 bits
 // where a number or a percentage may stand. The schema of v1alpha1 cannot be made stricter, and no schema is a proof. A cache of typed
-// objects fails as a whole where one of them cannot be read, and the operator would look after nothing any more. So this
+// objects fails as a whole where one of them cannot be read, and the operator would watch nothing any more. So this
 // one holds LlamaStackDistributions as trees, and each is decoded for who asks for it.
 func NewCache(config *rest.Config, options cache.Options) (cache.Cache, error) {
 	inner, err := cache.New(config, options)
@@ -88,7 +88,7 @@ func (c *wrapper) IndexField(ctx context.Context, o client.Object, field string,
 	return c.Cache.IndexField(ctx, NewTree(), field, func(o client.Object) []string {
 		cr := &v1alpha2.LlamaStackDistribution{}
 		if u, ok := o.(*unstructured.Unstructured); ok {
-			_ = decode(u, cr) // a pass tells of it
+			_ = decode(u, cr) // a reconcile reports it
 		}
 		return extract(cr)
 	})

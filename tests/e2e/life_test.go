@@ -22,7 +22,7 @@ import (
 )
 
 // Proves: STAT, R18, R51.
-func statusTellsTheTruth(t *testing.T) {
+func statusIsTrue(t *testing.T) {
 	s := sampleStack(t)
 	former := s.pod(t)
 	s.kubectl(t, "exec", former.Name, "--", "sh", "-c", "kill 1")

@@ -23,11 +23,11 @@ var commandsOfCI = []string{"make demo", "make demo-down", "make test"}
 
 var block = regexp.MustCompile("(?s)\n```(sh|yaml)\n(.*?\n)```\n")
 
-// readmeKeepsItsWord runs the commands of the README, in order, as someone who follows it: from the installation to the
+// readmeCommandsWork runs the commands of the README, in order, as someone who follows it: from the installation to the
 // removal. It comes last, because it leaves no operator behind.
 //
 // Proves: FR-075, NFR-004 (what the documentation says can be done), L-19 (installing and removing leaves nothing stuck).
-func readmeKeepsItsWord(t *testing.T) {
+func readmeCommandsWork(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join(fixture.Root(), "README.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -217,21 +217,21 @@ func imageOfTheResourceChanges(t *testing.T) {
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	s.waitCompletions(t, 1)
 	before, revision, claim := s.inPlace(t), s.revision(t), s.claim(t)
-	did(t, "a resource that names the image of %s is Ready, with its data on a claim", pinned.version)
+	did(t, "a resource that names the image of %s is Ready, with its data on a PVC", pinned.version)
 
 	s.edit(t, resource, map[string]any{"image": newest.ref}, "distribution")
 	cr := s.waitServer(t, newest.version)
 	checkOneRollout(t, s, revision)
 	if now := s.inPlace(t); now.deployment != before.deployment || now.service != before.service || now.clusterIP != before.clusterIP ||
 		now.selector != before.selector || !now.volumes.IsSuperset(before.volumes) || now.dataDir != before.dataDir || s.claim(t) != claim {
-		t.Errorf("the stack is %+v now, and was %+v; its claim %s was %s", now, before, s.claim(t), claim)
+		t.Errorf("the stack is %+v now, and was %+v; its PVC %s was %s", now, before, s.claim(t), claim)
 	}
 	if cr.Status.ResolvedDistribution.ServerLine != newest.line {
 		t.Errorf("status: resolved %+v; want line %s", cr.Status.ResolvedDistribution, newest.line)
 	}
 	s.waitCompletions(t, 1)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
-	did(t, "it names that of %s now: one rollout in place, the same claim, the completion from before is there, and a new one goes through", newest.version)
+	did(t, "it names that of %s now: one rollout in place, the same PVC, the completion from before is there, and a new one goes through", newest.version)
 	s.kubectl(t, "delete", "llsd", s.name)
 }
 
@@ -253,7 +253,7 @@ func (s stack) waitCompletions(t *testing.T, want int) {
 	})
 }
 
-// claim is the UID of the stack's PVC.
+// The UID of the stack's PVC.
 func (s stack) claim(t *testing.T) types.UID {
 	t.Helper()
 	var claim corev1.PersistentVolumeClaim

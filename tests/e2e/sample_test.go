@@ -45,7 +45,7 @@ func sampleBecomesServer(t *testing.T) {
 }
 
 // Proves: STAT, API-COL, FR-024, FR-025, NFR-005, R17, R18, R21, R29, R50.
-func statusTellsWhatRuns(t *testing.T) {
+func statusReportsRunningVersions(t *testing.T) {
 	s := sampleStack(t)
 	cr := s.get(t)
 	for _, kind := range []string{

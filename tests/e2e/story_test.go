@@ -16,13 +16,13 @@ func TestStory(t *testing.T) {
 		run     func(*testing.T)
 	}{
 		{&pinned, "the sample becomes a server that answers with the key of the Secret", sampleBecomesServer},
-		{&pinned, "status and kubectl tell what runs", statusTellsWhatRuns},
+		{&pinned, "status and kubectl tell what runs", statusReportsRunningVersions},
 		{&pinned, "a second provider rolls out once", secondProviderRollsOutOnce},
 		{&pinned, "applying the same again writes nothing", sameAgainWritesNothing},
 		{&pinned, "wrong edits leave alone what runs", wrongEditsLeaveAloneWhatRuns},
 		{&pinned, "a Secret that appears heals by itself", appearingSecretHeals},
 		{&pinned, "a rotated key rolls out once and arrives", rotatedKeyRollsOutOnce},
-		{&pinned, "status tells the truth about a server that ends", statusTellsTheTruth},
+		{&pinned, "status tells the truth about a server that ends", statusIsTrue},
 		{&pinned, "scaling to zero and back", scaleToZeroAndBack},
 		{&pinned, "the operator runs without privileges", operatorRunsWithoutPrivileges},
 		{&pinned, "secret values are nowhere outside Secrets", secretsAreNowhereElse},
@@ -35,15 +35,15 @@ func TestStory(t *testing.T) {
 		{&pinned, "a newer release of the server takes over in place", newerReleaseTakesOver},
 		{&newest, "a resource that names another image goes on in place", imageOfTheResourceChanges},
 		{&newest, "newest release: the sample becomes a server that answers with the key of the Secret", sampleBecomesServer},
-		{&newest, "newest release: status and kubectl tell what runs", statusTellsWhatRuns},
+		{&newest, "newest release: status and kubectl tell what runs", statusReportsRunningVersions},
 		{&newest, "newest release: a second provider rolls out once", secondProviderRollsOutOnce},
 		{&newest, "newest release: wrong edits leave alone what runs", wrongEditsLeaveAloneWhatRuns},
 		{&newest, "newest release: a rotated key rolls out once and arrives", rotatedKeyRollsOutOnce},
-		{&newest, "newest release: status tells the truth about a server that ends", statusTellsTheTruth},
+		{&newest, "newest release: status tells the truth about a server that ends", statusIsTrue},
 		{&newest, "newest release: scaling to zero and back", scaleToZeroAndBack},
 		{&newest, "newest release: secret values are nowhere outside Secrets", secretsAreNowhereElse},
 		{&newest, "deleting the resource removes all that it owned", deletingRemovesEverything},
-		{&pinned, "the README keeps its word, from installing to removing", readmeKeepsItsWord},
+		{&pinned, "the README keeps its word, from installing to removing", readmeCommandsWork},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			tell.Part(part.name)

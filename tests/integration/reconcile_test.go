@@ -278,7 +278,7 @@ func TestSecretRotation(t *testing.T) {
 	}
 }
 
-// Proves: L-23, R20 (the same for what overrides bring into the pods: variables and files; what is not there is told of and waited for).
+// Proves: L-23, R20 (the same for what overrides bring into the pods: variables and files; the operator reports what is missing and waits for it).
 func TestOverridesRotation(t *testing.T) {
 	e := newEnv(t)
 	op := e.startOperator(operatorOptions{})

@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// Proves: L-26, L-35 (a resource that the schema admits and Go's types cannot read is told so, and no other one suffers; what it ran before
+// Proves: L-26, L-35 (a resource that the schema admits and Go's types cannot read reports that, and no other one suffers; what it ran before
 // goes on).
 func TestUnreadableResource(t *testing.T) {
 	e := newEnv(t)

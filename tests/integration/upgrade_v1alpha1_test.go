@@ -229,7 +229,7 @@ func TestUpgradeOfEverything(t *testing.T) {
 	s.kubectl("patch", v1alpha1Kind, "full", "-n", "ai", "--type=merge", "-p", `{"spec":{"server":{"userConfig":{"configMapName":"mine","configMapNamespace":"shared"}}}}`)
 	u.condition(v1alpha2.ConditionReady, "True", "")
 
-	// An operator that was told not to allow that says so, and leaves alone what runs.
+	// An operator that does not allow that says so, and leaves alone what runs.
 	before := u.deployment()
 	s.service.remove(operator.webhook)
 	operator.terminate(t)

@@ -32,7 +32,7 @@ type finding struct {
 	Severity string `json:"severity"`
 	// Field is the path of the field; absent where it is the resource as a whole.
 	Field string `json:"field,omitempty"`
-	// Message tells what is wrong, with the field, and how to mend it.
+	// Message reports what is wrong, with the field, and how to fix it.
 	Message string `json:"message"`
 }
 
