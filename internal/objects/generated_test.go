@@ -298,7 +298,7 @@ func TestCPUForWorkers(t *testing.T) {
 	}
 }
 
-// Proves: R78 (release 0.9's Deployment is one without the operator's build; a Deployment is told by its exact selector).
+// Proves: R78 (release 0.9's Deployment is one without the operator's build; a Deployment is recognized by its exact selector).
 func TestDeploymentOfRelease09(t *testing.T) {
 	d := objects.Deployment(simple(t))
 	if objects.IsRelease09s(d) || objects.IsRelease09s(nil) {
