@@ -480,6 +480,7 @@ func TestHoldIsReleased(t *testing.T) {
 		"a lost hash key":         func(_ *testing.T, in *Inputs) { in.HashKey = secret.New([]byte("new")) },
 		"the build of the object": func(_ *testing.T, in *Inputs) { in.Build = "1.0.0" },
 		"a removed ConfigMap":     func(_ *testing.T, in *Inputs) { in.LiveConfigMissing = true },
+		"pods of release 0.9 go":  func(_ *testing.T, in *Inputs) { objects.HoldRollout(in.Live) },
 		"a removed Deployment":    func(_ *testing.T, in *Inputs) { in.Live = nil },
 		"a Deployment on its way out": func(_ *testing.T, in *Inputs) {
 			in.Live.DeletionTimestamp = new(in.Live.CreationTimestamp)
