@@ -90,7 +90,7 @@ func highestLogLevel(w io.Writer) (logr.Logger, error) {
 //
 // Proves: R7, NFR-003.
 func secretsAreNowhereElse() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	objects, err := cluster.ObjectsButSecrets(ctx)
 	if err != nil {

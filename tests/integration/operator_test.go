@@ -251,7 +251,7 @@ func (e *env) resource(name string) *v1alpha2.LlamaStackDistribution {
 func (e *env) waitForTree(name, condition string, status metav1.ConditionStatus, reason string) string {
 	e.t.Helper()
 	var message string
-	fixture.Eventually(e.t, 30*time.Second, fmt.Sprintf("%s %s=%s %s", name, condition, status, reason), func() error {
+	fixture.Eventually(e.t, 2*time.Minute, fmt.Sprintf("%s %s=%s %s", name, condition, status, reason), func() error {
 		u := &unstructured.Unstructured{}
 		u.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
 		if err := e.get(u, name); err != nil {
@@ -275,7 +275,7 @@ func (e *env) waitForTree(name, condition string, status metav1.ConditionStatus,
 func (e *env) waitFor(name, condition string, status metav1.ConditionStatus, reason string) string {
 	e.t.Helper()
 	var message string
-	fixture.Eventually(e.t, 30*time.Second, fmt.Sprintf("%s %s=%s %s", name, condition, status, reason), func() error {
+	fixture.Eventually(e.t, 2*time.Minute, fmt.Sprintf("%s %s=%s %s", name, condition, status, reason), func() error {
 		cr := e.resource(name)
 		for _, c := range cr.Status.Conditions {
 			if c.Type != condition {

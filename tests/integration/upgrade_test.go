@@ -77,7 +77,7 @@ func (e *env) replicaSets(resource string) int {
 func TestUpgradeFromRelease09(t *testing.T) {
 	e := newEnv(t)
 	uids := e.release09(oldImage)
-	fixture.Eventually(t, 30*time.Second, "the old server runs", func() error {
+	fixture.Eventually(t, time.Minute, "the old server runs", func() error {
 		if d := e.deployment("old"); d.Status.AvailableReplicas != 1 {
 			return fmt.Errorf("%+v", d.Status)
 		}
@@ -125,7 +125,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 			t.Errorf("%s is still there: %v", name, err)
 		}
 	}
-	fixture.Eventually(t, 30*time.Second, "the certificate authorities of release 0.9 go with its last pod", func() error {
+	fixture.Eventually(t, 2*time.Minute, "the certificate authorities of release 0.9 go with its last pod", func() error {
 		if err := e.get(&corev1.ConfigMap{}, "old-ca-bundle"); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("old-ca-bundle is still there: %v", err) //nolint:errorlint // may be none
 		}
@@ -147,7 +147,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 		t.Errorf("a newer build: %d ReplicaSets, image %s", n, e.deployment("old").Spec.Template.Spec.Containers[0].Image)
 	}
 	e.patchSpec("old", `{"workload":{"overrides":{"env":null}}}`)
-	fixture.Eventually(t, 30*time.Second, "the edit brings the image of this operator", func() error {
+	fixture.Eventually(t, 2*time.Minute, "the edit brings the image of this operator", func() error {
 		d := e.deployment("old")
 		if image := d.Spec.Template.Spec.Containers[0].Image; image == oldImage || d.Annotations["llamastack.io/adopted-image"] != "" {
 			return fmt.Errorf("image %s, annotations %v", image, d.Annotations)
@@ -208,7 +208,7 @@ workload:
 	}
 	e.mustApply(manifest("was", "distribution: {name: starter}"))
 	e.waitReady("was")
-	fixture.Eventually(t, 30*time.Second, "what was set is gone", func() error {
+	fixture.Eventually(t, time.Minute, "what was set is gone", func() error {
 		was, never := e.deployment("was"), e.deployment("never")
 		text, err := yaml.Marshal(was.Spec)
 		if err != nil {

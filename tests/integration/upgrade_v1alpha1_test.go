@@ -128,7 +128,7 @@ func (u *upgraded) rolledOut(revision, what string) *appsv1.Deployment {
 // condition waits for a condition of the resource, and returns its message.
 func (u *upgraded) condition(name, status, reason string) (message string) {
 	u.t.Helper()
-	fixture.Eventually(u.t, 30*time.Second, name+"="+status+" "+reason, func() error {
+	fixture.Eventually(u.t, 2*time.Minute, name+"="+status+" "+reason, func() error {
 		now := u.full("v1alpha2")
 		conditions, _ := field(now, "status.conditions").([]any)
 		for _, c := range conditions {
