@@ -23,7 +23,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
-// cluster is an API server in memory that tells what was written, and can refuse it. What server-side apply does to fields
+// cluster is an API server in memory that reports what was written, and can refuse it. What server-side apply does to fields
 // only a real one proves.
 type cluster struct {
 	client.WithWatch
@@ -114,7 +114,7 @@ func owner() *v1alpha2.LlamaStackDistribution {
 	return &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack", UID: "u1"}}
 }
 
-// wish are the objects for the owner with a configuration.
+// The objects for the owner with a configuration.
 func wish(config string) []objects.Object {
 	p := &objects.Params{
 		CR: owner(), Image: "registry.example/starter:0.7.1", StateDir: "distributions/starter", Config: []byte(config), PortVariables: []string{"LLAMA_STACK_PORT"},

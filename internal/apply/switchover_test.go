@@ -103,7 +103,7 @@ func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 	}
 }
 
-// Proves: R78 (where a claim makes pods end before others start, nothing is held).
+// Proves: R78 (where a PVC makes pods end before others start, nothing is held).
 func TestSwitchoverHoldsNoRecreate(t *testing.T) {
 	rs := replicaSet(1, 1, "x")
 	cluster := newCluster(t, rs)

@@ -41,7 +41,7 @@ type Options struct {
 	OperatorNamespace string
 	// ServerURL reports where the server of a CR is reached, for tests without nodes; nil means at its Service.
 	ServerURL func(*v1alpha2.LlamaStackDistribution, corev1.URIScheme) string
-	// Namespaces are those that the operator looks after; empty means all.
+	// Namespaces are those that the operator watches; empty means all.
 	Namespaces []string
 	// ForbidForeignConfigMaps refuses ConfigMaps in other namespaces than the resource's, which v1alpha1 can name.
 	ForbidForeignConfigMaps bool
@@ -90,7 +90,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	return r.watch(ctx, mgr, o)
 }
 
-// clusterAssignsUserIDs tells whether the cluster gives pods their user id, as OpenShift does.
+// clusterAssignsUserIDs reports whether the cluster gives pods their user id, as OpenShift does.
 func clusterAssignsUserIDs(mapper meta.RESTMapper) (bool, error) {
 	_, err := mapper.RESTMapping(schema.GroupKind{Group: "security.openshift.io", Kind: "SecurityContextConstraints"})
 	if meta.IsNoMatchError(err) {
@@ -120,7 +120,7 @@ func (r *Reconciler) watch(ctx context.Context, mgr manager.Manager, o Options) 
 	return b.Complete(r)
 }
 
-// specChanged lets through what changes the wish: the spec, and what conversion keeps of v1alpha1's in an annotation.
+// specChanged lets through what changes the desired state: the spec, and what conversion keeps of v1alpha1's in an annotation.
 func specChanged() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.GetAnnotations()[v1alpha2.ConversionAnnotation] != e.ObjectNew.GetAnnotations()[v1alpha2.ConversionAnnotation]

@@ -25,7 +25,7 @@ type bundled struct {
 	privateKey bool
 }
 
-// readPEM reads a PEM text. A certificate that is broken is an error, which tells the number of its block: a server that trusts fewer CAs
+// readPEM reads a PEM text. A certificate that is broken is an error with the number of its block: a server that trusts fewer CAs
 // than the user thinks fails much later, and says nothing of the reason.
 func readPEM(text string) (bundled, error) {
 	var found bundled
@@ -54,7 +54,7 @@ func readPEM(text string) (bundled, error) {
 	return found, nil
 }
 
-// nextBlock returns the text from the next line on that begins a PEM block.
+// nextBlock returns the text from the next BEGIN on.
 func nextBlock(text string) string {
 	if strings.HasPrefix(text, pemBegin) {
 		return text

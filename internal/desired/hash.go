@@ -24,7 +24,7 @@ func inputHash(in *Inputs) string {
 	d := in.Distribution
 	h.Text(d.Name)
 	h.Text(d.Image)
-	h.Text(d.Release) // not the line: a build that knows a newer one must roll nothing
+	h.Text(d.Release) // not the release line: a build that knows a newer one must roll nothing
 	if d.Base != nil && d.Source != v1alpha2.ConfigSourceEmbedded {
 		h.Text(d.Base.Hash()) // an embedded base is part of the build: a newer one alone must roll nothing
 	}

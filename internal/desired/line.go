@@ -6,8 +6,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
-// portVariables names the variables that tell the server its port: the release line's; all that any line reads where
-// the line is not known.
+// portVariables names the variables with the server's port: the release line's; all that any release line reads where
+// the release line is not known.
 func portVariables(line *catalog.Line) []string {
 	if line != nil {
 		return []string{line.PortEnv}
@@ -15,8 +15,8 @@ func portVariables(line *catalog.Line) []string {
 	return []string{"LLAMA_STACK_PORT", "OGX_PORT"}
 }
 
-// homeVariables names the variables that tell the server where its own files are: the release line's; all that any line
-// reads where the line is not known.
+// homeVariables names the variables with the directory of the server's own files: the release line's; all that any release line
+// reads where it is not known.
 func homeVariables(line *catalog.Line) []string {
 	if line != nil {
 		return []string{line.HomeEnv}
@@ -25,7 +25,7 @@ func homeVariables(line *catalog.Line) []string {
 }
 
 // writesConfiguration reports whether servers of the release line write their configuration below /tmp with the values of Secrets, which are
-// to stay in memory. Of a line that is not known it is not assumed: memory counts against the limit of a server that runs well.
+// to stay in memory. Of a release line that is not known it is not assumed: memory counts against the limit of a server that runs well.
 func writesConfiguration(line *catalog.Line) bool {
 	const since = "1.2"
 	return line != nil && catalog.Compare(line.Name, since) >= 0

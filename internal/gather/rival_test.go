@@ -11,8 +11,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
-// Proves: R78, R19 (a Deployment that release 0.9 left without an owner is the custom resource's own; one of somebody else's whose pods the
-// Service leads to is known, so that the status reports what runs; any other is none of its business).
+// Proves: R78, R19 (a Deployment that release 0.9 left without an owner is the custom resource's own; one of someone else's whose pods the
+// Service leads to is known, so that the status reports what runs; any other does not matter).
 func TestDeploymentWithoutOwner(t *testing.T) {
 	for name, c := range map[string]struct {
 		change     func(*appsv1.Deployment)

@@ -25,7 +25,7 @@ func TestAdopt(t *testing.T) {
 	}{
 		"x/starter:0.6.1":    {"0.6", catalog.OfLine},
 		"x/starter:1.4.0":    {"1.4", catalog.OfLine},
-		"x/starter:latest":   {"0.7", catalog.OfLine}, // nothing tells better than the name
+		"x/starter:latest":   {"0.7", catalog.OfLine}, // nothing is more precise than the name
 		"x/starter@sha256:0": {"0.7", catalog.OfLine},
 		"x/starter:9.9.0":    {catalog.Newest(), catalog.Newer},
 		"x/starter:0.2.12":   {"", catalog.TooOld},

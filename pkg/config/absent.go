@@ -5,7 +5,7 @@ package config
 import "fmt"
 
 // refuseAbsent reports that the resource asks for something of an API that the release line does not have. It is never left out in
-// silence: a server without the moderation that somebody asked for is worse than none.
+// silence: a server without the moderation that someone asked for is worse than none.
 func (g *generation) refuseAbsent(api, path string) {
 	absence, _ := g.Line.Absent(api)
 	since, mending := "", "remove it"

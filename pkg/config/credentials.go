@@ -22,7 +22,7 @@ var secretName = regexp.MustCompile(`(?i)(key|token|password|secret|credential|a
 // headerName is a value that names a header instead of filling it: which one a credential is passed on in.
 var headerName = regexp.MustCompile(`(?i)^((proxy-)?authorization|cookie|x(-[a-z]+)+)$`)
 
-// looksSecret tells whether the value of a field, header or parameter seems to be a secret that stands there as it is.
+// looksSecret reports whether the value of a field, header or parameter seems to be a secret that stands there as it is.
 func looksSecret(name, value string) bool {
 	return value != "" && secretName.MatchString(name) && !headerName.MatchString(value) && !document.HasReference(value)
 }
@@ -33,12 +33,12 @@ const (
 	byVariable  = "put it into a Secret, let a variable of spec.workload.overrides.env take it from there, and write ${env.<variable>} here"
 )
 
-// warnCredential tells of what seems to be a secret, without showing it.
+// warnCredential reports what seems to be a secret, without showing it.
 func warnCredential(path, message, mending string, findings *report) {
 	findings.warn(LiteralSecret, path, message+", and everybody who may read the resource or its ConfigMap can read it here", mending)
 }
 
-// warnParameters tells of an address with a parameter that seems to hold a secret. The name of the parameter is not shown either: where
+// warnParameters reports an address with a parameter that seems to hold a secret. The name of the parameter is not shown either: where
 // the address is written wrong, it may be the secret.
 func warnParameters(address, path string, findings *report) {
 	if hasCredential(address) {
@@ -55,7 +55,7 @@ func hasCredential(address string) bool {
 	})
 }
 
-// checkCredentials warns of secrets in settings of which the catalog does not know that they are; checkSettings has told of the others.
+// checkCredentials warns of secrets in settings of which the catalog does not know that they are; checkSettings has reported the others.
 func (p *provider) checkCredentials(findings *report) {
 	var fields map[string]catalog.Field
 	if p.row != nil {
@@ -90,7 +90,7 @@ func (p *provider) checkMember(field catalog.Field, value any, path string, find
 			return
 		}
 		warnParameters(value, path, findings)
-		// Of known types checkSettings has told.
+		// Of known types checkSettings has reported them.
 		if p.row == nil && hasUserInfo(document.MaskReferences(value)) {
 			warnCredential(path, "has user information, which looks like a credential", byVariable, findings)
 		}

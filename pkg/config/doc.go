@@ -5,12 +5,12 @@
 //
 // Contract: pure and deterministic. The same input gives the same bytes; the base is never changed and may be shared
 // by any number of goroutines. Keys that the engine does not know survive at every level of the base. What is wrong
-// comes back as findings, each with the path, what is wrong and how to mend it; no finding ever carries the value of
+// comes back as findings, each with the path, what is wrong and how to fix it; no finding ever carries the value of
 // a field that could hold a secret, and no secret value ever reaches this package: Secrets become references to
 // environment variables.
 //
 // A provider of the resource lies over the base's entry with its id, and keeps that one's state; else it begins with the base's first
-// entry of its type, and with what the catalog tells, and gets namespaces, tables and files that no other provider has. Telemetry is no
+// entry of its type, and with what the catalog has, and gets namespaces, tables and files that no other provider has. Telemetry is not a
 // provider to any server: it becomes environment variables, in which the key of a collector is named and does not stand.
 // What is disabled goes with all that refers to it and with what cannot work without it. A storage backend keeps its name when it becomes
 // another database, and what the server reads of a connection string or password is named as a Part, for others to make.

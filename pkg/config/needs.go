@@ -43,7 +43,7 @@ func (g *generation) reportNeeds(api, path, id string, row *catalog.Provider, mi
 		"give these APIs a provider, or disable "+api+" by spec.disabled")
 }
 
-// serves tells whether the configuration serves an API, by a name as Provider.Needs has it. One with a registry is served with any
+// serves reports whether the configuration serves an API, by a name as Provider.Needs has it. One with a registry is served with any
 // number of providers, also none; an API that the release line does not know is the image's own business.
 func (g *generation) serves(name string) bool {
 	api, ok := g.Line.APIOf(name)

@@ -13,17 +13,17 @@ import (
 type Override struct {
 	// Version is the schema version that the file names; 0 where it names none that is a number.
 	Version int32
-	// TLS tells that the server will speak HTTPS: the file names a certificate and a key.
+	// TLS reports that the server will speak HTTPS: the file names a certificate and a key.
 	TLS bool
-	// ClientCertificates tells that the server will refuse whoever has no certificate: the file names an authority for those.
+	// ClientCertificates reports that the server will refuse anyone who has no certificate: the file names an authority for those.
 	ClientCertificates bool
-	// Insecure tells that the file lets the server start without TLS.
+	// Insecure reports that the file lets the server start without TLS.
 	Insecure bool
 	// Workers is the number of processes that the file asks for, as it is written; empty where it does not say.
 	Workers string
 }
 
-// ReadOverride reads a config.yaml of the user's own. The error tells why the server could not read it.
+// ReadOverride reads a config.yaml of the user's own. The error reports why the server could not read it.
 func ReadOverride(data []byte) (*Override, error) {
 	root, err := document.Read(data)
 	if err != nil {

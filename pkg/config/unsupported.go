@@ -34,8 +34,8 @@ func (g *generation) refuseUnsupported() {
 	}
 }
 
-// Needed tells whether a configuration must be generated: not when only a distribution is given, because then the
-// image's own configuration runs unchanged. A server that does not start without server.insecure always needs one; line may
+// Needed reports whether a configuration must be generated: not when only a distribution is given, because then the
+// image's own configuration runs unchanged. A server that does not start without server.insecure always needs one; the release line may
 // be nil where it is not known. A spec with unsupported fields needs one too, so that Generate reports them.
 func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool {
 	if spec.OverrideConfig != nil && spec.OverrideConfig.ConfigMapName != "" {
@@ -57,14 +57,14 @@ func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool 
 		(spec.Workload != nil && spec.Workload.Workers != nil)
 }
 
-// hasProviders tells whether any provider is configured. Telemetry counts, although most lines write nothing of it into the
+// hasProviders reports whether any provider is configured. Telemetry counts, although most release lines write nothing of it into the
 // configuration: what is asked for is checked and turned into environment variables there.
 func hasProviders(p *v1alpha2.ProvidersSpec) bool {
 	return p != nil && (jsonPresent(p.Inference) || jsonPresent(p.Safety) || jsonPresent(p.VectorIo) || jsonPresent(p.ToolRuntime) ||
 		jsonPresent(p.Telemetry))
 }
 
-// jsonPresent tells whether an open field is there: null is absent.
+// jsonPresent reports whether an open field is there: null is absent.
 func jsonPresent(raw *apiextensionsv1.JSON) bool {
 	if raw == nil {
 		return false
@@ -73,7 +73,7 @@ func jsonPresent(raw *apiextensionsv1.JSON) bool {
 	return len(trimmed) > 0 && !bytes.Equal(trimmed, []byte("null"))
 }
 
-// jsonFilled tells whether an open map has anything in it: {} and {inference: []} are absent.
+// jsonFilled reports whether an open map has anything in it: {} and {inference: []} are absent.
 func jsonFilled(raw *apiextensionsv1.JSON) bool {
 	if !jsonPresent(raw) {
 		return false

@@ -92,7 +92,7 @@ func (p *provider) literalSecret(path string, findings *report) {
 		"put it into a Secret, and refer to it by apiKey or secretRefs")
 }
 
-// checkMap looks at the keys of a map where the release line tells which there can be, else at its values where it tells of these.
+// checkMap looks at the keys of a map where the release line reports which there can be, else at its values where it reports these.
 func (p *provider) checkMap(field catalog.Field, values map[string]any, path string, findings *report) {
 	fields := p.innerFields(field)
 	if fields == nil {
@@ -153,7 +153,7 @@ var (
 	boolText  = []string{"0", "off", "f", "false", "n", "no", "1", "on", "t", "true", "y", "yes"}
 )
 
-// unfit tells what a field takes instead of a value; empty where the value will do.
+// unfit reports what a field takes instead of a value; empty where the value will do.
 func unfit(field catalog.Field, value any) string {
 	if value == nil {
 		anything := field.Type == catalog.TypeAny && len(field.AnyOf) == 0
@@ -242,13 +242,13 @@ func number(value any) (float64, bool) {
 	return 0, false
 }
 
-// outside tells of a number beyond the limits of its field; NaN is within none.
+// outside reports whether a number is beyond the limits of its field; NaN is within none.
 func outside(field catalog.Field, value any) bool {
 	n, ok := number(value)
 	return ok && (field.Min != nil && !(n >= *field.Min) || field.Max != nil && !(n <= *field.Max) || field.Above != nil && !(n > *field.Above))
 }
 
-// limits tells in words what outside checks.
+// limits describes what outside checks.
 func limits(field catalog.Field) string {
 	plain := func(limit *float64) string { return strconv.FormatFloat(*limit, 'f', -1, 64) }
 	switch {

@@ -2,7 +2,7 @@
 
 // Package problem is the one type for a thing that is wrong, from where it is found to where it is shown.
 //
-// Contract: a Problem is a value with properties. Whoever needs to know something about it reads a property; no code reads a
+// Contract: a Problem is a value with properties. Anyone who needs to know something about it reads a property; no code reads a
 // message. Text is made once, where a problem leaves the program (a condition, an Event, an admission response, a log line, the
 // kubectl plugin), by String, in Kubernetes' own form:
 //

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package offline tells what would become of a resource in a cluster, without one: the API server's checks, then the
+// Package offline reports what would become of a resource in a cluster, without one: the API server's checks, then the
 // operator's own code.
 //
-// Contract: pure. The same resource, operator settings and stand-in give the same result, and what it shows is made by the
+// Contract: pure. The same resource, operator settings and replacement give the same result, and what it shows is made by the
 // function that the operator itself calls. Secrets and ConfigMaps count as found, with a content that is not known; what only the operator in
 // its cluster knows (keyed hashes, the resource's uid) reads secret.OnCluster.
 package offline

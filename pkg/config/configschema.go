@@ -9,28 +9,28 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
-// LinesOf returns the release lines whose dialect the base is written in, oldest first: those that know every section, API,
+// LinesOf returns the release lines whose config schema the base is written in, oldest first: those that know every section, API,
 // provider type, config field and store that it names. A provider that the image brings along says nothing.
 //
-// Several lines are the rule, because a release usually reads what the one before it wrote. Which of them the server is cannot
-// be told then, and the wrong one would write fields that the server silently ignores: a caller that needs the line must not
+// Several release lines are the rule, because a release usually reads what the one before it wrote. Which of them the server is cannot
+// be known then, and the wrong one would write fields that the server silently ignores: a caller that needs it must not
 // choose.
 func LinesOf(b *document.Base) []string {
 	var fitting []string
 	for _, name := range catalog.Lines() {
-		if line, _ := catalog.Get(name); speaks(line, b.Root()) {
+		if line, _ := catalog.Get(name); understands(line, b.Root()) {
 			fitting = append(fitting, name)
 		}
 	}
 	return fitting
 }
 
-// checkedSections are the sections whose keys tell lines apart. Not registered_resources, where releases ship keys that they ignore
+// checkedSections are the sections whose keys distinguish release lines. Not registered_resources, where releases ship keys that they ignore
 // themselves, nor the form of stores, where releases still read the old one.
 var checkedSections = []string{"server", "vector_stores", "safety"}
 
-// speaks tells whether a release line knows all that a config says.
-func speaks(line *catalog.Line, root *yaml.Node) bool {
+// understands reports whether a release line knows all that a config says.
+func understands(line *catalog.Line, root *yaml.Node) bool {
 	if !knowsKeys(line.Sections, root) {
 		return false
 	}
@@ -87,7 +87,7 @@ func knowsStorage(line *catalog.Line, storage *yaml.Node) bool {
 	return true
 }
 
-// knowsKeys tells whether every key of a map is among the fields.
+// knowsKeys reports whether every key of a map is among the fields.
 func knowsKeys(fields map[string]catalog.Field, n *yaml.Node) bool {
 	for _, key := range document.Keys(n) {
 		if _, known := fields[key]; !known {

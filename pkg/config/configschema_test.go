@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
-func dialects(t *testing.T, data []byte) []string {
+func schemasOf(t *testing.T, data []byte) []string {
 	t.Helper()
 	base, err := document.ParseBase("base", data)
 	if err != nil {
@@ -21,21 +21,21 @@ func dialects(t *testing.T, data []byte) []string {
 	return config.LinesOf(base)
 }
 
-// The dialect of a base is one that its own line speaks, and where lines differ enough it is no other's.
+// A base has a config schema of its own release line, and where release lines differ enough, of no other one.
 //
 // Proves: R16.
 func TestLinesOfStarter(t *testing.T) {
 	alone := []string{"0.3", "0.6", "0.7", "0.8", "1.1"} // the servers after 1.1 differ too little, or nobody knows yet how the next one differs
 	for _, line := range catalog.Lines() {
 		data, _ := distributions.Base("starter", line)
-		got := dialects(t, data)
+		got := schemasOf(t, data)
 		if !slices.Contains(got, line) || slices.Contains(alone, line) && len(got) > 1 {
 			t.Errorf("the starter base of %s is of the dialects %q", line, got)
 		}
 	}
 }
 
-// Proves: R16 (what a line does not know tells that it is not that line; what is of no line at all gives no answer).
+// Proves: R16 (what a release line does not know shows that it is another one; what no release line knows gives no answer).
 func TestLines(t *testing.T) {
 	all := catalog.Lines()
 	for name, c := range map[string]struct {
@@ -59,7 +59,7 @@ func TestLines(t *testing.T) {
 		"a provider of nobody's": {"providers: {inference: [{provider_id: a, provider_type: 'remote::mine'}]}", []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := dialects(t, []byte(c.base)); !slices.Equal(got, c.want) {
+			if got := schemasOf(t, []byte(c.base)); !slices.Equal(got, c.want) {
 				t.Errorf("%s is of the dialects %q, want %q", c.base, got, c.want)
 			}
 		})
