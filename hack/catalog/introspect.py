@@ -87,7 +87,7 @@ class Introspection:
         if not names or "any" in names:
             return {"type": "any"}
         several: dict[str, Any] = {"type": names[0]} if len(names) == 1 else {"type": "any", "anyOf": names}
-        # What is told of one type counts where every alternative of that type tells the same.
+        # A fact about one type counts if every alternative of that type has it.
         for key, kinds_with in (("values", ("string",)), ("object", ("map", "list")), ("elements", ("map", "list"))):
             told = [each.get(key) for each in described if each["type"] in kinds_with]
             if key == "values" and all(told):
@@ -105,7 +105,7 @@ class Introspection:
             return {"type": "list"}
         if origin is dict:
             elements = self._elements(arguments[1])
-            # An object tells the fields of the map itself.
+            # An object has the fields of the map itself.
             return {"type": "map", **({"elements": "map"} if "object" in elements else elements)}
         if origin is typing.Literal:
             return {"type": "string", "values": [str(_value(v)) for v in arguments]}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # demo.sh up|down: a real cluster on this machine with the operator, a llama-stack server that it configures and runs,
-# and a stand-in for the model server behind it. Linux and root. "make demo" and "make demo-down" call it.
+# and a fake model server behind it. Linux and root. "make demo" and "make demo-down" call it.
 #
 # Running "up" again brings a running demo up to date with the checkout.
 set -euo pipefail
@@ -63,7 +63,7 @@ start_cluster() {
   export KUBECONFIG
 }
 
-# json_field NAME FILE prints a text field of an object with one field in a line.
+# json_field NAME FILE prints a text field of an object with one field per text line.
 json_field() {
   sed -n "s/^ *\"$1\": \"\(.*\)\",\{0,1\}\$/\1/p" "$2"
 }
@@ -86,7 +86,7 @@ install_operator() {
   k -n "$operator_namespace" rollout status "deployment/$operator" --timeout=90s --request-timeout=0 | indent
 }
 
-# register_server tells the operator which image the distribution names stand for here: this machine may reach no registry.
+# register_server configures which image the distribution names stand for here: this machine may reach no registry.
 register_server() {
   local image version name settings=$scratch/distributions
   image=$(tar -xOf "$server_archive" manifest.json | sed -n 's/.*"RepoTags": *\["\([^"]*\)".*/\1/p')
@@ -111,7 +111,7 @@ start_model_server() {
   k -n "$namespace" rollout status deployment/vllm --timeout=60s --request-timeout=0 | indent
 }
 
-# wait_until_ready prints phase and conditions whenever they change, until the spec that was applied is in force.
+# wait_until_ready prints phase and conditions whenever they change, until the operator has applied the spec.
 wait_until_ready() {
   local began=$SECONDS now last='' generation observed ready stalled phase conditions
   while [ $((SECONDS - began)) -lt "$ready_timeout" ]; do
