@@ -15,65 +15,34 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
-const (
-	// secretIndex indexes resources by the names of the Secrets that their specs refer to.
-	secretIndex = "spec.secretRefs"
-	// configMapIndex indexes resources by the ConfigMaps, with their namespaces, that they refer to.
-	configMapIndex = "spec.configMapRefs"
-)
+// referenceIndex indexes custom resources by the Secrets and ConfigMaps that they refer to.
+const referenceIndex = "references"
+
+// indexValue is the value of an object in the index.
+func indexValue(kind, namespace, name string) string { return kind + " " + namespace + "/" + name }
 
 func indexReferences(ctx context.Context, indexer client.FieldIndexer) error {
-	err := indexer.IndexField(ctx, &v1alpha2.LlamaStackDistribution{}, configMapIndex, func(o client.Object) []string {
-		cr := o.(*v1alpha2.LlamaStackDistribution)
-		var names []string
-		if ref, ok := desired.OverrideRef(cr); ok {
-			names = append(names, ref.String())
+	return indexer.IndexField(ctx, &v1alpha2.LlamaStackDistribution{}, referenceIndex, func(o client.Object) []string {
+		var values []string
+		for _, ref := range desired.References(o.(*v1alpha2.LlamaStackDistribution)) {
+			values = append(values, indexValue(ref.Kind, ref.Namespace, ref.Name))
 		}
-		if bundle := desired.CABundleOf(cr); bundle != nil {
-			names = append(names, bundle.Namespace+"/"+bundle.Name)
-		} else {
-			names = append(names, cr.Namespace+"/"+desired.PlatformBundle)
-		}
-		return append(names, podReferences(cr, objects.KindConfigMap, cr.Namespace+"/")...)
+		return values
 	})
-	if err != nil {
-		return err
-	}
-	return indexer.IndexField(ctx, &v1alpha2.LlamaStackDistribution{}, secretIndex, func(o client.Object) []string {
-		cr := o.(*v1alpha2.LlamaStackDistribution)
-		uses, _ := config.SecretUses(&cr.Spec) // a reconcile reports wrong references
-		names := make([]string, 0, len(uses))
-		for _, use := range uses {
-			names = append(names, use.Ref.Name)
-		}
-		return append(names, podReferences(cr, objects.KindSecret, "")...)
-	})
-}
-
-// podReferences names what the overrides bring into the pods, of one kind.
-func podReferences(cr *v1alpha2.LlamaStackDistribution, kind, prefix string) []string {
-	var names []string
-	for _, ref := range objects.PodReferences(&cr.Spec) {
-		if ref.Kind == kind {
-			names = append(names, prefix+ref.Name)
-		}
-	}
-	return names
 }
 
 // referrersOfSecret maps a Secret to the resources that refer to it.
 func (r *Reconciler) referrersOfSecret(ctx context.Context, o client.Object) []reconcile.Request {
-	return r.requests(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{secretIndex: o.GetName()})
+	return r.requests(ctx, client.MatchingFields{referenceIndex: indexValue(objects.KindSecret, o.GetNamespace(), o.GetName())})
 }
 
 // referrersOfConfigMap maps a ConfigMap to the resources that refer to it, and the operator's own to every resource.
 func (r *Reconciler) referrersOfConfigMap(operatorNamespace string) handler.MapFunc {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
 		if o.GetNamespace() != operatorNamespace || o.GetName() != settings.ConfigMapName {
-			return r.requests(ctx, client.MatchingFields{configMapIndex: o.GetNamespace() + "/" + o.GetName()})
+			return r.requests(ctx, client.MatchingFields{referenceIndex: indexValue(objects.KindConfigMap, o.GetNamespace(), o.GetName())})
 		}
 		return r.requests(ctx)
 	}

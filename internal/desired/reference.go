@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+)
+
+// Reference is a Secret or a ConfigMap that decides what a custom resource becomes.
+type Reference struct {
+	// Kind is objects.KindSecret or objects.KindConfigMap.
+	Kind string
+	// Namespace and Name are those of the object.
+	Namespace, Name string
+	// Keys are the keys that are read; empty means those that there are.
+	Keys []string
+	// Optional reports that the custom resource works without the object.
+	Optional bool
+	// Path is the field that refers to the object; empty where nobody wrote the reference.
+	Path string
+}
+
+// References returns every Secret and ConfigMap that the custom resource refers to, once for each field: those of providers and storage, the
+// user's own configuration, the CA bundle (that of the platform where the spec names none), and what the overrides bring into the pods.
+// References that the spec gives in a wrong form are left out; Build reports them.
+func References(cr *v1alpha2.LlamaStackDistribution) []Reference {
+	var list []Reference
+	uses, _ := config.SecretUses(&cr.Spec)
+	for _, use := range uses {
+		list = append(list, Reference{
+			Kind: objects.KindSecret, Namespace: cr.Namespace, Name: use.Ref.Name, Keys: []string{use.Ref.Key}, Path: use.Path,
+		})
+	}
+	if ref, ok := OverrideRef(cr); ok {
+		list = append(list, Reference{
+			Kind: objects.KindConfigMap, Namespace: ref.Namespace, Name: ref.Name, Keys: []string{objects.ConfigKey}, Path: "spec.overrideConfig",
+		})
+	}
+	if bundle := CABundleOf(cr); bundle != nil {
+		list = append(list, Reference{
+			Kind: objects.KindConfigMap, Namespace: bundle.Namespace, Name: bundle.Name, Keys: bundle.Keys, Path: "spec.networking.tls.caBundle",
+		})
+	} else {
+		list = append(list, Reference{Kind: objects.KindConfigMap, Namespace: cr.Namespace, Name: PlatformBundle, Optional: true})
+	}
+	for _, ref := range objects.PodReferences(&cr.Spec) {
+		list = append(list, Reference{
+			Kind: ref.Kind, Namespace: cr.Namespace, Name: ref.Name, Keys: ref.Keys, Optional: ref.Optional, Path: ref.Path,
+		})
+	}
+	return list
+}
