@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // checkAPIs checks that the release line has every API that the configuration names, and that something serves those that the server
@@ -39,7 +40,7 @@ func (g *generation) unknownAPI(api, path string) {
 	for _, group := range g.groups {
 		if group.API.Name == api {
 			at := "spec.providers." + group.API.Field
-			if !slices.ContainsFunc(g.findings.Findings, func(f Finding) bool { return f.Code == NotAvailable && f.Path == at }) {
+			if !slices.ContainsFunc(g.findings.List(), func(p problem.Problem) bool { return p.Reason == problem.UnsupportedByRelease && p.Path == at }) {
 				g.refuseAbsent(api, at)
 			}
 			return

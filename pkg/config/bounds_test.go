@@ -48,7 +48,7 @@ func open(tb testing.TB, value any) *apiextensionsv1.JSON {
 	return &apiextensionsv1.JSON{Raw: raw}
 }
 
-func Items(tb testing.TB, count int, item func(int) any) []apiextensionsv1.JSON {
+func items(tb testing.TB, count int, item func(int) any) []apiextensionsv1.JSON {
 	tb.Helper()
 	list := make([]apiextensionsv1.JSON, count)
 	for i := range list {
@@ -83,22 +83,22 @@ var shapes = map[string]struct {
 	"models": {bounds.Models, func(tb testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec {
 		return &v1alpha2.LlamaStackDistributionSpec{
 			Providers: &v1alpha2.ProvidersSpec{Inference: open(tb, object{"provider": "vllm", "endpoint": "http://vllm:8000"})},
-			Resources: &v1alpha2.ResourcesSpec{Models: Items(tb, count, func(i int) any { return object{"name": fmt.Sprintf("model-%d", i), "provider": "vllm"} })},
+			Resources: &v1alpha2.ResourcesSpec{Models: items(tb, count, func(i int) any { return object{"name": fmt.Sprintf("model-%d", i), "provider": "vllm"} })},
 		}
 	}},
 	"shields": {bounds.Shields, func(tb testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec {
 		return &v1alpha2.LlamaStackDistributionSpec{
 			Providers: &v1alpha2.ProvidersSpec{Inference: open(tb, object{"provider": "vllm", "endpoint": "http://vllm:8000"}), Safety: open(tb, object{"provider": "llama-guard"})},
 			Resources: &v1alpha2.ResourcesSpec{
-				Models: Items(tb, 10, func(i int) any { return fmt.Sprintf("guard-%d", i) }),
-				Shields: Items(tb, count, func(i int) any {
+				Models: items(tb, 10, func(i int) any { return fmt.Sprintf("guard-%d", i) }),
+				Shields: items(tb, count, func(i int) any {
 					return object{"id": fmt.Sprintf("shield-%d", i), "model": fmt.Sprintf("guard-%d", i%10)}
 				}),
 			},
 		}
 	}},
 	"tools": {bounds.Tools, func(tb testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec {
-		return &v1alpha2.LlamaStackDistributionSpec{Resources: &v1alpha2.ResourcesSpec{Tools: Items(tb, count, func(i int) any {
+		return &v1alpha2.LlamaStackDistributionSpec{Resources: &v1alpha2.ResourcesSpec{Tools: items(tb, count, func(i int) any {
 			return object{"name": fmt.Sprintf("mcp::server-%d", i), "endpoint": "http://mcp:8000/mcp"}
 		})}}
 	}},
@@ -128,14 +128,14 @@ var shapes = map[string]struct {
 		})}}
 	}},
 	"unknown providers of models": {bounds.Models, func(tb testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec {
-		return &v1alpha2.LlamaStackDistributionSpec{Resources: &v1alpha2.ResourcesSpec{Models: Items(tb, count, func(i int) any {
+		return &v1alpha2.LlamaStackDistributionSpec{Resources: &v1alpha2.ResourcesSpec{Models: items(tb, count, func(i int) any {
 			return object{"name": fmt.Sprintf("model-%d", i), "provider": fmt.Sprintf("nobody-%d", i)}
 		})}}
 	}},
 	"shields without a model": {bounds.Shields, func(tb testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec {
 		return &v1alpha2.LlamaStackDistributionSpec{
 			Providers: &v1alpha2.ProvidersSpec{Safety: open(tb, object{"provider": "llama-guard"})},
-			Resources: &v1alpha2.ResourcesSpec{Shields: Items(tb, count, func(i int) any { return fmt.Sprintf("shield-%d", i) })},
+			Resources: &v1alpha2.ResourcesSpec{Shields: items(tb, count, func(i int) any { return fmt.Sprintf("shield-%d", i) })},
 		}
 	}},
 	"unknown names in disabled": {bounds.DisabledNames, func(_ testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec {
@@ -174,13 +174,13 @@ func largest(tb testing.TB) *v1alpha2.LlamaStackDistributionSpec {
 	return &v1alpha2.LlamaStackDistributionSpec{
 		Providers: &v1alpha2.ProvidersSpec{Inference: open(tb, providers), Safety: open(tb, object{"provider": "llama-guard"})},
 		Resources: &v1alpha2.ResourcesSpec{
-			Models: Items(tb, bounds.Models, func(i int) any {
+			Models: items(tb, bounds.Models, func(i int) any {
 				return object{"name": fmt.Sprintf("guard-%d", i), "provider": fmt.Sprintf("vllm-%d", i%bounds.ProvidersPerAPI)}
 			}),
-			Shields: Items(tb, bounds.Shields, func(i int) any {
+			Shields: items(tb, bounds.Shields, func(i int) any {
 				return object{"id": fmt.Sprintf("shield-%d", i), "model": fmt.Sprintf("vllm-%d/guard-%d", i%bounds.ProvidersPerAPI, i)}
 			}),
-			Tools: Items(tb, bounds.Tools, func(i int) any {
+			Tools: items(tb, bounds.Tools, func(i int) any {
 				return object{"name": fmt.Sprintf("mcp::server-%d", i), "endpoint": "http://mcp:8000/mcp"}
 			}),
 		},
@@ -224,7 +224,7 @@ func TestGenerateReportsFewAndShortProblems(t *testing.T) {
 	}
 	in := over(t, "0.7", shapes["unknown providers of models"].spec(t, bounds.Models))
 	_, findings := config.Generate(t.Context(), in)
-	if last := findings[len(findings)-1]; len(findings) != bounds.Problems+1 || last.Message != "and 950 more problems" {
+	if last := findings[len(findings)-1]; len(findings) != bounds.Problems+1 || !strings.Contains(last.Message, "950: more problems") {
 		t.Errorf("%d findings, the last: %s", len(findings), last)
 	}
 }

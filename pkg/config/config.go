@@ -15,6 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/storage"
 )
 
 // Base is a parsed base configuration: parse once, generate often.
@@ -233,4 +234,9 @@ func (g *generation) parse() {
 	}
 	g.parseDisabled()
 	secretUses(g.Spec, g.groups, &g.findings)
+}
+
+// applyStorage applies spec.storage.
+func (g *generation) applyStorage() {
+	g.storageNames = storage.Apply(g.doc, g.Line, g.Spec.Storage, g.env, &g.findings.Collector)
 }

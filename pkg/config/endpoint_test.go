@@ -98,7 +98,7 @@ func TestResolveEndpoint(t *testing.T) {
 			var findings report
 			got := resolveEndpoint(in, "spec.x", kind.row, &findings)
 			text := strings.NewReplacer(kind.row.Field+"=", "", "(!!str)", "", "(!!int)", "").Replace(fieldsText(got))
-			if text != want || len(findings.Findings) > 0 {
+			if text != want || len(findings.all()) > 0 {
 				t.Errorf("%s: resolveEndpoint(%q) = %q, want %q; findings %v", name, in, text, want, findings)
 			}
 			if len(got) == 2 && !strings.Contains(want, "port=$") && got[1].value.Tag != "!!int" {
@@ -110,18 +110,18 @@ func TestResolveEndpoint(t *testing.T) {
 			if got := resolveEndpoint(in, "spec.x", kind.row, &findings); got != nil {
 				t.Errorf("%s: resolveEndpoint(%q) = %s", name, in, fieldsText(got))
 			}
-			if len(findings.Errors()) != 1 || findings.Findings[0].Code != InvalidEndpoint {
+			if len(findings.all().Errors()) != 1 || findings.all()[0].Code != InvalidEndpoint {
 				t.Errorf("%s: resolveEndpoint(%q) finds %v", name, in, findings)
 			}
-			if strings.Contains(findings.String(), "hunter2") {
-				t.Errorf("%s: the message shows the password: %s", name, findings)
+			if strings.Contains(findings.all().String(), "hunter2") {
+				t.Errorf("%s: the message shows the password: %s", name, findings.all())
 			}
 		}
 	}
 	// The endpoint of a provider type that nobody knows is taken as it is, but for a password.
 	for _, in := range []string{"http://u:hunter2@h", "u:hunter2@h", "//u:hunter2@h", "x:/u:hunter2@h", "x:u:hunter2@h/p"} {
 		var findings report
-		if got := resolveEndpoint(in, "spec.x", nil, &findings); got != nil || len(findings.Errors()) != 1 || strings.Contains(findings.String(), "hunter2") {
+		if got := resolveEndpoint(in, "spec.x", nil, &findings); got != nil || len(findings.all().Errors()) != 1 || strings.Contains(findings.all().String(), "hunter2") {
 			t.Errorf("unknown type: resolveEndpoint(%q) = %s, finds %v", in, fieldsText(got), findings)
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/storage"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // checkEnvironment makes sure that every variable which the configuration needs means one thing, and only to whom it is meant.
@@ -59,7 +61,7 @@ func (g *generation) checkUnset() {
 	}
 	walkTexts(fields, "spec", func(path, s string) {
 		names := slices.DeleteFunc(slices.Compact(document.RequiredVariables(document.String(s))), func(name string) bool { return !missing[name] })
-		reported := slices.ContainsFunc(g.findings.Findings, func(f Finding) bool { return f.Path == path })
+		reported := slices.ContainsFunc(g.findings.List(), func(p problem.Problem) bool { return p.Path == path })
 		if len(names) == 0 || reported {
 			return
 		}
@@ -160,7 +162,7 @@ func (g *generation) checkBystander(who, path string, reads map[string]string, c
 			"give it one"+g.elsewhere())
 	}
 	if tls {
-		g.findings.warn(Conflict, path, fmt.Sprintf("%s takes the TLS mode of its connections from %s too, where that names one", who, pathConnectionString),
+		g.findings.warn(Conflict, path, fmt.Sprintf("%s takes the TLS mode of its connections from %s too, where that names one", who, storage.PathConnectionString),
 			"let both databases do the same"+g.elsewhere())
 	}
 }

@@ -17,7 +17,7 @@ func CheckIntegrity(in Input, generated *document.Base, env []EnvVar) Findings {
 	g := &generation{ctx: context.Background(), Input: in, doc: generated.Edit(), env: environment.NewSet(in.Spec)}
 	g.env.Add(env...)
 	g.checkIntegrity()
-	return g.findings.Findings
+	return g.findings.all()
 }
 
 // Snapshot writes a base as YAML.

@@ -3,62 +3,62 @@
 package config
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// Code classifies a finding for machines.
+// Code classifies a finding for machines. It is the reason of a problem.
 type Code string
 
 // The codes.
 const (
 	// InvalidSpec: a field of the resource has the wrong form; only an edit helps.
-	InvalidSpec Code = "InvalidSpec"
+	InvalidSpec Code = "InvalidField"
 	// Unsupported: the resource uses something that this operator does not support yet.
-	Unsupported Code = "Unsupported"
+	Unsupported Code = "UnsupportedByOperator"
 	// UnsupportedVersion: the base has a schema version that this operator does not know.
-	UnsupportedVersion Code = "UnsupportedVersion"
+	UnsupportedVersion Code = "UnsupportedConfigVersion"
 	// NotAvailable: the release line of the server does not have what the resource asks for.
-	NotAvailable Code = "NotAvailable"
+	NotAvailable Code = "UnsupportedByRelease"
 	// Disabled: the resource configures what it disables, or what cannot work without it.
-	Disabled Code = "Disabled"
+	Disabled Code = "DisabledAPI"
 	// UnknownProvider: a model, shield or tool names a provider that neither the resource nor the base has.
 	UnknownProvider Code = "UnknownProvider"
 	// UnknownProviderType: the release line does not know the provider type. A warning, because an image can bring its own; an error where
 	// the name looks misspelled or stands under the wrong API.
 	UnknownProviderType Code = "UnknownProviderType"
 	// DeprecatedType: the release line has the provider type still, and says that it will go. A warning.
-	DeprecatedType Code = "DeprecatedType"
+	DeprecatedType Code = "DeprecatedProviderType"
 	// LiteralSecret: a secret stands in the resource itself. A warning.
 	LiteralSecret Code = "LiteralSecret"
 	// UnknownField: the provider type has no such config field on this release line.
 	UnknownField Code = "UnknownField"
 	// NoProvider: a model, shield or tool names no provider and there is no obvious one, or one that only the environment turns on.
-	NoProvider Code = "NoProvider"
+	NoProvider Code = "AmbiguousProvider"
 	// NoKey: tools are asked for whose provider has no key. A warning.
-	NoKey Code = "NoKey"
+	NoKey Code = "MissingCredential"
 	// Conflict: two places of the resource set the same thing.
-	Conflict Code = "Conflict"
+	Conflict Code = "ConflictingFields"
 	// InvalidEndpoint: an endpoint cannot be used.
 	InvalidEndpoint Code = "InvalidEndpoint"
 	// NoModel: a shield names no model that it could ask, and there is no obvious one.
-	NoModel Code = "NoModel"
+	NoModel Code = "UnknownModel"
 	// BrokenReference: the configuration contradicts itself: it names a provider, shield, API or storage backend that it does not have. A
 	// warning where it refers to an environment variable that only the image could set.
 	BrokenReference Code = "BrokenReference"
 	// UnknownRelease: the server is newer than every release line that the operator knows. A warning.
-	UnknownRelease Code = "UnknownRelease"
+	UnknownRelease Code = "UnknownServerRelease"
 	// InvalidBase: the base configuration cannot be read.
-	InvalidBase Code = "InvalidBase"
+	InvalidBase Code = "InvalidBaseConfig"
 	// TooLarge: the generated configuration would be larger than the operator writes.
 	TooLarge Code = "TooLarge"
 	// Canceled: the context ended before the configuration was complete. Nothing is wrong; try again.
-	Canceled Code = "Canceled"
+	Canceled Code = "Interrupted"
 )
 
 // Severity tells whether a finding prevents a configuration.
@@ -120,14 +120,19 @@ func (fs Findings) withSeverity(s Severity) Findings {
 	return some
 }
 
-// ordered returns errors before warnings and keeps the order otherwise.
-func (fs Findings) ordered() Findings { return append(fs.Errors(), fs.Warnings()...) }
-
-// report collects findings: so many of each severity, and of the others only how many there are.
-type report struct {
-	Findings
-	count map[Severity]int
+// findingsOf returns problems as findings.
+func findingsOf(problems problem.List) Findings {
+	var findings Findings
+	for _, p := range problems {
+		fix, message := p.Fix, p
+		message.Fix = ""
+		findings = append(findings, Finding{Code: Code(p.Reason), Severity: Severity(p.Severity), Path: p.Path, Message: message.Body(), Mending: fix})
+	}
+	return findings
 }
+
+// report collects findings as problems.
+type report struct{ problem.Collector }
 
 func (r *report) fail(code Code, path, message, mending string) {
 	r.add(Finding{Code: code, Severity: Error, Path: path, Message: message, Mending: mending})
@@ -138,46 +143,21 @@ func (r *report) warn(code Code, path, message, mending string) {
 }
 
 func (r *report) add(f Finding) {
-	if r.skip(f.Severity) {
-		return
-	}
-	f.Path, f.Message, f.Mending = bounds.Message(f.Path), bounds.Message(f.Message), bounds.Message(f.Mending)
-	r.Findings = append(r.Findings, f)
-	r.count[f.Severity]++
+	r.Add(problem.Problem{
+		Reason: problem.Reason(f.Code), Severity: problem.Severity(f.Severity),
+		Path: bounds.Message(f.Path), Detail: bounds.Message(f.Message), Fix: bounds.Message(f.Mending),
+	})
 }
 
 // skip counts a finding, and tells that it is one too many to be shown. Ask before composing an expensive message.
-func (r *report) skip(s Severity) bool {
-	if r.count == nil {
-		r.count = map[Severity]int{}
-	}
-	if r.count[s] < bounds.Problems {
-		return false
-	}
-	r.count[s]++
-	return true
-}
+func (r *report) skip(s Severity) bool { return r.Full(problem.Severity(s)) }
 
 // all returns the findings in order, and tells how many more there are.
-func (r *report) all() Findings {
-	shown := r.Findings
-	for _, s := range []Severity{Error, Warning} {
-		if more := r.count[s] - bounds.Problems; more > 0 {
-			shown = append(shown, Finding{
-				Code: InvalidSpec, Severity: s, Path: "spec", Message: fmt.Sprintf("and %d more problems", more), Mending: "fix these first",
-			})
-		}
-	}
-	return shown.ordered()
-}
+func (r *report) all() Findings { return findingsOf(r.List()) }
 
-// failFields takes over the errors of the parsers. Their detail says how to mend, so that String gives their own text.
+// failFields takes over the errors of the parsers.
 func (r *report) failFields(errs field.ErrorList) {
 	for _, err := range errs {
-		if r.skip(Error) {
-			continue
-		}
-		message, _ := strings.CutSuffix(err.ErrorBody(), ": "+err.Detail)
-		r.fail(InvalidSpec, err.Field, message, err.Detail)
+		r.Add(problem.FromFieldError(err))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/storage"
 )
 
 // providersOf tells, for each list of registered_resources, the API whose providers its entries name.
@@ -45,7 +46,7 @@ var modelReferences = []modelReference{
 }
 
 // implicitBackends are the backends that the server makes itself where the configuration has no storage section, with their types.
-var implicitBackends = map[string]string{"kv_default": sqliteType(catalog.KV), "sql_default": sqliteType(catalog.SQL)}
+var implicitBackends = map[string]string{"kv_default": storage.SQLiteType(catalog.KV), "sql_default": storage.SQLiteType(catalog.SQL)}
 
 // checkIntegrity makes sure that everything that the configuration names is there: the server would otherwise crash
 // on start, or come up without what was asked for.
@@ -64,7 +65,9 @@ func (g *generation) checkIntegrity() {
 			if name == "models" && g.Line.AllProviders && document.Text(document.Child(item, "provider_id")) == allProviders {
 				continue
 			}
-			g.checkProviderID(document.Child(item, "provider_id"), api, providers, func() string { return fmt.Sprintf("registered_resources.%s[%d].provider_id", name, i) })
+			g.checkProviderID(document.Child(item, "provider_id"), api, providers, func() string {
+				return fmt.Sprintf("registered_resources.%s[%d].provider_id", name, i)
+			})
 		}
 	}
 	defaults := g.doc.Section("vector_stores")

@@ -29,18 +29,18 @@ func FuzzResolveEndpoint(f *testing.F) {
 		if values := resolveEndpoint(endpoint, "spec.x", row, &findings); len(values) > 0 {
 			resolved = document.Text(values[0].value)
 		}
-		for _, finding := range findings.Findings {
-			if finding.Path == "" || finding.Message == "" || finding.Mending == "" {
+		for _, finding := range findings.all() {
+			if finding.Path == "" || finding.Message == "" {
 				t.Errorf("incomplete finding %+v", finding)
 			}
 			if len(endpoint) > 30 && strings.Contains(finding.String(), endpoint) {
 				t.Error("the message shows the endpoint")
 			}
 		}
-		if len(findings.Findings) > 0 || strings.HasPrefix(endpoint, "${env.") {
+		if len(findings.all()) > 0 || strings.HasPrefix(endpoint, "${env.") {
 			return
 		}
-		references := func(s string) []document.Reference { return document.References(s) }
+		references := document.References
 		if !slices.Equal(references(endpoint), references(resolved)) {
 			t.Errorf("the references of %q and %q differ", endpoint, resolved)
 		}

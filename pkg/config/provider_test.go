@@ -53,7 +53,7 @@ func resolveMade(t *testing.T, p v1alpha2.ProviderConfig) (*provider, *report) {
 func wantFindings(t *testing.T, findings *report, want ...string) {
 	t.Helper()
 	var got []string
-	for _, f := range findings.Findings {
+	for _, f := range findings.all() {
 		got = append(got, string(f.Severity)+" "+string(f.Code)+" "+f.Path)
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -64,7 +64,7 @@ func wantFindings(t *testing.T, findings *report, want ...string) {
 // Proves: R25 (what the server refuses to start with is refused before).
 func TestRefusedType(t *testing.T) {
 	_, findings := resolveMade(t, v1alpha2.ProviderConfig{Provider: "gone"})
-	wantFindings(t, findings, "Error NotAvailable spec.x.provider")
+	wantFindings(t, findings, "Error UnsupportedByRelease spec.x.provider")
 }
 
 // What is wrong within maps and lists of settings is found there, secrets in them do not reach the status, and another name of a
@@ -78,9 +78,10 @@ func TestNestedSettings(t *testing.T) {
 		"other": nil,
 	}})
 	wantFindings(t, findings,
-		"Error InvalidSpec spec.x.settings.inner.deeper.needed", "Error InvalidSpec spec.x.settings.inner.deeper.pass",
+		"Error InvalidField spec.x.settings.inner.deeper.needed", "Error InvalidField spec.x.settings.inner.deeper.pass",
+		"Error InvalidField spec.x.settings.list[1]",
 		"Warning UnknownField spec.x.settings.inner.deeper.unknown", "Warning LiteralSecret spec.x.settings.inner.pass",
-		"Warning LiteralSecret spec.x.settings.list[0].pass", "Error InvalidSpec spec.x.settings.list[1]")
+		"Warning LiteralSecret spec.x.settings.list[0].pass")
 
 	base := &yaml.Node{}
 	if err := yaml.Unmarshal([]byte("provider_id: nested\nprovider_type: remote::nested\nconfig: {name: a, other: b, kept: 1}"), base); err != nil {
@@ -93,7 +94,7 @@ func TestNestedSettings(t *testing.T) {
 	}
 	var required report
 	p.checkRequired(entry, nil, &required)
-	wantFindings(t, &required, "Error InvalidSpec spec.x.settings.inner.deeper.needed", "Error InvalidSpec spec.x.settings.inner.needed")
+	wantFindings(t, &required, "Error InvalidField spec.x.settings.inner.deeper.needed", "Error InvalidField spec.x.settings.inner.needed")
 	if shown := string(p.status(entry).Config); strings.Contains(shown, "hunter2") || !strings.Contains(shown, redacted) {
 		t.Errorf("the status shows %s", shown)
 	}

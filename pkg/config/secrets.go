@@ -10,6 +10,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/storage"
 )
 
 // SecretUses tells which keys of Secrets the spec reads, sorted by environment variable and each variable once; those of disabled
@@ -36,7 +37,7 @@ func secretUses(spec *v1alpha2.LlamaStackDistributionSpec, groups []v1alpha2.Pro
 			uses = append(uses, secretUsesOf(&group.Providers[i])...)
 		}
 	}
-	uses = append(uses, storageUses(spec.Storage, findings)...)
+	uses = append(uses, storage.SecretUses(spec.Storage, &findings.Collector)...)
 	secrets := map[string]bool{}
 	for _, use := range uses {
 		secrets[use.Ref.Name] = true

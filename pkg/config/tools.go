@@ -15,6 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // builtinToolGroups is what the names of tool groups begin with that are not those of MCP servers.
@@ -102,8 +103,8 @@ func (g *generation) applyBuiltin(t *v1alpha2.ToolConfig, id string) {
 
 // refusesToolProvider tells whether a tool provider of the resource is wrong: it may be the one that was meant.
 func (g *generation) refusesToolProvider() bool {
-	return slices.ContainsFunc(g.findings.Findings, func(f Finding) bool {
-		return f.Severity == Error && strings.HasPrefix(f.Path, "spec.providers."+v1alpha2.APIToolRuntime.Field)
+	return slices.ContainsFunc(g.findings.List(), func(p problem.Problem) bool {
+		return p.Severity == problem.Error && strings.HasPrefix(p.Path, "spec.providers."+v1alpha2.APIToolRuntime.Field)
 	})
 }
 

@@ -79,6 +79,24 @@ func New(p Problem) *Problem {
 	return &p
 }
 
+// FromFieldError returns what a parser or the schema says as a problem; the reason is that of the kind of error.
+func FromFieldError(err *field.Error) Problem {
+	p := Problem{Reason: InvalidField, Path: err.Field, Type: err.Type, Value: err.BadValue, Detail: err.Detail, Err: err}
+	switch err.Type {
+	case field.ErrorTypeRequired:
+		p.Reason = MissingField
+	case field.ErrorTypeNotSupported:
+		p.Reason = UnsupportedValue
+	case field.ErrorTypeDuplicate:
+		p.Reason = ConflictingFields
+	case field.ErrorTypeTooMany, field.ErrorTypeTooLong:
+		p.Reason = TooLarge
+	case field.ErrorTypeInvalid, field.ErrorTypeTypeInvalid, field.ErrorTypeForbidden, field.ErrorTypeNotFound, field.ErrorTypeTooFew,
+		field.ErrorTypeTooShort, field.ErrorTypeInternal:
+	}
+	return p
+}
+
 // FixedBySpec reports whether an edit of the spec fixes the problem, and not only somebody else: the operator's administrator, or the owner of
 // another object.
 func (p Problem) FixedBySpec() bool { return !rowOf(p.Reason).Elsewhere }

@@ -86,7 +86,7 @@ func keepTexts(root *yaml.Node) map[place]written {
 	return texts
 }
 
-// ErrTooLarge: more would be written than a config.yaml may hold.
+// ErrTooLarge is the error where more would be written than a config.yaml may hold.
 var ErrTooLarge = errors.New("larger than a config.yaml may be")
 
 // limitedBuffer takes so many bytes and no more, so that a tree that is written with long indentation is given up early.

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// storeDir is where the files of SQLite go: a directory on the data volume, which the pod makes sure of.
+const storeDir = "${env.SQLITE_STORE_DIR:=/.llama}"
+
+// defaultFiles are the files that the servers themselves give their two backends; another backend's file has its name.
+var defaultFiles = map[string]string{"kv_default": "kvstore.db", "sql_default": "sql_store.db"}
+
+// connectionFields are the fields of a backend that say which database it is. The other ones, such as the size of the pool,
+// survive where the type stays.
+var connectionFields = []string{
+	"type", "db_path", "host", "port", "db", "user", "password", "connection_string", "ssl_mode", "ca_cert_path",
+}
+
+// backendsOf returns the names of the backends of a kind, in the order of the configuration.
+func backendsOf(backends *yaml.Node, kind catalog.StoreKind) []string {
+	var names []string
+	for _, name := range document.Keys(backends) {
+		if strings.HasPrefix(document.Text(document.Child(document.Child(backends, name), "type")), string(kind)+"_") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// backendNode makes a backend. Of an old one of the same type, what does not say which database it is stays.
+func backendNode(old *yaml.Node, backendType string, fields []entryField) *yaml.Node {
+	n := mapNode(append([]entryField{{name: "type", value: document.String(backendType)}}, fields...))
+	if document.Text(document.Child(old, "type")) != backendType {
+		return n
+	}
+	for _, key := range document.Keys(old) {
+		if !slices.Contains(connectionFields, key) {
+			document.Set(n, key, old.Content[document.IndexOf(old, key)])
+		}
+	}
+	return n
+}
+
+func mapNode(fields []entryField) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	for _, f := range fields {
+		document.Set(n, f.name, f.value)
+	}
+	return n
+}
+
+// SQLiteType is the type of the backends of a kind that keep their state in a file.
+func SQLiteType(kind catalog.StoreKind) string { return string(kind) + "_sqlite" }
+
+func sqliteFields(name string) []entryField {
+	file, ok := defaultFiles[name]
+	if !ok {
+		file = name + ".db"
+	}
+	return []entryField{{name: "db_path", value: document.String(storeDir + "/" + file)}}
+}
+
+// kvBackend is what the spec asks for of the kv backend; nil where that is wrong.
+func (s *step) kvBackend(spec *v1alpha2.KVStorageSpec) *backend {
+	b := &backend{kind: catalog.KV, path: pathKV, backendType: SQLiteType(catalog.KV), fields: sqliteFields}
+	switch kind := ptr.Deref(spec.Type, v1alpha2.KVStorageSQLite); kind {
+	case v1alpha2.KVStorageSQLite:
+		if ptr.Deref(spec.Endpoint, "") != "" {
+			s.refuseForeign(pathKV+".endpoint", "redis")
+		}
+		if spec.Password != nil {
+			s.refuseForeign(pathKV+".password", "redis")
+		}
+	case v1alpha2.KVStorageRedis:
+		b.backendType = "kv_redis"
+		fields, ok := s.redisFields(spec)
+		if !ok {
+			return nil
+		}
+		b.fields = func(string) []entryField { return fields }
+	default:
+		s.unknownType(pathKV+".type", string(kind), string(v1alpha2.KVStorageSQLite), string(v1alpha2.KVStorageRedis))
+		return nil
+	}
+	return b
+}
+
+// sqlBackend is what the spec asks for of the SQL backend; nil where that is wrong.
+func (s *step) sqlBackend(spec *v1alpha2.SQLStorageSpec) *backend {
+	b := &backend{kind: catalog.SQL, path: pathSQL, backendType: SQLiteType(catalog.SQL), fields: sqliteFields}
+	switch kind := ptr.Deref(spec.Type, v1alpha2.SQLStorageSQLite); kind {
+	case v1alpha2.SQLStorageSQLite:
+		if spec.ConnectionString != nil {
+			s.refuseForeign(pathSQL+".connectionString", "postgres")
+		}
+	case v1alpha2.SQLStoragePostgres:
+		b.backendType = "sql_postgres"
+		fields, ok := s.postgresFields(spec)
+		if !ok {
+			return nil
+		}
+		b.fields = func(string) []entryField { return fields }
+	default:
+		s.unknownType(pathSQL+".type", string(kind), string(v1alpha2.SQLStorageSQLite), string(v1alpha2.SQLStoragePostgres))
+		return nil
+	}
+	return b
+}
+
+// refuseForeign repeats what the API server checks.
+func (s *step) refuseForeign(path, belongsTo string) {
+	s.problems.Add(problem.Problem{
+		Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeForbidden,
+		Detail: "belongs to type " + belongsTo, Fix: "set type: " + belongsTo + ", or remove it",
+	})
+}
+
+func (s *step) unknownType(path, value string, known ...string) {
+	s.problems.Add(problem.Problem{
+		Reason: problem.UnsupportedValue, Path: path, Type: field.ErrorTypeNotSupported, Value: value,
+		Fix: "choose one of " + strings.Join(known, ", "),
+	})
+}
+
+// row returns what the release line knows of a type of backends; false where the line does not have it.
+func (s *step) row(backendType, path string) (catalog.Backend, bool) {
+	row, ok := s.line.Backends[backendType]
+	if !ok || row.Credentials == "" {
+		s.problems.Add(problem.Problem{
+			Reason: problem.UnsupportedByRelease, Path: path, Type: field.ErrorTypeForbidden,
+			Detail: fmt.Sprintf("release line %s of the server has no backend %s", s.line.Name, backendType), Fix: "choose type sqlite",
+		})
+	}
+	return row, ok && row.Credentials != ""
+}
