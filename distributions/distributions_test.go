@@ -11,6 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 )
 
 // Proves: R28, R47, L-16 (every name has a pinned image, a known release line and a base that parses).
@@ -79,8 +80,8 @@ func TestBasesForEveryLine(t *testing.T) {
 			base, err := config.ParseBase(name, data)
 			if err != nil {
 				t.Errorf("%s, line %s: %v", name, line, err)
-			} else if !slices.Contains(config.LinesOf(base), line) {
-				t.Errorf("%s, line %s: it is of the dialects %q", name, line, config.LinesOf(base))
+			} else if !slices.Contains(release.Lines(base), line) {
+				t.Errorf("%s, line %s: it has the config schema of %q", name, line, release.Lines(base))
 			}
 		}
 	}

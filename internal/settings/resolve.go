@@ -17,6 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 )
 
 // Distribution is what spec.distribution resolves to.
@@ -166,7 +167,7 @@ func (d *Distribution) setLine(e *entry, told Told, labels *oci.Labels) {
 	if d.Base == nil {
 		return
 	}
-	if d.Dialects = config.LinesOf(d.Base); len(d.Dialects) == 1 {
+	if d.Dialects = release.Lines(d.Base); len(d.Dialects) == 1 {
 		d.Line, _ = catalog.Get(d.Dialects[0])
 		d.LineSource, d.Dialects = "dialect of the base configuration", nil
 	}

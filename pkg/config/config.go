@@ -8,14 +8,20 @@ import (
 	"errors"
 	"fmt"
 
-	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/disabled"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/integrity"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/resource"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/server"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/storage"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Base is a parsed base configuration: parse once, generate often.
@@ -82,161 +88,128 @@ type ProviderEntry struct {
 // Generate makes the configuration. The result is nil exactly when the findings have errors; warnings may come with
 // a result. The work grows linearly with the spec. When the context ends, the work ends too, and the only finding has the
 // code Canceled.
+//
+// The steps stand in the order in which they run. Each takes what it needs, and none knows another.
 func Generate(ctx context.Context, in Input) (*Result, Findings) {
-	if errs := v1alpha2.CheckBounds(in.Spec); len(errs) > 0 {
-		var findings report
-		findings.failFields(errs)
-		return nil, findings.all()
+	var findings report
+	problems := &findings.Collector
+	spec, ok := readSpec(&in, &findings)
+	doc, env := in.Base.Edit(), environment.NewSet(in.Spec)
+	version := release.SchemaVersion(doc, problems)
+	if !ok || problems.HasErrors() || ctx.Err() != nil {
+		return nil, refusal(ctx, &findings)
 	}
-	g := &generation{Input: in, ctx: ctx, doc: in.Base.Edit(), env: environment.NewSet(in.Spec)}
-	version := g.schemaVersion()
-	if !g.run(g.refuseUnsupported, g.parse) {
-		return nil, g.refusal()
+	telemetry := spec.exporters()
+
+	server.Apply(doc, in.Line, in.Spec, problems)
+	backends := storage.Apply(doc, in.Line, in.Spec.Storage, env, problems)
+	server.ApplyTelemetry(&server.Telemetry{
+		Document: doc, Line: in.Line, Environment: env, Name: in.Name, Exporters: telemetry, ResolveURL: resolveURLFor(&findings),
+	}, problems)
+	providers := applyProviders(ctx, doc, in.Line, spec.Providers, env, &findings)
+	uses := resource.Apply(ctx, &resource.Input{
+		Document: doc, Line: in.Line, Environment: env, Providers: spec.Providers, Models: spec.Models, Shields: spec.Shields, Tools: spec.Tools,
+		ResolveURL: resolveURLFor(&findings),
+	}, problems)
+	disabled.Apply(&disabled.Input{Document: doc, Line: in.Line, APIs: spec.disabled, Providers: spec.Providers, Uses: uses}, problems)
+	made := &integrity.Input{Document: doc, Line: in.Line, Spec: in.Spec, Providers: spec.Providers, Backends: backends, Environment: env}
+	integrity.Check(ctx, made, problems)
+	integrity.CheckEnvironment(ctx, made, problems)
+
+	if problems.HasErrors() || ctx.Err() != nil {
+		return nil, refusal(ctx, &findings)
 	}
-	if !g.run(g.applyServer, g.applyStorage, g.applyTelemetry, g.applyProviders, g.applyModels, g.applyShields, g.applyTools,
-		g.applyDisabled, g.checkIntegrity, g.checkEnvironment) {
-		return nil, g.refusal()
+	written := write(ctx, &in, doc, problems)
+	if written == nil {
+		return nil, refusal(ctx, &findings)
 	}
-	rendered, err := g.doc.Write(ctx, in.header())
-	switch {
-	case g.stopped():
-		return nil, g.refusal()
-	case errors.Is(err, document.ErrTooLarge):
-		g.findings.fail(TooLarge, "spec", fmt.Sprintf("the config.yaml that it asks for is larger than %d bytes", bounds.ConfigBytes),
-			"configure less, or use several LlamaStackDistributions")
-		return nil, g.findings.all()
-	case err != nil:
-		g.findings.fail(InvalidBase, "base configuration "+g.Base.Name(), "cannot be written as YAML: "+err.Error(), document.BaseForm)
-		return nil, g.findings.all()
-	}
-	g.env.Sort()
+	env.Sort()
 	return &Result{
-		YAML:          rendered,
-		Env:           g.env.Needed(),
-		Providers:     g.entries,
-		Expected:      g.doc.EnabledProviders(g.env.Given()),
-		ProviderCount: int32(len(g.entries) + g.exporters),                  //nolint:gosec // an object of 1.5 MB holds far fewer
-		ResourceCount: int32(len(g.models) + len(g.shields) + len(g.tools)), //nolint:gosec // as above
+		YAML:          written,
+		Env:           env.Needed(),
+		Providers:     providers,
+		Expected:      doc.EnabledProviders(env.Given()),
+		ProviderCount: int32(len(providers) + len(telemetry)),                        //nolint:gosec // an object of 1.5 MB holds far fewer
+		ResourceCount: int32(len(spec.Models) + len(spec.Shields) + len(spec.Tools)), //nolint:gosec // as above
 		Version:       version,
-	}, g.findings.all()
+	}, findings.all()
+}
+
+// parsedSpec is the spec without what it disables.
+type parsedSpec struct {
+	disabled.Spec
+	// disabled are the APIs that spec.disabled names.
+	disabled []string
+}
+
+// exporters returns the providers of telemetry.
+func (s *parsedSpec) exporters() []v1alpha2.ProviderConfig {
+	for _, group := range s.Providers {
+		if group.API == v1alpha2.APITelemetry {
+			return group.Providers
+		}
+	}
+	return nil
+}
+
+// readSpec parses the open fields of the spec; false where the spec is over its bounds, and nothing else is worked on.
+func readSpec(in *Input, findings *report) (*parsedSpec, bool) {
+	if errs := v1alpha2.CheckBounds(in.Spec); len(errs) > 0 {
+		findings.failFields(errs)
+		return nil, false
+	}
+	refuseUnsupported(in.Spec, &findings.Collector)
+	s := &parsedSpec{Spec: disabled.Spec{Names: in.Spec.Disabled}}
+	groups, errs := v1alpha2.ParseProviders(in.Spec.Providers)
+	findings.failFields(errs)
+	s.Providers = groups
+	if r := in.Spec.Resources; r != nil {
+		s.Models, errs = v1alpha2.ParseModels(r.Models)
+		findings.failFields(errs)
+		s.Shields, errs = v1alpha2.ParseShields(r.Shields)
+		findings.failFields(errs)
+		s.Tools, errs = v1alpha2.ParseTools(r.Tools)
+		findings.failFields(errs)
+	}
+	s.disabled = disabled.Read(&s.Spec, in.Line, &findings.Collector)
+	secretUses(in.Spec, s.Providers, findings)
+	return s, true
+}
+
+// write returns the configuration as YAML; nil where it cannot be written, which is reported.
+func write(ctx context.Context, in *Input, doc *document.Document, problems *problem.Collector) []byte {
+	written, err := doc.Write(ctx, in.header())
+	switch {
+	case err == nil:
+		return written
+	case errors.Is(err, document.ErrTooLarge):
+		problems.Add(problem.Problem{
+			Reason: problem.TooLarge, Path: "spec", Type: field.ErrorTypeTooLong,
+			Detail: fmt.Sprintf("the config.yaml that it asks for is larger than %d bytes", bounds.ConfigBytes),
+			Fix:    "configure less, or use several LlamaStackDistributions",
+		})
+	case ctx.Err() == nil:
+		problems.Add(problem.Problem{
+			Reason: problem.InvalidBaseConfig, Path: "base configuration " + in.Base.Name(), Type: field.ErrorTypeInvalid,
+			Detail: "cannot be written as YAML: " + err.Error(), Fix: document.BaseForm,
+		})
+	}
+	return nil
+}
+
+// refusal is what Generate returns where there is no result.
+func refusal(ctx context.Context, findings *report) Findings {
+	if ctx.Err() == nil {
+		return findings.all()
+	}
+	return findingsOf(problem.List{*problem.New(problem.Problem{
+		Reason: problem.Interrupted, Path: "spec", Detail: "the configuration is not complete: " + context.Cause(ctx).Error(), Fix: "trying again",
+		Err: context.Cause(ctx),
+	})})
 }
 
 // header is the comment above the configuration. It says nothing that changes without the content.
 func (in *Input) header() string {
 	return fmt.Sprintf("# Generated for the %s %s/%s: edit that resource, not this file.\n# Server release line: %s\n# Base configuration: %s\n",
 		v1alpha2.Kind, in.Namespace, in.Name, in.Line.Name, in.Base.Name())
-}
-
-// generation is one run of Generate. The steps fill it in the order of Generate.
-type generation struct {
-	Input
-	// ctx is that of the run.
-	ctx context.Context
-	// doc is the configuration that is edited: the base's own copy.
-	doc      *document.Document
-	findings report
-
-	// groups, models, shields and tools are the parsed spec without what is disabled, set by parse.
-	groups  []v1alpha2.ProviderGroup
-	models  []v1alpha2.ModelConfig
-	shields []v1alpha2.ShieldConfig
-	tools   []v1alpha2.ToolConfig
-	// off are the APIs that spec.disabled names, in its order; set by parse.
-	off []string
-
-	// exporters is how many exporters of telemetry the resource has, set by applyTelemetry.
-	exporters int
-
-	// env are the variables of the server; applyStorage, applyTelemetry and applyProviders add to it.
-	env *environment.Set
-
-	// providers and entries are set by applyProviders.
-	providers []*provider
-	entries   []ProviderEntry
-
-	// storageNames are the storage backends that the resource configures, set by applyStorage.
-	storageNames map[string]bool
-
-	// connectors and groupEntries are the entries of these lists by their ids, set by applyTools.
-	connectors, groupEntries map[string]*yaml.Node
-
-	// uses are the providers that models, shields and tools of the resource use; set by the steps that apply these.
-	uses []providerUse
-}
-
-// run takes steps, and tells whether what they made is complete and right.
-func (g *generation) run(steps ...func()) bool {
-	for _, step := range steps {
-		if g.stopped() {
-			return false
-		}
-		step()
-	}
-	return !g.stopped() && !g.findings.HasErrors()
-}
-
-// stopped tells whether nobody waits for the result any more. Steps with long lists ask for every item.
-func (g *generation) stopped() bool { return g.ctx.Err() != nil }
-
-// refusal is what Generate returns where there is no result.
-func (g *generation) refusal() Findings {
-	if !g.stopped() {
-		return g.findings.all()
-	}
-	return Findings{{
-		Code: Canceled, Severity: Error, Path: "spec", Message: "the configuration is not complete: " + context.Cause(g.ctx).Error(), Mending: "trying again",
-	}}
-}
-
-// providerUse is a provider that a resource of the custom resource uses.
-type providerUse struct {
-	api, id string
-	// path is the field of the custom resource that uses it.
-	path string
-}
-
-// The schema versions of config.yaml that this operator can edit: the previous and the current one.
-const (
-	previousVersion = 1
-	currentVersion  = 2
-)
-
-// schemaVersion returns the version of the base; a base without one has the current one, as the server sees it.
-func (g *generation) schemaVersion() int32 {
-	version, given := g.doc.Version()
-	switch {
-	case !given, version == "2":
-		return currentVersion
-	case version == "1":
-		return previousVersion
-	}
-	if version == "" {
-		version = "(not a number)"
-	}
-	g.findings.fail(UnsupportedVersion, "config.yaml: version",
-		fmt.Sprintf("Unsupported config.yaml version %s. Supported versions: %d, %d", version, previousVersion, currentVersion),
-		"use a distribution whose configuration has one of these versions, or an operator that knows this one")
-	return 0
-}
-
-// parse reads the open fields of the spec.
-func (g *generation) parse() {
-	groups, errs := v1alpha2.ParseProviders(g.Spec.Providers)
-	g.findings.failFields(errs)
-	g.groups = groups
-	if r := g.Spec.Resources; r != nil {
-		g.models, errs = v1alpha2.ParseModels(r.Models)
-		g.findings.failFields(errs)
-		g.shields, errs = v1alpha2.ParseShields(r.Shields)
-		g.findings.failFields(errs)
-		g.tools, errs = v1alpha2.ParseTools(r.Tools)
-		g.findings.failFields(errs)
-	}
-	g.parseDisabled()
-	secretUses(g.Spec, g.groups, &g.findings)
-}
-
-// applyStorage applies spec.storage.
-func (g *generation) applyStorage() {
-	g.storageNames = storage.Apply(g.doc, g.Line, g.Spec.Storage, g.env, &g.findings.Collector)
 }

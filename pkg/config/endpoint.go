@@ -182,3 +182,14 @@ func isPort(port string) bool {
 	n, err := strconv.Atoi(port)
 	return err == nil && n >= 1 && n <= maxTCPPort
 }
+
+// resolveURLFor returns the function by which other steps take a URL: the address of a collector, or of an MCP server.
+func resolveURLFor(findings *report) func(endpoint, path, example string) (string, bool) {
+	return func(endpoint, path, example string) (string, bool) {
+		values := resolveEndpoint(endpoint, path, &catalog.Endpoint{Kind: catalog.EndpointURL, Example: example}, findings)
+		if len(values) == 0 {
+			return "", false
+		}
+		return document.Text(values[0].value), true
+	}
+}

@@ -10,14 +10,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/integrity"
 )
 
 // CheckIntegrity judges a configuration by itself, with the environment that it was generated with.
 func CheckIntegrity(in Input, generated *document.Base, env []EnvVar) Findings {
-	g := &generation{ctx: context.Background(), Input: in, doc: generated.Edit(), env: environment.NewSet(in.Spec)}
-	g.env.Add(env...)
-	g.checkIntegrity()
-	return g.findings.all()
+	var findings report
+	made := &integrity.Input{Document: generated.Edit(), Line: in.Line, Spec: in.Spec, Environment: environment.NewSet(in.Spec)}
+	made.Environment.Add(env...)
+	integrity.Check(context.Background(), made, &findings.Collector)
+	return findings.all()
 }
 
 // Snapshot writes a base as YAML.

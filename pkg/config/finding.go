@@ -84,8 +84,11 @@ type Finding struct {
 	Mending string
 }
 
-// String returns "path: message: mending", cut to the length of a message.
-func (f Finding) String() string { return bounds.Message(f.Path + ": " + f.Message + ": " + f.Mending) }
+// String returns "path: message: mending" without what is empty, cut to the length of a message.
+func (f Finding) String() string {
+	parts := []string{f.Path, f.Message, f.Mending}
+	return bounds.Message(strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": "))
+}
 
 // Findings are all findings of one generation: errors first, otherwise in the order of the resource.
 type Findings []Finding

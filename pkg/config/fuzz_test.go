@@ -20,6 +20,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -69,7 +70,7 @@ func FuzzGenerate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_ = config.LinesOf(base) // whatever a base says, asking for its dialect is safe
+		_ = release.Lines(base) // whatever a base says, asking for its lines is safe
 		spec := &v1alpha2.LlamaStackDistributionSpec{
 			Providers: &v1alpha2.ProvidersSpec{
 				Inference: openJSON(inference), Safety: openJSON(safety), VectorIo: openJSON(vectorIo),

@@ -3,42 +3,48 @@
 package config
 
 import (
+	"context"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 )
 
-// applyProviders lays the providers of the resource over those of the base, by effective id. Other providers of the
-// base stay, and so does their order; new ones follow in the order of the resource.
-func (g *generation) applyProviders() {
-	for _, group := range g.groups {
+// applyProviders lays the providers of the spec over those of the base, by effective id, and returns them as generated. Other
+// providers of the base stay, and so does their order; new ones follow in the order of the spec.
+func applyProviders(
+	ctx context.Context, doc *document.Document, line *catalog.Line, groups []v1alpha2.ProviderGroup, env *environment.Set, findings *report,
+) []ProviderEntry {
+	var entries []ProviderEntry
+	for _, group := range groups {
 		api := group.API.Name
 		if group.API == v1alpha2.APITelemetry {
 			continue
 		}
-		if _, ok := g.Line.APIs[api]; !ok {
-			g.refuseAbsent(api, "spec.providers."+group.API.Field)
+		if _, ok := line.APIs[api]; !ok {
+			findings.Add(release.MissingAPI(line, api, "spec.providers."+group.API.Field))
 			continue
 		}
-		g.doc.EnableAPI(api)
-		list := g.doc.EnsureProviders(api)
-		fromBase := slices.Clone(list.Content)
+		doc.EnableAPI(api)
+		fromBase := slices.Clone(doc.EnsureProviders(api).Content)
 		for i := range group.Providers {
-			if g.stopped() {
-				return
+			if ctx.Err() != nil {
+				return nil
 			}
-			p := resolveProvider(group.API, &group.Providers[i], g.Line, &g.findings)
-			entry := p.entry(templateFor(fromBase, p), g.Base.Root(), g.doc.Root())
-			list.Content = overlay(list.Content, p.EffectiveID(), entry)
-			g.env.Add(p.env...)
-			p.checkRequired(entry, g.env.Given(), &g.findings)
-			g.providers = append(g.providers, p)
-			g.entries = append(g.entries, p.status(entry))
+			p := resolveProvider(group.API, &group.Providers[i], line, findings)
+			entry := p.entry(templateFor(fromBase, p), doc.Base().Root(), doc.Root())
+			doc.PutProvider(api, p.EffectiveID(), entry)
+			env.Add(p.env...)
+			p.checkRequired(entry, env.Given(), findings)
+			entries = append(entries, p.status(entry))
 		}
 	}
+	return entries
 }
 
 // templateFor returns what a provider begins with, so that what the server needs and the resource has no name for is there: the
@@ -58,25 +64,4 @@ func templateFor(base []*yaml.Node, p *provider) template {
 		}
 	}
 	return found
-}
-
-// overlay puts an entry in the place of those with the same effective id, else at the end. There can be several in a
-// base, each with its own condition; the server would take the last one.
-func overlay(list []*yaml.Node, id string, entry *yaml.Node) []*yaml.Node {
-	placed := false
-	var result []*yaml.Node
-	for _, other := range list {
-		if document.IdentityOf(document.Child(other, "provider_id")).ID != id {
-			result = append(result, other)
-			continue
-		}
-		if !placed {
-			result = append(result, entry)
-			placed = true
-		}
-	}
-	if !placed {
-		result = append(result, entry)
-	}
-	return result
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 )
 
 // Override is what the operator has to know of a config.yaml that the user gives whole. The file itself is never changed.
@@ -32,9 +33,9 @@ func ReadOverride(data []byte) (*Override, error) {
 	o := &Override{}
 	switch document.Text(document.Child(root, "version")) {
 	case "1":
-		o.Version = previousVersion
+		o.Version = release.PreviousVersion
 	case "2":
-		o.Version = currentVersion
+		o.Version = release.CurrentVersion
 	}
 	server := document.Child(root, "server")
 	given := func(key string) bool {

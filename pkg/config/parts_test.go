@@ -2,7 +2,11 @@
 
 package config
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
+)
 
 // Proves: FR-022, FR-032, R6, R34.
 func TestEnvNames(t *testing.T) {
@@ -16,7 +20,7 @@ func TestEnvNames(t *testing.T) {
 		"LLSD_X_ALREADY_SNAKE":         {"x", snakeCase("already_snake")},
 		"LLSD_X_A_B":                   {"x", snakeCase("a/b")},
 	} {
-		if got := envName(in[0], in[1]); got != want {
+		if got := environment.Name(in[0], in[1]); got != want {
 			t.Errorf("envName(%q, %q) = %s, want %s", in[0], in[1], got, want)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -150,67 +149,4 @@ func backendOf(root *yaml.Node, kind catalog.StoreKind) string {
 		}
 	}
 	return preferred
-}
-
-// checkPlaces reports a provider of the resource that keeps its state where another provider or the server keeps its own: one would
-// overwrite the other's. That takes an explicit setting, or a base with unusual names.
-func (g *generation) checkPlaces() {
-	ofResource := map[string]string{}
-	for _, p := range g.providers {
-		ofResource[p.api.Name+"/"+p.EffectiveID()] = p.Path
-	}
-	first := map[string]string{}
-	for _, place := range storePlaces(g.doc.Stores()) {
-		first[place] = "storage.stores"
-	}
-	providers := g.doc.Section("providers")
-	for _, api := range document.Keys(providers) {
-		for _, entry := range document.Items(document.Child(providers, api)) {
-			id := document.IdentityOf(document.Child(entry, "provider_id"))
-			if id.Presence == document.Disabled {
-				continue
-			}
-			owner := api + "/" + id.ID
-			for _, place := range g.placesOf(api, entry) {
-				other, taken := first[place]
-				if !taken {
-					first[place] = owner
-					continue
-				}
-				if at := cmp.Or(ofResource[owner], ofResource[other]); at != "" && other != owner {
-					g.findings.fail(Conflict, at, fmt.Sprintf("%s and %s would keep their state in one place, %s", other, owner, place),
-						"give each a namespace, table or file of its own under settings")
-				}
-			}
-		}
-	}
-}
-
-// placesOf returns where an entry keeps its state.
-func (g *generation) placesOf(api string, entry *yaml.Node) []string {
-	config := document.Child(entry, "config")
-	places := storePlaces(config)
-	if row, ok := g.Line.Provider(api, document.Text(document.Child(entry, "provider_type"))); ok && row.DataPath != "" {
-		if file := document.Text(document.Child(config, row.DataPath)); file != "" {
-			places = append(places, "file "+file)
-		}
-	}
-	return places
-}
-
-func storePlaces(n *yaml.Node) []string {
-	var places []string
-	for _, kind := range []catalog.StoreKind{catalog.KV, catalog.SQL} {
-		backend, place := document.Text(document.Child(n, "backend")), document.Text(document.Child(n, kind.Place()))
-		if backend != "" && place != "" {
-			places = append(places, strings.ReplaceAll(kind.Place(), "_name", "")+" "+place+" of backend "+backend)
-		}
-	}
-	for _, item := range document.Items(n) {
-		places = append(places, storePlaces(item)...)
-	}
-	for _, value := range document.Members(n) {
-		places = append(places, storePlaces(value)...)
-	}
-	return places
 }

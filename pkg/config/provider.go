@@ -47,7 +47,7 @@ type assignment struct {
 
 // resolveProvider reads one provider of the resource against the release line.
 func resolveProvider(api v1alpha2.ProviderAPI, p *v1alpha2.ProviderConfig, line *catalog.Line, findings *report) *provider {
-	r := &provider{ProviderConfig: p, api: api, line: line, providerType: providerType(line, api.Name, p.Provider), assigned: map[string]string{}}
+	r := &provider{ProviderConfig: p, api: api, line: line, providerType: line.FullType(api.Name, p.Provider), assigned: map[string]string{}}
 	row, known := line.Provider(api.Name, r.providerType)
 	if known {
 		r.row = row

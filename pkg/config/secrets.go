@@ -10,6 +10,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/disabled"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/storage"
 )
 
@@ -24,7 +26,7 @@ func SecretUses(spec *v1alpha2.LlamaStackDistributionSpec) ([]SecretUse, Finding
 	}
 	groups, errs := v1alpha2.ParseProviders(spec.Providers)
 	findings.failFields(errs)
-	off := knownAPIs(spec.Disabled)
+	off := disabled.APIs(spec.Disabled)
 	groups = slices.DeleteFunc(groups, func(group v1alpha2.ProviderGroup) bool { return slices.Contains(off, group.API.Name) })
 	uses := secretUses(spec, groups, &findings)
 	return uses, findings.all()
@@ -77,22 +79,11 @@ func secretUsesOf(p *v1alpha2.ProviderConfig) []SecretUse {
 
 // apiKeyUse is the special case among the names: apiKey is API_KEY whatever the server calls the field.
 func apiKeyUse(p *v1alpha2.ProviderConfig) SecretUse {
-	return SecretUse{EnvName: envName(p.EffectiveID(), "api_key"), Ref: *p.APIKey, Path: p.Path + ".apiKey"}
+	return SecretUse{EnvName: environment.Name(p.EffectiveID(), "api_key"), Ref: *p.APIKey, Path: p.Path + ".apiKey"}
 }
 
 func secretFieldUse(p *v1alpha2.ProviderConfig, s v1alpha2.SecretField) SecretUse {
-	return SecretUse{EnvName: envName(p.EffectiveID(), snakeCase(s.Field)), Ref: s.Ref, Path: s.Path}
-}
-
-// envName returns LLSD_<PROVIDER_ID>_<FIELD>: upper case, with "_" for every other character.
-func envName(providerID, field string) string {
-	return "LLSD_" + strings.Map(func(r rune) rune {
-		r = unicode.ToUpper(r)
-		if (r >= 'A' && r <= 'Z') || (r >= '0' && r <= '9') {
-			return r
-		}
-		return '_'
-	}, providerID+"_"+field)
+	return SecretUse{EnvName: environment.Name(p.EffectiveID(), snakeCase(s.Field)), Ref: s.Ref, Path: s.Path}
 }
 
 // snakeCase folds camelCase to the server's snake_case: clientKey and APIVersion become client_key and api_version.

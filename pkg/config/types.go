@@ -12,19 +12,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
-// providerType gives a provider type its prefix: remote, unless the release line knows the name only as inline.
-func providerType(line *catalog.Line, api, name string) string {
-	if strings.Contains(name, "::") {
-		return name
-	}
-	remote, inline := "remote::"+name, "inline::"+name
-	_, knownRemote := line.Provider(api, remote)
-	if _, knownInline := line.Provider(api, inline); knownInline && !knownRemote {
-		return inline
-	}
-	return remote
-}
-
 // checkRow reports what the release line itself says against a provider type.
 func (p *provider) checkRow(findings *report) {
 	path := p.Path + ".provider"

@@ -7,9 +7,12 @@ import (
 	"encoding/json"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/server"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // spec shortens the table below.
@@ -26,10 +29,12 @@ var unsupported = []struct {
 		"remove it, or use an image that contains the provider"},
 }
 
-func (g *generation) refuseUnsupported() {
+func refuseUnsupported(s *spec, problems *problem.Collector) {
 	for _, u := range unsupported {
-		if u.present(g.Spec) {
-			g.findings.fail(Unsupported, u.path, "is not supported by this operator yet", u.goOn)
+		if u.present(s) {
+			problems.Add(problem.Problem{
+				Reason: problem.UnsupportedByOperator, Path: u.path, Type: field.ErrorTypeForbidden, Detail: "this operator does not support it yet", Fix: u.goOn,
+			})
 		}
 	}
 }
@@ -53,7 +58,7 @@ func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool 
 	return hasProviders(spec.Providers) ||
 		(r != nil && len(r.Models)+len(r.Shields)+len(r.Tools) > 0) ||
 		(spec.Storage != nil && (spec.Storage.KV != nil || spec.Storage.SQL != nil)) ||
-		len(spec.Disabled) > 0 || tlsEnabled(spec) ||
+		len(spec.Disabled) > 0 || server.TLSEnabled(spec) ||
 		(spec.Workload != nil && spec.Workload.Workers != nil)
 }
 

@@ -217,6 +217,19 @@ func (l *Line) Provider(api, providerType string) (*Provider, bool) {
 	return &rows[at], true
 }
 
+// FullType gives the name of a provider type its prefix: remote, unless the release line knows the name only as inline.
+func (l *Line) FullType(api, name string) string {
+	if strings.Contains(name, "::") {
+		return name
+	}
+	remote, inline := "remote::"+name, "inline::"+name
+	_, knownRemote := l.Provider(api, remote)
+	if _, knownInline := l.Provider(api, inline); knownInline && !knownRemote {
+		return inline
+	}
+	return remote
+}
+
 // ProviderTypes returns the provider types of an API, sorted.
 func (l *Line) ProviderTypes(api string) []string {
 	types := make([]string, 0, len(l.Rows[api]))

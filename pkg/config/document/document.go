@@ -105,6 +105,27 @@ func (d *Document) EnsureProviders(api string) *yaml.Node {
 	return Ensure(Ensure(d.root, sectionProviders, yaml.MappingNode), api, yaml.SequenceNode)
 }
 
+// PutProvider puts an entry in the place of those of its API with the same effective id, else at the end. There can be several in a
+// base, each with its own condition; the server would take the last one.
+func (d *Document) PutProvider(api, id string, entry *yaml.Node) {
+	list, placed := d.EnsureProviders(api), false
+	var content []*yaml.Node
+	for _, other := range list.Content {
+		if IdentityOf(Child(other, "provider_id")).ID != id {
+			content = append(content, other)
+			continue
+		}
+		if !placed {
+			content = append(content, entry)
+			placed = true
+		}
+	}
+	if !placed {
+		content = append(content, entry)
+	}
+	list.Content = content
+}
+
 // Identities returns the ids of the providers of an API, in the order of the configuration.
 func (d *Document) Identities(api string) []Identity {
 	var ids []Identity

@@ -4,6 +4,7 @@ package environment
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
@@ -39,4 +40,15 @@ func Compare(a, b Variable) int {
 		return 1
 	}
 	return strings.Compare(a.Name, b.Name)
+}
+
+// Name returns LLSD_<PROVIDER_ID>_<FIELD>, the variable that carries a field of a provider: upper case, with "_" for every other character.
+func Name(providerID, field string) string {
+	return "LLSD_" + strings.Map(func(r rune) rune {
+		r = unicode.ToUpper(r)
+		if (r >= 'A' && r <= 'Z') || (r >= '0' && r <= '9') {
+			return r
+		}
+		return '_'
+	}, providerID+"_"+field)
 }

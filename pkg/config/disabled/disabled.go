@@ -1,109 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package disabled
 
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/resource"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
-
-// sectionOf are the sections of the configuration that mean nothing without an API.
-var sectionOf = map[string]string{
-	"vector_io":    "vector_stores",
-	"safety":       "safety",
-	"tool_runtime": "connectors",
-	"telemetry":    "telemetry",
-}
-
-// knownAPI finds an API that any release line knows, by its name in camelCase or snake_case.
-func knownAPI(name string) (string, bool) {
-	fold := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
-	known := catalog.KnownAPIs()
-	at := slices.IndexFunc(known, func(api string) bool { return fold(api) == fold(name) })
-	if at < 0 {
-		return "", false
-	}
-	return known[at], true
-}
-
-// knownAPIs returns the APIs among some names.
-func knownAPIs(names []string) []string {
-	var apis []string
-	for _, name := range names {
-		if api, ok := knownAPI(name); ok && !slices.Contains(apis, api) {
-			apis = append(apis, api)
-		}
-	}
-	return apis
-}
-
-// parseDisabled reads spec.disabled, and forgets what the resource configures of these APIs: disabled wins.
-func (g *generation) parseDisabled() {
-	for i, name := range g.Spec.Disabled {
-		path := fmt.Sprintf("spec.disabled[%d]", i)
-		api, ok := knownAPI(name)
-		if !ok {
-			if g.findings.skip(Error) {
-				continue
-			}
-			known := catalog.KnownAPIs()
-			g.findings.fail(InvalidSpec, path, "no release line has an API of this name",
-				suggest.Sentence(name, known)+"there are "+strings.Join(known, ", "))
-			continue
-		}
-		if _, section := g.Line.Sections[sectionOf[api]]; !section || api != "telemetry" {
-			g.noteAbsent(api, path)
-		}
-	}
-	g.off = knownAPIs(g.Spec.Disabled)
-	g.groups = slices.DeleteFunc(g.groups, func(group v1alpha2.ProviderGroup) bool {
-		return g.ignoreDisabled(group.API.Name, "spec.providers."+group.API.Field, len(group.Providers))
-	})
-	if g.ignoreDisabled("inference", "spec.resources.models", len(g.models)) {
-		g.models = nil
-	}
-	if g.ignoreDisabled("safety", "spec.resources.shields", len(g.shields)) {
-		g.shields = nil
-	}
-	if g.ignoreDisabled("tool_runtime", "spec.resources.tools", len(g.tools)) {
-		g.tools = nil
-	}
-}
-
-// noteAbsent tells of a disabled API that the release line does not have anyway.
-func (g *generation) noteAbsent(api, path string) {
-	absence, absent := g.Line.Absent(api)
-	if !absent {
-		return
-	}
-	mending := "remove it"
-	if absence.Instead != "" {
-		mending += "; " + absence.Instead
-	}
-	g.findings.warn(NotAvailable, path, fmt.Sprintf("release line %s has no API %s, so there is nothing to disable", g.Line.Name, api), mending)
-}
-
-// ignoreDisabled tells whether something of the resource does not count because its API is disabled, and warns of it.
-func (g *generation) ignoreDisabled(api, path string, count int) bool {
-	if count == 0 || !slices.Contains(g.off, api) {
-		return false
-	}
-	g.findings.warn(Disabled, path, fmt.Sprintf("is ignored, because spec.disabled names %s", api), "remove one of the two")
-	return true
-}
 
 // removal takes APIs and providers out of a configuration, and everything that refers to them.
 type removal struct {
-	*generation
+	doc      *document.Document
+	line     *catalog.Line
+	groups   []v1alpha2.ProviderGroup
+	uses     []resource.Use
+	problems *problem.Collector
 	// apis are the APIs that are gone.
 	apis []string
 	// ids are the ids of the providers that are gone, by API.
@@ -112,48 +32,67 @@ type removal struct {
 	dependents []string
 }
 
-// applyDisabled takes the disabled APIs out of the configuration, with what cannot work without them.
-func (g *generation) applyDisabled() {
-	if len(g.off) == 0 {
+// Input is what Apply needs.
+type Input struct {
+	// Document is the configuration, with all of the spec in it.
+	Document *document.Document
+	// Line is the release line of the server.
+	Line *catalog.Line
+	// APIs are the APIs that spec.disabled names.
+	APIs []string
+	// Providers are the providers of the spec, and Uses those that its resources use.
+	Providers []v1alpha2.ProviderGroup
+	Uses      []resource.Use
+}
+
+// Apply takes the disabled APIs out of the configuration, with what cannot work without them.
+func Apply(in *Input, problems *problem.Collector) {
+	if len(in.APIs) == 0 {
 		return
 	}
-	r := &removal{generation: g, ids: map[string][]string{}}
-	g.listAPIs()
-	for _, api := range g.off {
+	r := &removal{doc: in.Document, line: in.Line, groups: in.Providers, uses: in.Uses, problems: problems, ids: map[string][]string{}}
+	r.listAPIs()
+	for _, api := range in.APIs {
 		r.removeAPI(api)
 	}
 	for r.removeDependents() {
 	}
 	r.removeReferences()
-	if apis := g.doc.APIs(); apis != nil && len(apis.Content) == 0 && g.Line.APIsMustBeServed {
-		g.findings.fail(InvalidSpec, "spec.disabled", "leaves no API that the server could serve", "remove an API from it")
+	if apis := r.doc.APIs(); apis != nil && len(apis.Content) == 0 && r.line.APIsMustBeServed {
+		problems.Add(problem.Problem{
+			Reason: problem.DisabledAPI, Path: "spec.disabled", Type: field.ErrorTypeInvalid,
+			Detail: "leaves no API that the server could serve", Fix: "remove an API from it",
+		})
 	}
 	if len(r.dependents) > 0 {
 		slices.Sort(r.dependents)
-		g.findings.warn(Disabled, "spec.disabled", "takes along what cannot work without these APIs: "+bounds.Names(r.dependents),
-			"to keep them, remove the API that they need from the list; to say that it is meant, name the APIs among them in the list too")
+		problems.Add(problem.Problem{
+			Reason: problem.DisabledAPI, Severity: problem.Warning, Path: "spec.disabled",
+			Detail: "also disables what cannot work without these APIs: " + bounds.Names(r.dependents),
+			Fix:    "to keep them, remove the API that they need from the list; to say that it is meant, name the APIs among them in the list too",
+		})
 	}
 }
 
 // listAPIs writes out the APIs where the server would serve all: one that is missing in a list is off. Those with a registry are there
 // also without providers.
-func (g *generation) listAPIs() {
-	apis := g.doc.APIs()
-	if apis != nil && (len(apis.Content) > 0 || !g.Line.APIsMustBeServed) {
+func (r *removal) listAPIs() {
+	apis := r.doc.APIs()
+	if apis != nil && (len(apis.Content) > 0 || !r.line.APIsMustBeServed) {
 		return
 	}
 	list := &yaml.Node{Kind: yaml.SequenceNode}
-	for _, api := range g.Line.APINames() {
-		if g.Line.APIs[api].Table != "" || g.doc.HasProvider(api) {
+	for _, api := range r.line.APINames() {
+		if r.line.APIs[api].Table != "" || r.doc.HasProvider(api) {
 			list.Content = append(list.Content, document.String(api))
 		}
 	}
-	if !g.Line.APIsMustBeServed {
-		for _, api := range g.Line.InternalAPIs {
+	if !r.line.APIsMustBeServed {
+		for _, api := range r.line.InternalAPIs {
 			list.Content = append(list.Content, document.String(api))
 		}
 	}
-	document.Set(g.doc.Root(), "apis", list)
+	document.Set(r.doc.Root(), "apis", list)
 }
 
 func (r *removal) isGone(api string) bool { return slices.Contains(r.apis, api) }
@@ -163,7 +102,7 @@ func (r *removal) removeAPI(api string) {
 		return
 	}
 	r.apis = append(r.apis, api)
-	table := r.Line.APIs[api].Table
+	table := r.line.APIs[api].Table
 	if apis := r.doc.APIs(); apis != nil {
 		apis.Content = slices.DeleteFunc(apis.Content, func(n *yaml.Node) bool { return n.Value == api || (table != "" && n.Value == table) })
 	}
@@ -205,38 +144,41 @@ func (r *removal) removeDependents() bool {
 
 // mustGo tells whether a provider needs an API that is gone. One that the resource itself configures or uses cannot go silently.
 func (r *removal) mustGo(api string, entry *yaml.Node) bool {
-	row, known := r.Line.Provider(api, document.Text(document.Child(entry, "provider_type")))
+	row, known := r.line.Provider(api, document.Text(document.Child(entry, "provider_type")))
 	id := document.IdentityOf(document.Child(entry, "provider_id"))
 	if !known || id.Presence == document.Disabled {
 		return false
 	}
 	needed := slices.IndexFunc(row.Needs, func(need string) bool {
-		of, _ := r.Line.APIOf(need)
+		of, _ := r.line.APIOf(need)
 		return r.isGone(of)
 	})
 	if needed < 0 {
 		return false
 	}
 	for _, path := range r.configuredAt(api, id.ID) {
-		r.findings.fail(Disabled, path, fmt.Sprintf("cannot work without the API %s, which spec.disabled takes away", row.Needs[needed]),
-			"remove it, or the API from spec.disabled")
+		r.problems.Add(problem.Problem{
+			Reason: problem.DisabledAPI, Path: path, Type: field.ErrorTypeForbidden,
+			Detail: fmt.Sprintf("cannot work without the API %s, which spec.disabled disables", row.Needs[needed]),
+			Fix:    "remove it, or the API from spec.disabled",
+		})
 	}
 	return true
 }
 
 // configuredAt returns the fields of the resource that configure or use a provider.
-func (g *generation) configuredAt(api, id string) []string {
+func (r *removal) configuredAt(api, id string) []string {
 	var paths []string
-	for _, group := range g.groups {
+	for _, group := range r.groups {
 		for i := range group.Providers {
 			if p := &group.Providers[i]; group.API.Name == api && p.EffectiveID() == id {
 				paths = append(paths, p.Path)
 			}
 		}
 	}
-	for _, use := range g.uses {
-		if use.api == api && use.id == id {
-			paths = append(paths, use.path)
+	for _, use := range r.uses {
+		if use.API == api && use.ID == id {
+			paths = append(paths, use.Path)
 		}
 	}
 	return paths
@@ -264,7 +206,7 @@ func (r *removal) removeReferences() {
 	resources := r.doc.Section("registered_resources")
 	shields := slices.Clone(document.Items(document.Child(resources, "shields")))
 	for _, name := range document.Keys(resources) {
-		api, ok := providersOf[name]
+		api, ok := resource.ProviderAPIs[name]
 		if !ok {
 			continue
 		}
@@ -295,9 +237,9 @@ func (r *removal) removeDefaults() {
 	if r.lost("vector_io", document.Child(defaults, "default_provider_id")) {
 		document.Drop(defaults, "default_provider_id")
 	}
-	for _, ref := range modelReferences {
-		holder := document.Descend(defaults, ref.path[:len(ref.path)-1])
-		last := ref.path[len(ref.path)-1]
+	for _, ref := range resource.ModelReferences {
+		holder := document.Descend(defaults, ref.Path[:len(ref.Path)-1])
+		last := ref.Path[len(ref.Path)-1]
 		if r.isGone("inference") || r.lost("inference", document.Child(document.Child(holder, last), "provider_id")) {
 			document.Drop(holder, last)
 		}

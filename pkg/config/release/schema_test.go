@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config_test
+package release_test
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 )
 
 func schemasOf(t *testing.T, data []byte) []string {
@@ -18,7 +18,7 @@ func schemasOf(t *testing.T, data []byte) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return config.LinesOf(base)
+	return release.Lines(base)
 }
 
 // A base has a config schema of its own release line, and where release lines differ enough, of no other one.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package release
 
 import (
 	"go.yaml.in/yaml/v3"
@@ -9,13 +9,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
-// LinesOf returns the release lines whose config schema the base is written in, oldest first: those that know every section, API,
+// Lines returns the release lines whose config schema the base is written in, oldest first: those that know every section, API,
 // provider type, config field and store that it names. A provider that the image brings along says nothing.
 //
 // Several release lines are the rule, because a release usually reads what the one before it wrote. Which of them the server is cannot
 // be known then, and the wrong one would write fields that the server silently ignores: a caller that needs it must not
 // choose.
-func LinesOf(b *document.Base) []string {
+func Lines(b *document.Base) []string {
 	var fitting []string
 	for _, name := range catalog.Lines() {
 		if line, _ := catalog.Get(name); understands(line, b.Root()) {

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integrity
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/storage"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// environment makes sure that every variable which the configuration needs means one thing, and only to whom it is meant.
+func (c *check) environment() {
+	first := map[string]string{}
+	for _, v := range c.env.Needed() {
+		if other, ok := first[v.Name]; ok {
+			c.problems.Add(problem.Problem{
+				Reason: problem.ConflictingFields, Path: v.Path, Type: field.ErrorTypeForbidden,
+				Detail: fmt.Sprintf("needs the environment variable %s, and so does %s", v.Name, other),
+				Fix:    "choose another id for the provider",
+			})
+			continue
+		}
+		first[v.Name] = v.Path
+	}
+	c.bystanders(first)
+	c.overrides()
+	c.unset()
+}
+
+// alwaysSet are the variables that the container has whatever the resource says, beside those that the release line names: the
+// operator sets some, the container engine and Kubernetes the others.
+var alwaysSet = []string{
+	"FILES_STORAGE_DIR", "HF_HOME", "HOME", "HOSTNAME", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "MILVUS_DB_PATH", "PATH",
+	"RUN_CONFIG_PATH", "SQLITE_STORE_DIR",
+}
+
+// unset warns of variables that the resource refers to and that nobody sets, as far as one can see: the image may. The server does
+// not start with a reference to an unset variable that has no default.
+func (c *check) unset() {
+	written, err := json.Marshal(map[string]any{"providers": c.spec.Providers, "resources": c.spec.Resources, "storage": c.spec.Storage})
+	if err != nil || !bytes.Contains(written, []byte("${env.")) {
+		return // what is not JSON has been refused before
+	}
+	given, missing := c.env.Given(), document.Variables{}
+	for _, name := range document.RequiredVariables(c.doc.Root()) {
+		missing[name] = true
+	}
+	maps.DeleteFunc(missing, func(name string, _ bool) bool {
+		return name == c.line.PortEnv || name == c.line.HomeEnv || slices.Contains(alwaysSet, name) || given[name]
+	})
+	var fields any
+	if len(missing) == 0 || json.Unmarshal(written, &fields) != nil {
+		return
+	}
+	walkTexts(fields, "spec", func(path, s string) {
+		names := slices.DeleteFunc(slices.Compact(document.RequiredVariables(document.String(s))), func(name string) bool { return !missing[name] })
+		reported := slices.ContainsFunc(c.problems.List(), func(p problem.Problem) bool { return p.Path == path })
+		if len(names) == 0 || reported {
+			return
+		}
+		c.problems.Add(problem.Problem{
+			Reason: problem.UndefinedVariable, Severity: problem.Warning, Path: path,
+			Detail: "refers to the environment variable " + bounds.List(names, " and ") +
+				", which nothing in the spec sets: unless the image does, the server does not start",
+			Fix: fmt.Sprintf("set it in spec.workload.overrides.env, or give it a default: ${env.%s:=…}", names[0]),
+		})
+	})
+}
+
+// walkTexts visits the texts of a tree by their paths, maps in the order of their keys.
+func walkTexts(value any, path string, visit func(path, text string)) {
+	switch v := value.(type) {
+	case string:
+		visit(path, v)
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			walkTexts(v[key], bounds.Join(path, "."+key), visit)
+		}
+	case []any:
+		for i, item := range v {
+			walkTexts(item, bounds.Join(path, fmt.Sprintf("[%d]", i)), visit)
+		}
+	}
+}
+
+// overrides lets the user's variables win over those of the same name that the configuration asks for, but for those that it cannot
+// do without: what comes from Secrets, and what keeps the server from printing it.
+func (c *check) overrides() {
+	byName, replaced := make(map[string]environment.Variable, len(c.env.Needed())), document.Variables{}
+	for _, own := range c.env.Needed() {
+		byName[own.Name] = own
+	}
+	for i, v := range c.env.Overrides() {
+		own, twice := byName[v.Name]
+		if !twice || replaced[v.Name] {
+			continue
+		}
+		path := fmt.Sprintf("spec.workload.overrides.env[%d]", i)
+		if own.Ref.Name != "" || own.Name == c.line.LogEnv {
+			c.problems.Add(problem.Problem{
+				Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeForbidden,
+				Detail: fmt.Sprintf("sets %s, which the operator sets for %s", v.Name, own.Path),
+				Fix:    "remove one of them",
+			})
+			continue
+		}
+		c.problems.Add(problem.Problem{
+			Reason: problem.ConflictingFields, Severity: problem.Warning, Path: path,
+			Detail: fmt.Sprintf("sets %s in place of the value that the operator makes of %s", v.Name, own.Path),
+			Fix:    "remove it unless this is meant",
+		})
+		replaced[v.Name] = true
+	}
+	if len(replaced) > 0 {
+		c.env.Remove(replaced)
+	}
+}
+
+// bystanders looks at the clients of other databases in the server that read a variable which is meant for the storage: a
+// password must not reach a database that it is not for.
+func (c *check) bystanders(own map[string]string) {
+	backends := c.doc.Backends()
+	for _, name := range document.Keys(backends) {
+		entry := document.Child(backends, name)
+		if row, ok := c.line.Backends[document.Text(document.Child(entry, "type"))]; ok && !c.configured[name] {
+			c.bystander("the storage backend "+name, "config.yaml: storage.backends."+name, row.Environment, entry, own)
+		}
+	}
+	for entry := range c.doc.Providers() {
+		row, ok := c.line.Provider(entry.API, entry.Type())
+		if !ok || len(row.Environment) == 0 || !c.env.Given().MayEnable(entry.Identity()) {
+			continue
+		}
+		id, path := entry.Identity().ID, "config.yaml: "+entry.Path()+".config"
+		if at := c.configuredAt(entry.API, id); at != "" {
+			path = at
+		}
+		c.bystander("the provider "+id, path, row.Environment, entry.Config(), own)
+	}
+}
+
+func (c *check) bystander(who, path string, reads map[string]string, config *yaml.Node, own map[string]string) {
+	var tls bool
+	for _, variable := range slices.Sorted(maps.Keys(reads)) {
+		from, set := own[variable]
+		name := reads[variable]
+		if !set || name != "" && c.env.Given().Fills(document.Child(config, name)) {
+			continue
+		}
+		if variable != "PGPASSWORD" {
+			tls = true
+			continue
+		}
+		c.problems.Add(problem.Problem{
+			Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeForbidden,
+			Detail: fmt.Sprintf("%s has no %s of its own, and would give that of %s to its own database", who, name, from),
+			Fix:    "give it one" + c.elsewhere(),
+		})
+	}
+	if tls {
+		c.problems.Add(problem.Problem{
+			Reason: problem.ConflictingFields, Severity: problem.Warning, Path: path,
+			Detail: fmt.Sprintf("%s takes the TLS mode of its connections from %s too, where that names one", who, storage.PathConnectionString),
+			Fix:    "let both databases do the same" + c.elsewhere(),
+		})
+	}
+}
+
+// elsewhere tells of the release lines on which nothing is shared.
+func (c *check) elsewhere() string {
+	for _, name := range catalog.Lines() {
+		line, _ := catalog.Get(name)
+		if line.Backends["sql_postgres"].Credentials == catalog.CredentialsURI && catalog.Compare(name, c.line.Name) > 0 {
+			return ", or use release line " + name + " or a newer one, which share nothing"
+		}
+	}
+	return ""
+}

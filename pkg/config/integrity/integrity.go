@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integrity
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// Input is what Check needs.
+type Input struct {
+	// Document is the complete configuration.
+	Document *document.Document
+	// Line is the release line of the server.
+	Line *catalog.Line
+	// Spec is the spec of the custom resource, and Providers the parsed providers of it.
+	Spec      *v1alpha2.LlamaStackDistributionSpec
+	Providers []v1alpha2.ProviderGroup
+	// Backends are the names of the storage backends that the spec configures.
+	Backends map[string]bool
+	// Environment are the variables of the server.
+	Environment *environment.Set
+}
+
+// check is one run of Check.
+type check struct {
+	ctx      context.Context
+	doc      *document.Document
+	line     *catalog.Line
+	spec     *v1alpha2.LlamaStackDistributionSpec
+	groups   []v1alpha2.ProviderGroup
+	env      *environment.Set
+	problems *problem.Collector
+	// configured are the names of the storage backends that the spec configures.
+	configured map[string]bool
+}
+
+// Check makes sure that everything that the configuration names is there: the server would otherwise crash on start, or come up without
+// what was asked for. It ends early when the context ends.
+func Check(ctx context.Context, in *Input, problems *problem.Collector) {
+	c := newCheck(ctx, in, problems)
+	c.references()
+	c.backends()
+	c.apis()
+	c.needs()
+	c.locations()
+}
+
+// CheckEnvironment makes sure that every variable that the configuration needs means one thing, and reaches only what it is meant
+// for. Variables that the user sets instead of the operator are removed from the environment.
+func CheckEnvironment(ctx context.Context, in *Input, problems *problem.Collector) {
+	newCheck(ctx, in, problems).environment()
+}
+
+func newCheck(ctx context.Context, in *Input, problems *problem.Collector) *check {
+	return &check{
+		ctx: ctx, doc: in.Document, line: in.Line, spec: in.Spec, groups: in.Providers, env: in.Environment, problems: problems,
+		configured: in.Backends,
+	}
+}
+
+// configuredAt returns the field of the spec that configures a provider; empty where the base's own has this id.
+func (c *check) configuredAt(api, id string) string {
+	for _, group := range c.groups {
+		for i := range group.Providers {
+			if p := &group.Providers[i]; group.API.Name == api && p.EffectiveID() == id {
+				return p.Path
+			}
+		}
+	}
+	return ""
+}
+
+// broken reports a reference to what is not there; known is what is.
+func (c *check) broken(path, detail string, known []string) {
+	fix := "there is none at all"
+	if len(known) > 0 {
+		fix = "name one of " + bounds.Names(known)
+	}
+	c.problems.Add(problem.Problem{
+		Reason: problem.BrokenReference, Path: "config.yaml: " + path, Type: field.ErrorTypeInvalid,
+		Detail: detail,
+		Fix:    fix + "; the reference comes from the base configuration " + c.doc.Base().Name() + " or from settings of a provider",
+	})
+}
+
+// faulty reports what else makes the configuration contradict itself.
+func (c *check) faulty(path, detail, fix string) {
+	c.problems.Add(problem.Problem{
+		Reason: problem.BrokenReference, Path: "config.yaml: " + path, Type: field.ErrorTypeInvalid,
+		Detail: detail,
+		Fix:    fix + "; it comes from the base configuration " + c.doc.Base().Name(),
+	})
+}

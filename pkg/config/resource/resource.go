@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+import (
+	"context"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// Input is what Apply needs. All but the lists are required.
+type Input struct {
+	// Document is the configuration, with the providers of the spec in it.
+	Document *document.Document
+	// Line is the release line of the server.
+	Line *catalog.Line
+	// Environment are the variables of the server.
+	Environment *environment.Set
+	// Providers are the providers of the spec.
+	Providers []v1alpha2.ProviderGroup
+	// Models, Shields and Tools are the resources of the spec.
+	Models  []v1alpha2.ModelConfig
+	Shields []v1alpha2.ShieldConfig
+	Tools   []v1alpha2.ToolConfig
+	// ResolveURL returns what the server gets of the address of an MCP server, and reports what is wrong with it; example is for
+	// the message. False: it is wrong.
+	ResolveURL func(endpoint, path, example string) (string, bool)
+}
+
+// Use is a provider that a resource of the spec uses.
+type Use struct {
+	// API and ID name the provider as the server does.
+	API, ID string
+	// Path is the field of the spec that uses it.
+	Path string
+}
+
+// Apply registers the resources of the spec, and returns the providers that they use. It ends early when the context ends.
+func Apply(ctx context.Context, in *Input, problems *problem.Collector) []Use {
+	r := &registration{
+		ctx: ctx, doc: in.Document, line: in.Line, env: in.Environment, groups: in.Providers, problems: problems,
+	}
+	r.applyModels(in.Models)
+	r.applyShields(in.Shields)
+	tools := &toolStep{registration: r, resolveURL: in.ResolveURL}
+	tools.apply(in.Tools)
+	return r.uses
+}
+
+// registration is one run of Apply.
+type registration struct {
+	ctx      context.Context
+	doc      *document.Document
+	line     *catalog.Line
+	env      *environment.Set
+	groups   []v1alpha2.ProviderGroup
+	problems *problem.Collector
+	uses     []Use
+}
+
+// ProviderAPIs holds, for each list of registered_resources, the API whose providers its entries name.
+var ProviderAPIs = map[string]string{
+	"models":        "inference",
+	"shields":       "safety",
+	"vector_stores": "vector_io",
+	"tool_groups":   "tool_runtime",
+	"datasets":      "datasetio",
+	"scoring_fns":   "scoring",
+	"benchmarks":    "eval",
+}
+
+// AllProviders is the provider of a model that is registered with every provider, on lines that know this.
+const AllProviders = "all"
+
+// ModelReference is a field under vector_stores that names a model by provider_id and model_id.
+type ModelReference struct {
+	// Path leads to the field, from vector_stores on.
+	Path []string
+	// ModelType is the type that the model must have.
+	ModelType v1alpha2.ModelType
+}
+
+// ModelReferences are all of them.
+var ModelReferences = []ModelReference{
+	{[]string{"default_embedding_model"}, v1alpha2.ModelTypeEmbedding},
+	{[]string{"default_reranker_model"}, v1alpha2.ModelTypeRerank},
+	{[]string{"rewrite_query_params", "model"}, v1alpha2.ModelTypeLLM},
+	{[]string{"contextual_retrieval_params", "model"}, v1alpha2.ModelTypeLLM},
+}

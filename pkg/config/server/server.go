@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// Where the certificate of spec.networking.tls lies in the container. It is a directory of its own: that of the configuration is a
+// mounted ConfigMap, in which nothing else can be mounted.
+const (
+	TLSDir      = "/etc/llama-stack-tls"
+	TLSCertFile = TLSDir + "/tls.crt"
+	TLSKeyFile  = TLSDir + "/tls.key"
+)
+
+// The ports that the server accepts.
+const (
+	minPort int32 = 1024
+	maxPort int32 = 65535
+)
+
+// allAddresses is the address on which one socket takes connections by IPv4 and by IPv6. Releases that choose an address for several
+// workers by themselves choose this one.
+const allAddresses = "::"
+
+// Apply sets what the spec says about the server itself: its port, the number of workers, and TLS.
+func Apply(doc *document.Document, line *catalog.Line, spec *v1alpha2.LlamaStackDistributionSpec, problems *problem.Collector) {
+	port := v1alpha2.DefaultPort
+	if n := spec.Networking; n != nil && n.Port != nil {
+		port = *n.Port
+	}
+	if port < minPort || port > maxPort {
+		problems.Add(problem.Problem{
+			Reason: problem.InvalidField, Path: "spec.networking.port", Type: field.ErrorTypeInvalid, Value: port,
+			Detail: fmt.Sprintf("the server refuses ports outside of %d to %d", minPort, maxPort),
+			Fix:    fmt.Sprintf("choose a port in this range, or remove the field for %d", v1alpha2.DefaultPort),
+		})
+		return
+	}
+	server := document.Ensure(doc.Root(), "server", yaml.MappingNode)
+	document.Set(server, "port", document.Int(int64(port)))
+	applyWorkers(server, line, spec.Workload)
+	applyTLS(server, line, spec)
+}
+
+// applyWorkers sets the number of workers, and an address where several workers need one.
+func applyWorkers(server *yaml.Node, line *catalog.Line, w *v1alpha2.WorkloadSpec) {
+	if w == nil || w.Workers == nil {
+		return
+	}
+	document.Set(server, "workers", document.Int(int64(*w.Workers)))
+	if *w.Workers > 1 && line.HostForWorkers && document.Text(document.Child(server, "host")) == "" {
+		document.Set(server, "host", document.String(allAddresses))
+	}
+}
+
+// applyTLS lets the server encrypt, or says where it has to know that it does not.
+func applyTLS(server *yaml.Node, line *catalog.Line, spec *v1alpha2.LlamaStackDistributionSpec) {
+	has := func(key string) bool { return document.Text(document.Child(server, key)) != "" }
+	switch {
+	case TLSEnabled(spec):
+		document.Set(server, "tls_certfile", document.String(TLSCertFile))
+		document.Set(server, "tls_keyfile", document.String(TLSKeyFile))
+		document.Drop(server, "insecure")
+	case line.NeedsInsecure && (!has("tls_certfile") || !has("tls_keyfile")):
+		document.Set(server, "insecure", document.Bool(true))
+	}
+}
+
+// TLSEnabled reports whether the spec asks for TLS.
+func TLSEnabled(spec *v1alpha2.LlamaStackDistributionSpec) bool {
+	return spec.Networking != nil && spec.Networking.TLS != nil && ptr.Deref(spec.Networking.TLS.Enabled, false)
+}
