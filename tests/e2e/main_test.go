@@ -122,9 +122,32 @@ func tearDown() error {
 		return err
 	}
 	tell.Did("the cluster is ended")
+	if err := rolesAllowAllRequests(); err != nil {
+		return err
+	}
 	if err := before.gone(); err != nil {
 		return err
 	}
 	tell.Did("none of its %d processes, %d network namespaces, links and mounts is left", len(before.processes), len(before.networks))
+	return nil
+}
+
+// rolesAllowAllRequests compares what the operator asked of the API server with what the released manifest lets it do.
+//
+// Proves: L-19.
+func rolesAllowAllRequests() error {
+	roles, err := fixture.ReadRoles()
+	if err != nil {
+		return err
+	}
+	requests, err := cluster.Requests()
+	if err != nil {
+		return err
+	}
+	roles.Note(requests)
+	if err := roles.Lacking(); err != nil {
+		return err
+	}
+	tell.Did("the roles of the manifest allow all requests of the operator, which used %d of its permissions", roles.Used())
 	return nil
 }

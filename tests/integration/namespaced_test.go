@@ -162,7 +162,7 @@ func (s *serving) deniedOutside(namespace string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	config.UserAgent = notTheOperator
+	config.UserAgent = fixture.NotTheOperator
 	operator, err := client.New(config, client.Options{Scheme: s.admin.Scheme()})
 	if err != nil {
 		s.t.Fatal(err)
