@@ -146,6 +146,7 @@ func (c config) leaves(ca, etcdCA *pki.Authority) []leaf {
 		{"kube-apiserver", ca, api},
 		{"etcd", etcdCA, pki.Subject{CommonName: "etcd", DNS: []string{"localhost"}, Addresses: []netip.Addr{loopback}}},
 		{"etcd-client", etcdCA, pki.Subject{CommonName: "kube-apiserver"}},
+		{webhookClientFile, ca, pki.Subject{CommonName: webhookClientUser}},
 	}
 	if c.node != nil {
 		list = append(list,

@@ -42,6 +42,7 @@ func (c config) apiServerArgs() []string {
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-cluster-ip-range=" + c.services.String(),
 		"--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", "--allow-privileged=true",
+		"--admission-control-config-file=" + c.path(webhookConfigFile),
 	}
 	args = append(args, c.auditArgs()...)
 	if c.node == nil {
@@ -79,7 +80,7 @@ func (c config) startControlPlane(ctx context.Context, progress io.Writer, start
 	if err := c.writeIdentities(); err != nil {
 		return nil, err
 	}
-	if err := c.writeAuditPolicy(); err != nil {
+	if err := errors.Join(c.writeAuditPolicy(), c.writeWebhookAccess()); err != nil {
 		return nil, err
 	}
 	etcdAPI, err := apiclient.New(c.etcdURL(), c.path("pki"), "etcd-ca", "etcd-client")

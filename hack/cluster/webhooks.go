@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// The API server shows a certificate of the cluster's CA to validating webhooks, as an administrator can set it up.
+const (
+	webhookClientUser = "kube-apiserver-webhooks"
+	webhookClientFile = "webhook-client"
+	webhookConfigFile = "admission.yaml"
+	webhookAccessFile = "webhooks.kubeconfig"
+	webhookConfig     = "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n- name: ValidatingAdmissionWebhook\n" +
+		"  configuration:\n    apiVersion: apiserver.config.k8s.io/v1\n    kind: WebhookAdmissionConfiguration\n    kubeConfigFile: %s\n"
+	webhookAccess = "apiVersion: v1\nkind: Config\nusers:\n- name: '*'\n  user:\n    client-certificate: %s\n    client-key: %s\n"
+)
+
+func (c config) writeWebhookAccess() error {
+	certificate := c.path("pki/" + webhookClientFile)
+	return errors.Join(
+		os.WriteFile(c.path(webhookConfigFile), fmt.Appendf(nil, webhookConfig, c.path(webhookAccessFile)), 0o600),
+		os.WriteFile(c.path(webhookAccessFile), fmt.Appendf(nil, webhookAccess, certificate+".crt", certificate+".key"), 0o600),
+	)
+}

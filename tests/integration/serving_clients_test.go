@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// Proves: R64 (with the CA of the API server's client certificate, the API server gets answers to what it wants validated, and nobody else;
+// conversion, for which no API server can show a certificate, goes on).
+func TestOnlyTheAPIServerGetsValidation(t *testing.T) {
+	s := newServing(t)
+	s.install()
+	p := s.run(buildManager(t), "--validation-client-ca-file="+filepath.Join(s.cluster.Dir, "pki", "ca.crt"))
+	fixture.Eventually(t, installTimeout, "the replica is ready", p.ready)
+	s.service.add(p.webhook)
+	fixture.Eventually(t, time.Minute, "the API server gets the webhook's verdict", func() error {
+		out, _ := s.cluster.KubectlInput(t.Context(), manifest("probe", "distribution: {name: startr}"), "apply", "--dry-run=server", "-f", "-")
+		if !strings.Contains(out, `did you mean "starter"`) {
+			return errors.New(out)
+		}
+		return nil
+	})
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(s.injected())
+	trust := &tls.Config{RootCAs: roots, ServerName: webhookService + "." + operatorNamespace + ".svc"}
+	if err := p.converts(trust); err != nil {
+		t.Errorf("conversion: %v", err)
+	}
+	web := &http.Client{Transport: &http.Transport{TLSClientConfig: trust}, Timeout: time.Minute}
+	code, text, err := post(t.Context(), web, "https://"+p.webhook+"/validate", "{}")
+	if err != nil || code != http.StatusForbidden || !strings.Contains(text, "client certificate") {
+		t.Errorf("who has no certificate gets %d %q, %v", code, text, err)
+	}
+}
+
+func post(ctx context.Context, web *http.Client, url, body string) (code int, text string, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	answer, err := web.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	read, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(read), errors.Join(err, answer.Body.Close())
+}
