@@ -77,5 +77,5 @@ func (s *serving) injectValidation(caBundle []byte) {
 	s.t.Helper()
 	encoded := base64.StdEncoding.EncodeToString(caBundle)
 	s.kubectl("patch", "validatingwebhookconfiguration", certificate.ValidationName, "--type=json", "-p",
-		fmt.Sprintf(`[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":%q}]`, encoded))
+		fmt.Sprintf(`[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":%[1]q},{"op":"add","path":"/webhooks/1/clientConfig/caBundle","value":%[1]q}]`, encoded))
 }

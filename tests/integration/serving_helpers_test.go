@@ -91,7 +91,8 @@ func (s *serving) redirect() {
 	s.kubectl("patch", crdName, "--type=json", "-p",
 		fmt.Sprintf(`[{"op":"replace","path":"/spec/conversion/webhook/clientConfig/service/port","value":%d}]`, s.service.port()))
 	s.kubectl("patch", "validatingwebhookconfiguration", certificate.ValidationName, "--type=json", "-p",
-		fmt.Sprintf(`[{"op":"replace","path":"/webhooks/0/clientConfig/service/port","value":%d}]`, s.service.port()))
+		fmt.Sprintf(`[{"op":"replace","path":"/webhooks/0/clientConfig/service/port","value":%[1]d},{"op":"replace","path":"/webhooks/1/clientConfig/service/port","value":%[1]d}]`,
+			s.service.port()))
 }
 
 func (s *serving) kubectl(args ...string) string {
