@@ -3,6 +3,10 @@
 // Package config is the config engine: it makes the server's config.yaml from a base configuration, the spec of a
 // LlamaStackDistribution and the release line of the server.
 //
+// Generate is a list of steps. Each is a package below this one, takes what it needs, and reports problems; none knows another. From the
+// bottom up: catalog (what a release line knows) and document (the tree of a configuration); environment (variables of the server) and
+// release (a configuration against a release line); storage; server and resource; disabled and integrity. Nothing imports upwards.
+//
 // Contract: pure and deterministic. The same input gives the same bytes; the base is never changed and may be shared
 // by any number of goroutines. Keys that the engine does not know survive at every level of the base. What is wrong
 // comes back as findings, each with the path, what is wrong and how to fix it; no finding ever carries the value of
