@@ -68,7 +68,7 @@ func Apply(in *Input, problems *problem.Collector) {
 		slices.Sort(r.dependents)
 		problems.Add(problem.Problem{
 			Reason: problem.DisabledAPI, Severity: problem.Warning, Path: "spec.disabled",
-			Detail: "also disables what cannot work without these APIs: " + bounds.Names(r.dependents),
+			Detail: "also disables what depends on these APIs: " + bounds.Names(r.dependents),
 			Fix:    "to keep them, remove the API that they need from the list; to say that it is meant, name the APIs among them in the list too",
 		})
 	}
@@ -110,7 +110,7 @@ func (r *removal) removeAPI(api string) {
 	document.Drop(r.doc.Section("providers"), api)
 }
 
-// removeDependents removes the providers that need what is gone, and APIs that lose their last provider by that. It tells whether it
+// removeDependents removes the providers that need what is gone, and APIs that lose their last provider by that. It reports whether it
 // removed any.
 func (r *removal) removeDependents() bool {
 	removed := false
@@ -142,7 +142,7 @@ func (r *removal) removeDependents() bool {
 	return removed
 }
 
-// mustGo tells whether a provider needs an API that is gone. One that the resource itself configures or uses cannot go silently.
+// mustGo reports whether a provider needs an API that is gone. One that the resource itself configures or uses cannot go silently.
 func (r *removal) mustGo(api string, entry *yaml.Node) bool {
 	row, known := r.line.Provider(api, document.Text(document.Child(entry, "provider_type")))
 	id := document.IdentityOf(document.Child(entry, "provider_id"))
@@ -222,7 +222,7 @@ func (r *removal) removeReferences() {
 	r.removeShieldDefault(shields)
 }
 
-// lost tells whether a reference names a provider that is gone.
+// lost reports whether a reference names a provider that is gone.
 func (r *removal) lost(api string, ref *yaml.Node) bool {
 	name := document.IdentityOf(ref).ID
 	if name == "" || !slices.Contains(r.ids[api], name) {

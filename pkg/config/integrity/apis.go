@@ -82,7 +82,7 @@ func (c *check) reportNeeds(api, path, id string, row *catalog.Provider, missing
 		"give these APIs a provider, or disable "+api+" by spec.disabled")
 }
 
-// serves tells whether the configuration serves an API, by a name as Provider.Needs has it. One with a registry is served with any
+// serves reports whether the configuration serves an API, by a name as Provider.Needs has it. One with a registry is served with any
 // number of providers, also none; an API that the release line does not know is the image's own business.
 func (c *check) serves(name string) bool {
 	api, ok := c.line.APIOf(name)

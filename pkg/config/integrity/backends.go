@@ -90,7 +90,7 @@ func (s *backendSearch) broken(n *yaml.Node, field catalog.Field) []brokenBacken
 }
 
 // defect says what is wrong with one reference, and which backends would do. The kind is that of the backend that is needed; where nothing
-// tells it, a namespace stands for one and a table for the other.
+// decides it, a namespace stands for one and a table for the other.
 func (s *backendSearch) defect(n *yaml.Node, kind catalog.StoreKind) (message string, instead []string) {
 	name := document.Text(document.Child(n, "backend"))
 	namespace, table := document.Child(n, catalog.KV.Place()) != nil, document.Child(n, catalog.SQL.Place()) != nil
@@ -118,7 +118,7 @@ func (s *backendSearch) defect(n *yaml.Node, kind catalog.StoreKind) (message st
 	return fmt.Sprintf("there is no storage backend %q", name), instead
 }
 
-// isOfKind tells whether a type of backends is of a kind, or may be: it is absent, which the server reports, or the environment gives it.
+// isOfKind reports whether a type of backends is of a kind, or may be: it is absent, which the server reports, or the environment gives it.
 func isOfKind(backendType string, kind catalog.StoreKind) bool {
 	return kind == "" || backendType == "" || strings.HasPrefix(backendType, string(kind)+"_") || document.HasReference(backendType)
 }

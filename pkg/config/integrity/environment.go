@@ -178,7 +178,7 @@ func (c *check) bystander(who, path string, reads map[string]string, config *yam
 	}
 }
 
-// elsewhere tells of the release lines on which nothing is shared.
+// elsewhere reports the release lines on which nothing is shared.
 func (c *check) elsewhere() string {
 	for _, name := range catalog.Lines() {
 		line, _ := catalog.Get(name)

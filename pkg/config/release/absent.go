@@ -12,7 +12,7 @@ import (
 )
 
 // MissingAPI is the problem of a field of the spec that asks for something of an API that the release line does not have. It is never
-// left out in silence: a server without the moderation that somebody asked for is worse than none.
+// left out in silence: a server without the moderation that someone asked for is worse than none.
 func MissingAPI(line *catalog.Line, api, path string) problem.Problem {
 	absence, _ := line.Absent(api)
 	since, fix := "", "remove it"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package release holds a configuration against what a release line of the server knows: which lines have its config schema, which
-// schema versions the operator can edit, and how to report an API that a line does not have.
+// Package release holds a configuration against what a release line of the server knows: which release lines have its config schema, which
+// schema versions the operator can edit, and how to report an API that a release line does not have.
 //
-// Contract: pure. What a line knows is data of package catalog.
+// Contract: pure. What a release line knows is data of package catalog.
 package release

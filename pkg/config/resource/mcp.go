@@ -135,7 +135,7 @@ func (r *toolStep) addToolProvider(t *v1alpha2.ToolConfig, providerType string) 
 	return document.IdentityOf(document.Child(entry, "provider_id")), true
 }
 
-// warnUnusedEndpoints tells of addresses of MCP servers whose tools nobody asks for. tools are the tool groups of the resource.
+// warnUnusedEndpoints reports addresses of MCP servers whose tools nobody asks for. tools are the tool groups of the resource.
 func (r *toolStep) warnUnusedEndpoints(tools map[string]string) {
 	for _, group := range r.groups {
 		if group.API != v1alpha2.APIToolRuntime {

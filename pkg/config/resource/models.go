@@ -76,7 +76,7 @@ func (r *registration) applyModels(models []v1alpha2.ModelConfig) {
 	}
 }
 
-// modelKey tells registered models apart: by their model_id and the effective id of their provider.
+// modelKey distinguishes registered models: by their model_id and the effective id of their provider.
 type modelKey struct{ model, provider string }
 
 // checkModelType makes sure that the release line has models of this type.

@@ -73,7 +73,7 @@ var ProviderAPIs = map[string]string{
 	"benchmarks":    "eval",
 }
 
-// AllProviders is the provider of a model that is registered with every provider, on lines that know this.
+// AllProviders is the provider of a model that is registered with every provider, on release lines that know this.
 const AllProviders = "all"
 
 // ModelReference is a field under vector_stores that names a model by provider_id and model_id.

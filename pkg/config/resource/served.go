@@ -40,7 +40,7 @@ func choicesOf(models []ServedModel) string {
 	return "write {id, model} with one of " + bounds.Names(slices.Compact(names)) + ", or register another one under spec.resources.models"
 }
 
-// looksLikeGuard tells whether a name is that of a Llama Guard model.
+// looksLikeGuard reports whether a name is that of a Llama Guard model.
 func looksLikeGuard(name string) bool {
 	letters := strings.Map(func(r rune) rune {
 		if strings.ContainsRune("-_. ", r) {

@@ -133,7 +133,7 @@ func (r *shieldSearch) provider(s *v1alpha2.ShieldConfig, entry *yaml.Node) (doc
 	return document.Identity{}, false
 }
 
-// turnOn tells how to turn on a provider of the base.
+// turnOn reports how to turn on a provider of the base.
 func turnOn(api v1alpha2.ProviderAPI, provider document.Identity, variable string) string {
 	return fmt.Sprintf("configure %s under spec.providers.%s, or set %s in spec.workload.overrides.env", provider.ID, api.Field, variable)
 }
@@ -141,13 +141,13 @@ func turnOn(api v1alpha2.ProviderAPI, provider document.Identity, variable strin
 // shieldModelKey is where a registered shield names its model.
 const shieldModelKey = "provider_shield_id"
 
-// asksModel tells whether a safety provider asks a model: those that need the API inference do.
+// asksModel reports whether a safety provider asks a model: those that need the API inference do.
 func (r *registration) asksModel(provider document.Identity) bool {
 	row, known := r.line.Provider(v1alpha2.APISafety.Name, r.doc.TypeOf(v1alpha2.APISafety.Name, provider))
 	return known && slices.Contains(row.Needs, v1alpha2.APIInference.Name)
 }
 
-// warnAbsentModel tells of a shield whose model is served by a provider that nothing surely turns on. It is no error: the image may set
+// warnAbsentModel reports a shield whose model is served by a provider that nothing surely turns on. It is not an error: the image may set
 // the variable, and where it does not, what asks for the shield fails instead of going on without it.
 func (r *shieldSearch) warnAbsentModel(s *v1alpha2.ShieldConfig, entry *yaml.Node, provider document.Identity) {
 	model := document.Text(document.Child(entry, shieldModelKey))
@@ -214,7 +214,7 @@ func (r *shieldSearch) model(s *v1alpha2.ShieldConfig, entry *yaml.Node, provide
 	return false
 }
 
-// isServable tells whether a model that nobody registers may be there: its provider lists it, or the environment names it.
+// isServable reports whether a model that nobody registers may be there: its provider lists it, or the environment names it.
 func (r *shieldSearch) isServable(name string) bool {
 	if document.HasReference(name) {
 		return true

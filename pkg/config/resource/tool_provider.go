@@ -66,7 +66,7 @@ func (r *toolStep) toolProvider(t *v1alpha2.ToolConfig, id string, types []strin
 	return document.Identity{}, false
 }
 
-// hasKey tells whether a tool provider has the key that its type asks for.
+// hasKey reports whether a tool provider has the key that its type asks for.
 func (r *toolStep) hasKey(provider document.Identity) bool {
 	api := v1alpha2.APIToolRuntime.Name
 	entry, _ := r.doc.ProviderOf(api, provider)

@@ -36,7 +36,7 @@ type toolStep struct {
 }
 
 // apply makes sure that the server has the tools of the resource: as registered tool groups, or, where the release line makes
-// these by itself, by a provider that it makes them from. MCP servers become tool groups or connectors, as the line wants.
+// these by itself, by a provider that it makes them from. MCP servers become tool groups or connectors, as the release line wants.
 func (r *toolStep) apply(tools []v1alpha2.ToolConfig) {
 	api := v1alpha2.APIToolRuntime.Name
 	if _, ok := r.line.APIs[api]; !ok && len(tools) > 0 {
@@ -120,7 +120,7 @@ func (r *toolStep) applyBuiltin(t *v1alpha2.ToolConfig, id string) {
 	r.prefer(provider, types)
 }
 
-// refusesToolProvider tells whether a tool provider of the resource is wrong: it may be the one that was meant.
+// refusesToolProvider reports whether a tool provider of the resource is wrong: it may be the one that was meant.
 func (r *toolStep) refusesToolProvider() bool {
 	return slices.ContainsFunc(r.problems.List(), func(p problem.Problem) bool {
 		return p.Severity == problem.Error && strings.HasPrefix(p.Path, "spec.providers."+v1alpha2.APIToolRuntime.Field)

@@ -21,7 +21,7 @@ import (
 )
 
 // No release line has a telemetry provider that a configuration could name: the image's entrypoint and the server read the
-// variables of the OpenTelemetry SDK. So spec.providers.telemetry becomes environment. Only where a line has a switch of its own for
+// variables of the OpenTelemetry SDK. So spec.providers.telemetry becomes environment. Only where a release line has a switch of its own for
 // telemetry is that written into the configuration.
 
 // The variables of the OpenTelemetry SDK.
@@ -33,7 +33,7 @@ const (
 )
 
 const (
-	// otlpHTTP is the protocol that the server's own exporter of metrics speaks, whatever the variables say; traces must go the
+	// otlpHTTP is the protocol that the server's own exporter of metrics uses, whatever the variables say; traces must go the
 	// same way, for there is one endpoint.
 	otlpHTTP = "http/protobuf"
 	// grpcPort is where collectors listen for the other protocol.
