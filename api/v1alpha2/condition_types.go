@@ -48,7 +48,7 @@ func LegacyConditions() []string {
 	return []string{ConditionDeploymentReady, ConditionHealthCheck, ConditionStorageReady, ConditionServiceReady}
 }
 
-// The reasons of ConditionConfigGenerated.
+// The reasons of ConditionConfigGenerated. Those of problems, which make conditions False, are in package problem.
 const (
 	// ReasonConfigGenerationSucceeded: a configuration was generated.
 	ReasonConfigGenerationSucceeded = "ConfigGenerationSucceeded"
@@ -56,30 +56,6 @@ const (
 	ReasonImageDefault = "ImageDefault"
 	// ReasonOverride: the configuration is the user's own, unchanged.
 	ReasonOverride = "Override"
-	// ReasonInvalidOverride: the user's own configuration is none.
-	ReasonInvalidOverride = "InvalidOverrideConfig"
-	// ReasonForeignNamespace: a referenced ConfigMap is in another namespace, which is not allowed.
-	ReasonForeignNamespace = "ForeignNamespace"
-	// ReasonInvalidSpec: the spec is wrong; the message names the fields.
-	ReasonInvalidSpec = "InvalidSpec"
-	// ReasonForbidden: the spec asks for something that the operator's settings forbid.
-	ReasonForbidden = "ForbiddenBySettings"
-	// ReasonInternalError: the operator's own code failed on this resource.
-	ReasonInternalError = "InternalError"
-	// ReasonUnsupported: the spec uses a field that this operator does not support yet, or the server is too old.
-	ReasonUnsupported = "Unsupported"
-	// ReasonUnknownDistribution: no distribution of that name is known.
-	ReasonUnknownDistribution = "UnknownDistribution"
-	// ReasonUnknownServerLine: nothing tells the release line of the server.
-	ReasonUnknownServerLine = "UnknownServerLine"
-	// ReasonMissingConfigLabels: no base configuration is known for the image.
-	ReasonMissingConfigLabels = "MissingConfigLabels"
-	// ReasonConfigMapNotFound: a referenced ConfigMap or key does not exist, or does not hold what it should.
-	ReasonConfigMapNotFound = "ConfigMapNotFound"
-	// ReasonInvalidConfigLabels: the labels of the image hold a base configuration that cannot be used.
-	ReasonInvalidConfigLabels = "InvalidConfigLabels"
-	// ReasonInvalidSettings: the operator's own settings are wrong.
-	ReasonInvalidSettings = "InvalidOperatorSettings"
 )
 
 // The reasons of ConditionSecretsResolved.
@@ -88,10 +64,6 @@ const (
 	ReasonAllSecretsFound = "AllSecretsFound"
 	// ReasonNoSecrets: the spec references no Secret.
 	ReasonNoSecrets = "NoSecretsReferenced"
-	// ReasonSecretNotFound: a referenced Secret or key does not exist, or is empty.
-	ReasonSecretNotFound = "SecretNotFound"
-	// ReasonSecretInvalid: the server could not use a value as it is.
-	ReasonSecretInvalid = "SecretInvalid"
 )
 
 // The reasons of ConditionDeploymentUpdated.
@@ -102,12 +74,8 @@ const (
 	ReasonRolloutInProgress = "RolloutInProgress"
 	// ReasonRolloutStuck: the Deployment does not make progress.
 	ReasonRolloutStuck = "ProgressDeadlineExceeded"
-	// ReasonConflict: an object of the needed name belongs to somebody else.
-	ReasonConflict = "Conflict"
 	// ReasonNotApplied: an earlier step failed, the Deployment stays as it was.
 	ReasonNotApplied = "NotApplied"
-	// ReasonApplyFailed: the API server refused or could not be asked.
-	ReasonApplyFailed = "ApplyFailed"
 )
 
 // The reasons of ConditionAvailable.
@@ -126,6 +94,4 @@ const (
 const (
 	// ReasonReady: all is well.
 	ReasonReady = "Ready"
-	// ReasonFailedToAsk: something could not be read; the operator tries again.
-	ReasonFailedToAsk = "FailedToAsk"
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Request is what is judged.
@@ -42,70 +42,46 @@ func (r *Request) Needed() bool {
 	return r.Old == nil || !equality.Semantic.DeepEqual(&r.New.Spec, &r.Old.Spec)
 }
 
-// Judge says what is wrong with a request that needs judging. The inputs are those of its new resource, in which
-// Secrets and ConfigMaps count as found, with unknown content; found are the faults of gathering them, and Distribution is nil where they tell why.
-func Judge(ctx context.Context, r *Request, in *desired.Inputs, found fault.List) Answer {
-	var warnings []string
+// Judge says what is wrong with a request that needs judging. The inputs are those of its new custom resource, in which
+// Secrets and ConfigMaps count as found, with unknown content; found are the problems of gathering them, and Distribution is nil where they say why.
+func Judge(ctx context.Context, r *Request, in *desired.Inputs, found problem.List) Answer {
 	if in.Distribution != nil {
-		built, faults := desired.Build(ctx, in)
-		found = slices.Concat(found, faults)
-		for _, w := range built.Warnings {
-			warnings = append(warnings, r.warning(w.String()))
-		}
+		_, problems := desired.Build(ctx, in)
+		found = slices.Concat(found, problems)
 	}
 	var a Answer
+	var remarks []string
 	lenient := r.inV1alpha1() || v1alpha2.Legacy(r.New).FromV1alpha1
-	for _, f := range found {
-		f.Message = bounds.Message(f.Message) // it may quote what was sent
+	for _, p := range found {
 		switch {
-		case f.Class == fault.FailedToAsk:
-		case f.Class == fault.Wrong && !lenient && r.blames(f):
-			a.Errors = append(a.Errors, fieldError(f))
+		case p.Severity == problem.Warning:
+			remarks = append(remarks, r.warning(p))
+		case p.Class == problem.Transient:
+		case p.Class == problem.Terminal && !lenient && r.isUserError(p):
+			a.Errors = append(a.Errors, p.FieldError())
 		default:
-			a.Warnings = append(a.Warnings, r.warning(f.Message))
+			a.Warnings = append(a.Warnings, r.warning(p))
 		}
 	}
-	a.Warnings = append(a.Warnings, warnings...)
+	a.Warnings = append(a.Warnings, remarks...)
 	return a
 }
 
 func (r *Request) inV1alpha1() bool { return r.Version == v1alpha2.OriginV1alpha1 }
 
-// blames tells whether an edit of the request, and nothing else, mends the fault.
-func (r *Request) blames(f *fault.Fault) bool {
-	switch f.Reason {
-	case v1alpha2.ReasonUnsupported, // admitted, and told of by the controller
-		v1alpha2.ReasonMissingConfigLabels, v1alpha2.ReasonUnknownServerLine, v1alpha2.ReasonInvalidSettings: // the operator's settings can mend these
-		return false
+// isUserError reports whether an edit of the request, and nothing else, fixes the problem. Nobody can rename what exists, and a problem of
+// the generated configuration may come from its base.
+func (r *Request) isUserError(p problem.Problem) bool {
+	if strings.HasPrefix(p.Path, "metadata.") {
+		return p.FixedBySpec() && r.Old == nil
 	}
-	path := f.Path()
-	if strings.HasPrefix(path, "metadata.") {
-		return r.Old == nil // nobody can rename what exists
-	}
-	return strings.HasPrefix(path, "spec.")
+	return p.FixedBySpec() && strings.HasPrefix(p.Path, "spec")
 }
 
 // warning says in whose words the fields are named, where those are not the requester's.
-func (r *Request) warning(message string) string {
+func (r *Request) warning(p problem.Problem) string {
 	if r.inV1alpha1() {
-		return "in terms of " + v1alpha2.GroupVersion.Version + ": " + message
+		return bounds.Message("in terms of " + v1alpha2.GroupVersion.Version + ": " + p.String())
 	}
-	return message
-}
-
-// fieldError takes a message apart: the field, the kind of error where the message begins with one, and the rest.
-func fieldError(f *fault.Fault) *field.Error {
-	path := f.Path()
-	e := &field.Error{
-		Type: field.ErrorTypeInvalid, Field: path, BadValue: field.OmitValueType{}, Detail: strings.TrimPrefix(strings.TrimPrefix(f.Message, path), ": "),
-	}
-	for _, kind := range []field.ErrorType{
-		field.ErrorTypeInvalid, field.ErrorTypeRequired, field.ErrorTypeForbidden, field.ErrorTypeDuplicate, field.ErrorTypeNotSupported,
-	} {
-		if rest, ok := strings.CutPrefix(e.Detail, kind.String()+": "); ok {
-			e.Type, e.Detail = kind, rest
-			break
-		}
-	}
-	return e
+	return p.String()
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/admission"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 func resource(t *testing.T, name, spec string) *v1alpha2.LlamaStackDistribution {
@@ -30,17 +30,17 @@ func resource(t *testing.T, name, spec string) *v1alpha2.LlamaStackDistribution 
 }
 
 // gathered are the inputs, in which every Secret counts as found, and the faults of gathering.
-func gathered(t *testing.T, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, fault.List) {
+func gathered(t *testing.T, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List) {
 	t.Helper()
 	known, err := settings.Parse(map[string]string{"distributions": "broken: {}"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := &desired.Inputs{CR: cr}
-	var faults fault.List
-	var f *fault.Fault
+	var faults problem.List
+	var f *problem.Problem
 	if in.Distribution, f = known.Resolve(&cr.Spec.Distribution); f != nil {
-		faults = append(faults, f)
+		faults = append(faults, *f)
 	}
 	uses, _ := config.SecretUses(&cr.Spec)
 	for _, use := range uses {
@@ -72,10 +72,10 @@ func TestJudge(t *testing.T) {
 	}{
 		"right": {spec: vllm},
 		"an unknown distribution": {spec: "distribution: {name: startr}", want: []string{
-			`error spec.distribution.name: Invalid value: no distribution "startr" is known; did you mean "starter"? known distributions: `,
+			`error spec.distribution.name: Unsupported value: "startr": did you mean "starter"? known distributions: `,
 		}},
 		"a model of an unknown provider": {spec: vllm + "resources: {models: [{name: m, provider: vlm}]}", want: []string{
-			"error spec.resources.models[0].provider: Invalid value: ",
+			`error spec.resources.models[0].provider: Not found: "vlm": `,
 		}},
 		"a key that is spelt wrong": {
 			spec: "distribution: {name: starter}\nproviders: {inference: {provider: vllm, endpont: 'http://vllm:8000'}}",
@@ -90,11 +90,11 @@ func TestJudge(t *testing.T) {
 		"a setting that the server ignores": {spec: strings.Replace(vllm, "endpoint:", "settings: {max_tokns: 1}, endpoint:", 1), want: []string{
 			"warning spec.providers.inference.settings.max_tokns: remote::vllm has no field of this name on release line 0.7, and the server ignores it: did you mean \"max_tokens\"? ",
 		}},
-		"a wrong registration": {spec: "distribution: {name: broken}", want: []string{"warning operator settings: llama-stack-operator-config/distributions[broken]: "}},
+		"a wrong registration": {spec: "distribution: {name: broken}", want: []string{"warning spec.distribution: Invalid value: operator settings: llama-stack-operator-config/distributions[broken]: "}},
 		"an image of which nothing is known": {spec: "distribution: {image: 'registry.example/mine'}\nresources: {models: [m]}", want: []string{
-			"warning Distribution image registry.example/mine missing config labels.",
+			"warning spec.distribution: Invalid value: Distribution image registry.example/mine missing config labels.",
 		}},
-		"a name that does not serve": {resource: "a.b", spec: "distribution: {name: starter}", want: []string{"error metadata.name: Invalid value: a Service is named after it"}},
+		"a name that does not serve": {resource: "a.b", spec: "distribution: {name: starter}", want: []string{"error metadata.name: Invalid value: \"a.b\": a Service is named after it"}},
 		"errors and warnings": {
 			spec: vllm + "resources: {models: [{name: m, provider: vlm}]}\nnetworking: {tls: {secretName: s}}",
 			want: []string{
@@ -144,7 +144,7 @@ func TestForbiddenIsRefusedWithItsField(t *testing.T) {
 // Proves: R52, R57 (v0.9 admitted it: the same objects pass as v1alpha1, with the same text as warnings in the terms of v1alpha2).
 func TestV1alpha1IsNeverRefused(t *testing.T) {
 	for _, c := range []struct{ name, spec, want string }{
-		{"my-stack", "distribution: {name: startr}", "spec.distribution.name: no distribution "},
+		{"my-stack", "distribution: {name: startr}", "spec.distribution.name: Unsupported value: "},
 		{"my-stack", "distribution: {}", "spec.distribution: Required value: give a name or an image"},
 		{"my-stack", "distribution: {name: '', image: ''}\nworkload: {workers: 2}", "spec.distribution: Required value: give a name or an image"},
 		{"my-stack", "distribution: {name: starter}\nnetworking: {port: 80}\nworkload: {workers: 2}", "spec.networking.port: "},
@@ -173,19 +173,21 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 func TestNotBuiltYet(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {name: starter}")
 	in, faults := gathered(t, cr)
-	faults = append(faults, &fault.Fault{Class: fault.Wrong, Reason: v1alpha2.ReasonUnsupported, Message: "spec.x: is not supported by this operator yet: remove it"})
+	faults = append(faults, problem.Problem{
+		Class: problem.Terminal, Reason: problem.UnsupportedByOperator, Path: "spec.x", Detail: "this operator does not support it yet", Fix: "remove it",
+	})
 	got := told(admission.Judge(t.Context(), &admission.Request{New: cr, Version: "v1alpha2"}, in, faults))
-	if got != "warning spec.x: is not supported by this operator yet: remove it" {
+	if got != "warning spec.x: this operator does not support it yet: remove it" {
 		t.Error(got)
 	}
 }
 
 // Proves: R57 (what could not be asked refuses nothing, and hides nothing that needs no asking).
-func TestFailedToAsk(t *testing.T) {
+func TestLookupFailed(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {name: starter}\nproviders: {inference: {provider: vllm, endpoint: 'vllm:8000', apiKey: {name: creds, key: token}}}")
 	in, _ := gathered(t, cr)
 	in.Secrets = nil
-	timeout := fault.List{{Class: fault.FailedToAsk, Condition: v1alpha2.ConditionSecretsResolved, Reason: v1alpha2.ReasonFailedToAsk, Message: "Secret ai/creds could not be read"}}
+	timeout := problem.List{{Class: problem.Transient, Condition: v1alpha2.ConditionSecretsResolved, Reason: problem.LookupFailed, Detail: "Secret ai/creds could not be read"}}
 	r := &admission.Request{New: cr, Version: "v1alpha2"}
 	if got := told(admission.Judge(t.Context(), r, in, timeout)); strings.Contains(got, "could not be read") || !strings.HasPrefix(got, "error spec.providers.inference.endpoint: ") {
 		t.Errorf("answer:\n%s", got)

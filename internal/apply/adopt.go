@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // legacyObject is an object that release 0.9 makes for a custom resource.
@@ -58,7 +58,7 @@ func legacyObjects() []legacyObject {
 // away what is not desired any more; an object that lost its owner gets it back; what is not desired at all is removed. All objects
 // are looked at before the first write: where one that is desired is somebody else's, none is adopted. It can be repeated, and goes on
 // where it was interrupted.
-func (a *Applier) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, wanted []objects.Object) *fault.Fault {
+func (a *Applier) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, wanted []objects.Object) *problem.Problem {
 	if live != nil && !objects.IsRelease09s(live) && !a.writtenAgain(ctx, owner) {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (a *Applier) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 // Own gives a Deployment of release 0.9 that lost its owner, and what belongs to it, back to the custom resource, and changes nothing else. It is
 // for a custom resource that cannot be adopted: nothing of it shall run on when it is deleted. A PersistentVolumeClaim without an owner stays so,
 // since it holds data.
-func (a *Applier) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment) *fault.Fault {
+func (a *Applier) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment) *problem.Problem {
 	if live == nil || live.DeletionTimestamp != nil || metav1.GetControllerOf(live) != nil {
 		return nil
 	}
@@ -134,7 +134,7 @@ func (d *adoption) what() string { return d.Kind + " " + d.Name }
 // plan finds what is to be adopted, and writes nothing.
 func (a *Applier) plan(
 	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, wanted []objects.Object,
-) ([]adoption, *fault.Fault) {
+) ([]adoption, *problem.Problem) {
 	var adoptions []adoption
 	for _, old := range legacyObjects() {
 		o := metadataOf(old.kind)

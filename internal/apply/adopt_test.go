@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 func entry(manager, operation, fields, subresource string) metav1.ManagedFieldsEntry {
@@ -116,19 +116,19 @@ func TestAdoptIsAllOrNothing(t *testing.T) {
 		conflict   string
 	}{
 		"release 0.9's":    {orphan(nil), ours, ""},
-		"another selector": {orphan(func(d *appsv1.Deployment) { d.Spec.Selector.MatchLabels["app"] = "web" }), ours, "Deployment my-stack exists"},
-		"another writer":   {orphan(func(d *appsv1.Deployment) { d.ManagedFields[0].Manager = "kubectl" }), ours, "Deployment my-stack exists"},
-		"no label":         {orphan(func(d *appsv1.Deployment) { d.Labels = nil }), ours, "Deployment my-stack exists"},
+		"another selector": {orphan(func(d *appsv1.Deployment) { d.Spec.Selector.MatchLabels["app"] = "web" }), ours, "Deployment my-stack: exists"},
+		"another writer":   {orphan(func(d *appsv1.Deployment) { d.ManagedFields[0].Manager = "kubectl" }), ours, "Deployment my-stack: exists"},
+		"no label":         {orphan(func(d *appsv1.Deployment) { d.Labels = nil }), ours, "Deployment my-stack: exists"},
 		"another controller": {orphan(func(d *appsv1.Deployment) {
 			d.OwnerReferences = []metav1.OwnerReference{{Kind: "Rollout", Name: "theirs", UID: "x", Controller: new(true)}}
-		}), ours, "Deployment my-stack exists and is controlled by Rollout theirs"},
-		"somebody's Service": {orphan(nil), theirs, "Service my-stack-service exists"},
+		}), ours, "Deployment my-stack: exists and is controlled by Rollout theirs"},
+		"somebody's Service": {orphan(nil), theirs, "Service my-stack-service: exists"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := newCluster(t, c.deployment, c.service)
 			f := cluster.applier().Adopt(t.Context(), owner(), c.deployment, wish("a: b\n"))
 			if c.conflict != "" {
-				if f == nil || f.Reason != v1alpha2.ReasonConflict || !strings.HasPrefix(f.Message, c.conflict) || strings.Contains(f.Message, "remove it") {
+				if f == nil || f.Reason != problem.Conflict || !strings.HasPrefix(f.String(), c.conflict) || strings.Contains(f.String(), "remove it") {
 					t.Errorf("fault %+v", f)
 				}
 				if len(cluster.patched)+len(cluster.deleted)+len(cluster.applied) > 0 {

@@ -23,8 +23,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // FieldManager is the operator's one field manager, from the first write.
@@ -68,9 +69,9 @@ type Result struct {
 }
 
 // Apply brings the objects into the cluster, in their order. What is to be written is known before the first write, and the API server has been
-// asked where it may refuse it: either nothing is written, or everything, but for what changes in between. It stops at the first fault: what
+// asked where it may refuse it: either nothing is written, or everything, but for what changes in between. It stops at the first problem: what
 // depends on an object that is not there is not sent.
-func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, list []objects.Object) (*Result, *fault.Fault) {
+func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, list []objects.Object) (*Result, *problem.Problem) {
 	result := &Result{}
 	var changes []*change
 	for _, o := range list {
@@ -104,7 +105,7 @@ type change struct {
 func (c *change) what() string { return c.gvk.Kind + " " + c.GetName() }
 
 // compare returns what is to be written of an object; nil where it is as desired.
-func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o objects.Object) (*change, *fault.Fault) {
+func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o objects.Object) (*change, *problem.Problem) {
 	gvk := o.GetObjectKind().GroupVersionKind()
 	what := gvk.Kind + " " + o.GetName()
 	live, err := a.live(ctx, o)
@@ -138,7 +139,7 @@ func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistrib
 	return &change{u, gvk, live, wish}, nil
 }
 
-func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change, result *Result) *fault.Fault {
+func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change, result *Result) *problem.Problem {
 	u := c.Unstructured
 	wished := u.DeepCopy()
 	var err error
@@ -300,23 +301,20 @@ func toUnstructured(o objects.Object) (*unstructured.Unstructured, [sha256.Size]
 // conflictAdvice never tells to remove the object: it may be a server that others use.
 const conflictAdvice = "create the LlamaStackDistribution under another name, or give the other object another name"
 
-func conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistribution) *fault.Fault {
-	f := &fault.Fault{
-		Class: fault.Wrong, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: v1alpha2.ReasonConflict,
-	}
+// conflict is the problem of an object that is not the custom resource's own.
+func conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistribution) *problem.Problem {
+	p := problem.Problem{Reason: problem.Conflict, Path: what, Fix: conflictAdvice}
 	controller := metav1.GetControllerOf(live)
 	switch {
 	case controller == nil:
-		f.Message = fmt.Sprintf("%s exists and was made by neither this operator nor release 0.9 for this LlamaStackDistribution; nothing was changed: %s",
-			what, conflictAdvice)
+		p.Detail = "exists and was made by neither this operator nor release 0.9 for this LlamaStackDistribution; nothing was changed"
 	case controller.Kind == v1alpha2.Kind && controller.Name == owner.Name:
 		// The garbage collector is about to remove it; its going is an event.
-		f.Class = fault.Missing
-		f.Message = fmt.Sprintf("%s still belongs to an earlier resource of this name, which is being removed", what)
+		p.Reason, p.Detail, p.Fix = problem.WaitingForRemoval, "still belongs to an earlier custom resource of this name, which is being removed", "wait"
 	default:
-		f.Message = fmt.Sprintf("%s exists and is controlled by %s %s; nothing was changed: %s", what, controller.Kind, controller.Name, conflictAdvice)
+		p.Detail = fmt.Sprintf("exists and is controlled by %s %s; nothing was changed", controller.Kind, controller.Name)
 	}
-	return f
+	return problem.New(p)
 }
 
 // deniedByPolicy reports whether an object that the API server calls invalid was denied by an admission policy: validation names the fields, a
@@ -331,17 +329,13 @@ func deniedByPolicy(err error) bool {
 }
 
 // failed classifies an error of the API server: only an edit fixes what it calls invalid or too large, anything else may pass.
-func failed(what, how string, err error) *fault.Fault {
-	f := &fault.Fault{
-		Class: fault.FailedToAsk, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: v1alpha2.ReasonApplyFailed,
-		Message: fmt.Sprintf("%s %s: %v", what, how, fault.Stable(err)), Err: err,
-	}
+func failed(what, how string, err error) *problem.Problem {
+	p := problem.Problem{Reason: problem.ApplyFailed, Path: what, Detail: fmt.Sprintf("%s: %v", how, stable.Error(err)), Err: err}
 	switch {
 	case apierrors.IsInvalid(err) && !deniedByPolicy(err), apierrors.IsBadRequest(err):
-		f.Class = fault.Wrong
+		p.Reason = problem.ObjectRejected
 	case TooLarge(err):
-		f.Class = fault.Wrong
-		f.Message += ": make it smaller: fewer or shorter values in the spec, or in the objects that it refers to"
+		p.Reason, p.Fix = problem.ObjectRejected, "make it smaller: fewer or shorter values in the spec, or in the objects that it refers to"
 	}
-	return f
+	return problem.New(p)
 }

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Proves: R56, FR-026 (nothing is sent where wish and live object are those of last time).
@@ -117,17 +117,17 @@ func TestConflict(t *testing.T) {
 	}}}
 	for name, c := range map[string]struct {
 		live  client.Object
-		class fault.Class
+		class problem.Class
 		want  string
 	}{
 		"of nobody": {
-			&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}, fault.Wrong,
-			"Deployment my-stack exists and was made by neither this operator nor release 0.9 for this LlamaStackDistribution; nothing was changed: create",
+			&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}, problem.Terminal,
+			"Deployment my-stack: exists and was made by neither this operator nor release 0.9 for this LlamaStackDistribution; nothing was changed: create",
 		},
-		"of somebody": {foreign, fault.Wrong, "Deployment my-stack exists and is controlled by Rollout theirs; nothing was changed: create"},
+		"of somebody": {foreign, problem.Terminal, "Deployment my-stack: exists and is controlled by Rollout theirs; nothing was changed: create"},
 		"of an earlier resource": {
-			owned(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "my-stack"}}, "u0"), fault.Missing,
-			"Deployment my-stack still belongs to an earlier resource of this name, which is being removed",
+			owned(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "my-stack"}}, "u0"), problem.WaitingForDependency,
+			"Deployment my-stack: still belongs to an earlier custom resource of this name, which is being removed",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -135,11 +135,11 @@ func TestConflict(t *testing.T) {
 			a := live.applier()
 			a.Cached = newCluster(t) // the caches do not hold what lacks the operator's label
 			_, f := a.Apply(t.Context(), owner(), wish("a: 1"))
-			if f == nil || f.Class != c.class || f.Reason != v1alpha2.ReasonConflict || f.Condition != v1alpha2.ConditionDeploymentUpdated {
+			if f == nil || f.Class != c.class || f.Reason != map[bool]problem.Reason{true: problem.Conflict, false: problem.WaitingForRemoval}[c.class == problem.Terminal] || f.Condition != v1alpha2.ConditionDeploymentUpdated {
 				t.Fatalf("fault %+v", f)
 			}
-			if !strings.HasPrefix(f.Message, c.want) || strings.Contains(f.Message, "remove it") {
-				t.Errorf("message %q, want %q", f.Message, c.want)
+			if !strings.HasPrefix(f.String(), c.want) || strings.Contains(f.String(), "remove it") {
+				t.Errorf("message %q, want %q", f.String(), c.want)
 			}
 			for _, what := range live.applied {
 				if strings.HasPrefix(what, "Deployment") || strings.HasPrefix(what, "Service/") {
@@ -163,41 +163,42 @@ func TestRefusals(t *testing.T) {
 	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
 	for name, c := range map[string]struct {
 		err    error
-		class  fault.Class
+		class  problem.Class
 		advice string
 	}{
-		"invalid": {apierrors.NewInvalid(schema.GroupKind{Group: "apps", Kind: "Deployment"}, "my-stack", nil), fault.Wrong, ""},
+		"invalid": {apierrors.NewInvalid(schema.GroupKind{Group: "apps", Kind: "Deployment"}, "my-stack", nil), problem.Terminal, ""},
 		"invalid in a field": {
 			apierrors.NewInvalid(schema.GroupKind{Group: "apps", Kind: "Deployment"}, "my-stack", field.ErrorList{field.Required(field.NewPath("spec"), "")}),
-			fault.Wrong, "",
+			problem.Terminal, "",
 		},
-		"denied by a policy": {denied("the platform team says no"), fault.FailedToAsk, ""}, // which changes without an edit
-		"bad request":        {apierrors.NewBadRequest("strict decoding error"), fault.Wrong, ""},
-		"forbidden":          {apierrors.NewForbidden(deployments, "my-stack", errors.New("exceeded quota")), fault.FailedToAsk, ""},
-		"conflict":           {apierrors.NewConflict(deployments, "my-stack", errors.New("modified")), fault.FailedToAsk, ""},
-		"timeout":            {apierrors.NewServerTimeout(deployments, "patch", 1), fault.FailedToAsk, ""},
-		"network":            {errors.New("connection refused"), fault.FailedToAsk, ""},
+		"denied by a policy": {denied("the platform team says no"), problem.Transient, ""}, // which changes without an edit
+		"bad request":        {apierrors.NewBadRequest("strict decoding error"), problem.Terminal, ""},
+		"forbidden":          {apierrors.NewForbidden(deployments, "my-stack", errors.New("exceeded quota")), problem.Transient, ""},
+		"conflict":           {apierrors.NewConflict(deployments, "my-stack", errors.New("modified")), problem.Transient, ""},
+		"timeout":            {apierrors.NewServerTimeout(deployments, "patch", 1), problem.Transient, ""},
+		"network":            {errors.New("connection refused"), problem.Transient, ""},
 		"too large": {
-			apierrors.NewRequestEntityTooLargeError("limit is 3145728"), fault.Wrong,
+			apierrors.NewRequestEntityTooLargeError("limit is 3145728"), problem.Terminal,
 			": make it smaller: fewer or shorter values in the spec, or in the objects that it refers to",
 		},
 		"too large for etcd": {
-			apierrors.NewInternalError(errors.New("etcdserver: request is too large")), fault.Wrong,
+			apierrors.NewInternalError(errors.New("etcdserver: request is too large")), problem.Terminal,
 			": make it smaller: fewer or shorter values in the spec, or in the objects that it refers to",
 		},
 		"too large for the client of etcd": {
 			apierrors.NewInternalError(errors.New("rpc error: code = ResourceExhausted desc = trying to send message larger than max (2097178 vs. 2097152)")),
-			fault.Wrong, ": make it smaller: fewer or shorter values in the spec, or in the objects that it refers to",
+			problem.Terminal, ": make it smaller: fewer or shorter values in the spec, or in the objects that it refers to",
 		},
 	} {
 		cluster := newCluster(t)
 		cluster.refuse["Deployment/my-stack"] = c.err
 		result, f := cluster.applier().Apply(t.Context(), owner(), wish("a: 1"))
-		if f == nil || f.Class != c.class || f.Reason != v1alpha2.ReasonApplyFailed || f.Condition != v1alpha2.ConditionDeploymentUpdated || !errors.Is(f, c.err) {
-			t.Fatalf("%s: fault %+v, want class %d", name, f, c.class)
+		reasons := map[problem.Class]problem.Reason{problem.Terminal: problem.ObjectRejected, problem.Transient: problem.ApplyFailed}
+		if f == nil || f.Class != c.class || f.Reason != reasons[c.class] || f.Condition != v1alpha2.ConditionDeploymentUpdated || !errors.Is(f.Err, c.err) {
+			t.Fatalf("%s: problem %+v, want class %s", name, f, c.class)
 		}
-		if want := fmt.Sprintf("Deployment my-stack could not be applied: %v%s", c.err, c.advice); f.Message != want {
-			t.Errorf("%s: message %q, want %q", name, f.Message, want)
+		if want := fmt.Sprintf("Deployment my-stack: could not be applied: %v%s", c.err, c.advice); f.String() != want {
+			t.Errorf("%s: message %q, want %q", name, f.String(), want)
 		}
 		if result.Written != 2 || result.Deployment != nil || strings.Contains(sorted(cluster.applied), "Service/") {
 			t.Errorf("%s: sent %v, result %+v: want nothing after the refusal", name, cluster.applied, result)

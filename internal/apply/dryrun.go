@@ -13,12 +13,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // dryRun asks the API server whether it takes the changes: quotas, policies and webhooks of others decide, too. The first change is not asked for: it
 // is written first, and refusing it leaves everything as it was.
-func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, changes []*change) *fault.Fault {
+func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, changes []*change) *problem.Problem {
 	edit := slices.ContainsFunc(changes, func(c *change) bool { return c.live != nil })
 	for i, c := range changes {
 		if i == 0 || !edit && !passesThrough(owner, c) {
@@ -68,21 +68,21 @@ var fieldsOfPods = []struct{ of, from string }{
 	{"spec.replicas", "spec.workload.replicas"},
 }
 
-// refused is the fault of an object that the API server does not take. It begins with the field of the spec, where there is one.
-func refused(c *change, err error) *fault.Fault {
-	f := failed(c.what(), "could not be applied", err)
+// refused is the problem of an object that the API server does not take. It is about the field of the spec, where there is one.
+func refused(c *change, err error) *problem.Problem {
+	p := failed(c.what(), "could not be applied", err)
 	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
-		return f
+		return p
 	}
 	if c.gvk.Kind == "PersistentVolumeClaim" && c.live != nil && !deniedByPolicy(err) {
-		f.Class = fault.Wrong
-		f.Message += ": a claim cannot shrink, and grows only where its storage class allows it: set spec.workload.storage.size to what it was, " +
-			"or move the data to a new resource"
+		p.Reason, p.Class = problem.ClaimNotResizable, problem.Terminal
+		p.Fix = "a PVC cannot shrink, and grows only where its storage class allows it: set spec.workload.storage.size to what it was, " +
+			"or move the data to a new custom resource"
 	}
 	if from := refusedField(c.gvk.Kind, err); from != "" {
-		f.Message = from + ": " + f.Message
+		p.Path, p.Detail = from, p.Path+" "+p.Detail
 	}
-	return f
+	return p
 }
 
 // refusedField is the field of the spec that an object of the kind was refused for; empty where none is known to be the cause.

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // full is an owner with an object of nearly every kind, and its objects.
@@ -57,7 +57,7 @@ func TestRefusedObjectLeavesTheOthersUnwritten(t *testing.T) {
 			c.applied = nil
 			c.refuse[what] = apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "y", nil)
 			result, f := a.Apply(t.Context(), cr, list)
-			if f == nil || result.Written > 0 || !strings.Contains(f.Message, kind) || f.Class != fault.FailedToAsk {
+			if f == nil || result.Written > 0 || !strings.Contains(f.String(), kind) || f.Class != problem.Transient {
 				t.Fatalf("result %+v, fault %+v", result, f)
 			}
 			if written := slices.DeleteFunc(c.applied, func(w string) bool { return w == what }); len(written) > 0 {
@@ -121,8 +121,8 @@ func TestRefusalNamesTheField(t *testing.T) {
 		u := &unstructured.Unstructured{}
 		u.SetName("s")
 		f := refused(&change{Unstructured: u, gvk: schema.GroupVersionKind{Kind: c.kind}}, c.err)
-		if !strings.HasPrefix(f.Message, c.want) {
-			t.Errorf("message %q, want it to begin with %q", f.Message, c.want)
+		if !strings.HasPrefix(f.String(), c.want) {
+			t.Errorf("message %q, want it to begin with %q", f.String(), c.want)
 		}
 	}
 }

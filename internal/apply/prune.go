@@ -19,13 +19,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Prune removes what the resource owns and nobody wants any more: owned minus wanted. Of what was generated the wanted and the previous
 // one of each sort stay, and every one that a ReplicaSet with replicas needs.
-func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, wanted []objects.Object) *fault.Fault {
+func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, wanted []objects.Object) *problem.Problem {
 	keep := map[string]bool{}
 	for _, o := range wanted {
 		keep[o.GetObjectKind().GroupVersionKind().Kind+"/"+o.GetName()] = true

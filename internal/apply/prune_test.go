@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // generated is a generated ConfigMap that is so many minutes old.
@@ -224,7 +224,7 @@ func TestPruneFails(t *testing.T) {
 		if (f != nil) != c.want {
 			t.Errorf("%s: fault %v", name, f)
 		}
-		if f != nil && (f.Class != fault.FailedToAsk || !strings.Contains(f.Message, "Service obsolete")) {
+		if f != nil && (f.Class != problem.Transient || !strings.Contains(f.String(), "Service obsolete")) {
 			t.Errorf("%s: fault %+v", name, f)
 		}
 	}

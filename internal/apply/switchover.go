@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // SwitchoverDelay is how long old pods run on after the Service stopped leading to them: every node needs a moment to learn it, and requests that
@@ -30,7 +30,7 @@ const SwitchoverDelay = 10 * time.Second
 // for ReplicaSets only while there is such a rollout.
 func (a *Applier) Switchover(
 	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, list []objects.Object,
-) ([]objects.Object, time.Duration, *fault.Fault) {
+) ([]objects.Object, time.Duration, *problem.Problem) {
 	s := switchover{}
 	for i, o := range list {
 		switch o := o.(type) {

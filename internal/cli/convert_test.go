@@ -117,8 +117,8 @@ func TestConvertTellsOfNetworkPolicies(t *testing.T) {
 		want bool
 	}{{nil, true}, {[]string{"--settings", write(t, "featureFlags: 'enableNetworkPolicy: {enabled: true}'\n")}, false}} {
 		r := run(t, "", append([]string{"convert", "-f", file, "--to", "v1alpha2"}, c.args...)...)
-		got := strings.Contains(r.err, "spec.network.allowedFrom (in v1alpha2 spec.networking.allowedFrom): has no effect: ") &&
-			strings.Contains(r.err, "remove the annotation llamastack.io/conversion")
+		got := strings.Contains(r.err, "spec.network.allowedFrom: has no effect: ") &&
+			strings.Contains(r.err, "remove the annotation llamastack.io/conversion from it (in v1alpha2: spec.networking.allowedFrom)")
 		if got != c.want || r.code != command.OK || (r.err == "") == c.want {
 			t.Errorf("%v: exit code %d:\n%s", c.args, r.code, r.err)
 		}

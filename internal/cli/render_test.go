@@ -288,7 +288,7 @@ func TestRenderSeveralDocuments(t *testing.T) {
 		t.Errorf("the environment does not tell whose it is:\n%s", in.out)
 	}
 	if got := run(t, "", "render", "-f", file, "-n", "other"); got.code != command.Wrong || got.out != "" ||
-		!strings.Contains(got.err, `first: metadata.namespace: the resource names "ai", and --namespace "other"`) {
+		!strings.Contains(got.err, `first: metadata.namespace: Invalid value: "ai": --namespace says "other"`) {
 		t.Errorf("two namespaces at once: exit code %d, %s", got.code, got.err)
 	}
 }

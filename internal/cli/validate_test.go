@@ -96,12 +96,12 @@ func TestValidateAsJSON(t *testing.T) {
 	if r.code != command.Wrong || r.err != "" || got.Valid || got.Checked != checked || got.Skipped != 1 || len(got.Findings) != 2 {
 		t.Fatalf("exit code %d, standard error %q, result %+v", r.code, r.err, got)
 	}
-	if f := got.Findings[0]; f["file"] != "testdata/bad/no-yaml.yaml" || f["line"] != 3.0 || f["severity"] != "error" {
+	if f := got.Findings[0]; f["file"] != "testdata/bad/no-yaml.yaml" || f["line"] != 3.0 || f["severity"] != "error" || f["code"] != "Unreadable" {
 		t.Errorf("the unreadable file: %v", f)
 	}
 	want := map[string]any{
-		"file": "stdin", "line": 8.0, "resource": "unknown-field", "severity": "error", "field": "spec.workloads",
-		"message": `unknown field "spec.workloads"`,
+		"file": "stdin", "line": 8.0, "resource": "unknown-field", "severity": "error", "code": "UnknownField", "path": "spec.workloads",
+		"message": `spec.workloads: unknown field: did you mean "workload"?`,
 	}
 	if diff := cmp.Diff(want, got.Findings[1]); diff != "" {
 		t.Errorf("the unknown field (-want +got):\n%s", diff)

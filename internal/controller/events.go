@@ -4,7 +4,6 @@ package controller
 
 import (
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -12,37 +11,34 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 )
 
-// emit tells by events which conditions changed: on the edge, after the status was written. Conditions that only repeat what
-// others say get none.
-func (r *Reconciler) emit(cr *v1alpha2.LlamaStackDistribution, before []metav1.Condition) {
+// emit makes Events of the conditions that changed: on the edge, after the status was written. Conditions that only repeat what
+// others say get none. The configuration's condition also shows the warnings, if there are any.
+func (r *Reconciler) emit(cr *v1alpha2.LlamaStackDistribution, before []metav1.Condition, warned bool) {
 	for i := range cr.Status.Conditions {
 		c := &cr.Status.Conditions[i]
 		last := meta.FindStatusCondition(before, c.Type)
-		if last != nil && last.Status == c.Status && last.Reason == c.Reason && (!warns(c) || last.Message == c.Message) {
+		warns := warned && c.Type == v1alpha2.ConditionConfigGenerated && c.Status == metav1.ConditionTrue
+		if last != nil && last.Status == c.Status && last.Reason == c.Reason && (!warns || last.Message == c.Message) {
 			continue
 		}
 		if c.Type == v1alpha2.ConditionReady || c.Type == v1alpha2.ConditionStalled || c.Reason == v1alpha2.ReasonNotApplied ||
 			slices.Contains(v1alpha2.LegacyConditions(), c.Type) {
 			continue
 		}
-		r.recorder.Eventf(cr, nil, eventType(c, last), c.Reason, c.Type, "%s", bounds.Message(c.Message)) // the API takes no longer one
+		kind := eventType(c, last)
+		if warns {
+			kind = corev1.EventTypeWarning
+		}
+		r.recorder.Eventf(cr, nil, kind, c.Reason, c.Type, "%s", bounds.Message(c.Message)) // the API takes no longer one
 	}
-}
-
-// warns tells whether a condition that is True carries warnings of the engine.
-func warns(c *metav1.Condition) bool {
-	return c.Type == v1alpha2.ConditionConfigGenerated && c.Status == metav1.ConditionTrue && strings.Contains(c.Message, status.WarningMark)
 }
 
 // eventType is Warning for what is wrong. A server that is not available yet is on its way; one that was is not.
 func eventType(c, last *metav1.Condition) string {
 	wasTrue := last != nil && last.Status == metav1.ConditionTrue
 	switch {
-	case warns(c):
-		return corev1.EventTypeWarning
 	case c.Status == metav1.ConditionTrue,
 		c.Reason == v1alpha2.ReasonRolloutInProgress,
 		c.Reason == v1alpha2.ReasonNotDeployed,

@@ -27,11 +27,11 @@ func list(texts ...string) []metav1.Condition {
 }
 
 // emitted returns the events for a change of conditions.
-func emitted(before, after []metav1.Condition) []string {
+func emitted(before, after []metav1.Condition, warned bool) []string {
 	recorder := events.NewFakeRecorder(100)
 	cr := &v1alpha2.LlamaStackDistribution{}
 	cr.Status.Conditions = after
-	(&Reconciler{recorder: recorder}).emit(cr, before)
+	(&Reconciler{recorder: recorder}).emit(cr, before, warned)
 	close(recorder.Events)
 	var got []string
 	for e := range recorder.Events {
@@ -59,7 +59,7 @@ func TestEmit(t *testing.T) {
 			list("DeploymentUpdated False RolloutInProgress 1 of 3"), list("DeploymentUpdated False RolloutInProgress 2 of 3"), nil,
 		},
 		"sums of others": {
-			list("Ready True Ready fine"), list("Ready False SecretNotFound gone", "Stalled True InvalidSpec wrong"), nil,
+			list("Ready True Ready fine"), list("Ready False SecretNotFound gone", "Stalled True InvalidField wrong"), nil,
 		},
 		"another reason": {
 			list("DeploymentUpdated False RolloutInProgress 1 of 3"), list("DeploymentUpdated False ProgressDeadlineExceeded stuck"),
@@ -78,28 +78,51 @@ func TestEmit(t *testing.T) {
 			list("Available True ServerAvailable 1 of 1"), list("Available False ScaledToZero zero"), []string{"Normal ScaledToZero zero"},
 		},
 		"unknown": {
-			list("SecretsResolved True AllSecretsFound found"), list("SecretsResolved Unknown FailedToAsk timeout"), []string{"Warning FailedToAsk timeout"},
+			list("SecretsResolved True AllSecretsFound found"), list("SecretsResolved Unknown LookupFailed timeout"), []string{"Warning LookupFailed timeout"},
 		},
 		"a percent sign": {
-			nil, list("ConfigGenerated False InvalidSpec 100%s"), []string{"Warning InvalidSpec 100%s"},
+			nil, list("ConfigGenerated False InvalidField 100%s"), []string{"Warning InvalidField 100%s"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, emitted(c.before, c.after)); diff != "" {
+			if diff := cmp.Diff(c.want, emitted(c.before, c.after, false)); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
+// Proves: R12 (warnings are Events, once for each text).
+func TestEmitWarnings(t *testing.T) {
+	const made = "ConfigGenerated True ConfigGenerationSucceeded made"
+	for name, c := range map[string]struct {
+		before, after []metav1.Condition
+		warned        bool
+		want          []string
+	}{
+		"first": {
+			nil, list(made+"; odd", "SecretsResolved True AllSecretsFound found"), true,
+			[]string{"Warning ConfigGenerationSucceeded made; odd", "Normal AllSecretsFound found"},
+		},
+		"the same":    {list(made + "; odd"), list(made + "; odd"), true, nil},
+		"another":     {list(made + "; odd"), list(made + "; odder"), true, []string{"Warning ConfigGenerationSucceeded made; odder"}},
+		"none more":   {list(made + "; odd"), list(made), false, nil},
+		"and a wrong": {list(made), list("ConfigGenerated False InvalidField bad"), true, []string{"Warning InvalidField bad"}},
+	} {
+		if diff := cmp.Diff(c.want, emitted(c.before, c.after, c.warned)); diff != "" {
+			t.Errorf("%s: events (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // The API refuses a note of more than 1024 bytes.
 func TestEmitBoundsTheNote(t *testing.T) {
 	for _, shift := range []string{"", "x", "xx"} {
-		got := emitted(nil, list("ConfigGenerated False InvalidSpec "+shift+strings.Repeat("€", 1000)))
+		got := emitted(nil, list("ConfigGenerated False InvalidField "+shift+strings.Repeat("€", 1000)), false)
 		if len(got) != 1 {
 			t.Fatalf("%d events", len(got))
 		}
-		note := strings.TrimPrefix(got[0], "Warning InvalidSpec ")
+		note := strings.TrimPrefix(got[0], "Warning InvalidField ")
 		if len(note) > 1024 || !utf8.ValidString(note) || !strings.HasSuffix(note, "… (cut)") {
 			t.Errorf("a note of %d bytes, valid: %v", len(note), utf8.ValidString(note))
 		}

@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	ctrl "sigs.k8s.io/controller-runtime"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // panicDelay is how long a resource waits whose reconcile panicked: the same input does the same again.
@@ -62,11 +62,12 @@ func (r *Reconciler) reportPanic(ctx context.Context, s *scope, value any) (ctrl
 		told.gathered = &gather.Gathered{Inputs: &desired.Inputs{CR: s.cr}, DeploymentUnknown: true}
 	}
 	told.deployment = told.gathered.Inputs.Live
-	told.fail(&fault.Fault{
-		Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonInternalError,
-		Message: fmt.Sprintf("an error in the operator ended the reconcile of this resource; the operator's log has details, please report it. "+
-			"What runs stays as it is. Trying again in %s, or when the resource changes", panicDelay),
-	})
+	told.fail(problem.New(problem.Problem{
+		Reason: problem.InternalError, Path: "spec", Type: field.ErrorTypeInternal,
+		Detail: "an error in the operator ended the reconcile of this custom resource; what runs stays as it is. " +
+			fmt.Sprintf("Trying again in %s, or when the custom resource changes", panicDelay),
+		Fix: "the operator's log has details, please report it",
+	}))
 	defer func() {
 		if value := recover(); value != nil {
 			log.Error(fmt.Errorf("%T", value), "the status of a resource whose reconcile panicked cannot be written")

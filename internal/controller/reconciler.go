@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -26,13 +27,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 const (
@@ -83,10 +84,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		r.applier.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	case errors.As(err, &unreadable):
-		s.fail(&fault.Fault{
-			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonInvalidSpec,
-			Message: fmt.Sprintf("a value of the spec is none of its kind: %v; write it in another way", unreadable.Err), Err: err,
-		})
+		s.fail(problem.New(problem.Problem{
+			Reason: problem.InvalidField, Path: "spec", Type: field.ErrorTypeInvalid,
+			Detail: fmt.Sprintf("a value has the wrong type: %v", unreadable.Err), Fix: "write it in another way", Err: err,
+		}))
 	case err != nil:
 		return ctrl.Result{}, err
 	}
@@ -107,60 +108,54 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 }
 
 func (r *Reconciler) gather(ctx context.Context, s *scope) {
-	var faults fault.List
-	s.gathered, faults = r.gatherer.Gather(ctx, s.cr)
-	if len(s.faults) == 0 { // of a spec that could not be read nothing else can be said
-		s.fail(faults...)
+	var problems problem.List
+	s.gathered, problems = r.gatherer.Gather(ctx, s.cr)
+	if !s.problems.HasErrors() { // of a spec that could not be read nothing else can be said
+		s.problems = append(s.problems, problems...)
 	}
 }
 
 func (r *Reconciler) build(ctx context.Context, s *scope) {
-	if len(s.faults) > 0 {
+	if s.problems.HasErrors() {
 		return
 	}
-	var faults fault.List
-	s.desired, faults = desired.Build(ctx, s.gathered.Inputs)
-	s.fail(faults...)
+	var problems problem.List
+	s.desired, problems = desired.Build(ctx, s.gathered.Inputs)
+	s.problems = append(s.problems, problems...)
 }
 
 func (r *Reconciler) apply(ctx context.Context, s *scope) {
-	if len(s.faults) > 0 {
+	if s.problems.HasErrors() {
 		return
 	}
-	if f := r.applier.Adopt(ctx, s.cr, s.gathered.Inputs.Live, s.wanted()); f != nil {
-		s.fail(f)
+	if p := r.applier.Adopt(ctx, s.cr, s.gathered.Inputs.Live, s.wanted()); p != nil {
+		s.fail(p)
 		return
 	}
-	list, again, f := r.applier.Switchover(ctx, s.cr, s.gathered.Inputs.Live, s.desired.Objects)
-	if f != nil {
-		s.fail(f)
+	list, again, p := r.applier.Switchover(ctx, s.cr, s.gathered.Inputs.Live, s.desired.Objects)
+	if p != nil {
+		s.fail(p)
 		return
 	}
 	s.again = again
-	result, f := r.applier.Apply(ctx, s.cr, list)
+	result, p := r.applier.Apply(ctx, s.cr, list)
 	s.applied = result
-	if f != nil {
-		s.fail(f)
-	}
+	s.fail(p)
 }
 
 // own keeps what release 0.9 runs without an owner from running on when the custom resource is deleted before it can be adopted.
 func (r *Reconciler) own(ctx context.Context, s *scope) {
-	if len(s.faults) == 0 || s.gathered == nil {
+	if !s.problems.HasErrors() || s.gathered == nil {
 		return
 	}
-	if f := r.applier.Own(ctx, s.cr, s.gathered.Inputs.Live); f != nil {
-		s.fail(f)
-	}
+	s.fail(r.applier.Own(ctx, s.cr, s.gathered.Inputs.Live))
 }
 
 func (r *Reconciler) prune(ctx context.Context, s *scope) {
-	if len(s.faults) > 0 {
+	if s.problems.HasErrors() {
 		return
 	}
-	if f := r.applier.Prune(ctx, s.cr, s.wanted()); f != nil {
-		s.fail(f)
-	}
+	s.fail(r.applier.Prune(ctx, s.cr, s.wanted()))
 }
 
 // observe looks at what came of it: the Deployment, and what the server says about itself once it is rolled out.
@@ -170,7 +165,7 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) {
 	if s.applied != nil && s.applied.Deployment != nil {
 		s.deployment = s.applied.Deployment
 	}
-	if s.desired == nil || len(s.faults) > 0 || s.service == nil || !status.RolledOut(s.deployment) {
+	if s.desired == nil || s.problems.HasErrors() || s.service == nil || !status.RolledOut(s.deployment) {
 		return
 	}
 	url, why := r.locate(s.cr, s.service, s.desired.Scheme())
@@ -223,7 +218,7 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 		case err != nil:
 			return ctrl.Result{}, err
 		}
-		r.emit(s.cr, before.Status.Conditions)
+		r.emit(s.cr, before.Status.Conditions, len(s.problems.Warnings()) > 0)
 		ready := ptr.Deref(meta.FindStatusCondition(s.cr.Status.Conditions, v1alpha2.ConditionReady), metav1.Condition{})
 		log.Info("status changed", "generation", s.cr.Generation, "phase", s.cr.Status.Phase, "available", s.cr.Status.AvailableReplicas,
 			"ready", ready.Status, "reason", ready.Reason, "message", bounds.Message(ready.Message))
@@ -231,10 +226,10 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 	if s.applied != nil && s.applied.Written > 0 {
 		log.Info("objects written", "count", s.applied.Written, "generation", s.cr.Generation)
 	}
-	if err := s.faults.Retry(); err != nil {
+	if err := s.problems.Retry(); err != nil {
 		return ctrl.Result{}, err
 	}
-	if s.faults.For(v1alpha2.ConditionDeploymentUpdated).Reason() == v1alpha2.ReasonConflict {
+	if s.problems.Polled() {
 		return ctrl.Result{RequeueAfter: foreignDelay}, nil
 	}
 	return ctrl.Result{RequeueAfter: s.again}, nil

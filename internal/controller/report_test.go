@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 var errTimeout = errors.New("the server timed out")
@@ -62,25 +62,25 @@ func newReporter(t *testing.T) *reporter {
 }
 
 // pass reports about the resource as it is stored.
-func (r *reporter) pass(t *testing.T, faults ...*fault.Fault) (ctrl.Result, error) {
+func (r *reporter) pass(t *testing.T, problems ...problem.Problem) (ctrl.Result, error) {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
 	if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(stack("a")), cr); err != nil {
 		t.Fatal(err)
 	}
 	cr.Generation = 1
-	return r.report(t.Context(), &scope{cr: cr, faults: faults})
+	return r.report(t.Context(), &scope{cr: cr, problems: problems})
 }
 
-func wrong(reason string) *fault.Fault {
-	return &fault.Fault{Class: fault.Wrong, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: reason, Message: "wrong"}
+func wrong(reason problem.Reason) problem.Problem {
+	return problem.Problem{Class: problem.Terminal, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: reason, Detail: "wrong"}
 }
 
 // Proves: R56, R50, L-29 (one write where the status changed, none where it did not), L-33 (events after the write).
 func TestReportWritesOnce(t *testing.T) {
 	r := newReporter(t)
 	for range 3 {
-		if result, err := r.pass(t, wrong(v1alpha2.ReasonApplyFailed)); err != nil || result != (ctrl.Result{}) {
+		if result, err := r.pass(t, wrong(problem.ObjectRejected)); err != nil || result != (ctrl.Result{}) {
 			t.Fatalf("%+v %v", result, err)
 		}
 	}
@@ -96,25 +96,25 @@ func TestReportWritesOnce(t *testing.T) {
 func TestReportOutcome(t *testing.T) {
 	resource := schema.GroupResource{Group: "llamastack.io", Resource: "llamastackdistributions"}
 	for name, c := range map[string]struct {
-		fault   *fault.Fault
+		fault   problem.Problem
 		refuse  error
 		want    ctrl.Result
 		err     error
 		noEvent bool
 	}{
-		"wrong waits for an edit": {wrong(v1alpha2.ReasonApplyFailed), nil, ctrl.Result{}, nil, false},
+		"wrong waits for an edit": {wrong(problem.ObjectRejected), nil, ctrl.Result{}, nil, false},
 		"a foreign object is looked for again": {
-			wrong(v1alpha2.ReasonConflict), nil, ctrl.Result{RequeueAfter: foreignDelay}, nil, false,
+			wrong(problem.Conflict), nil, ctrl.Result{RequeueAfter: foreignDelay}, nil, false,
 		},
 		"a failed question is asked again": {
-			&fault.Fault{Class: fault.FailedToAsk, Condition: v1alpha2.ConditionConfigGenerated, Reason: "X", Message: "m", Err: errTimeout},
+			problem.Problem{Class: problem.Transient, Condition: v1alpha2.ConditionConfigGenerated, Reason: "X", Detail: "m", Err: errTimeout},
 			nil, ctrl.Result{}, errTimeout, false,
 		},
 		"written by somebody else": {
-			wrong(v1alpha2.ReasonApplyFailed), apierrors.NewConflict(resource, "a", errors.New("modified")), ctrl.Result{RequeueAfter: conflictDelay}, nil, true,
+			wrong(problem.ObjectRejected), apierrors.NewConflict(resource, "a", errors.New("modified")), ctrl.Result{RequeueAfter: conflictDelay}, nil, true,
 		},
-		"gone":          {wrong(v1alpha2.ReasonApplyFailed), apierrors.NewNotFound(resource, "a"), ctrl.Result{}, nil, true},
-		"status failed": {wrong(v1alpha2.ReasonApplyFailed), errTimeout, ctrl.Result{}, errTimeout, true},
+		"gone":          {wrong(problem.ObjectRejected), apierrors.NewNotFound(resource, "a"), ctrl.Result{}, nil, true},
+		"status failed": {wrong(problem.ObjectRejected), errTimeout, ctrl.Result{}, errTimeout, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newReporter(t)
@@ -146,7 +146,7 @@ func TestPanicIsReportedAndRetriedSlowly(t *testing.T) {
 		t.Fatal(err)
 	}
 	condition := meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionConfigGenerated)
-	if condition == nil || condition.Status != metav1.ConditionFalse || condition.Reason != v1alpha2.ReasonInternalError {
+	if condition == nil || condition.Status != metav1.ConditionFalse || condition.Reason != string(problem.InternalError) {
 		t.Errorf("%+v", condition)
 	}
 	const secret = "canary"

@@ -11,13 +11,12 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // scope holds the facts of one pass as they become known.
@@ -28,9 +27,9 @@ type scope struct {
 
 	// Set by gather.
 	gathered *gather.Gathered
-	// Set by build, where gather had no faults.
+	// Set by build, where gather found no errors.
 	desired *desired.Desired
-	// Set by apply, where build had no faults.
+	// Set by apply, where build found no errors.
 	applied *apply.Result
 	// again is when the next step of a switchover is due; zero where none is.
 	again time.Duration
@@ -44,17 +43,14 @@ type scope struct {
 	service        *corev1.Service
 	ingressAddress string
 
-	// faults are what keeps the spec from being in force; the phases after a fault do nothing.
-	faults fault.List
+	// problems are what is wrong; the phases after an error do nothing.
+	problems problem.List
 }
 
-// fail adds faults. Their messages can quote objects and answers of others, which may be of any length: here they become short, for
-// conditions, events, logs and retries alike.
-func (s *scope) fail(faults ...*fault.Fault) {
-	for _, f := range faults {
-		f.Message = bounds.Message(f.Message)
+func (s *scope) fail(p *problem.Problem) {
+	if p != nil {
+		s.problems = append(s.problems, *p)
 	}
-	s.faults = append(s.faults, faults...)
 }
 
 // wanted are the objects that shall exist: those that were applied and those that were left alone.
@@ -65,7 +61,7 @@ func (s *scope) wanted() []objects.Object {
 func (s *scope) facts(operatorVersion string) *status.Facts {
 	f := &status.Facts{
 		CR: s.cr, Now: time.Now().Truncate(time.Second), OperatorVersion: operatorVersion,
-		Desired: s.desired, Faults: s.faults, Deployment: s.deployment, Server: s.server, ServerSilent: s.serverSilent,
+		Desired: s.desired, Problems: s.problems, Deployment: s.deployment, Server: s.server, ServerSilent: s.serverSilent,
 		Claim: s.claim, ServiceThere: s.service != nil, IngressAddress: s.ingressAddress,
 	}
 	if s.gathered == nil {

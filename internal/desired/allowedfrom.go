@@ -10,25 +10,23 @@ import (
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
 // checkAllowedFrom reports what the API server would refuse in the NetworkPolicy, before anything is written: a server must not run without the
 // policy that its custom resource asks for.
-func checkAllowedFrom(p *objects.Params) fault.List {
+func (d *Desired) checkAllowedFrom(p *objects.Params) {
 	allowed := objects.AllowedFrom(&p.CR.Spec)
 	if !p.NetworkPolicy || allowed == nil {
-		return nil
+		return
 	}
-	var faults fault.List
 	for i, name := range allowed.Namespaces {
 		if name == "" || name == objects.AllNamespaces {
 			continue
 		}
 		if problems := apivalidation.ValidateNamespaceName(name, false); len(problems) > 0 {
-			faults = append(faults, wrongField(fmt.Sprintf("%s.namespaces[%d]", PathAllowedFrom, i), fmt.Sprintf(
-				"Invalid value: %q: no namespace can have this name (%s): write the name of a namespace, or %q for all", name, problems[0], objects.AllNamespaces)))
+			d.invalidField(fmt.Sprintf("%s.namespaces[%d]", PathAllowedFrom, i), name, "no namespace can have this name ("+problems[0]+")",
+				fmt.Sprintf("write the name of a namespace, or %q for all", objects.AllNamespaces))
 		}
 	}
 	for i, key := range allowed.Labels {
@@ -36,11 +34,9 @@ func checkAllowedFrom(p *objects.Params) fault.List {
 			continue
 		}
 		if errs := metav1validation.ValidateLabelName(key, field.NewPath("")); len(errs) > 0 {
-			faults = append(faults, wrongField(fmt.Sprintf("%s.labels[%d]", PathAllowedFrom, i), fmt.Sprintf(
-				"Invalid value: %q: no label can have this key: %s", key, labelAdvice(key))))
+			d.invalidField(fmt.Sprintf("%s.labels[%d]", PathAllowedFrom, i), key, "no label can have this key", labelAdvice(key))
 		}
 	}
-	return faults
 }
 
 // labelAdvice says how to fix a label key.

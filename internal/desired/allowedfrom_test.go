@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Proves: R61, R41 (what no NetworkPolicy can say is wrong, with its field and the way out, and nothing is built; where no NetworkPolicy is
@@ -24,19 +24,19 @@ func TestAllowedFromIsValidated(t *testing.T) {
 		"namespaces: [a, '', '*']":             "",
 	} {
 		t.Run(text, func(t *testing.T) {
-			d, faults := Build(t.Context(), bare(t, "distribution: {name: starter}\nnetworking: {allowedFrom: {"+text+"}}", ""))
-			if got := faults.Message(); (want == "") != (got == "") || !strings.HasPrefix(got, want) || want != "" && !faults.Has(fault.Wrong) {
+			d, faults := try(t.Context(), bare(t, "distribution: {name: starter}\nnetworking: {allowedFrom: {"+text+"}}", ""))
+			if got := faults.Message(); (want == "") != (got == "") || !strings.HasPrefix(got, want) || want != "" && !faults.Has(problem.Terminal) {
 				t.Errorf("faults %q, want %q", got, want)
 			}
 			if want != "" && len(d.Objects) > 0 {
 				t.Error("something is built")
 			}
 			old := bare(t, "distribution: {name: starter}\nnetworking: {allowedFrom: {"+text+"}}", fromV1alpha1)
-			if _, faults := Build(t.Context(), old); len(faults) > 0 {
+			if _, faults := try(t.Context(), old); len(faults) > 0 {
 				t.Errorf("without the feature flag: %s", faults.Message())
 			}
 			old.NetworkPolicyFlag = new(true)
-			if _, faults := Build(t.Context(), old); !strings.HasPrefix(faults.Message(), want) || want != "" && len(faults) == 0 {
+			if _, faults := try(t.Context(), old); !strings.HasPrefix(faults.Message(), want) || want != "" && len(faults) == 0 {
 				t.Errorf("with the feature flag: %q", faults.Message())
 			}
 		})

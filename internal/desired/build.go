@@ -10,92 +10,77 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// Build returns what shall exist. The result holds what could be decided even where there are faults (the configuration
+// Build returns what shall exist, and what is wrong. The result holds what could be decided even where there are errors (the configuration
 // is known although a Secret is missing), but Objects only where there are none. When the context ends, so does the work, with a
-// transient fault.
-func Build(ctx context.Context, in *Inputs) (*Desired, fault.List) {
+// transient error.
+func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d := &Desired{Distribution: in.distribution()}
-	faults := append(checkName(in.CR.Name), unsupported(&in.CR.Spec)...)
-	faults = append(faults, checkForbidden(in)...)
-	faults = append(faults, d.generate(ctx, in)...)
-	faults = append(faults, d.checkSecrets(in)...)
-	faults = append(faults, checkPodReferences(in)...)
-	derived, problems := d.derive(in)
-	faults = append(faults, problems...)
-	bundle, problem := d.caBundle(in)
-	if problem != nil {
-		faults = append(faults, problem)
-	}
+	d.checkName(in.CR.Name)
+	d.unsupported(&in.CR.Spec)
+	d.checkForbidden(in)
+	d.warnLegacy(in)
+	d.generate(ctx, in)
+	d.checkSecrets(in)
+	d.checkPodReferences(in)
+	derived := d.derive(in)
+	bundle := d.caBundle(in)
 	if in.CABundle != nil {
-		d.warnForeign(pathCABundle, types.NamespacedName{Namespace: in.CABundle.Namespace, Name: in.CABundle.Name}, in.CR.Namespace)
+		d.warnForeign(PathCABundle, types.NamespacedName{Namespace: in.CABundle.Namespace, Name: in.CABundle.Name}, in.CR.Namespace)
 	}
 	d.warnIneffective(in)
-	faults = append(faults, d.checkWorkload(&in.CR.Spec, v1alpha2.Legacy(in.CR).FromV1alpha1)...)
+	d.checkWorkload(&in.CR.Spec, v1alpha2.Legacy(in.CR).FromV1alpha1)
 	params := d.params(in)
 	params.CABundle = bundle
 	if len(derived) > 0 {
 		params.Derived, params.DerivedName = derived, derivedName(in, derived, d.Config.Env)
 	}
-	faults = append(faults, d.checkOverrides(params)...)
-	faults = append(faults, checkAllowedFrom(params)...)
-	if len(faults) > 0 {
-		return d, faults
+	d.checkOverrides(params)
+	d.checkAllowedFrom(params)
+	if d.problems.HasErrors() {
+		return d, d.problems.List()
 	}
 	d.Objects = buildObjects(params)
 	d.hold(in, params)
-	return d, nil
+	return d, d.problems.List()
 }
 
 // generate makes the configuration, where one is needed.
-func (d *Desired) generate(ctx context.Context, in *Inputs) fault.List {
+func (d *Desired) generate(ctx context.Context, in *Inputs) {
 	dist := d.Distribution
-	if f := tooOld(dist); f != nil {
-		return fault.List{f}
+	if p := tooOld(dist); p != nil {
+		d.problems.AddFound(p)
+		return
 	}
-	d.Warnings = newerRelease(dist)
+	d.problems.AddFound(newerRelease(dist))
 	if _, named := OverrideRef(in.CR); named {
-		return d.override(in)
+		d.override(in)
+		return
 	}
 	if !dist.ForeignImage && !config.Needed(&in.CR.Spec, dist.Line) {
-		return nil
+		return
 	}
-	if f := missingBase(dist); f != nil {
-		if workersAlone(in) {
-			return nil
+	if p := missingBase(dist); p != nil {
+		if !workersAlone(in) {
+			d.problems.AddFound(p)
 		}
-		return fault.List{f}
+		return
 	}
 	result, findings := config.Generate(ctx, config.Input{
 		Name: in.CR.Name, Namespace: in.CR.Namespace, Spec: &in.CR.Spec, Base: dist.Base, Line: dist.Line,
 	})
-	d.Warnings = append(d.Warnings, findings.Warnings()...)
+	for _, f := range findings {
+		d.problems.Add(ofFinding(&f))
+	}
 	if findings.HasErrors() {
-		return findingFaults(findings.Errors())
+		return
 	}
 	d.Config = result
 	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, result.YAML)
-	return nil
-}
-
-// findingFaults maps the engine's errors to the condition that tells of them.
-func findingFaults(errs config.Findings) fault.List {
-	var faults fault.List
-	for _, f := range errs {
-		class, reason := fault.Wrong, v1alpha2.ReasonInvalidSpec
-		switch f.Code { //nolint:exhaustive // all others are for the user to fix
-		case config.Unsupported:
-			reason = v1alpha2.ReasonUnsupported
-		case config.Canceled:
-			class, reason = fault.FailedToAsk, v1alpha2.ReasonFailedToAsk
-		}
-		faults = append(faults, &fault.Fault{Class: class, Condition: v1alpha2.ConditionConfigGenerated, Reason: reason, Message: f.String()})
-	}
-	return faults
 }
 
 func (d *Desired) params(in *Inputs) *objects.Params {
@@ -189,9 +174,9 @@ func (d *Desired) hold(in *Inputs, p *objects.Params) {
 			// The live Deployment has nothing of the sort.
 		case generated && former != o.GetName():
 			// What the live Deployment needs stays in its place.
-			standIn := o.DeepCopyObject().(objects.Object)
-			standIn.SetName(former)
-			d.Held = append(d.Held, standIn)
+			moved := o.DeepCopyObject().(objects.Object)
+			moved.SetName(former)
+			d.Held = append(d.Held, moved)
 		default:
 			applied = append(applied, o)
 		}

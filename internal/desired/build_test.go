@@ -12,11 +12,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Proves: FLOW, FR-021, FR-023, FR-032 (a complete spec becomes a configuration and everything that runs it).
@@ -110,32 +109,33 @@ func TestBuildWithoutConfiguration(t *testing.T) {
 // Proves: R14, R16, FR-027e (what is missing for a configuration, and how to go on).
 func TestNothingToGenerateFrom(t *testing.T) {
 	for name, c := range map[string]struct {
-		image, settings, reason string
-		parts                   []string
+		image, settings string
+		reason          problem.Reason
+		parts           []string
 	}{
-		"unknown image": {"registry.example/mine:0.7.1", "", v1alpha2.ReasonMissingConfigLabels, []string{
-			"Distribution image registry.example/mine:0.7.1 missing config labels. Add labels using `crane mutate` or use `overrideConfig` to provide " +
-				"configuration manually. See docs/configuration.md for details.",
+		"unknown image": {"registry.example/mine:0.7.1", "", problem.MissingConfigLabels, []string{
+			"Distribution image registry.example/mine:0.7.1 missing config labels. Use `overrideConfig` to provide configuration manually, or " +
+				"register the image with its base configuration in the operator's ConfigMap llama-stack-operator-config. See docs/configuration.md for details.",
 		}},
 		"a known name, a line without a base of it": {
-			"registry.example/meta:1.5.0", "meta-reference-gpu: {image: 'registry.example/meta:1.5.0'}", v1alpha2.ReasonMissingConfigLabels, []string{
-				"spec.distribution: meta-reference-gpu has a base configuration for release lines 0.3, 0.4, and none for line 1.5 of the server in image " +
+			"registry.example/meta:1.5.0", "meta-reference-gpu: {image: 'registry.example/meta:1.5.0'}", problem.MissingConfigLabels, []string{
+				"spec.distribution: Invalid value: meta-reference-gpu has a base configuration for release lines 0.3, 0.4, and none for line 1.5 of the server in image " +
 					"registry.example/meta:1.5.0 (tag of the image): use another distribution", "llama-stack-operator-config",
 			},
 		},
 		"unknown release": {
 			"registry.example/mine:nightly", "mine: {image: 'registry.example/mine:nightly', config: 'version: 2'}",
-			v1alpha2.ReasonUnknownServerLine, []string{
+			problem.UnknownServerLine, []string{
 				"registry.example/mine:nightly", "could be of the lines 0.3, 0.4, ", "serverVersion", "llama-stack-operator-config",
 			},
 		},
 		"unknown dialect": {
 			"registry.example/mine:nightly", "mine: {image: 'registry.example/mine:nightly', config: 'what: 2'}",
-			v1alpha2.ReasonUnknownServerLine, []string{"nothing tells the server release in image registry.example/mine:nightly, so", "serverVersion"},
+			problem.UnknownServerLine, []string{"nothing tells the server release in image registry.example/mine:nightly, so", "serverVersion"},
 		},
 		"too old": {
-			"registry.example/mine:0.2.23", "", v1alpha2.ReasonUnsupported, []string{
-				"spec.distribution: the server in image registry.example/mine:0.2.23 is release 0.2.23 (tag of the image), and 0.3 is the oldest",
+			"registry.example/mine:0.2.23", "", problem.UnsupportedRelease, []string{
+				"spec.distribution: Forbidden: the server in image registry.example/mine:0.2.23 is release 0.2.23 (tag of the image), and 0.3 is the oldest",
 				"what runs is left alone", "serverVersion",
 			},
 		},
@@ -145,7 +145,7 @@ func TestNothingToGenerateFrom(t *testing.T) {
 			in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Image: new(c.image)}
 			resolve(t, in, map[string]string{"distributions": c.settings})
 			d, faults := fail(t, in)
-			if len(faults) != 1 || faults[0].Class != fault.Wrong || faults[0].Reason != c.reason || faults[0].Condition != v1alpha2.ConditionConfigGenerated {
+			if len(faults) != 1 || faults[0].Class != problem.Terminal || faults[0].Reason != c.reason || faults[0].Condition != v1alpha2.ConditionConfigGenerated {
 				t.Errorf("faults %+v", faults)
 			}
 			for _, part := range c.parts {
@@ -164,25 +164,25 @@ func TestNothingToGenerateFrom(t *testing.T) {
 func TestSecretFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		fact   SecretFact
-		class  fault.Class
-		reason string
+		class  problem.Class
+		reason problem.Reason
 		parts  []string
 	}{
 		"no such Secret": {
-			SecretFact{State: SecretMissing}, fault.Missing, v1alpha2.ReasonSecretNotFound, []string{"Secret not found: vllm-creds", "create it"},
+			SecretFact{State: SecretMissing}, problem.WaitingForDependency, problem.SecretNotFound, []string{"Secret not found: vllm-creds", "create it"},
 		},
 		"no such key": {
-			SecretFact{State: SecretKeyMissing, Keys: []string{"tokens", "user"}}, fault.Missing, v1alpha2.ReasonSecretNotFound,
+			SecretFact{State: SecretKeyMissing, Keys: []string{"tokens", "user"}}, problem.WaitingForDependency, problem.SecretNotFound,
 			[]string{"has no key", "tokens, user"},
 		},
-		"empty value": {SecretFact{State: SecretEmpty}, fault.Missing, v1alpha2.ReasonSecretNotFound, []string{"is empty", "give it a value"}},
+		"empty value": {SecretFact{State: SecretEmpty}, problem.WaitingForDependency, problem.SecretNotFound, []string{"is empty", "give it a value"}},
 		"line break": {
-			SecretFact{Value: secret.New([]byte(canary + "\n"))}, fault.Missing, v1alpha2.ReasonSecretInvalid, []string{"ends with a line break"},
+			SecretFact{Value: secret.New([]byte(canary + "\n"))}, problem.WaitingForDependency, problem.SecretInvalid, []string{"ends with a line break"},
 		},
 		"number": {
-			SecretFact{Value: secret.New([]byte("8675309"))}, fault.Missing, v1alpha2.ReasonSecretInvalid, []string{"looks like a number"},
+			SecretFact{Value: secret.New([]byte("8675309"))}, problem.WaitingForDependency, problem.SecretInvalid, []string{"looks like a number"},
 		},
-		"boolean": {SecretFact{Value: secret.New([]byte("true"))}, fault.Missing, v1alpha2.ReasonSecretInvalid, []string{"looks like a boolean"}},
+		"boolean": {SecretFact{Value: secret.New([]byte("true"))}, problem.WaitingForDependency, problem.SecretInvalid, []string{"looks like a boolean"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := inputs(t, "simple")
@@ -240,7 +240,7 @@ func TestTelemetry(t *testing.T) {
 
 	in.Secrets[0].Value = secret.New([]byte("two words"))
 	_, faults := fail(t, in)
-	if len(faults) != 1 || faults[0].Reason != v1alpha2.ReasonSecretInvalid || !strings.Contains(faults.Message(), "is not a bearer token") {
+	if len(faults) != 1 || faults[0].Reason != problem.SecretInvalid || !strings.Contains(faults.Message(), "is not a bearer token") {
 		t.Errorf("faults %+v", faults)
 	}
 	in.Secrets[0].Value = secret.New([]byte("123456"))
@@ -258,7 +258,7 @@ func TestSecretForANumber(t *testing.T) {
 		`{"provider": "pgvector", "settings": {"host": "h", "db": "d", "user": "u"}, "port": {"secretKeyRef": {"name": "pg", "key": "p"}}}`)}
 	findSecrets(t, in)
 	_, faults := fail(t, in)
-	if len(faults) != 1 || faults[0].Reason != v1alpha2.ReasonSecretInvalid || !strings.Contains(faults.Message(), "is no number") {
+	if len(faults) != 1 || faults[0].Reason != problem.SecretInvalid || !strings.Contains(faults.Message(), "is not a number") {
 		t.Errorf("faults %+v", faults)
 	}
 	in.Secrets[0].Value = secret.New([]byte("5432"))
@@ -280,7 +280,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 			t.Errorf("%q is not in: %s", part, configFaults.Message())
 		}
 	}
-	if !strings.Contains(secretFaults.Message(), "Secret not found: vllm-creds") || secretFaults.Has(fault.Wrong) {
+	if !strings.Contains(secretFaults.Message(), "Secret not found: vllm-creds") || secretFaults.Has(problem.Terminal) {
 		t.Errorf("faults of the Secrets: %+v", secretFaults)
 	}
 }
@@ -346,7 +346,7 @@ func TestTooOldAsItIs(t *testing.T) {
 	in := inputs(t, "distribution-only")
 	in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Image: new("registry.example/mine:0.2.23")}
 	resolve(t, in, nil)
-	if d, faults := fail(t, in); len(d.Objects) > 0 || faults[0].Reason != v1alpha2.ReasonUnsupported {
+	if d, faults := fail(t, in); len(d.Objects) > 0 || faults[0].Reason != problem.UnsupportedRelease {
 		t.Errorf("objects %q, faults %v", kinds(d.Objects), faults)
 	}
 }
@@ -359,7 +359,7 @@ func TestNewerRelease(t *testing.T) {
 	want := "spec.distribution: this operator does not know server release 1.99.0 of image mirror.example/starter:1.99.0: " +
 		"it is treated like line " + catalog.Newest() + ", the newest known one before it: "
 	if len(d.Warnings) != 1 || !strings.HasPrefix(d.Warnings[0].String(), want) {
-		t.Errorf("warnings %q, want one: %s…", d.Warnings.String(), want)
+		t.Errorf("warnings %q, want one: %s…", d.Warnings.Message(), want)
 	}
 	if !strings.Contains(string(d.Config.YAML), "# Server release line: "+catalog.Newest()+"\n") {
 		t.Errorf("configuration:\n%s", d.Config.YAML)
@@ -521,7 +521,7 @@ func TestWarningsAreKept(t *testing.T) {
 	in.CR.Spec.Providers.Inference = open(`{"provider":"homegrown","endpoint":"http://x:1"}`)
 	findSecrets(t, in)
 	d := build(t, in)
-	if len(d.Warnings) == 0 || d.Warnings[0].Severity != config.Warning || !strings.Contains(d.Warnings.String(), "spec.providers.inference") {
+	if len(d.Warnings) == 0 || d.Warnings[0].Severity != problem.Warning || !strings.Contains(d.Warnings.Message(), "spec.providers.inference") {
 		t.Errorf("warnings %v, want one that names the provider", d.Warnings)
 	}
 	if !bytes.Contains(d.Config.YAML, []byte("remote::homegrown")) {
@@ -536,7 +536,7 @@ func TestNumberForAnUnknownType(t *testing.T) {
 	findSecrets(t, in)
 	in.Secrets[0].Value = secret.New([]byte("8675309"))
 	d := build(t, in)
-	if got := d.Warnings.String(); !strings.Contains(got, "spec.providers.inference.secretRefs[pin]") || strings.Contains(got, "8675309") {
+	if got := d.Warnings.Message(); !strings.Contains(got, "spec.providers.inference.secretRefs[pin]") || strings.Contains(got, "8675309") {
 		t.Errorf("warnings %q, want one that names the field and not the value", got)
 	}
 }
@@ -549,7 +549,7 @@ func TestResourceName(t *testing.T) {
 	} {
 		in := inputs(t, "distribution-only")
 		in.CR.Name = name
-		d, faults := Build(t.Context(), in)
+		d, faults := try(t.Context(), in)
 		if right && len(faults) > 0 || !right && (len(d.Objects) > 0 || !strings.HasPrefix(faults.Message(), "metadata.name: ")) {
 			t.Errorf("%q: faults %q, objects %v", name, faults.Message(), kinds(d.Objects))
 		}

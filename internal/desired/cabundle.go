@@ -12,13 +12,15 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-const pathCABundle = "spec.networking.tls.caBundle"
+// PathCABundle is the field that names the CA bundle.
+const PathCABundle = "spec.networking.tls.caBundle"
 
 // CABundleFact is what was found at spec.networking.tls.caBundle.
 type CABundleFact struct {
@@ -79,48 +81,61 @@ const certificateBlock = "CERTIFICATE"
 // The keys that a bundle is looked for under, in this order, when the resource names none.
 var bundleKeys = []string{"ca-bundle.crt", "ca.crt"}
 
-// caBundle returns the certificates, and secret.OnCluster where they are not known; empty where none are asked for.
-func (d *Desired) caBundle(in *Inputs) (string, *fault.Fault) {
+// caBundle returns the certificates that the server is to trust, as PEM.
+func (d *Desired) caBundle(in *Inputs) string {
 	f := in.CABundle
 	switch {
 	case f == nil:
-		return "", nil
+		return ""
 	case f.Unknown:
-		return secret.OnCluster, nil
+		return secret.OnCluster
 	case f.Foreign != ConfigMapFound:
-		return "", foreign(f.Foreign, pathCABundle+".configMapName", f.Name, f.Namespace, in.CR.Namespace)
+		d.problems.Add(foreign(f.Foreign, PathCABundle+".configMapName", f.Name, f.Namespace, in.CR.Namespace))
+		return ""
 	case f.Missing:
-		return "", f.fault("ConfigMap not found: %s (namespace %s, referenced by %s): create it with the key %s",
-			f.Name, f.Namespace, pathCABundle+".configMapName", bundleKeys[0])
+		d.problems.Add(problem.Problem{
+			Reason: problem.ConfigMapNotFound, Path: PathCABundle + ".configMapName",
+			Detail: fmt.Sprintf("ConfigMap not found: %s (namespace %s)", f.Name, f.Namespace), Fix: "create it with the key " + bundleKeys[0],
+		})
+		return ""
 	}
-	chosen, fail := f.keys()
-	if fail != nil {
-		return "", fail
+	chosen, missing := f.keys()
+	if missing != nil {
+		d.problems.AddFound(missing)
+		return ""
 	}
 	var bundle strings.Builder
 	for _, key := range chosen {
 		found, err := readPEM(f.Data[key])
+		where := fmt.Sprintf("the key %q of ConfigMap %s/%s", key, f.Namespace, f.Name)
 		switch {
 		case err != nil:
-			return "", f.fault("%s: the key %q of ConfigMap %s/%s: %v: correct or remove it there", pathCABundle, key, f.Namespace, f.Name, err)
+			d.problems.Add(f.invalid(fmt.Sprintf("%s: %v", where, err), "correct or remove it there"))
+			return ""
 		case found.certificates == "":
-			return "", f.fault("%s: the key %q of ConfigMap %s/%s holds no certificate: put one there in PEM form (-----BEGIN CERTIFICATE-----)",
-				pathCABundle, key, f.Namespace, f.Name)
+			d.problems.Add(f.invalid(where+" holds no certificate", "put one there in PEM form (-----BEGIN CERTIFICATE-----)"))
+			return ""
 		}
 		if found.privateKey {
-			d.warn(pathCABundle, fmt.Sprintf("the key %q of ConfigMap %s/%s holds a private key, which is not copied", key, f.Namespace, f.Name),
+			d.warn(problem.InvalidCABundle, PathCABundle, where+" holds a private key, which is not copied",
 				"move private keys to a Secret: who may read ConfigMaps can read them")
 		}
 		bundle.WriteString(found.certificates)
 	}
-	return bundle.String(), nil
+	return bundle.String()
 }
 
-// keys are the keys to take.
-func (f *CABundleFact) keys() ([]string, *fault.Fault) {
+func (f *CABundleFact) invalid(detail, fix string) problem.Problem {
+	return problem.Problem{
+		Reason: problem.InvalidCABundle, Path: PathCABundle + ".configMapName", Type: field.ErrorTypeInvalid, Value: f.Name, Detail: detail, Fix: fix,
+	}
+}
+
+// keys are the keys whose certificates count, or the problem of a bundle that does not have them.
+func (f *CABundleFact) keys() ([]string, *problem.Problem) {
 	for _, key := range f.Keys {
 		if _, ok := f.Data[key]; !ok {
-			return nil, f.fault("ConfigMap %s (namespace %s, referenced by %s) has no key %q: add it%s", f.Name, f.Namespace, pathCABundle, key, f.existing())
+			return nil, f.withoutKey(fmt.Sprintf("has no key %q", key))
 		}
 	}
 	if len(f.Keys) > 0 {
@@ -134,23 +149,14 @@ func (f *CABundleFact) keys() ([]string, *fault.Fault) {
 	if len(f.Data) == 1 {
 		return slices.Collect(maps.Keys(f.Data)), nil
 	}
-	return nil, f.fault("ConfigMap %s (namespace %s, referenced by %s) has neither the key %s nor only one key: add it%s",
-		f.Name, f.Namespace, pathCABundle, strings.Join(bundleKeys, " nor "), f.existing())
+	return nil, f.withoutKey("has neither the key " + strings.Join(bundleKeys, " nor ") + " nor only one key")
 }
 
-func (f *CABundleFact) existing() string {
-	if len(f.Data) == 0 {
-		return "; it has no keys"
-	}
-	return "; its keys are " + bounds.Names(slices.Sorted(maps.Keys(f.Data)))
-}
-
-// fault is the fault of a bundle that cannot be used; it heals by itself when the ConfigMap changes.
-func (f *CABundleFact) fault(format string, args ...any) *fault.Fault {
-	return &fault.Fault{
-		Class: fault.Missing, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonConfigMapNotFound,
-		Message: fmt.Sprintf(format, args...),
-	}
+func (f *CABundleFact) withoutKey(lacks string) *problem.Problem {
+	return problem.New(problem.Problem{
+		Reason: problem.ConfigMapNotFound, Path: PathCABundle + ".configMapName",
+		Detail: fmt.Sprintf("ConfigMap %s (namespace %s) %s", f.Name, f.Namespace, lacks), Fix: "add it" + existing(slices.Sorted(maps.Keys(f.Data))),
+	})
 }
 
 // unique returns the names, each once, in their order.

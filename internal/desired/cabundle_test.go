@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -107,7 +107,11 @@ func TestCABundleFaults(t *testing.T) {
 			trust(in, map[string]string{"ca.crt": certificate})
 			c.change(in.CABundle)
 			_, faults := fail(t, in)
-			if len(faults) != 1 || faults[0].Class != fault.Missing || faults[0].Reason != v1alpha2.ReasonConfigMapNotFound ||
+			reason := problem.ConfigMapNotFound
+			if name == "no certificate" {
+				reason = problem.InvalidCABundle
+			}
+			if len(faults) != 1 || faults[0].Class != problem.WaitingForDependency || faults[0].Reason != reason ||
 				!strings.Contains(faults.Message(), c.want) || !strings.Contains(faults.Message(), "spec.networking.tls.caBundle") {
 				t.Errorf("faults %+v, want %q", faults, c.want)
 			}
@@ -210,8 +214,8 @@ func TestCABundleNamesBrokenCertificates(t *testing.T) {
 		in := inputs(t, "distribution-only")
 		trust(in, map[string]string{"ca.crt": c.text})
 		_, faults := fail(t, in)
-		if message := faults.Message(); len(faults) != 1 || faults[0].Class != fault.Missing || strings.Contains(message, "canary") ||
-			!strings.Contains(message, `spec.networking.tls.caBundle: the key "ca.crt" of ConfigMap ai/authorities: `+c.want) {
+		if message := faults.Message(); len(faults) != 1 || faults[0].Class != problem.WaitingForDependency || strings.Contains(message, "canary") ||
+			!strings.Contains(message, `spec.networking.tls.caBundle.configMapName: Invalid value: "authorities": the key "ca.crt" of ConfigMap ai/authorities: `+c.want) {
 			t.Errorf("%s: %s", name, message)
 		}
 	}
@@ -246,16 +250,16 @@ func TestForeignConfigMapsNeedConsent(t *testing.T) {
 	in.CABundle.Namespace, in.CABundle.Foreign = "platform", ConfigMapNotAllowed
 	_, faults := fail(t, in)
 	for _, want := range []string{
-		"spec.overrideConfig.configMapName: ConfigMap mine in namespace platform does not exist, or does not allow namespace ai to use it: " +
+		"spec.overrideConfig.configMapName: Forbidden: ConfigMap mine in namespace platform does not exist, or does not allow namespace ai to use it: " +
 			"annotate it with llamastack.io/allow-from: ai, or copy it to namespace ai",
-		"spec.networking.tls.caBundle.configMapName: ConfigMap authorities in namespace platform does not exist, or",
+		"spec.networking.tls.caBundle.configMapName: Forbidden: ConfigMap authorities in namespace platform does not exist, or",
 	} {
 		if !strings.Contains(faults.Message(), want) {
 			t.Errorf("%q is not in %q", want, faults.Message())
 		}
 	}
 	for _, f := range faults {
-		if f.Class != fault.Missing || f.Reason != v1alpha2.ReasonForeignNamespace || f.Condition != v1alpha2.ConditionConfigGenerated {
+		if f.Class != problem.WaitingForDependency || f.Reason != problem.ConfigMapNotShared || f.Condition != v1alpha2.ConditionConfigGenerated {
 			t.Errorf("fault %+v", f)
 		}
 	}

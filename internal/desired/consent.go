@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Allows reports whether the owner of an object with these annotations lets LlamaStackDistributions of another namespace refer to it.
@@ -17,21 +19,21 @@ func Allows(annotations map[string]string, namespace string) bool {
 	return slices.Contains(names, namespace) || slices.Contains(names, "*")
 }
 
-// foreign is the fault of a reference to a ConfigMap of another namespace than own that is not followed.
-func foreign(state ConfigMapState, field, name, namespace, own string) *fault.Fault {
-	f := &fault.Fault{Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonForeignNamespace}
+// foreign is the problem of a reference to a ConfigMap of another namespace than own that is not followed.
+func foreign(state ConfigMapState, path, name, namespace, own string) problem.Problem {
+	p := problem.Problem{Reason: problem.ForeignNamespace, Path: path, Type: field.ErrorTypeForbidden, Fix: "copy it to namespace " + own}
 	why := "which this operator does not watch"
 	switch state {
 	case ConfigMapNotAllowed:
 		// Whether it exists is not said: who may not read the namespace does not learn what is there.
-		f.Class = fault.Missing
-		f.Message = fmt.Sprintf("%s: ConfigMap %s in namespace %s does not exist, or does not allow namespace %s to use it: "+
-			"annotate it with %s: %s, or copy it to namespace %[4]s", field, name, namespace, own, v1alpha2.AllowFromAnnotation, own)
-		return f
+		p.Reason = problem.ConfigMapNotShared
+		p.Detail = fmt.Sprintf("ConfigMap %s in namespace %s does not exist, or does not allow namespace %s to use it", name, namespace, own)
+		p.Fix = fmt.Sprintf("annotate it with %s: %s, or copy it to namespace %s", v1alpha2.AllowFromAnnotation, own, own)
+		return p
 	case ConfigMapForbidden:
 		why = "and this operator does not allow other namespaces"
 	case ConfigMapFound, ConfigMapMissing, ConfigMapKeyMissing, ConfigMapNotWatched:
 	}
-	f.Message = fmt.Sprintf("%s: ConfigMap %s is in namespace %s, %s: copy it to namespace %s", field, name, namespace, why, own)
-	return f
+	p.Detail = fmt.Sprintf("ConfigMap %s is in namespace %s, %s", name, namespace, why)
+	return p
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/dsn"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
@@ -17,11 +16,10 @@ import (
 
 // derive makes the parts of secret values that the server's environment needs. A value that is missing has been reported; one that is
 // not known, because there is no cluster, gives secret.OnCluster for every part that it could have.
-func (d *Desired) derive(in *Inputs) (map[string]secret.Value, fault.List) {
+func (d *Desired) derive(in *Inputs) map[string]secret.Value {
 	if d.Config == nil {
-		return nil, nil
+		return nil
 	}
-	var faults fault.List
 	values := map[string]secret.Value{}
 	sources := map[string]*source{}
 	for i := range d.Config.Env {
@@ -31,7 +29,7 @@ func (d *Desired) derive(in *Inputs) (map[string]secret.Value, fault.List) {
 		}
 		from, read := sources[v.Path]
 		if !read {
-			from = readSource(in, v, &faults)
+			from = d.readSource(in, v)
 			sources[v.Path] = from
 		}
 		if from == nil {
@@ -41,15 +39,12 @@ func (d *Desired) derive(in *Inputs) (map[string]secret.Value, fault.List) {
 		if value.Empty() {
 			continue
 		}
-		for _, problem := range from.problems(v, value) {
-			faults = append(faults, invalid(from.fact, in.CR.Namespace, "has a part that this release of the server cannot take: "+string(v.Part)+" "+problem))
+		for _, defect := range from.defects(v, value) {
+			d.problems.Add(invalid(from.fact, in.CR.Namespace, "has a part that this release of the server cannot take: "+string(v.Part)+" "+defect))
 		}
 		values[v.Name] = value
 	}
-	if len(values) == 0 {
-		return nil, faults
-	}
-	return values, faults
+	return values
 }
 
 // source is a secret value that parts are made of.
@@ -64,7 +59,7 @@ type source struct {
 }
 
 // readSource finds and reads the value behind a variable; nil where there is none that can be used.
-func readSource(in *Inputs, v *config.EnvVar, faults *fault.List) *source {
+func (d *Desired) readSource(in *Inputs, v *config.EnvVar) *source {
 	fact := in.secret(v.Path)
 	if fact == nil || fact.State != SecretFound || len(fact.Value.Unfit()) > 0 {
 		return nil // has been reported
@@ -75,31 +70,31 @@ func readSource(in *Inputs, v *config.EnvVar, faults *fault.List) *source {
 	}
 	parsed, err := dsn.Parse(string(fact.Value.Reveal()))
 	if err != nil {
-		*faults = append(*faults, invalid(fact, in.CR.Namespace, err.Error()))
+		d.problems.Add(invalid(fact, in.CR.Namespace, err.Error()))
 		return nil
 	}
 	if parsed.Verifies() && in.CABundle == nil {
-		*faults = append(*faults, invalid(fact, in.CR.Namespace, "says sslmode="+parsed.SSLMode+
-			", for which the server needs the certificate authority of the database: name a ConfigMap that holds it in spec.networking.tls.caBundle"))
+		d.problems.Add(invalid(fact, in.CR.Namespace, "says sslmode="+parsed.SSLMode+
+			", for which the server needs the CA certificate of the database: name a ConfigMap that holds it in spec.networking.tls.caBundle"))
 		return nil
 	}
 	s.dsn = parsed
 	return s
 }
 
-// problems tells what the server would make of a part that it substitutes.
-func (s *source) problems(v *config.EnvVar, value secret.Value) []string {
+// defects reports what the server would make of a part that it substitutes.
+func (s *source) defects(v *config.EnvVar, value secret.Value) []string {
 	if !s.known || v.Type != catalog.TypeString && v.Type != catalog.TypeURL {
 		return nil
 	}
-	problems := value.Substituted()
+	defects := value.Substituted()
 	if converted := value.Converted(); converted != "" && v.Type == catalog.TypeString {
-		problems = append(problems, converted)
+		defects = append(defects, converted)
 	}
 	if v.Part == environment.PostgresURLDatabase && bytes.Contains(value.Reveal(), []byte("?")) {
-		problems = append(problems, "contains '?', at which the server ends it: use another name")
+		defects = append(defects, "contains '?', at which the server ends it: use another name")
 	}
-	return problems
+	return defects
 }
 
 // part makes one part; empty where the value has none.

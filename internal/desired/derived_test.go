@@ -11,11 +11,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // withStorage are complete inputs with PostgreSQL on a release line, and with a value for its connection string.
@@ -102,7 +102,7 @@ func TestDerivedSecret(t *testing.T) {
 // checkNothingOutsideSecrets proves that a value is in no other object, as text or as base64.
 //
 // Proves: R7, NFR-003.
-func checkNothingOutsideSecrets(t *testing.T, d *Desired, value string) {
+func checkNothingOutsideSecrets(t *testing.T, d *made, value string) {
 	t.Helper()
 	for _, o := range d.Objects {
 		if _, ok := o.(*corev1.Secret); ok {
@@ -181,7 +181,7 @@ func TestConnectionStringFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, faults := fail(t, withStorage(t, c.line, c.dsn))
-			if len(faults) != 1 || faults[0].Class != fault.Missing || faults[0].Reason != v1alpha2.ReasonSecretInvalid ||
+			if len(faults) != 1 || faults[0].Class != problem.WaitingForDependency || faults[0].Reason != problem.SecretInvalid ||
 				faults[0].Condition != v1alpha2.ConditionSecretsResolved {
 				t.Errorf("faults %+v", faults)
 			}

@@ -6,26 +6,27 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // checkForbidden reports what the spec asks for and the operator's settings forbid. What runs stays as it is.
-func checkForbidden(in *Inputs) fault.List {
-	var faults fault.List
+func (d *Desired) checkForbidden(in *Inputs) {
 	for _, use := range restrictedUses(&in.CR.Spec) {
 		if !slices.Contains(in.Forbidden, use.restriction) {
 			continue
 		}
-		faults = append(faults, &fault.Fault{
-			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonForbidden,
-			Message: fmt.Sprintf("%s: Forbidden: the operator's administrator forbids %s (%s in the key %s of the ConfigMap %s): %s, or ask the administrator",
-				use.path, use.what, use.restriction, settings.KeyForbid, settings.ConfigMapName, use.fix),
+		d.problems.Add(problem.Problem{
+			Reason: problem.ForbiddenBySettings, Path: use.path, Type: field.ErrorTypeForbidden,
+			Detail: fmt.Sprintf("the operator's administrator forbids %s (%s in the key %s of the ConfigMap %s)",
+				use.what, use.restriction, settings.KeyForbid, settings.ConfigMapName),
+			Fix: use.fix + ", or ask the administrator",
 		})
 	}
-	return faults
 }
 
 // restrictedUse is a field of the spec that a restriction is about.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Each restriction forbids its own fields and no others, and without it they are built. The message names the field, the setting and
@@ -60,12 +60,12 @@ func TestBuildRefusesWhatTheSettingsForbid(t *testing.T) {
 					t.Fatalf("objects %v, faults %q, want %q", kinds(d.Objects), faults.Message(), c.want)
 				}
 				for i, f := range faults {
-					if f.Class != fault.Wrong || f.Condition != v1alpha2.ConditionConfigGenerated || f.Reason != v1alpha2.ReasonForbidden {
+					if f.Class != problem.Terminal || f.Condition != v1alpha2.ConditionConfigGenerated || f.Reason != problem.ForbiddenBySettings {
 						t.Errorf("fault %+v", f)
 					}
-					if !strings.HasPrefix(f.Message, c.want[i]) ||
-						!strings.Contains(f.Message, string(r)+" in the key forbid of the ConfigMap llama-stack-operator-config") {
-						t.Errorf("message %q, want %q and the setting", f.Message, c.want[i])
+					if !strings.HasPrefix(f.String(), c.want[i]) ||
+						!strings.Contains(f.String(), string(r)+" in the key forbid of the ConfigMap llama-stack-operator-config") {
+						t.Errorf("message %q, want %q and the setting", f.String(), c.want[i])
 					}
 				}
 			}

@@ -3,6 +3,7 @@
 package desired
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,11 +15,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // canary stands for a secret value; no test may find it in what Build returns.
@@ -79,10 +80,22 @@ func findOverride(t *testing.T, in *Inputs, content string) {
 	in.Override = &OverrideFact{Ref: ref, Content: []byte(content)}
 }
 
+// made is what Build made, with the warnings apart.
+type made struct {
+	*Desired
+	Warnings problem.List
+}
+
+// try builds, and returns the errors apart.
+func try(ctx context.Context, in *Inputs) (*made, problem.List) {
+	d, problems := Build(ctx, in)
+	return &made{d, problems.Warnings()}, problems.Errors()
+}
+
 // build builds what must be right.
-func build(t *testing.T, in *Inputs) *Desired {
+func build(t *testing.T, in *Inputs) *made {
 	t.Helper()
-	d, faults := Build(t.Context(), in)
+	d, faults := try(t.Context(), in)
 	if len(faults) > 0 {
 		t.Fatalf("faults: %s", faults.Message())
 	}
@@ -91,9 +104,9 @@ func build(t *testing.T, in *Inputs) *Desired {
 }
 
 // fail builds what must be wrong, and returns the faults.
-func fail(t *testing.T, in *Inputs) (*Desired, fault.List) {
+func fail(t *testing.T, in *Inputs) (*made, problem.List) {
 	t.Helper()
-	d, faults := Build(t.Context(), in)
+	d, faults := try(t.Context(), in)
 	if len(faults) == 0 {
 		t.Fatal("no faults")
 	}
@@ -101,7 +114,7 @@ func fail(t *testing.T, in *Inputs) (*Desired, fault.List) {
 		t.Errorf("%d objects to apply and %d held although there are faults", len(d.Objects), len(d.Held))
 	}
 	for _, f := range faults {
-		if f.Message == "" || f.Reason == "" || f.Condition == "" || f.Class == fault.FailedToAsk {
+		if f.Detail+f.Fix == "" || f.Path == "" || f.Reason == "" || f.Condition == "" || f.Class == problem.Transient {
 			t.Errorf("incomplete fault %+v", f)
 		}
 	}
@@ -110,11 +123,11 @@ func fail(t *testing.T, in *Inputs) (*Desired, fault.List) {
 }
 
 // checkNoCanary proves R7 for everything that Build returns.
-func checkNoCanary(t *testing.T, d *Desired, faults fault.List) {
+func checkNoCanary(t *testing.T, d *made, faults problem.List) {
 	t.Helper()
 	text := fmt.Sprintf("%+v %s", faults, faults.Message()) + asJSON(t, d)
 	for _, f := range faults {
-		text += fmt.Sprintf("%+v %v", *f, f.Err)
+		text += fmt.Sprintf("%+v %v", f, f.Err)
 	}
 	if d.Config != nil {
 		text += string(d.Config.YAML)

@@ -56,7 +56,7 @@ func TestWorkersWithoutGeneratedConfiguration(t *testing.T) {
 		"known image": {"distribution: {name: starter}\nworkload: {workers: 4}", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, faults := Build(t.Context(), bare(t, c.spec, c.annotation))
+			d, faults := try(t.Context(), bare(t, c.spec, c.annotation))
 			if got := faults.Message(); (c.fault == "") != (got == "") || !strings.Contains(got, c.fault) {
 				t.Fatalf("faults %q, want %q", got, c.fault)
 			}
@@ -72,7 +72,7 @@ func TestWorkersWithoutGeneratedConfiguration(t *testing.T) {
 }
 
 // warningsBut are the warnings without those that contain the text.
-func warningsBut(d *Desired, text string) string {
+func warningsBut(d *made, text string) string {
 	var lines []string
 	for _, w := range d.Warnings {
 		if line := w.String(); !strings.Contains(line, text) {

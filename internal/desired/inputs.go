@@ -11,6 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Inputs is everything that decides what shall exist. Package gather fills it, once per pass.
@@ -104,8 +105,8 @@ type Desired struct {
 	// HeldBuild is the build that made the live Deployment, when that is kept as it is although this build would make
 	// another: an upgrade of the operator rolls nothing. Empty otherwise.
 	HeldBuild string
-	// Warnings are what the user should know although nothing is wrong.
-	Warnings config.Findings
+
+	problems problem.Collector
 }
 
 // Scheme is what the server speaks. A generated configuration has no TLS yet; what the image says itself is not known.

@@ -18,10 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // leaves finds every field of the spec by reflection, so that a new one cannot be forgotten: by path, a function that sets
@@ -241,7 +241,7 @@ func TestNoFieldIsIgnored(t *testing.T) {
 			set := func(spec *v1alpha2.LlamaStackDistributionSpec) { around(spec); setAlone(spec) }
 			before := output(t, around)
 			in := found(t, set)
-			d, faults := Build(t.Context(), in)
+			d, faults := try(t.Context(), in)
 			_, excused := changesNothing[path]
 			switch {
 			case isAbsent(path) || excused:
@@ -267,18 +267,18 @@ func TestNoFieldIsIgnored(t *testing.T) {
 	}
 }
 
-func checkRefused(t *testing.T, path string, faults fault.List) {
+func checkRefused(t *testing.T, path string, faults problem.List) {
 	t.Helper()
-	var unsupported fault.List
+	var unsupported problem.List
 	for _, f := range faults {
-		if f.Reason == v1alpha2.ReasonUnsupported {
+		if f.Reason == problem.UnsupportedByOperator {
 			unsupported = append(unsupported, f)
 		}
 	}
 	if !names(unsupported, path) {
 		t.Errorf("is neither built nor refused by name: %s", faults.Message())
 	}
-	if unsupported.Has(fault.Missing) || unsupported.Has(fault.FailedToAsk) || len(unsupported.For(v1alpha2.ConditionConfigGenerated)) == 0 {
+	if unsupported.Has(problem.WaitingForDependency) || unsupported.Has(problem.Transient) || len(unsupported.For(v1alpha2.ConditionConfigGenerated)) == 0 {
 		t.Errorf("faults %+v: want class Wrong and condition ConfigGenerated", unsupported)
 	}
 }
@@ -294,7 +294,7 @@ func output(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) string
 	if in.CR.Spec.Providers.Inference == nil {
 		in.CR.Spec.Providers.Inference = &apiextensionsv1.JSON{Raw: []byte(`{"provider":"openai"}`)}
 	}
-	d, _ := Build(t.Context(), in)
+	d, _ := try(t.Context(), in)
 	for _, o := range d.Objects {
 		delete(o.GetAnnotations(), objects.AnnotationInputHash)
 	}
@@ -329,11 +329,11 @@ func found(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) *Inputs
 }
 
 // names tells whether a fault names the field, or a struct around it.
-func names(faults fault.List, path string) bool {
-	return slices.ContainsFunc(faults, func(f *fault.Fault) bool { return within(path, f.Message) })
+func names(faults problem.List, path string) bool {
+	return slices.ContainsFunc(faults, func(f problem.Problem) bool { return within(path, f.String()) })
 }
 
-func warned(d *Desired, path string) bool {
+func warned(d *made, path string) bool {
 	for _, w := range d.Warnings {
 		if within(path, w.String()) {
 			return true

@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // ConfigMapState tells what was found at a reference to a ConfigMap.
@@ -48,7 +49,8 @@ type OverrideFact struct {
 	Keys []string
 }
 
-const overridePath = "spec.overrideConfig.configMapName"
+// PathOverride is the field that names the ConfigMap with the user's own configuration.
+const PathOverride = "spec.overrideConfig.configMapName"
 
 // OverrideRef returns the ConfigMap that holds the user's own configuration, and whether the resource names one. A resource of
 // v1alpha1 may name one in another namespace.
@@ -63,72 +65,80 @@ func OverrideRef(cr *v1alpha2.LlamaStackDistribution) (types.NamespacedName, boo
 	return ref, true
 }
 
-// override takes over the user's own configuration.
-func (d *Desired) override(in *Inputs) fault.List {
+// override takes the user's own configuration. Only the cluster knows what secret.OnCluster says.
+func (d *Desired) override(in *Inputs) {
 	if excluded := config.Excluded(&in.CR.Spec); len(excluded) > 0 {
-		return fault.List{{
-			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonInvalidSpec,
-			Message: fmt.Sprintf("spec.overrideConfig: excludes %s: keep one of them", strings.Join(excluded, ", ")),
-		}}
+		d.problems.Add(problem.Problem{
+			Reason: problem.ConflictingFields, Path: "spec.overrideConfig", Type: field.ErrorTypeForbidden,
+			Detail: "excludes " + strings.Join(excluded, ", "), Fix: "keep one of them",
+		})
+		return
 	}
 	found := in.Override
 	if found == nil {
-		return nil // it could not be asked for, which has been told
+		return // it could not be read, which has been reported
 	}
-	if f := found.absent(in.CR.Namespace); f != nil {
-		return fault.List{f}
+	if p := found.absent(in.CR.Namespace); p != nil {
+		d.problems.AddFound(p)
+		return
 	}
-	d.warnForeign(overridePath, found.Ref, in.CR.Namespace)
+	d.warnForeign(PathOverride, found.Ref, in.CR.Namespace)
 	if string(found.Content) == secret.OnCluster {
-		d.Override, d.OverrideContent = &config.Override{}, found.Content // what the file says only the cluster knows
+		d.Override, d.OverrideContent = &config.Override{}, found.Content
 		d.ConfigMapName = objects.ConfigMapName(in.CR.Name, found.Content)
-		return nil
+		return
 	}
 	read, err := config.ReadOverride(found.Content)
 	if err != nil {
-		return fault.List{{
-			// Missing, not wrong: an edit of the ConfigMap mends it, and the ConfigMap is watched.
-			Class: fault.Missing, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonInvalidOverride,
-			Message: fmt.Sprintf("%s: the key %q of ConfigMap %s is not a configuration: %v: mend it there", overridePath, objects.ConfigKey, found.Ref, err),
-		}}
+		d.problems.Add(problem.Problem{
+			Reason: problem.InvalidOverrideConfig, Path: PathOverride, Type: field.ErrorTypeInvalid, Value: found.Ref.Name,
+			Detail: fmt.Sprintf("the key %q of ConfigMap %s is not a configuration: %v", objects.ConfigKey, found.Ref, err), Fix: "correct it there",
+		})
+		return
 	}
 	d.Override, d.OverrideContent = read, found.Content
 	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, found.Content)
 	if line := d.Distribution.Line; line != nil && line.NeedsInsecure && !read.TLS && !read.Insecure {
-		d.warn(overridePath, "the configuration has neither TLS files nor server.insecure, and release "+line.Name+" does not start so",
+		d.warn(problem.InvalidOverrideConfig, PathOverride,
+			"the configuration has neither TLS files nor server.insecure, and release "+line.Name+" does not start so",
 			"add server.insecure: true, unless the image or its arguments say --insecure")
 	}
-	return nil
 }
 
-// warnForeign tells of a ConfigMap in another namespace.
-func (d *Desired) warnForeign(field string, ref types.NamespacedName, own string) {
+// warnForeign warns of a ConfigMap of another namespace, which only v1alpha1 can name.
+func (d *Desired) warnForeign(path string, ref types.NamespacedName, own string) {
 	if ref.Namespace != own {
-		d.warn(field, "it is taken from ConfigMap "+ref.String()+" in another namespace, as v1alpha1 allows",
+		d.warn(problem.ForeignNamespace, path, "it is taken from ConfigMap "+ref.String()+" in another namespace, as v1alpha1 allows",
 			"copy it to namespace "+own+", which is what v1alpha2 can say")
 	}
 }
 
-func (d *Desired) warn(path, message, mending string) {
-	d.Warnings = append(d.Warnings, config.Finding{
-		Code: config.InvalidSpec, Severity: config.Warning, Path: path, Message: message, Mending: mending,
-	})
+func (d *Desired) warn(reason problem.Reason, path, detail, fix string) {
+	d.problems.Add(problem.Problem{Reason: reason, Severity: problem.Warning, Path: path, Detail: detail, Fix: fix})
 }
 
-// absent is the fault of a reference that leads to no configuration.
-func (o *OverrideFact) absent(own string) *fault.Fault {
-	f := &fault.Fault{Class: fault.Missing, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonConfigMapNotFound}
+// absent is the problem of a ConfigMap that cannot be used, nil where it can. The ConfigMap is watched.
+func (o *OverrideFact) absent(own string) *problem.Problem {
+	p := problem.Problem{Reason: problem.ConfigMapNotFound, Path: PathOverride}
 	switch o.State {
 	case ConfigMapFound:
 		return nil
 	case ConfigMapMissing:
-		f.Message = fmt.Sprintf("ConfigMap not found: %s (namespace %s, referenced by %s): create it with the key %q",
-			o.Ref.Name, o.Ref.Namespace, overridePath, objects.ConfigKey)
+		p.Detail = fmt.Sprintf("ConfigMap not found: %s (namespace %s)", o.Ref.Name, o.Ref.Namespace)
+		p.Fix = fmt.Sprintf("create it with the key %q", objects.ConfigKey)
 	case ConfigMapKeyMissing:
-		f.Message = fmt.Sprintf("ConfigMap %s (namespace %s, referenced by %s) has no key %q: add it; its keys are: %s",
-			o.Ref.Name, o.Ref.Namespace, overridePath, objects.ConfigKey, bounds.Names(o.Keys))
+		p.Detail = fmt.Sprintf("ConfigMap %s (namespace %s) has no key %q", o.Ref.Name, o.Ref.Namespace, objects.ConfigKey)
+		p.Fix = "add it" + existing(o.Keys)
 	case ConfigMapNotWatched, ConfigMapForbidden, ConfigMapNotAllowed:
-		return foreign(o.State, overridePath, o.Ref.Name, o.Ref.Namespace, own)
+		p = foreign(o.State, PathOverride, o.Ref.Name, o.Ref.Namespace, own)
 	}
-	return f
+	return problem.New(p)
+}
+
+// existing says which keys an object has.
+func existing(keys []string) string {
+	if len(keys) == 0 {
+		return "; it has no keys"
+	}
+	return "; its keys are " + bounds.Names(keys)
 }

@@ -11,10 +11,10 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 const ownConfig = "# mine: keep every byte\nversion: 2\r\nserver: {port: 1}\n"
@@ -101,24 +101,24 @@ func TestOverrideScheme(t *testing.T) {
 func TestOverrideFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Inputs)
-		class  fault.Class
-		reason string
+		class  problem.Class
+		reason problem.Reason
 		want   []string
 	}{
-		"no such ConfigMap": {func(in *Inputs) { in.Override.State = ConfigMapMissing }, fault.Missing, v1alpha2.ReasonConfigMapNotFound,
+		"no such ConfigMap": {func(in *Inputs) { in.Override.State = ConfigMapMissing }, problem.WaitingForDependency, problem.ConfigMapNotFound,
 			[]string{"ConfigMap not found: mine", "namespace ai", "spec.overrideConfig.configMapName", `"config.yaml"`}},
 		"no such key": {func(in *Inputs) { in.Override.State, in.Override.Keys = ConfigMapKeyMissing, []string{"run.yaml"} },
-			fault.Missing, v1alpha2.ReasonConfigMapNotFound, []string{`no key "config.yaml"`, "run.yaml", "spec.overrideConfig.configMapName"}},
-		"no configuration": {func(in *Inputs) { in.Override.Content = []byte("- a list") }, fault.Missing, v1alpha2.ReasonInvalidOverride,
+			problem.WaitingForDependency, problem.ConfigMapNotFound, []string{`no key "config.yaml"`, "run.yaml", "spec.overrideConfig.configMapName"}},
+		"no configuration": {func(in *Inputs) { in.Override.Content = []byte("- a list") }, problem.WaitingForDependency, problem.InvalidOverrideConfig,
 			[]string{"not a map", "ai/mine"}},
-		"not watched": {func(in *Inputs) { in.Override.State, in.Override.Ref.Namespace = ConfigMapNotWatched, "far" }, fault.Wrong, v1alpha2.ReasonForeignNamespace,
+		"not watched": {func(in *Inputs) { in.Override.State, in.Override.Ref.Namespace = ConfigMapNotWatched, "far" }, problem.Terminal, problem.ForeignNamespace,
 			[]string{"namespace far", "copy it"}},
-		"forbidden": {func(in *Inputs) { in.Override.State, in.Override.Ref.Namespace = ConfigMapForbidden, "far" }, fault.Wrong, v1alpha2.ReasonForeignNamespace,
+		"forbidden": {func(in *Inputs) { in.Override.State, in.Override.Ref.Namespace = ConfigMapForbidden, "far" }, problem.Terminal, problem.ForeignNamespace,
 			[]string{"namespace far", "does not allow"}},
 		"excluded": {func(in *Inputs) {
 			in.CR.Spec.Disabled = []string{"eval"}
 			in.CR.Spec.Providers = &v1alpha2.ProvidersSpec{Inference: &apiextensionsv1.JSON{Raw: []byte(`{"provider":"vllm"}`)}}
-		}, fault.Wrong, v1alpha2.ReasonInvalidSpec, []string{"spec.overrideConfig: excludes spec.providers, spec.disabled"}},
+		}, problem.Terminal, problem.ConflictingFields, []string{"spec.overrideConfig: Forbidden: excludes spec.providers, spec.disabled"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := overriding(t)
@@ -129,8 +129,8 @@ func TestOverrideFaults(t *testing.T) {
 				t.Errorf("fault %+v", f)
 			}
 			for _, want := range c.want {
-				if !strings.Contains(f.Message, want) {
-					t.Errorf("%q does not tell %q", f.Message, want)
+				if !strings.Contains(f.String(), want) {
+					t.Errorf("%q does not tell %q", f.String(), want)
 				}
 			}
 		})
@@ -149,7 +149,7 @@ func TestOverrideWarnings(t *testing.T) {
 		in := overriding(t)
 		in.Override.Content, in.Distribution.Line = []byte(content), line
 		d := build(t, in)
-		if got := d.Warnings.String(); (want == "") != (len(d.Warnings) == 0) || !strings.Contains(got, want) {
+		if got := d.Warnings.Message(); (want == "") != (len(d.Warnings) == 0) || !strings.Contains(got, want) {
 			t.Errorf("%q: %q, want %q", content, got, want)
 		}
 	}
@@ -157,11 +157,11 @@ func TestOverrideWarnings(t *testing.T) {
 	in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha1","kept":{"spec.server.userConfig":` +
 		`{"was":{"configMapName":"mine","configMapNamespace":"platform"},"if":{"configMapName":"mine"}}}}`}
 	findOverride(t, in, ownConfig)
-	if d := build(t, in); in.Override.Ref.String() != "platform/mine" || !strings.Contains(d.Warnings.String(), "platform/mine in another namespace") {
+	if d := build(t, in); in.Override.Ref.String() != "platform/mine" || !strings.Contains(d.Warnings.Message(), "platform/mine in another namespace") {
 		t.Errorf("reference %s, warnings %v", in.Override.Ref, d.Warnings)
 	}
 	in.Override.Content = []byte(secret.OnCluster)
-	if d := build(t, in); !strings.Contains(d.Warnings.String(), "platform/mine in another namespace") {
+	if d := build(t, in); !strings.Contains(d.Warnings.Message(), "platform/mine in another namespace") {
 		t.Errorf("without a cluster the warnings are %v", d.Warnings)
 	}
 }

@@ -8,11 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // PodReferenceFact is what was found at a Secret or ConfigMap that the overrides bring into the pods.
@@ -31,42 +29,34 @@ type PodReferenceFact struct {
 }
 
 // checkPodReferences reports what keeps the pods from starting.
-func checkPodReferences(in *Inputs) fault.List {
-	var faults fault.List
+func (d *Desired) checkPodReferences(in *Inputs) {
 	for i := range in.PodReferences {
-		if f := in.PodReferences[i].absent(in.CR.Namespace); f != nil {
-			faults = append(faults, f)
-		}
+		d.problems.AddFound(in.PodReferences[i].absent(in.CR.Namespace))
 	}
-	return faults
 }
 
-// absent is the fault of a reference that keeps the pods from starting; it heals by itself.
-func (f *PodReferenceFact) absent(namespace string) *fault.Fault {
+// absent is the problem of a reference that keeps the pods from starting; it heals by itself.
+func (f *PodReferenceFact) absent(namespace string) *problem.Problem {
 	ref := &f.Ref
 	if ref.Optional || !f.Missing && len(f.MissingKeys) == 0 {
 		return nil
 	}
-	found := &fault.Fault{Class: fault.Missing, Condition: v1alpha2.ConditionSecretsResolved, Reason: v1alpha2.ReasonSecretNotFound}
+	p := problem.Problem{Reason: problem.SecretNotFound, Path: ref.Path}
 	if ref.Kind == objects.KindConfigMap {
-		found.Condition, found.Reason = v1alpha2.ConditionConfigGenerated, v1alpha2.ReasonConfigMapNotFound
+		p.Reason = problem.ConfigMapNotFound
 	}
 	const orOptional = ", or set optional: true there"
 	if f.Missing {
-		with := ""
+		p.Detail, p.Fix = fmt.Sprintf("%s not found: %s (namespace %s)", ref.Kind, ref.Name, namespace), "create it"
 		if len(ref.Keys) > 0 {
-			with = " with the " + theKeys(ref.Keys)
+			p.Fix += " with the " + theKeys(ref.Keys)
 		}
-		found.Message = fmt.Sprintf("%s not found: %s (namespace %s, referenced by %s): create it%s%s", ref.Kind, ref.Name, namespace, ref.Path, with, orOptional)
-		return found
+		p.Fix += orOptional
+		return problem.New(p)
 	}
-	existing := "; it has no keys"
-	if len(f.Keys) > 0 {
-		existing = "; its keys are " + bounds.Names(f.Keys)
-	}
-	found.Message = fmt.Sprintf("%s %s (namespace %s, referenced by %s) lacks the %s: add what is missing%s%s",
-		ref.Kind, ref.Name, namespace, ref.Path, theKeys(f.MissingKeys), orOptional, existing)
-	return found
+	p.Detail = fmt.Sprintf("%s %s (namespace %s) lacks the %s", ref.Kind, ref.Name, namespace, theKeys(f.MissingKeys))
+	p.Fix = "add what is missing" + orOptional + existing(f.Keys)
+	return problem.New(p)
 }
 
 func theKeys(keys []string) string {

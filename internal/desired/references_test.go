@@ -9,9 +9,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // overridden are inputs whose overrides refer to a Secret and to a ConfigMap, both found.
@@ -83,24 +83,24 @@ func TestPodReferencesAbsent(t *testing.T) {
 	for name, c := range map[string]struct {
 		change    func(*Inputs)
 		condition string
-		reason    string
+		reason    problem.Reason
 		message   string
 	}{
-		"no Secret": {func(in *Inputs) { in.PodReferences[0].Missing = true }, v1alpha2.ConditionSecretsResolved, v1alpha2.ReasonSecretNotFound,
-			`Secret not found: mine (namespace ai, referenced by spec.workload.overrides.env[0].valueFrom.secretKeyRef): create it with the key "token", or set optional: true there`},
+		"no Secret": {func(in *Inputs) { in.PodReferences[0].Missing = true }, v1alpha2.ConditionSecretsResolved, problem.SecretNotFound,
+			`spec.workload.overrides.env[0].valueFrom.secretKeyRef: Secret not found: mine (namespace ai): create it with the key "token", or set optional: true there`},
 		"no key": {func(in *Inputs) {
 			in.PodReferences[0].MissingKeys, in.PodReferences[0].Keys = []string{"token"}, []string{"tokens", "user"}
-		}, v1alpha2.ConditionSecretsResolved, v1alpha2.ReasonSecretNotFound,
-			`Secret mine (namespace ai, referenced by spec.workload.overrides.env[0].valueFrom.secretKeyRef) lacks the key "token": add what is missing, or set optional: true there; its keys are tokens, user`},
-		"no ConfigMap": {func(in *Inputs) { in.PodReferences[1].Missing = true }, v1alpha2.ConditionConfigGenerated, v1alpha2.ReasonConfigMapNotFound,
-			`ConfigMap not found: files (namespace ai, referenced by spec.workload.overrides.volumes[0].configMap): create it, or set optional: true there`},
-		"no keys": {func(in *Inputs) { in.PodReferences[1].MissingKeys = []string{"a", "b"} }, v1alpha2.ConditionConfigGenerated, v1alpha2.ReasonConfigMapNotFound,
-			`ConfigMap files (namespace ai, referenced by spec.workload.overrides.volumes[0].configMap) lacks the keys "a", "b": add what is missing, or set optional: true there; it has no keys`},
+		}, v1alpha2.ConditionSecretsResolved, problem.SecretNotFound,
+			`spec.workload.overrides.env[0].valueFrom.secretKeyRef: Secret mine (namespace ai) lacks the key "token": add what is missing, or set optional: true there; its keys are tokens, user`},
+		"no ConfigMap": {func(in *Inputs) { in.PodReferences[1].Missing = true }, v1alpha2.ConditionConfigGenerated, problem.ConfigMapNotFound,
+			`spec.workload.overrides.volumes[0].configMap: ConfigMap not found: files (namespace ai): create it, or set optional: true there`},
+		"no keys": {func(in *Inputs) { in.PodReferences[1].MissingKeys = []string{"a", "b"} }, v1alpha2.ConditionConfigGenerated, problem.ConfigMapNotFound,
+			`spec.workload.overrides.volumes[0].configMap: ConfigMap files (namespace ai) lacks the keys "a", "b": add what is missing, or set optional: true there; it has no keys`},
 	} {
 		in := overridden(t)
 		c.change(in)
 		_, faults := fail(t, in)
-		if len(faults) != 1 || faults[0].Class != fault.Missing || faults[0].Condition != c.condition || faults[0].Reason != c.reason || faults[0].Message != c.message {
+		if len(faults) != 1 || faults[0].Class != problem.WaitingForDependency || faults[0].Condition != c.condition || faults[0].Reason != c.reason || faults[0].String() != c.message {
 			t.Errorf("%s: %+v\n%s", name, faults, faults.Message())
 		}
 		for i := range in.PodReferences {

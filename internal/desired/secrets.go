@@ -5,43 +5,42 @@ package desired
 import (
 	"fmt"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // checkSecrets reports what keeps the server from using a secret value. Messages name the reference, never the value.
-func (d *Desired) checkSecrets(in *Inputs) fault.List {
-	var faults fault.List
+func (d *Desired) checkSecrets(in *Inputs) {
 	variables := d.variables()
 	for i := range in.Secrets {
 		f := &in.Secrets[i]
 		if f.State != SecretFound {
-			faults = append(faults, absent(f, in.CR.Namespace))
+			d.problems.Add(absent(f, in.CR.Namespace))
 			continue
 		}
 		if f.Value.Empty() {
 			continue // there is no cluster to read it from
 		}
-		problems := f.Value.Unfit()
+		defects := f.Value.Unfit()
 		if !f.Use.Derived {
-			problems = append(problems, append(f.Value.Substituted(), d.unusable(f, variables[f.Use.EnvName])...)...)
+			defects = append(defects, append(f.Value.Substituted(), d.unusable(f, variables[f.Use.EnvName])...)...)
 		}
-		for _, problem := range problems {
-			faults = append(faults, invalid(f, in.CR.Namespace, problem))
+		for _, defect := range defects {
+			d.problems.Add(invalid(f, in.CR.Namespace, defect))
 		}
 	}
-	return faults
 }
 
-func invalid(f *SecretFact, namespace, problem string) *fault.Fault {
-	return &fault.Fault{
-		// Missing, not wrong: another value in the Secret mends it, and the Secret is watched.
-		Class: fault.Missing, Condition: v1alpha2.ConditionSecretsResolved, Reason: v1alpha2.ReasonSecretInvalid,
-		Message: f.Use.Path + ": " + about(f, namespace) + " " + problem,
+// invalid is the problem of a value that cannot be used. Another value in the Secret fixes it, and the Secret is watched.
+func invalid(f *SecretFact, namespace, defect string) problem.Problem {
+	return problem.Problem{
+		Reason: problem.SecretInvalid, Path: f.Use.Path, Type: field.ErrorTypeInvalid, Detail: about(f, namespace) + " " + defect,
 	}
 }
 
@@ -69,8 +68,8 @@ func (d *Desired) unusable(f *SecretFact, v *config.EnvVar) []string {
 	if v == nil {
 		return nil
 	}
-	if problem := f.Value.BearerProblem(); v.Bearer && problem != "" {
-		return []string{problem}
+	if defect := f.Value.BearerProblem(); v.Bearer && defect != "" {
+		return []string{defect}
 	}
 	return d.converted(f, v)
 }
@@ -78,51 +77,42 @@ func (d *Desired) unusable(f *SecretFact, v *config.EnvVar) []string {
 // converted reports a value that the server would turn into another type than the field takes. Where the type of the field is
 // not known that is a warning.
 func (d *Desired) converted(f *SecretFact, v *config.EnvVar) []string {
-	problem := f.Value.Converted()
+	looks := f.Value.Converted()
 	switch v.Type {
 	case catalog.TypeString, catalog.TypeURL:
-		if problem != "" {
-			return []string{problem}
+		if looks != "" {
+			return []string{looks}
 		}
 	case catalog.TypeInt, catalog.TypeFloat:
-		if problem == "" {
-			return []string{"is no number, and the server takes nothing else there: use another value"}
+		if looks == "" {
+			return []string{"is not a number, and the server takes nothing else there: use another value"}
 		}
 	case "":
-		if problem != "" {
-			d.Warnings = append(d.Warnings, config.Finding{
-				Code: config.InvalidSpec, Severity: config.Warning, Path: f.Use.Path,
-				Message: "the value in Secret " + f.Use.Ref.Name + " looks like a number or a boolean",
-				Mending: "use another value if the provider wants text there",
-			})
+		if looks != "" {
+			d.warn(problem.SecretInvalid, f.Use.Path, "the value in Secret "+f.Use.Ref.Name+" looks like a number or a boolean",
+				"use another value if the provider wants text there")
 		}
 	case catalog.TypeBool, catalog.TypeList, catalog.TypeMap, catalog.TypeAny:
 	}
 	return nil
 }
 
-// absent is the fault of a reference that leads to no value; it heals by itself.
-func absent(f *SecretFact, namespace string) *fault.Fault {
-	name, key, path := f.Use.Ref.Name, f.Use.Ref.Key, f.Use.Path
+// absent is the problem of a reference without a value. It heals by itself: the Secret is watched.
+func absent(f *SecretFact, namespace string) problem.Problem {
+	name, key := f.Use.Ref.Name, f.Use.Ref.Key
+	p := problem.Problem{Reason: problem.SecretNotFound, Path: f.Use.Path}
 	switch f.State {
 	case SecretKeyMissing:
-		mend := "add it"
+		p.Detail, p.Fix = fmt.Sprintf("Secret %s (namespace %s) has no key %q", name, namespace, key), "add it"
 		if len(f.Keys) > 0 {
-			mend += ", or refer to one of its keys: " + bounds.Names(f.Keys)
+			p.Fix += ", or refer to one of its keys: " + suggest.Sentence(key, f.Keys) + bounds.Names(f.Keys)
 		}
-		return missing(fmt.Sprintf("Secret %s (namespace %s, referenced by %s) has no key %q: %s", name, namespace, path, key, mend))
 	case SecretEmpty:
-		return missing(fmt.Sprintf("%s (referenced by %s) is empty, which the server takes for unset: give it a value",
-			about(f, namespace), path))
+		p.Detail, p.Fix = about(f, namespace)+" is empty, which the server takes for unset", "give it a value"
 	case SecretMissing, SecretFound:
+		p.Detail, p.Fix = fmt.Sprintf("Secret not found: %s (namespace %s)", name, namespace), fmt.Sprintf("create it with the key %q", key)
 	}
-	return missing(fmt.Sprintf("Secret not found: %s (namespace %s, referenced by %s): create it with the key %q", name, namespace, path, key))
-}
-
-func missing(message string) *fault.Fault {
-	return &fault.Fault{
-		Class: fault.Missing, Condition: v1alpha2.ConditionSecretsResolved, Reason: v1alpha2.ReasonSecretNotFound, Message: message,
-	}
+	return p
 }
 
 // secretsHash is a keyed hash over the secret values that the pods read, and whatever else the overrides bring into them; empty where

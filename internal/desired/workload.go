@@ -8,59 +8,64 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-func wrongField(field, message string) *fault.Fault {
-	return &fault.Fault{
-		Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonInvalidSpec, Message: field + ": " + message,
-	}
+// invalidField adds the problem of a value that cannot be used.
+func (d *Desired) invalidField(at string, value any, detail, fix string) {
+	d.problems.Add(problem.Problem{Reason: problem.InvalidField, Path: at, Type: field.ErrorTypeInvalid, Value: value, Detail: detail, Fix: fix})
 }
 
 // checkWorkload reports what cannot become objects, and warns of what will work otherwise than its author may think.
-func (d *Desired) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec, fromV1alpha1 bool) fault.List {
+func (d *Desired) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec, fromV1alpha1 bool) {
 	if spec.Workload == nil {
-		return nil
+		return
 	}
 	if n := objects.CPUForWorkers(spec); n > 0 {
-		d.warn("spec.workload.workers", fmt.Sprintf("each pod requests %d CPU, one for each worker", n),
+		d.warn(problem.NoEffect, "spec.workload.workers", fmt.Sprintf("each pod requests %d CPU, one for each worker", n),
 			"set spec.workload.resources.requests.cpu where another amount is right")
 	}
-	faults := append(checkEnvironment(spec, fromV1alpha1), checkAutoscaling(spec)...)
-	faults = append(faults, d.checkBudget(spec)...)
-	return append(faults, d.checkStorage(spec)...)
+	d.checkEnvironment(spec, fromV1alpha1)
+	d.checkAutoscaling(spec)
+	d.checkBudget(spec)
+	d.checkStorage(spec)
 }
 
 // checkEnvironment says what the schema of v1alpha2 says. The API server does not apply that to what stays as it is, and v1alpha1 has no
 // such bound: release 0.9 took any number.
-func checkEnvironment(spec *v1alpha2.LlamaStackDistributionSpec, fromV1alpha1 bool) fault.List {
+func (d *Desired) checkEnvironment(spec *v1alpha2.LlamaStackDistributionSpec, fromV1alpha1 bool) {
 	if spec.Workload.Overrides == nil || fromV1alpha1 || len(spec.Workload.Overrides.Env) <= bounds.EnvironmentEntries {
-		return nil
+		return
 	}
-	return fault.List{wrongField("spec.workload.overrides.env", fmt.Sprintf("Too many: %d: must have at most %d items: "+
-		"remove some", len(spec.Workload.Overrides.Env), bounds.EnvironmentEntries))}
+	d.problems.Add(problem.Problem{
+		Reason: problem.TooLarge, Path: "spec.workload.overrides.env", Type: field.ErrorTypeTooMany, Value: len(spec.Workload.Overrides.Env),
+		Detail: fmt.Sprintf("must have at most %d items", bounds.EnvironmentEntries), Fix: "remove some",
+	})
 }
 
-func checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) fault.List {
-	const field = "spec.workload.autoscaling"
+func (d *Desired) checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) {
+	const base = "spec.workload.autoscaling"
 	a := objects.Autoscaling(spec)
 	if a == nil {
-		return nil
+		return
 	}
-	var faults fault.List
 	least, most := objects.PodRange(spec)
 	switch {
 	case most < 1:
-		faults = append(faults, wrongField(field+".maxReplicas", "Required value: at least 1: the largest number of pods, or remove "+field))
+		d.problems.Add(problem.Problem{
+			Reason: problem.MissingField, Path: base + ".maxReplicas", Type: field.ErrorTypeRequired, Detail: "at least 1",
+			Fix: "set the largest number of pods, or remove " + base,
+		})
 	case least > most:
-		faults = append(faults, wrongField(field+".maxReplicas", fmt.Sprintf("Invalid value: %d is below the least number of pods, %d, "+
-			"which is the larger of spec.workload.replicas and %s.minReplicas: raise it, or lower those", most, least, field)))
+		d.invalidField(base+".maxReplicas", most, fmt.Sprintf("is below the least number of pods, %d, which is the larger of spec.workload.replicas and "+
+			"%s.minReplicas", least, base), "raise it, or lower those")
 	}
 	for _, target := range []struct {
 		name    string
@@ -70,21 +75,24 @@ func checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) fault.List {
 		{"targetMemoryUtilizationPercentage", a.TargetMemoryUtilizationPercentage},
 	} {
 		if p := target.percent; p != nil && *p < 1 {
-			faults = append(faults, wrongField(field+"."+target.name, fmt.Sprintf("Invalid value: %d: want a percentage of the requests, at least 1", *p)))
+			d.invalidField(base+"."+target.name, *p, "want a percentage of the requests, at least 1", "")
 		}
 	}
-	return faults
 }
 
 // checkBudget warns of budgets that let no pod go: draining a node would wait for ever.
-func (d *Desired) checkBudget(spec *v1alpha2.LlamaStackDistributionSpec) fault.List {
-	const field = "spec.workload.podDisruptionBudget"
+func (d *Desired) checkBudget(spec *v1alpha2.LlamaStackDistributionSpec) {
+	const base = "spec.workload.podDisruptionBudget"
 	b := spec.Workload.PodDisruptionBudget
 	if b == nil {
-		return nil
+		return
 	}
 	if b.MinAvailable != nil && b.MaxUnavailable != nil {
-		return fault.List{wrongField(field, "minAvailable and maxUnavailable exclude each other: keep one of them")}
+		d.problems.Add(problem.Problem{
+			Reason: problem.ConflictingFields, Path: base, Type: field.ErrorTypeForbidden, Detail: "minAvailable and maxUnavailable exclude each other",
+			Fix: "keep one of them",
+		})
+		return
 	}
 	least, _ := objects.PodRange(spec)
 	blocks := ""
@@ -96,46 +104,50 @@ func (d *Desired) checkBudget(spec *v1alpha2.LlamaStackDistributionSpec) fault.L
 		blocks = ".maxUnavailable"
 	}
 	if blocks != "" {
-		d.warn(field+blocks, fmt.Sprintf("lets no pod go while there are %d: a node with one of them cannot be drained", least),
+		d.warn(problem.NoEffect, base+blocks, fmt.Sprintf("allows no disruptions with %d replicas: a node with one of the pods cannot be drained", least),
 			"use maxUnavailable: 1, or more replicas")
 	}
-	return nil
 }
 
-func (d *Desired) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec) fault.List {
-	const field = "spec.workload.storage"
+func (d *Desired) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec) {
+	const base = "spec.workload.storage"
 	s := spec.Workload.Storage
 	if s == nil {
-		return nil
+		return
 	}
-	var faults fault.List
-	if at := ptr.Deref(s.MountPath, ""); at != "" && (!path.IsAbs(at) || strings.Contains(at, ":") || path.Clean(at) == "/" ||
-		path.Clean(at) == objects.ConfigDir || path.Clean(at) == objects.TmpDir) {
-		faults = append(faults, wrongField(field+".mountPath", fmt.Sprintf("Invalid value: want an absolute path that is neither / nor %s nor %s, such as %s",
-			objects.ConfigDir, objects.TmpDir, objects.DefaultDataDir)))
+	if at := ptr.Deref(s.MountPath, ""); at != "" && !mountable(at) {
+		d.invalidField(base+".mountPath", at, fmt.Sprintf("want an absolute path that is neither / nor %s nor %s", objects.ConfigDir, objects.TmpDir),
+			"for example "+objects.DefaultDataDir)
 	}
 	if s.Size != nil && s.Size.Sign() < 0 {
-		faults = append(faults, wrongField(field+".size", "Invalid value: want a positive size, such as 20Gi"))
+		d.invalidField(base+".size", s.Size.String(), "want a positive size", "for example 20Gi")
 	}
 	if _, most := objects.PodRange(spec); most > 1 {
-		d.warn(field, "the claim can be mounted by one node at a time: pods on other nodes do not start, and an edit stops all pods before it starts new ones",
+		d.warn(problem.EphemeralState, base,
+			"the PVC can be mounted by one node at a time: pods on other nodes do not start, and an edit stops all pods before it starts new ones",
 			"use one replica, or keep the state in spec.storage and remove it")
 	}
-	return faults
+}
+
+// mountable reports whether the data volume can be mounted at a path.
+func mountable(at string) bool {
+	clean := path.Clean(at)
+	return path.IsAbs(at) && !strings.Contains(at, ":") && clean != "/" && clean != objects.ConfigDir && clean != objects.TmpDir
 }
 
 // checkOverrides reports overrides that take away what the server needs. In a resource of v1alpha1, which knows no such rule,
 // and for what is only a choice of the operator's, that is a warning.
-func (d *Desired) checkOverrides(p *objects.Params) fault.List {
-	var faults fault.List
+func (d *Desired) checkOverrides(p *objects.Params) {
 	for _, clash := range objects.Clashes(p) {
 		if clash.Essential && !p.Legacy.FromV1alpha1 {
-			faults = append(faults, wrongField(clash.Path, clash.What+" is the operator's own for this resource: choose another one, or remove it"))
+			d.problems.Add(problem.Problem{
+				Reason: problem.ConflictingFields, Path: clash.Path, Type: field.ErrorTypeForbidden,
+				Detail: clash.What + " is the operator's own for this custom resource", Fix: "choose another one, or remove it",
+			})
 			continue
 		}
-		d.warn(clash.Path, clash.What+" takes the place of the operator's own", "remove it where that is not what you want")
+		d.warn(problem.ConflictingFields, clash.Path, clash.What+" takes the place of the operator's own", "remove it where that is not what you want")
 	}
-	return faults
 }
 
 // PathAllowedFrom is the field that asks for a NetworkPolicy.
@@ -149,13 +161,14 @@ func (d *Desired) networkPolicy(in *Inputs, legacy *v1alpha2.LegacySettings) boo
 	case ptr.Deref(in.NetworkPolicyFlag, false):
 		return true
 	case asked && legacy.FromV1alpha1:
-		d.warn(PathAllowedFrom, "has no effect: the feature flag enableNetworkPolicy is not on, which a resource that was created in v1alpha1 needs: "+
-			"everybody in the cluster may reach the server", fmt.Sprintf("set %s in the ConfigMap %s, or write the resource in v1alpha2 and remove the "+
-			"annotation %s from it", settings.KeyFeatureFlags, settings.ConfigMapName, v1alpha2.ConversionAnnotation))
+		d.warn(problem.NoEffect, PathAllowedFrom,
+			"has no effect: the feature flag enableNetworkPolicy is not on, which a resource that was created in v1alpha1 needs: "+
+				"everybody in the cluster may reach the server", fmt.Sprintf("set %s in the ConfigMap %s, or write the resource in v1alpha2 and remove the "+
+				"annotation %s from it", settings.KeyFeatureFlags, settings.ConfigMapName, v1alpha2.ConversionAnnotation))
 		return false
 	}
 	if asked && objects.Expose(&in.CR.Spec).Enabled && !in.ClusterAssignsUserIDs {
-		d.warn(PathAllowedFrom, "keeps the ingress controller out unless its namespace is among the allowed ones",
+		d.warn(problem.NoEffect, PathAllowedFrom, "keeps the ingress controller out unless its namespace is among the allowed ones",
 			"name the namespace of the ingress controller")
 	}
 	return asked

@@ -14,8 +14,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // fromV1alpha1 is the annotation of an object that was created in v1alpha1.
@@ -36,13 +36,13 @@ func TestWorkload(t *testing.T) {
 	for text, want := range map[string]struct{ fault, warning string }{
 		"workload: {autoscaling: {minReplicas: 2}}":                                                               {"spec.workload.autoscaling.maxReplicas: Required value: at least 1", ""},
 		"workload: {autoscaling: {maxReplicas: 0}}":                                                               {"spec.workload.autoscaling.maxReplicas: Required value", ""},
-		"workload: {replicas: 5, autoscaling: {maxReplicas: 3}}":                                                  {"spec.workload.autoscaling.maxReplicas: Invalid value: 3 is below the least number of pods, 5", ""},
+		"workload: {replicas: 5, autoscaling: {maxReplicas: 3}}":                                                  {"spec.workload.autoscaling.maxReplicas: Invalid value: 3: is below the least number of pods, 5", ""},
 		"workload: {autoscaling: {maxReplicas: 3, targetCPUUtilizationPercentage: 0}}":                            {"targetCPUUtilizationPercentage: Invalid value: 0", ""},
 		"workload: {autoscaling: {maxReplicas: 3}}":                                                               {"", ""},
-		"workload: {podDisruptionBudget: {minAvailable: 1, maxUnavailable: 1}}":                                   {"spec.workload.podDisruptionBudget: minAvailable and maxUnavailable exclude each other", ""},
-		"workload: {podDisruptionBudget: {minAvailable: 1}}":                                                      {"", "spec.workload.podDisruptionBudget.minAvailable: lets no pod go while there are 1"},
-		"workload: {replicas: 2, podDisruptionBudget: {minAvailable: 100%}}":                                      {"", "podDisruptionBudget.minAvailable: lets no pod go"},
-		"workload: {replicas: 2, podDisruptionBudget: {maxUnavailable: 0}}":                                       {"", "podDisruptionBudget.maxUnavailable: lets no pod go"},
+		"workload: {podDisruptionBudget: {minAvailable: 1, maxUnavailable: 1}}":                                   {"spec.workload.podDisruptionBudget: Forbidden: minAvailable and maxUnavailable exclude each other", ""},
+		"workload: {podDisruptionBudget: {minAvailable: 1}}":                                                      {"", "spec.workload.podDisruptionBudget.minAvailable: allows no disruptions with 1 replicas"},
+		"workload: {replicas: 2, podDisruptionBudget: {minAvailable: 100%}}":                                      {"", "podDisruptionBudget.minAvailable: allows no disruptions"},
+		"workload: {replicas: 2, podDisruptionBudget: {maxUnavailable: 0}}":                                       {"", "podDisruptionBudget.maxUnavailable: allows no disruptions"},
 		"workload: {replicas: 2, podDisruptionBudget: {minAvailable: 1}}":                                         {"", ""},
 		"workload: {storage: {mountPath: data}}":                                                                  {"spec.workload.storage.mountPath: Invalid value", ""},
 		"workload: {storage: {mountPath: /etc/llama-stack/}}":                                                     {"spec.workload.storage.mountPath: Invalid value", ""},
@@ -50,25 +50,25 @@ func TestWorkload(t *testing.T) {
 		"workload: {storage: {}}":                                                                                 {"", ""},
 		"workload: {workers: 3, resources: null}":                                                                 {"", "spec.workload.workers: each pod requests 3 CPU, one for each worker: set spec.workload.resources.requests.cpu"},
 		"workload: {workers: 3}":                                                                                  {"", ""},
-		"workload: {replicas: 2, storage: {}}":                                                                    {"", "spec.workload.storage: the claim can be mounted by one node at a time"},
+		"workload: {replicas: 2, storage: {}}":                                                                    {"", "spec.workload.storage: the PVC can be mounted by one node at a time"},
 		"workload: {overrides: {env: [{name: HOME, value: /x}]}}":                                                 {"", "spec.workload.overrides.env[0]: the variable HOME takes the place of the operator's own"},
 		"workload: {overrides: {env: [{name: LLSD_VLLM_API_KEY, value: x}]}}":                                     {"spec.workload.overrides.env[0]: Forbidden: sets LLSD_VLLM_API_KEY, which the operator sets", ""},
 		"workload: {overrides: {env: [{name: LLSD_OTHER, value: x}]}}":                                            {"", ""},
-		"workload: {overrides: {volumes: [{name: lls-storage, emptyDir: {}}]}}":                                   {"spec.workload.overrides.volumes[0]: the volume lls-storage is the operator's own", ""},
+		"workload: {overrides: {volumes: [{name: lls-storage, emptyDir: {}}]}}":                                   {"spec.workload.overrides.volumes[0]: Forbidden: the volume lls-storage is the operator's own", ""},
 		"workload: {overrides: {volumes: [{name: t, emptyDir: {}}], volumeMounts: [{name: t, mountPath: /tmp}]}}": {"", ""},
 		"networking: {expose: 1}":                                                                                 {"spec.networking.expose", ""},
 		"networking: {expose: true, allowedFrom: {namespaces: [a]}}":                                              {"", "keeps the ingress controller out"},
 	} {
 		t.Run(text, func(t *testing.T) {
-			d, faults := Build(t.Context(), shaped(t, "simple", text))
+			d, faults := try(t.Context(), shaped(t, "simple", text))
 			if got := faults.Message(); (want.fault == "") != (got == "") || !strings.Contains(got, want.fault) {
 				t.Errorf("faults %q, want %q", got, want.fault)
 			}
-			if got := d.Warnings.String(); (want.warning == "") != (got == "") || !strings.Contains(got, want.warning) {
+			if got := d.Warnings.Message(); (want.warning == "") != (got == "") || !strings.Contains(got, want.warning) {
 				t.Errorf("warnings %q, want %q", got, want.warning)
 			}
 			for _, f := range faults {
-				if f.Reason != v1alpha2.ReasonInvalidSpec {
+				if !slices.Contains([]problem.Reason{problem.InvalidField, problem.MissingField, problem.ConflictingFields}, f.Reason) {
 					t.Errorf("reason %s", f.Reason)
 				}
 			}
@@ -76,7 +76,7 @@ func TestWorkload(t *testing.T) {
 	}
 	legacy := shaped(t, "distribution-only", "workload: {overrides: {volumes: [{name: lls-storage, emptyDir: {}}]}}")
 	legacy.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}
-	if d := build(t, legacy); !strings.Contains(d.Warnings.String(), "the volume lls-storage takes the place") {
+	if d := build(t, legacy); !strings.Contains(d.Warnings.Message(), "the volume lls-storage takes the place") {
 		t.Errorf("a resource of v1alpha1: warnings %v", d.Warnings)
 	}
 }
@@ -91,11 +91,11 @@ func TestTmpIsInMemoryFromLine12(t *testing.T) {
 		"registry.example/mine": false, starter + "0.4.0": false, starter + "0.7.1": false, starter + "1.1.0": false, starter + "1.2.0": true, starter + "1.5.0": true,
 	} {
 		t.Run(image, func(t *testing.T) {
-			tmp := func(text string) (at, medium string, faults fault.List) {
+			tmp := func(text string) (at, medium string, faults problem.List) {
 				in := shaped(t, "distribution-only", text)
 				in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Image: new(image)}
 				resolve(t, in, nil)
-				d, faults := Build(t.Context(), in)
+				d, faults := try(t.Context(), in)
 				if len(faults) > 0 {
 					return "", "", faults
 				}
@@ -159,7 +159,7 @@ func TestNetworkPolicyFlag(t *testing.T) {
 			if got := slices.Contains(kinds(d.Objects), "NetworkPolicy/plain-stack-network-policy"); got != c.want {
 				t.Errorf("policy %v, want %v", got, c.want)
 			}
-			if got := strings.Contains(d.Warnings.String(), "enableNetworkPolicy"); got != c.warns {
+			if got := strings.Contains(d.Warnings.Message(), "enableNetworkPolicy"); got != c.warns {
 				t.Errorf("warnings %v", d.Warnings)
 			}
 			if !c.warns {
@@ -167,7 +167,7 @@ func TestNetworkPolicyFlag(t *testing.T) {
 			}
 			// What the warning says besides the flag: written in v1alpha2 the resource still counts as one of v1alpha1.
 			delete(in.CR.Annotations, v1alpha2.ConversionAnnotation)
-			if !strings.Contains(d.Warnings.String(), "remove the annotation "+v1alpha2.ConversionAnnotation) ||
+			if !strings.Contains(d.Warnings.Message(), "remove the annotation "+v1alpha2.ConversionAnnotation) ||
 				!slices.Contains(kinds(build(t, in).Objects), "NetworkPolicy/plain-stack-network-policy") {
 				t.Errorf("the way out does not help: %v", d.Warnings)
 			}
@@ -264,14 +264,16 @@ func TestBuildBoundsTheEnvironment(t *testing.T) {
 		"many more, from v1alpha1": {10 * bounds.EnvironmentEntries, fromV1alpha1, ""},
 	} {
 		in := inputs(t, "simple")
-		in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: c.annotation}
+		if c.annotation != "" {
+			in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: c.annotation}
+		}
 		in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{Distribution: in.CR.Spec.Distribution} // nothing that only v1alpha2 has
 		in.Secrets = nil
 		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}
 		for i := range c.count {
 			in.CR.Spec.Workload.Overrides.Env = append(in.CR.Spec.Workload.Overrides.Env, corev1.EnvVar{Name: fmt.Sprintf("V%d", i), Value: "v"})
 		}
-		_, faults := Build(t.Context(), in)
+		_, faults := try(t.Context(), in)
 		if got := faults.Message(); !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}

@@ -7,26 +7,24 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // GatherForAdmission returns what a LlamaStackDistribution is validated by before it is stored: the spec and the operator's own
 // settings. Anybody who reaches the webhooks' port gets an answer, so nothing else is read: each Secret and ConfigMap of the user's
 // counts as found, with content that is not known.
-func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, fault.List) {
+func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List) {
 	in := &desired.Inputs{CR: cr, Build: g.Build, ClusterAssignsUserIDs: g.ClusterAssignsUserIDs, OperatorNamespace: g.OperatorNamespace}
-	var faults fault.List
+	var problems problem.Collector
 	known, f := g.settings(ctx)
 	if f == nil {
 		in.NetworkPolicyFlag, in.Forbidden = known.NetworkPolicy, known.Forbidden
 		in.Distribution, f = known.Resolve(&cr.Spec.Distribution)
 	}
-	if f != nil {
-		faults = append(faults, f)
-	}
+	problems.AddFound(f)
 	uses, _ := config.SecretUses(&cr.Spec) // the engine reports what is wrong there
 	for _, use := range uses {
 		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, State: desired.SecretFound})
@@ -41,5 +39,5 @@ func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaSta
 		in.CABundle.Foreign = g.foreign(cr.Namespace, in.CABundle.Namespace)
 		in.CABundle.Unknown = in.CABundle.Foreign == desired.ConfigMapFound
 	}
-	return in, faults
+	return in, problems.List()
 }

@@ -4,7 +4,6 @@ package gather_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,10 +12,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // referring refers to Secrets and ConfigMaps in every way that there is.
@@ -53,12 +51,12 @@ func TestGatherForAdmissionReadsOnlyTheSettings(t *testing.T) {
 			t.Errorf("%s: %+v", f.Ref.Path, f)
 		}
 	}
-	if _, faults := desired.Build(t.Context(), in); len(faults.Of(fault.Missing)) > 0 {
+	if _, faults := desired.Build(t.Context(), in); len(faults.Of(problem.WaitingForDependency)) > 0 {
 		t.Errorf("what nobody looked for is missing: %s", faults.Message())
 	}
 	c.fails["ConfigMap/"+settings.ConfigMapName] = errTimeout
 	in, faults = g.GatherForAdmission(t.Context(), referring(t))
-	if in.Distribution != nil || len(faults) != 1 || len(faults.Of(fault.FailedToAsk)) != 1 {
+	if in.Distribution != nil || len(faults) != 1 || len(faults.Of(problem.Transient)) != 1 {
 		t.Errorf("faults %s, inputs %+v", faults.Message(), in)
 	}
 }
@@ -90,10 +88,10 @@ func TestGatherForAdmissionKnowsTheFeatureFlag(t *testing.T) {
 		if len(faults) > 0 {
 			t.Fatal(faults.Message())
 		}
-		built, _ := desired.Build(t.Context(), in)
-		warned := slices.ContainsFunc(built.Warnings, func(w config.Finding) bool { return strings.Contains(w.String(), "has no effect") })
+		_, problems := desired.Build(t.Context(), in)
+		warned := slices.ContainsFunc(problems.Warnings(), func(p problem.Problem) bool { return p.Path == desired.PathAllowedFrom })
 		if warned != want {
-			t.Errorf("flag %s: warned %v: %v", flag, warned, built.Warnings)
+			t.Errorf("flag %s: warned %v: %v", flag, warned, problems)
 		}
 	}
 }

@@ -14,15 +14,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Gatherer reads the inputs of a pass. Its fields are set once, before the first call.
@@ -60,7 +62,7 @@ type parsedSettings struct {
 
 // Gathered is what a pass has read.
 type Gathered struct {
-	// Inputs are complete where there are no faults.
+	// Inputs are complete where there are no errors.
 	Inputs *desired.Inputs
 	// Settings are the operator's settings; nil where they could not be read.
 	Settings *settings.Settings
@@ -71,45 +73,41 @@ type Gathered struct {
 }
 
 // Gather reads the inputs for the resource.
-func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered, fault.List) {
+func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered, problem.List) {
 	in := &desired.Inputs{
 		CR: cr, HashKey: g.HashKey, Build: g.Build, ClusterAssignsUserIDs: g.ClusterAssignsUserIDs, OperatorNamespace: g.OperatorNamespace,
 	}
 	out := &Gathered{Inputs: in}
-	var faults fault.List
-	add := func(f *fault.Fault) {
-		if f != nil {
-			faults = append(faults, f)
-		}
-	}
-	var f *fault.Fault
+	var problems problem.Collector
+	var f *problem.Problem
 	if out.Settings, f = g.settings(ctx); f == nil {
 		in.NetworkPolicyFlag, in.Forbidden = out.Settings.NetworkPolicy, out.Settings.Forbidden
 		in.Distribution, f = out.Settings.Resolve(&cr.Spec.Distribution)
 	}
-	add(f)
-	faults = append(faults, g.references(ctx, in)...)
+	problems.AddFound(f)
+	g.references(ctx, in, &problems)
 	in.Live, out.Rival, f = g.deployment(ctx, cr)
 	out.DeploymentUnknown = f != nil
-	add(f)
+	problems.AddFound(f)
 	in.LiveConfigMissing, f = g.somethingMissing(ctx, cr, in.Live)
-	add(f)
-	return out, faults
+	problems.AddFound(f)
+	return out, problems.List()
 }
 
-func failedToAsk(condition, what string, err error) *fault.Fault {
-	return &fault.Fault{
-		Class: fault.FailedToAsk, Condition: condition, Reason: v1alpha2.ReasonFailedToAsk,
-		Message: fmt.Sprintf("%s could not be read: %v; trying again", what, fault.Stable(err)), Err: err,
-	}
+// lookupFailed is the problem of something that could not be read. The path is the field that refers to it, or what it is.
+func lookupFailed(condition, path, what string, err error) *problem.Problem {
+	return problem.New(problem.Problem{
+		Reason: problem.LookupFailed, Condition: condition, Path: path, Detail: fmt.Sprintf("%s could not be read: %v", what, stable.Error(err)),
+		Fix: "trying again", Err: err,
+	})
 }
 
 // settings reads the operator's ConfigMap. It need not exist.
-func (g *Gatherer) settings(ctx context.Context) (*settings.Settings, *fault.Fault) {
+func (g *Gatherer) settings(ctx context.Context) (*settings.Settings, *problem.Problem) {
 	var cm corev1.ConfigMap
 	key := types.NamespacedName{Namespace: g.OperatorNamespace, Name: settings.ConfigMapName}
 	if err := g.Live.Get(ctx, key, &cm); err != nil && !apierrors.IsNotFound(err) {
-		return nil, failedToAsk(v1alpha2.ConditionConfigGenerated, "the operator's ConfigMap "+key.String(), err)
+		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, "operator settings", "ConfigMap "+key.String(), err)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -118,23 +116,23 @@ func (g *Gatherer) settings(ctx context.Context) (*settings.Settings, *fault.Fau
 		p.settings, p.err = settings.Parse(cm.Data)
 	}
 	if err := g.parsed.err; err != nil {
-		return nil, &fault.Fault{
-			Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonInvalidSettings,
-			Message: "operator settings: " + err.Error(), Err: err,
-		}
+		return nil, problem.New(problem.Problem{
+			Reason: problem.InvalidOperatorSettings, Path: "operator settings", Type: field.ErrorTypeInvalid, Detail: err.Error(),
+			Fix: "correct the ConfigMap " + key.String(), Err: err,
+		})
 	}
 	return g.parsed.settings, nil
 }
 
 // secrets reads the Secrets that the configuration needs. References that the spec spells wrong are reported by the engine.
-func (g *Gatherer) secrets(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) ([]desired.SecretFact, *fault.Fault) {
+func (g *Gatherer) secrets(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) ([]desired.SecretFact, *problem.Problem) {
 	uses, _ := config.SecretUses(&cr.Spec)
 	facts := make([]desired.SecretFact, 0, len(uses))
 	for _, use := range uses {
 		key := types.NamespacedName{Namespace: cr.Namespace, Name: use.Ref.Name}
 		s, err := o.secret(ctx, key)
 		if err != nil {
-			return nil, failedToAsk(v1alpha2.ConditionSecretsResolved, "Secret "+key.String(), err)
+			return nil, lookupFailed(v1alpha2.ConditionSecretsResolved, use.Path, "Secret "+key.String(), err)
 		}
 		facts = append(facts, secretFact(use, s))
 	}
@@ -162,7 +160,7 @@ func secretFact(use config.SecretUse, s *corev1.Secret) desired.SecretFact {
 // deployment reads the Deployment of the resource's name. It is the resource's own where the resource controls it, or where release 0.9
 // made it for the resource; else it is a rival where it has the selector of the resource's pods. The cache holds what carries the
 // operator's label: one that release 0.9 has left need not.
-func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (own, rival *appsv1.Deployment, f *fault.Fault) {
+func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (own, rival *appsv1.Deployment, f *problem.Problem) {
 	var d appsv1.Deployment
 	key := types.NamespacedName{Namespace: cr.Namespace, Name: objects.DeploymentName(cr.Name)}
 	err := g.Cached.Get(ctx, key, &d)
@@ -173,7 +171,7 @@ func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistri
 	case apierrors.IsNotFound(err):
 		return nil, nil, nil
 	case err != nil:
-		return nil, nil, failedToAsk(v1alpha2.ConditionDeploymentUpdated, "Deployment "+key.String(), err)
+		return nil, nil, lookupFailed(v1alpha2.ConditionDeploymentUpdated, "metadata.name", "Deployment "+key.String(), err)
 	case metav1.IsControlledBy(&d, cr), objects.Selects(&d, cr.Name) && objects.IsOrphan(&d, nil, cr.Name):
 		return &d, nil, nil
 	case objects.Selects(&d, cr.Name):
@@ -183,7 +181,7 @@ func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistri
 }
 
 // caBundle reads the ConfigMap that spec.networking.tls.caBundle names.
-func (g *Gatherer) caBundle(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) (*desired.CABundleFact, *fault.Fault) {
+func (g *Gatherer) caBundle(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) (*desired.CABundleFact, *problem.Problem) {
 	fact := desired.CABundleOf(cr)
 	if fact == nil {
 		return g.platformBundle(ctx, cr.Namespace, o)
@@ -195,7 +193,7 @@ func (g *Gatherer) caBundle(ctx context.Context, cr *v1alpha2.LlamaStackDistribu
 	cm, err := o.configMap(ctx, key)
 	switch {
 	case err != nil:
-		return nil, failedToAsk(v1alpha2.ConditionConfigGenerated, "ConfigMap "+key.String(), err)
+		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, desired.PathCABundle, "ConfigMap "+key.String(), err)
 	case !g.consents(cm, cr.Namespace, fact.Namespace):
 		fact.Foreign = desired.ConfigMapNotAllowed
 	case cm == nil:
@@ -207,7 +205,7 @@ func (g *Gatherer) caBundle(ctx context.Context, cr *v1alpha2.LlamaStackDistribu
 }
 
 // platformBundle reads the ConfigMap that the platform puts into the namespace. Most namespaces have none: the cache knows.
-func (g *Gatherer) platformBundle(ctx context.Context, namespace string, o *once) (*desired.CABundleFact, *fault.Fault) {
+func (g *Gatherer) platformBundle(ctx context.Context, namespace string, o *once) (*desired.CABundleFact, *problem.Problem) {
 	key := types.NamespacedName{Namespace: namespace, Name: desired.PlatformBundle}
 	metadata := &metav1.PartialObjectMetadata{}
 	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
@@ -220,7 +218,7 @@ func (g *Gatherer) platformBundle(ctx context.Context, namespace string, o *once
 		cm, err = o.configMap(ctx, key)
 	}
 	if err != nil {
-		return nil, failedToAsk(v1alpha2.ConditionConfigGenerated, "ConfigMap "+key.String(), err)
+		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, desired.PathCABundle, "ConfigMap "+key.String(), err)
 	}
 	if cm == nil {
 		return nil, nil
@@ -229,7 +227,7 @@ func (g *Gatherer) platformBundle(ctx context.Context, namespace string, o *once
 }
 
 // somethingMissing tells whether something that the operator made and the Deployment needs is gone.
-func (g *Gatherer) somethingMissing(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment) (bool, *fault.Fault) {
+func (g *Gatherer) somethingMissing(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment) (bool, *problem.Problem) {
 	if d == nil {
 		return false, nil
 	}
@@ -247,7 +245,7 @@ func (g *Gatherer) somethingMissing(ctx context.Context, cr *v1alpha2.LlamaStack
 			return true, nil
 		}
 		if err != nil {
-			return false, failedToAsk(v1alpha2.ConditionDeploymentUpdated, o.kind+" "+o.name, err)
+			return false, lookupFailed(v1alpha2.ConditionDeploymentUpdated, "metadata.name", o.kind+" "+o.name, err)
 		}
 	}
 	return false, nil

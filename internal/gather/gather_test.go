@@ -18,8 +18,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -136,7 +136,7 @@ func TestPodReferences(t *testing.T) {
 
 	for what, condition := range map[string]string{"Secret/gone": v1alpha2.ConditionSecretsResolved, "ConfigMap/files": v1alpha2.ConditionConfigGenerated} {
 		c.fails = map[string]error{what: errTimeout}
-		if _, faults := g.Gather(t.Context(), overridden(t)); len(faults) != 1 || faults[0].Class != fault.FailedToAsk || faults[0].Condition != condition {
+		if _, faults := g.Gather(t.Context(), overridden(t)); len(faults) != 1 || faults[0].Class != problem.Transient || faults[0].Condition != condition {
 			t.Errorf("%s times out: %+v", what, faults)
 		}
 	}
@@ -160,7 +160,7 @@ func TestInputs(t *testing.T) {
 }
 
 // Proves: R8 (a failed question is neither wrong nor missing), L-30 (it is asked again), R20.
-func TestFailedToAsk(t *testing.T) {
+func TestLookupFailed(t *testing.T) {
 	for what, condition := range map[string]string{
 		"Secret/one":                            v1alpha2.ConditionSecretsResolved,
 		"ConfigMap/llama-stack-operator-config": v1alpha2.ConditionConfigGenerated,
@@ -174,11 +174,11 @@ func TestFailedToAsk(t *testing.T) {
 				t.Fatalf("faults %v, want one", faults)
 			}
 			f := faults[0]
-			if f.Class != fault.FailedToAsk || f.Condition != condition || f.Reason != v1alpha2.ReasonFailedToAsk || !errors.Is(f, errTimeout) {
-				t.Errorf("fault %+v, want FailedToAsk for %s", f, condition)
+			if f.Class != problem.Transient || f.Condition != condition || f.Reason != problem.LookupFailed || !errors.Is(f.Err, errTimeout) {
+				t.Errorf("fault %+v, want LookupFailed for %s", f, condition)
 			}
-			if _, name, _ := strings.Cut(what, "/"); !strings.Contains(f.Message, name) {
-				t.Errorf("message %q does not name %s", f.Message, name)
+			if _, name, _ := strings.Cut(what, "/"); !strings.Contains(f.String(), name) {
+				t.Errorf("message %q does not name %s", f.String(), name)
 			}
 			if got.DeploymentUnknown != strings.HasPrefix(what, "Deployment") {
 				t.Errorf("DeploymentUnknown = %v", got.DeploymentUnknown)
@@ -236,7 +236,7 @@ func TestImpossibleSecretName(t *testing.T) {
 		if c.reads["Secret/"+name] > 0 {
 			t.Errorf("%q: asked for at the API server, whose client refuses it before any request", name)
 		}
-		if faults.Has(fault.FailedToAsk) || len(got.Inputs.Secrets) > 0 {
+		if faults.Has(problem.Transient) || len(got.Inputs.Secrets) > 0 {
 			t.Errorf("%q: faults %v, facts %v", name, faults, got.Inputs.Secrets)
 		}
 	}
@@ -281,7 +281,7 @@ func TestSettings(t *testing.T) {
 	set("- not a map")
 	for range 2 { // a fault is remembered as well
 		got, faults := g.Gather(t.Context(), resource())
-		if len(faults) != 1 || faults[0].Class != fault.Wrong || faults[0].Reason != v1alpha2.ReasonInvalidSettings ||
+		if len(faults) != 1 || faults[0].Class != problem.Terminal || faults[0].Reason != problem.InvalidOperatorSettings ||
 			!strings.Contains(faults.Message(), "key distributions") || got.Settings != nil || got.Inputs.Distribution != nil {
 			t.Errorf("faults %v, settings %v", faults, got.Settings)
 		}
@@ -355,7 +355,7 @@ func TestCABundle(t *testing.T) {
 		t.Errorf("%+v, want it to be missing", got)
 	}
 	c.fails["ConfigMap/gone"] = errTimeout
-	if _, faults := g.Gather(t.Context(), cr); !faults.Has(fault.FailedToAsk) || !strings.Contains(faults.Message(), "ConfigMap ai/gone") {
+	if _, faults := g.Gather(t.Context(), cr); !faults.Has(problem.Transient) || !strings.Contains(faults.Message(), "ConfigMap ai/gone") {
 		t.Errorf("faults %s", faults.Message())
 	}
 }
@@ -368,7 +368,7 @@ func TestPlatformCABundle(t *testing.T) {
 	c := newCluster(t, bundle, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "mine"}, Data: map[string]string{"ca.crt": "x"}})
 	g := newGatherer(c, c)
 	cr := resource()
-	gathered := func() (*desired.CABundleFact, fault.List) {
+	gathered := func() (*desired.CABundleFact, problem.List) {
 		t.Helper()
 		got, faults := g.Gather(t.Context(), cr)
 		return got.Inputs.CABundle, faults
@@ -377,7 +377,7 @@ func TestPlatformCABundle(t *testing.T) {
 		t.Errorf("found %+v, faults %s", got, faults.Message())
 	}
 	c.fails["ConfigMap/"+bundle.Name] = errTimeout
-	if got, faults := gathered(); got != nil || !faults.Has(fault.FailedToAsk) || !strings.Contains(faults.Message(), "ConfigMap ai/odh-trusted-ca-bundle") {
+	if got, faults := gathered(); got != nil || !faults.Has(problem.Transient) || !strings.Contains(faults.Message(), "ConfigMap ai/odh-trusted-ca-bundle") {
 		t.Errorf("found %+v, faults %s: what the server trusts must not change because nobody answers", got, faults.Message())
 	}
 	delete(c.fails, "ConfigMap/"+bundle.Name)

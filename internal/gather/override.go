@@ -11,12 +11,12 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // override reads the user's own configuration. A ConfigMap of another namespace is read only where that is allowed.
-func (g *Gatherer) override(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) (*desired.OverrideFact, *fault.Fault) {
+func (g *Gatherer) override(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) (*desired.OverrideFact, *problem.Problem) {
 	ref, ok := desired.OverrideRef(cr)
 	if !ok {
 		return nil, nil
@@ -27,7 +27,7 @@ func (g *Gatherer) override(ctx context.Context, cr *v1alpha2.LlamaStackDistribu
 	}
 	cm, err := o.configMap(ctx, ref)
 	if err != nil {
-		return nil, failedToAsk(v1alpha2.ConditionConfigGenerated, "ConfigMap "+ref.String(), err)
+		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, desired.PathOverride, "ConfigMap "+ref.String(), err)
 	}
 	switch {
 	case !g.consents(cm, cr.Namespace, ref.Namespace):

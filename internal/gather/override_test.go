@@ -13,8 +13,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Proves: R45, US-6.1, US-6.3, R20 (the ConfigMap is read live; that of another namespace only where it may be).
@@ -78,7 +78,7 @@ func TestOverride(t *testing.T) {
 				t.Errorf("read %d times, want %d", cluster.reads["ConfigMap/mine"], c.reads)
 			}
 			cluster.fails["ConfigMap/mine"] = errTimeout
-			if _, faults = g.Gather(t.Context(), cr); c.reads > 0 && (len(faults) != 1 || faults[0].Class != fault.FailedToAsk || !errors.Is(faults[0], errTimeout)) {
+			if _, faults = g.Gather(t.Context(), cr); c.reads > 0 && (len(faults) != 1 || faults[0].Class != problem.Transient || !errors.Is(faults[0].Err, errTimeout)) {
 				t.Errorf("a failed question: %v", faults)
 			}
 		})

@@ -12,35 +12,29 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // references reads what the resource refers to. What could not be asked stays nil.
-func (g *Gatherer) references(ctx context.Context, in *desired.Inputs) fault.List {
-	var faults fault.List
-	add := func(f *fault.Fault) {
-		if f != nil {
-			faults = append(faults, f)
-		}
-	}
+func (g *Gatherer) references(ctx context.Context, in *desired.Inputs, problems *problem.Collector) {
 	o := &once{live: g.Live, secrets: map[types.NamespacedName]*corev1.Secret{}, configMaps: map[types.NamespacedName]*corev1.ConfigMap{}}
-	var f *fault.Fault
+	var f *problem.Problem
 	in.Secrets, f = g.secrets(ctx, in.CR, o)
-	add(f)
+	problems.AddFound(f)
 	in.Override, f = g.override(ctx, in.CR, o)
-	add(f)
+	problems.AddFound(f)
 	in.CABundle, f = g.caBundle(ctx, in.CR, o)
-	add(f)
+	problems.AddFound(f)
 	in.PodReferences, f = podReferences(ctx, in.CR, o)
-	add(f)
-	return faults
+	problems.AddFound(f)
 }
 
 // once reads each Secret and each ConfigMap once in a pass, so that all who refer to one see the same.
@@ -77,18 +71,18 @@ func readOnce[O client.Object](ctx context.Context, live client.Reader, known ma
 }
 
 // podReferences reads what the overrides bring into the pods.
-func podReferences(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) ([]desired.PodReferenceFact, *fault.Fault) {
+func podReferences(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) ([]desired.PodReferenceFact, *problem.Problem) {
 	var facts []desired.PodReferenceFact
 	objectsReferred := map[[2]string]bool{}
 	for _, ref := range objects.PodReferences(&cr.Spec) {
 		objectsReferred[[2]string{ref.Kind, ref.Name}] = true
 		if len(objectsReferred) > bounds.References {
-			return nil, &fault.Fault{
-				Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonInvalidSpec,
-				Message: fmt.Sprintf("%s: refers to more than %d Secrets and ConfigMaps, counted up to here: put several keys into one", ref.Path, bounds.References),
-			}
+			return nil, problem.New(problem.Problem{
+				Reason: problem.TooLarge, Path: ref.Path, Type: field.ErrorTypeTooMany,
+				Detail: fmt.Sprintf("the spec refers to more than %d Secrets and ConfigMaps, counted up to here", bounds.References), Fix: "put several keys into one",
+			})
 		}
-		content, f := podContent(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: ref.Name}, ref.Kind, o)
+		content, f := podContent(ctx, cr.Namespace, &ref, o)
 		if f != nil {
 			return nil, f
 		}
@@ -98,15 +92,16 @@ func podReferences(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *
 }
 
 // podContent is what an object holds; nil where there is none.
-func podContent(ctx context.Context, key types.NamespacedName, kind string, o *once) (map[string]secret.Value, *fault.Fault) {
+func podContent(ctx context.Context, namespace string, ref *objects.PodReference, o *once) (map[string]secret.Value, *problem.Problem) {
+	key := types.NamespacedName{Namespace: namespace, Name: ref.Name}
 	if len(validation.NameIsDNSSubdomain(key.Name, false)) > 0 {
-		return nil, nil // nothing can have that name, and asking for it would fail for ever
+		return nil, nil // nothing can have that name, and asking for it would fail forever
 	}
 	content := map[string]secret.Value{}
-	if kind == objects.KindSecret {
+	if ref.Kind == objects.KindSecret {
 		s, err := o.secret(ctx, key)
 		if err != nil {
-			return nil, failedToAsk(v1alpha2.ConditionSecretsResolved, "Secret "+key.String(), err)
+			return nil, lookupFailed(v1alpha2.ConditionSecretsResolved, ref.Path, "Secret "+key.String(), err)
 		}
 		if s == nil {
 			return nil, nil
@@ -118,7 +113,7 @@ func podContent(ctx context.Context, key types.NamespacedName, kind string, o *o
 	}
 	cm, err := o.configMap(ctx, key)
 	if err != nil {
-		return nil, failedToAsk(v1alpha2.ConditionConfigGenerated, "ConfigMap "+key.String(), err)
+		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, ref.Path, "ConfigMap "+key.String(), err)
 	}
 	if cm == nil {
 		return nil, nil

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
 )
 
 const (
@@ -56,7 +56,7 @@ func (c *Client) get(ctx context.Context, base *url.URL, path string, read func(
 func (c *Client) exchange(ctx context.Context, base *url.URL, path string, read func([]byte) error) error {
 	raw, err := c.dialer.DialContext(ctx, "tcp", base.Host)
 	if err != nil {
-		return fault.Stable(err) // nothing was received yet
+		return stable.Error(err) // nothing was received yet
 	}
 	defer func() { _ = raw.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = raw.Close() })() // ends what is being read or written

@@ -14,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Proves: R14, R16, R47 (the labels of an image count after what the settings say and before tag, dialect and embedded base).
@@ -92,8 +93,8 @@ func TestBrokenConfigInLabels(t *testing.T) {
 	_, f := parse(t, nil).ResolveTold(imaged("registry.example/mine:0.7.1"), settings.Told{
 		Labels: &oci.Labels{Config: []byte("- a"), ConfigLabel: oci.LabelConfigBase64},
 	})
-	if f == nil || f.Reason != v1alpha2.ReasonInvalidConfigLabels ||
-		!strings.Contains(f.Message, "image registry.example/mine:0.7.1: label io.llamastack.config.base64: ") {
+	if f == nil || f.Reason != problem.InvalidConfigLabels ||
+		!strings.Contains(f.String(), `Invalid value: "registry.example/mine:0.7.1": label io.llamastack.config.base64: `) {
 		t.Errorf("fault %+v", f)
 	}
 }

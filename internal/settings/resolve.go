@@ -8,17 +8,21 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
+
+const pathDistribution = "spec.distribution"
 
 // Distribution is what spec.distribution resolves to.
 type Distribution struct {
@@ -57,31 +61,38 @@ type Told struct {
 	// Labels are those of the image; nil where they are not known. They do not count for the exact image of a built-in distribution:
 	// what its labels say is known since the operator was built.
 	Labels *oci.Labels
-	// Image is the image of a name that the settings do not know; empty where such a name is a fault.
+	// Image is the image of a name that the settings do not know; empty where such a name is an error.
 	Image string
 }
 
 // Resolve finds the distribution that the spec names, by name or by an image that a known distribution uses.
-// An unknown name, neither name nor image (which v1alpha1 admits), and a registered entry that is wrong are faults; an unknown image
-// is none: it can run as it is.
-func (s *Settings) Resolve(spec *v1alpha2.DistributionSpec) (*Distribution, *fault.Fault) {
+// An unknown name, neither name nor image (which v1alpha1 admits), and a registered entry that is wrong are errors; an unknown image
+// is not: it can run as it is.
+func (s *Settings) Resolve(spec *v1alpha2.DistributionSpec) (*Distribution, *problem.Problem) {
 	return s.ResolveTold(spec, Told{})
 }
 
 // ResolveTold resolves as Resolve does, with more that is known.
-func (s *Settings) ResolveTold(spec *v1alpha2.DistributionSpec, told Told) (*Distribution, *fault.Fault) {
+func (s *Settings) ResolveTold(spec *v1alpha2.DistributionSpec, told Told) (*Distribution, *problem.Problem) {
 	name, image := ptr.Deref(spec.Name, ""), ptr.Deref(spec.Image, "")
 	if name == "" && image == "" {
-		return nil, wrong(v1alpha2.ReasonInvalidSpec, nil, "spec.distribution: Required value: give a name or an image: for example name: starter")
+		return nil, problem.New(problem.Problem{
+			Reason: problem.MissingField, Path: pathDistribution, Type: field.ErrorTypeRequired, Detail: "give a name or an image", Fix: "for example name: starter",
+		})
 	}
 	e, known := s.lookup(name, image)
 	switch {
 	case name != "" && !known && told.Image == "":
-		return nil, wrong(v1alpha2.ReasonUnknownDistribution, nil,
-			fmt.Sprintf("spec.distribution.name: no distribution %q is known; %sknown distributions: %s; register further ones in the ConfigMap %s",
-				name, suggest.Sentence(name, s.names()), strings.Join(s.names(), ", "), ConfigMapName))
+		return nil, problem.New(problem.Problem{
+			Reason: problem.UnknownDistribution, Path: pathDistribution + ".name", Type: field.ErrorTypeNotSupported, Value: name,
+			Fix: fmt.Sprintf("%sknown distributions: %s; register further ones in the ConfigMap %s", suggest.Sentence(name, s.names()),
+				bounds.Names(s.names()), ConfigMapName),
+		})
 	case e.err != nil:
-		return nil, wrong(v1alpha2.ReasonInvalidSettings, e.err, "operator settings: "+e.err.Error())
+		return nil, problem.New(problem.Problem{
+			Reason: problem.InvalidOperatorSettings, Path: pathDistribution, Type: field.ErrorTypeInvalid, Detail: "operator settings: " + e.err.Error(),
+			Fix: "correct the ConfigMap " + ConfigMapName, Err: e.err,
+		})
 	case !known && name != "":
 		e = entry{name: name, image: told.Image, embedded: name}
 	case !known:
@@ -122,12 +133,8 @@ func (d *Distribution) Adopt(image string) *Distribution {
 	return &adopted
 }
 
-func wrong(reason string, err error, message string) *fault.Fault {
-	return &fault.Fault{Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: reason, Message: message, Err: err}
-}
-
 // setOwnBase sets the base configuration that does not depend on the release line.
-func (d *Distribution) setOwnBase(e *entry, told *config.Base, labels *oci.Labels) *fault.Fault {
+func (d *Distribution) setOwnBase(e *entry, told *config.Base, labels *oci.Labels) *problem.Problem {
 	switch {
 	case told != nil:
 		d.Base, d.Source = told, v1alpha2.ConfigSourceRegistered
@@ -136,7 +143,10 @@ func (d *Distribution) setOwnBase(e *entry, told *config.Base, labels *oci.Label
 	case labels.Config != nil:
 		base, err := config.ParseBase(e.image, labels.Config)
 		if err != nil {
-			return wrong(v1alpha2.ReasonInvalidConfigLabels, err, fmt.Sprintf("spec.distribution: image %s: label %s: %v", e.image, labels.ConfigLabel, err))
+			return problem.New(problem.Problem{
+				Reason: problem.InvalidConfigLabels, Path: pathDistribution, Type: field.ErrorTypeInvalid, Value: e.image,
+				Detail: fmt.Sprintf("label %s: %v", labels.ConfigLabel, err), Fix: "use another image, or spec.overrideConfig", Err: err,
+			})
 		}
 		d.Base, d.Source = base, v1alpha2.ConfigSourceOCILabel
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 const digest = "sha256:0123456789012345678901234567890123456789012345678901234567890123"
@@ -230,12 +230,12 @@ func TestUnknownName(t *testing.T) {
 		if d != nil || f == nil {
 			t.Fatalf("%s resolves to %+v", name, d)
 		}
-		want := `spec.distribution.name: no distribution "` + name + `" is known; ` + hint +
+		want := `spec.distribution.name: Unsupported value: "` + name + `": ` + hint +
 			"known distributions: light, meta-reference-gpu, postgres-demo, remote-vllm, starter; register further ones in the ConfigMap llama-stack-operator-config"
-		if f.Message != want {
-			t.Errorf("message\n%s\nwant\n%s", f.Message, want)
+		if f.String() != want {
+			t.Errorf("message\n%s\nwant\n%s", f.String(), want)
 		}
-		if f.Class != fault.Wrong || f.Condition != v1alpha2.ConditionConfigGenerated || f.Reason != v1alpha2.ReasonUnknownDistribution {
+		if f.Class != problem.Terminal || f.Condition != v1alpha2.ConditionConfigGenerated || f.Reason != problem.UnknownDistribution {
 			t.Errorf("fault %+v", f)
 		}
 	}
@@ -250,7 +250,7 @@ func TestNeitherNameNorImage(t *testing.T) {
 			t.Fatalf("resolves to %+v", d)
 		}
 		const want = "spec.distribution: Required value: give a name or an image: for example name: starter"
-		if f.Message != want || f.Class != fault.Wrong || f.Condition != v1alpha2.ConditionConfigGenerated || f.Reason != v1alpha2.ReasonInvalidSpec {
+		if f.String() != want || f.Class != problem.Terminal || f.Condition != v1alpha2.ConditionConfigGenerated || f.Reason != problem.MissingField {
 			t.Errorf("fault %+v, want %s", f, want)
 		}
 	}
@@ -284,11 +284,11 @@ func TestWrongRegistration(t *testing.T) {
 				t.Fatalf("resolves to %+v", d)
 			}
 			for _, part := range []string{"operator settings: llama-stack-operator-config/distributions[" + c.name + "]: ", c.message} {
-				if !strings.Contains(f.Message, part) {
-					t.Errorf("message %q, want %q in it", f.Message, part)
+				if !strings.Contains(f.String(), part) {
+					t.Errorf("message %q, want %q in it", f.String(), part)
 				}
 			}
-			if f.Class != fault.Wrong || f.Reason != v1alpha2.ReasonInvalidSettings || f.Condition != v1alpha2.ConditionConfigGenerated {
+			if f.Class != problem.Terminal || f.Reason != problem.InvalidOperatorSettings || f.Condition != v1alpha2.ConditionConfigGenerated {
 				t.Errorf("fault %+v", f)
 			}
 		})
@@ -303,7 +303,7 @@ func TestWrongOverride(t *testing.T) {
 			t.Errorf("%s: the right entry resolves to %+v", value, got)
 		}
 		_, f := s.Resolve(named("wrong"))
-		if f == nil || f.Reason != v1alpha2.ReasonInvalidSettings || !strings.Contains(f.Message, "llama-stack-operator-config/image-overrides[wrong]: ") {
+		if f == nil || f.Reason != problem.InvalidOperatorSettings || !strings.Contains(f.String(), "llama-stack-operator-config/image-overrides[wrong]: ") {
 			t.Errorf("%s: fault %+v", value, f)
 		}
 		if _, shown := s.Images()["wrong"]; shown {

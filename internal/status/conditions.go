@@ -16,11 +16,11 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // maxMessage bounds a condition's message, in bytes: several problems can stand in it. The API allows 32 KiB.
@@ -33,23 +33,23 @@ func set(f *Facts, s *statusOf, kind string, status metav1.ConditionStatus, reas
 	})
 }
 
-// setFaults reports the faults of a condition, and whether there were any. What could not be asked is unknown, not false.
-func setFaults(f *Facts, s *statusOf, kind string) bool {
-	faults := f.Faults.For(kind)
-	if len(faults) == 0 {
+// setErrors reports the errors of a condition, and whether there were any. What could not be read is unknown, not false.
+func setErrors(f *Facts, s *statusOf, kind string) bool {
+	errs := f.Problems.For(kind)
+	if len(errs) == 0 {
 		return false
 	}
 	status := metav1.ConditionFalse
-	if !faults.Has(fault.Wrong) && !faults.Has(fault.Missing) {
+	if !errs.Has(problem.Terminal) && !errs.Has(problem.WaitingForDependency) {
 		status = metav1.ConditionUnknown
 	}
-	set(f, s, kind, status, faults.Reason(), faults.Message())
+	set(f, s, kind, status, string(errs.Reason()), errs.Message())
 	return true
 }
 
 func setConfigGenerated(f *Facts, s *statusOf) {
 	const kind = v1alpha2.ConditionConfigGenerated
-	if setFaults(f, s, kind) || f.Desired == nil {
+	if setErrors(f, s, kind) || f.Desired == nil {
 		return
 	}
 	c := f.Desired.Config
@@ -68,25 +68,21 @@ func setConfigGenerated(f *Facts, s *statusOf) {
 			count(c.ProviderCount, "provider", "providers"), count(c.ResourceCount, "resource", "resources"), f.Distribution.Line.Name, warnings(f)))
 }
 
-// WarningMark begins each warning in a message.
-const WarningMark = "; warning: "
-
+// warnings is what follows a message: each warning.
 func warnings(f *Facts) string {
-	if len(f.Desired.Warnings) == 0 {
+	const mark = "; warning: "
+	texts := f.Problems.Warnings().Texts()
+	if len(texts) == 0 {
 		return ""
 	}
-	texts := make([]string, 0, len(f.Desired.Warnings))
-	for _, w := range f.Desired.Warnings {
-		texts = append(texts, w.String())
-	}
-	return WarningMark + strings.Join(texts, WarningMark)
+	return mark + strings.Join(texts, mark)
 }
 
 func setSecretsResolved(f *Facts, s *statusOf) {
 	const kind = v1alpha2.ConditionSecretsResolved
 	switch {
-	case setFaults(f, s, kind) || f.Desired == nil:
-	case f.SecretCount == 0 && f.Faults.For(v1alpha2.ConditionConfigGenerated).Has(fault.Wrong): // a reference may be among what could not be read
+	case setErrors(f, s, kind) || f.Desired == nil:
+	case f.SecretCount == 0 && f.Problems.For(v1alpha2.ConditionConfigGenerated).Has(problem.Terminal): // a reference may be among what could not be read
 	case f.SecretCount == 0:
 		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonNoSecrets, "The spec refers to no Secret")
 	default:
@@ -97,12 +93,12 @@ func setSecretsResolved(f *Facts, s *statusOf) {
 
 func setDeploymentUpdated(f *Facts, s *statusOf) {
 	const kind = v1alpha2.ConditionDeploymentUpdated
-	if setFaults(f, s, kind) {
+	if setErrors(f, s, kind) {
 		return
 	}
-	if len(f.Faults) > 0 {
+	if f.Problems.HasErrors() {
 		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonNotApplied,
-			"Nothing was changed: see "+strings.Join(f.Faults.Conditions(), ", "))
+			"Nothing was changed: see "+strings.Join(f.Problems.Conditions(), ", "))
 		return
 	}
 	held := ""
@@ -173,7 +169,7 @@ func setAvailable(f *Facts, s *statusOf) {
 	d := f.Deployment
 	switch {
 	case f.DeploymentUnknown:
-		set(f, s, kind, metav1.ConditionUnknown, v1alpha2.ReasonFailedToAsk, "The Deployment could not be read; trying again")
+		set(f, s, kind, metav1.ConditionUnknown, string(problem.LookupFailed), "The Deployment could not be read; trying again")
 	case d == nil:
 		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonNotDeployed, "There is no Deployment yet")
 	case ptr.Deref(d.Spec.Replicas, 1) == 0:
@@ -263,16 +259,16 @@ func setReady(f *Facts, s *statusOf) {
 		}
 	}
 	if unknown != "" {
-		set(f, s, v1alpha2.ConditionReady, metav1.ConditionUnknown, v1alpha2.ReasonFailedToAsk, unknown+" is not known yet")
+		set(f, s, v1alpha2.ConditionReady, metav1.ConditionUnknown, string(problem.LookupFailed), unknown+" is not known yet")
 		return
 	}
-	set(f, s, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, "The spec is in force")
+	set(f, s, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, "The spec is applied")
 }
 
 // setStalled tells kstatus that waiting does not help.
 func setStalled(f *Facts, s *statusOf) {
-	if wrong := f.Faults.Of(fault.Wrong); len(wrong) > 0 && !f.Faults.Has(fault.FailedToAsk) {
-		set(f, s, v1alpha2.ConditionStalled, metav1.ConditionTrue, wrong.Reason(), wrong.Message())
+	if errs := f.Problems.Of(problem.Terminal); len(errs) > 0 && !f.Problems.Has(problem.Transient) {
+		set(f, s, v1alpha2.ConditionStalled, metav1.ConditionTrue, string(errs.Reason()), errs.Message())
 		return
 	}
 	meta.RemoveStatusCondition(&s.Conditions, v1alpha2.ConditionStalled)

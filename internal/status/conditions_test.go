@@ -12,10 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Proves: R18, R51, STAT (from the first pass to a server that serves, and what can go wrong on the way).
@@ -126,20 +125,20 @@ func TestScaledToZero(t *testing.T) {
 // Proves: R19, R51, L-17, L-35 (a failing edit changes conditions; what runs is told of as before).
 func TestFailingEdit(t *testing.T) {
 	for name, c := range map[string]struct {
-		faults  fault.List
+		faults  problem.List
 		want    map[string]string
 		message string
 	}{
 		"wrong": {
-			fault.List{wrong("spec.providers.inference: wrong")},
+			problem.List{wrong("spec.providers.inference: wrong")},
 			map[string]string{
-				"ConfigGenerated": "False InvalidSpec", "SecretsResolved": "True AllSecretsFound", "DeploymentUpdated": "False NotApplied",
-				"Available": "True ServerAvailable", "Ready": "False InvalidSpec", "Stalled": "True InvalidSpec",
+				"ConfigGenerated": "False InvalidField", "SecretsResolved": "True AllSecretsFound", "DeploymentUpdated": "False NotApplied",
+				"Available": "True ServerAvailable", "Ready": "False InvalidField", "Stalled": "True InvalidField",
 			},
 			"spec.providers.inference: wrong",
 		},
 		"missing": {
-			fault.List{missing("Secret not found: x")},
+			problem.List{missing("Secret not found: x")},
 			map[string]string{
 				"ConfigGenerated": "True ConfigGenerationSucceeded", "SecretsResolved": "False SecretNotFound", "DeploymentUpdated": "False NotApplied",
 				"Available": "True ServerAvailable", "Ready": "False SecretNotFound",
@@ -147,17 +146,17 @@ func TestFailingEdit(t *testing.T) {
 			"Secret not found: x",
 		},
 		"wrong and missing": {
-			fault.List{missing("Secret not found: x"), wrong("spec.a: wrong")},
+			problem.List{missing("Secret not found: x"), wrong("spec.a: wrong")},
 			map[string]string{
-				"ConfigGenerated": "False InvalidSpec", "SecretsResolved": "False SecretNotFound", "DeploymentUpdated": "False NotApplied",
-				"Available": "True ServerAvailable", "Ready": "False InvalidSpec", "Stalled": "True InvalidSpec",
+				"ConfigGenerated": "False InvalidField", "SecretsResolved": "False SecretNotFound", "DeploymentUpdated": "False NotApplied",
+				"Available": "True ServerAvailable", "Ready": "False InvalidField", "Stalled": "True InvalidField",
 			},
 			"spec.a: wrong",
 		},
 		"conflict": {
-			fault.List{{
-				Class: fault.Wrong, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: v1alpha2.ReasonConflict,
-				Message: "Service my-stack-service exists and does not belong to this resource",
+			problem.List{{
+				Class: problem.Terminal, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: problem.Conflict,
+				Detail: "Service my-stack-service exists and does not belong to this resource",
 			}},
 			map[string]string{
 				"ConfigGenerated": "True ConfigGenerationSucceeded", "SecretsResolved": "True AllSecretsFound", "DeploymentUpdated": "False Conflict",
@@ -187,14 +186,14 @@ func TestFailingEdit(t *testing.T) {
 // are somebody else's).
 func TestReadyHasTheReason(t *testing.T) {
 	cr := resource()
-	conflict := &fault.Fault{Class: fault.Wrong, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: v1alpha2.ReasonConflict, Message: "Service x exists"}
+	conflict := problem.Problem{Class: problem.Terminal, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: problem.Conflict, Detail: "Service x exists"}
 	for name, f := range map[string]*status.Facts{
-		"nothing is decided": {CR: cr, Now: now, OperatorVersion: "1.0.0", Faults: fault.List{conflict}},
+		"nothing is decided": {CR: cr, Now: now, OperatorVersion: "1.0.0", Problems: problem.List{conflict}},
 		"no Secrets":         func() *status.Facts { f := edited(cr, conflict); f.SecretCount = 0; return f }(),
 	} {
 		s := compute(t, f)
 		for _, kind := range []string{v1alpha2.ConditionReady, v1alpha2.ConditionDeploymentUpdated} {
-			if c := condition(t, &s, kind); c.Status != metav1.ConditionFalse || c.Reason != v1alpha2.ReasonConflict {
+			if c := condition(t, &s, kind); c.Status != metav1.ConditionFalse || c.Reason != string(problem.Conflict) {
 				t.Errorf("%s: %s is %s %s: %s", name, kind, c.Status, c.Reason, c.Message)
 			}
 		}
@@ -204,7 +203,7 @@ func TestReadyHasTheReason(t *testing.T) {
 // Proves: R51 (wrong and nothing serves), R20 (missing waits).
 func TestFirstSpecFails(t *testing.T) {
 	for name, c := range map[string]struct {
-		fault *fault.Fault
+		fault problem.Problem
 		phase v1alpha2.DistributionPhase
 	}{
 		"wrong":   {wrong("spec.a: wrong"), v1alpha2.PhaseFailed},
@@ -212,7 +211,7 @@ func TestFirstSpecFails(t *testing.T) {
 		"failed":  {failed(v1alpha2.ConditionConfigGenerated, "timeout"), v1alpha2.PhasePending},
 	} {
 		cr := resource()
-		s := compute(t, &status.Facts{CR: cr, Now: now, OperatorVersion: "1.0.0", Faults: fault.List{c.fault}})
+		s := compute(t, &status.Facts{CR: cr, Now: now, OperatorVersion: "1.0.0", Problems: problem.List{c.fault}})
 		if s.Phase != c.phase {
 			t.Errorf("%s: phase %s, want %s", name, s.Phase, c.phase)
 		}
@@ -223,10 +222,10 @@ func TestFirstSpecFails(t *testing.T) {
 }
 
 // Proves: R50, R18 (what could not be asked is unknown, and the generation is not dealt with).
-func TestFailedToAsk(t *testing.T) {
+func TestLookupFailed(t *testing.T) {
 	cr := ready(t)
 	s := compute(t, edited(cr, failed(v1alpha2.ConditionSecretsResolved, "Secret ai/vllm-creds could not be read: timeout; trying again")))
-	if c := condition(t, &s, v1alpha2.ConditionSecretsResolved); c.Status != metav1.ConditionUnknown || c.Reason != v1alpha2.ReasonFailedToAsk {
+	if c := condition(t, &s, v1alpha2.ConditionSecretsResolved); c.Status != metav1.ConditionUnknown || c.Reason != string(problem.LookupFailed) {
 		t.Errorf("SecretsResolved %+v, want Unknown", c)
 	}
 	if c := condition(t, &s, v1alpha2.ConditionReady); c.Status != metav1.ConditionUnknown {
@@ -239,7 +238,7 @@ func TestFailedToAsk(t *testing.T) {
 	f := edited(ready(t), failed(v1alpha2.ConditionDeploymentUpdated, "Deployment ai/my-stack could not be read: timeout"))
 	f.Deployment, f.DeploymentUnknown = nil, true
 	s = compute(t, f)
-	if c := condition(t, &s, v1alpha2.ConditionAvailable); c.Status != metav1.ConditionUnknown || c.Reason != v1alpha2.ReasonFailedToAsk {
+	if c := condition(t, &s, v1alpha2.ConditionAvailable); c.Status != metav1.ConditionUnknown || c.Reason != string(problem.LookupFailed) {
 		t.Errorf("Available %+v, want Unknown", c)
 	}
 	if s.Phase != v1alpha2.PhaseReady || s.Replicas != 1 || s.AvailableReplicas != 1 {
@@ -350,13 +349,13 @@ func TestImageDefault(t *testing.T) {
 // Proves: R12 as far as it reaches: warnings are part of the ConfigGenerated message.
 func TestWarnings(t *testing.T) {
 	f := serving(t, resource())
-	f.Desired.Warnings = config.Findings{
-		{Severity: config.Warning, Path: "spec.a", Message: "odd", Mending: "mend it"},
-		{Severity: config.Warning, Path: "spec.b", Message: "odder", Mending: "mend that"},
+	f.Problems = problem.List{
+		{Severity: problem.Warning, Path: "spec.a", Detail: "odd", Fix: "fix it"},
+		{Severity: problem.Warning, Path: "spec.b", Detail: "odder", Fix: "fix that"},
 	}
 	s := compute(t, f)
 	c := condition(t, &s, v1alpha2.ConditionConfigGenerated)
-	if c.Status != metav1.ConditionTrue || !strings.HasSuffix(c.Message, "; warning: spec.a: odd: mend it; warning: spec.b: odder: mend that") {
+	if c.Status != metav1.ConditionTrue || !strings.HasSuffix(c.Message, "; warning: spec.a: odd: fix it; warning: spec.b: odder: fix that") {
 		t.Errorf("ConfigGenerated %+v", c)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 type statusOf = v1alpha2.LlamaStackDistributionStatus
@@ -157,9 +157,9 @@ func setPhase(f *Facts, s *statusOf) {
 	available, wanted := isAvailable(f), f.Deployment != nil && ptr.Deref(f.Deployment.Spec.Replicas, 1) > 0
 	switch {
 	case f.DeploymentUnknown && s.Phase != "":
-	case available || (f.Deployment != nil && !wanted && !f.Faults.Has(fault.Wrong)):
+	case available || (f.Deployment != nil && !wanted && !f.Problems.Has(problem.Terminal)):
 		s.Phase = v1alpha2.PhaseReady
-	case f.Faults.Has(fault.Wrong) || isStuck(f.Deployment):
+	case f.Problems.Has(problem.Terminal) || isStuck(f.Deployment):
 		s.Phase = v1alpha2.PhaseFailed
 	case f.Deployment != nil && wanted:
 		s.Phase = v1alpha2.PhaseInitializing
@@ -170,7 +170,7 @@ func setPhase(f *Facts, s *statusOf) {
 
 // setObservedGeneration says that the spec was dealt with: not so while a question is open.
 func setObservedGeneration(f *Facts, s *statusOf) {
-	if !f.Faults.Has(fault.FailedToAsk) {
+	if !f.Problems.Has(problem.Transient) {
 		s.ObservedGeneration = f.CR.Generation
 	}
 }

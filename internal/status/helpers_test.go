@@ -17,12 +17,12 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -57,10 +57,10 @@ func built(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	for _, use := range uses {
 		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, Value: secret.New([]byte("sk-1"))})
 	}
-	want, faults := desired.Build(t.Context(), in)
+	want, problems := desired.Build(t.Context(), in)
 	return &status.Facts{
 		CR: cr, Now: now, OperatorVersion: "1.0.0", Images: s.Images(), Distribution: d, Desired: want,
-		SecretCount: len(uses), Faults: faults,
+		SecretCount: len(uses), Problems: problems,
 	}
 }
 
@@ -114,21 +114,21 @@ func ready(t *testing.T) *v1alpha2.LlamaStackDistribution {
 }
 
 // edited is what becomes of the resource after an edit that brings the faults.
-func edited(cr *v1alpha2.LlamaStackDistribution, faults ...*fault.Fault) *status.Facts {
+func edited(cr *v1alpha2.LlamaStackDistribution, faults ...problem.Problem) *status.Facts {
 	cr.Generation++
-	return &status.Facts{CR: cr, Now: now.Add(time.Hour), OperatorVersion: "1.0.0", Faults: faults, Deployment: deployment(1, 1)}
+	return &status.Facts{CR: cr, Now: now.Add(time.Hour), OperatorVersion: "1.0.0", Problems: faults, Deployment: deployment(1, 1)}
 }
 
-func wrong(message string) *fault.Fault {
-	return &fault.Fault{Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonInvalidSpec, Message: message}
+func wrong(message string) problem.Problem {
+	return problem.Problem{Class: problem.Terminal, Condition: v1alpha2.ConditionConfigGenerated, Reason: problem.InvalidField, Detail: message}
 }
 
-func missing(message string) *fault.Fault {
-	return &fault.Fault{Class: fault.Missing, Condition: v1alpha2.ConditionSecretsResolved, Reason: v1alpha2.ReasonSecretNotFound, Message: message}
+func missing(message string) problem.Problem {
+	return problem.Problem{Class: problem.WaitingForDependency, Condition: v1alpha2.ConditionSecretsResolved, Reason: problem.SecretNotFound, Detail: message}
 }
 
-func failed(condition, message string) *fault.Fault {
-	return &fault.Fault{Class: fault.FailedToAsk, Condition: condition, Reason: v1alpha2.ReasonFailedToAsk, Message: message}
+func failed(condition, message string) problem.Problem {
+	return problem.Problem{Class: problem.Transient, Condition: condition, Reason: problem.LookupFailed, Detail: message}
 }
 
 // compute computes a status and checks what must hold for every one.
@@ -196,8 +196,8 @@ func checkInvariants(t *testing.T, f *status.Facts, s *v1alpha2.LlamaStackDistri
 	if (sum.Status == metav1.ConditionTrue) != all {
 		t.Errorf("Ready is %s, the others: %+v", sum.Status, s.Conditions)
 	}
-	if sum.Status == metav1.ConditionTrue && (s.Phase != v1alpha2.PhaseReady || len(f.Faults) > 0 || s.ObservedGeneration != f.CR.Generation) {
-		t.Errorf("Ready is True in phase %s with faults %v at generation %d", s.Phase, f.Faults, s.ObservedGeneration)
+	if sum.Status == metav1.ConditionTrue && (s.Phase != v1alpha2.PhaseReady || f.Problems.HasErrors() || s.ObservedGeneration != f.CR.Generation) {
+		t.Errorf("Ready is True in phase %s with faults %v at generation %d", s.Phase, f.Problems, s.ObservedGeneration)
 	}
 	stalled := meta.FindStatusCondition(s.Conditions, v1alpha2.ConditionStalled)
 	if stalled != nil && (stalled.Status != metav1.ConditionTrue || sum.Status == metav1.ConditionTrue) {

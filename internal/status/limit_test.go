@@ -73,12 +73,12 @@ func TestStatusFitsWhateverThereIs(t *testing.T) {
 			}
 		}, []string{`"provider-0000"`, `{"api":"…","provider_id":"…","provider_type":"`}},
 		"messages": {func(f *status.Facts) {
-			f.Faults = nil
+			f.Problems = nil
 			for _, kind := range []string{v1alpha2.ConditionConfigGenerated, v1alpha2.ConditionSecretsResolved, v1alpha2.ConditionDeploymentUpdated} {
 				for i := range 50 {
 					fault := wrong(fmt.Sprintf("%d %s", i, long))
 					fault.Condition = kind
-					f.Faults = append(f.Faults, fault)
+					f.Problems = append(f.Problems, fault)
 				}
 			}
 		}, []string{"… (cut)"}},

@@ -11,9 +11,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Facts are what a pass has found out about a resource.
@@ -32,8 +32,8 @@ type Facts struct {
 	Desired *desired.Desired
 	// SecretCount is the number of secret references.
 	SecretCount int
-	// Faults are what keeps the spec from being in force.
-	Faults fault.List
+	// Problems are what is wrong: errors keep the spec from being applied.
+	Problems problem.List
 	// Deployment is the resource's Deployment; nil where there is none.
 	Deployment *appsv1.Deployment
 	// DeploymentUnknown is true where the Deployment could not be read.
@@ -98,4 +98,4 @@ func DiffersInMessagesOnly(before, after *v1alpha2.LlamaStackDistributionStatus)
 }
 
 // inForce tells whether nothing kept the spec from being applied.
-func (f *Facts) inForce() bool { return f.Desired != nil && len(f.Faults) == 0 }
+func (f *Facts) inForce() bool { return f.Desired != nil && !f.Problems.HasErrors() }

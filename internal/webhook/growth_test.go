@@ -16,10 +16,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -82,7 +82,7 @@ func work(b *testing.B, text []byte) map[string]func() error {
 	if err != nil {
 		b.Fatal(err)
 	}
-	validation := &Validation{Gather: func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, fault.List) {
+	validation := &Validation{Gather: func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List) {
 		in := facts(known, cr)
 		in.Secrets = nil // which admission does not read
 		return in, nil

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/admission"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // ValidationPath is where validation is served; the ValidatingWebhookConfiguration names it.
@@ -36,7 +36,7 @@ const (
 // Validation answers AdmissionReviews for LlamaStackDistributions.
 type Validation struct {
 	// Gather reads what the resource is judged by.
-	Gather func(context.Context, *v1alpha2.LlamaStackDistribution) (*desired.Inputs, fault.List)
+	Gather func(context.Context, *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List)
 }
 
 // Kind is the kind of review that the Validation answers.
@@ -131,8 +131,8 @@ func (in *admissionReview) validate(ctx context.Context) *admissionv1.AdmissionR
 	judged.New.Namespace = in.request.Namespace
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	facts, faults := in.validation.Gather(ctx, judged.New)
-	result := admission.Judge(ctx, judged, facts, faults)
+	facts, problems := in.validation.Gather(ctx, judged.New)
+	result := admission.Judge(ctx, judged, facts, problems)
 	if len(result.Errors) == 0 {
 		admitted.Warnings = result.Warnings
 		return admitted

@@ -17,14 +17,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // validate posts a review and returns the answer. Only what is asked for counts as read.
 func validate(t *testing.T, body string, asked *int) (int, *admissionv1.AdmissionResponse, string) {
 	t.Helper()
-	v := &Validation{Gather: func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, fault.List) {
+	v := &Validation{Gather: func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List) {
 		*asked++
 		known, err := settings.Parse(nil)
 		if err != nil {
@@ -36,7 +36,7 @@ func validate(t *testing.T, body string, asked *int) (int, *admissionv1.Admissio
 		distribution, f := known.Resolve(&cr.Spec.Distribution)
 		in := &desired.Inputs{CR: cr, Distribution: distribution}
 		if f != nil {
-			return in, fault.List{f}
+			return in, problem.List{*f}
 		}
 		return in, nil
 	}}
@@ -77,8 +77,8 @@ func TestValidation(t *testing.T) {
 		want    string
 	}{
 		"right":                      {reviewFor("v1alpha2", right, ""), true, 1, ""},
-		"wrong":                      {reviewFor("v1alpha2", wrong, ""), false, 1, `LlamaStackDistribution.llamastack.io \"s\" is invalid: spec.distribution.name: Invalid value: no distribution`},
-		"wrong in v1alpha1":          {reviewFor("v1alpha1", wrong, ""), true, 1, `"warnings":["in terms of v1alpha2: spec.distribution.name: no distribution`},
+		"wrong":                      {reviewFor("v1alpha2", wrong, ""), false, 1, `LlamaStackDistribution.llamastack.io \"s\" is invalid: spec.distribution.name: Unsupported value: `},
+		"wrong in v1alpha1":          {reviewFor("v1alpha1", wrong, ""), true, 1, `"warnings":["in terms of v1alpha2: spec.distribution.name: Unsupported value: `},
 		"wrong as before":            {reviewFor("v1alpha2", wrong, wrong), true, 0, ""},
 		"wrong from now on":          {reviewFor("v1alpha2", wrong, right), false, 1, `"field":"spec.distribution.name"`},
 		"of another version":         {reviewFor("v1alpha2", strings.Replace(wrong, "v1alpha2", "v1alpha3", 1), ""), true, 0, ""},
@@ -173,10 +173,10 @@ func FuzzValidation(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	v := &Validation{Gather: func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, fault.List) {
+	v := &Validation{Gather: func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List) {
 		distribution, wrong := known.Resolve(&cr.Spec.Distribution)
 		if wrong != nil {
-			return &desired.Inputs{CR: cr}, fault.List{wrong}
+			return &desired.Inputs{CR: cr}, problem.List{*wrong}
 		}
 		return &desired.Inputs{CR: cr, Distribution: distribution}, nil
 	}}

@@ -80,7 +80,7 @@ func (c *Collector) of(s Severity, l List) List {
 		return l
 	}
 	return append(l, *New(Problem{
-		Severity: s, Reason: TooManyProblems, Path: "spec", Type: field.ErrorTypeTooMany, Value: omitted(more),
+		Severity: s, Reason: MoreProblems, Path: "spec", Type: field.ErrorTypeTooMany, Value: omitted(more),
 		Detail: "more problems are left out here", Fix: "fix the others first",
 	}))
 }

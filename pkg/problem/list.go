@@ -50,6 +50,25 @@ func (l List) Has(class Class) bool {
 	return slices.ContainsFunc(l, func(p Problem) bool { return p.Severity != Warning && p.Class == class })
 }
 
+// Polled reports whether the operator does not watch what fixes an error, and looks again from time to time.
+func (l List) Polled() bool {
+	return slices.ContainsFunc(l, func(p Problem) bool { return p.Severity != Warning && rowOf(p.Reason).Polled })
+}
+
+// Covers reports whether an error of the list is about a path, or about a field that it is part of, or that is part of it. The whole spec
+// does not count.
+func (l List) Covers(path string) bool {
+	return slices.ContainsFunc(l, func(p Problem) bool {
+		return p.Severity != Warning && p.Path != "spec" && (within(p.Path, path) || within(path, p.Path))
+	})
+}
+
+// within reports whether a path is another one or leads to a part of it.
+func within(path, whole string) bool {
+	rest, found := strings.CutPrefix(path, whole)
+	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
 // Reason returns the reason of the first problem; empty for an empty list.
 func (l List) Reason() Reason {
 	if len(l) == 0 {

@@ -101,6 +101,9 @@ func FromFieldError(err *field.Error) Problem {
 // another object.
 func (p Problem) FixedBySpec() bool { return !rowOf(p.Reason).Elsewhere }
 
+// FixedBySettings reports whether an entry in the operator's settings can fix the problem.
+func (p Problem) FixedBySettings() bool { return rowOf(p.Reason).BySettings }
+
 // String returns the whole text: "path: kind of error: value: what is wrong: how to fix it".
 func (p Problem) String() string {
 	if p.Path == "" {

@@ -26,8 +26,8 @@ const (
 	NoEffect Reason = "NoEffect"
 	// TooLarge: the spec, or what is made of it, is larger than a limit.
 	TooLarge Reason = "TooLarge"
-	// TooManyProblems stands for problems that are left out.
-	TooManyProblems Reason = "TooManyProblems"
+	// MoreProblems: there may be more problems than are shown.
+	MoreProblems Reason = "MoreProblems"
 	// InvalidName: the custom resource has a name that its objects cannot have.
 	InvalidName Reason = "InvalidName"
 	// ForbiddenBySettings: the operator's settings forbid what the spec asks for.
@@ -38,6 +38,10 @@ const (
 	UnsupportedByRelease Reason = "UnsupportedByRelease"
 	// LostInConversion: fields of v1alpha1 were lost in conversion. A warning.
 	LostInConversion Reason = "LostInConversion"
+	// ReviewConversion: what to look at after a conversion with the kubectl plugin. A warning.
+	ReviewConversion Reason = "ReviewConversion"
+	// Unreadable: a document cannot be read as an object of this API.
+	Unreadable Reason = "Unreadable"
 )
 
 // Reasons about providers, resources and storage.

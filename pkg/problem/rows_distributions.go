@@ -7,13 +7,13 @@ import "k8s.io/apimachinery/pkg/util/validation/field"
 // distributionRows are the reasons about the distribution and its base configuration.
 var distributionRows = []Row{
 	{
-		Reason: UnknownDistribution, Class: Terminal, Conditions: inConfigGenerated,
+		Reason: UnknownDistribution, Class: Terminal, Conditions: inConfigGenerated, BySettings: true,
 		Meaning: "No distribution has this name.",
 		Example: Problem{Path: "spec.distribution.name", Type: field.ErrorTypeNotSupported, Value: "startr", Fix: `did you mean "starter"?`},
 		Remedy:  "Use a known name, or register the distribution in the operator's settings.",
 	},
 	{
-		Reason: UnknownServerLine, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
+		Reason: UnknownServerLine, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true, BySettings: true,
 		Meaning: "Nothing says which release line the server in the image has.",
 		Example: Problem{
 			Path: "spec.distribution", Type: field.ErrorTypeInvalid, Value: "quay.io/example/server:latest", Detail: "nothing says the release of its server",
@@ -40,7 +40,7 @@ var distributionRows = []Row{
 		Remedy: "Use a newer image.",
 	},
 	{
-		Reason: MissingConfigLabels, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
+		Reason: MissingConfigLabels, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true, BySettings: true,
 		Meaning: "No base configuration is known for the image, and the spec needs one.",
 		Example: Problem{
 			Path: "spec.distribution.image", Type: field.ErrorTypeNotFound, Value: "quay.io/example/server:1.0",

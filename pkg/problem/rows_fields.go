@@ -60,8 +60,8 @@ var fieldRows = []Row{
 		Remedy:  "Configure less, or use several LlamaStackDistributions.",
 	},
 	{
-		Reason: TooManyProblems, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "There are more problems than are shown.",
+		Reason: MoreProblems, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "There are more problems than are shown, or may be.",
 		Example: Problem{Path: "spec", Type: field.ErrorTypeTooMany, Value: 7, Detail: "more problems are left out here", Fix: "fix the others first"},
 		Remedy:  "Fix the problems that are shown first.",
 	},
@@ -106,5 +106,22 @@ var fieldRows = []Row{
 			Fix:    "set them again in v1alpha2",
 		},
 		Remedy: "Set the fields again in v1alpha2, and remove the annotation.",
+	},
+	{
+		Reason: ReviewConversion, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "The kubectl plugin converted something that the author should look at. A warning, of the plugin alone.",
+		Example: Problem{
+			Severity: Warning, Path: "spec.server.containerSpec.env[0]",
+			Detail: "VLLM_URL configures vllm of the distribution and stays an environment variable", Fix: "v1alpha2 can say it in spec.providers",
+		},
+		Remedy: "Read the message, and decide.",
+	},
+	{
+		Reason: Unreadable, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "A document cannot be read as an object of this API. Only the kubectl plugin reports it.",
+		Example: Problem{
+			Path: "apiVersion", Type: field.ErrorTypeNotSupported, Value: "llamastack.io/v1", Fix: "write the resource as llamastack.io/v1alpha2",
+		},
+		Remedy: "Correct the document.",
 	},
 }

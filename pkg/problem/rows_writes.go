@@ -7,16 +7,16 @@ import "k8s.io/apimachinery/pkg/util/validation/field"
 // writeRows are the reasons about what the operator writes.
 var writeRows = []Row{
 	{
-		Reason: Conflict, Class: Terminal, Conditions: inDeploymentUpdated,
+		Reason: Conflict, Class: Terminal, Conditions: inDeploymentUpdated, Polled: true,
 		Meaning: "An object of this name exists and belongs to somebody else. Nothing was changed.",
 		Example: Problem{
-			Path: "metadata.name", Type: field.ErrorTypeForbidden, Detail: "Deployment my-server exists and is controlled by StatefulSet other",
+			Path: "Deployment my-server", Detail: "exists and is controlled by StatefulSet other; nothing was changed",
 			Fix: "create the LlamaStackDistribution under another name",
 		},
 		Remedy: "Create the custom resource under another name, or give the other object another name.",
 	},
 	{
-		Reason: WaitingForRemoval, Class: WaitingForDependency, Conditions: inDeploymentUpdated, Elsewhere: true,
+		Reason: WaitingForRemoval, Class: WaitingForDependency, Conditions: inDeploymentUpdated, Elsewhere: true, Polled: true,
 		Meaning: "An object of an earlier custom resource with this name is being removed.",
 		Example: Problem{
 			Path: "metadata.name", Type: field.ErrorTypeDuplicate, Value: "my-server",

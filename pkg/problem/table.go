@@ -14,6 +14,10 @@ type Row struct {
 	Conditions []string
 	// Elsewhere is true where an edit of the spec is not what fixes it: the settings of the operator, another object or time do.
 	Elsewhere bool
+	// BySettings is true where an entry in the operator's settings can fix it.
+	BySettings bool
+	// Polled is true where the operator does not watch what fixes it, and looks again from time to time.
+	Polled bool
 	// Meaning says what is wrong, in one sentence.
 	Meaning string
 	// Example is a problem with this reason.

@@ -105,7 +105,7 @@ func readerSees(t *testing.T, commands, out string) {
 	for command, want := range map[string]string{
 		"kubectl wait":          "condition met",
 		"llsd my-stack -o wide": "my-stack-config-",
-		"kubectl describe":      "The spec is in force",
+		"kubectl describe":      "The spec is applied",
 		"kubectl get configma":  "base_url: http://vllm:8000/v1",
 		"rollout status":        "successfully rolled out",
 		"delete llsd":           `"my-stack" deleted`,

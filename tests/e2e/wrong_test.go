@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 const (
@@ -64,12 +65,12 @@ func wrongEditsLeaveAloneWhatRuns(t *testing.T) {
 	}{
 		{
 			"a Secret that does not exist", []string{"apiKey"}, secretRef(missingSecret),
-			v1alpha2.ConditionSecretsResolved, v1alpha2.ReasonSecretNotFound,
+			v1alpha2.ConditionSecretsResolved, string(problem.SecretNotFound),
 			[]string{"Secret not found: " + missingSecret, "namespace " + s.namespace, "spec.providers.inference.apiKey", `the key "token"`},
 		},
 		{
 			"a key that the server would take for a number", []string{"apiKey"}, secretRef(numericSecret),
-			v1alpha2.ConditionSecretsResolved, v1alpha2.ReasonSecretInvalid,
+			v1alpha2.ConditionSecretsResolved, string(problem.SecretInvalid),
 			[]string{"spec.providers.inference.apiKey", s.namespace + "/" + numericSecret},
 		},
 	} {
@@ -112,7 +113,7 @@ func appearingSecretHeals(t *testing.T) {
 	sample := load(t, "config", "samples", "v1alpha2-simple.yaml")
 	revision := s.revision(t)
 	s.edit(t, sample, map[string]any{"name": late, "key": "token"}, "providers", "inference", "apiKey")
-	s.waitCondition(t, soon, v1alpha2.ConditionReady, metav1.ConditionFalse, v1alpha2.ReasonSecretNotFound)
+	s.waitCondition(t, soon, v1alpha2.ConditionReady, metav1.ConditionFalse, string(problem.SecretNotFound))
 	generation := s.get(t).Generation
 	did(t, "the spec names a Secret that does not exist: Ready is False (SecretNotFound)")
 

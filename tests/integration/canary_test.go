@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // The operator's program with the highest log level that its flag takes: it reads Secrets, writes one that it derives from them, and
@@ -40,7 +41,7 @@ storage:
 	e.mustApply(stack("good", "token"))
 	e.mustApply(stack("bad", "broken"))
 	e.waitFor("good", v1alpha2.ConditionSecretsResolved, metav1.ConditionTrue, "")
-	e.waitFor("bad", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, v1alpha2.ReasonSecretInvalid)
+	e.waitFor("bad", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretInvalid))
 	var secrets corev1.SecretList
 	if err := admin.List(t.Context(), &secrets, client.InNamespace(e.namespace)); err != nil {
 		t.Fatal(err)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -40,27 +41,27 @@ func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
 		want   []string
 	}{
 		"unknown provider key": {
-			`{"providers":{"inference":{"provider":"vllm","endpont":"http://vllm:8000"}}}`, v1alpha2.ReasonInvalidSpec,
+			`{"providers":{"inference":{"provider":"vllm","endpont":"http://vllm:8000"}}}`, string(problem.InvalidField),
 			[]string{"spec.providers.inference.endpont", `did you mean "endpoint"?`},
 		},
 		"list without ids": {
 			`{"providers":{"inference":[{"provider":"vllm","endpoint":"http://a"},{"provider":"vllm","endpoint":"http://b"}]}}`,
-			v1alpha2.ReasonInvalidSpec, []string{"spec.providers.inference[0].id", "spec.providers.inference[1].id", "needs an id: for example id: vllm-1"},
+			string(problem.InvalidField), []string{"spec.providers.inference[0].id", "spec.providers.inference[1].id", "needs an id: for example id: vllm-1"},
 		},
 		"endpoint without scheme": {
-			`{"providers":{"inference":{"provider":"vllm","endpoint":"vllm:8000"}}}`, v1alpha2.ReasonInvalidSpec,
+			`{"providers":{"inference":{"provider":"vllm","endpoint":"vllm:8000"}}}`, string(problem.InvalidField),
 			[]string{"spec.providers.inference.endpoint", "http://"},
 		},
 		"model of an unknown provider": {
-			`{"resources":{"models":[{"name":"m","provider":"nobody"}]}}`, v1alpha2.ReasonInvalidSpec,
+			`{"resources":{"models":[{"name":"m","provider":"nobody"}]}}`, string(problem.InvalidField),
 			[]string{"spec.resources.models[0].provider", "vllm"},
 		},
 		"not built yet": {
-			`{"externalProviders":{"inference":[{"providerId":"x","image":"y"}]}}`, v1alpha2.ReasonUnsupported,
+			`{"externalProviders":{"inference":[{"providerId":"x","image":"y"}]}}`, string(problem.UnsupportedByOperator),
 			[]string{"spec.externalProviders", "not supported"},
 		},
 		"unknown distribution": {
-			`{"distribution":{"name":"startr"}}`, v1alpha2.ReasonUnknownDistribution,
+			`{"distribution":{"name":"startr"}}`, string(problem.UnknownDistribution),
 			[]string{"spec.distribution.name", `did you mean "starter"?`, "llama-stack-operator-config"},
 		},
 	} {
@@ -109,7 +110,7 @@ func TestMissingSecretHeals(t *testing.T) {
 	e := newEnv(t)
 	e.startOperator(operatorOptions{})
 	e.mustApply(sample(t, "v1alpha2-simple.yaml"))
-	message := e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, v1alpha2.ReasonSecretNotFound)
+	message := e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretNotFound))
 	for _, want := range []string{"Secret not found: vllm-creds", e.namespace, "spec.providers.inference.apiKey", `"token"`} {
 		if !strings.Contains(message, want) {
 			t.Errorf("the message does not mention %q: %s", want, message)
@@ -123,16 +124,16 @@ func TestMissingSecretHeals(t *testing.T) {
 		t.Errorf("objects were made although a Secret is missing: %v", owned)
 	}
 	e.createSecret("vllm-creds", map[string]string{"tokn": "x"})
-	message = e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, v1alpha2.ReasonSecretNotFound)
+	message = e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretNotFound))
 	fixture.Eventually(t, 10*time.Second, "the message tells of the missing key", func() error {
-		message = e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, v1alpha2.ReasonSecretNotFound)
+		message = e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretNotFound))
 		if !strings.Contains(message, `has no key "token"`) || !strings.Contains(message, "tokn") {
 			return fmt.Errorf("message %q", message)
 		}
 		return nil
 	})
 	e.patchSecret("vllm-creds", `{"stringData":{"token":"123456"}}`)
-	message = e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, v1alpha2.ReasonSecretInvalid)
+	message = e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretInvalid))
 	if !strings.Contains(message, "looks like a number") || strings.Contains(message, "123456") {
 		t.Errorf("message %q: want the problem without the value (R8)", message)
 	}
@@ -153,7 +154,7 @@ func TestForeignObjectIsLeftAlone(t *testing.T) {
 	}
 	e.startOperator(operatorOptions{})
 	e.mustApply(sample(t, "v1alpha2-simple.yaml"))
-	message := e.waitFor("my-stack", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonConflict)
+	message := e.waitFor("my-stack", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, string(problem.Conflict))
 	if !strings.Contains(message, "Service my-stack-service") || !strings.Contains(message, "was made by neither this operator nor release 0.9") {
 		t.Errorf("message %q", message)
 	}
@@ -161,7 +162,7 @@ func TestForeignObjectIsLeftAlone(t *testing.T) {
 	if err := e.get(after, "my-stack-service"); err != nil || after.ResourceVersion != foreign.ResourceVersion {
 		t.Errorf("the foreign Service was touched: %v %v", after, err)
 	}
-	e.waitForEvent(v1alpha2.ReasonConflict, corev1.EventTypeWarning)
+	e.waitForEvent(string(problem.Conflict), corev1.EventTypeWarning)
 }
 
 func (e *env) waitForEvent(reason, kind string) {
@@ -189,7 +190,7 @@ func TestOperatorSettings(t *testing.T) {
 	e := newEnv(t)
 	e.startOperator(operatorOptions{})
 	e.mustApply(manifest("light", "distribution: {name: light-"+e.namespace+"}"))
-	e.waitFor("light", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, v1alpha2.ReasonUnknownDistribution)
+	e.waitFor("light", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownDistribution))
 	cm := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "llama-stack-operator-config"},
 		Data:       map[string]string{"distributions": "light-" + e.namespace + ": {image: 'registry.example.com/light:0.7.1'}\nbroken: {imag: x}\n"},
@@ -204,7 +205,7 @@ func TestOperatorSettings(t *testing.T) {
 		t.Errorf("image %s, ConfigMaps %v; want the registered image and no ConfigMap", c.Image, e.ownedConfigMaps())
 	}
 	e.mustApply(manifest("broken", "distribution: {name: broken}"))
-	message := e.waitFor("broken", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, v1alpha2.ReasonInvalidSettings)
+	message := e.waitFor("broken", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.InvalidOperatorSettings))
 	if !strings.Contains(message, "distributions[broken]") {
 		t.Errorf("message %q does not name the entry", message)
 	}
@@ -230,7 +231,7 @@ func TestForbiddenStopsNoServer(t *testing.T) {
 	}
 	remove := sync.OnceFunc(func() { _ = admin.Delete(context.Background(), cm) })
 	t.Cleanup(remove)
-	message := e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, v1alpha2.ReasonForbidden)
+	message := e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.ForbiddenBySettings))
 	if !strings.HasPrefix(message, "spec.workload.overrides.args: Forbidden: ") || !strings.Contains(message, settings.ConfigMapName) {
 		t.Errorf("message %q", message)
 	}
@@ -347,7 +348,7 @@ func TestNoServerWithoutItsPolicy(t *testing.T) {
 	stop := e.refuse("networking.k8s.io", "networkpolicies")
 
 	e.mustApply(manifest("closed", "distribution: {name: starter}\n"+closed))
-	message := e.waitFor("closed", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionUnknown, v1alpha2.ReasonApplyFailed)
+	message := e.waitFor("closed", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionUnknown, string(problem.ApplyFailed))
 	if !strings.Contains(message, "NetworkPolicy closed-network-policy") || !strings.Contains(message, "the platform team refuses networkpolicies") {
 		t.Errorf("message %q", message)
 	}
@@ -360,7 +361,7 @@ func TestNoServerWithoutItsPolicy(t *testing.T) {
 	before := e.versions("open")
 	delete(before, "itself")
 	e.mustApply(manifest("open", "distribution: {name: starter}\nworkload: {replicas: 2}\n"+closed))
-	e.waitFor("open", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionUnknown, v1alpha2.ReasonApplyFailed)
+	e.waitFor("open", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionUnknown, string(problem.ApplyFailed))
 	e.waitFor("open", v1alpha2.ConditionAvailable, metav1.ConditionTrue, "")
 	after := e.versions("open")
 	delete(after, "itself")
@@ -391,7 +392,7 @@ func TestLabelKeyThatNoLabelCanHave(t *testing.T) {
 	delete(before, "itself")
 	for _, name := range []string{"s", "t"} {
 		e.mustApply(manifest(name, "distribution: {name: starter}\nnetworking: {allowedFrom: {labels: ['team=frontend']}}"))
-		message := e.waitFor(name, v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, v1alpha2.ReasonInvalidSpec)
+		message := e.waitFor(name, v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.InvalidField))
 		if !strings.HasPrefix(message, `spec.networking.allowedFrom.labels[0]: Invalid value: "team=frontend": no label can have this key: write team: `) {
 			t.Errorf("message %q", message)
 		}

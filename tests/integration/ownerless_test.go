@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -22,10 +23,10 @@ import (
 func TestDeletionLeavesNothingOfRelease09Running(t *testing.T) {
 	for _, name := range []string{"was-config", "odd-volume"} {
 		for reason, spoil := range map[string]func(e *env){
-			v1alpha2.ReasonInvalidSpec: func(e *env) {
+			string(problem.InvalidField): func(e *env) {
 				e.patchSpec(name, `{"workload":{"topologySpreadConstraints":null,"storage":{"mountPath":"data"}}}`)
 			},
-			v1alpha2.ReasonConflict: func(e *env) {
+			string(problem.Conflict): func(e *env) {
 				service := &corev1.Service{}
 				if err := e.get(service, name+"-service"); err != nil {
 					e.t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -290,12 +291,12 @@ workload:
     volumes: [{name: files, projected: {sources: [{configMap: {name: files}}, {secret: {name: perhaps, optional: true}}]}}]
     volumeMounts: [{name: files, mountPath: /files}]
 `))
-	message := e.waitFor("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, v1alpha2.ReasonSecretNotFound)
+	message := e.waitFor("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretNotFound))
 	if want := "Secret not found: mine (namespace " + e.namespace + ", referenced by spec.workload.overrides.env[0].valueFrom.secretKeyRef)"; !strings.Contains(message, want) {
 		t.Errorf("message %q, want %q", message, want)
 	}
 	e.createSecret("mine", map[string]string{"token": canary, "other": "x"})
-	message = e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, v1alpha2.ReasonConfigMapNotFound)
+	message = e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.ConfigMapNotFound))
 	if want := "ConfigMap not found: files (namespace " + e.namespace + ", referenced by spec.workload.overrides.volumes[0].projected.sources[0].configMap)"; !strings.Contains(message, want) {
 		t.Errorf("message %q, want %q", message, want)
 	}

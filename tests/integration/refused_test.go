@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -85,7 +86,7 @@ func TestRefusedKindLeavesTheOthersAsTheyWere(t *testing.T) {
 
 			refused := func(prefix string) {
 				t.Helper()
-				message := e.waitFor(prefix, v1alpha2.ConditionDeploymentUpdated, metav1.ConditionUnknown, v1alpha2.ReasonApplyFailed)
+				message := e.waitFor(prefix, v1alpha2.ConditionDeploymentUpdated, metav1.ConditionUnknown, string(problem.ApplyFailed))
 				start := r.kind + " " + strings.Replace(r.name, "s", prefix, 1)
 				if r.field != "" {
 					start = r.field + ": " + start
@@ -111,7 +112,7 @@ func TestRefusedKindLeavesTheOthersAsTheyWere(t *testing.T) {
 			for _, name := range []string{"s", "m"} {
 				fixture.Eventually(t, 2*time.Minute, name+" goes on", func() error {
 					for _, c := range e.resource(name).Status.Conditions {
-						if c.Type == v1alpha2.ConditionDeploymentUpdated && c.Reason == v1alpha2.ReasonApplyFailed {
+						if c.Type == v1alpha2.ConditionDeploymentUpdated && c.Reason == string(problem.ApplyFailed) {
 							return fmt.Errorf("%s", c.Message)
 						}
 					}

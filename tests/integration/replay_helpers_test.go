@@ -25,8 +25,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -45,8 +45,8 @@ data:
 var leftAlone = map[string]string{
 	"unknown-name": "",
 	"a-name-that-is-quite-long-for-a-server-of-llama-stack-x63": "",
-	"old-server":     v1alpha2.ReasonUnsupported,
-	"missing-secret": v1alpha2.ReasonSecretNotFound,
+	"old-server":     string(problem.UnsupportedByOperator),
+	"missing-secret": string(problem.SecretNotFound),
 }
 
 // notDesired are recorded objects that this operator does not want: the custom resource names a ServiceAccount of the user's.

@@ -142,7 +142,7 @@ func (o *oneOperator) reconcile(ctx context.Context, name string) error {
 		f = o.applier.Prune(ctx, cr, wanted)
 	}
 	if f != nil {
-		return fmt.Errorf("%s: %w", f.Message, f.Err)
+		return fmt.Errorf("%s: %w", f, f.Err)
 	}
 	return nil
 }

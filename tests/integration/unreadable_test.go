@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Proves: L-26, L-35 (a resource that the schema admits and Go's types cannot read reports that, and no other one suffers; what it ran before
@@ -24,7 +25,7 @@ func TestUnreadableResource(t *testing.T) {
 	e.waitReady("turned")
 	e.mustApply(manifest("turned", unreadable))
 	for _, name := range []string{"worse", "turned"} {
-		message := e.waitForTree(name, v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, v1alpha2.ReasonInvalidSpec)
+		message := e.waitForTree(name, v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.InvalidField))
 		if !strings.Contains(message, "quantities must match") {
 			t.Errorf("%s: %q", name, message)
 		}

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -163,7 +164,7 @@ func TestServersBeforeTheFirstLineAreLeftAlone(t *testing.T) {
 	e.release09(image)
 	before := e.deployment("old").ResourceVersion
 	op := e.startOperator(operatorOptions{})
-	message := e.waitFor("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, v1alpha2.ReasonUnsupported)
+	message := e.waitFor("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnsupportedByOperator))
 	e.quiet(op)
 	d := e.deployment("old")
 	if !strings.Contains(message, image) || d.Spec.Template.Spec.Containers[0].Image != image || d.Generation != 1 && d.ResourceVersion == before {

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -211,7 +212,7 @@ func TestUpgradeOfEverything(t *testing.T) {
 	d = u.rolledOut("4", "a new authority in the other namespace rolls out")
 	u.checkPods(d)
 	s.kubectl("patch", "configmap", "authorities", "-n", "shared", "--type=merge", "-p", `{"data":{"b.crt":null}}`)
-	if message := u.condition(v1alpha2.ConditionConfigGenerated, "False", v1alpha2.ReasonConfigMapNotFound); !strings.Contains(message,
+	if message := u.condition(v1alpha2.ConditionConfigGenerated, "False", string(problem.ConfigMapNotFound)); !strings.Contains(message,
 		`ConfigMap authorities (namespace shared, referenced by spec.networking.tls.caBundle) has no key "b.crt": add it; its keys are a.crt, not-named.crt`) {
 		t.Errorf("message %q", message)
 	}
@@ -223,7 +224,7 @@ func TestUpgradeOfEverything(t *testing.T) {
 
 	// The namespace is that of the name beside it: another name, written in v1alpha2, is one of the resource's own namespace.
 	s.kubectl("patch", v1alpha2Kind, "full", "-n", "ai", "--type=merge", "-p", `{"spec":{"overrideConfig":{"configMapName":"other"}}}`)
-	if message := u.condition(v1alpha2.ConditionConfigGenerated, "False", v1alpha2.ReasonConfigMapNotFound); !strings.Contains(message, "ConfigMap not found: other (namespace ai,") {
+	if message := u.condition(v1alpha2.ConditionConfigGenerated, "False", string(problem.ConfigMapNotFound)); !strings.Contains(message, "ConfigMap not found: other (namespace ai,") {
 		t.Errorf("message %q", message)
 	}
 	s.kubectl("patch", v1alpha1Kind, "full", "-n", "ai", "--type=merge", "-p", `{"spec":{"server":{"userConfig":{"configMapName":"mine","configMapNamespace":"shared"}}}}`)
@@ -234,7 +235,7 @@ func TestUpgradeOfEverything(t *testing.T) {
 	s.service.remove(operator.webhook)
 	operator.terminate(t)
 	u.startProgram(binary, "--forbid-foreign-configmaps")
-	message := u.condition(v1alpha2.ConditionConfigGenerated, "False", v1alpha2.ReasonForeignNamespace)
+	message := u.condition(v1alpha2.ConditionConfigGenerated, "False", string(problem.ForeignNamespace))
 	if !strings.Contains(message, "spec.overrideConfig.configMapName: ConfigMap mine is in namespace shared") ||
 		!strings.Contains(message, "ConfigMap authorities is in namespace shared") {
 		t.Errorf("message %q", message)
@@ -249,7 +250,7 @@ func TestUpgradeOfEverything(t *testing.T) {
 func (u *upgraded) checkConsent() {
 	u.t.Helper()
 	for _, name := range []string{"mine", "authorities"} {
-		message := u.condition(v1alpha2.ConditionConfigGenerated, "False", v1alpha2.ReasonForeignNamespace)
+		message := u.condition(v1alpha2.ConditionConfigGenerated, "False", string(problem.ForeignNamespace))
 		want := "ConfigMap " + name + " in namespace shared does not exist, or does not allow namespace ai to use it: annotate it with llamastack.io/allow-from: ai"
 		if !strings.Contains(message, want) {
 			u.t.Errorf("message %q, want %q", message, want)

@@ -5,7 +5,7 @@ package admission
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,22 +19,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// Problem is one reason to refuse an object.
-type Problem struct {
-	// Path is the field; empty where it is the object as a whole.
-	Path string
-	// Message is what the API server says, with the path.
-	Message string
+// Refusal is one reason to refuse an object.
+type Refusal struct {
+	problem.Problem
 	// Kind tells what to make of it where the object is only read.
 	Kind Kind
 }
 
-// Kind is a kind of problem.
+// Kind is a kind of refusal.
 type Kind int
 
-// The kinds of problems.
+// The kinds of refusals.
 const (
 	// Shape: the object is not one of this version: an unknown field, a wrong type.
 	Shape Kind = iota
@@ -45,11 +45,11 @@ const (
 	Unchecked
 )
 
-// Admit returns the object as the API server would store it, with defaults, or why it would refuse it. The object that is
+// Admit returns the object as the API server would store it, with defaults, and why it would refuse it. The object that is
 // given is not changed; it needs a namespace, which kubectl gives.
-func (s *Schema) Admit(ctx context.Context, object map[string]any) (map[string]any, []Problem) {
+func (s *Schema) Admit(ctx context.Context, object map[string]any) (map[string]any, []Refusal) {
 	object = runtime.DeepCopyJSON(object)
-	problems := s.decode(object)
+	refusals := s.decode(object)
 	defaulting.Default(object, s.structural)
 	delete(object, "status") // what creates an object cannot set its status
 	errs, unchecked := s.validate(ctx, object)
@@ -58,15 +58,22 @@ func (s *Schema) Admit(ctx context.Context, object map[string]any) (map[string]a
 		if err.Type == field.ErrorTypeTypeInvalid {
 			kind = Shape
 		}
-		problems = append(problems, Problem{Path: pathOf(err), Message: err.Error(), Kind: kind})
+		p := problem.FromFieldError(err)
+		p.Path = pathOf(err)
+		refusals = append(refusals, refusal(kind, p))
 	}
-	slices.SortFunc(problems, compareProblems)
+	slices.SortFunc(refusals, compareRefusals)
 	if unchecked {
-		problems = append(problems, Problem{
-			Path: "spec", Message: "spec: not all rules were checked because of these errors: mend them, then check again", Kind: Unchecked,
-		})
+		refusals = append(refusals, refusal(Unchecked, problem.Problem{
+			Reason: problem.MoreProblems, Severity: problem.Warning, Path: "spec",
+			Detail: "not all rules of the schema were checked because of these errors", Fix: "fix them, then check again",
+		}))
 	}
-	return object, problems
+	return object, refusals
+}
+
+func refusal(kind Kind, p problem.Problem) Refusal {
+	return Refusal{Problem: *problem.New(p), Kind: kind}
 }
 
 // Default returns the object with the defaults of the version, as the API server reads it from its store. The object that is
@@ -77,21 +84,19 @@ func (s *Schema) Default(object map[string]any) map[string]any {
 	return object
 }
 
-// compareProblems orders by field, what concerns the whole object last: the API server's order is that of a Go map.
-func compareProblems(a, b Problem) int {
-	if (a.Path == "") != (b.Path == "") {
-		return strings.Compare(b.Path, a.Path)
-	}
-	return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Message, b.Message))
+// compareRefusals orders by field: the API server's order is that of a Go map.
+func compareRefusals(a, b Refusal) int {
+	return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Detail, b.Detail))
 }
 
 // decode drops what the schema does not know, as decoding a request does, and tells of it, as the strict validation does that
 // kubectl asks for.
-func (s *Schema) decode(object map[string]any) []Problem {
-	var problems []Problem
+func (s *Schema) decode(object map[string]any) []Refusal {
+	var refusals []Refusal
+	add := func(p problem.Problem) { refusals = append(refusals, refusal(Shape, p)) }
 	meta, found, unknown, err := objectmeta.GetObjectMetaWithOptions(object, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
-		problems = append(problems, Problem{Path: "metadata", Message: "metadata: " + err.Error()})
+		add(problem.Problem{Reason: problem.InvalidField, Path: "metadata", Type: field.ErrorTypeInvalid, Detail: err.Error()})
 	}
 	kind, apiVersion := object["kind"], object["apiVersion"]
 	unknown = append(unknown, pruning.PruneWithOptions(object, s.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
@@ -99,13 +104,31 @@ func (s *Schema) decode(object map[string]any) []Problem {
 	object["kind"], object["apiVersion"] = kind, apiVersion
 	if err == nil && found {
 		if err := objectmeta.SetObjectMeta(object, meta); err != nil {
-			problems = append(problems, Problem{Path: "metadata", Message: "metadata: " + err.Error()})
+			add(problem.Problem{Reason: problem.InvalidField, Path: "metadata", Type: field.ErrorTypeInvalid, Detail: err.Error()})
 		}
 	}
 	for _, path := range unknown {
-		problems = append(problems, Problem{Path: path, Message: fmt.Sprintf("unknown field %q", path)})
+		add(problem.Problem{Reason: problem.UnknownField, Path: path, Detail: "unknown field", Fix: s.nearestField(path)})
 	}
-	return problems
+	return refusals
+}
+
+// nearestField names the field that the author of an unknown one most likely means; empty where none is near.
+func (s *Schema) nearestField(path string) string {
+	steps := strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
+	at := s.structural
+	for _, step := range steps[:max(0, len(steps)-1)] {
+		next, known := at.Properties[step]
+		switch {
+		case known:
+			at = &next
+		case at.Items != nil:
+			at = at.Items
+		default:
+			return ""
+		}
+	}
+	return strings.TrimSpace(suggest.Sentence(steps[len(steps)-1], slices.Collect(maps.Keys(at.Properties))))
 }
 
 // validate checks the object; the order is that of the API server. It tells whether the rules could not be checked.
@@ -130,10 +153,10 @@ func blocksRules(err *field.Error) bool {
 	}, err.Type)
 }
 
-// pathOf returns the field of the error; the root has the path "<nil>".
+// pathOf returns the field of the error. The root, which the API server calls "<nil>", is judged by the name alone.
 func pathOf(err *field.Error) string {
-	if err.Field == "<nil>" {
-		return ""
+	if err.Field == "<nil>" || err.Field == "" {
+		return "metadata.name"
 	}
 	return err.Field
 }

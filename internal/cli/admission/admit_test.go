@@ -49,7 +49,7 @@ const (
 	half    = "spec.storage.kv.password: Invalid value: a secret reference is either {name, key} or {secretKeyRef: {name, key}}: " +
 		"give name and key in exactly one of the two forms"
 	// The API server names no field here: "<nil>: Invalid value: null: some validation rules were not checked because …".
-	unchecked = "spec: not all rules were checked because of these errors: mend them, then check again"
+	unchecked = "spec: not all rules of the schema were checked because of these errors: fix them, then check again"
 )
 
 // The messages are those that kubectl apply prints of an API server with the CustomResourceDefinition, but for the one that has no field.
@@ -87,7 +87,7 @@ func TestRejections(t *testing.T) {
 		"sqlite with DSN":               {starter + "storage: {sql: {connectionString: {name: s, key: k}}}", []string{"spec.storage.sql: Invalid value: connectionString belongs to type postgres: set type: postgres, or remove connectionString"}},
 		"sqlite with endpoint":          {starter + "storage: {kv: {endpoint: 'r:6379'}}", []string{"spec.storage.kv: Invalid value: endpoint belongs to type redis: set type: redis, or remove endpoint"}},
 		"sqlite with password":          {starter + "storage: {kv: {password: {name: s, key: k}}}", []string{"spec.storage.kv: Invalid value: password belongs to type redis: set type: redis, or remove password"}},
-		"unknown field":                 {starter + "workloads: {replicas: 1}", []string{`unknown field "spec.workloads"`}},
+		"unknown field":                 {starter + "workloads: {replicas: 1}", []string{`spec.workloads: unknown field: did you mean "workload"?`}},
 		"unknown kv type":               {starter + "storage: {kv: {type: etcd}}", []string{`spec.storage.kv.type: Unsupported value: "etcd": supported values: "sqlite", "redis"`, unchecked}},
 		"unknown sql type":              {starter + "storage: {sql: {type: mysql}}", []string{`spec.storage.sql.type: Unsupported value: "mysql": supported values: "sqlite", "postgres"`, unchecked}},
 	} {
@@ -95,9 +95,9 @@ func TestRejections(t *testing.T) {
 			_, problems := s.Admit(t.Context(), resource(t, c.spec))
 			var got []string
 			for _, p := range problems {
-				got = append(got, p.Message)
-				if !strings.Contains(p.Message, p.Path) {
-					t.Errorf("the message does not name the field %s: %s", p.Path, p.Message)
+				got = append(got, p.String())
+				if p.Path == "" || p.Reason == "" {
+					t.Errorf("no path or no reason: %+v", p)
 				}
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -117,9 +117,9 @@ func TestRejectsMetadata(t *testing.T) {
 		"no name":        {map[string]any{}, "metadata.name: Required value: name or generateName is required"},
 		"capitals":       {map[string]any{"name": "A"}, "metadata.name: Invalid value: \"A\": a lowercase RFC 1123 subdomain"},
 		"a wrong label":  {map[string]any{"name": "a", "labels": map[string]any{"-": "b"}}, "metadata.labels: Invalid value"},
-		"unknown field":  {map[string]any{"name": "a", "lables": map[string]any{}}, `unknown field "metadata.lables"`},
-		"a wrong type":   {map[string]any{"name": int64(1)}, "metadata: json: cannot unmarshal number"},
-		"labels by list": {map[string]any{"name": "a", "labels": []any{}}, "metadata: json: cannot unmarshal array"},
+		"unknown field":  {map[string]any{"name": "a", "lables": map[string]any{}}, `metadata.lables: unknown field`},
+		"a wrong type":   {map[string]any{"name": int64(1)}, "metadata: Invalid value: json: cannot unmarshal number"},
+		"labels by list": {map[string]any{"name": "a", "labels": []any{}}, "metadata: Invalid value: json: cannot unmarshal array"},
 	} {
 		object := resource(t, starter)
 		if c.metadata["namespace"] == nil {
@@ -127,7 +127,7 @@ func TestRejectsMetadata(t *testing.T) {
 		}
 		object["metadata"] = c.metadata
 		_, problems := s.Admit(t.Context(), object)
-		if len(problems) == 0 || !strings.Contains(problems[0].Message, c.want) {
+		if len(problems) == 0 || !strings.Contains(problems[0].String(), c.want) {
 			t.Errorf("%s: %v, want %s", name, problems, c.want)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	celtypes "github.com/google/cel-go/cel"
@@ -122,40 +121,14 @@ func (p *Policy) Judge(ctx context.Context, object, old map[string]any) ([]strin
 	return denied, nil
 }
 
-// Admit returns why the API server would deny a new object, problem by problem. What cannot be evaluated counts as admitted, as
-// the failurePolicy Ignore says.
-func (p *Policy) Admit(ctx context.Context, object map[string]any) []Problem {
-	messages, err := p.Judge(ctx, object, nil)
+// Admit returns the message with which the API server would deny a new object, empty where it would not. What cannot be evaluated counts as
+// admitted, as the failurePolicy Ignore says.
+func (p *Policy) Admit(ctx context.Context, object map[string]any) string {
+	denials, err := p.Judge(ctx, object, nil)
 	if err != nil {
-		return nil
+		return ""
 	}
-	var problems []Problem
-	for _, message := range messages {
-		for _, text := range split(message) {
-			path, _, _ := strings.Cut(text, ": ")
-			problems = append(problems, Problem{Path: path, Message: text, Kind: Value})
-		}
-	}
-	return problems
-}
-
-// andMore counts the problems that a message has no room for.
-var andMore = regexp.MustCompile(`^and \d+ more$`)
-
-// split takes a message apart: problems are joined by "; ", and each begins with its path.
-func split(message string) []string {
-	var problems []string
-	for part := range strings.SplitSeq(message, "; ") {
-		if andMore.MatchString(part) {
-			continue
-		}
-		if len(problems) == 0 || strings.HasPrefix(part, "spec.") || strings.HasPrefix(part, "metadata.") {
-			problems = append(problems, part)
-			continue
-		}
-		problems[len(problems)-1] += "; " + part
-	}
-	return problems
+	return strings.Join(denials, "; ")
 }
 
 // attributesOf is the request that creates the object, or that changes the old one.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -78,24 +79,15 @@ func TestPolicyMessages(t *testing.T) {
 	}
 }
 
-// Proves: NFR-004 (ten problems are told, and how many more there are; the plugin shows each by itself).
+// Proves: NFR-004 (ten problems are told, and how many more there are; the plugin shows the same).
 func TestPolicyCountsWhatItLeavesOut(t *testing.T) {
 	p := specPolicy(t)
 	object := resource(t, starter+"resources: {models: ["+strings.Repeat("'',", 12)+"]}")
 	if got := judge(t, p, object, nil); !strings.HasSuffix(got, "remove the item; and 2 more") || strings.Count(got, "spec.resources.models[") != 10 {
 		t.Errorf("message %s", got)
 	}
-	problems := p.Admit(t.Context(), object)
-	if len(problems) != 10 {
-		t.Fatalf("%d problems: %v", len(problems), problems)
-	}
-	want := admission.Problem{
-		Path:    "spec.resources.models[9]",
-		Message: "spec.resources.models[9]: Invalid value: must not be empty: give a name, or remove the item",
-		Kind:    admission.Value,
-	}
-	if diff := cmp.Diff(want, problems[9]); diff != "" {
-		t.Errorf("the last (-want +got):\n%s", diff)
+	if got := p.Admit(t.Context(), object); got != judge(t, p, object, nil) {
+		t.Errorf("the plugin is told %s", got)
 	}
 }
 
@@ -257,13 +249,14 @@ func TestPolicyAgreesWithParsers(t *testing.T) {
 		if message == tooMuch || strings.Contains(message, "\n") {
 			t.Errorf("%s: %q", text, message)
 		}
-		for _, problem := range p.Admit(t.Context(), object) {
-			found := strings.Contains(problem.Message, ".endpoint: must ") // the engine says this, not the parsers
+		for _, said := range split(message) {
+			path, _, _ := strings.Cut(said, ": ")
+			found := strings.Contains(said, ".endpoint: must ") // the engine says this, not the parsers
 			for _, err := range errs {
-				found = found || strings.HasPrefix(err.Field, problem.Path)
+				found = found || strings.HasPrefix(err.Field, path)
 			}
 			if !found {
-				t.Errorf("%s: only the policy says: %s\nthe operator: %v", text, problem.Message, errs)
+				t.Errorf("%s: only the policy says: %s\nthe operator: %v", text, said, errs)
 			}
 		}
 	}
@@ -353,4 +346,23 @@ func TestPolicyForNewerKubernetes(t *testing.T) {
 	if _, err := admission.NewPolicy([]byte(newer)); err == nil || !strings.Contains(err.Error(), "flatten") {
 		t.Errorf("compiles for Kubernetes 1.30: %v", err)
 	}
+}
+
+// andMore counts the problems that a message has no room for.
+var andMore = regexp.MustCompile(`^and \d+ more$`)
+
+// split takes a message apart: problems are joined by "; ", and each begins with its path.
+func split(message string) []string {
+	var problems []string
+	for part := range strings.SplitSeq(message, "; ") {
+		if andMore.MatchString(part) {
+			continue
+		}
+		if len(problems) == 0 || strings.HasPrefix(part, "spec.") || strings.HasPrefix(part, "metadata.") {
+			problems = append(problems, part)
+			continue
+		}
+		problems[len(problems)-1] += "; " + part
+	}
+	return problems
 }

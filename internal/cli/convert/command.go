@@ -14,8 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/config/policy"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admission"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
@@ -101,9 +99,6 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 	}
 	cluster, err := offline.NewCluster(known)
 	if err != nil {
-		return command.Fail(err)
-	}
-	if cluster.Policy, err = admission.NewPolicy(policy.Spec()); err != nil {
 		return command.Fail(err)
 	}
 	documents, errs := manifest.Read(o.files, false, streams.In)

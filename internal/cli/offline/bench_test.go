@@ -50,7 +50,7 @@ func BenchmarkTry(b *testing.B) {
 	report := fixture.ReportCPU(b)
 	for b.Loop() {
 		if r := cluster.Try(b.Context(), docs[0]); r.Failed() {
-			b.Fatal(r.Findings)
+			b.Fatal(r.Problems)
 		}
 	}
 	report()

@@ -5,18 +5,18 @@ package offline
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admission"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Versions are the versions that Convert converts to, the one that is stored first.
@@ -36,15 +36,15 @@ type Converted struct {
 // server would refuse in the one version or the other.
 func (c *Cluster) Convert(ctx context.Context, d *manifest.Document, version string) *Converted {
 	r := &Converted{Resource: Resource{Document: d}}
+	defer r.sort()
 	if c.schemaOf(&r.Resource) == nil {
 		return r
 	}
-	for _, p := range c.refusals(ctx, d.Object) {
-		severity := config.Warning // an object that exists can be so, and conversion loses nothing of it
-		if p.Kind == admission.Shape {
-			severity = config.Error
+	for _, refusal := range c.refusals(ctx, d.Object) {
+		if refusal.Kind != admission.Shape { // an object that exists can be so, and conversion loses nothing of it
+			refusal.Severity = problem.Warning
 		}
-		r.add(severity, p.Path, p.Message)
+		r.add(refusal.Problem)
 	}
 	if r.Failed() {
 		return r
@@ -52,7 +52,7 @@ func (c *Cluster) Convert(ctx context.Context, d *manifest.Document, version str
 	target := v1alpha2.GroupVersion.Group + "/" + version
 	object, err := v1alpha1.Convert(d.Object, target)
 	if err != nil {
-		r.add(config.Error, "apiVersion", err.Error())
+		r.add(problem.Problem{Reason: problem.Unreadable, Path: "apiVersion", Type: field.ErrorTypeInvalid, Detail: err.Error(), Err: err})
 		return r
 	}
 	r.Object = object
@@ -77,20 +77,20 @@ func inSomeNamespace(object map[string]any) map[string]any {
 // remark tells what the version has no field for.
 func (r *Converted) remark(version string) {
 	for _, path := range v1alpha1.CarriedPaths(r.Object) {
-		r.add(config.Warning, path, fmt.Sprintf("%s: %s cannot say this: it stays in force as long as the annotation %s, which carries it, is there",
-			path, version, v1alpha2.ConversionAnnotation))
+		r.remind(problem.ReviewConversion, path, version+" cannot say this",
+			"it stays applied as long as the annotation "+v1alpha2.ConversionAnnotation+" carries it")
 	}
 	annotations, _, _ := unstructured.NestedStringMap(r.Object, "metadata", "annotations")
 	before, _, _ := unstructured.NestedStringMap(r.Document.Object, "metadata", "annotations")
 	if record, err := v1alpha2.ParseConversionRecord(annotations[v1alpha2.ConversionAnnotation]); err == nil {
 		for _, path := range record.Lost {
-			r.add(config.Warning, path, path+": is lost: the annotations of the resource have no room for it: remove large ones and convert again")
+			r.remind(problem.LostInConversion, path, "is lost, because the annotations have no room for it", "remove large annotations, and convert again")
 		}
 	}
 	for key := range annotations {
 		if _, old := before[key]; !old && strings.HasPrefix(key, v1alpha2.UnreadableConversionAnnotation) {
-			r.add(config.Warning, "metadata.annotations", fmt.Sprintf(
-				"metadata.annotations: the value of %s cannot be used: it is now under %s", v1alpha2.ConversionAnnotation, key))
+			r.remind(problem.LostInConversion, "metadata.annotations["+key+"]",
+				"the value of "+v1alpha2.ConversionAnnotation+" cannot be used, and stands here now", "correct it, or remove it")
 		}
 	}
 }
@@ -102,8 +102,8 @@ func (r *Converted) variables(c *Cluster) {
 	}
 	name, _, _ := unstructured.NestedString(r.Object, "spec", "distribution", "name")
 	image, _, _ := unstructured.NestedString(r.Object, "spec", "distribution", "image")
-	distribution, f := c.StandIn.resolve(c.Settings, &v1alpha2.DistributionSpec{Name: &name, Image: &image})
-	if f != nil || distribution.Base == nil {
+	distribution, unresolved := c.StandIn.resolve(c.Settings, &v1alpha2.DistributionSpec{Name: &name, Image: &image})
+	if unresolved != nil || distribution.Base == nil {
 		return // what is wrong with the distribution is not conversion's to tell
 	}
 	read := distribution.Base.ProviderVariables()
@@ -113,8 +113,8 @@ func (r *Converted) variables(c *Cluster) {
 		name, _ := variable["name"].(string)
 		if providers := read[name]; len(providers) > 0 {
 			path := fmt.Sprintf("spec.server.containerSpec.env[%d]", i)
-			r.add(config.Warning, path, fmt.Sprintf("%s: %s configures %s of the distribution and stays an environment variable: v1alpha2 can say it in spec.providers",
-				path, name, strings.Join(providers, ", ")))
+			r.remind(problem.ReviewConversion, path, fmt.Sprintf("%s configures %s of the distribution and stays an environment variable",
+				name, strings.Join(providers, ", ")), "v1alpha2 can say it in spec.providers")
 		}
 	}
 }
@@ -125,14 +125,14 @@ func (r *Converted) allowedFrom(ctx context.Context, c *Cluster) {
 	if err != nil || r.Object["apiVersion"] != v1alpha2.GroupVersion.String() {
 		return
 	}
-	in, f := c.inputs(cr)
-	if f != nil {
+	in, unresolved := c.inputs(cr)
+	if unresolved != nil {
 		return // what is wrong with the distribution is not conversion's to tell
 	}
-	made, _ := desired.Build(ctx, in)
-	for _, w := range made.Warnings {
-		if w.Path == desired.PathAllowedFrom {
-			r.addBuilt(config.Warning, w.Path, w.String())
+	_, problems := desired.Build(ctx, in)
+	for _, p := range problems.Warnings() {
+		if p.Path == desired.PathAllowedFrom {
+			r.addBuilt(p)
 		}
 	}
 }
@@ -140,20 +140,42 @@ func (r *Converted) allowedFrom(ctx context.Context, c *Cluster) {
 // refused tells what keeps the converted resource from being created as it is: an object of one version can be admitted and
 // its form in the other not.
 func (r *Converted) refused(ctx context.Context, c *Cluster) {
-	for _, p := range c.refusals(ctx, r.Object) {
-		if p.Kind != admission.Unchecked {
-			r.add(config.Warning, p.Path, "the API server would refuse the converted resource: "+p.Message)
+	for _, refusal := range c.refusals(ctx, r.Object) {
+		if refusal.Kind != admission.Unchecked {
+			r.remind(problem.ReviewConversion, refusal.Path, "the API server would refuse the converted resource: "+refusal.Body(), "")
 		}
 	}
 }
 
-// refusals tells why the API server would not create the object, which has a known version: by the schema and its rules, and by the
-// policy where that can look at it.
-func (c *Cluster) refusals(ctx context.Context, object map[string]any) []admission.Problem {
-	stored, problems := c.schemas[fmt.Sprint(object["apiVersion"])].Admit(ctx, inSomeNamespace(object))
-	isShape := func(p admission.Problem) bool { return p.Kind == admission.Shape }
-	if c.Policy == nil || object["apiVersion"] != v1alpha2.GroupVersion.String() || slices.ContainsFunc(problems, isShape) {
-		return problems
+func (r *Converted) remind(reason problem.Reason, path, detail, fix string) {
+	r.add(problem.Problem{Reason: reason, Severity: problem.Warning, Path: path, Detail: detail, Fix: fix})
+}
+
+// refusals are why the API server would not create the object, which has a known version: by the schema and its rules, and by the
+// operator's own validation.
+func (c *Cluster) refusals(ctx context.Context, object map[string]any) []admission.Refusal {
+	stored, refusals := c.schemas[fmt.Sprint(object["apiVersion"])].Admit(ctx, inSomeNamespace(object))
+	if object["apiVersion"] != v1alpha2.GroupVersion.String() {
+		return refusals
 	}
-	return append(problems, c.Policy.Admit(ctx, stored)...)
+	cr, err := typed(stored)
+	if err != nil {
+		return refusals
+	}
+	in, unresolved := c.inputs(cr)
+	if unresolved != nil {
+		return refusals // what is wrong with the distribution is not conversion's to tell
+	}
+	var known problem.List
+	for i := range refusals {
+		known = append(known, refusals[i].Problem)
+	}
+	lenient := v1alpha2.Legacy(cr).FromV1alpha1
+	_, problems := desired.Build(ctx, in)
+	for _, p := range problems.Of(problem.Terminal) {
+		if p.FixedBySpec() && !known.Covers(p.Path) && (!lenient || p.Reason == problem.InvalidName) {
+			refusals = append(refusals, admission.Refusal{Problem: p, Kind: admission.Value})
+		}
+	}
+	return refusals
 }

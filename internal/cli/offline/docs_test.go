@@ -19,8 +19,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 const (
@@ -87,7 +87,7 @@ func TestConfigurationPage(t *testing.T) {
 			}
 			made := cluster.Try(t.Context(), readOne(t, b.text))
 			var got, want []string
-			for _, f := range made.Findings {
+			for _, f := range made.Problems {
 				got = append(got, offline.Word(f.Severity)+": "+f.Path)
 			}
 			for j := i + 1; j < len(all) && all[j].info == "text findings"; j++ {
@@ -97,7 +97,7 @@ func TestConfigurationPage(t *testing.T) {
 				checkPart(t, made, all[j])
 			}
 			if !slices.Equal(got, want) {
-				t.Errorf("findings %v, want %q", made.Findings, want)
+				t.Errorf("findings %v, want %q", made.Problems, want)
 			}
 		})
 	}
@@ -116,10 +116,10 @@ func TestMigrationPage(t *testing.T) {
 			continue
 		}
 		made := cluster.Try(t.Context(), readOne(t, b.text))
-		for _, f := range made.Findings {
+		for _, f := range made.Problems {
 			// Two pods share a claim: the same for all, and no reason for a migration to change it.
-			if f.Severity != config.Warning || !strings.HasSuffix(f.Path, ".storage") {
-				t.Errorf("line %d: %s", b.line, f.Message)
+			if f.Severity != problem.Warning || !strings.HasSuffix(f.Path, ".storage") {
+				t.Errorf("line %d: %s", b.line, f)
 			}
 		}
 		if made.Desired == nil {

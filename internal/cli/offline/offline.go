@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -22,25 +23,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admission"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // DefaultNamespace is the namespace of a resource that names none.
 const DefaultNamespace = "default"
-
-// Finding is something that is wrong with a resource, or that its author should know.
-type Finding struct {
-	// Severity tells whether the resource can be used all the same.
-	Severity config.Severity
-	// Path is the field; empty where it is the resource as a whole, or something outside of it.
-	Path string
-	// Message tells the field, what is wrong and how to mend it.
-	Message string
-}
 
 // Resource is a resource and what would become of it.
 type Resource struct {
@@ -48,14 +39,12 @@ type Resource struct {
 	Document *manifest.Document
 	// Desired is what the operator would make of it; nil where there are errors.
 	Desired *desired.Desired
-	// Findings are errors and warnings, errors first.
-	Findings []Finding
+	// Problems are errors and warnings, in the order of the lines.
+	Problems problem.List
 }
 
-// Failed tells whether there is an error among the findings.
-func (r *Resource) Failed() bool {
-	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity == config.Error })
-}
+// Failed reports whether there is an error among the problems.
+func (r *Resource) Failed() bool { return r.Problems.HasErrors() }
 
 // Cluster stands for what a resource would meet in a cluster.
 type Cluster struct {
@@ -65,8 +54,8 @@ type Cluster struct {
 	Namespace string
 	// StandIn replaces, where it is set, what the settings say of the distribution.
 	StandIn StandIn
-	// Policy judges the resource as the API server does by the ValidatingAdmissionPolicy. It may be nil: the operator's own checks
-	// find the same, and compiling a policy takes longer than all the rest.
+	// Policy is the ValidatingAdmissionPolicy of the API server. It may be nil: the operator's own checks find the same and more, and compiling a
+	// policy takes longer than all the rest.
 	Policy *admission.Policy
 
 	schemas    map[string]*admission.Schema // by apiVersion
@@ -93,110 +82,92 @@ func Wants(d *manifest.Document) bool {
 	return group == v1alpha2.GroupVersion.Group || strings.EqualFold(d.Kind(), v1alpha2.Kind)
 }
 
-// Try tells what would become of the document, which Wants.
+// Try reports what would become of the document, which Wants: by the schema, by the operator and by the policy, all in one run wherever the
+// document can be decoded.
 func (c *Cluster) Try(ctx context.Context, d *manifest.Document) *Resource {
 	r := &Resource{Document: d}
-	cr, denied := c.admit(ctx, r)
-	if r.Failed() {
-		return r
+	if own := c.schemaOf(r); own != nil {
+		c.try(ctx, r, own)
 	}
-	c.build(ctx, r, cr)
-	r.addDenied(denied)
+	r.sort()
 	return r
 }
 
-// build tells what the operator would make of the resource.
-func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStackDistribution) {
-	in, f := c.inputs(cr)
-	if f != nil {
-		r.addFaults(f)
+func (c *Cluster) try(ctx context.Context, r *Resource, own *admission.Schema) {
+	object, misplaced := c.placed(r.Document.Object)
+	if misplaced != nil {
+		r.add(*misplaced)
 		return
 	}
-	made, faults := desired.Build(ctx, in)
-	r.addFaults(faults...)
-	for _, w := range made.Warnings {
-		r.addBuilt(config.Warning, w.Path, w.String())
+	stored, refusals := own.Admit(ctx, object)
+	for i := range refusals {
+		r.add(refusals[i].Problem)
 	}
-	if len(faults) == 0 {
-		r.Desired = made
-	}
-}
-
-// addDenied adds what the policy denies. Where the operator finds the same it tells more, such as the nearest known name.
-func (r *Resource) addDenied(problems []admission.Problem) {
-	for _, p := range problems {
-		if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity == config.Error && strings.HasPrefix(f.Path, p.Path) }) {
-			r.Desired = nil
-			r.Findings = slices.Insert(r.Findings, 0, Finding{Severity: config.Error, Path: p.Path, Message: p.Message})
+	if hub := v1alpha2.GroupVersion.String(); r.Document.APIVersion() != hub {
+		if r.Failed() {
+			return // conversion takes what the schema of its version admits
 		}
-	}
-}
-
-func (r *Resource) add(severity config.Severity, path, message string) {
-	r.Findings = append(r.Findings, Finding{Severity: severity, Path: path, Message: message})
-}
-
-// settingsHint is added where the operator's settings can help.
-func settingsHint(reason string) string {
-	switch reason {
-	case v1alpha2.ReasonUnknownDistribution, v1alpha2.ReasonMissingConfigLabels, v1alpha2.ReasonUnknownServerLine:
-		return " (if your cluster has such an entry, give that ConfigMap with --settings)"
-	}
-	return ""
-}
-
-func (r *Resource) addFaults(faults ...*fault.Fault) {
-	for _, f := range faults {
-		r.addBuilt(config.Error, f.Path(), f.Message+settingsHint(f.Reason))
-	}
-}
-
-// addBuilt adds what the operator says. It speaks of v1alpha2: the author of another version is told the field that they wrote.
-func (r *Resource) addBuilt(severity config.Severity, path, message string) {
-	if own := v1alpha1.PathOf(path); own != "" && r.Document.APIVersion() == v1alpha1.GroupVersion.String() {
-		message = fmt.Sprintf("%s (in v1alpha2 %s)%s", own, path, strings.TrimPrefix(message, path))
-		path = own
-	}
-	r.add(severity, path, message)
-}
-
-// admit brings the document through the API server's checks of its version, and converts it as the API server does. It returns what
-// the policy denies besides.
-func (c *Cluster) admit(ctx context.Context, r *Resource) (*v1alpha2.LlamaStackDistribution, []admission.Problem) {
-	version := r.Document.APIVersion()
-	own := c.schemaOf(r)
-	if own == nil {
-		return nil, nil
-	}
-	object, f := c.placed(r.Document.Object)
-	if f != "" {
-		r.add(config.Error, "metadata.namespace", f)
-		return nil, nil
-	}
-	stored, problems := own.Admit(ctx, object)
-	for _, p := range problems {
-		severity := config.Error
-		if p.Kind == admission.Unchecked {
-			severity = config.Warning
-		}
-		r.add(severity, p.Path, p.Message)
-	}
-	if len(problems) > 0 {
-		return nil, nil
-	}
-	if hub := v1alpha2.GroupVersion.String(); version != hub {
 		stored = c.schemas[hub].Default(v1alpha1.ToV1alpha2(stored))
 	}
 	cr, err := typed(stored)
 	if err != nil {
-		r.add(config.Error, "", err.Error())
-		return nil, nil
+		if !r.Failed() {
+			r.add(problem.Problem{Reason: problem.Unreadable, Path: "spec", Type: field.ErrorTypeTypeInvalid, Detail: err.Error(), Err: err})
+		}
+		return
 	}
+	c.build(ctx, r, cr)
 	// The policy matches requests in v1alpha2 only: nothing is stricter on an older manifest than it was.
-	if c.Policy == nil || version != v1alpha2.GroupVersion.String() {
-		return cr, nil
+	if c.Policy == nil || r.Failed() || r.Document.APIVersion() != v1alpha2.GroupVersion.String() {
+		return
 	}
-	return cr, c.Policy.Admit(ctx, stored)
+	if denied := c.Policy.Admit(ctx, stored); denied != "" {
+		r.Desired = nil
+		r.add(problem.Problem{Reason: problem.InvalidField, Path: "spec", Type: field.ErrorTypeInvalid, Detail: denied})
+	}
+}
+
+// build reports what the operator would make of the resource.
+func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStackDistribution) {
+	in, unresolved := c.inputs(cr)
+	if unresolved != nil {
+		r.addBuilt(*unresolved)
+		return
+	}
+	made, problems := desired.Build(ctx, in)
+	refused := slices.Clone(r.Problems)
+	for _, p := range problems {
+		if !refused.Covers(p.Path) {
+			r.addBuilt(p)
+		}
+	}
+	if !r.Failed() {
+		r.Desired = made
+	}
+}
+
+// sort orders the problems by line; those of one line stay in the order in which they were found, errors first.
+func (r *Resource) sort() {
+	slices.SortStableFunc(r.Problems, func(a, b problem.Problem) int {
+		return cmp.Or(cmp.Compare(r.Line(a), r.Line(b)), strings.Compare(string(a.Severity), string(b.Severity)))
+	})
+}
+
+func (r *Resource) add(p problem.Problem) { r.Problems = append(r.Problems, *problem.New(p)) }
+
+// settingsHint is added where the operator's settings can help.
+const settingsHint = " (if your cluster has such an entry, give that ConfigMap with --settings)"
+
+// addBuilt adds what the operator says. It speaks of v1alpha2: the author of another version is told the field that they wrote.
+func (r *Resource) addBuilt(p problem.Problem) {
+	if p.FixedBySettings() {
+		p.Fix += settingsHint
+	}
+	if own := v1alpha1.PathOf(p.Path); own != "" && r.Document.APIVersion() == v1alpha1.GroupVersion.String() {
+		p.Fix += " (in v1alpha2: " + p.Path + ")"
+		p.Path = own
+	}
+	r.add(p)
 }
 
 // schemaOf is the schema of the document's version; nil where kind or version are not of this API, which is added as an error.
@@ -205,10 +176,10 @@ func (c *Cluster) schemaOf(r *Resource) *admission.Schema {
 	own, known := c.schemas[version]
 	switch {
 	case kind != v1alpha2.Kind:
-		r.add(config.Error, "kind", notThisKind(kind))
+		r.add(notThis("kind", kind, "write kind: "+v1alpha2.Kind))
 		return nil
 	case !known:
-		r.add(config.Error, "apiVersion", notThisVersion(version))
+		r.add(notThis("apiVersion", version, fmt.Sprintf("write the resource as %s or %s", v1alpha2.GroupVersion, v1alpha1.GroupVersion)))
 	}
 	return own
 }
@@ -226,48 +197,45 @@ func typed(object map[string]any) (*v1alpha2.LlamaStackDistribution, error) {
 	return cr, err
 }
 
-func notThisKind(got string) string {
-	if got == "" {
-		return "kind: Required value: write kind: " + v1alpha2.Kind
+// notThis is the problem of a document that is of another kind or version.
+func notThis(path, got, fix string) problem.Problem {
+	p := problem.Problem{Reason: problem.Unreadable, Path: path, Type: field.ErrorTypeRequired, Fix: fix}
+	if got != "" {
+		p.Type, p.Value = field.ErrorTypeNotSupported, got
 	}
-	return fmt.Sprintf("kind: %s has no kind %q: write kind: %s", v1alpha2.GroupVersion.Group, got, v1alpha2.Kind)
+	return p
 }
 
-func notThisVersion(got string) string {
-	if got == "" {
-		return fmt.Sprintf("apiVersion: Required value: write apiVersion: %s", v1alpha2.GroupVersion)
-	}
-	return fmt.Sprintf("apiVersion: %s is not known: write the resource as %s or %s", got, v1alpha2.GroupVersion, v1alpha1.GroupVersion)
-}
-
-// placed returns the object in its namespace, and why it cannot be there.
-func (c *Cluster) placed(object map[string]any) (placed map[string]any, problem string) {
+// placed returns the object in its namespace, or the problem of one that cannot be there.
+func (c *Cluster) placed(object map[string]any) (map[string]any, *problem.Problem) {
 	own, _, _ := unstructured.NestedString(object, "metadata", "namespace")
 	switch {
 	case own == "":
 		own = c.Namespace
 	case c.Namespace != "" && own != c.Namespace:
-		return nil, fmt.Sprintf("metadata.namespace: the resource names %q, and --namespace %q: they must be the same, or one of them absent",
-			own, c.Namespace)
+		return nil, &problem.Problem{
+			Reason: problem.ConflictingFields, Path: "metadata.namespace", Type: field.ErrorTypeInvalid, Value: own,
+			Detail: fmt.Sprintf("--namespace says %q", c.Namespace), Fix: "let both be the same, or leave one of them out",
+		}
 	}
 	if own == "" {
 		own = DefaultNamespace
 	}
-	placed = runtime.DeepCopyJSON(object)
+	placed := runtime.DeepCopyJSON(object)
 	if placed["metadata"] == nil {
 		placed["metadata"] = map[string]any{}
 	}
 	if metadata, ok := placed["metadata"].(map[string]any); ok {
 		metadata["namespace"] = own
 	}
-	return placed, ""
+	return placed, nil
 }
 
 // inputs are what the operator would gather.
-func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, *fault.Fault) {
-	distribution, f := c.StandIn.resolve(c.Settings, &cr.Spec.Distribution)
-	if f != nil {
-		return nil, f
+func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, *problem.Problem) {
+	distribution, unresolved := c.StandIn.resolve(c.Settings, &cr.Spec.Distribution)
+	if unresolved != nil {
+		return nil, unresolved
 	}
 	uses, _ := config.SecretUses(&cr.Spec) // what is wrong there the engine reports
 	facts := make([]desired.SecretFact, len(uses))

@@ -6,24 +6,24 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// Line returns the line of a finding in the file of its resource.
-func (r *Resource) Line(f Finding) int { return r.Document.LineOf(f.Path) }
+// Line returns the line of a problem in the file of its resource: where the field is not there, that of the nearest one above it.
+func (r *Resource) Line(p problem.Problem) int { return r.Document.LineOf(p.Path) }
 
 // Word is how a severity is called in output.
-func Word(s config.Severity) string {
-	if s == config.Warning {
+func Word(s problem.Severity) string {
+	if s == problem.Warning {
 		return "warning"
 	}
 	return "error"
 }
 
-// Print writes the findings of the resource, one in a line: file:line: severity: name: message.
+// Print writes the problems of the resource, one in a line: file:line: severity: name: message.
 func (r *Resource) Print(w io.Writer) {
-	for _, f := range r.Findings {
-		_, _ = fmt.Fprintf(w, "%s:%d: %s: %s: %s\n", r.Document.File, r.Line(f), Word(f.Severity), r.Name(), f.Message)
+	for _, p := range r.Problems {
+		_, _ = fmt.Fprintf(w, "%s:%d: %s: %s: %s\n", r.Document.File, r.Line(p), Word(p.Severity), r.Name(), p)
 	}
 }
 

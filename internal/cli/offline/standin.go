@@ -3,14 +3,15 @@
 package offline
 
 import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/fault"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // StandIn stands in for the registration of a distribution in the operator's settings, and for its registry. The zero StandIn
@@ -25,7 +26,7 @@ type StandIn struct {
 }
 
 // resolve is what the distribution resolves to with the stand-in in place.
-func (s StandIn) resolve(known *settings.Settings, spec *v1alpha2.DistributionSpec) (*settings.Distribution, *fault.Fault) {
+func (s StandIn) resolve(known *settings.Settings, spec *v1alpha2.DistributionSpec) (*settings.Distribution, *problem.Problem) {
 	told := settings.Told{Labels: s.Labels}
 	if s.Version != "" {
 		told.Version, told.VersionSource = s.Version, "--server-version"
@@ -38,10 +39,10 @@ func (s StandIn) resolve(known *settings.Settings, spec *v1alpha2.DistributionSp
 		}
 		base, err := config.ParseBase(name, s.Base)
 		if err != nil {
-			return nil, &fault.Fault{
-				Class: fault.Wrong, Condition: v1alpha2.ConditionConfigGenerated, Reason: v1alpha2.ReasonInvalidSettings,
-				Message: "--base: " + err.Error(), Err: err,
-			}
+			return nil, problem.New(problem.Problem{
+				Reason: problem.InvalidBaseConfig, Path: "spec.distribution", Type: field.ErrorTypeInvalid, Detail: "--base: " + err.Error(),
+				Fix: "correct the file", Err: err,
+			})
 		}
 		told.Base = base
 	}

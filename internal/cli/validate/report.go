@@ -4,10 +4,12 @@ package validate
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // report is the result, and its JSON form.
@@ -17,22 +19,24 @@ type report struct {
 	// Checked and Skipped count resources, and documents of other kinds.
 	Checked int `json:"checked"`
 	Skipped int `json:"skipped"`
-	// Findings are errors and warnings, in the order of the files.
+	// Findings are errors and warnings, in the order of the files and lines.
 	Findings []finding `json:"findings"`
 }
 
-// finding is one error or warning.
+// finding is one problem and the place of it.
 type finding struct {
-	// File and Line are the place; both are absent where the message has it.
-	File string `json:"file,omitempty"`
-	Line int    `json:"line,omitempty"`
-	// Resource is the name of the resource.
+	// File and Line are the place.
+	File string `json:"file"`
+	Line int    `json:"line"`
+	// Resource is the name of the resource; absent where the file cannot be read.
 	Resource string `json:"resource,omitempty"`
 	// Severity is "error" or "warning".
 	Severity string `json:"severity"`
-	// Field is the path of the field; absent where it is the resource as a whole.
-	Field string `json:"field,omitempty"`
-	// Message reports what is wrong, with the field, and how to fix it.
+	// Code is the reason, as conditions name it: docs/status.md lists all.
+	Code problem.Reason `json:"code"`
+	// Path is the path of the field; absent where the file cannot be read.
+	Path string `json:"path,omitempty"`
+	// Message says what is wrong, with the path, and how to fix it.
 	Message string `json:"message"`
 }
 
@@ -52,10 +56,10 @@ func judge(ctx context.Context, cluster *offline.Cluster, documents []*manifest.
 		r.Checked++
 		resource := cluster.Try(ctx, d)
 		r.Valid = r.Valid && !resource.Failed()
-		for _, f := range resource.Findings {
+		for _, p := range resource.Problems {
 			r.Findings = append(r.Findings, finding{
-				File: d.File, Line: resource.Line(f), Resource: resource.Name(), Severity: offline.Word(f.Severity),
-				Field: f.Path, Message: f.Message,
+				File: d.File, Line: resource.Line(p), Resource: resource.Name(), Severity: offline.Word(p.Severity), Code: p.Reason,
+				Path: p.Path, Message: p.String(),
 			})
 		}
 	}
@@ -64,9 +68,11 @@ func judge(ctx context.Context, cluster *offline.Cluster, documents []*manifest.
 
 // unread is the finding of a file or document that could not be read.
 func unread(err error) finding {
-	f := finding{Severity: offline.Word(config.Error), Message: err.Error()}
+	f := finding{Line: 1, Severity: offline.Word(problem.Error), Code: problem.Unreadable, Message: err.Error()}
 	if e, ok := manifest.AsSyntaxError(err); ok {
 		f.File, f.Line, f.Message = e.File, e.Line, e.Reason
+	} else if file, ok := errors.AsType[*fs.PathError](err); ok {
+		f.File, f.Message = file.Path, file.Op+": "+file.Err.Error()
 	}
 	return f
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package fault
+package stable
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // Proves: R50 (texts are stable: the ports of a connection do not get into a status).
-func TestStable(t *testing.T) {
+func TestErrorIsTheSameEachTime(t *testing.T) {
 	reset := &net.OpError{
 		Op: "read", Net: "tcp", Source: &net.TCPAddr{Port: 43210}, Addr: &net.TCPAddr{Port: 443},
 		Err: os.NewSyscallError("read", syscall.ECONNRESET),
@@ -28,7 +28,7 @@ func TestStable(t *testing.T) {
 		"time is over":      {fmt.Errorf("asking: %w", context.DeadlineExceeded), "no answer in time"},
 		"any other problem": {errors.New("forbidden: no"), "forbidden: no"},
 	} {
-		if got := Stable(c.err).Error(); got != c.want || strings.Contains(got, "43210") {
+		if got := Error(c.err).Error(); got != c.want || strings.Contains(got, "43210") {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package fault
+package stable
 
 import (
 	"errors"
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Stable reduces a network error to what is the same each time: addresses and ports of connections come and go.
-func Stable(err error) error {
+// Error reduces a network error to what is the same each time: addresses and ports of connections come and go.
+func Error(err error) error {
 	var timeout interface{ Timeout() bool }
 	var dns *net.DNSError
 	var errno syscall.Errno
