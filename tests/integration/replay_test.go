@@ -106,8 +106,8 @@ func (r *replayed) pods() map[string]bool {
 // endpointsStay checks that no Service has lost its last endpoint whose Deployment keeps old pods until new ones are ready.
 func (r *replayed) endpointsStay() error {
 	for _, name := range r.rollingServices() {
-		if r.endpoints.Emptied(name) || r.endpoints.Ready(name) == 0 {
-			return fmt.Errorf("the Service %s had no endpoints for a while", name)
+		if emptied, now := r.endpoints.Emptied(name), r.endpoints.Ready(name); emptied || now == 0 {
+			return fmt.Errorf("the Service %s had no endpoints for a while: %v, and has %d; the node is %s", name, emptied, now, r.node())
 		}
 	}
 	return nil
@@ -124,4 +124,10 @@ func (r *replayed) rollingServices() (names []string) {
 		names = append(names, key(one).Namespace+"/"+service.GetName())
 	}
 	return names
+}
+
+// node is what the API server knows of the node: pods of one that is silent are not ready.
+func (r *replayed) node() string {
+	r.t.Helper()
+	return r.kubectl("get", "nodes", "-o", `jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}`)
 }
