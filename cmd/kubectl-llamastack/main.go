@@ -8,6 +8,9 @@ import (
 	"os"
 	"runtime/debug"
 
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 )
@@ -18,5 +21,6 @@ const gcPercent = 400
 
 func main() {
 	debug.SetGCPercent(gcPercent)
+	log.SetLogger(logr.Discard()) // the plugin prints what it has to say; a command that takes long would print a stack trace without a logger
 	os.Exit(cli.Run(context.Background(), os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }

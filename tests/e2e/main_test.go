@@ -11,10 +11,12 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
@@ -35,6 +37,7 @@ func TestMain(m *testing.M) {
 // run starts the cluster, runs the tests and ends the cluster, whatever happens in between.
 func run(m *testing.M) (code int) {
 	tell = fixture.NewNarrator(os.Stdout)
+	log.SetLogger(logr.Discard()) // for the plugin's command, which runs in this process
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
