@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Proves: FR-075, NFR-004, US-2.2, US-2.3, FR-070, R14 (every message with file, line number, resource and field; render and validate say
@@ -134,5 +135,73 @@ func TestValidateDirectories(t *testing.T) {
 	}
 	if r := run(t, "", "validate", "-f", filepath.Join(dir, "team")); r.code != command.Wrong || !strings.Contains(r.out, "no files with the ending") {
 		t.Errorf("a directory without manifests: exit code %d:\n%s", r.code, r.out)
+	}
+}
+
+// Everything that the plugin says is for a program, too: a finding has a code that docs/status.md explains, a line number, and the path of a field
+// unless the document cannot be read.
+//
+// Proves: NFR-004, FR-075, R74.
+func TestEachFindingHasItsPlace(t *testing.T) {
+	known := map[problem.Reason]bool{}
+	for _, row := range problem.Rows() {
+		known[row.Reason] = true
+	}
+	seen := 0
+	for _, file := range append(glob(t, "testdata/bad/*.yaml"), glob(t, "testdata/good/*.yaml")...) {
+		var got struct {
+			Findings []struct {
+				File, Severity, Path, Message string
+				Code                          problem.Reason
+				Line                          int
+			}
+		}
+		if err := json.Unmarshal([]byte(run(t, "", "validate", "-o", "json", file).out), &got); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for i, f := range got.Findings {
+			seen++
+			if f.File != file || f.Line < 1 || !known[f.Code] || f.Path == "" && f.Code != problem.Unreadable || !strings.HasPrefix(f.Message, f.Path) {
+				t.Errorf("%s: %+v", file, f)
+			}
+			if i > 0 && f.Line < got.Findings[i-1].Line {
+				t.Errorf("%s: line %d after line %d", file, f.Line, got.Findings[i-1].Line)
+			}
+		}
+	}
+	if seen < 20 {
+		t.Errorf("only %d findings", seen)
+	}
+}
+
+// Schema, operator and policy are asked in one run: no layer hides another.
+//
+// Proves: NFR-004, FR-075, R74.
+func TestValidateReportsAllLayersAtOnce(t *testing.T) {
+	file := write(t, `apiVersion: llamastack.io/v1alpha2
+kind: LlamaStackDistribution
+metadata: {name: s}
+spec:
+  distribution: {name: starter}
+  workloads: {replicas: 1}
+  networking:
+    port: 70000
+  providers:
+    inference:
+      provider: vllm
+      apikey: {name: a, key: b}
+  resources:
+    models:
+    - {name: m, provider: vlm}
+`)
+	r := run(t, "", "validate", "-f", file)
+	for _, want := range []string{
+		":6: error: s: spec.workloads: unknown field: did you mean \"workload\"?",
+		":8: error: s: spec.networking.port: ",
+		":12: error: s: spec.providers.inference.apikey: ",
+	} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("%q is not in\n%s", want, r.out)
+		}
 	}
 }

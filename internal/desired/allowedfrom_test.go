@@ -43,6 +43,37 @@ func TestAllowedFromIsValidated(t *testing.T) {
 	}
 }
 
+// A NetworkPolicy keeps the ingress controller out, whoever asks for the policy, unless it lets everybody in or the cluster has a router of its
+// own, which the policy names.
+//
+// Proves: R41, R61.
+func TestAllowedFromWarnsOfTheIngressController(t *testing.T) {
+	for name, c := range map[string]struct {
+		networking      string
+		flag, openShift bool
+		want            bool
+	}{
+		"some namespaces":             {networking: "expose: true, allowedFrom: {namespaces: [a]}", want: true},
+		"all namespaces":              {networking: "expose: true, allowedFrom: {namespaces: [a, '*']}"},
+		"all namespaces and the flag": {networking: "expose: true, allowedFrom: {namespaces: ['*']}", flag: true},
+		"the flag alone":              {networking: "expose: true", flag: true, want: true},
+		"both":                        {networking: "expose: true, allowedFrom: {namespaces: [a]}", flag: true, want: true},
+		"not exposed":                 {networking: "allowedFrom: {namespaces: [a]}", flag: true},
+		"no policy":                   {networking: "expose: true"},
+		"OpenShift":                   {networking: "expose: true, allowedFrom: {namespaces: [a]}", flag: true, openShift: true},
+	} {
+		in := bare(t, "distribution: {name: starter}\nnetworking: {"+c.networking+"}", "")
+		in.NetworkPolicyFlag, in.ClusterAssignsUserIDs = &c.flag, c.openShift
+		d := build(t, in)
+		warned := slices.ContainsFunc(d.Warnings, func(p problem.Problem) bool {
+			return p.Path == PathAllowedFrom && strings.Contains(p.Detail, "ingress controller")
+		})
+		if warned != c.want {
+			t.Errorf("%s: warned %v: %v", name, warned, d.Warnings)
+		}
+	}
+}
+
 // Proves: R61 (what protects the pods is written before them, what leads to them after).
 func TestObjectsAreInTheOrderOfWriting(t *testing.T) {
 	in := bare(t, `

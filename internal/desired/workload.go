@@ -5,6 +5,7 @@ package desired
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -156,20 +157,21 @@ const PathAllowedFrom = "spec.networking.allowedFrom"
 // networkPolicy tells whether a NetworkPolicy is wanted. Release 0.9 has a flag for that, which is off by itself: a resource that
 // was written for it must not be cut off by an upgrade.
 func (d *Desired) networkPolicy(in *Inputs, legacy *v1alpha2.LegacySettings) bool {
-	asked := objects.AllowedFrom(&in.CR.Spec) != nil
+	asked, flag := objects.AllowedFrom(&in.CR.Spec), ptr.Deref(in.NetworkPolicyFlag, false)
 	switch {
-	case ptr.Deref(in.NetworkPolicyFlag, false):
-		return true
-	case asked && legacy.FromV1alpha1:
+	case asked == nil && !flag:
+		return false
+	case legacy.FromV1alpha1 && !flag:
 		d.warn(problem.NoEffect, PathAllowedFrom,
 			"has no effect: the feature flag enableNetworkPolicy is not on, which a resource that was created in v1alpha1 needs: "+
 				"everybody in the cluster may reach the server", fmt.Sprintf("set %s in the ConfigMap %s, or write the resource in v1alpha2 and remove the "+
 				"annotation %s from it", settings.KeyFeatureFlags, settings.ConfigMapName, v1alpha2.ConversionAnnotation))
 		return false
 	}
-	if asked && objects.Expose(&in.CR.Spec).Enabled && !in.ClusterAssignsUserIDs {
+	everybody := asked != nil && slices.Contains(asked.Namespaces, objects.AllNamespaces)
+	if !everybody && objects.Expose(&in.CR.Spec).Enabled && !in.ClusterAssignsUserIDs {
 		d.warn(problem.NoEffect, PathAllowedFrom, "keeps the ingress controller out unless its namespace is among the allowed ones",
 			"name the namespace of the ingress controller")
 	}
-	return asked
+	return true
 }

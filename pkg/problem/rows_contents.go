@@ -22,7 +22,7 @@ var contentRows = []Row{
 	},
 	{
 		Reason: DeprecatedProviderType, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The server will lose this provider type. A warning.",
+		Meaning: "The server will lose this provider type.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.providers.vectorIo[0].provider", Detail: "release line 0.5 deprecates inline::faiss",
 			Fix: "change to another provider",
@@ -40,7 +40,7 @@ var contentRows = []Row{
 	},
 	{
 		Reason: LiteralSecret, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "A secret stands in the spec itself, where many can read it. A warning.",
+		Meaning: "A secret stands in the spec itself, where many can read it.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.providers.inference[0].settings.api_token", Detail: "is a secret, and can be read here",
 			Fix: "put it into a Secret, and refer to it with apiKey or secretRefs",
@@ -49,7 +49,7 @@ var contentRows = []Row{
 	},
 	{
 		Reason: MissingCredential, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "A provider works only with a key, and has none. A warning.",
+		Meaning: "A provider works only with a key, and has none.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.resources.tools[0]", Detail: "the provider of these tools has no key", Fix: "configure it with apiKey",
 		},
@@ -67,7 +67,7 @@ var contentRows = []Row{
 	},
 	{
 		Reason: EphemeralState, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "State is lost or differs between pods. A warning.",
+		Meaning: "State is lost or differs between pods.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.workload.storage", Detail: "the PVC can be mounted by one node at a time: pods on other nodes do not start",
 			Fix: "use one replica, or keep the state in spec.storage and remove it",
@@ -128,7 +128,7 @@ var contentRows = []Row{
 	},
 	{
 		Reason: UndefinedVariable, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The configuration refers to an environment variable that nothing in the spec sets. A warning.",
+		Meaning: "The configuration refers to an environment variable that nothing in the spec sets.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.providers.inference[0].settings.token", Detail: "refers to TOKEN of the environment, which nothing in the spec sets",
 			Fix: "set it in spec.workload.overrides.env, or give it a default: ${env.TOKEN:=…}",

@@ -23,7 +23,7 @@ var distributionRows = []Row{
 	},
 	{
 		Reason: UnknownServerRelease, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
-		Meaning: "The server is newer than every release line that the operator knows, and is treated like the newest known one. A warning.",
+		Meaning: "The server is newer than every release line that the operator knows, and is treated like the newest known one.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.distribution", Detail: "this operator does not know server release 9.9.0: it is treated like line 1.0",
 			Fix: "use an operator that knows the release",

@@ -46,7 +46,7 @@ var fieldRows = []Row{
 	},
 	{
 		Reason: NoEffect, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "A field is set and does nothing, or not what one may expect of it. A warning.",
+		Meaning: "A field is set and does nothing, or not what one may expect of it.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.networking.tls.secretName", Detail: "has no effect while TLS is not enabled",
 			Fix: "set spec.networking.tls.enabled: true, or remove it",
@@ -99,7 +99,7 @@ var fieldRows = []Row{
 	},
 	{
 		Reason: LostInConversion, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The custom resource was written in v1alpha1, and not all of it could be kept. A warning.",
+		Meaning: "The custom resource was written in v1alpha1, and not all of it could be kept.",
 		Example: Problem{
 			Severity: Warning, Path: "metadata.annotations[llamastack.io/v1alpha1]",
 			Detail: "these fields of v1alpha1 were lost in conversion: spec.server.podOverrides",
@@ -109,7 +109,7 @@ var fieldRows = []Row{
 	},
 	{
 		Reason: ReviewConversion, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The kubectl plugin converted something that the author should look at. A warning, of the plugin alone.",
+		Meaning: "The kubectl plugin converted something that the author should look at.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.server.containerSpec.env[0]",
 			Detail: "VLLM_URL configures vllm of the distribution and stays an environment variable", Fix: "v1alpha2 can say it in spec.providers",

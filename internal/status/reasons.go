@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// Reason is what is known of a condition's reason that is not a problem. docs/status.md shows it, beside those of package problem.
+type Reason struct {
+	// Condition is the type of the condition, and Status its status with this reason.
+	Condition string
+	Status    metav1.ConditionStatus
+	// Reason is the reason.
+	Reason string
+	// Meaning says what is the case, in one sentence.
+	Meaning string
+	// Example is a message.
+	Example string
+	// Remedy says what to do; empty where there is nothing to do.
+	Remedy string
+}
+
+// Reasons returns all reasons that are not problems, in the order of the documentation.
+func Reasons() []Reason { return append(append([]Reason{}, reasons...), legacyReasons...) }
+
+var reasons = []Reason{
+	{
+		v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonConfigGenerationSucceeded,
+		"The operator generated the server's configuration. Warnings follow in the message.",
+		"Generated config.yaml with 2 providers and 3 resources for server release 1.0", "",
+	},
+	{
+		v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonOverride,
+		"The configuration is your own. Warnings follow in the message.",
+		"The configuration is that of spec.overrideConfig, unchanged", "",
+	},
+	{
+		v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonImageDefault,
+		"The operator generated nothing, because the spec asks for nothing that needs it.",
+		"Nothing was generated: the spec names only a distribution, whose image runs its own default configuration", "",
+	},
+	{
+		v1alpha2.ConditionSecretsResolved, metav1.ConditionTrue, v1alpha2.ReasonAllSecretsFound,
+		"Every Secret and key that the spec refers to exists.", "Resolved 2 secret references", "",
+	},
+	{
+		v1alpha2.ConditionSecretsResolved, metav1.ConditionTrue, v1alpha2.ReasonNoSecrets,
+		"The spec refers to no Secret.", "The spec refers to no Secret", "",
+	},
+	{
+		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionTrue, v1alpha2.ReasonDeploymentUpdated,
+		"The Deployment and all its pods are those of the spec.", "All pods are up to date", "",
+	},
+	{
+		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonRolloutInProgress,
+		"The Deployment is that of the spec, and not all of its pods are.", "1 of 2 pods are up to date",
+		"Wait. Where it takes long, look at the pods.",
+	},
+	{
+		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonRolloutStuck,
+		"The new pods did not become available in time.", `ReplicaSet "my-server-6d4cf56db6" has timed out progressing.`,
+		"Look at the pods and their logs. `progressDeadlineSeconds` of the Deployment is the time.",
+	},
+	{
+		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonNotApplied,
+		"An earlier step failed, so nothing was changed. What runs stays as it is.", "Nothing was changed: see ConfigGenerated",
+		"Fix what the other condition reports.",
+	},
+	{
+		v1alpha2.ConditionAvailable, metav1.ConditionTrue, v1alpha2.ReasonServerAvailable,
+		"Enough pods are available. Differences between the spec and what the server reports follow in the message.",
+		"2 of 2 pods are available", "",
+	},
+	{
+		v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonServerUnavailable,
+		"Not enough pods are available.", "0 of 2 pods are available", "Look at the pods and their logs.",
+	},
+	{
+		v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonScaledToZero,
+		"The spec asks for zero replicas. Ready can be True all the same.", "The server is scaled to zero", "",
+	},
+	{
+		v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonNotDeployed,
+		"There is no Deployment yet.", "There is no Deployment yet", "Look at the other conditions.",
+	},
+	{
+		v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, "The spec is applied, and the server is available.", "The spec is applied", "",
+	},
+}
+
+// legacyReasons are those of the conditions of release 0.9.
+var legacyReasons = []Reason{
+	{
+		v1alpha2.ConditionDeploymentReady, metav1.ConditionTrue, v1alpha2.ReasonLegacyDeploymentReady, "As DeploymentUpdated.", "All pods are up to date", "",
+	},
+	{
+		v1alpha2.ConditionDeploymentReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyDeploymentPending,
+		"As RolloutInProgress; with HealthCheck, that no server answers yet.", "1 of 2 pods are up to date", "Wait.",
+	},
+	{
+		v1alpha2.ConditionDeploymentReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyDeploymentFailed, "As ProgressDeadlineExceeded.",
+		`ReplicaSet "my-server-6d4cf56db6" has timed out progressing.`, "Look at the pods and their logs.",
+	},
+	{
+		v1alpha2.ConditionHealthCheck, metav1.ConditionTrue, v1alpha2.ReasonLegacyHealthPassed, "A pod is available.",
+		"The health check of the server passes", "",
+	},
+	{
+		v1alpha2.ConditionHealthCheck, metav1.ConditionFalse, v1alpha2.ReasonLegacyHealthFailed, "No pod became available in time.",
+		"No server passes the health check", "Look at the pods and their logs.",
+	},
+	{
+		v1alpha2.ConditionStorageReady, metav1.ConditionTrue, v1alpha2.ReasonLegacyStorageReady, "The PersistentVolumeClaim is bound.",
+		"The claim my-server-pvc is bound", "",
+	},
+	{
+		v1alpha2.ConditionStorageReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyStoragePending, "The PersistentVolumeClaim is not bound yet.",
+		"The claim my-server-pvc is not bound yet", "Look at the PersistentVolumeClaim and its storage class.",
+	},
+	{
+		v1alpha2.ConditionServiceReady, metav1.ConditionTrue, v1alpha2.ReasonLegacyServiceReady, "The Service exists.",
+		"The Service my-server-service is there", "",
+	},
+	{
+		v1alpha2.ConditionServiceReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyServicePending, "There is no Service yet.",
+		"There is no Service yet", "Look at the other conditions.",
+	},
+}
