@@ -57,6 +57,7 @@ func TestNothingBringsTheOperatorDown(t *testing.T) {
 		{"foreign objects", foreignInputs()},
 		{"port", portInputs()},
 		{"servers", serverInputs()},
+		{"latency", latencyInputs()},
 	} {
 		t.Run(part.name, func(t *testing.T) { w.run(t, part.inputs) })
 	}

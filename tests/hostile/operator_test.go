@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -100,6 +101,7 @@ func (o *operator) start(t *testing.T) {
 	o.done = make(chan struct{})
 	o.cmd = exec.CommandContext(context.Background(), "/bin/sh", o.arguments...)
 	o.cmd.Env, o.cmd.Stdout, o.cmd.Stderr = o.environment, o.log, o.log
+	o.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // also when this program is ended in between
 	if err := o.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -5,10 +5,18 @@
 package hostile
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // spec is an input that is a resource.
@@ -58,30 +66,76 @@ var openFields = []struct {
 	{"networking.expose", `"networking":{"expose":#}`, byPolicy},
 }
 
-// storeWithoutWebhooks stores resources while no operator runs, which nobody can refuse then, and returns inputs that wait for the
+// storeWithoutWebhooks stores resources while no operator runs and no webhook is asked, and returns inputs that wait for the
 // verdict of the operator that finds them.
 func (w *world) storeWithoutWebhooks(t *testing.T) []input {
 	t.Helper()
+	w.kubectl(t, "delete", "validatingwebhookconfiguration", certificate.ValidationName)
+	defer w.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml"))
 	var stored []input
 	put := func(name, text, want string) {
 		id := identifier("stored " + name)
-		if denied, err := w.store(t, "v1alpha2", namespace, id, resource("v1alpha2", id, starter+","+text)); denied != "" || err != nil {
-			t.Fatal(name, denied, err)
-		}
+		fixture.Eventually(t, 5*time.Minute, name, func() error { // the API server itself takes seconds for some
+			denied, err := w.store(t, "v1alpha2", namespace, id, resource("v1alpha2", id, starter+","+text))
+			if denied != "" && !strings.Contains(denied, "already exists") {
+				err = errors.Join(err, errors.New(denied))
+			}
+			return err
+		})
 		stored = append(stored, input{name: name, want: []string{want}, send: func(t *testing.T, w *world) (string, error) {
 			return w.verdict(t.Context(), namespace, id)
 		}})
 	}
 	put("1000 levels by 30000 leaves", `"providers":{"inference":`+vllm(nest(1000, list(30000, "0")))+`}`, "64 levels")
-	put("9980 levels", `"providers":{"inference":`+vllm(nest(9980, "0"))+`}`, "64 levels")
-	stored = append(stored, input{name: "a list of them in v1alpha1", want: []string{"200"}, send: func(t *testing.T, w *world) (string, error) {
-		code, answer, err := w.ask(t.Context(), http.MethodGet, strings.TrimSuffix(resourcePath("v1alpha1", namespace, ""), "/"), nil)
-		if code == http.StatusOK {
-			return fmt.Sprintf("%d, %d KiB", code, len(answer)>>10), err
+	const around = 4 // the object, its spec, the providers, the provider
+	for _, levels := range storedLevels {
+		put(strconv.Itoa(levels)+" levels", `"providers":{"inference":`+vllm(nest(levels-around, "0"))+`}`, "64 levels")
+	}
+	return append(stored, readInV1alpha1()...)
+}
+
+// storedLevels are how deep objects are stored. The API server itself cannot read those between the last two again: its managed fields nest
+// deeper than it decodes. With as many levels as it decodes it leaves them out.
+var storedLevels = []int{9_980, 9_995, 10_000}
+
+// readInV1alpha1 are requests for what is stored, all of which has to be converted.
+func readInV1alpha1() []input {
+	request := func(name, query string, complain func(answer []byte) error) input {
+		return input{name: name, want: []string{"200"}, send: func(t *testing.T, w *world) (string, error) {
+			code, answer, err := w.ask(t.Context(), http.MethodGet, strings.TrimSuffix(resourcePath("v1alpha1", namespace, ""), "/")+query, nil)
+			if err != nil || code != http.StatusOK {
+				return denial(code, answer), err
+			}
+			return fmt.Sprintf("%d, %d KiB", code, len(answer)>>10), complain(answer)
+		}}
+	}
+	all := []input{
+		request("a list of them in v1alpha1", "", func(answer []byte) error { return everyDeepOne(answer, `"kind":"LlamaStackDistribution"`) }),
+		request("a watch of them in v1alpha1", "?watch=true&resourceVersion=0&timeoutSeconds=5", func(answer []byte) error {
+			if bytes.Contains(answer, []byte(`{"type":"ERROR"`)) {
+				return fmt.Errorf("the watch failed: %.2000s", answer)
+			}
+			return everyDeepOne(answer, `{"type":"ADDED"`)
+		}),
+	}
+	for _, levels := range storedLevels {
+		name := strconv.Itoa(levels) + " levels"
+		all = append(all, request(name+" in v1alpha1", "/"+identifier("stored "+name), func([]byte) error { return nil }))
+	}
+	return all
+}
+
+// everyDeepOne complains where the answer lacks an object of many levels, or what stands in front of each object.
+func everyDeepOne(answer []byte, mark string) error {
+	for _, levels := range storedLevels {
+		if name := identifier("stored " + strconv.Itoa(levels) + " levels"); !bytes.Contains(answer, []byte(`"name":"`+name+`"`)) {
+			return fmt.Errorf("%s is missing", name)
 		}
-		return denial(code, answer), err
-	}})
-	return stored
+	}
+	if n := bytes.Count(answer, []byte(mark)); n < 4 {
+		return fmt.Errorf("%d objects", n)
+	}
+	return nil
 }
 
 func nestingInputs() (all []input) {
@@ -128,6 +182,7 @@ func textInputs() []input {
 		spec("v1alpha2", "provider type of 1 MB", starter+`,"providers":{"inference":{"provider":"`+long+`"}}`),
 		spec("v1alpha2", "endpoint of 1 MB", starter+`,"providers":{"inference":{"provider":"vllm","endpoint":"http://`+long+`"}}`),
 		spec("v1alpha2", "distribution name of 1 MB", `"distribution":{"name":"`+long+`"}`),
+		spec("v1alpha2", "image of 1 MB", `"distribution":{"image":"`+long+`"}`),
 		spec("v1alpha2", "model name of 1 MB", starter+`,"resources":{"models":["`+long+`"]}`),
 		spec("v1alpha2", "value of a variable of 1 MB", starter+`,"workload":{"overrides":{"env":[{"name":"A","value":"`+long+`"}]}}`),
 		spec("v1alpha2", "invalid UTF-8", setting("\"\xff\xfe\xc0\x80\"")),
@@ -163,5 +218,36 @@ func spokeInputs() []input {
 		annotated("annotation of 9000 levels", nest(9000, "0")),
 		annotated("annotation of 60000 members", object(20000, `"k#":0`)),
 		annotated("annotation that is no JSON", strings.Repeat("[", 250_000)),
+		deepRecord(9_880), deepRecord(9_990),
+		foreignConfigMap("configuration of another namespace", `"userConfig":{"configMapName":"#","configMapNamespace":"`+bystanders+`"}`),
+		foreignConfigMap("CA bundle of another namespace", `"tlsConfig":{"caBundle":{"configMapName":"#","configMapNamespace":"`+bystanders+`"}}`),
 	}
+}
+
+// deepRecord is a resource of v1alpha1 whose annotation brings a deep value for a field of v1alpha2.
+func deepRecord(levels int) input {
+	name := fmt.Sprintf("annotation with a field of %d levels", levels)
+	return input{name: name, send: func(t *testing.T, w *world) (string, error) {
+		id := identifier(name)
+		record := `{"version":1,"kept":{"spec.providers":{"was":{"inference":` + nest(levels, "0") + `}}}}`
+		return w.send(t, "v1alpha1", namespace, id, fmt.Appendf(nil,
+			`{"apiVersion":"llamastack.io/v1alpha1","kind":"LlamaStackDistribution","metadata":{"name":%q,"annotations":{"llamastack.io/conversion":%q}},"spec":{%s}}`,
+			id, record, `"replicas":1,"server":{"distribution":{"name":"starter"}}`))
+	}}
+}
+
+// foreignConfigMap is a resource that refers to a ConfigMap whose owner has not allowed that; # stands for its name. Nothing of it may get
+// into the namespace of the resource, and the answer does not say whether it exists.
+func foreignConfigMap(name, reference string) input {
+	return input{name: name, want: []string{"does not exist, or does not allow namespace " + namespace}, send: func(t *testing.T, w *world) (string, error) {
+		const content = "version: 2 # of the platform team"
+		id := identifier(name)
+		w.configMap(t, bystanders, id, map[string]string{"config.yaml": content, "ca-bundle.crt": content})
+		spec := `"replicas":1,"server":{"distribution":{"name":"starter"},` + strings.ReplaceAll(reference, "#", id) + `}`
+		said, err := w.send(t, "v1alpha1", namespace, id, resource("v1alpha1", id, spec))
+		if err == nil {
+			err = w.noneHolds(t.Context(), id, content)
+		}
+		return said, err
+	}}
 }

@@ -78,6 +78,13 @@ func (w *world) create(t *testing.T, o client.Object) {
 	}
 }
 
+func (*world) kubectl(t *testing.T, args ...string) {
+	t.Helper()
+	if out, err := cluster.KubectlRun(t.Context(), args...); err != nil {
+		t.Fatal(out, err)
+	}
+}
+
 // ask sends a request to the API server as it stands: no client reads or writes the body.
 func (w *world) ask(ctx context.Context, method, path string, body []byte) (int, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, w.host+path, bytes.NewReader(body))

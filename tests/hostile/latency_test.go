@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package hostile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// hostileAtOnce is how many resources are edited at the same time, and besiegedFor how long.
+const (
+	hostileAtOnce = 10
+	besiegedFor   = 20 * time.Second
+)
+
+// latencies are how long edits took, of each kind.
+type latencies struct{ answered, deployed, configMap []time.Duration }
+
+// latencyInputs are ten people who edit the largest resources without a pause, while someone else edits a small one and
+// a ConfigMap. The latter shows what the API server alone takes.
+func latencyInputs() []input {
+	return []input{
+		{name: "edits meanwhile, of nothing else", want: []string{"Deployment"}, send: func(t *testing.T, w *world) (string, error) {
+			return w.editsWhile(t, 0)
+		}},
+		{name: "edits meanwhile, of ten resources as large as may be", want: []string{"Deployment"}, send: func(t *testing.T, w *world) (string, error) {
+			return w.editsWhile(t, hostileAtOnce)
+		}},
+	}
+}
+
+func (w *world) editsWhile(t *testing.T, others int) (string, error) {
+	t.Helper()
+	name := fmt.Sprintf("calm-%d", others)
+	if denied, err := w.store(t, "v1alpha2", bystanders, name, resource("v1alpha2", name, starter)); denied != "" || err != nil {
+		return denied, err
+	}
+	if _, err := w.verdict(t.Context(), bystanders, name); err != nil {
+		return "", err
+	}
+	w.configMap(t, bystanders, name, map[string]string{"a": "b"})
+	for i := range others {
+		id := fmt.Sprintf("h-largest-%d", i)
+		if denied, err := w.store(t, "v1alpha2", namespace, id, resource("v1alpha2", id, largest())); denied != "" || err != nil {
+			return denied, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), besiegedFor)
+	defer cancel()
+	var all sync.WaitGroup
+	for i := range others {
+		all.Go(func() {
+			for number := 0; ctx.Err() == nil; number++ {
+				patch := fmt.Appendf(nil, `{"spec":{"workload":{"overrides":{"env":[{"name":"EDIT","value":"%d"}]}}}}`, number)
+				_, _, _ = w.ask(ctx, http.MethodPatch, resourcePath("v1alpha2", namespace, fmt.Sprintf("h-largest-%d", i)), patch)
+			}
+		})
+	}
+	took, err := w.measure(ctx, name)
+	all.Wait()
+	return fmt.Sprintf("%d edits of another resource: answered within %s; in the Deployment within %s; the same of a ConfigMap: answered within %s",
+		len(took.answered), quantiles(took.answered), quantiles(took.deployed), quantiles(took.configMap)), err
+}
+
+// measure edits a resource and a ConfigMap by turns until the context ends.
+func (w *world) measure(ctx context.Context, name string) (latencies, error) {
+	var took latencies
+	changes, err := w.admin.Watch(ctx, &appsv1.DeploymentList{}, client.InNamespace(bystanders), client.MatchingFields{"metadata.name": name})
+	if err != nil {
+		return took, err
+	}
+	defer changes.Stop()
+	for number := 0; ctx.Err() == nil; number++ {
+		value := fmt.Sprint("edit-", number)
+		began := time.Now()
+		patch := fmt.Appendf(nil, `{"spec":{"workload":{"overrides":{"env":[{"name":"EDIT","value":%q}]}}}}`, value)
+		code, answer, err := w.ask(ctx, http.MethodPatch, resourcePath("v1alpha2", bystanders, name), patch)
+		if ctx.Err() != nil {
+			break
+		}
+		if err == nil && code != http.StatusOK {
+			err = errors.New(denial(code, answer))
+		}
+		if err != nil {
+			return took, err
+		}
+		answered := time.Since(began)
+		for event := range changes.ResultChan() {
+			if d, ok := event.Object.(*appsv1.Deployment); ok && slices.Contains(d.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "EDIT", Value: value}) {
+				took.answered, took.deployed = append(took.answered, answered), append(took.deployed, time.Since(began))
+				break
+			}
+		}
+		began = time.Now()
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bystanders, Name: name}}
+		err = w.admin.Patch(ctx, cm, client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"data":{"a":%q}}`, value)))
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			return took, err
+		}
+		took.configMap = append(took.configMap, time.Since(began))
+	}
+	return took, nil
+}
+
+// quantiles are the half, 95 % and all of the times.
+func quantiles(times []time.Duration) string {
+	if len(times) == 0 {
+		return "nothing"
+	}
+	slices.Sort(times)
+	ms := func(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
+	return fmt.Sprintf("%s, %s, %s", ms(times[len(times)/2]), ms(times[len(times)*95/100]), ms(times[len(times)-1]))
+}
+
+// largest is a spec with as much of everything as may be.
+func largest() string {
+	return starter + `,"providers":{"inference":` + list(100, `{"id":"p#","provider":"vllm","endpoint":"http://a"}`) + `},"resources":{"models":` +
+		list(1000, `{"name":"m#","provider":"p1"}`) + `,"tools":` + list(1000, `{"name":"mcp::s#","endpoint":"http://a/mcp"}`) + `}`
+}
