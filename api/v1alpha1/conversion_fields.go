@@ -112,7 +112,7 @@ func exposeOf(value any) (any, bool) { return value, value == true }
 
 func exposeRouteOf(value any) (any, bool) { return true, isExposed(value) }
 
-// isExposed tells whether a value of spec.networking.expose means exposed, as v1alpha2.ParseExpose does; shapes that it
+// isExposed tells whether a value of spec.networking.expose means exposed, as package parse does; shapes that it
 // refuses do not.
 func isExposed(value any) bool {
 	switch value := value.(type) {

@@ -13,6 +13,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // leaves lists the fields below a type that are no structs of the API itself, with their types.
@@ -107,7 +108,7 @@ func TestExposedIsWhatTheParserSays(t *testing.T) {
 		if seed%2 == 0 {
 			value = newGenerator(seed).openJSON(0)
 		}
-		parsed, errs := v1alpha2.ParseExpose(&apiextensionsv1.JSON{Raw: encode(value)})
+		parsed, errs := parse.ExposeField(&apiextensionsv1.JSON{Raw: encode(value)})
 		if len(errs) == 0 && parsed.Enabled != isExposed(value) {
 			t.Errorf("%s: exposed %t, ParseExpose says %t", encode(value), isExposed(value), parsed.Enabled)
 		}

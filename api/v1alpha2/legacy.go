@@ -105,8 +105,15 @@ func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
 	if s.Networking == nil {
 		return false
 	}
-	expose, _ := ParseExpose(s.Networking.Expose)
-	return expose.Hostname != ""
+	return s.Networking.hasHostname()
+}
+
+// hasHostname tells whether spec.networking.expose is an object with a host name.
+func (n *NetworkingSpec) hasHostname() bool {
+	var expose struct {
+		Hostname string `json:"hostname"`
+	}
+	return n.Expose != nil && kjson.UnmarshalCaseSensitivePreserveInts(n.Expose.Raw, &expose) == nil && expose.Hostname != ""
 }
 
 func (s *LlamaStackDistributionSpec) tls() *TLSSpec {

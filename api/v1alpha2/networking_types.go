@@ -68,13 +68,3 @@ type AllowedFromSpec struct {
 	// +optional
 	Labels []string `json:"labels,omitempty"`
 }
-
-// ExposeConfig is spec.networking.expose, parsed.
-//
-// +kubebuilder:object:generate=false
-type ExposeConfig struct {
-	// Enabled tells whether the server is exposed.
-	Enabled bool
-	// Hostname is the external host name; empty for a generated one.
-	Hostname string
-}

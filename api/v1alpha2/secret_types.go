@@ -34,13 +34,3 @@ type SecretKeySelector struct {
 	// +kubebuilder:validation:MinLength=1
 	Key *string `json:"key,omitempty"`
 }
-
-// SecretReference is a secret reference whose spelling has been resolved: the Secret's name and the key in it.
-//
-// +kubebuilder:object:generate=false
-type SecretReference struct {
-	// Name is the name of the Secret, in the namespace of the resource.
-	Name string
-	// Key is the key within the Secret.
-	Key string
-}

@@ -79,13 +79,13 @@ func TestJudge(t *testing.T) {
 		}},
 		"a key that is spelt wrong": {
 			spec: "distribution: {name: starter}\nproviders: {inference: {provider: vllm, endpont: 'http://vllm:8000'}}",
-			want: []string{`error spec.providers.inference.endpont: Forbidden: unknown field; did you mean "endpoint"? known fields: id, `},
+			want: []string{`error spec.providers.inference.endpont: Invalid value: unknown field: did you mean "endpoint"?`},
 		},
 		"no provider": {spec: "distribution: {name: starter}\nproviders: {inference: {}}", want: []string{
 			"error spec.providers.inference.provider: Required value: for example provider: vllm",
 		}},
 		"an id that stands twice": {spec: "distribution: {name: starter}\nproviders: {inference: [{id: a, provider: vllm}, {id: a, provider: vllm}]}", want: []string{
-			`error spec.providers.inference[1].id: Duplicate value: "a": the provider id is used by spec.providers.inference[0] and `,
+			`error spec.providers.inference[1].id: Duplicate value: "a": ids are unique over all APIs, and this one is used by spec.providers.inference[0] and `,
 		}},
 		"a setting that the server ignores": {spec: strings.Replace(vllm, "endpoint:", "settings: {max_tokns: 1}, endpoint:", 1), want: []string{
 			"warning spec.providers.inference.settings.max_tokns: remote::vllm has no field of this name on release line 0.7, and the server ignores it: did you mean \"max_tokens\"? ",

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -26,10 +27,8 @@ func (d *Desired) unsupported(spec *v1alpha2.LlamaStackDistributionSpec) {
 			Detail: "this operator does not support it yet", Fix: "remove it",
 		})
 	}
-	_, errs := v1alpha2.ParseExpose(n.Expose)
-	for _, err := range errs {
-		d.problems.Add(problem.FromFieldError(err))
-	}
+	_, problems := parse.ExposeField(n.Expose)
+	d.problems.AddAll(problems)
 }
 
 // namePattern is what the names of Services, which derive from the resource's name, may look like.

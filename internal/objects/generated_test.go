@@ -16,6 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 const keyedHash = "0123456789abcdef0123456789abcdef"
@@ -26,8 +27,8 @@ func everything(t *testing.T) *objects.Params {
 	return with(t, func(p *objects.Params) {
 		p.CABundle = "a certificate"
 		p.Env = append(p.Env,
-			config.EnvVar{Name: "LLSD_HOST", Part: environment.PostgresURLDatabase, Ref: v1alpha2.SecretReference{Name: "db", Key: "dsn"}},
-			config.EnvVar{Name: "LLSD_NO_SUCH_PART", Part: environment.PostgresURLDatabase, Ref: v1alpha2.SecretReference{Name: "db", Key: "dsn"}},
+			config.EnvVar{Name: "LLSD_HOST", Part: environment.PostgresURLDatabase, Ref: parse.SecretReference{Name: "db", Key: "dsn"}},
+			config.EnvVar{Name: "LLSD_NO_SUCH_PART", Part: environment.PostgresURLDatabase, Ref: parse.SecretReference{Name: "db", Key: "dsn"}},
 			config.EnvVar{Name: "PLAIN", Value: "plain"})
 		p.Derived = map[string]secret.Value{"LLSD_HOST": secret.New([]byte("canary"))}
 		p.DerivedName = objects.DerivedSecretName(p.CR.Name, keyedHash)

@@ -8,16 +8,17 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // Expose is what the spec reports about the way in from outside of the cluster; what is wrong there counts as nothing.
-func Expose(spec *v1alpha2.LlamaStackDistributionSpec) v1alpha2.ExposeConfig {
+func Expose(spec *v1alpha2.LlamaStackDistributionSpec) parse.Expose {
 	if spec.Networking == nil {
-		return v1alpha2.ExposeConfig{}
+		return parse.Expose{}
 	}
-	expose, errs := v1alpha2.ParseExpose(spec.Networking.Expose)
-	if len(errs) > 0 {
-		return v1alpha2.ExposeConfig{}
+	expose, problems := parse.ExposeField(spec.Networking.Expose)
+	if len(problems) > 0 {
+		return parse.Expose{}
 	}
 	return expose
 }

@@ -17,7 +17,7 @@ import (
 
 // cutTooLarge measures the specs of a review before anything decodes it. A spec that is too deep or too wide is taken out, so that the
 // rest can be decoded; that of the new object, where it differs from the old one, is the excess that refuses the request. What is within
-// the limits here can still be over those of its fields: v1alpha2.CheckBounds says so.
+// the limits here can still be over those of its fields: parse.CheckBounds says so.
 func cutTooLarge(body []byte) ([]byte, *bounds.ExcessError) {
 	var refused *bounds.ExcessError
 	newBegin, newEnd, hasNew := bounds.Member(body, "request", "object", "spec")

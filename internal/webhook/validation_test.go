@@ -145,7 +145,7 @@ func TestValidationRefusesWhatIsTooLarge(t *testing.T) {
 		allowed bool
 		want    string
 	}{
-		"as deep as may be":         {reviewFor("v1alpha2", withProvider(nested(bounds.OpenFieldLevels)), ""), false, "spec.providers.inference.a: Forbidden: unknown field"},
+		"as deep as may be":         {reviewFor("v1alpha2", withProvider(nested(bounds.OpenFieldLevels)), ""), false, "spec.providers.inference.a: Invalid value: unknown field"},
 		"one level more":            {reviewFor("v1alpha2", withProvider(nested(bounds.OpenFieldLevels+1)), ""), false, "must nest at most 64 levels"},
 		"as deep as can be stored":  {reviewFor("v1alpha2", stored, ""), false, `spec.providers.inference.a.a.a.a.a.a…: Invalid value: must nest at most 64 levels`},
 		"wide":                      {reviewFor("v1alpha2", withProvider("["+strings.Repeat("[],", 300_000)+"[]]"), ""), false, "its open fields 20000"},

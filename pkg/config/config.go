@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/resource"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/server"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/storage"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -143,9 +145,9 @@ type parsedSpec struct {
 }
 
 // exporters returns the providers of telemetry.
-func (s *parsedSpec) exporters() []v1alpha2.ProviderConfig {
+func (s *parsedSpec) exporters() []parse.Provider {
 	for _, group := range s.Providers {
-		if group.API == v1alpha2.APITelemetry {
+		if group.API == parse.APITelemetry {
 			return group.Providers
 		}
 	}
@@ -154,23 +156,17 @@ func (s *parsedSpec) exporters() []v1alpha2.ProviderConfig {
 
 // readSpec parses the open fields of the spec; false where the spec is over its bounds, and nothing else is worked on.
 func readSpec(in *Input, findings *report) (*parsedSpec, bool) {
-	if errs := v1alpha2.CheckBounds(in.Spec); len(errs) > 0 {
-		findings.failFields(errs)
+	parsed := parse.Parse(in.Spec)
+	if parsed.TooLarge {
+		findings.AddAll(parsed.Problems)
 		return nil, false
 	}
 	refuseUnsupported(in.Spec, &findings.Collector)
-	s := &parsedSpec{Spec: disabled.Spec{Names: in.Spec.Disabled}}
-	groups, errs := v1alpha2.ParseProviders(in.Spec.Providers)
-	findings.failFields(errs)
-	s.Providers = groups
-	if r := in.Spec.Resources; r != nil {
-		s.Models, errs = v1alpha2.ParseModels(r.Models)
-		findings.failFields(errs)
-		s.Shields, errs = v1alpha2.ParseShields(r.Shields)
-		findings.failFields(errs)
-		s.Tools, errs = v1alpha2.ParseTools(r.Tools)
-		findings.failFields(errs)
-	}
+	findings.AddAll(parsed.Problems)
+	s := &parsedSpec{Spec: disabled.Spec{
+		Names: in.Spec.Disabled, Providers: slices.Clone(parsed.Providers), Models: slices.Clone(parsed.Models),
+		Shields: slices.Clone(parsed.Shields), Tools: slices.Clone(parsed.Tools),
+	}}
 	s.disabled = disabled.Read(&s.Spec, in.Line, &findings.Collector)
 	secretUses(in.Spec, s.Providers, findings)
 	return s, true

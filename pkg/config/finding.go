@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -157,10 +155,3 @@ func (r *report) skip(s Severity) bool { return r.Full(problem.Severity(s)) }
 
 // all returns the findings in order, and tells how many more there are.
 func (r *report) all() Findings { return findingsOf(r.List()) }
-
-// failFields takes over the errors of the parsers.
-func (r *report) failFields(errs field.ErrorList) {
-	for _, err := range errs {
-		r.Add(problem.FromFieldError(err))
-	}
-}

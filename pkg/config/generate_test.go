@@ -24,6 +24,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // shuffled writes JSON with the keys of every map in a random order.
@@ -303,10 +304,10 @@ func TestSecretUses(t *testing.T) {
 	in := input(t, "testdata/cloud-fields", "0.7")
 	uses, findings := config.SecretUses(in.Spec)
 	want := []config.SecretUse{
-		{EnvName: "LLSD_AWS_API_KEY", Ref: v1alpha2.SecretReference{Name: "aws", Key: "bearer"}, Path: "spec.providers.inference[0].apiKey"},
-		{EnvName: "LLSD_GOOGLE_PROJECT", Ref: v1alpha2.SecretReference{Name: "gcp", Key: "project"}, Path: "spec.providers.inference[1].secretRefs[project]"},
-		{EnvName: "LLSD_IBM_PROJECT_ID", Ref: v1alpha2.SecretReference{Name: "ibm", Key: "project"}, Path: "spec.providers.inference[2].projectId"},
-		{EnvName: "LLSD_IBM_TIMEOUT", Ref: v1alpha2.SecretReference{Name: "ibm", Key: "timeout"}, Path: "spec.providers.inference[2].secretRefs[timeout]"},
+		{EnvName: "LLSD_AWS_API_KEY", Ref: parse.SecretReference{Name: "aws", Key: "bearer"}, Path: "spec.providers.inference[0].apiKey"},
+		{EnvName: "LLSD_GOOGLE_PROJECT", Ref: parse.SecretReference{Name: "gcp", Key: "project"}, Path: "spec.providers.inference[1].secretRefs[project]"},
+		{EnvName: "LLSD_IBM_PROJECT_ID", Ref: parse.SecretReference{Name: "ibm", Key: "project"}, Path: "spec.providers.inference[2].projectId"},
+		{EnvName: "LLSD_IBM_TIMEOUT", Ref: parse.SecretReference{Name: "ibm", Key: "timeout"}, Path: "spec.providers.inference[2].secretRefs[timeout]"},
 	}
 	if diff := cmp.Diff(want, uses); diff != "" || len(findings) > 0 {
 		t.Errorf("%s\nfindings %v", diff, findings)

@@ -8,22 +8,22 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // applyProviders lays the providers of the spec over those of the base, by effective id, and returns them as generated. Other
 // providers of the base stay, and so does their order; new ones follow in the order of the spec.
 func applyProviders(
-	ctx context.Context, doc *document.Document, line *catalog.Line, groups []v1alpha2.ProviderGroup, env *environment.Set, findings *report,
+	ctx context.Context, doc *document.Document, line *catalog.Line, groups []parse.ProviderGroup, env *environment.Set, findings *report,
 ) []ProviderEntry {
 	var entries []ProviderEntry
 	for _, group := range groups {
 		api := group.API.Name
-		if group.API == v1alpha2.APITelemetry {
+		if group.API == parse.APITelemetry {
 			continue
 		}
 		if _, ok := line.APIs[api]; !ok {

@@ -10,9 +10,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // The config fields of a provider type that the release line does not know.
@@ -25,8 +25,8 @@ const (
 
 // provider is one provider of the resource on its way into the configuration.
 type provider struct {
-	*v1alpha2.ProviderConfig
-	api  v1alpha2.ProviderAPI
+	*parse.Provider
+	api  parse.ProviderAPI
 	line *catalog.Line
 	// providerType is the full type: "remote::vllm".
 	providerType string
@@ -46,8 +46,8 @@ type assignment struct {
 }
 
 // resolveProvider reads one provider of the resource against the release line.
-func resolveProvider(api v1alpha2.ProviderAPI, p *v1alpha2.ProviderConfig, line *catalog.Line, findings *report) *provider {
-	r := &provider{ProviderConfig: p, api: api, line: line, providerType: line.FullType(api.Name, p.Provider), assigned: map[string]string{}}
+func resolveProvider(api parse.ProviderAPI, p *parse.Provider, line *catalog.Line, findings *report) *provider {
+	r := &provider{Provider: p, api: api, line: line, providerType: line.FullType(api.Name, p.Type), assigned: map[string]string{}}
 	row, known := line.Provider(api.Name, r.providerType)
 	if known {
 		r.row = row
@@ -121,7 +121,7 @@ func (p *provider) assignKey(findings *report) {
 			return
 		}
 	}
-	p.assignSecret(field, apiKeyUse(p.ProviderConfig), findings)
+	p.assignSecret(field, apiKeyUse(p.Provider), findings)
 }
 
 // assignNamed writes a field whose meaning only the catalog knows.
@@ -160,7 +160,7 @@ func (p *provider) assignSecretRefs(findings *report) {
 			p.unknownField(s.Path, snakeCase(s.Field), p.row.FieldNames(), Error, findings)
 			continue
 		}
-		p.assignSecret(field, secretFieldUse(p.ProviderConfig, s), findings)
+		p.assignSecret(field, secretFieldUse(p.Provider, s), findings)
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // made is a release line that no server has: what the real ones happen not to have now is tried with it.
@@ -43,11 +43,11 @@ objects:
 	return line
 }
 
-func resolveMade(t *testing.T, p v1alpha2.ProviderConfig) (*provider, *report) {
+func resolveMade(t *testing.T, p parse.Provider) (*provider, *report) {
 	t.Helper()
 	var findings report
 	p.Path, p.SettingsField = "spec.x", "settings"
-	return resolveProvider(v1alpha2.APIInference, &p, made(t), &findings), &findings
+	return resolveProvider(parse.APIInference, &p, made(t), &findings), &findings
 }
 
 func wantFindings(t *testing.T, findings *report, want ...string) {
@@ -63,7 +63,7 @@ func wantFindings(t *testing.T, findings *report, want ...string) {
 
 // Proves: R25 (what the server refuses to start with is refused before).
 func TestRefusedType(t *testing.T) {
-	_, findings := resolveMade(t, v1alpha2.ProviderConfig{Provider: "gone"})
+	_, findings := resolveMade(t, parse.Provider{Type: "gone"})
 	wantFindings(t, findings, "Error UnsupportedByRelease spec.x.provider")
 }
 
@@ -72,7 +72,7 @@ func TestRefusedType(t *testing.T) {
 //
 // Proves: R7, R29, R34, FR-033.
 func TestNestedSettings(t *testing.T) {
-	p, findings := resolveMade(t, v1alpha2.ProviderConfig{Provider: "nested", Settings: map[string]any{
+	p, findings := resolveMade(t, parse.Provider{Type: "nested", Settings: map[string]any{
 		"inner": map[string]any{"pass": "hunter2", "deeper": map[string]any{"pass": int64(5), "unknown": true, "needed": nil}},
 		"list":  []any{map[string]any{"pass": "hunter2", "needed": "${env.P}"}, "y"},
 		"other": nil,
@@ -123,7 +123,7 @@ func TestTableName(t *testing.T) {
 // Proves: R7, R29.
 func TestStatusHidesWhatLooksSecret(t *testing.T) {
 	for _, providerType := range []string{"remote::nested", "remote::unknown"} {
-		p, _ := resolveMade(t, v1alpha2.ProviderConfig{Provider: providerType, Settings: map[string]any{
+		p, _ := resolveMade(t, parse.Provider{Type: providerType, Settings: map[string]any{
 			"free": map[string]any{"Authorization": "Bearer hunter2", "X-Api-Key": "hunter2", "shown": "blue"},
 			"urls": []any{[]any{"http://h?api_key=hunter2"}, "http://me:hunter2@h", map[string]any{"password": int64(22222)}},
 		}})

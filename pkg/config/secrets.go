@@ -13,6 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/disabled"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/storage"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // SecretUses tells which keys of Secrets the spec reads, sorted by environment variable and each variable once; those of disabled
@@ -20,19 +21,18 @@ import (
 // the same variable are an error that names both.
 func SecretUses(spec *v1alpha2.LlamaStackDistributionSpec) ([]SecretUse, Findings) {
 	var findings report
-	if errs := v1alpha2.CheckBounds(spec); len(errs) > 0 {
-		findings.failFields(errs)
+	parsed := parse.Parse(spec)
+	findings.AddAll(parsed.Problems)
+	if parsed.TooLarge {
 		return nil, findings.all()
 	}
-	groups, errs := v1alpha2.ParseProviders(spec.Providers)
-	findings.failFields(errs)
 	off := disabled.APIs(spec.Disabled)
-	groups = slices.DeleteFunc(groups, func(group v1alpha2.ProviderGroup) bool { return slices.Contains(off, group.API.Name) })
+	groups := slices.DeleteFunc(parsed.Providers, func(group parse.ProviderGroup) bool { return slices.Contains(off, group.API.Name) })
 	uses := secretUses(spec, groups, &findings)
 	return uses, findings.all()
 }
 
-func secretUses(spec *v1alpha2.LlamaStackDistributionSpec, groups []v1alpha2.ProviderGroup, findings *report) []SecretUse {
+func secretUses(spec *v1alpha2.LlamaStackDistributionSpec, groups []parse.ProviderGroup, findings *report) []SecretUse {
 	var uses []SecretUse
 	for _, group := range groups {
 		for i := range group.Providers {
@@ -65,7 +65,7 @@ func secretUses(spec *v1alpha2.LlamaStackDistributionSpec, groups []v1alpha2.Pro
 	return unique
 }
 
-func secretUsesOf(p *v1alpha2.ProviderConfig) []SecretUse {
+func secretUsesOf(p *parse.Provider) []SecretUse {
 	var uses []SecretUse
 	// An incomplete reference has been reported by the parser.
 	if p.APIKey != nil && p.APIKey.Name != "" {
@@ -78,11 +78,11 @@ func secretUsesOf(p *v1alpha2.ProviderConfig) []SecretUse {
 }
 
 // apiKeyUse is the special case among the names: apiKey is API_KEY whatever the server calls the field.
-func apiKeyUse(p *v1alpha2.ProviderConfig) SecretUse {
+func apiKeyUse(p *parse.Provider) SecretUse {
 	return SecretUse{EnvName: environment.Name(p.EffectiveID(), "api_key"), Ref: *p.APIKey, Path: p.Path + ".apiKey"}
 }
 
-func secretFieldUse(p *v1alpha2.ProviderConfig, s v1alpha2.SecretField) SecretUse {
+func secretFieldUse(p *parse.Provider, s parse.SecretField) SecretUse {
 	return SecretUse{EnvName: environment.Name(p.EffectiveID(), snakeCase(s.Field)), Ref: s.Ref, Path: s.Path}
 }
 

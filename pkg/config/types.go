@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // checkRow reports what the release line itself says against a provider type.
@@ -52,9 +52,9 @@ func (p *provider) reportUnknownType(findings *report) {
 		findings.fail(UnknownProviderType, path, message, "it is one for "+api.Name+": move it to spec.providers."+api.Field)
 		return
 	}
-	short := p.Provider[strings.LastIndex(p.Provider, ":")+1:]
+	short := p.Type[strings.LastIndex(p.Type, ":")+1:]
 	hint := suggest.Sentence(short, names)
-	if hint != "" && !strings.Contains(p.Provider, "::") {
+	if hint != "" && !strings.Contains(p.Type, "::") {
 		findings.fail(UnknownProviderType, path, message, hint+"If the image brings this type itself, write it in full: "+p.providerType)
 		return
 	}
@@ -68,10 +68,10 @@ func (p *provider) reportUnknownType(findings *report) {
 
 // candidates are the types that the user can mean.
 func (p *provider) candidates() []string {
-	if strings.Contains(p.Provider, "::") {
-		return []string{p.Provider}
+	if strings.Contains(p.Type, "::") {
+		return []string{p.Type}
 	}
-	return []string{"remote::" + p.Provider, "inline::" + p.Provider}
+	return []string{"remote::" + p.Type, "inline::" + p.Type}
 }
 
 // onOtherLines finds the type on other release lines.
@@ -85,9 +85,9 @@ func (p *provider) onOtherLines() (found string, lines []string) {
 }
 
 // inOtherAPI finds the type among those of another API.
-func (p *provider) inOtherAPI() (v1alpha2.ProviderAPI, bool) {
-	for _, api := range []v1alpha2.ProviderAPI{
-		v1alpha2.APIInference, v1alpha2.APISafety, v1alpha2.APIVectorIO, v1alpha2.APIToolRuntime,
+func (p *provider) inOtherAPI() (parse.ProviderAPI, bool) {
+	for _, api := range []parse.ProviderAPI{
+		parse.APIInference, parse.APISafety, parse.APIVectorIO, parse.APIToolRuntime,
 	} {
 		for _, candidate := range p.candidates() {
 			if _, ok := p.line.Provider(api.Name, candidate); ok {
@@ -95,7 +95,7 @@ func (p *provider) inOtherAPI() (v1alpha2.ProviderAPI, bool) {
 			}
 		}
 	}
-	return v1alpha2.ProviderAPI{}, false
+	return parse.ProviderAPI{}, false
 }
 
 // lineRange names release lines for a message.

@@ -18,6 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // matrixCase is one provider type of one line: a config with it, and what the server must make of the provider's part.
@@ -36,7 +37,7 @@ const (
 )
 
 // matrixAPIs are the APIs whose providers a resource configures.
-var matrixAPIs = []v1alpha2.ProviderAPI{v1alpha2.APIInference, v1alpha2.APISafety, v1alpha2.APIToolRuntime, v1alpha2.APIVectorIO}
+var matrixAPIs = []parse.ProviderAPI{parse.APIInference, parse.APISafety, parse.APIToolRuntime, parse.APIVectorIO}
 
 // Every provider type that a resource can configure, on every release line, goes through the engine with endpoint, key and one setting, once as
 // a copy of the starter's own entry and once over a base that has none; the real server loads it and finds in it what was said.
@@ -73,7 +74,7 @@ func TestMatrixFindsAWrongField(t *testing.T) {
 	if !ok {
 		t.Fatal("no row remote::vllm")
 	}
-	c := engineCase(t, line, v1alpha2.APIInference, row, "starter")
+	c := engineCase(t, line, parse.APIInference, row, "starter")
 	const right, wrong = "\n      base_url: https://matrix.example:8443/v1\n", "\n      url: https://matrix.example:8443/v1\n"
 	if strings.Count(string(c.config), right) != 1 {
 		t.Fatalf("the endpoint does not stand once as %q in:\n%s", right, c.config)
@@ -143,7 +144,7 @@ func sameValue(got, want any) bool {
 
 // engineCase lets the engine make the config from a resource over the starter base of the release line; unless from is starter, without
 // the starter's own entries of the type.
-func engineCase(t *testing.T, line *catalog.Line, api v1alpha2.ProviderAPI, row *catalog.Provider, from string) matrixCase {
+func engineCase(t *testing.T, line *catalog.Line, api parse.ProviderAPI, row *catalog.Provider, from string) matrixCase {
 	t.Helper()
 	c := matrixCase{api: api.Name, providerType: row.Type, from: from, want: map[string]any{}, env: map[string]string{}}
 	entry := map[string]any{"id": matrixID, "provider": row.Type}
@@ -186,7 +187,7 @@ func engineCase(t *testing.T, line *catalog.Line, api v1alpha2.ProviderAPI, row 
 	return c
 }
 
-func specWith(t *testing.T, api v1alpha2.ProviderAPI, entry map[string]any) *v1alpha2.LlamaStackDistributionSpec {
+func specWith(t *testing.T, api parse.ProviderAPI, entry map[string]any) *v1alpha2.LlamaStackDistributionSpec {
 	t.Helper()
 	encoded, err := json.Marshal(map[string]any{api.Field: entry})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // The boots are judged: a server that lacks a provider and its model, and that has the key of another under a wrong name, must be
@@ -78,7 +78,7 @@ func TestMatrixFindsAWrongKey(t *testing.T) {
 	if !ok {
 		t.Fatal("no row remote::vllm")
 	}
-	c := engineCase(t, line, v1alpha2.APIInference, row, "starter")
+	c := engineCase(t, line, parse.APIInference, row, "starter")
 	planted := c
 	tree := parseYAML(t, c.config)
 	for _, entry := range list(tree, "providers", "inference") {
@@ -104,7 +104,7 @@ func TestMatrixFindsAWrongKey(t *testing.T) {
 			doctored.Rows["inference"][i] = wrong
 		}
 	}
-	believed := engineCase(t, &doctored, v1alpha2.APIInference, &wrong, "starter")
+	believed := engineCase(t, &doctored, parse.APIInference, &wrong, "starter")
 	believed.want = c.want
 
 	for name, cases := range map[string][]matrixCase{"in the file": {planted}, "in the catalog": {believed}} {

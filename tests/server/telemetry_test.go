@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // exported is a request by which the server exports a signal.
@@ -38,7 +38,7 @@ func TestTelemetryReachesTheExporter(t *testing.T) {
 		line := lineOf(t, r)
 		result, findings := config.Generate(t.Context(), config.Input{
 			Name: "mine", Namespace: "mine", Line: line, Base: matrixBase(t, line, "", "", "starter"),
-			Spec: specWith(t, v1alpha2.APITelemetry, map[string]any{
+			Spec: specWith(t, parse.APITelemetry, map[string]any{
 				"provider": "otel", "endpoint": "http://collector.example:4318/tenant/", "apiKey": map[string]any{"name": "otlp", "key": "token"},
 			}),
 		})

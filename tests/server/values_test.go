@@ -15,10 +15,10 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // triedValues are written into fields of every type.
@@ -68,7 +68,7 @@ func TestValuesAsTheServerTakesThem(t *testing.T) {
 
 // triedField is a config field of a provider type, or of a map within its config.
 type triedField struct {
-	api   v1alpha2.ProviderAPI
+	api   parse.ProviderAPI
 	row   *catalog.Provider
 	path  []string
 	field catalog.Field

@@ -15,12 +15,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/config/policy"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admission"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // specPolicy compiles the policy for Kubernetes 1.30.
@@ -174,7 +175,7 @@ func randomly(r *rand.Rand, depth int) any {
 }
 
 // parsed is what the operator's own parsers say.
-func parsed(t *testing.T, object map[string]any) field.ErrorList {
+func parsed(t *testing.T, object map[string]any) problem.List {
 	t.Helper()
 	raw, err := json.Marshal(object["spec"])
 	if err != nil {
@@ -184,33 +185,15 @@ func parsed(t *testing.T, object map[string]any) field.ErrorList {
 	if err := json.Unmarshal(raw, &spec); err != nil {
 		t.Fatal(err)
 	}
-	_, errs := v1alpha2.ParseProviders(spec.Providers)
-	if r := spec.Resources; r != nil {
-		_, more := v1alpha2.ParseModels(r.Models)
-		errs = append(errs, more...)
-		_, more = v1alpha2.ParseTools(r.Tools)
-		errs = append(errs, more...)
-		_, more = v1alpha2.ParseShields(r.Shields)
-		errs = append(errs, more...)
-	}
-	if n := spec.Networking; n != nil {
-		_, more := v1alpha2.ParseExpose(n.Expose)
-		errs = append(errs, more...)
-	}
-	return errs
+	read := parse.Parse(&spec)
+	return append(read.Problems, read.ExposeProblems...)
 }
 
-// leftToOperator tells whether an error of the parsers is one that the policy does not look for.
-func leftToOperator(err *field.Error) bool {
-	for _, text := range []string{
-		"is no name of a Secret", "is no key of a Secret", "also given in secretRefs", "must be one of [", "the server refuses an embedding model", "keep one of them",
-		"the same model with the same provider",
-	} {
-		if strings.Contains(err.Detail, text) {
-			return true
-		}
-	}
-	return false
+// leftToOperator reports whether a problem of the parsers is one that the policy does not look for.
+func leftToOperator(p problem.Problem) bool {
+	return slices.Contains([]problem.Reason{problem.ConflictingFields, problem.DuplicateResource, problem.UnsupportedValue}, p.Reason) ||
+		strings.HasSuffix(p.Path, ".embeddingDimension") && p.Reason == problem.MissingField ||
+		p.Detail == "is not a name of a Secret" || p.Detail == "is not a key of a Secret"
 }
 
 // Whatever stands in the open fields, the policy can be evaluated, and it agrees with the operator's parsers.
@@ -253,7 +236,7 @@ func TestPolicyAgreesWithParsers(t *testing.T) {
 			path, _, _ := strings.Cut(said, ": ")
 			found := strings.Contains(said, ".endpoint: must ") // the engine says this, not the parsers
 			for _, err := range errs {
-				found = found || strings.HasPrefix(err.Field, path)
+				found = found || strings.HasPrefix(err.Path, path)
 			}
 			if !found {
 				t.Errorf("%s: only the policy says: %s\nthe operator: %v", text, said, errs)

@@ -9,11 +9,11 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/resource"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -21,7 +21,7 @@ import (
 type removal struct {
 	doc      *document.Document
 	line     *catalog.Line
-	groups   []v1alpha2.ProviderGroup
+	groups   []parse.ProviderGroup
 	uses     []resource.Use
 	problems *problem.Collector
 	// apis are the APIs that are gone.
@@ -41,7 +41,7 @@ type Input struct {
 	// APIs are the APIs that spec.disabled names.
 	APIs []string
 	// Providers are the providers of the spec, and Uses those that its resources use.
-	Providers []v1alpha2.ProviderGroup
+	Providers []parse.ProviderGroup
 	Uses      []resource.Use
 }
 

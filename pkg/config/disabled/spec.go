@@ -9,9 +9,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -50,10 +50,10 @@ type Spec struct {
 	// Names is spec.disabled.
 	Names []string
 	// Providers, Models, Shields and Tools are the parsed spec.
-	Providers []v1alpha2.ProviderGroup
-	Models    []v1alpha2.ModelConfig
-	Shields   []v1alpha2.ShieldConfig
-	Tools     []v1alpha2.ToolConfig
+	Providers []parse.ProviderGroup
+	Models    []parse.Model
+	Shields   []parse.Shield
+	Tools     []parse.Tool
 }
 
 // Read returns the APIs that spec.disabled names, and removes from the spec what configures these: disabled wins.
@@ -87,7 +87,7 @@ func Read(spec *Spec, line *catalog.Line, problems *problem.Collector) []string 
 		})
 		return true
 	}
-	spec.Providers = slices.DeleteFunc(spec.Providers, func(group v1alpha2.ProviderGroup) bool {
+	spec.Providers = slices.DeleteFunc(spec.Providers, func(group parse.ProviderGroup) bool {
 		return ignored(group.API.Name, "spec.providers."+group.API.Field, len(group.Providers))
 	})
 	if ignored("inference", "spec.resources.models", len(spec.Models)) {

@@ -2,14 +2,16 @@
 
 package environment
 
-import "github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+import (
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+)
 
 // SecretUse is one key of a Secret that the spec reads, and the environment variable that carries it.
 type SecretUse struct {
 	// EnvName is the name of the environment variable: LLSD_<PROVIDER_ID>_<FIELD>, or LLSD_STORAGE_<KV or SQL>_<FIELD>.
 	EnvName string
 	// Ref is the Secret and the key.
-	Ref v1alpha2.SecretReference
+	Ref parse.SecretReference
 	// Path is the field of the resource that refers to it, for messages.
 	Path string
 	// Derived tells that the server gets not the value itself but what is made of it: see EnvVar.Part.

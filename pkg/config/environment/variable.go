@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // Variable is an environment variable of the server: one key of a Secret, or a plain value.
@@ -18,7 +18,7 @@ type Variable struct {
 	// value of another variable, as Kubernetes has it, and $$ for a dollar sign.
 	Value string
 	// Ref is the Secret and the key; empty for a plain value.
-	Ref v1alpha2.SecretReference
+	Ref parse.SecretReference
 	// Path is the field of the resource that refers to it, for messages.
 	Path string
 	// Type is the type of the config field that gets the value, and empty where it is not known. The server turns a

@@ -12,6 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -23,7 +24,7 @@ type Input struct {
 	Line *catalog.Line
 	// Spec is the spec of the custom resource, and Providers the parsed providers of it.
 	Spec      *v1alpha2.LlamaStackDistributionSpec
-	Providers []v1alpha2.ProviderGroup
+	Providers []parse.ProviderGroup
 	// Backends are the names of the storage backends that the spec configures.
 	Backends map[string]bool
 	// Environment are the variables of the server.
@@ -36,7 +37,7 @@ type check struct {
 	doc      *document.Document
 	line     *catalog.Line
 	spec     *v1alpha2.LlamaStackDistributionSpec
-	groups   []v1alpha2.ProviderGroup
+	groups   []parse.ProviderGroup
 	env      *environment.Set
 	problems *problem.Collector
 	// configured are the names of the storage backends that the spec configures.

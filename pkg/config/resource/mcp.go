@@ -10,14 +10,14 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // applyMCP makes the tools of an MCP server known: as a tool group, or as a connector.
-func (r *toolStep) applyMCP(t *v1alpha2.ToolConfig, id string) {
+func (r *toolStep) applyMCP(t *parse.Tool, id string) {
 	if !mcpIDPattern.MatchString(id) {
 		r.problems.Add(problem.Problem{
 			Reason: problem.InvalidField, Path: t.Path, Type: field.ErrorTypeInvalid,
@@ -53,11 +53,11 @@ func (r *toolStep) applyMCP(t *v1alpha2.ToolConfig, id string) {
 	}
 	entry := r.registerToolGroup(catalog.MCPToolGroups+id, provider)
 	document.Set(document.Ensure(entry, "mcp_endpoint", yaml.MappingNode), "uri", document.String(resolved))
-	r.uses = append(r.uses, Use{API: v1alpha2.APIToolRuntime.Name, ID: provider.ID, Path: t.Path})
+	r.uses = append(r.uses, Use{API: parse.APIToolRuntime.Name, ID: provider.ID, Path: t.Path})
 }
 
 // connect lays a connector over that of the base with the same id, else after those of the base.
-func (r *toolStep) connect(t *v1alpha2.ToolConfig, id, url string) {
+func (r *toolStep) connect(t *parse.Tool, id, url string) {
 	if _, ok := r.line.Sections["connectors"]; !ok {
 		r.unknownTool(t)
 		return
@@ -76,11 +76,11 @@ func (r *toolStep) connect(t *v1alpha2.ToolConfig, id, url string) {
 
 // mcpProvider returns the provider of the resource that is called like an MCP server and gives its address: its type is one for MCP
 // servers, or one that the release line does not know.
-func (r *toolStep) mcpProvider(id string) *v1alpha2.ProviderConfig {
+func (r *toolStep) mcpProvider(id string) *parse.Provider {
 	for _, group := range r.groups {
 		for i := range group.Providers {
 			p := &group.Providers[i]
-			if group.API == v1alpha2.APIToolRuntime && p.EffectiveID() == id && r.servesMCP(p) {
+			if group.API == parse.APIToolRuntime && p.EffectiveID() == id && r.servesMCP(p) {
 				return p
 			}
 		}
@@ -88,21 +88,21 @@ func (r *toolStep) mcpProvider(id string) *v1alpha2.ProviderConfig {
 	return nil
 }
 
-func (r *toolStep) servesMCP(p *v1alpha2.ProviderConfig) bool {
-	row, known := r.line.Provider(v1alpha2.APIToolRuntime.Name, r.line.FullType(v1alpha2.APIToolRuntime.Name, p.Provider))
+func (r *toolStep) servesMCP(p *parse.Provider) bool {
+	row, known := r.line.Provider(parse.APIToolRuntime.Name, r.line.FullType(parse.APIToolRuntime.Name, p.Type))
 	return !known || row.ToolGroup == catalog.MCPToolGroups
 }
 
 // mcpToolProvider finds the provider of the tool group of an MCP server as toolProvider does, but the one that is called like the MCP
 // server comes first, and where there is none at all it is added: it needs no configuration.
-func (r *toolStep) mcpToolProvider(t *v1alpha2.ToolConfig, configured *v1alpha2.ProviderConfig) (document.Identity, bool) {
-	ids := r.doc.Identities(v1alpha2.APIToolRuntime.Name)
+func (r *toolStep) mcpToolProvider(t *parse.Tool, configured *parse.Provider) (document.Identity, bool) {
+	ids := r.doc.Identities(parse.APIToolRuntime.Name)
 	types := r.line.ToolGroupProviders(catalog.MCPToolGroups)
 	if t.Provider == "" && configured != nil {
 		return document.FindIdentity(ids, configured.EffectiveID())
 	}
 	serving := slices.ContainsFunc(r.env.Given().Enabled(ids), func(id document.Identity) bool {
-		return slices.Contains(types, r.doc.TypeOf(v1alpha2.APIToolRuntime.Name, id))
+		return slices.Contains(types, r.doc.TypeOf(parse.APIToolRuntime.Name, id))
 	})
 	if t.Provider == "" && !serving && len(types) > 0 {
 		return r.addToolProvider(t, types[0])
@@ -111,10 +111,10 @@ func (r *toolStep) mcpToolProvider(t *v1alpha2.ToolConfig, configured *v1alpha2.
 }
 
 // addToolProvider adds a provider that needs no configuration, or turns on that of the base.
-func (r *toolStep) addToolProvider(t *v1alpha2.ToolConfig, providerType string) (document.Identity, bool) {
+func (r *toolStep) addToolProvider(t *parse.Tool, providerType string) (document.Identity, bool) {
 	id := providerType[strings.Index(providerType, "::")+2:]
 	entry := &yaml.Node{Kind: yaml.MappingNode}
-	list := r.doc.EnsureProviders(v1alpha2.APIToolRuntime.Name)
+	list := r.doc.EnsureProviders(parse.APIToolRuntime.Name)
 	for _, other := range list.Content {
 		switch {
 		case document.IdentityOf(document.Child(other, "provider_id")).ID != id:
@@ -131,19 +131,19 @@ func (r *toolStep) addToolProvider(t *v1alpha2.ToolConfig, providerType string) 
 	}
 	document.Set(entry, "provider_id", document.String(id))
 	document.Set(entry, "provider_type", document.String(providerType))
-	r.doc.PutProvider(v1alpha2.APIToolRuntime.Name, id, entry)
+	r.doc.PutProvider(parse.APIToolRuntime.Name, id, entry)
 	return document.IdentityOf(document.Child(entry, "provider_id")), true
 }
 
 // warnUnusedEndpoints reports addresses of MCP servers whose tools nobody asks for. tools are the tool groups of the resource.
 func (r *toolStep) warnUnusedEndpoints(tools map[string]string) {
 	for _, group := range r.groups {
-		if group.API != v1alpha2.APIToolRuntime {
+		if group.API != parse.APIToolRuntime {
 			continue
 		}
 		for i := range group.Providers {
 			p := &group.Providers[i]
-			row, known := r.line.Provider(group.API.Name, r.line.FullType(group.API.Name, p.Provider))
+			row, known := r.line.Provider(group.API.Name, r.line.FullType(group.API.Name, p.Type))
 			if _, used := tools[catalog.MCPToolGroups+p.EffectiveID()]; used || p.Endpoint == "" || !known || row.ToolGroup != catalog.MCPToolGroups {
 				continue
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -25,11 +26,11 @@ const (
 
 // applyModels registers the models of the resource: over those of the base with the same provider and name, else
 // after them.
-func (r *registration) applyModels(models []v1alpha2.ModelConfig) {
+func (r *registration) applyModels(models []parse.Model) {
 	if len(models) == 0 {
 		return
 	}
-	providers := r.doc.Lookup(v1alpha2.APIInference.Name, r.env.Given())
+	providers := r.doc.Lookup(parse.APIInference.Name, r.env.Given())
 	list := r.doc.EnsureRegistered("models")
 	entries := make(map[modelKey]*yaml.Node, len(list.Content)+len(models))
 	for _, entry := range slices.Backward(list.Content) {
@@ -61,7 +62,7 @@ func (r *registration) applyModels(models []v1alpha2.ModelConfig) {
 			r.problems.Add(problem.Problem{
 				Reason: problem.ProviderNotEnabled, Severity: problem.Warning, Path: m.Path + ".provider",
 				Detail: "is enabled only if the environment variable " + variable + " is set; without it the server leaves the model out",
-				Fix:    turnOn(v1alpha2.APIInference, provider, variable),
+				Fix:    turnOn(parse.APIInference, provider, variable),
 			})
 		}
 		key := modelKey{m.Name, provider.ID}
@@ -72,7 +73,7 @@ func (r *registration) applyModels(models []v1alpha2.ModelConfig) {
 			entries[key] = entry
 		}
 		r.overlayModel(entry, m, provider)
-		r.uses = append(r.uses, Use{API: v1alpha2.APIInference.Name, ID: provider.ID, Path: m.Path})
+		r.uses = append(r.uses, Use{API: parse.APIInference.Name, ID: provider.ID, Path: m.Path})
 	}
 }
 
@@ -80,7 +81,7 @@ func (r *registration) applyModels(models []v1alpha2.ModelConfig) {
 type modelKey struct{ model, provider string }
 
 // checkModelType makes sure that the release line has models of this type.
-func (r *registration) checkModelType(m *v1alpha2.ModelConfig) {
+func (r *registration) checkModelType(m *parse.Model) {
 	fields, _ := r.line.ResourceFields("models")
 	types := fields["model_type"].Values
 	if m.ModelType == "" || len(types) == 0 || slices.Contains(types, string(m.ModelType)) {
@@ -95,7 +96,7 @@ func (r *registration) checkModelType(m *v1alpha2.ModelConfig) {
 
 // modelProvider finds the provider of a model: the one that it names, else the first inference provider of the
 // resource, else the only one of the base that is always there.
-func (r *registration) modelProvider(m *v1alpha2.ModelConfig, providers *document.ProviderSet) (document.Identity, bool) {
+func (r *registration) modelProvider(m *parse.Model, providers *document.ProviderSet) (document.Identity, bool) {
 	if m.Provider != "" {
 		provider, ok := providers.Find(m.Provider)
 		if !ok && !r.problems.Full(problem.Error) {
@@ -108,7 +109,7 @@ func (r *registration) modelProvider(m *v1alpha2.ModelConfig, providers *documen
 		return provider, ok
 	}
 	for _, group := range r.groups {
-		if group.API == v1alpha2.APIInference {
+		if group.API == parse.APIInference {
 			return providers.First(group.Providers[0].EffectiveID())
 		}
 	}
@@ -136,7 +137,7 @@ func (r *registration) modelProvider(m *v1alpha2.ModelConfig, providers *documen
 	return document.Identity{}, false
 }
 
-func (r *registration) overlayModel(entry *yaml.Node, m *v1alpha2.ModelConfig, provider document.Identity) {
+func (r *registration) overlayModel(entry *yaml.Node, m *parse.Model, provider document.Identity) {
 	document.Set(entry, "model_id", document.String(m.Name))
 	// The condition of a conditional provider goes with it: where the provider is off, the server skips the model.
 	document.Set(entry, "provider_id", document.String(provider.Raw))
@@ -155,7 +156,7 @@ func (r *registration) overlayModel(entry *yaml.Node, m *v1alpha2.ModelConfig, p
 }
 
 // modelMetadata puts the fields that the server has no name for beside the user's own metadata.
-func (r *registration) modelMetadata(m *v1alpha2.ModelConfig) map[string]any {
+func (r *registration) modelMetadata(m *parse.Model) map[string]any {
 	metadata := make(map[string]any, len(m.Metadata)+3)
 	maps.Copy(metadata, m.Metadata)
 	put := func(key, name string, value any) {

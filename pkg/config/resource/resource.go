@@ -9,6 +9,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -21,11 +22,11 @@ type Input struct {
 	// Environment are the variables of the server.
 	Environment *environment.Set
 	// Providers are the providers of the spec.
-	Providers []v1alpha2.ProviderGroup
+	Providers []parse.ProviderGroup
 	// Models, Shields and Tools are the resources of the spec.
-	Models  []v1alpha2.ModelConfig
-	Shields []v1alpha2.ShieldConfig
-	Tools   []v1alpha2.ToolConfig
+	Models  []parse.Model
+	Shields []parse.Shield
+	Tools   []parse.Tool
 	// ResolveURL returns what the server gets of the address of an MCP server, and reports what is wrong with it; example is for
 	// the message. False: it is wrong.
 	ResolveURL func(endpoint, path, example string) (string, bool)
@@ -57,7 +58,7 @@ type registration struct {
 	doc      *document.Document
 	line     *catalog.Line
 	env      *environment.Set
-	groups   []v1alpha2.ProviderGroup
+	groups   []parse.ProviderGroup
 	problems *problem.Collector
 	uses     []Use
 }

@@ -14,15 +14,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // applyShields registers the shields of the resource: over those of the base with the same id, else after them.
-func (r *registration) applyShields(shields []v1alpha2.ShieldConfig) {
+func (r *registration) applyShields(shields []parse.Shield) {
 	if len(shields) == 0 {
 		return
 	}
-	api := v1alpha2.APISafety.Name
+	api := parse.APISafety.Name
 	if _, ok := r.line.APIs[api]; !ok {
 		r.problems.Add(release.MissingAPI(r.line, api, "spec.resources.shields"))
 		return
@@ -30,7 +31,7 @@ func (r *registration) applyShields(shields []v1alpha2.ShieldConfig) {
 	r.doc.EnableAPI(api)
 	list := r.doc.EnsureRegistered("shields")
 	search := &shieldSearch{
-		registration: r, safety: r.doc.Lookup(api, r.env.Given()), inference: r.doc.Lookup(v1alpha2.APIInference.Name, r.env.Given()),
+		registration: r, safety: r.doc.Lookup(api, r.env.Given()), inference: r.doc.Lookup(parse.APIInference.Name, r.env.Given()),
 		models: newModelChoices(ServedModels(r.doc, r.line, v1alpha2.ModelTypeLLM)),
 	}
 	entries := indexByID(list, "shield_id")
@@ -83,7 +84,7 @@ type shieldSearch struct {
 
 // provider finds the provider of a shield: the one that it names, else the first safety provider of the resource, else that of
 // the base's shield of this id, else the one that is called like the shield, else the only one of the base that is always there.
-func (r *shieldSearch) provider(s *v1alpha2.ShieldConfig, entry *yaml.Node) (document.Identity, bool) {
+func (r *shieldSearch) provider(s *parse.Shield, entry *yaml.Node) (document.Identity, bool) {
 	if s.Provider != "" {
 		provider, ok := r.safety.Find(s.Provider)
 		if !ok {
@@ -102,14 +103,14 @@ func (r *shieldSearch) provider(s *v1alpha2.ShieldConfig, entry *yaml.Node) (doc
 			r.problems.Add(problem.Problem{
 				Reason: problem.ProviderNotEnabled, Path: s.Path + ".provider", Type: field.ErrorTypeInvalid, Value: s.Provider,
 				Detail: "is enabled only if the environment variable " + variable + " is set",
-				Fix:    turnOn(v1alpha2.APISafety, provider, variable),
+				Fix:    turnOn(parse.APISafety, provider, variable),
 			})
 			return provider, false
 		}
 		return provider, true
 	}
 	for _, group := range r.groups {
-		if group.API == v1alpha2.APISafety {
+		if group.API == parse.APISafety {
 			return r.safety.First(group.Providers[0].EffectiveID())
 		}
 	}
@@ -134,7 +135,7 @@ func (r *shieldSearch) provider(s *v1alpha2.ShieldConfig, entry *yaml.Node) (doc
 }
 
 // turnOn reports how to turn on a provider of the base.
-func turnOn(api v1alpha2.ProviderAPI, provider document.Identity, variable string) string {
+func turnOn(api parse.ProviderAPI, provider document.Identity, variable string) string {
 	return fmt.Sprintf("configure %s under spec.providers.%s, or set %s in spec.workload.overrides.env", provider.ID, api.Field, variable)
 }
 
@@ -143,13 +144,13 @@ const shieldModelKey = "provider_shield_id"
 
 // asksModel reports whether a safety provider asks a model: those that need the API inference do.
 func (r *registration) asksModel(provider document.Identity) bool {
-	row, known := r.line.Provider(v1alpha2.APISafety.Name, r.doc.TypeOf(v1alpha2.APISafety.Name, provider))
-	return known && slices.Contains(row.Needs, v1alpha2.APIInference.Name)
+	row, known := r.line.Provider(parse.APISafety.Name, r.doc.TypeOf(parse.APISafety.Name, provider))
+	return known && slices.Contains(row.Needs, parse.APIInference.Name)
 }
 
 // warnAbsentModel reports a shield whose model is served by a provider that nothing surely turns on. It is not an error: the image may set
 // the variable, and where it does not, what asks for the shield fails instead of going on without it.
-func (r *shieldSearch) warnAbsentModel(s *v1alpha2.ShieldConfig, entry *yaml.Node, provider document.Identity) {
+func (r *shieldSearch) warnAbsentModel(s *parse.Shield, entry *yaml.Node, provider document.Identity) {
 	model := document.Text(document.Child(entry, shieldModelKey))
 	if !r.asksModel(provider) || document.HasReference(model) {
 		return
@@ -167,14 +168,14 @@ func (r *shieldSearch) warnAbsentModel(s *v1alpha2.ShieldConfig, entry *yaml.Nod
 		r.problems.Add(problem.Problem{
 			Reason: problem.ProviderNotEnabled, Severity: problem.Warning, Path: path,
 			Detail: fmt.Sprintf("asks %s, whose provider is enabled only if the environment variable %s is set", model, variable),
-			Fix:    turnOn(v1alpha2.APIInference, server, variable),
+			Fix:    turnOn(parse.APIInference, server, variable),
 		})
 	}
 }
 
 // model writes which model a shield asks, where its provider asks one. Other providers take the model's name as they like, and the
 // shield's own id where there is none.
-func (r *shieldSearch) model(s *v1alpha2.ShieldConfig, entry *yaml.Node, provider document.Identity) bool {
+func (r *shieldSearch) model(s *parse.Shield, entry *yaml.Node, provider document.Identity) bool {
 	if !r.asksModel(provider) {
 		if s.Model != "" {
 			document.Set(entry, shieldModelKey, document.String(s.Model))

@@ -10,29 +10,29 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // toolProvider finds the provider of a tool group: the one that the tool names, else the first of the resource that serves the group,
 // else one of the base that is always there: where one has its key, one of those; of these the one that the base registers the group
 // with, else the first.
-func (r *toolStep) toolProvider(t *v1alpha2.ToolConfig, id string, types []string) (document.Identity, bool) {
-	ids := r.doc.Identities(v1alpha2.APIToolRuntime.Name)
+func (r *toolStep) toolProvider(t *parse.Tool, id string, types []string) (document.Identity, bool) {
+	ids := r.doc.Identities(parse.APIToolRuntime.Name)
 	if t.Provider != "" {
 		return r.namedToolProvider(t, ids, types)
 	}
 	var serving []document.Identity
 	for _, candidate := range ids {
-		if slices.Contains(types, r.doc.TypeOf(v1alpha2.APIToolRuntime.Name, candidate)) {
+		if slices.Contains(types, r.doc.TypeOf(parse.APIToolRuntime.Name, candidate)) {
 			serving = append(serving, candidate)
 		}
 	}
 	for _, group := range r.groups {
 		for i := range group.Providers {
-			if provider, ok := document.FindIdentity(serving, group.Providers[i].EffectiveID()); ok && group.API == v1alpha2.APIToolRuntime {
+			if provider, ok := document.FindIdentity(serving, group.Providers[i].EffectiveID()); ok && group.API == parse.APIToolRuntime {
 				return provider, true
 			}
 		}
@@ -68,14 +68,14 @@ func (r *toolStep) toolProvider(t *v1alpha2.ToolConfig, id string, types []strin
 
 // hasKey reports whether a tool provider has the key that its type asks for.
 func (r *toolStep) hasKey(provider document.Identity) bool {
-	api := v1alpha2.APIToolRuntime.Name
+	api := parse.APIToolRuntime.Name
 	entry, _ := r.doc.ProviderOf(api, provider)
 	row, known := r.line.Provider(api, entry.Type())
 	return !known || row.Key == "" || !r.env.Given().IsEmpty(document.Child(entry.Config(), row.Key))
 }
 
-func (r *toolStep) namedToolProvider(t *v1alpha2.ToolConfig, ids []document.Identity, types []string) (document.Identity, bool) {
-	provider, ok := r.doc.Lookup(v1alpha2.APIToolRuntime.Name, r.env.Given()).Find(t.Provider)
+func (r *toolStep) namedToolProvider(t *parse.Tool, ids []document.Identity, types []string) (document.Identity, bool) {
+	provider, ok := r.doc.Lookup(parse.APIToolRuntime.Name, r.env.Given()).Find(t.Provider)
 	if !ok {
 		r.problems.Add(problem.Problem{
 			Reason: problem.UnknownProvider, Path: t.Path + ".provider", Type: field.ErrorTypeNotFound, Value: t.Provider,
@@ -84,8 +84,8 @@ func (r *toolStep) namedToolProvider(t *v1alpha2.ToolConfig, ids []document.Iden
 		})
 		return provider, false
 	}
-	providerType := r.doc.TypeOf(v1alpha2.APIToolRuntime.Name, provider)
-	if _, known := r.line.Provider(v1alpha2.APIToolRuntime.Name, providerType); known && !slices.Contains(types, providerType) {
+	providerType := r.doc.TypeOf(parse.APIToolRuntime.Name, provider)
+	if _, known := r.line.Provider(parse.APIToolRuntime.Name, providerType); known && !slices.Contains(types, providerType) {
 		r.problems.Add(problem.Problem{
 			Reason: problem.InvalidField, Path: t.Path + ".provider", Type: field.ErrorTypeInvalid, Value: t.Provider,
 			Detail: fmt.Sprintf("a provider of type %s does not serve these tools", providerType),
@@ -145,7 +145,7 @@ func overlayByID(list *yaml.Node, known map[string]*yaml.Node, key, id string) *
 // prefer puts a provider before the others that serve the same tool group: a server that makes its tool groups by itself takes the first
 // one that has a key.
 func (r *toolStep) prefer(provider document.Identity, types []string) {
-	list := r.doc.ProvidersOf(v1alpha2.APIToolRuntime.Name)
+	list := r.doc.ProvidersOf(parse.APIToolRuntime.Name)
 	serves := func(n *yaml.Node) bool {
 		return slices.Contains(types, document.Text(document.Child(n, "provider_type")))
 	}

@@ -11,10 +11,10 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -37,8 +37,8 @@ type toolStep struct {
 
 // apply makes sure that the server has the tools of the resource: as registered tool groups, or, where the release line makes
 // these by itself, by a provider that it makes them from. MCP servers become tool groups or connectors, as the release line wants.
-func (r *toolStep) apply(tools []v1alpha2.ToolConfig) {
-	api := v1alpha2.APIToolRuntime.Name
+func (r *toolStep) apply(tools []parse.Tool) {
+	api := parse.APIToolRuntime.Name
 	if _, ok := r.line.APIs[api]; !ok && len(tools) > 0 {
 		r.problems.Add(release.MissingAPI(r.line, api, "spec.resources.tools"))
 		return
@@ -87,7 +87,7 @@ func (r *toolStep) toolGroup(name string) string {
 }
 
 // applyBuiltin makes sure of a tool group that a provider brings.
-func (r *toolStep) applyBuiltin(t *v1alpha2.ToolConfig, id string) {
+func (r *toolStep) applyBuiltin(t *parse.Tool, id string) {
 	if t.Endpoint != "" {
 		r.problems.Add(problem.Problem{
 			Reason: problem.UnknownField, Path: t.Path + ".endpoint", Type: field.ErrorTypeForbidden,
@@ -105,7 +105,7 @@ func (r *toolStep) applyBuiltin(t *v1alpha2.ToolConfig, id string) {
 	if !ok {
 		return
 	}
-	r.uses = append(r.uses, Use{API: v1alpha2.APIToolRuntime.Name, ID: provider.ID, Path: t.Path})
+	r.uses = append(r.uses, Use{API: parse.APIToolRuntime.Name, ID: provider.ID, Path: t.Path})
 	if !r.hasKey(provider) && !r.refusesToolProvider() {
 		r.problems.Add(problem.Problem{
 			Reason: problem.MissingCredential, Severity: problem.Warning, Path: t.Path,
@@ -123,11 +123,11 @@ func (r *toolStep) applyBuiltin(t *v1alpha2.ToolConfig, id string) {
 // refusesToolProvider reports whether a tool provider of the resource is wrong: it may be the one that was meant.
 func (r *toolStep) refusesToolProvider() bool {
 	return slices.ContainsFunc(r.problems.List(), func(p problem.Problem) bool {
-		return p.Severity == problem.Error && strings.HasPrefix(p.Path, "spec.providers."+v1alpha2.APIToolRuntime.Field)
+		return p.Severity == problem.Error && strings.HasPrefix(p.Path, "spec.providers."+parse.APIToolRuntime.Field)
 	})
 }
 
-func (r *toolStep) unknownTool(t *v1alpha2.ToolConfig) {
+func (r *toolStep) unknownTool(t *parse.Tool) {
 	if r.problems.Full(problem.Error) {
 		return
 	}

@@ -12,11 +12,11 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -61,7 +61,7 @@ type Telemetry struct {
 	// Name is the name of the custom resource: what the server is called in traces.
 	Name string
 	// Exporters are the providers of the API telemetry.
-	Exporters []v1alpha2.ProviderConfig
+	Exporters []parse.Provider
 	// ResolveURL checks the address of a collector, and reports what is wrong with it; example is for the message. False: it is
 	// wrong.
 	ResolveURL func(endpoint, path, example string) (string, bool)
@@ -111,8 +111,8 @@ func ApplyTelemetry(in *Telemetry, problems *problem.Collector) {
 }
 
 // checkFields refuses what has no meaning for an exporter.
-func (t *telemetry) checkFields(p *v1alpha2.ProviderConfig) {
-	name := strings.TrimPrefix(p.Provider, "remote::")
+func (t *telemetry) checkFields(p *parse.Provider) {
+	name := strings.TrimPrefix(p.Type, "remote::")
 	if !slices.Contains(telemetryProviders, name) {
 		t.problems.Add(problem.Problem{
 			Reason: problem.UnknownProviderType, Path: p.Path + ".provider", Type: field.ErrorTypeNotSupported,
@@ -141,7 +141,7 @@ func (t *telemetry) checkFields(p *v1alpha2.ProviderConfig) {
 
 // endpoint checks the address of the collector. It is the base of several: the SDK and the server add /v1/traces and
 // /v1/metrics.
-func (t *telemetry) endpoint(p *v1alpha2.ProviderConfig) (string, bool) {
+func (t *telemetry) endpoint(p *parse.Provider) (string, bool) {
 	path := p.Path + ".endpoint"
 	fail := func(detail, fix string) (string, bool) {
 		t.problems.Add(problem.Problem{

@@ -9,17 +9,16 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // secretUse resolves a secret reference of the storage; false where it is incomplete.
 func secretUse(ref *v1alpha2.SecretKeyRef, envName, path string, problems *problem.Collector) (environment.SecretUse, bool) {
 	names := strings.Split(path, ".")
-	resolved, errs := ref.Resolve(field.NewPath(names[0], names[1:]...))
-	for _, err := range errs {
-		problems.Add(problem.FromFieldError(err))
-	}
-	return environment.SecretUse{EnvName: envName, Ref: resolved, Path: path, Derived: true}, len(errs) == 0
+	resolved, found := parse.SecretKeyRef(ref, field.NewPath(names[0], names[1:]...))
+	problems.AddAll(found)
+	return environment.SecretUse{EnvName: envName, Ref: resolved, Path: path, Derived: true}, len(found) == 0
 }
 
 // SecretUses returns the secret references of the storage.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package v1alpha2
+package parse
 
 import (
 	"strings"
@@ -9,11 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-func parseInference(t *testing.T, text string) ([]ProviderConfig, field.ErrorList) {
+func parseInference(t *testing.T, text string) ([]Provider, problem.List) {
 	t.Helper()
-	return ParseProviderField(fromYAML(t, text), field.NewPath("spec", "providers", "inference"))
+	return parseProviderField(fromYAML(t, text), field.NewPath("spec", "providers", "inference"))
 }
 
 // One object and a list of one mean the same, and every field arrives.
@@ -30,8 +33,8 @@ secretRefs: {clientKey: {secretKeyRef: {name: a, key: b}}}
 host: {secretKeyRef: {name: pg, key: host}}
 port: {name: pg, key: port}
 `
-	want := ProviderConfig{
-		Provider: "vllm", Endpoint: "http://vllm:8000", APIKey: &SecretReference{Name: "creds", Key: "token"},
+	want := Provider{
+		Type: "vllm", Endpoint: "http://vllm:8000", APIKey: &SecretReference{Name: "creds", Key: "token"},
 		Settings:      map[string]any{"max_tokens": int64(8192), "rate": 1.5, "nested": map[string]any{"on": true}, "none": nil},
 		SettingsField: "settings", Region: "eu", DeploymentName: "d",
 		SecretRefs: []SecretField{
@@ -41,19 +44,19 @@ port: {name: pg, key: port}
 		},
 		Path: "spec.providers.inference",
 	}
-	got, errs := parseInference(t, fields)
-	expectErrors(t, errs)
-	if diff := cmp.Diff([]ProviderConfig{want}, got); diff != "" {
+	got, problems := parseInference(t, fields)
+	expectProblems(t, problems)
+	if diff := cmp.Diff([]Provider{want}, got); diff != "" {
 		t.Errorf("object (-want +got):\n%s", diff)
 	}
 
-	list, errs := parseInference(t, "- "+strings.ReplaceAll(strings.TrimSpace(fields), "\n", "\n  "))
-	expectErrors(t, errs)
+	list, problems := parseInference(t, "- "+strings.ReplaceAll(strings.TrimSpace(fields), "\n", "\n  "))
+	expectProblems(t, problems)
 	want.Path = "spec.providers.inference[0]"
 	for i := range want.SecretRefs {
 		want.SecretRefs[i].Path = strings.Replace(want.SecretRefs[i].Path, "inference", "inference[0]", 1)
 	}
-	if diff := cmp.Diff([]ProviderConfig{want}, list); diff != "" {
+	if diff := cmp.Diff([]Provider{want}, list); diff != "" {
 		t.Errorf("list of one (-want +got):\n%s", diff)
 	}
 }
@@ -61,18 +64,18 @@ port: {name: pg, key: port}
 // Proves: FR-004, R4, R31.
 func TestParseProviderAbsent(t *testing.T) {
 	for _, raw := range []*apiextensionsv1.JSON{nil, {}, {Raw: []byte("null")}} {
-		got, errs := ParseProviderField(raw, field.NewPath("x"))
-		if len(got) != 0 || len(errs) != 0 {
-			t.Errorf("%v gives %v, %v", raw, got, errs)
+		got, problems := parseProviderField(raw, field.NewPath("x"))
+		if len(got) != 0 || len(problems) != 0 {
+			t.Errorf("%v gives %v, %v", raw, got, problems)
 		}
 	}
-	groups, errs := ParseProviders(nil)
-	if len(groups) != 0 || len(errs) != 0 {
-		t.Errorf("no spec gives %v, %v", groups, errs)
+	groups, problems := parseProviders(nil)
+	if len(groups) != 0 || len(problems) != 0 {
+		t.Errorf("no spec gives %v, %v", groups, problems)
 	}
-	got, errs := parseInference(t, "{provider: ollama, id: null, apiKey: null, settings: null, whatever: null}")
-	expectErrors(t, errs)
-	if diff := cmp.Diff([]ProviderConfig{{Provider: "ollama", SettingsField: "settings", Path: "spec.providers.inference"}}, got); diff != "" {
+	got, problems := parseInference(t, "{provider: ollama, id: null, apiKey: null, settings: null, whatever: null}")
+	expectProblems(t, problems)
+	if diff := cmp.Diff([]Provider{{Type: "ollama", SettingsField: "settings", Path: "spec.providers.inference"}}, got); diff != "" {
 		t.Errorf("null is not absent:\n%s", diff)
 	}
 }
@@ -81,8 +84,8 @@ func TestParseProviderAbsent(t *testing.T) {
 //
 // Proves: R3.
 func TestParseProviderConfig(t *testing.T) {
-	got, errs := parseInference(t, "{provider: vllm, config: {a: 1}}")
-	expectErrors(t, errs)
+	got, problems := parseInference(t, "{provider: vllm, config: {a: 1}}")
+	expectProblems(t, problems)
 	if diff := cmp.Diff(map[string]any{"a": int64(1)}, got[0].Settings); diff != "" || got[0].SettingsField != "config" {
 		t.Errorf("settings from %q:\n%s", got[0].SettingsField, diff)
 	}
@@ -109,46 +112,47 @@ func TestParseProviderRefuses(t *testing.T) {
 			p + "[0].id: Invalid value: must be a string: put the value in quotes", p + "[1].id: Invalid value: must be a string: put the value in quotes"},
 		"{provider: [" + canary + "]}":                     {p + ".provider: Invalid value: must be a string"},
 		"[{provider: vllm}, {provider: ollama, id: b}]":    {p + "[0].id: Required value: each provider of a list needs an id: for example id: vllm-1"},
-		"{provider: vllm, endpont: " + canary + "}":        {p + `.endpont: Forbidden: unknown field; did you mean "endpoint"? ` + known + rest},
-		"{provider: vllm, xylophone: {a: " + canary + "}}": {p + ".xylophone: Forbidden: unknown field; " + known + rest},
+		"{provider: vllm, endpont: " + canary + "}":        {p + `.endpont: Invalid value: unknown field: did you mean "endpoint"?`},
+		"{provider: vllm, apikey: {name: s, key: k}}":      {p + `.apikey: Invalid value: unknown field: did you mean "apiKey"?`}, // not a config field of the server
+		"{provider: vllm, xylophone: {a: " + canary + "}}": {p + ".xylophone: Invalid value: unknown field: " + known + rest},
 		"{provider: vllm, apiKey: " + canary + "}": {
-			p + ".apiKey: Invalid value: must be " + ref + "; a value never stands in the resource itself: put it into a Secret"},
-		"{provider: vllm, apiKey: {name: a}}":                                {p + ".apiKey.key: Required value: the key within the Secret"},
-		"{provider: vllm, apiKey: {secretKeyRef: {key: a}}}":                 {p + ".apiKey.secretKeyRef.name: Required value: the name of the Secret"},
+			p + ".apiKey: Invalid value: must be " + ref + ": put the value into a Secret, and refer to that"},
+		"{provider: vllm, apiKey: {name: a}}":                                {p + ".apiKey.key: Required value: give the key within the Secret"},
+		"{provider: vllm, apiKey: {secretKeyRef: {key: a}}}":                 {p + ".apiKey.secretKeyRef.name: Required value: give the name of the Secret"},
 		"{provider: vllm, apiKey: {secretKeyRef: " + canary + "}}":           {p + ".apiKey.secretKeyRef: Invalid value: must be an object with name and key"},
-		"{provider: vllm, apiKey: {name: a, key: b, value: " + canary + "}}": {p + ".apiKey.value: Forbidden: unknown field; known fields: name, key"},
+		"{provider: vllm, apiKey: {name: a, key: b, value: " + canary + "}}": {p + ".apiKey.value: Invalid value: unknown field: known fields: name, key"},
 		"{provider: vllm, apiKey: {name: a, key: b, secretKeyRef: {name: a, key: b}}}": {
-			p + ".apiKey: Invalid value: must be " + ref + ", not both"},
+			p + ".apiKey: Invalid value: must be " + ref + ", not both: keep one of the two forms"},
 		"{provider: vllm, settings: " + canary + "}": {p + ".settings: Invalid value: must be an object"},
-		"{provider: vllm, settings: {}, config: {}}": {p + ".config: Forbidden: config is another name for settings: keep one of them"},
+		"{provider: vllm, settings: {}, config: {}}": {p + ".config: Forbidden: is another name for settings: keep one of them"},
 		"{provider: vllm, secretRefs: {a: " + canary + "}}": {
-			p + ".secretRefs[a]: Invalid value: must be " + ref + "; a value never stands in the resource itself: put it into a Secret"},
+			p + ".secretRefs[a]: Invalid value: must be " + ref + ": put the value into a Secret, and refer to that"},
 		"{provider: vllm, secretRefs: {a: {name: s, key: k}}, a: {name: s, key: k}}": {
-			p + ".a: Forbidden: also given in secretRefs: keep one of them"},
+			p + ".a: Forbidden: is in secretRefs too: keep one of them"},
 		"{provider: vllm, endpoint: {secretKeyRef: {name: a, key: b}}}": {p + ".endpoint: Invalid value: must be a string"},
-		"{provider: vllm, id: all}":                                     {p + `.id: Invalid value: "all" means something else to the server: choose another id`},
+		"{provider: vllm, id: all}":                                     {p + `.id: Invalid value: "all": means something else to the server: choose another id`},
 		"{provider: vllm, id: __disabled__}": {
-			p + `.id: Invalid value: "__disabled__" means something else to the server: choose another id`},
+			p + `.id: Invalid value: "__disabled__": means something else to the server: choose another id`},
 		"{provider: vllm, id: -x}":    {p + ".id: Invalid value: " + idForm + "choose another id"},
 		"{provider: vllm, id: 'a b'}": {p + ".id: Invalid value: " + idForm + "choose another id"},
 		"{provider: 'remote::'}": {
-			p + ".id: Invalid value: " + idForm + "give an id: the one taken from provider does not serve"},
+			p + ".id: Invalid value: " + idForm + "give an id, because the one taken from provider cannot be used"},
 		"{provider: vllm, id: " + long + "}": {p + ".id: Invalid value: an id has at most 63 characters: choose another id"},
 	} {
 		t.Run(text, func(t *testing.T) {
-			_, errs := parseInference(t, text)
-			expectErrors(t, errs, want...)
+			_, problems := parseInference(t, text)
+			expectProblems(t, problems, want...)
 		})
 	}
 }
 
 // Proves: FR-035, R34.
 func TestEffectiveID(t *testing.T) {
-	for want, p := range map[string]ProviderConfig{
-		"vllm":       {Provider: "vllm"},
-		"ollama":     {Provider: "remote::ollama"},
-		"serverless": {Provider: "remote::hf::serverless"},
-		"mine":       {Provider: "vllm", ID: "mine"},
+	for want, p := range map[string]Provider{
+		"vllm":       {Type: "vllm"},
+		"ollama":     {Type: "remote::ollama"},
+		"serverless": {Type: "remote::hf::serverless"},
+		"mine":       {Type: "vllm", ID: "mine"},
 	} {
 		if got := p.EffectiveID(); got != want {
 			t.Errorf("%+v has the id %q, want %q", p, got, want)
@@ -160,11 +164,11 @@ func TestEffectiveID(t *testing.T) {
 //
 // Proves: FR-003, FR-072, R34.
 func TestParseProviders(t *testing.T) {
-	groups, errs := ParseProviders(&ProvidersSpec{
+	groups, problems := parseProviders(&v1alpha2.ProvidersSpec{
 		Telemetry: fromYAML(t, "{provider: otel}"), ToolRuntime: fromYAML(t, "{provider: tavily-search}"),
 		VectorIo: fromYAML(t, "{provider: 'inline::faiss'}"), Safety: fromYAML(t, "{provider: llama-guard}"), Inference: fromYAML(t, "{provider: vllm}"),
 	})
-	expectErrors(t, errs)
+	expectProblems(t, problems)
 	var apis []ProviderAPI
 	for _, g := range groups {
 		apis = append(apis, g.API)
@@ -173,14 +177,13 @@ func TestParseProviders(t *testing.T) {
 		t.Error(diff)
 	}
 
-	const more = "; ids are unique over all APIs: give each its own id"
-	_, errs = ParseProviders(&ProvidersSpec{
+	_, problems = parseProviders(&v1alpha2.ProvidersSpec{
 		Inference: fromYAML(t, "[{provider: bedrock}]"),
 		Safety:    fromYAML(t, "[{provider: bedrock}, {id: bedrock, provider: nvidia}, {id: x, provider: nvidia}]"),
 	})
-	expectErrors(t, errs,
+	expectProblems(t, problems,
 		"spec.providers.safety[0].id: Required value: each provider of a list needs an id: for example id: bedrock-1",
-		`spec.providers.safety[1].id: Duplicate value: "bedrock": the provider id is used by spec.providers.inference[0] and spec.providers.safety[1]`+more)
+		`spec.providers.safety[1].id: Duplicate value: "bedrock": ids are unique over all APIs, and this one is used by spec.providers.inference[0] and spec.providers.safety[1]: give each its own id`)
 }
 
 // The parsers never rewrite what the user wrote.
@@ -189,8 +192,8 @@ func TestParseProviders(t *testing.T) {
 func TestParsingKeepsTheSpec(t *testing.T) {
 	raw := fromYAML(t, "[{provider: vllm, id: a, apiKey: {name: s, key: k}, host: {name: s, key: k}, settings: {a: {b: 1}}}]")
 	before := string(raw.Raw)
-	if _, errs := ParseProviders(&ProvidersSpec{Inference: raw}); len(errs) > 0 {
-		t.Fatal(errs)
+	if _, problems := parseProviders(&v1alpha2.ProvidersSpec{Inference: raw}); len(problems) > 0 {
+		t.Fatal(problems)
 	}
 	if string(raw.Raw) != before {
 		t.Errorf("the spec became %s", raw.Raw)

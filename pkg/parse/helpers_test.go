@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package v1alpha2
+package parse
 
 import (
 	"strings"
@@ -8,8 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // fromYAML makes the open field that a user would write so.
@@ -31,21 +32,21 @@ func itemsFromYAML(t *testing.T, texts ...string) []apiextensionsv1.JSON {
 	return items
 }
 
-// expectErrors compares errors, each written as "path: body".
-func expectErrors(t *testing.T, got field.ErrorList, want ...string) {
+// expectProblems compares problems, each written as its text.
+func expectProblems(t *testing.T, got problem.List, want ...string) {
 	t.Helper()
 	texts := []string{}
-	for _, err := range got {
-		texts = append(texts, err.Error())
-		if err.Field == "" || err.Detail == "" {
-			t.Errorf("error without field or detail: %#v", err)
+	for _, p := range got {
+		texts = append(texts, p.String())
+		if p.Path == "" || p.Type == "" || p.Detail+p.Fix == "" || p.Class != problem.Terminal || p.Severity != problem.Error {
+			t.Errorf("incomplete problem: %#v", p)
 		}
-		if strings.Contains(err.Error(), canary) {
-			t.Errorf("a value got into the message: %s", err)
+		if strings.Contains(p.String(), canary) {
+			t.Errorf("a value got into the message: %s", p)
 		}
 	}
 	if diff := cmp.Diff(append([]string{}, want...), texts); diff != "" {
-		t.Errorf("errors (-want +got):\n%s", diff)
+		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }
 

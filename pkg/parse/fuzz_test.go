@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package v1alpha2
+package parse
 
 import (
 	"bytes"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // FuzzParsers feeds any JSON to every parser of the open fields: none panics, changes its input, answers otherwise when asked again,
@@ -28,33 +30,33 @@ func FuzzParsers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		before := bytes.Clone(raw)
-		parse := func() ([]any, field.ErrorList) {
+		parse := func() ([]any, problem.List) {
 			item := []apiextensionsv1.JSON{{Raw: raw}}
 			path := field.NewPath("spec", "x")
-			var all field.ErrorList
+			var all problem.List
 			var parsed []any
-			add := func(v any, errs field.ErrorList) {
+			add := func(v any, problems problem.List) {
 				parsed = append(parsed, v)
-				all = append(all, errs...)
+				all = append(all, problems...)
 			}
-			providers, errs := ParseProviderField(&item[0], path)
-			add(providers, errs)
+			providers, problems := parseProviderField(&item[0], path)
+			add(providers, problems)
 			for i := range providers {
 				parsed = append(parsed, providers[i].EffectiveID())
 			}
-			groups, errs := ParseProviders(&ProvidersSpec{Inference: &item[0], Safety: &item[0], Telemetry: &item[0]})
-			add(groups, errs)
-			models, errs := ParseModels(append(item, item...))
-			add(models, errs)
-			tools, errs := ParseTools(item)
-			add(tools, errs)
-			shields, errs := ParseShields(item)
-			add(shields, errs)
-			expose, errs := ParseExpose(&item[0])
-			add(expose, errs)
+			groups, problems := parseProviders(&v1alpha2.ProvidersSpec{Inference: &item[0], Safety: &item[0], Telemetry: &item[0]})
+			add(groups, problems)
+			models, problems := parseModels(append(item, item...))
+			add(models, problems)
+			tools, problems := parseTools(item)
+			add(tools, problems)
+			shields, problems := parseShields(item)
+			add(shields, problems)
+			expose, problems := ExposeField(&item[0])
+			add(expose, problems)
 			return parsed, all
 		}
-		first, errs := parse()
+		first, problems := parse()
 		second, _ := parse()
 		if diff := cmp.Diff(first, second); diff != "" {
 			t.Errorf("another answer to the same question:\n%s", diff)
@@ -62,13 +64,13 @@ func FuzzParsers(f *testing.F) {
 		if !bytes.Equal(before, raw) {
 			t.Error("the input was changed")
 		}
-		for _, err := range errs {
-			if err.Field == "" || (err.Detail == "" && err.Type != field.ErrorTypeInternal) {
-				t.Errorf("incomplete error %+v", err)
+		for _, p := range problems {
+			if p.Path == "" || p.Type == "" || p.Detail+p.Fix == "" || p.Reason == "" {
+				t.Errorf("incomplete problem %+v", p)
 			}
-			// Names that stand twice are told; they are no secrets.
-			if s, ok := err.BadValue.(string); ok && len(s) > 20 && err.Type != field.ErrorTypeDuplicate && strings.Contains(err.Error(), s) {
-				t.Errorf("the message shows a value: %v", err)
+			// Names that stand twice are shown; they are not secrets.
+			if value, ok := p.Value.(string); ok && len(value) > 20 && p.Type != field.ErrorTypeDuplicate {
+				t.Errorf("the message shows a value: %s", p)
 			}
 		}
 	})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package v1alpha2
+package parse
 
 import (
 	"fmt"
@@ -8,7 +8,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // openField is a field of the spec whose value the schema leaves open.
@@ -21,10 +23,10 @@ type openField struct {
 
 // CheckBounds reports what of a spec is more than the operator takes: it measures the open fields before anyone decodes them, and
 // counts the lists. What it lets pass costs little to work on. It stops at the first open field that is too large.
-func CheckBounds(spec *LlamaStackDistributionSpec) field.ErrorList {
-	var errs field.ErrorList
+func CheckBounds(spec *v1alpha2.LlamaStackDistributionSpec) problem.List {
+	var problems problem.List
 	if n := len(spec.Disabled); n > bounds.DisabledNames {
-		errs = append(errs, tooMany(field.NewPath("spec", "disabled"), n, bounds.DisabledNames))
+		problems = append(problems, tooMany(field.NewPath("spec", "disabled"), n, bounds.DisabledNames))
 	}
 	if r := spec.Resources; r != nil {
 		path := field.NewPath("spec", "resources")
@@ -37,12 +39,12 @@ func CheckBounds(spec *LlamaStackDistributionSpec) field.ErrorList {
 			{"shields", len(r.Shields), bounds.Shields},
 		} {
 			if list.have > list.may {
-				errs = append(errs, tooMany(path.Child(list.name), list.have, list.may))
+				problems = append(problems, tooMany(path.Child(list.name), list.have, list.may))
 			}
 		}
 	}
-	if len(errs) > 0 {
-		return errs
+	if len(problems) > 0 {
+		return problems
 	}
 	left := bounds.OpenFieldNodes
 	for _, f := range openFields(spec) {
@@ -51,17 +53,17 @@ func CheckBounds(spec *LlamaStackDistributionSpec) field.ErrorList {
 		}
 		size, excess := bounds.Scan(f.raw.Raw, bounds.Limits{Bytes: len(f.raw.Raw), Levels: bounds.OpenFieldLevels, Nodes: left})
 		if excess != nil {
-			return append(errs, tooLarge(f.path, excess))
+			return append(problems, tooLarge(f.path, excess))
 		}
 		if f.items > 0 && size.Items > f.items {
-			errs = append(errs, tooMany(f.path, size.Items, f.items))
+			problems = append(problems, tooMany(f.path, size.Items, f.items))
 		}
 		left -= size.Nodes
 	}
-	return errs
+	return problems
 }
 
-func openFields(spec *LlamaStackDistributionSpec) []openField {
+func openFields(spec *v1alpha2.LlamaStackDistributionSpec) []openField {
 	var fields []openField
 	root := field.NewPath("spec")
 	if p := spec.Providers; p != nil {
@@ -91,19 +93,22 @@ func openFields(spec *LlamaStackDistributionSpec) []openField {
 	return append(fields, openField{root.Child("externalProviders"), spec.ExternalProviders, 0})
 }
 
-func tooMany(path *field.Path, have, may int) *field.Error {
-	err := field.TooMany(path, have, may)
-	err.Detail += ": remove some, or use several LlamaStackDistributions"
-	return err
+func tooMany(path *field.Path, have, may int) problem.Problem {
+	return made(problem.Problem{
+		Reason: problem.TooLarge, Path: path.String(), Type: field.ErrorTypeTooMany, Value: have, Detail: fmt.Sprintf("must have at most %d items", may),
+		Fix: "remove some, or use several LlamaStackDistributions",
+	})
 }
 
 // tooLarge reports an open field that is deeper or wider than the operator takes.
-func tooLarge(path *field.Path, excess *bounds.ExcessError) *field.Error {
-	if excess.Unit == bounds.Levels {
-		err := invalid(path, fmt.Sprintf("must nest at most %d levels: make it flatter", excess.Limit))
-		err.Field += excess.Path
-		return err
+func tooLarge(path *field.Path, excess *bounds.ExcessError) problem.Problem {
+	p := problem.Problem{
+		Reason: problem.TooLarge, Path: path.String(), Type: field.ErrorTypeInvalid, Fix: "remove some",
+		Detail: fmt.Sprintf("all open fields of a spec may hold at most %d values together, and here are more", bounds.OpenFieldNodes),
 	}
-	return invalid(path, fmt.Sprintf("all open fields of a spec may hold at most %d values together, and here are more: remove some",
-		bounds.OpenFieldNodes))
+	if excess.Unit == bounds.Levels {
+		p.Path += excess.Path
+		p.Detail, p.Fix = fmt.Sprintf("must nest at most %d levels", excess.Limit), "make it flatter"
+	}
+	return made(p)
 }

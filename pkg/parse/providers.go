@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package v1alpha2
+package parse
 
 import (
 	"fmt"
@@ -11,11 +11,13 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // ProviderAPI is one of the APIs that spec.providers configures.
-//
-// +kubebuilder:object:generate=false
 type ProviderAPI struct {
 	// Field is the name of the field in the resource, such as "vectorIo".
 	Field string
@@ -33,11 +35,9 @@ var (
 )
 
 // ProviderGroup are the providers of one API, in the user's order.
-//
-// +kubebuilder:object:generate=false
 type ProviderGroup struct {
 	API       ProviderAPI
-	Providers []ProviderConfig
+	Providers []Provider
 }
 
 // MaxProviderIDLength is the longest provider id, in characters.
@@ -56,21 +56,21 @@ var (
 
 // EffectiveID is the id under which the server knows the provider: the explicit one, else what follows the last
 // "::" of the provider type.
-func (p *ProviderConfig) EffectiveID() string {
+func (p *Provider) EffectiveID() string {
 	if p.ID != "" {
 		return p.ID
 	}
-	return p.Provider[strings.LastIndex(p.Provider, ":")+1:]
+	return p.Type[strings.LastIndex(p.Type, ":")+1:]
 }
 
-// ParseProviders reads spec.providers: one group for each API that has providers, in the order of ProvidersSpec.
+// parseProviders reads spec.providers: one group for each API that has providers, in the order of ProvidersSpec.
 // An absent spec gives no groups. Ids are checked for form, presence in lists and uniqueness over all APIs.
-func ParseProviders(spec *ProvidersSpec) ([]ProviderGroup, field.ErrorList) {
+func parseProviders(spec *v1alpha2.ProvidersSpec) ([]ProviderGroup, problem.List) {
 	if spec == nil {
 		return nil, nil
 	}
 	var groups []ProviderGroup
-	var errs field.ErrorList
+	var problems problem.List
 	for _, f := range []struct {
 		api ProviderAPI
 		raw *apiextensionsv1.JSON
@@ -81,99 +81,98 @@ func ParseProviders(spec *ProvidersSpec) ([]ProviderGroup, field.ErrorList) {
 		{APIToolRuntime, spec.ToolRuntime},
 		{APITelemetry, spec.Telemetry},
 	} {
-		providers, fieldErrs := ParseProviderField(f.raw, field.NewPath("spec", "providers", f.api.Field))
-		errs = append(errs, fieldErrs...)
+		providers, found := parseProviderField(f.raw, field.NewPath("spec", "providers", f.api.Field))
+		problems = append(problems, found...)
 		if len(providers) > 0 {
 			groups = append(groups, ProviderGroup{API: f.api, Providers: providers})
 		}
 	}
-	return groups, append(errs, duplicateIDs(groups)...)
+	return groups, append(problems, duplicateIDs(groups)...)
 }
 
-// ParseProviderField reads the providers of one API: an object, or a list of objects in which each names its id as
+// parseProviderField reads the providers of one API: an object, or a list of objects in which each names its id as
 // soon as there is more than one. Absent and null give none.
-func ParseProviderField(raw *apiextensionsv1.JSON, path *field.Path) ([]ProviderConfig, field.ErrorList) {
+func parseProviderField(raw *apiextensionsv1.JSON, path *field.Path) ([]Provider, problem.List) {
 	if raw == nil || len(raw.Raw) == 0 {
 		return nil, nil
 	}
-	v, errs := decode(raw.Raw, path)
-	if len(errs) > 0 {
-		return nil, errs
+	v, problems := decode(raw.Raw, path)
+	if len(problems) > 0 {
+		return nil, problems
 	}
 	switch v := v.(type) {
 	case nil:
 		return nil, nil
 	case map[string]any:
-		p, errs := parseProvider(v, path)
-		return []ProviderConfig{p}, errs
+		p, problems := parseProvider(v, path)
+		return []Provider{p}, problems
 	case []any:
 		return parseProviderList(v, path)
 	default:
-		return nil, field.ErrorList{wrongType(path, "a provider object or a list of provider objects")}
+		return nil, problem.List{wrongType(path, "a provider object or a list of provider objects", "")}
 	}
 }
 
-func parseProviderList(items []any, path *field.Path) ([]ProviderConfig, field.ErrorList) {
+func parseProviderList(items []any, path *field.Path) ([]Provider, problem.List) {
 	if len(items) == 0 {
-		return nil, field.ErrorList{invalid(path, "an empty list configures nothing: remove the field, or name a provider")}
+		return nil, problem.List{invalid(path, "an empty list configures nothing", "remove the field, or name a provider")}
 	}
-	var providers []ProviderConfig
-	var errs field.ErrorList
+	var providers []Provider
+	var problems problem.List
 	for i, item := range items {
 		itemPath := path.Index(i)
 		m, ok := item.(map[string]any)
 		if !ok {
-			errs = append(errs, wrongType(itemPath, "a provider object"))
+			problems = append(problems, wrongType(itemPath, "a provider object", ""))
 			continue
 		}
-		p, itemErrs := parseProvider(m, itemPath)
-		if p.ID == "" && len(items) > 1 && !isReported(itemErrs, itemPath.Child("id")) {
-			itemErrs = append(itemErrs, field.Required(itemPath.Child("id"),
-				fmt.Sprintf("each provider of a list needs an id: for example id: %s-%d", exampleID(&p), i+1)))
+		p, found := parseProvider(m, itemPath)
+		if p.ID == "" && len(items) > 1 && !isReported(found, itemPath.Child("id")) {
+			found = append(found, missing(itemPath.Child("id"), "each provider of a list needs an id", fmt.Sprintf("for example id: %s-%d", exampleID(&p), i+1)))
 		}
 		providers = append(providers, p)
-		errs = append(errs, itemErrs...)
+		problems = append(problems, found...)
 	}
-	return providers, errs
+	return providers, problems
 }
 
-// isReported reports whether something is wrong with a field already.
-func isReported(errs field.ErrorList, path *field.Path) bool {
-	return slices.ContainsFunc(errs, func(err *field.Error) bool { return err.Field == path.String() })
+// isReported reports whether a field has a problem already.
+func isReported(problems problem.List, path *field.Path) bool {
+	return slices.ContainsFunc(problems, func(p problem.Problem) bool { return p.Path == path.String() })
 }
 
-func exampleID(p *ProviderConfig) string {
+func exampleID(p *Provider) string {
 	if id := p.EffectiveID(); providerIDPattern.MatchString(id) {
 		return id
 	}
 	return "provider"
 }
 
-func parseProvider(m map[string]any, path *field.Path) (ProviderConfig, field.ErrorList) {
+func parseProvider(m map[string]any, path *field.Path) (Provider, problem.List) {
 	o := newObject(path, m)
-	p := ProviderConfig{
+	p := Provider{
 		ID:             o.getString("id"),
-		Provider:       o.getRequiredString("provider", "vllm; docs/providers.md lists the providers of each API"),
+		Type:           o.getRequiredString("provider", "vllm; docs/providers.md lists the providers of each API"),
 		Endpoint:       o.getString("endpoint"),
 		Region:         o.getString("region"),
 		DeploymentName: o.getString("deploymentName"),
 		Path:           path.String(),
 	}
 	if v, ok := o.take("apiKey"); ok {
-		ref, errs := ParseSecretRef(v, path.Child("apiKey"))
-		o.fail(errs...)
+		ref, problems := parseSecretRef(v, path.Child("apiKey"))
+		o.report(problems...)
 		p.APIKey = &ref
 	}
 	p.Settings, p.SettingsField = o.getSettings()
 	p.SecretRefs = o.getSecretRefs()
 	for _, key := range o.rest() {
-		o.fail(unknownField(path, key, providerFields,
+		o.report(unknownField(path, key, providerFields,
 			"; options of the provider itself go under settings, values from Secrets under secretRefs"))
 	}
-	if p.Provider != "" {
-		o.fail(checkProviderID(&p, path)...)
+	if p.Type != "" {
+		o.report(checkProviderID(&p, path)...)
 	}
-	return p, o.errs
+	return p, o.problems
 }
 
 // getSettings takes "settings" or "config", the quickstart's name for the same thing.
@@ -181,7 +180,7 @@ func (o *object) getSettings() (map[string]any, string) {
 	_, hasSettings := o.values["settings"]
 	_, hasConfig := o.values["config"]
 	if hasSettings && hasConfig {
-		o.fail(field.Forbidden(o.path.Child("config"), "config is another name for settings: keep one of them"))
+		o.report(conflicting(o.path.Child("config"), "is another name for settings"))
 	}
 	settings, config := o.getMap("settings"), o.getMap("config")
 	if hasConfig && !hasSettings {
@@ -194,9 +193,9 @@ func (o *object) getSettings() (map[string]any, string) {
 func (o *object) getSecretRefs() []SecretField {
 	var refs []SecretField
 	add := func(name string, v any, path *field.Path) {
-		ref, errs := ParseSecretRef(v, path)
-		o.fail(errs...)
-		if len(errs) == 0 {
+		ref, problems := parseSecretRef(v, path)
+		o.report(problems...)
+		if len(problems) == 0 {
 			refs = append(refs, SecretField{Field: name, Ref: ref, Path: path.String()})
 		}
 	}
@@ -205,12 +204,12 @@ func (o *object) getSecretRefs() []SecretField {
 		add(name, explicit[name], o.path.Child("secretRefs").Key(name))
 	}
 	for _, name := range o.rest() {
-		if !looksLikeSecretRef(o.values[name]) {
+		if !looksLikeSecretRef(o.values[name]) || isMiswritten(name) {
 			continue
 		}
 		v, _ := o.take(name)
 		if _, twice := explicit[name]; twice {
-			o.fail(field.Forbidden(o.path.Child(name), "also given in secretRefs: keep one of them"))
+			o.report(conflicting(o.path.Child(name), "is in secretRefs too"))
 			continue
 		}
 		add(name, v, o.path.Child(name))
@@ -219,44 +218,49 @@ func (o *object) getSecretRefs() []SecretField {
 	return refs
 }
 
-func checkProviderID(p *ProviderConfig, path *field.Path) field.ErrorList {
-	id, path, mend := p.ID, path.Child("id"), "choose another id"
+// isMiswritten reports whether a name is that of a provider's field but for upper and lower case: no server has such a config field.
+func isMiswritten(name string) bool {
+	return slices.ContainsFunc(providerFields, func(known string) bool { return strings.EqualFold(name, known) })
+}
+
+func checkProviderID(p *Provider, path *field.Path) problem.List {
+	id, path, fix := p.ID, path.Child("id"), "choose another id"
 	if id == "" {
-		id, mend = p.EffectiveID(), "give an id: the one taken from provider does not serve"
+		id, fix = p.EffectiveID(), "give an id, because the one taken from provider cannot be used"
 	}
 	switch {
 	case slices.Contains(reservedProviderIDs, id):
-		return field.ErrorList{invalid(path, fmt.Sprintf("%q means something else to the server: %s", id, mend))}
+		return problem.List{made(problem.Problem{
+			Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid, Value: id, Detail: "means something else to the server", Fix: fix,
+		})}
 	case len(id) > MaxProviderIDLength:
-		return field.ErrorList{invalid(path, fmt.Sprintf("an id has at most %d characters: %s", MaxProviderIDLength, mend))}
+		return problem.List{invalid(path, fmt.Sprintf("an id has at most %d characters", MaxProviderIDLength), fix)}
 	case !providerIDPattern.MatchString(id):
-		return field.ErrorList{invalid(path,
-			"an id consists of letters, digits, '.', '_' and '-', and begins and ends with a letter or digit: "+mend)}
+		return problem.List{invalid(path, "an id consists of letters, digits, '.', '_' and '-', and begins and ends with a letter or digit", fix)}
 	}
 	return nil
 }
 
-// duplicateIDs reports every id that more than one provider has, over all APIs, with all the places.
-func duplicateIDs(groups []ProviderGroup) field.ErrorList {
-	places := map[string][]string{}
+// duplicateIDs reports every id that more than one provider has, over all APIs, with all the paths.
+func duplicateIDs(groups []ProviderGroup) problem.List {
+	users := map[string][]string{}
 	for _, g := range groups {
 		for i := range g.Providers {
 			p := &g.Providers[i]
-			if p.Provider == "" || (p.ID == "" && len(g.Providers) > 1) {
+			if p.Type == "" || (p.ID == "" && len(g.Providers) > 1) {
 				continue // reported already: there is no id to compare
 			}
-			places[p.EffectiveID()] = append(places[p.EffectiveID()], p.Path)
+			users[p.EffectiveID()] = append(users[p.EffectiveID()], p.Path)
 		}
 	}
-	var errs field.ErrorList
-	for _, id := range slices.Sorted(maps.Keys(places)) {
-		if at := places[id]; len(at) > 1 {
-			err := field.Duplicate(nil, id)
-			err.Field = at[len(at)-1] + ".id"
-			err.Detail = fmt.Sprintf("the provider id is used by %s; ids are unique over all APIs: give each its own id",
-				strings.Join(at, " and "))
-			errs = append(errs, err)
+	var problems problem.List
+	for _, id := range slices.Sorted(maps.Keys(users)) {
+		if at := users[id]; len(at) > 1 {
+			problems = append(problems, made(problem.Problem{
+				Reason: problem.DuplicateProviderID, Path: at[len(at)-1] + ".id", Type: field.ErrorTypeDuplicate, Value: id,
+				Detail: "ids are unique over all APIs, and this one is used by " + bounds.List(at, " and "), Fix: "give each its own id",
+			}))
 		}
 	}
-	return errs
+	return problems
 }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import (
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// Spec holds the open fields of a spec, parsed. Parse makes it, once for each reconcile; it is not changed after that.
+type Spec struct {
+	// Providers are the entries of spec.providers: a group for each API that has any, in the order of ProvidersSpec.
+	Providers []ProviderGroup
+	// Models, Tools and Shields are the items of spec.resources.
+	Models  []Model
+	Tools   []Tool
+	Shields []Shield
+	// Expose is spec.networking.expose; the zero value where ExposeProblems has an item.
+	Expose Expose
+
+	// Problems are what is wrong with spec.providers and spec.resources. Entries without problems are in the lists all the same.
+	Problems problem.List
+	// ExposeProblems are what is wrong with spec.networking.expose.
+	ExposeProblems problem.List
+	// TooLarge reports that the spec is over its bounds: Problems name them, and nothing else was parsed.
+	TooLarge bool
+}
+
+// Parse reads the open fields of a spec. The work grows linearly with the spec, and the spec is not changed.
+func Parse(spec *v1alpha2.LlamaStackDistributionSpec) *Spec {
+	if problems := CheckBounds(spec); len(problems) > 0 {
+		return &Spec{Problems: problems, TooLarge: true}
+	}
+	s := &Spec{}
+	add := func(problems problem.List) { s.Problems = append(s.Problems, problems...) }
+	var problems problem.List
+	s.Providers, problems = parseProviders(spec.Providers)
+	add(problems)
+	if r := spec.Resources; r != nil {
+		s.Models, problems = parseModels(r.Models)
+		add(problems)
+		s.Shields, problems = parseShields(r.Shields)
+		add(problems)
+		s.Tools, problems = parseTools(r.Tools)
+		add(problems)
+	}
+	if n := spec.Networking; n != nil {
+		s.Expose, s.ExposeProblems = ExposeField(n.Expose)
+		if len(s.ExposeProblems) > 0 {
+			s.Expose = Expose{}
+		}
+	}
+	return s
+}
