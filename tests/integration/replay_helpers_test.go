@@ -149,6 +149,9 @@ func (r *replayed) switchedOver(one *fixture.Recorded) {
 	r.t.Helper()
 	r.rolledOut(one)
 	service := one.Object("Service")
+	if service == nil {
+		return
+	}
 	fixture.Eventually(r.t, time.Minute, one.Name()+" is as if it had never been held", func() error {
 		if d := r.deployment(one); objects.IsHeld(d) || d.Spec.MinReadySeconds != 0 {
 			return fmt.Errorf("the Deployment is %+v", d.ObjectMeta)
