@@ -87,13 +87,12 @@ lint: lint-prose $(GOLANGCI_LINT) ## Check the words of the pages, and run golan
 	$(GOLANGCI_LINT) config verify
 	@for module in $(CODE_MODULES); do (cd $$module && $(GOLANGCI_LINT) run ./...) || exit 1; done
 
-# All pages, those that are generated too, but for the reference of the API.
+# All pages, those that are generated too, but for the reference of the API; and all messages.
 PROSE := README.md ARCHITECTURE.md CONTRIBUTING.md SECURITY.md $(filter-out docs/api-overview.md,$(wildcard docs/*.md docs/*/*.md)) \
-  $(wildcard hack/*/README.md)
+  $(wildcard hack/*/README.md) hack/messages/messages.txt
 
 # Packages whose comments do not have the glossary's words yet.
-PROSE_LATER := api internal/admission internal/apply internal/cli/admission internal/cli/offline internal/controller internal/desired \
-  internal/fault internal/gather internal/settings internal/status pkg
+PROSE_LATER := api pkg
 PROSE_CODE = $(filter-out $(addsuffix /%.go,$(PROSE_LATER)),$(shell git ls-files '*.go'))
 
 .PHONY: lint-prose

@@ -26,15 +26,15 @@ type Request struct {
 	Version string
 }
 
-// Answer is the judgement.
-type Answer struct {
+// Result is the judgement.
+type Result struct {
 	// Errors refuse the request, each with its field.
 	Errors field.ErrorList
-	// Warnings are shown to whoever makes the request.
+	// Warnings are shown to anyone who makes the request.
 	Warnings []string
 }
 
-// Needed tells whether the request is to be judged at all: only where it changes the spec, and nothing is on its way out.
+// Needed reports whether the request is to be judged at all: only where it changes the spec, and nothing is on its way out.
 func (r *Request) Needed() bool {
 	if r.New.DeletionTimestamp != nil {
 		return false
@@ -42,14 +42,14 @@ func (r *Request) Needed() bool {
 	return r.Old == nil || !equality.Semantic.DeepEqual(&r.New.Spec, &r.Old.Spec)
 }
 
-// Judge says what is wrong with a request that needs judging. The inputs are those of its new custom resource, in which
+// Validate says what is wrong with a request that needs judging. The inputs are those of its new custom resource, in which
 // Secrets and ConfigMaps count as found, with unknown content; found are the problems of gathering them, and Distribution is nil where they say why.
-func Judge(ctx context.Context, r *Request, in *desired.Inputs, found problem.List) Answer {
+func Validate(ctx context.Context, r *Request, in *desired.Inputs, found problem.List) Result {
 	if in.Distribution != nil {
 		_, problems := desired.Build(ctx, in)
 		found = slices.Concat(found, problems)
 	}
-	var a Answer
+	var a Result
 	var remarks []string
 	lenient := r.inV1alpha1() || v1alpha2.Legacy(r.New).FromV1alpha1
 	for _, p := range found {

@@ -49,8 +49,8 @@ func gathered(t *testing.T, cr *v1alpha2.LlamaStackDistribution) (*desired.Input
 	return in, faults
 }
 
-// told is an answer as text: one line for each error and warning.
-func told(a admission.Answer) string {
+// printed is an answer as text: one line for each error and warning.
+func printed(a admission.Result) string {
 	var lines []string
 	for _, err := range a.Errors {
 		lines = append(lines, "error "+err.Error())
@@ -64,7 +64,7 @@ func told(a admission.Answer) string {
 // Each kind of answer, as a user reads it.
 //
 // Proves: FR-073, FR-074, FR-075, NFR-004, EC-5, R3, R12, R20, R34, R57.
-func TestJudge(t *testing.T) {
+func TestValidate(t *testing.T) {
 	const vllm = "distribution: {name: starter}\nproviders: {inference: {provider: vllm, endpoint: 'http://vllm:8000', apiKey: {name: creds, key: token}}}\n"
 	for name, c := range map[string]struct {
 		resource, spec string
@@ -109,7 +109,7 @@ func TestJudge(t *testing.T) {
 			cr := resource(t, c.resource, c.spec)
 			in, faults := gathered(t, cr)
 			r := &admission.Request{New: cr, Version: "v1alpha2"}
-			got := told(admission.Judge(t.Context(), r, in, faults))
+			got := printed(admission.Validate(t.Context(), r, in, faults))
 			lines := strings.Split(got, "\n")
 			if got == "" {
 				lines = nil
@@ -133,10 +133,10 @@ func TestForbiddenIsRefusedWithItsField(t *testing.T) {
 	in, faults := gathered(t, cr)
 	in.Forbidden = []settings.Restriction{settings.ForbidCommandAndArgs}
 	const want = "spec.workload.overrides.command: Forbidden: the operator's administrator forbids command and args "
-	if got := told(admission.Judge(t.Context(), &admission.Request{New: cr, Version: "v1alpha2"}, in, faults)); !strings.HasPrefix(got, "error "+want) {
+	if got := printed(admission.Validate(t.Context(), &admission.Request{New: cr, Version: "v1alpha2"}, in, faults)); !strings.HasPrefix(got, "error "+want) {
 		t.Errorf("as v1alpha2: %s", got)
 	}
-	if got := told(admission.Judge(t.Context(), &admission.Request{New: cr, Version: "v1alpha1"}, in, faults)); !strings.HasPrefix(got, "warning in terms of v1alpha2: "+want) {
+	if got := printed(admission.Validate(t.Context(), &admission.Request{New: cr, Version: "v1alpha1"}, in, faults)); !strings.HasPrefix(got, "warning in terms of v1alpha2: "+want) {
 		t.Errorf("as v1alpha1: %s", got)
 	}
 }
@@ -152,10 +152,10 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 	} {
 		cr, spec := resource(t, c.name, c.spec), c.spec
 		in, faults := gathered(t, cr)
-		strict := admission.Judge(t.Context(), &admission.Request{New: cr, Version: "v1alpha2"}, in, faults)
-		lenient := admission.Judge(t.Context(), &admission.Request{New: cr, Version: "v1alpha1"}, in, faults)
-		if len(lenient.Errors) > 0 || len(lenient.Warnings) != len(strict.Errors)+len(strict.Warnings) || !strings.Contains(told(lenient), c.want) {
-			t.Errorf("%s: as v1alpha2\n%s\nas v1alpha1\n%s", spec, told(strict), told(lenient))
+		strict := admission.Validate(t.Context(), &admission.Request{New: cr, Version: "v1alpha2"}, in, faults)
+		lenient := admission.Validate(t.Context(), &admission.Request{New: cr, Version: "v1alpha1"}, in, faults)
+		if len(lenient.Errors) > 0 || len(lenient.Warnings) != len(strict.Errors)+len(strict.Warnings) || !strings.Contains(printed(lenient), c.want) {
+			t.Errorf("%s: as v1alpha2\n%s\nas v1alpha1\n%s", spec, printed(strict), printed(lenient))
 		}
 		for _, w := range lenient.Warnings {
 			if !strings.HasPrefix(w, "in terms of v1alpha2: ") {
@@ -163,20 +163,20 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 			}
 		}
 		cr.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha1"}`}
-		if a := admission.Judge(t.Context(), &admission.Request{New: cr, Version: "v1alpha2"}, in, faults); len(a.Errors) > 0 || len(a.Warnings) != len(lenient.Warnings) {
-			t.Errorf("%s: an object of v1alpha1 that is edited as v1alpha2:\n%s", spec, told(a))
+		if a := admission.Validate(t.Context(), &admission.Request{New: cr, Version: "v1alpha2"}, in, faults); len(a.Errors) > 0 || len(a.Warnings) != len(lenient.Warnings) {
+			t.Errorf("%s: an object of v1alpha1 that is edited as v1alpha2:\n%s", spec, printed(a))
 		}
 	}
 }
 
-// Proves: R49 (what this operator does not build yet is admitted, and told of).
+// Proves: R49 (what this operator does not build yet is admitted with a warning).
 func TestNotBuiltYet(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {name: starter}")
 	in, faults := gathered(t, cr)
 	faults = append(faults, problem.Problem{
 		Class: problem.Terminal, Reason: problem.UnsupportedByOperator, Path: "spec.x", Detail: "this operator does not support it yet", Fix: "remove it",
 	})
-	got := told(admission.Judge(t.Context(), &admission.Request{New: cr, Version: "v1alpha2"}, in, faults))
+	got := printed(admission.Validate(t.Context(), &admission.Request{New: cr, Version: "v1alpha2"}, in, faults))
 	if got != "warning spec.x: this operator does not support it yet: remove it" {
 		t.Error(got)
 	}
@@ -189,11 +189,11 @@ func TestLookupFailed(t *testing.T) {
 	in.Secrets = nil
 	timeout := problem.List{{Class: problem.Transient, Condition: v1alpha2.ConditionSecretsResolved, Reason: problem.LookupFailed, Detail: "Secret ai/creds could not be read"}}
 	r := &admission.Request{New: cr, Version: "v1alpha2"}
-	if got := told(admission.Judge(t.Context(), r, in, timeout)); strings.Contains(got, "could not be read") || !strings.HasPrefix(got, "error spec.providers.inference.endpoint: ") {
+	if got := printed(admission.Validate(t.Context(), r, in, timeout)); strings.Contains(got, "could not be read") || !strings.HasPrefix(got, "error spec.providers.inference.endpoint: ") {
 		t.Errorf("answer:\n%s", got)
 	}
 	in.Distribution = nil
-	if got := told(admission.Judge(t.Context(), r, in, timeout)); got != "" {
+	if got := printed(admission.Validate(t.Context(), r, in, timeout)); got != "" {
 		t.Errorf("nothing is known of the distribution, but:\n%s", got)
 	}
 }
@@ -202,18 +202,18 @@ func TestLookupFailed(t *testing.T) {
 // the user's own.
 //
 // Proves: FR-074, R20, R57, R64.
-func TestJudgeMakesNothingUpOfConfigMaps(t *testing.T) {
+func TestValidateMakesNothingUpOfConfigMaps(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {image: 'registry.example/ogx:1.2.0'}\noverrideConfig: {configMapName: mine}\nnetworking: {tls: {caBundle: {configMapName: authorities}}}")
 	in, faults := gathered(t, cr)
 	in.Distribution.ForeignImage = true
 	r := &admission.Request{New: cr, Version: "v1alpha2"}
-	if got := told(admission.Judge(t.Context(), r, in, faults)); got != "" {
+	if got := printed(admission.Validate(t.Context(), r, in, faults)); got != "" {
 		t.Errorf("without the ConfigMaps:\n%s", got)
 	}
 	in.Override = &desired.OverrideFact{Ref: types.NamespacedName{Namespace: "ai", Name: "mine"}, Content: []byte(secret.OnCluster)}
 	in.CABundle = desired.CABundleOf(cr)
 	in.CABundle.Unknown = true
-	if got := told(admission.Judge(t.Context(), r, in, faults)); got != "" {
+	if got := printed(admission.Validate(t.Context(), r, in, faults)); got != "" {
 		t.Errorf("with ConfigMaps of unknown content:\n%s", got)
 	}
 }
@@ -245,7 +245,7 @@ func TestNeeded(t *testing.T) {
 	// A name that was admitted once does not keep its resource from being edited.
 	cr := resource(t, "a.b", spec)
 	in, faults := gathered(t, cr)
-	if diff := cmp.Diff(0, len(admission.Judge(t.Context(), &admission.Request{New: cr, Old: old, Version: "v1alpha2"}, in, faults).Errors)); diff != "" {
+	if diff := cmp.Diff(0, len(admission.Validate(t.Context(), &admission.Request{New: cr, Old: old, Version: "v1alpha2"}, in, faults).Errors)); diff != "" {
 		t.Error("the name of an existing resource is an error")
 	}
 }
@@ -255,7 +255,7 @@ func TestRefusalIsShortWhateverIsSent(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {name: "+strings.Repeat("a", 1_000_000)+"}")
 	in, faults := gathered(t, cr)
 	for _, version := range []string{"v1alpha2", "v1alpha1"} {
-		if got := told(admission.Judge(t.Context(), &admission.Request{New: cr, Version: version}, in, faults)); got == "" || len(got) > 2048 {
+		if got := printed(admission.Validate(t.Context(), &admission.Request{New: cr, Version: version}, in, faults)); got == "" || len(got) > 2048 {
 			t.Errorf("%s: %d bytes: %.200s", version, len(got), got)
 		}
 	}

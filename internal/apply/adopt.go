@@ -33,7 +33,7 @@ type legacyObject struct {
 }
 
 // legacyObjects are the objects that release 0.9 makes, obsolete ones included. Its ConfigMap with CA certificates is not among them: its
-// pods need that until they are gone. Prune removes it then. The Deployment comes last: as long as it is not adopted, it tells that the
+// pods need that until they are gone. Prune removes it then. The Deployment comes last: as long as it is not adopted, it reports that the
 // adoption is not complete.
 func legacyObjects() []legacyObject {
 	kind := func(group, version, kind string) schema.GroupVersionKind {
@@ -56,7 +56,7 @@ func legacyObjects() []legacyObject {
 // Adopt takes over what release 0.9 made for the custom resource, where it is as that release left it, where that release has written it
 // again since, or where the Deployment is gone: fields that release 0.9 owns become the operator's own, so that server-side apply can take
 // away what is not desired any more; an object that lost its owner gets it back; what is not desired at all is removed. All objects
-// are looked at before the first write: where one that is desired is somebody else's, none is adopted. It can be repeated, and goes on
+// are looked at before the first write: where one that is desired is someone else's, none is adopted. It can be repeated, and goes on
 // where it was interrupted.
 func (a *Applier) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, wanted []objects.Object) *problem.Problem {
 	if live != nil && !objects.IsRelease09s(live) && !a.writtenAgain(ctx, owner) {
@@ -104,7 +104,7 @@ func (a *Applier) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistributio
 	return nil
 }
 
-// writtenAgain reports whether release 0.9 has written an object since the Deployment was adopted: somebody applied its manifest again.
+// writtenAgain reports whether release 0.9 has written an object since the Deployment was adopted: someone applied its manifest again.
 // What is not cached it never writes alone.
 func (a *Applier) writtenAgain(ctx context.Context, owner *v1alpha2.LlamaStackDistribution) bool {
 	for _, cached := range FullKinds() {
@@ -159,7 +159,7 @@ func (a *Applier) plan(
 				return nil, conflict(what, o, owner)
 			}
 			if !d.own {
-				continue // somebody else's, and not in the way
+				continue // someone else's, and not in the way
 			}
 			d.own = !d.remove
 		}
@@ -168,7 +168,7 @@ func (a *Applier) plan(
 	return adoptions, nil
 }
 
-// isOrphan reports whether an object is release 0.9's although no controller owns it. A claim is, where the custom resource's own
+// isOrphan reports whether an object is release 0.9's although no controller owns it. A PVC is, where the custom resource's own
 // Deployment mounts it.
 func (a *Applier) isOrphan(
 	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, old *legacyObject, o *metav1.PartialObjectMetadata,
@@ -219,7 +219,7 @@ func (a *Applier) own(ctx context.Context, owner *v1alpha2.LlamaStackDistributio
 func (a *Applier) takeFields(ctx context.Context, resource string, o *metav1.PartialObjectMetadata) error {
 	entries := o.ManagedFields
 	if o.Kind == "PersistentVolumeClaim" {
-		// The class of a claim cannot be changed, so that applying must not take it away: its fields are nobody's instead.
+		// The class of a PVC cannot be changed, so that applying must not take it away: its fields are nobody's instead.
 		entries = slices.DeleteFunc(slices.Clone(entries), func(e metav1.ManagedFieldsEntry) bool { return isLegacy(&e, resource) })
 	}
 	entries, changed, err := takenOver(entries, resource)

@@ -74,7 +74,7 @@ func TestAdopt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := newCluster(t, left()...)
-			if f := cluster.applier().Adopt(t.Context(), owner(), c.live, wish("a: b\n")); f != nil {
+			if f := cluster.applier().Adopt(t.Context(), owner(), c.live, desiredObjects("a: b\n")); f != nil {
 				t.Fatal(f)
 			}
 			if got := sorted(cluster.deleted); got != c.deleted {
@@ -102,7 +102,7 @@ func orphan(change func(*appsv1.Deployment)) *appsv1.Deployment {
 }
 
 // Proves: R78, L-08 (a Deployment without an owner is release 0.9's by its name, label, selector and field managers together; where it, or
-// any other object that is desired, is somebody else's, nothing at all is written, and no message tells to remove it).
+// any other object that is desired, is someone else's, nothing at all is written, and no message tells to remove it).
 func TestAdoptIsAllOrNothing(t *testing.T) {
 	service := func(o client.Object) client.Object {
 		o.SetManagedFields([]metav1.ManagedFieldsEntry{entry("my-stack", "Apply", `{"f:spec":{"f:type":{}}}`, "")})
@@ -126,7 +126,7 @@ func TestAdoptIsAllOrNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := newCluster(t, c.deployment, c.service)
-			f := cluster.applier().Adopt(t.Context(), owner(), c.deployment, wish("a: b\n"))
+			f := cluster.applier().Adopt(t.Context(), owner(), c.deployment, desiredObjects("a: b\n"))
 			if c.conflict != "" {
 				if f == nil || f.Reason != problem.Conflict || !strings.HasPrefix(f.String(), c.conflict) || strings.Contains(f.String(), "remove it") {
 					t.Errorf("fault %+v", f)
@@ -151,14 +151,14 @@ func TestAdoptIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// Proves: R78, R48 (release 0.9 ran once more: it is told by the field managers of any object, and the Deployment is as if never applied).
+// Proves: R78, R48 (release 0.9 ran once more: the field managers of any object show it, and the Deployment is as if never applied).
 func TestAdoptAgain(t *testing.T) {
 	made := orphan(func(d *appsv1.Deployment) {
 		d.Annotations = map[string]string{objects.AnnotationBuild: "1.0.0", objects.AnnotationInputHash: "x"}
 		d.OwnerReferences = []metav1.OwnerReference{*objects.ControllerRef(owner())}
 	})
 	cluster := newCluster(t, made)
-	if f := cluster.applier().Adopt(t.Context(), owner(), made, wish("a: b\n")); f != nil {
+	if f := cluster.applier().Adopt(t.Context(), owner(), made, desiredObjects("a: b\n")); f != nil {
 		t.Fatal(f)
 	}
 	d := &appsv1.Deployment{}
@@ -169,7 +169,7 @@ func TestAdoptAgain(t *testing.T) {
 		t.Errorf("the Deployment is %+v", d.ObjectMeta)
 	}
 
-	// The Deployment alone was adopted: the Service tells that something is left.
+	// The Deployment alone was adopted: the Service reports that something is left.
 	settled := orphan(func(d *appsv1.Deployment) {
 		d.Annotations, d.ManagedFields = map[string]string{objects.AnnotationBuild: "1.0.0"}, nil
 		d.OwnerReferences = []metav1.OwnerReference{*objects.ControllerRef(owner())}
@@ -177,7 +177,7 @@ func TestAdoptAgain(t *testing.T) {
 	service := owned(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-service"}}, "u1")
 	service.SetManagedFields([]metav1.ManagedFieldsEntry{entry("my-stack", "Apply", `{"f:spec":{"f:type":{}}}`, "")})
 	cluster = newCluster(t, settled, service)
-	if f := cluster.applier().Adopt(t.Context(), owner(), settled, wish("a: b\n")); f != nil || len(cluster.patched) != 1 || cluster.patched[0] != "Service/my-stack-service" {
+	if f := cluster.applier().Adopt(t.Context(), owner(), settled, desiredObjects("a: b\n")); f != nil || len(cluster.patched) != 1 || cluster.patched[0] != "Service/my-stack-service" {
 		t.Errorf("fault %v, written are %v", f, cluster.patched)
 	}
 }

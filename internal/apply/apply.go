@@ -50,14 +50,14 @@ type Applier struct {
 	narrowed map[types.NamespacedName]time.Time
 }
 
-// objectID tells the objects of one owner apart.
+// objectID distinguishes the objects of one owner.
 type objectID struct{ kind, name string }
 
 // applied is what was sent last for an object, and the version that came of it.
 type applied struct {
 	uid             types.UID
 	resourceVersion string
-	wish            [sha256.Size]byte
+	desired         [sha256.Size]byte
 }
 
 // Result is what came of applying.
@@ -97,9 +97,9 @@ func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 // change is an object that is to be written.
 type change struct {
 	*unstructured.Unstructured
-	gvk  schema.GroupVersionKind
-	live metav1.Object // nil where there is none
-	wish [sha256.Size]byte
+	gvk     schema.GroupVersionKind
+	live    metav1.Object // nil where there is none
+	desired [sha256.Size]byte
 }
 
 func (c *change) what() string { return c.gvk.Kind + " " + c.GetName() }
@@ -118,12 +118,12 @@ func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistrib
 	case live != nil && !metav1.IsControlledBy(live, owner):
 		return nil, conflict(what, live, owner)
 	}
-	u, wish, err := toUnstructured(o)
+	u, desired, err := toUnstructured(o)
 	if err != nil {
 		return nil, failed(what, "could not be encoded", err)
 	}
 	id := objectID{gvk.Kind, o.GetName()}
-	if live != nil && (isGenerated(gvk) || a.unchanged(owner, id, live, wish)) {
+	if live != nil && (isGenerated(gvk) || a.unchanged(owner, id, live, desired)) {
 		return nil, nil // what is generated is immutable and named by its content
 	}
 	if live != nil {
@@ -132,11 +132,11 @@ func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistrib
 			return nil, failed(what, "could not be read", err)
 		}
 		if now != nil {
-			a.remember(owner, id, now, wish)
+			a.remember(owner, id, now, desired)
 			return nil, nil
 		}
 	}
-	return &change{u, gvk, live, wish}, nil
+	return &change{u, gvk, live, desired}, nil
 }
 
 func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change, result *Result) *problem.Problem {
@@ -160,7 +160,7 @@ func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 		result.Written++
 	}
 	if !isGenerated(c.gvk) {
-		a.remember(owner, objectID{c.gvk.Kind, c.GetName()}, u, c.wish)
+		a.remember(owner, objectID{c.gvk.Kind, c.GetName()}, u, c.desired)
 	}
 	if c.gvk.Kind == "Deployment" {
 		result.Deployment = &appsv1.Deployment{}
@@ -178,27 +178,27 @@ func (a *Applier) send(ctx context.Context, u *unstructured.Unstructured, option
 // handOverManager holds the replicas of a Deployment that were the operator's, until the autoscaler takes them.
 const handOverManager = objects.ReplicasManager
 
-// handOverReplicas keeps the number of pods when the wish does not tell it any more, because an autoscaler shall: a field that
+// handOverReplicas keeps the number of pods when the desired state does not have it any more, because an autoscaler sets it: a field that
 // only the operator owned would fall back to its default, one pod, before the autoscaler has looked.
-func (a *Applier) handOverReplicas(ctx context.Context, wish *unstructured.Unstructured) error {
-	if _, found, err := unstructured.NestedInt64(wish.Object, "spec", "replicas"); found || err != nil {
+func (a *Applier) handOverReplicas(ctx context.Context, desired *unstructured.Unstructured) error {
+	if _, found, err := unstructured.NestedInt64(desired.Object, "spec", "replicas"); found || err != nil {
 		return err
 	}
 	var live appsv1.Deployment
-	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(wish), &live); err != nil {
+	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(desired), &live); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	if live.Spec.Replicas == nil || !ownsReplicas(live.ManagedFields) {
 		return nil
 	}
 	keep := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(*live.Spec.Replicas)}}}
-	keep.SetGroupVersionKind(wish.GroupVersionKind())
-	keep.SetNamespace(wish.GetNamespace())
-	keep.SetName(wish.GetName())
+	keep.SetGroupVersionKind(desired.GroupVersionKind())
+	keep.SetNamespace(desired.GetNamespace())
+	keep.SetName(desired.GetName())
 	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(keep), client.FieldOwner(handOverManager))
 }
 
-// ownsReplicas tells whether the operator owns spec.replicas.
+// ownsReplicas reports whether the operator owns spec.replicas.
 func ownsReplicas(entries []metav1.ManagedFieldsEntry) bool {
 	for i := range entries {
 		e := &entries[i]
@@ -215,8 +215,8 @@ func ownsReplicas(entries []metav1.ManagedFieldsEntry) bool {
 	return false
 }
 
-// resetPorts puts the wished ports in the place of all that a Service has, and applies it again. Ports are merged by number:
-// one that somebody renumbered would stay beside the wished one under the same name, which the API server refuses.
+// resetPorts puts the desired ports in the place of all that a Service has, and applies it again. Ports are merged by number:
+// one that someone renumbered would stay beside the desired one under the same name, which the API server refuses.
 func (a *Applier) resetPorts(ctx context.Context, u *unstructured.Unstructured) error {
 	ports, _, err := unstructured.NestedSlice(u.Object, "spec", "ports")
 	if err != nil {
@@ -259,14 +259,14 @@ func (a *Applier) fresh(ctx context.Context, o objects.Object) (metav1.Object, e
 	return found, err
 }
 
-func (a *Applier) unchanged(owner *v1alpha2.LlamaStackDistribution, id objectID, live metav1.Object, wish [sha256.Size]byte) bool {
+func (a *Applier) unchanged(owner *v1alpha2.LlamaStackDistribution, id objectID, live metav1.Object, desired [sha256.Size]byte) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	last, ok := a.last[client.ObjectKeyFromObject(owner)][id]
-	return ok && last == applied{uid: live.GetUID(), resourceVersion: live.GetResourceVersion(), wish: wish}
+	return ok && last == applied{uid: live.GetUID(), resourceVersion: live.GetResourceVersion(), desired: desired}
 }
 
-func (a *Applier) remember(owner *v1alpha2.LlamaStackDistribution, id objectID, u *unstructured.Unstructured, wish [sha256.Size]byte) {
+func (a *Applier) remember(owner *v1alpha2.LlamaStackDistribution, id objectID, u *unstructured.Unstructured, desired [sha256.Size]byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	key := client.ObjectKeyFromObject(owner)
@@ -276,7 +276,7 @@ func (a *Applier) remember(owner *v1alpha2.LlamaStackDistribution, id objectID, 
 	if a.last[key] == nil {
 		a.last[key] = map[objectID]applied{}
 	}
-	a.last[key][id] = applied{uid: u.GetUID(), resourceVersion: u.GetResourceVersion(), wish: wish}
+	a.last[key][id] = applied{uid: u.GetUID(), resourceVersion: u.GetResourceVersion(), desired: desired}
 }
 
 // Forget drops what was remembered of an owner that is gone.
@@ -288,7 +288,7 @@ func (a *Applier) Forget(owner types.NamespacedName) {
 }
 
 // toUnstructured encodes an object for server-side apply, without the empty fields that typed objects write and nobody
-// wishes, and returns the hash of the encoding.
+// desired, and returns the hash of the encoding.
 func toUnstructured(o objects.Object) (*unstructured.Unstructured, [sha256.Size]byte, error) {
 	content, err := objects.Content(o)
 	if err != nil {

@@ -21,14 +21,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// Proves: R56, FR-026 (nothing is sent where wish and live object are those of last time).
+// Proves: R56, FR-026 (nothing is sent where desired and live object are those of last time).
 func TestNothingIsSentTwice(t *testing.T) {
 	c := newCluster(t)
 	a := c.applier()
 	apply := func(config string, want int) *Result {
 		t.Helper()
 		c.applied = nil
-		result, f := a.Apply(t.Context(), owner(), wish(config))
+		result, f := a.Apply(t.Context(), owner(), desiredObjects(config))
 		if f != nil {
 			t.Fatal(f)
 		}
@@ -49,7 +49,7 @@ func TestNothingIsSentTwice(t *testing.T) {
 		t.Errorf("sent %s", got)
 	}
 
-	// Whoever changes an object brings the operator to look at it again.
+	// Anyone who changes an object brings the operator to look at it again.
 	var d appsv1.Deployment
 	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "ai", Name: "my-stack"}, &d); err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestNothingIsSentTwice(t *testing.T) {
 // Proves: L-01 (what is remembered goes with the resource).
 func TestForget(t *testing.T) {
 	a := newCluster(t).applier()
-	if _, f := a.Apply(t.Context(), owner(), wish("a: 1")); f != nil {
+	if _, f := a.Apply(t.Context(), owner(), desiredObjects("a: 1")); f != nil {
 		t.Fatal(f)
 	}
 	other := owner()
@@ -91,7 +91,7 @@ func TestApplierMemoryIsBoundedOverEdits(t *testing.T) {
 	a := c.applier()
 	edit := func(n int) {
 		t.Helper()
-		list := wish(fmt.Sprintf("a: %d", n))
+		list := desiredObjects(fmt.Sprintf("a: %d", n))
 		if _, f := a.Apply(t.Context(), owner(), list); f != nil {
 			t.Fatal(f)
 		}
@@ -109,7 +109,7 @@ func TestApplierMemoryIsBoundedOverEdits(t *testing.T) {
 	}
 }
 
-// Proves: L-08 (what belongs to somebody else is never touched, and named), R19 (what depends on it is not sent).
+// Proves: L-08 (what belongs to someone else is never touched, and named), R19 (what depends on it is not sent).
 func TestConflict(t *testing.T) {
 	yes := true
 	foreign := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack", OwnerReferences: []metav1.OwnerReference{
@@ -134,7 +134,7 @@ func TestConflict(t *testing.T) {
 			live := newCluster(t, c.live)
 			a := live.applier()
 			a.Cached = newCluster(t) // the caches do not hold what lacks the operator's label
-			_, f := a.Apply(t.Context(), owner(), wish("a: 1"))
+			_, f := a.Apply(t.Context(), owner(), desiredObjects("a: 1"))
 			if f == nil || f.Class != c.class || f.Reason != map[bool]problem.Reason{true: problem.Conflict, false: problem.WaitingForRemoval}[c.class == problem.Terminal] || f.Condition != v1alpha2.ConditionDeploymentUpdated {
 				t.Fatalf("fault %+v", f)
 			}
@@ -158,7 +158,7 @@ func denied(message string) error {
 	}}
 }
 
-// Proves: L-06 (an error that only an edit can mend is terminal and readable), L-30 (any other is asked again).
+// Proves: L-06 (an error that only an edit can fix is terminal and readable), L-30 (any other is asked again).
 func TestRefusals(t *testing.T) {
 	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
 	for name, c := range map[string]struct {
@@ -192,7 +192,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		cluster := newCluster(t)
 		cluster.refuse["Deployment/my-stack"] = c.err
-		result, f := cluster.applier().Apply(t.Context(), owner(), wish("a: 1"))
+		result, f := cluster.applier().Apply(t.Context(), owner(), desiredObjects("a: 1"))
 		reasons := map[problem.Class]problem.Reason{problem.Terminal: problem.ObjectRejected, problem.Transient: problem.ApplyFailed}
 		if f == nil || f.Class != c.class || f.Reason != reasons[c.class] || f.Condition != v1alpha2.ConditionDeploymentUpdated || !errors.Is(f.Err, c.err) {
 			t.Fatalf("%s: problem %+v, want class %s", name, f, c.class)

@@ -75,7 +75,7 @@ func TestRefusedObjectLeavesTheOthersUnwritten(t *testing.T) {
 // Proves: R61 (of a new custom resource only what holds values of the spec is asked for).
 func TestNewObjectsAreAskedForWhereTheyHoldTheSpec(t *testing.T) {
 	c := newCluster(t)
-	if _, f := c.applier().Apply(t.Context(), owner(), wish("a: 1")); f != nil || len(c.asked) > 0 || len(c.applied) != 4 {
+	if _, f := c.applier().Apply(t.Context(), owner(), desiredObjects("a: 1")); f != nil || len(c.asked) > 0 || len(c.applied) != 4 {
 		t.Errorf("asked %v, written %v, %v", c.asked, c.applied, f)
 	}
 	cr, list := full(1)

@@ -114,8 +114,8 @@ func owner() *v1alpha2.LlamaStackDistribution {
 	return &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack", UID: "u1"}}
 }
 
-// The objects for the owner with a configuration.
-func wish(config string) []objects.Object {
+// desiredObjects are the objects for the owner with a configuration.
+func desiredObjects(config string) []objects.Object {
 	p := &objects.Params{
 		CR: owner(), Image: "registry.example/starter:0.7.1", StateDir: "distributions/starter", Config: []byte(config), PortVariables: []string{"LLAMA_STACK_PORT"},
 	}

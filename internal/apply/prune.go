@@ -23,7 +23,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// Prune removes what the resource owns and nobody wants any more: owned minus wanted. Of what was generated the wanted and the previous
+// Prune removes what the resource owns and does not need any more: owned minus desired. Of what was generated, the desired and the previous
 // one of each sort stay, and every one that a ReplicaSet with replicas needs.
 func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, wanted []objects.Object) *problem.Problem {
 	keep := map[string]bool{}
@@ -60,7 +60,7 @@ func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	return nil
 }
 
-// kindOf is the kind of an object of a list, whose type metadata is empty where the type tells the kind.
+// kindOf is the kind of an object of a list, whose type metadata is empty where the type has the kind.
 func kindOf(o client.Object) string {
 	if kind := o.GetObjectKind().GroupVersionKind().Kind; kind != "" {
 		return kind
@@ -109,7 +109,7 @@ func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 	for _, family := range slices.Sorted(maps.Keys(families)) {
 		others := families[family]
 		if len(others) == 1 && wanted[family] {
-			continue // the wanted and the previous one
+			continue // the desired and the previous one
 		}
 		if replicaSets == nil {
 			var err error
@@ -128,7 +128,7 @@ func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 	return doomed, nil
 }
 
-// legacyCABundle finds the ConfigMap of certificate authorities that release 0.9 has left, once no pod mounts it any more.
+// legacyCABundle finds the ConfigMap of CA certificates that release 0.9 has left, once no pod mounts it any more.
 func (a *Applier) legacyCABundle(ctx context.Context, owner *v1alpha2.LlamaStackDistribution) ([]client.Object, error) {
 	o := ConfigMapMetadata()
 	err := a.Cached.Get(ctx, client.ObjectKey{Namespace: owner.Namespace, Name: objects.LegacyCABundleName(owner.Name)}, o)
@@ -161,14 +161,14 @@ func revision(rs *appsv1.ReplicaSet) int {
 	return n
 }
 
-// neededByPods tells whether pods need a generated object or may need it any moment.
+// neededByPods reports whether pods need a generated object or may need it any moment.
 func neededByPods(resource string, replicaSets []appsv1.ReplicaSet, o client.Object) bool {
 	return slices.ContainsFunc(replicaSets, func(rs appsv1.ReplicaSet) bool {
 		return hasPods(&rs) && needs(resource, &rs, o)
 	})
 }
 
-// hasPods tells whether there are pods, or may be any moment.
+// hasPods reports whether there are pods, or may be any moment.
 func hasPods(rs *appsv1.ReplicaSet) bool {
 	return ptr.Deref(rs.Spec.Replicas, 1) > 0 || rs.Status.Replicas > 0
 }
@@ -177,7 +177,7 @@ func needs(resource string, rs *appsv1.ReplicaSet, o client.Object) bool {
 	return objects.GeneratedFor(resource, &rs.Spec.Template.Spec).Has(kindOf(o), o.GetName())
 }
 
-// previous names, of the objects that are not wanted any more, the one that was in force last: that of the newest ReplicaSet, for a
+// previous names, of the objects that are not needed any more, the one that was applied last: that of the newest ReplicaSet, for a
 // rollback to find; empty where no ReplicaSet has one.
 func previous(resource string, replicaSets []appsv1.ReplicaSet, others []client.Object) string {
 	for i := range replicaSets {

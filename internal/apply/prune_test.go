@@ -43,7 +43,7 @@ func configMap(name string) objects.Object {
 	return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// Proves: R17 (of the generated ConfigMaps the wanted and the previous one stay, and what pods mount), R19.
+// Proves: R17 (of the generated ConfigMaps the desired and the previous one stay, and what pods mount), R19.
 func TestPruneConfigMaps(t *testing.T) {
 	for name, c := range map[string]struct {
 		cluster []client.Object
@@ -103,7 +103,7 @@ func TestPruneConfigMaps(t *testing.T) {
 	}
 }
 
-// Proves: R21, L-06 (the certificate authorities that release 0.9 has left stay while one of its pods is there, and go then; others' stay).
+// Proves: R21, L-06 (the CA certificates that release 0.9 has left stay while one of its pods is there, and go then; others' stay).
 func TestPruneLegacyCABundle(t *testing.T) {
 	bundle := func(uid string) client.Object {
 		o := owned(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-ca-bundle", UID: "x"}}, uid)
@@ -187,7 +187,7 @@ func TestPruneDerivedSecrets(t *testing.T) {
 	}
 }
 
-// Proves: R17, L-08 (owned minus wanted, and nothing else).
+// Proves: R17, L-08 (owned minus desired, and nothing else).
 func TestPruneOtherKinds(t *testing.T) {
 	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name, UID: types.UID(name)} }
 	cluster := newCluster(t,
@@ -200,7 +200,7 @@ func TestPruneOtherKinds(t *testing.T) {
 		owned(&corev1.ServiceAccount{ObjectMeta: named("my-stack")}, "u1"), // the name of another kind's
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "users"}},
 	)
-	if f := cluster.applier().Prune(t.Context(), owner(), wish("a: 1")); f != nil {
+	if f := cluster.applier().Prune(t.Context(), owner(), desiredObjects("a: 1")); f != nil {
 		t.Fatal(f)
 	}
 	if got := sorted(cluster.deleted); got != "[Service/obsolete ServiceAccount/my-stack]" {

@@ -73,7 +73,7 @@ func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 			cluster := newCluster(t, sets...)
 			a := cluster.applier()
 			a.SwitchoverDelay = time.Hour
-			wanted := wish("a: b\n")
+			wanted := desiredObjects("a: b\n")
 			check := func(held, narrow, again bool) {
 				t.Helper()
 				list, wait, f := a.Switchover(t.Context(), owner(), c.live, wanted)
@@ -107,7 +107,7 @@ func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 func TestSwitchoverHoldsNoRecreate(t *testing.T) {
 	rs := replicaSet(1, 1, "x")
 	cluster := newCluster(t, rs)
-	wanted := wish("a: b\n")
+	wanted := desiredObjects("a: b\n")
 	wanted[2].(*appsv1.Deployment).Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
 	live := orphan(nil)
 	list, wait, f := cluster.applier().Switchover(t.Context(), owner(), live, wanted)

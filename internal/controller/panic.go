@@ -57,12 +57,12 @@ func (r *Reconciler) reportPanic(ctx context.Context, s *scope, value any) (ctrl
 	if s.cr.UID == "" && s.cr.ResourceVersion == "" {
 		return again, nil // it has not been read
 	}
-	told := &scope{key: s.key, cr: s.cr, gathered: s.gathered}
-	if told.gathered == nil {
-		told.gathered = &gather.Gathered{Inputs: &desired.Inputs{CR: s.cr}, DeploymentUnknown: true}
+	failed := &scope{key: s.key, cr: s.cr, gathered: s.gathered}
+	if failed.gathered == nil {
+		failed.gathered = &gather.Gathered{Inputs: &desired.Inputs{CR: s.cr}, DeploymentUnknown: true}
 	}
-	told.deployment = told.gathered.Inputs.Live
-	told.fail(problem.New(problem.Problem{
+	failed.deployment = failed.gathered.Inputs.Live
+	failed.fail(problem.New(problem.Problem{
 		Reason: problem.InternalError, Path: "spec", Type: field.ErrorTypeInternal,
 		Detail: "an error in the operator ended the reconcile of this custom resource; what runs stays as it is. " +
 			fmt.Sprintf("Trying again in %s, or when the custom resource changes", panicDelay),
@@ -73,7 +73,7 @@ func (r *Reconciler) reportPanic(ctx context.Context, s *scope, value any) (ctrl
 			log.Error(fmt.Errorf("%T", value), "the status of a resource whose reconcile panicked cannot be written")
 		}
 	}()
-	if _, err := r.report(ctx, told); err != nil {
+	if _, err := r.report(ctx, failed); err != nil {
 		return ctrl.Result{}, err
 	}
 	return again, nil

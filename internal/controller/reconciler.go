@@ -37,9 +37,9 @@ import (
 )
 
 const (
-	// conflictDelay is how long a pass waits for the cache after somebody else wrote the resource.
+	// conflictDelay is how long a reconcile waits for the cache after someone else wrote the resource.
 	conflictDelay = 200 * time.Millisecond
-	// foreignDelay is how often a pass looks whether an object of somebody else's that is in the way has gone: the
+	// foreignDelay is how often a reconcile looks whether an object of someone else's that is in the way has gone: the
 	// operator does not watch what is not its own.
 	foreignDelay = 30 * time.Second
 )
@@ -173,11 +173,11 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) {
 		s.serverSilent = why
 		return
 	}
-	s.server, s.serverSilent = r.prober.Observe(s.cr, s.deployment, url) //nolint:contextcheck // asking outlives the pass
+	s.server, s.serverSilent = r.prober.Observe(s.cr, s.deployment, url) //nolint:contextcheck // asking outlives the reconcile
 	s.serverPending = s.server == nil && s.serverSilent == ""
 }
 
-// look reads from the cache what the status tells of besides the Deployment. What cannot be read is told by what applies it.
+// look reads from the cache what the status reports in addition to the Deployment. What applies an object reports that it cannot be read.
 func (r *Reconciler) look(ctx context.Context, s *scope) {
 	key := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: s.cr.Namespace, Name: name} }
 	service := &corev1.Service{}
@@ -199,7 +199,7 @@ func (r *Reconciler) look(ctx context.Context, s *scope) {
 	}
 }
 
-// report writes the status where it changed, and tells of what changed by events.
+// report writes the status where it changed, and reports what changed by events.
 func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) {
 	log := logf.FromContext(ctx)
 	before := s.cr.DeepCopy()

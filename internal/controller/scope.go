@@ -21,7 +21,7 @@ import (
 
 // scope holds the facts of one pass as they become known.
 type scope struct {
-	// Set when the pass begins.
+	// Set when the reconcile begins.
 	key types.NamespacedName
 	cr  *v1alpha2.LlamaStackDistribution
 
@@ -53,7 +53,7 @@ func (s *scope) fail(p *problem.Problem) {
 	}
 }
 
-// wanted are the objects that shall exist: those that were applied and those that were left alone.
+// wantedObjects are the objects that shall exist: those that were applied and those that were left alone.
 func (s *scope) wanted() []objects.Object {
 	return append(append([]objects.Object{}, s.desired.Objects...), s.desired.Held...)
 }

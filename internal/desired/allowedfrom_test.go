@@ -43,7 +43,7 @@ func TestAllowedFromIsValidated(t *testing.T) {
 	}
 }
 
-// A NetworkPolicy keeps the ingress controller out, whoever asks for the policy, unless it lets everybody in or the cluster has a router of its
+// A NetworkPolicy keeps the ingress controller out, whatever asks for the policy, unless it lets everybody in or the cluster has a router of its
 // own, which the policy names.
 //
 // Proves: R41, R61.

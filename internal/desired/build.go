@@ -121,7 +121,7 @@ func (in *Inputs) livePod() *corev1.PodSpec {
 	return &in.Live.Spec.Template.Spec
 }
 
-// buildObjects is the list of everything that a resource may need; a builder returns nil for what is not wanted. The order is that of writing,
+// buildObjects is the list of everything that a resource may need; a builder returns nil for what is not needed. The order is that of writing,
 // which stops at the first object that is refused: what the pods need and what protects them comes before them, and what leads to them after.
 func buildObjects(p *objects.Params) []objects.Object {
 	var list []objects.Object
@@ -139,7 +139,7 @@ func buildObjects(p *objects.Params) []objects.Object {
 	return list
 }
 
-// add appends what is wanted.
+// add appends an object that is not nil.
 func add[T any, O interface {
 	*T
 	objects.Object

@@ -119,19 +119,19 @@ func TestNothingToGenerateFrom(t *testing.T) {
 		}},
 		"a known name, a line without a base of it": {
 			"registry.example/meta:1.5.0", "meta-reference-gpu: {image: 'registry.example/meta:1.5.0'}", problem.MissingConfigLabels, []string{
-				"spec.distribution: Invalid value: meta-reference-gpu has a base configuration for release lines 0.3, 0.4, and none for line 1.5 of the server in image " +
+				"spec.distribution: Invalid value: meta-reference-gpu has a base configuration for release lines 0.3, 0.4, and none for release line 1.5 of the server in image " +
 					"registry.example/meta:1.5.0 (tag of the image): use another distribution", "llama-stack-operator-config",
 			},
 		},
 		"unknown release": {
 			"registry.example/mine:nightly", "mine: {image: 'registry.example/mine:nightly', config: 'version: 2'}",
 			problem.UnknownServerLine, []string{
-				"registry.example/mine:nightly", "could be of the lines 0.3, 0.4, ", "serverVersion", "llama-stack-operator-config",
+				"registry.example/mine:nightly", "could be of the release lines 0.3, 0.4, ", "serverVersion", "llama-stack-operator-config",
 			},
 		},
 		"unknown dialect": {
 			"registry.example/mine:nightly", "mine: {image: 'registry.example/mine:nightly', config: 'what: 2'}",
-			problem.UnknownServerLine, []string{"nothing tells the server release in image registry.example/mine:nightly, so", "serverVersion"},
+			problem.UnknownServerLine, []string{"the server release in image registry.example/mine:nightly is not known, so", "serverVersion"},
 		},
 		"too old": {
 			"registry.example/mine:0.2.23", "", problem.UnsupportedRelease, []string{
@@ -267,7 +267,7 @@ func TestSecretForANumber(t *testing.T) {
 	build(t, in)
 }
 
-// Proves: NFR-004, FR-075 (all that is wrong is told at once, each for its condition).
+// Proves: NFR-004, FR-075 (all that is wrong is reported at once, each for its condition).
 func TestAllFaultsAtOnce(t *testing.T) {
 	in := inputs(t, "two-providers")
 	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Storage: &v1alpha2.PVCStorageSpec{MountPath: new("relative")}}
@@ -306,7 +306,7 @@ func TestBuildIsDeterministic(t *testing.T) {
 	}
 }
 
-// live returns the inputs of a pass after an upgrade of the operator: the former build made the Deployment.
+// live returns the inputs of a reconcile after an upgrade of the operator: the former build made the Deployment.
 func live(t *testing.T, sample string) *Inputs {
 	t.Helper()
 	in := inputs(t, sample)
@@ -351,13 +351,13 @@ func TestTooOldAsItIs(t *testing.T) {
 	}
 }
 
-// Proves: R16 (a newer release is treated like the newest line, with a warning), R48 (and so is one before an operator that knows it).
+// Proves: R16 (a newer release is treated like the newest release line, with a warning), R48 (and so is one before an operator that knows it).
 func TestNewerRelease(t *testing.T) {
 	in := inputs(t, "simple")
 	resolve(t, in, map[string]string{"image-overrides": "starter: mirror.example/starter:1.99.0"})
 	d := build(t, in)
 	want := "spec.distribution: this operator does not know server release 1.99.0 of image mirror.example/starter:1.99.0: " +
-		"it is treated like line " + catalog.Newest() + ", the newest known one before it: "
+		"it is treated like release line " + catalog.Newest() + ", the newest known one before it: "
 	if len(d.Warnings) != 1 || !strings.HasPrefix(d.Warnings[0].String(), want) {
 		t.Errorf("warnings %q, want one: %s…", d.Warnings.Message(), want)
 	}
@@ -391,7 +391,7 @@ func TestUpgradeHolds(t *testing.T) {
 	}
 }
 
-// What a held Deployment mounts must be among what is wanted, or else it would be pruned.
+// What a held Deployment mounts must be among the desired objects, or else it would be pruned.
 //
 // Proves: R48, R17, R19.
 func TestUpgradeHoldsTheMountedConfigMap(t *testing.T) {
@@ -417,7 +417,7 @@ func TestUpgradeHoldsTheMountedConfigMap(t *testing.T) {
 	}
 }
 
-// Proves: R27, R47 (another image or name of the distribution finds the state that lies on the claim).
+// Proves: R27, R47 (another image or name of the distribution finds the state on the PVC).
 func TestStateStaysWhereItIs(t *testing.T) {
 	for name, c := range map[string]struct {
 		storage *v1alpha2.PVCStorageSpec
@@ -529,7 +529,7 @@ func TestWarningsAreKept(t *testing.T) {
 	}
 }
 
-// Proves: R33 (where nothing tells the type of a field, a value that looks like a number is a warning).
+// Proves: R33 (where the type of a field is not known, a value that looks like a number is a warning).
 func TestNumberForAnUnknownType(t *testing.T) {
 	in := inputs(t, "simple")
 	in.CR.Spec.Providers.Inference = open(`{"provider":"homegrown","endpoint":"http://x:1","secretRefs":{"pin":{"name":"n","key":"k"}}}`)
@@ -541,7 +541,7 @@ func TestNumberForAnUnknownType(t *testing.T) {
 	}
 }
 
-// Proves: R34 (a name that no Service can be named after is told of before anything is written).
+// Proves: R34 (a name that no Service can be named after is reported before anything is written).
 func TestResourceName(t *testing.T) {
 	for name, right := range map[string]bool{
 		"a": true, "my-stack-2": true, strings.Repeat("a", 55): true,

@@ -30,15 +30,15 @@ type CABundleFact struct {
 	Keys []string
 	// Foreign is ConfigMapNotWatched, ConfigMapForbidden or ConfigMapNotAllowed where the ConfigMap is in another namespace and does not count.
 	Foreign ConfigMapState `json:",omitempty"`
-	// Missing tells that there is no such ConfigMap.
+	// Missing reports that there is no such ConfigMap.
 	Missing bool
-	// Unknown tells that there is no cluster to read it from.
+	// Unknown reports that there is no cluster to read it from.
 	Unknown bool
 	// Data is what the ConfigMap holds.
 	Data map[string]string
 }
 
-// CABundleOf tells where the certificate authorities of the resource are; nil where it names none. What conversion carried from v1alpha1
+// CABundleOf reports where the CA certificates of the resource are; nil where it names none. What conversion carried from v1alpha1
 // counts: another namespace, and several keys.
 func CABundleOf(cr *v1alpha2.LlamaStackDistribution) *CABundleFact {
 	n := cr.Spec.Networking

@@ -52,9 +52,9 @@ type source struct {
 	fact *SecretFact
 	// known is false where there is no cluster to read the value from.
 	known bool
-	// trusts tells that there are certificate authorities to verify a certificate with.
+	// trusts reports that there are CA certificates to verify a certificate with.
 	trusts bool
-	// dsn is the value, read; nil where it is no connection string.
+	// dsn is the value, read; nil where it is not a connection string.
 	dsn *dsn.DSN
 }
 

@@ -25,7 +25,7 @@ func tooOld(dist *settings.Distribution) *problem.Problem {
 	}
 	return problem.New(problem.Problem{
 		Reason: problem.UnsupportedRelease, Path: pathDistribution, Type: field.ErrorTypeForbidden,
-		Detail: fmt.Sprintf("the server in image %s is release %s (%s), and %s is the oldest supported line; what runs is left alone",
+		Detail: fmt.Sprintf("the server in image %s is release %s (%s), and %s is the oldest supported release line; what runs is left alone",
 			dist.Image, dist.Release, dist.LineSource, catalog.Lines()[0]),
 		Fix: "use a newer image, or where the server is newer than that " + fixRelease,
 	})
@@ -38,7 +38,7 @@ func newerRelease(dist *settings.Distribution) *problem.Problem {
 	}
 	return problem.New(problem.Problem{
 		Reason: problem.UnknownServerRelease, Severity: problem.Warning, Path: pathDistribution,
-		Detail: fmt.Sprintf("this operator does not know server release %s of image %s: it is treated like line %s, the newest known one before it",
+		Detail: fmt.Sprintf("this operator does not know server release %s of image %s: it is treated like release line %s, the newest known one before it",
 			dist.Release, dist.Image, dist.Line.Name),
 		Fix: "use an operator that knows the release, or where the image holds another one " + fixRelease,
 	})
@@ -50,9 +50,9 @@ func missingBase(dist *settings.Distribution) *problem.Problem {
 	switch {
 	case dist.Base == nil && dist.Line != nil && len(settings.EmbeddedLines(dist.Embedded)) > 0:
 		p.Reason = problem.MissingConfigLabels
-		p.Detail = fmt.Sprintf("%s has a base configuration for release lines %s, and none for line %s of the server in image %s (%s)",
+		p.Detail = fmt.Sprintf("%s has a base configuration for release lines %s, and none for release line %s of the server in image %s (%s)",
 			dist.Embedded, strings.Join(settings.EmbeddedLines(dist.Embedded), ", "), dist.Line.Name, dist.Image, dist.LineSource)
-		p.Fix = "use another distribution, an image of one of these lines, or `overrideConfig`, or register the distribution with a base " +
+		p.Fix = "use another distribution, an image of one of these release lines, or `overrideConfig`, or register the distribution with a base " +
 			"configuration of its own in the operator's ConfigMap " + settings.ConfigMapName
 	case dist.Base == nil:
 		p.Reason = problem.MissingConfigLabels
@@ -61,11 +61,11 @@ func missingBase(dist *settings.Distribution) *problem.Problem {
 		p.Fix = ""
 	case dist.Line != nil:
 		return nil
-	case len(dist.Dialects) > 1:
-		p.Detail = fmt.Sprintf("nothing tells the server release in image %s, and its base configuration is ambiguous: it could be of the lines %s",
-			dist.Image, strings.Join(dist.Dialects, ", "))
+	case len(dist.Candidates) > 1:
+		p.Detail = fmt.Sprintf("the server release in image %s is not known, and its base configuration is ambiguous: it could be of the release lines %s",
+			dist.Image, strings.Join(dist.Candidates, ", "))
 	default:
-		p.Detail = fmt.Sprintf("nothing tells the server release in image %s, so no configuration can be generated for it", dist.Image)
+		p.Detail = fmt.Sprintf("the server release in image %s is not known, so no configuration can be generated for it", dist.Image)
 	}
 	return problem.New(p)
 }

@@ -82,7 +82,7 @@ func warningsBut(d *made, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Proves: R21, R22 (what release 0.9 gave every server, custom resources of v1alpha1 still have; others are told what to write).
+// Proves: R21, R22 (what release 0.9 gave every server, custom resources of v1alpha1 still have; others get a warning that says what to write).
 func TestVariablesOfRelease09(t *testing.T) {
 	const spec = `
 distribution: {name: starter}

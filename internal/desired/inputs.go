@@ -22,7 +22,7 @@ type Inputs struct {
 	Distribution *settings.Distribution
 	// Secrets are the secret values that the spec refers to, found or not.
 	Secrets []SecretFact
-	// Override is what was found at spec.overrideConfig; nil where the spec has none, or where nobody could tell.
+	// Override is what was found at spec.overrideConfig; nil where the spec has none, or where it cannot be known.
 	Override *OverrideFact
 	// PodReferences are the Secrets and ConfigMaps that the overrides bring into the pods, found or not.
 	PodReferences []PodReferenceFact
@@ -33,7 +33,7 @@ type Inputs struct {
 	// OperatorNamespace is the operator's namespace; empty in tools without a cluster.
 	OperatorNamespace string
 	// CABundle is what was found at spec.networking.tls.caBundle, else the PlatformCABundle; nil where there is neither, or where nobody could
-	// tell.
+	// know.
 	CABundle *CABundleFact
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
 	ClusterAssignsUserIDs bool
@@ -44,7 +44,7 @@ type Inputs struct {
 	Build string
 	// Live is the Deployment as it stands in the cluster; nil where there is none.
 	Live *appsv1.Deployment
-	// LiveConfigMissing is true where something that the operator made and Live needs is gone: its configuration, certificate authorities
+	// LiveConfigMissing is true where something that the operator made and Live needs is gone: its configuration, CA certificates
 	// or derived secret values.
 	LiveConfigMissing bool
 }
@@ -60,7 +60,7 @@ func (in *Inputs) SecretCount() int {
 	return count
 }
 
-// SecretState tells what was found at a secret reference.
+// SecretState reports what was found at a secret reference.
 type SecretState int
 
 // The states of a secret reference.
@@ -77,9 +77,9 @@ const (
 
 // SecretFact is what was found at a secret reference.
 type SecretFact struct {
-	// Use tells who refers to what.
+	// Use is who refers to what.
 	Use config.SecretUse
-	// State tells what was found.
+	// State reports what was found.
 	State SecretState
 	// Value is the value where State is SecretFound; empty where there is no cluster to read it from.
 	Value secret.Value
@@ -109,7 +109,7 @@ type Desired struct {
 	problems problem.Collector
 }
 
-// Scheme is what the server speaks. A generated configuration has no TLS yet; what the image says itself is not known.
+// Scheme is the server's protocol. A generated configuration has no TLS yet; what the image says itself is not known.
 func (d *Desired) Scheme() corev1.URIScheme {
 	if d.Override != nil && d.Override.TLS {
 		return corev1.URISchemeHTTPS

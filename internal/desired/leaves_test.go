@@ -210,7 +210,7 @@ func surround(path string) func(*v1alpha2.LlamaStackDistributionSpec) {
 	return surroundings[longest]
 }
 
-// onlyTold are settings that must be told of, though nothing needs to fail (R39).
+// onlyTold are settings that must be reported, though nothing needs to fail (R39).
 var onlyTold = []string{"spec.networking.tls.secretName"}
 
 // meaningful are the structs whose mere presence means something (R31); the presence of any other is as its absence.
@@ -219,7 +219,7 @@ var meaningful = []string{
 	"spec.storage.kv", "spec.storage.sql", "spec.workload.storage", "spec.workload.podDisruptionBudget", "spec.networking.tls.caBundle",
 }
 
-// isAbsent tells whether a path is that of an empty struct that means nothing.
+// isAbsent reports whether a path is that of an empty struct that means nothing.
 func isAbsent(path string) bool {
 	empty, isStruct := strings.CutSuffix(path, "{}")
 	return isStruct && !slices.ContainsFunc(meaningful, func(m string) bool { return empty == m || strings.HasPrefix(empty, m+".") })
@@ -230,7 +230,7 @@ func isUnbuilt(path string) bool {
 	return slices.ContainsFunc(unbuilt, func(u string) bool { return path == u || strings.HasPrefix(path, u+".") })
 }
 
-// Every field changes the configuration or an object when it is set, or fails by name, or is told of, or stands above with the reason
+// Every field changes the configuration or an object when it is set, or fails by name, or is reported, or stands above with the reason
 // why not. What R31 takes for absent changes nothing.
 //
 // Proves: R49, L-10, R31.
@@ -328,7 +328,7 @@ func found(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) *Inputs
 	return in
 }
 
-// names tells whether a fault names the field, or a struct around it.
+// names reports whether a fault names the field, or a struct around it.
 func names(faults problem.List, path string) bool {
 	return slices.ContainsFunc(faults, func(f problem.Problem) bool { return within(path, f.String()) })
 }

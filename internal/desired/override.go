@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// ConfigMapState tells what was found at a reference to a ConfigMap.
+// ConfigMapState reports what was found at a reference to a ConfigMap.
 type ConfigMapState int
 
 // The states of a reference to a ConfigMap.
@@ -28,9 +28,9 @@ const (
 	ConfigMapMissing
 	// ConfigMapKeyMissing: the ConfigMap has no such key.
 	ConfigMapKeyMissing
-	// ConfigMapNotWatched: the ConfigMap would be in a namespace that the operator does not look after. It was not read.
+	// ConfigMapNotWatched: the ConfigMap would be in a namespace that the operator does not watch. It was not read.
 	ConfigMapNotWatched
-	// ConfigMapForbidden: the ConfigMap would be in another namespace, which the operator was told not to allow. It was not read.
+	// ConfigMapForbidden: the ConfigMap would be in another namespace, which the operator's flags do not allow. It was not read.
 	ConfigMapForbidden
 	// ConfigMapNotAllowed: the ConfigMap would be in another namespace, and does not exist or has no consent of its owner. Its content
 	// was not looked at.
@@ -41,7 +41,7 @@ const (
 type OverrideFact struct {
 	// Ref is the ConfigMap.
 	Ref types.NamespacedName
-	// State tells what was found.
+	// State reports what was found.
 	State ConfigMapState
 	// Content is the text of the key where State is ConfigMapFound.
 	Content []byte

@@ -137,7 +137,7 @@ func TestOverrideFaults(t *testing.T) {
 	}
 }
 
-// Proves: R45, R26 (what may keep the server from starting, and what only v1alpha1 can say, is told).
+// Proves: R45, R26 (what may keep the server from starting, and what only v1alpha1 can say, is reported).
 func TestOverrideWarnings(t *testing.T) {
 	line, _ := catalog.Get(catalog.Newest())
 	for content, want := range map[string]string{

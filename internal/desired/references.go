@@ -15,9 +15,9 @@ import (
 
 // PodReferenceFact is what was found at a Secret or ConfigMap that the overrides bring into the pods.
 type PodReferenceFact struct {
-	// Ref tells who refers to what.
+	// Ref is who refers to what.
 	Ref objects.PodReference
-	// Missing tells that there is no such object.
+	// Missing reports that there is no such object.
 	Missing bool
 	// MissingKeys are the keys, of those that the reference names, that the object does not have.
 	MissingKeys []string

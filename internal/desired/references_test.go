@@ -78,7 +78,7 @@ func TestSecretsHashIsFrozen(t *testing.T) {
 	}
 }
 
-// Proves: R20, FR-073, FR-074, FR-075 (what keeps pods from starting is told before they are made, unless it is optional).
+// Proves: R20, FR-073, FR-074, FR-075 (what keeps pods from starting is reported before they are made, unless it is optional).
 func TestPodReferencesAbsent(t *testing.T) {
 	for name, c := range map[string]struct {
 		change    func(*Inputs)

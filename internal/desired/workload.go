@@ -81,7 +81,7 @@ func (d *Desired) checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) {
 	}
 }
 
-// checkBudget warns of budgets that let no pod go: draining a node would wait for ever.
+// checkBudget warns of budgets that allow no disruptions: draining a node would wait forever.
 func (d *Desired) checkBudget(spec *v1alpha2.LlamaStackDistributionSpec) {
 	const base = "spec.workload.podDisruptionBudget"
 	b := spec.Workload.PodDisruptionBudget
@@ -154,7 +154,7 @@ func (d *Desired) checkOverrides(p *objects.Params) {
 // PathAllowedFrom is the field that asks for a NetworkPolicy.
 const PathAllowedFrom = "spec.networking.allowedFrom"
 
-// networkPolicy tells whether a NetworkPolicy is wanted. Release 0.9 has a flag for that, which is off by itself: a resource that
+// networkPolicy reports whether a NetworkPolicy is desired. Release 0.9 has a flag for that, which is off by itself: a resource that
 // was written for it must not be cut off by an upgrade.
 func (d *Desired) networkPolicy(in *Inputs, legacy *v1alpha2.LegacySettings) bool {
 	asked, flag := objects.AllowedFrom(&in.CR.Spec), ptr.Deref(in.NetworkPolicyFlag, false)

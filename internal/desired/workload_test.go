@@ -31,7 +31,7 @@ func shaped(t *testing.T, sample, text string) *Inputs {
 	return in
 }
 
-// Proves: R42, R43, R44, R41, R77, L-21 (what cannot become objects is wrong, with field and mending; the rest is told).
+// Proves: R42, R43, R44, R41, R77, L-21 (what cannot become objects is wrong, with field and fix; the rest is a warning).
 func TestWorkload(t *testing.T) {
 	for text, want := range map[string]struct{ fault, warning string }{
 		"workload: {autoscaling: {minReplicas: 2}}":                                                               {"spec.workload.autoscaling.maxReplicas: Required value: at least 1", ""},
@@ -129,7 +129,7 @@ func TestTmpIsInMemoryFromLine12(t *testing.T) {
 	}
 }
 
-// Proves: R41, L-24 (nobody is cut off by an upgrade; whoever asks in v1alpha2 gets the policy).
+// Proves: R41, L-24 (nobody is cut off by an upgrade; anyone who asks in v1alpha2 gets the policy).
 func TestNetworkPolicyFlag(t *testing.T) {
 	const asks = "networking: {allowedFrom: {namespaces: [a]}}"
 	for name, c := range map[string]struct {
@@ -165,7 +165,7 @@ func TestNetworkPolicyFlag(t *testing.T) {
 			if !c.warns {
 				return
 			}
-			// What the warning says besides the flag: written in v1alpha2 the resource still counts as one of v1alpha1.
+			// What the warning says in addition to the flag: written in v1alpha2 the resource still counts as one of v1alpha1.
 			delete(in.CR.Annotations, v1alpha2.ConversionAnnotation)
 			if !strings.Contains(d.Warnings.Message(), "remove the annotation "+v1alpha2.ConversionAnnotation) ||
 				!slices.Contains(kinds(build(t, in).Objects), "NetworkPolicy/plain-stack-network-policy") {

@@ -27,7 +27,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// Gatherer reads the inputs of a pass. Its fields are set once, before the first call.
+// Gatherer reads the inputs of a reconcile. Its fields are set once, before the first call.
 type Gatherer struct {
 	// Live reads from the API server: Secrets and ConfigMaps.
 	Live client.Reader
@@ -39,7 +39,7 @@ type Gatherer struct {
 	HashKey secret.Value
 	// Build is the build of the operator.
 	Build string
-	// Namespaces are those that the operator looks after; empty means all.
+	// Namespaces are those that the operator watches; empty means all.
 	Namespaces []string
 	// ForbidForeignConfigMaps refuses ConfigMaps in other namespaces than the resource's, which v1alpha1 can name.
 	ForbidForeignConfigMaps bool
@@ -60,7 +60,7 @@ type parsedSettings struct {
 	err      error
 }
 
-// Gathered is what a pass has read.
+// Gathered is what a reconcile has read.
 type Gathered struct {
 	// Inputs are complete where there are no errors.
 	Inputs *desired.Inputs
@@ -226,7 +226,7 @@ func (g *Gatherer) platformBundle(ctx context.Context, namespace string, o *once
 	return desired.PlatformCABundle(namespace, cm.Data), nil
 }
 
-// somethingMissing tells whether something that the operator made and the Deployment needs is gone.
+// somethingMissing reports whether something that the operator made and the Deployment needs is gone.
 func (g *Gatherer) somethingMissing(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment) (bool, *problem.Problem) {
 	if d == nil {
 		return false, nil

@@ -195,7 +195,7 @@ func TestLookupFailed(t *testing.T) {
 	}
 }
 
-// Proves: NFR-004 (all questions that fail are told of, not the first alone).
+// Proves: NFR-004 (all requests that fail are reported, not the first alone).
 func TestEveryFailureIsTold(t *testing.T) {
 	c := newCluster(t)
 	c.fails["Secret/one"], c.fails["Deployment/my-stack"], c.fails["ConfigMap/llama-stack-operator-config"] = errTimeout, errTimeout, errTimeout
@@ -204,7 +204,7 @@ func TestEveryFailureIsTold(t *testing.T) {
 	}
 }
 
-// References that the spec spells wrong are not looked up: the engine tells of them.
+// References that the spec spells wrong are not looked up: the engine reports them.
 func TestWrongReferencesAreNotRead(t *testing.T) {
 	for _, providers := range []string{
 		`{"provider":"vllm","apiKey":{"name":"one"}}`, `{"provider":"vllm","apiKey":"plain"}`, `"text"`, `[]`, `{"provider":"vllm","apiKey":{}}`,
@@ -224,7 +224,7 @@ func TestWrongReferencesAreNotRead(t *testing.T) {
 	}
 }
 
-// A name that cannot be that of a Secret is wrong, and asking for it fails for ever.
+// A name that cannot be that of a Secret is wrong, and asking for it fails forever.
 //
 // Proves: FR-073, FR-075.
 func TestImpossibleSecretName(t *testing.T) {
@@ -310,7 +310,7 @@ func TestForbiddenReachesBothJudgements(t *testing.T) {
 	}
 }
 
-// Proves: L-08 (a Deployment of somebody else's is not the resource's own).
+// Proves: L-08 (a Deployment of someone else's is not the resource's own).
 func TestLiveDeployment(t *testing.T) {
 	cr := resource()
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}

@@ -50,7 +50,7 @@ func (g *Gatherer) consents(cm *corev1.ConfigMap, own, namespace string) bool {
 	return namespace == own || g.AllowForeignConfigMaps || cm != nil && desired.Allows(cm.Annotations, own)
 }
 
-// foreign tells why a ConfigMap of the namespace may not be read for a resource; ConfigMapFound where it may.
+// foreign reports why a ConfigMap of the namespace may not be read for a resource; ConfigMapFound where it may.
 func (g *Gatherer) foreign(own, namespace string) desired.ConfigMapState {
 	switch {
 	case namespace == own:

@@ -37,7 +37,7 @@ func (g *Gatherer) references(ctx context.Context, in *desired.Inputs, problems 
 	problems.AddFound(f)
 }
 
-// once reads each Secret and each ConfigMap once in a pass, so that all who refer to one see the same.
+// once reads each Secret and each ConfigMap once in a reconcile, so that all who refer to one see the same.
 type once struct {
 	live       client.Reader
 	secrets    map[types.NamespacedName]*corev1.Secret

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// Proves: R14, R16, R47 (the labels of an image count after what the settings say and before tag, dialect and embedded base).
+// Proves: R14, R16, R47 (the labels of an image count after what the settings say and before tag, config schema and embedded base).
 func TestResolveWithLabels(t *testing.T) {
 	labels := &oci.Labels{
 		Version: "1.4.1", VersionLabel: "com.ogx.distribution.version",
@@ -54,7 +54,7 @@ func TestResolveWithLabels(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, f := parse(t, c.data).ResolveTold(c.spec, settings.Told{Labels: labels})
+			d, f := parse(t, c.data).ResolveWithHints(c.spec, settings.Hints{Labels: labels})
 			if f != nil {
 				t.Fatal(f)
 			}
@@ -66,13 +66,13 @@ func TestResolveWithLabels(t *testing.T) {
 	}
 }
 
-// A label says the release, and the embedded base of that line serves where the labels hold none; a release that is too old ends it.
+// A label says the release, and the embedded base of that release line serves where the labels hold none; a release that is too old ends it.
 //
 // Proves: R14, R16.
 func TestLabelsWithoutConfig(t *testing.T) {
 	s := parse(t, map[string]string{"image-overrides": "starter: mirror.example/starter:nightly"})
 	for version, want := range map[string]string{catalog.Newest() + ".0": catalog.Newest(), "0.6.1": "0.6", "": distributions.All()[0].Line} {
-		d, f := s.ResolveTold(named("starter"), settings.Told{Labels: &oci.Labels{Version: version, VersionLabel: oci.LabelImageVersion}})
+		d, f := s.ResolveWithHints(named("starter"), settings.Hints{Labels: &oci.Labels{Version: version, VersionLabel: oci.LabelImageVersion}})
 		if f != nil || d.Line.Name != want || d.Source != v1alpha2.ConfigSourceEmbedded {
 			t.Errorf("%q: %+v, %v; want line %s with its embedded base", version, d, f, want)
 			continue
@@ -82,7 +82,7 @@ func TestLabelsWithoutConfig(t *testing.T) {
 			t.Errorf("%q: the base is not that of line %s", version, want)
 		}
 	}
-	d, f := s.ResolveTold(named("starter"), settings.Told{Labels: &oci.Labels{Version: "0.2.23"}})
+	d, f := s.ResolveWithHints(named("starter"), settings.Hints{Labels: &oci.Labels{Version: "0.2.23"}})
 	if f != nil || d.Standing != catalog.TooOld || d.Line != nil || d.Base != nil || d.Release != "0.2.23" {
 		t.Errorf("%+v, %v; want a release that is too old", d, f)
 	}
@@ -90,7 +90,7 @@ func TestLabelsWithoutConfig(t *testing.T) {
 
 // Proves: R14 (labels that hold no configuration are not the same as labels that hold a broken one).
 func TestBrokenConfigInLabels(t *testing.T) {
-	_, f := parse(t, nil).ResolveTold(imaged("registry.example/mine:0.7.1"), settings.Told{
+	_, f := parse(t, nil).ResolveWithHints(imaged("registry.example/mine:0.7.1"), settings.Hints{
 		Labels: &oci.Labels{Config: []byte("- a"), ConfigLabel: oci.LabelConfigBase64},
 	})
 	if f == nil || f.Reason != problem.InvalidConfigLabels ||

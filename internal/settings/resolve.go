@@ -30,16 +30,16 @@ type Distribution struct {
 	Name string
 	// Image is the image to run, as written.
 	Image string
-	// Line is the release line of the server; nil where nothing tells it.
+	// Line is the release line of the server; nil where it is not known.
 	Line *catalog.Line
-	// LineSource tells what the release line was derived from.
+	// LineSource reports what the release line was derived from.
 	LineSource string
-	// Release is the version that told the release line; empty where the dialect did, or nothing.
+	// Release is the version that decided the release line; empty where the config schema did, or nothing.
 	Release string
-	// Standing tells how Release stands to the release lines; where it is catalog.TooOld, Line is nil.
+	// Standing reports how Release stands to the release lines; where it is catalog.TooOld, Line is nil.
 	Standing catalog.Standing
-	// Dialects are the release lines that the base configuration could be of, where Line is nil.
-	Dialects []string
+	// Candidates are the release lines that the base configuration could be of, where Line is nil.
+	Candidates []string
 	// Base is the base configuration; nil where none is known.
 	Base *config.Base
 	// Embedded is the name under which the operator embeds base configurations of the distribution, of this release line or others; empty
@@ -47,14 +47,14 @@ type Distribution struct {
 	Embedded string
 	// Source is where the base configuration comes from; empty where none is known.
 	Source v1alpha2.ConfigSource
-	// ForeignImage tells that the image's own configuration is that of another distribution: the base must be generated even for a
+	// ForeignImage reports that the image's own configuration is that of another distribution: the base must be generated even for a
 	// resource that names nothing but the distribution.
 	ForeignImage bool
 }
 
-// Told is what is known of a distribution beside the settings. The zero Told is nothing.
-type Told struct {
-	// Version is the release of the server, VersionSource says who tells it. It wins over everything else.
+// Hints are what is known of a distribution in addition to the settings. The zero value has none.
+type Hints struct {
+	// Version is the release of the server, VersionSource says where it is from. It wins over everything else.
 	Version, VersionSource string
 	// Base is the base configuration. It wins over everything else.
 	Base *config.Base
@@ -69,11 +69,11 @@ type Told struct {
 // An unknown name, neither name nor image (which v1alpha1 admits), and a registered entry that is wrong are errors; an unknown image
 // is not: it can run as it is.
 func (s *Settings) Resolve(spec *v1alpha2.DistributionSpec) (*Distribution, *problem.Problem) {
-	return s.ResolveTold(spec, Told{})
+	return s.ResolveWithHints(spec, Hints{})
 }
 
-// ResolveTold resolves as Resolve does, with more that is known.
-func (s *Settings) ResolveTold(spec *v1alpha2.DistributionSpec, told Told) (*Distribution, *problem.Problem) {
+// ResolveWithHints resolves as Resolve does, with more that is known.
+func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints) (*Distribution, *problem.Problem) {
 	name, image := ptr.Deref(spec.Name, ""), ptr.Deref(spec.Image, "")
 	if name == "" && image == "" {
 		return nil, problem.New(problem.Problem{
@@ -82,7 +82,7 @@ func (s *Settings) ResolveTold(spec *v1alpha2.DistributionSpec, told Told) (*Dis
 	}
 	e, known := s.lookup(name, image)
 	switch {
-	case name != "" && !known && told.Image == "":
+	case name != "" && !known && hints.Image == "":
 		return nil, problem.New(problem.Problem{
 			Reason: problem.UnknownDistribution, Path: pathDistribution + ".name", Type: field.ErrorTypeNotSupported, Value: name,
 			Fix: fmt.Sprintf("%sknown distributions: %s; register further ones in the ConfigMap %s", suggest.Sentence(name, s.names()),
@@ -94,19 +94,19 @@ func (s *Settings) ResolveTold(spec *v1alpha2.DistributionSpec, told Told) (*Dis
 			Fix: "correct the ConfigMap " + ConfigMapName, Err: e.err,
 		})
 	case !known && name != "":
-		e = entry{name: name, image: told.Image, embedded: name}
+		e = entry{name: name, image: hints.Image, embedded: name}
 	case !known:
 		e = entry{image: image}
 	}
 	d := &Distribution{Name: e.name, Image: e.image, Embedded: e.embedded, ForeignImage: e.foreignImage}
-	labels := told.Labels
+	labels := hints.Labels
 	if labels == nil || e.origin == builtIn && !e.otherImage {
 		labels = &oci.Labels{}
 	}
-	if f := d.setOwnBase(&e, told.Base, labels); f != nil {
+	if f := d.setOwnBase(&e, hints.Base, labels); f != nil {
 		return nil, f
 	}
-	d.setLine(&e, told, labels)
+	d.setLine(&e, hints, labels)
 	if d.Base == nil {
 		d.Base = EmbeddedBase(e.embedded, d.Line)
 		if d.Base != nil {
@@ -116,14 +116,14 @@ func (s *Settings) ResolveTold(spec *v1alpha2.DistributionSpec, told Told) (*Dis
 	return d, nil
 }
 
-// Adopt returns the distribution with another image, which release 0.9 left running: with the release line that its tag tells,
-// and the base configuration of that line.
+// Adopt returns the distribution with another image, which release 0.9 left running: with the release line of its tag,
+// and the base configuration of that release line.
 func (d *Distribution) Adopt(image string) *Distribution {
 	adopted := *d
 	adopted.Image, adopted.ForeignImage = image, false // it has run with the configuration that it has
 	if line, standing := catalog.ForVersion(imageTag(image)); standing != catalog.NoVersion {
 		adopted.Line, adopted.Standing, adopted.Release = line, standing, imageTag(image)
-		adopted.LineSource, adopted.Dialects = "tag of the image", nil
+		adopted.LineSource, adopted.Candidates = "tag of the image", nil
 	}
 	if d.Source == v1alpha2.ConfigSourceEmbedded {
 		if adopted.Base = EmbeddedBase(d.Base.Name(), adopted.Line); adopted.Base == nil {
@@ -134,10 +134,10 @@ func (d *Distribution) Adopt(image string) *Distribution {
 }
 
 // setOwnBase sets the base configuration that does not depend on the release line.
-func (d *Distribution) setOwnBase(e *entry, told *config.Base, labels *oci.Labels) *problem.Problem {
+func (d *Distribution) setOwnBase(e *entry, hints *config.Base, labels *oci.Labels) *problem.Problem {
 	switch {
-	case told != nil:
-		d.Base, d.Source = told, v1alpha2.ConfigSourceRegistered
+	case hints != nil:
+		d.Base, d.Source = hints, v1alpha2.ConfigSourceRegistered
 	case e.base != nil:
 		d.Base, d.Source = e.base, v1alpha2.ConfigSourceRegistered
 	case labels.Config != nil:
@@ -153,13 +153,13 @@ func (d *Distribution) setOwnBase(e *entry, told *config.Base, labels *oci.Label
 	return nil
 }
 
-// setLine tells the release line: by what is told, by what the settings say, by the labels and the tag of the image, and by the
-// dialect of its own base configuration. What names no version is passed over; the first that names one decides, even where no
-// line knows it.
-func (d *Distribution) setLine(e *entry, told Told, labels *oci.Labels) {
+// setLine finds the release line: by the caller's hints, by what the settings say, by the labels and the tag of the image, and by the
+// config schema of its own base configuration. What names no version is passed over; the first that names one decides, even where no
+// release line knows it.
+func (d *Distribution) setLine(e *entry, hints Hints, labels *oci.Labels) {
 	type clue struct{ version, source string }
 	clues := []clue{
-		{told.Version, told.VersionSource}, {e.serverVersion, e.lineSource},
+		{hints.Version, hints.VersionSource}, {e.serverVersion, e.lineSource},
 		{labels.Version, "label " + labels.VersionLabel + " of the image"}, {imageTag(e.image), "tag of the image"},
 		{e.likelyVersion, e.lineSource},
 	}
@@ -177,9 +177,9 @@ func (d *Distribution) setLine(e *entry, told Told, labels *oci.Labels) {
 	if d.Base == nil {
 		return
 	}
-	if d.Dialects = release.Lines(d.Base); len(d.Dialects) == 1 {
-		d.Line, _ = catalog.Get(d.Dialects[0])
-		d.LineSource, d.Dialects = "dialect of the base configuration", nil
+	if d.Candidates = release.Lines(d.Base); len(d.Candidates) == 1 {
+		d.Line, _ = catalog.Get(d.Candidates[0])
+		d.LineSource, d.Candidates = "config schema of the base configuration", nil
 	}
 }
 

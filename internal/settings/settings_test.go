@@ -17,8 +17,8 @@ import (
 
 const digest = "sha256:0123456789012345678901234567890123456789012345678901234567890123"
 
-// dialect registers an image by digest with the starter base of a release line.
-func dialect(line string) string {
+// schemaOf registers an image by digest with the starter base of a release line.
+func schemaOf(line string) string {
 	base, _ := distributions.Base("starter", line)
 	return "mine:\n  image: mirror.example/mine@" + digest + "\n  config: |\n    " + strings.ReplaceAll(string(base), "\n", "\n    ")
 }
@@ -171,15 +171,15 @@ func TestResolve(t *testing.T) {
 			resolved{"", "registry.example/mine:0.2.23", "", "tag of the image", "", ""},
 		},
 		"the dialect of the registered base": {
-			map[string]string{"distributions": dialect("0.7")}, named("mine"),
-			resolved{"mine", "mirror.example/mine@" + digest, "0.7", "dialect of the base configuration", "mine", "registered"},
+			map[string]string{"distributions": schemaOf("0.7")}, named("mine"),
+			resolved{"mine", "mirror.example/mine@" + digest, "0.7", "config schema of the base configuration", "mine", "registered"},
 		},
 		"a dialect of several lines is no answer": {
-			map[string]string{"distributions": dialect("1.4")}, named("mine"),
+			map[string]string{"distributions": schemaOf("1.4")}, named("mine"),
 			resolved{"mine", "mirror.example/mine@" + digest, "", "", "mine", "registered"},
 		},
 		"the tag comes before the dialect": {
-			map[string]string{"distributions": strings.Replace(dialect("0.7"), "mine@", "mine:0.6.1@", 1)}, named("mine"),
+			map[string]string{"distributions": strings.Replace(schemaOf("0.7"), "mine@", "mine:0.6.1@", 1)}, named("mine"),
 			resolved{"mine", "mirror.example/mine:0.6.1@" + digest, "0.6", "tag of the image", "mine", "registered"},
 		},
 		"a moving tag tells no release": {
@@ -256,7 +256,7 @@ func TestNeitherNameNorImage(t *testing.T) {
 	}
 }
 
-// Proves: L-35 (a wrong entry harms only its users; the message tells where it stands).
+// Proves: L-35 (a wrong entry harms only its users; the message reports where it stands).
 func TestWrongRegistration(t *testing.T) {
 	const right = "\nright: {image: 'registry.example/right:0.7.1'}"
 	for name, c := range map[string]struct{ name, entry, message string }{

@@ -103,7 +103,7 @@ func setDeploymentUpdated(f *Facts, s *statusOf) {
 	}
 	held := ""
 	if f.Desired != nil && f.Desired.HeldBuild != "" {
-		held = fmt.Sprintf("; made by operator build %s and left alone by the upgrade: the form of this build takes effect with the next edit", f.Desired.HeldBuild)
+		held = fmt.Sprintf("; made by operator build %s: the new pod template takes effect with the next edit", f.Desired.HeldBuild)
 	}
 	done, reason, message := rollout(f.Deployment)
 	status := metav1.ConditionFalse
@@ -113,13 +113,13 @@ func setDeploymentUpdated(f *Facts, s *statusOf) {
 	set(f, s, kind, status, reason, message+held)
 }
 
-// RolledOut tells whether all pods of the Deployment are those of its current template, and serve.
+// RolledOut reports whether all pods of the Deployment are those of its current template, and serve.
 func RolledOut(d *appsv1.Deployment) bool {
 	done, _, _ := rollout(d)
 	return done && d.Status.AvailableReplicas > 0
 }
 
-// rollout tells whether all pods are those of the current template, and if not, why.
+// rollout reports whether all pods are those of the current template, and if not, why.
 func rollout(d *appsv1.Deployment) (done bool, reason, message string) {
 	if d == nil {
 		return false, v1alpha2.ReasonRolloutInProgress, "The Deployment is being created"
@@ -163,7 +163,7 @@ func isAvailable(f *Facts) bool {
 		deploymentCondition(d, appsv1.DeploymentAvailable).Status == corev1.ConditionTrue
 }
 
-// setAvailable tells the truth about what serves, whatever became of the last edit.
+// setAvailable reports what serves, even if the last edit was rejected.
 func setAvailable(f *Facts, s *statusOf) {
 	const kind = v1alpha2.ConditionAvailable
 	d := f.Deployment
@@ -185,7 +185,7 @@ func pods(d *appsv1.Deployment) string {
 	return fmt.Sprintf("%d of %d pods are available", d.Status.AvailableReplicas, ptr.Deref(d.Spec.Replicas, 1))
 }
 
-// serverRemarks are differences between what the server says of itself and what it was configured to be.
+// serverRemarks are differences between what the server reports about itself and what it was configured to be.
 func serverRemarks(f *Facts) string {
 	var remarks []string
 	switch {
@@ -212,7 +212,7 @@ func serverRemarks(f *Facts) string {
 	return "; " + strings.Join(remarks, "; ")
 }
 
-// isAsTaken tells whether the version that the server reports is what the configuration was made for.
+// isAsTaken reports whether the version that the server reports is what the configuration was made for.
 func isAsTaken(version string, taken *settings.Distribution) bool {
 	if taken.Line == nil {
 		return true
@@ -265,7 +265,7 @@ func setReady(f *Facts, s *statusOf) {
 	set(f, s, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, "The spec is applied")
 }
 
-// setStalled tells kstatus that waiting does not help.
+// setStalled reports to kstatus that waiting does not help.
 func setStalled(f *Facts, s *statusOf) {
 	if errs := f.Problems.Of(problem.Terminal); len(errs) > 0 && !f.Problems.Has(problem.Transient) {
 		set(f, s, v1alpha2.ConditionStalled, metav1.ConditionTrue, string(errs.Reason()), errs.Message())

@@ -101,7 +101,7 @@ func TestRolledOut(t *testing.T) {
 	}
 }
 
-// Proves: R51, L-22 (zero pods are as wanted: nothing is wrong, nothing is available).
+// Proves: R51, L-22 (zero pods are as desired: nothing is wrong, nothing is available).
 func TestScaledToZero(t *testing.T) {
 	cr := resource()
 	cr.Spec.Workload = &v1alpha2.WorkloadSpec{Replicas: new(int32(0))}
@@ -122,7 +122,7 @@ func TestScaledToZero(t *testing.T) {
 	}
 }
 
-// Proves: R19, R51, L-17, L-35 (a failing edit changes conditions; what runs is told of as before).
+// Proves: R19, R51, L-17, L-35 (a failing edit changes conditions; what runs is reported as before).
 func TestFailingEdit(t *testing.T) {
 	for name, c := range map[string]struct {
 		faults  problem.List
@@ -183,7 +183,7 @@ func TestFailingEdit(t *testing.T) {
 }
 
 // Proves: R18, R51 (Ready has the reason that Stalled has, also where a condition before it is not known: a spec without Secrets whose objects
-// are somebody else's).
+// are someone else's).
 func TestReadyHasTheReason(t *testing.T) {
 	cr := resource()
 	conflict := problem.Problem{Class: problem.Terminal, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: problem.Conflict, Detail: "Service x exists"}

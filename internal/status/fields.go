@@ -19,7 +19,7 @@ import (
 
 type statusOf = v1alpha2.LlamaStackDistributionStatus
 
-// setResolvedDistribution speaks of what runs: a failing edit leaves it as it was.
+// setResolvedDistribution reports what runs: a failing edit leaves it as it was.
 func setResolvedDistribution(f *Facts, s *statusOf) {
 	if !f.inForce() {
 		return
@@ -39,7 +39,7 @@ func setResolvedDistribution(f *Facts, s *statusOf) {
 	s.ResolvedDistribution = r
 }
 
-// setConfigGeneration speaks of what runs: a failing edit leaves it as it was.
+// setConfigGeneration reports what runs: a failing edit leaves it as it was.
 func setConfigGeneration(f *Facts, s *statusOf) {
 	if !f.inForce() || f.Desired.HeldBuild != "" {
 		return
@@ -128,14 +128,14 @@ func setReplicas(f *Facts, s *statusOf) {
 	}
 }
 
-// setServiceURL speaks of what runs: a failing edit leaves it as it was.
+// setServiceURL reports what runs: a failing edit leaves it as it was.
 func setServiceURL(f *Facts, s *statusOf) {
 	if f.inForce() {
 		s.ServiceURL = objects.ServiceURL(f.Desired.Scheme(), f.CR.Name, f.CR.Namespace, objects.Port(&f.CR.Spec))
 	}
 }
 
-// setRouteURL speaks of what runs: absent where the server is not exposed, empty while no address is known.
+// setRouteURL reports what runs: absent where the server is not exposed, empty while no address is known.
 func setRouteURL(f *Facts, s *statusOf) {
 	if !f.inForce() {
 		return

@@ -41,7 +41,7 @@ func resource() *v1alpha2.LlamaStackDistribution {
 	return cr
 }
 
-// built are the facts of a pass that has applied the spec, before the Deployment got any further.
+// built are the facts of a reconcile that has applied the spec, before the Deployment got any further.
 func built(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	t.Helper()
 	s, err := settings.Parse(nil)
@@ -64,7 +64,7 @@ func built(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	}
 }
 
-// deployment is a Deployment with so many wanted and so many up-to-date, available pods.
+// deployment is a Deployment with so many desired and so many up-to-date, available pods.
 func deployment(wanted, available int32) *appsv1.Deployment {
 	d := &appsv1.Deployment{}
 	d.Generation = 3
@@ -102,7 +102,7 @@ func serving(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	return f
 }
 
-// ready is a resource whose status says that it is in force at generation 1.
+// ready is a resource whose status says that it is applied at generation 1.
 func ready(t *testing.T) *v1alpha2.LlamaStackDistribution {
 	t.Helper()
 	cr := resource()

@@ -49,9 +49,9 @@ func setStorageReady(f *Facts, s *statusOf) {
 	case w == nil || w.Storage == nil:
 		meta.RemoveStatusCondition(&s.Conditions, kind)
 	case f.Claim != nil && f.Claim.Status.Phase == corev1.ClaimBound:
-		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonLegacyStorageReady, "The claim "+f.Claim.Name+" is bound")
+		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonLegacyStorageReady, "The PVC "+f.Claim.Name+" is bound")
 	default:
-		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonLegacyStoragePending, "The claim "+objects.PVCName(f.CR.Name)+" is not bound yet")
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonLegacyStoragePending, "The PVC "+objects.PVCName(f.CR.Name)+" is not bound yet")
 	}
 }
 

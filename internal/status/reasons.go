@@ -114,11 +114,11 @@ var legacyReasons = []Reason{
 	},
 	{
 		v1alpha2.ConditionStorageReady, metav1.ConditionTrue, v1alpha2.ReasonLegacyStorageReady, "The PersistentVolumeClaim is bound.",
-		"The claim my-server-pvc is bound", "",
+		"The PVC my-server-pvc is bound", "",
 	},
 	{
 		v1alpha2.ConditionStorageReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyStoragePending, "The PersistentVolumeClaim is not bound yet.",
-		"The claim my-server-pvc is not bound yet", "Look at the PersistentVolumeClaim and its storage class.",
+		"The PVC my-server-pvc is not bound yet", "Look at the PersistentVolumeClaim and its storage class.",
 	},
 	{
 		v1alpha2.ConditionServiceReady, metav1.ConditionTrue, v1alpha2.ReasonLegacyServiceReady, "The Service exists.",

@@ -16,11 +16,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// Facts are what a pass has found out about a resource.
+// Facts are what a reconcile has found out about a resource.
 type Facts struct {
 	// CR is the resource; its status is the one that was written last.
 	CR *v1alpha2.LlamaStackDistribution
-	// Now is the time of the pass.
+	// Now is the time of the reconcile.
 	Now time.Time
 	// OperatorVersion is the version of the operator.
 	OperatorVersion string
@@ -38,15 +38,15 @@ type Facts struct {
 	Deployment *appsv1.Deployment
 	// DeploymentUnknown is true where the Deployment could not be read.
 	DeploymentUnknown bool
-	// Claim is the resource's claim; nil where there is none, or none is wanted.
+	// PVC is the resource's PVC; nil where there is none, or none is desired.
 	Claim *corev1.PersistentVolumeClaim
-	// ServiceThere tells whether the resource's Service exists.
+	// ServiceThere reports whether the resource's Service exists.
 	ServiceThere bool
-	// IngressAddress is the host name or address under which an ingress controller serves the Ingress; empty where it tells none.
+	// IngressAddress is the host name or address under which an ingress controller serves the Ingress; empty where it has none.
 	IngressAddress string
 	// Server is what the running server says about itself; nil where that is not known.
 	Server *probe.Observation
-	// ServerSilent tells why the server could not be asked; empty where it could, or was not asked yet.
+	// ServerSilent reports why the server could not be asked; empty where it could, or was not asked yet.
 	ServerSilent string
 }
 
@@ -97,5 +97,5 @@ func DiffersInMessagesOnly(before, after *v1alpha2.LlamaStackDistributionStatus)
 	return equality.Semantic.DeepEqual(before, worded) && !equality.Semantic.DeepEqual(before, after)
 }
 
-// inForce tells whether nothing kept the spec from being applied.
+// inForce reports whether nothing kept the spec from being applied.
 func (f *Facts) inForce() bool { return f.Desired != nil && !f.Problems.HasErrors() }

@@ -132,7 +132,7 @@ func (in *admissionReview) validate(ctx context.Context) *admissionv1.AdmissionR
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	facts, problems := in.validation.Gather(ctx, judged.New)
-	result := admission.Judge(ctx, judged, facts, problems)
+	result := admission.Validate(ctx, judged, facts, problems)
 	if len(result.Errors) == 0 {
 		admitted.Warnings = result.Warnings
 		return admitted

@@ -18,10 +18,10 @@ func (p *provider) checkRow(findings *report) {
 	switch {
 	case p.row.Refused:
 		findings.fail(NotAvailable, path, fmt.Sprintf("a server of release line %s refuses to start with %s", p.line.Name, p.providerType),
-			"choose another provider: this line has "+strings.Join(p.shortNames(), ", "))
+			"choose another provider: this release line has "+strings.Join(p.shortNames(), ", "))
 	case p.row.Deprecated:
 		findings.warn(DeprecatedType, path, fmt.Sprintf("release line %s still has %s, and says that it will go", p.line.Name, p.providerType),
-			"change to another provider in time: this line has "+strings.Join(p.shortNames(), ", "))
+			"change to another provider in time: this release line has "+strings.Join(p.shortNames(), ", "))
 	}
 }
 
@@ -45,7 +45,7 @@ func (p *provider) reportUnknownType(findings *report) {
 	if found, lines := p.onOtherLines(); len(lines) > 0 {
 		findings.fail(NotAvailable, path, fmt.Sprintf("a server of release line %s has no %s for %s: that is in %s",
 			p.line.Name, found, p.api.Name, lineRange(lines)),
-			"choose a distribution with such a server, or another provider: this line has "+strings.Join(names, ", "))
+			"choose a distribution with such a server, or another provider: this release line has "+strings.Join(names, ", "))
 		return
 	}
 	if api, ok := p.inOtherAPI(); ok {

@@ -97,7 +97,7 @@ func FromFieldError(err *field.Error) Problem {
 	return p
 }
 
-// FixedBySpec reports whether an edit of the spec fixes the problem, and not only somebody else: the operator's administrator, or the owner of
+// FixedBySpec reports whether an edit of the spec fixes the problem, and not only someone else: the operator's administrator, or the owner of
 // another object.
 func (p Problem) FixedBySpec() bool { return !rowOf(p.Reason).Elsewhere }
 

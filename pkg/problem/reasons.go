@@ -126,7 +126,7 @@ const (
 
 // Reasons about what the operator writes.
 const (
-	// Conflict: an object of this name belongs to somebody else.
+	// Conflict: an object of this name belongs to someone else.
 	Conflict Reason = "Conflict"
 	// WaitingForRemoval: an object of a deleted custom resource is being removed.
 	WaitingForRemoval Reason = "WaitingForRemoval"

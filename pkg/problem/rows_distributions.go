@@ -25,7 +25,7 @@ var distributionRows = []Row{
 		Reason: UnknownServerRelease, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
 		Meaning: "The server is newer than every release line that the operator knows, and is treated like the newest known one.",
 		Example: Problem{
-			Severity: Warning, Path: "spec.distribution", Detail: "this operator does not know server release 9.9.0: it is treated like line 1.0",
+			Severity: Warning, Path: "spec.distribution", Detail: "this operator does not know server release 9.9.0: it is treated like release line 1.0",
 			Fix: "use an operator that knows the release",
 		},
 		Remedy: "Upgrade the operator.",
@@ -34,7 +34,7 @@ var distributionRows = []Row{
 		Reason: UnsupportedRelease, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
 		Meaning: "The server is older than every supported release line.",
 		Example: Problem{
-			Path: "spec.distribution", Type: field.ErrorTypeForbidden, Detail: "the server is release 0.1.0, and 0.2 is the oldest supported line",
+			Path: "spec.distribution", Type: field.ErrorTypeForbidden, Detail: "the server is release 0.1.0, and 0.2 is the oldest supported release line",
 			Fix: "use a newer image",
 		},
 		Remedy: "Use a newer image.",

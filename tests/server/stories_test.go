@@ -220,14 +220,14 @@ func try(t *testing.T, r release, file string) *offline.Resource {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster.StandIn.Version = r.version
+	cluster.Replacement.Version = r.version
 	documents, errs := manifest.Read([]string{file}, false, nil)
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
 	for _, d := range documents {
-		if offline.Wants(d) {
-			return cluster.Try(t.Context(), d)
+		if offline.Recognizes(d) {
+			return cluster.DryRun(t.Context(), d)
 		}
 	}
 	t.Fatalf("%s holds no LlamaStackDistribution", file)

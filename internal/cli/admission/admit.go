@@ -27,7 +27,7 @@ import (
 // Refusal is one reason to refuse an object.
 type Refusal struct {
 	problem.Problem
-	// Kind tells what to make of it where the object is only read.
+	// Kind reports what to make of it where the object is only read.
 	Kind Kind
 }
 
@@ -89,7 +89,7 @@ func compareRefusals(a, b Refusal) int {
 	return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Detail, b.Detail))
 }
 
-// decode drops what the schema does not know, as decoding a request does, and tells of it, as the strict validation does that
+// decode drops what the schema does not know, as decoding a request does, and reports it, as the strict validation does that
 // kubectl asks for.
 func (s *Schema) decode(object map[string]any) []Refusal {
 	var refusals []Refusal
@@ -131,7 +131,7 @@ func (s *Schema) nearestField(path string) string {
 	return strings.TrimSpace(suggest.Sentence(steps[len(steps)-1], slices.Collect(maps.Keys(at.Properties))))
 }
 
-// validate checks the object; the order is that of the API server. It tells whether the rules could not be checked.
+// validate checks the object; the order is that of the API server. It reports whether the rules could not be checked.
 func (s *Schema) validate(ctx context.Context, object map[string]any) (errs field.ErrorList, unchecked bool) {
 	if meta, _, err := objectmeta.GetObjectMeta(object, true); err == nil && meta != nil {
 		errs = append(errs, metadatavalidation.ValidateObjectMeta(meta, true, metadatavalidation.NameIsDNSSubdomain, field.NewPath("metadata"))...)
@@ -146,7 +146,7 @@ func (s *Schema) validate(ctx context.Context, object map[string]any) (errs fiel
 	return append(errs, byRules...), false
 }
 
-// blocksRules tells whether rules could not be evaluated over what the error is about.
+// blocksRules reports whether rules could not be evaluated over what the error is about.
 func blocksRules(err *field.Error) bool {
 	return slices.Contains([]field.ErrorType{
 		field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid,

@@ -170,7 +170,7 @@ func asYAML(t *testing.T, v any) string {
 	return string(text)
 }
 
-// Proves: NFR-004 (a definition that lacks the version is told).
+// Proves: NFR-004 (a CRD that lacks the version is reported).
 func TestNewSchema(t *testing.T) {
 	if _, err := admission.NewSchema(crd.LlamaStackDistributions(), "v9"); err == nil || !strings.Contains(err.Error(), "version v9: there is no such version") {
 		t.Errorf("error %v", err)

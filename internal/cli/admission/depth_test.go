@@ -81,7 +81,7 @@ func TestDepthWebhookMatchesDeepAndWideSpecs(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &object); err != nil {
 			t.Fatal(err)
 		}
-		got, err := condition.Judge(t.Context(), object, nil)
+		got, err := condition.Validate(t.Context(), object, nil)
 		if err != nil || (len(got) > 0) != c.matches {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}

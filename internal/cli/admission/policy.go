@@ -83,9 +83,9 @@ func (e expression) GetName() string               { return e.name }
 func (e expression) GetExpression() string         { return e.text }
 func (e expression) ReturnTypes() []*celtypes.Type { return []*celtypes.Type{e.returns} }
 
-// Judge returns the messages for which the API server would deny the object, old being nil where it is new. The error tells of an
+// Validate returns the messages for which the API server would deny the object, old being nil where it is new. The error reports an
 // expression that could not be evaluated, which the API server treats by the failurePolicy.
-func (p *Policy) Judge(ctx context.Context, object, old map[string]any) ([]string, error) {
+func (p *Policy) Validate(ctx context.Context, object, old map[string]any) ([]string, error) {
 	attributes := attributesOf(object, old)
 	request := cel.CreateAdmissionRequest(attributes, metav1.GroupVersionResource(attributes.GetResource()), metav1.GroupVersionKind(attributes.VersionedKind))
 	evaluate := func(list cel.ConditionEvaluator, budget int64) ([]cel.EvaluationResult, int64, error) {
@@ -124,7 +124,7 @@ func (p *Policy) Judge(ctx context.Context, object, old map[string]any) ([]strin
 // Admit returns the message with which the API server would deny a new object, empty where it would not. What cannot be evaluated counts as
 // admitted, as the failurePolicy Ignore says.
 func (p *Policy) Admit(ctx context.Context, object map[string]any) string {
-	denials, err := p.Judge(ctx, object, nil)
+	denials, err := p.Validate(ctx, object, nil)
 	if err != nil {
 		return ""
 	}

@@ -36,10 +36,10 @@ func specPolicy(t testing.TB) *admission.Policy {
 	return p
 }
 
-// judge returns what the API server denies; it must be able to evaluate everything.
-func judge(t *testing.T, p *admission.Policy, object, old map[string]any) string {
+// validate returns what the API server denies; it must be able to evaluate everything.
+func validate(t *testing.T, p *admission.Policy, object, old map[string]any) string {
 	t.Helper()
-	messages, err := p.Judge(t.Context(), object, old)
+	messages, err := p.Validate(t.Context(), object, old)
 	if err != nil {
 		spec, _ := json.Marshal(object["spec"])
 		t.Fatalf("cannot be evaluated: %v\n%s", err, spec)
@@ -70,7 +70,7 @@ func TestPolicyMessages(t *testing.T) {
 			t.Errorf("%s: the schema already refuses it: %v", c.Spec, problems)
 			continue
 		}
-		got := judge(t, p, stored, nil)
+		got := validate(t, p, stored, nil)
 		if diff := cmp.Diff(c.Message, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.Spec, diff)
 		}
@@ -80,14 +80,14 @@ func TestPolicyMessages(t *testing.T) {
 	}
 }
 
-// Proves: NFR-004 (ten problems are told, and how many more there are; the plugin shows the same).
+// Proves: NFR-004 (ten problems are reported, and how many more there are; the plugin shows the same).
 func TestPolicyCountsWhatItLeavesOut(t *testing.T) {
 	p := specPolicy(t)
 	object := resource(t, starter+"resources: {models: ["+strings.Repeat("'',", 12)+"]}")
-	if got := judge(t, p, object, nil); !strings.HasSuffix(got, "remove the item; and 2 more") || strings.Count(got, "spec.resources.models[") != 10 {
+	if got := validate(t, p, object, nil); !strings.HasSuffix(got, "remove the item; and 2 more") || strings.Count(got, "spec.resources.models[") != 10 {
 		t.Errorf("message %s", got)
 	}
-	if got := p.Admit(t.Context(), object); got != judge(t, p, object, nil) {
+	if got := p.Admit(t.Context(), object); got != validate(t, p, object, nil) {
 		t.Errorf("the plugin is told %s", got)
 	}
 }
@@ -101,12 +101,12 @@ func TestPolicyOnNames(t *testing.T) {
 	} {
 		object := resource(t, starter)
 		object["metadata"].(map[string]any)["name"] = name
-		if got := judge(t, p, object, nil); (got == "") != right || (!right && got != want) {
+		if got := validate(t, p, object, nil); (got == "") != right || (!right && got != want) {
 			t.Errorf("%s: %q", name, got)
 		}
 		old := runtime.DeepCopyJSON(object)
 		object["spec"].(map[string]any)["workload"] = map[string]any{"replicas": int64(2)}
-		if got := judge(t, p, object, old); got != "" {
+		if got := validate(t, p, object, old); got != "" {
 			t.Errorf("%s has the name already: %q", name, got)
 		}
 	}
@@ -118,16 +118,16 @@ func TestPolicyOnUpdates(t *testing.T) {
 	old := resource(t, starter+"providers: {inference: []}")
 	tagged := runtime.DeepCopyJSON(old)
 	tagged["metadata"].(map[string]any)["labels"] = map[string]any{"a": "b"}
-	if got := judge(t, p, tagged, old); got != "" {
+	if got := validate(t, p, tagged, old); got != "" {
 		t.Errorf("a label: %s", got)
 	}
 	edited := runtime.DeepCopyJSON(old)
 	edited["spec"].(map[string]any)["workload"] = map[string]any{"replicas": int64(2)}
-	if got := judge(t, p, edited, old); got == "" {
+	if got := validate(t, p, edited, old); got == "" {
 		t.Error("an edit of the spec is not judged")
 	}
 	delete(old, "spec")
-	if got := judge(t, p, edited, old); got == "" {
+	if got := validate(t, p, edited, old); got == "" {
 		t.Error("a spec that was not there before is not judged")
 	}
 }
@@ -217,7 +217,7 @@ func TestPolicyAgreesWithParsers(t *testing.T) {
 			return // the policy is not asked
 		}
 		text, _ := json.Marshal(object["spec"])
-		message := judge(t, p, object, nil)
+		message := validate(t, p, object, nil)
 		errs := parsed(t, object)
 		if message == "" {
 			admitted++
@@ -310,10 +310,10 @@ func TestPolicyIsBounded(t *testing.T) {
 	} {
 		object := resource(t, starter)
 		object["spec"] = spec
-		if got := judge(t, p, object, nil); got == "" || len(got) > 5000 {
+		if got := validate(t, p, object, nil); got == "" || len(got) > 5000 {
 			t.Errorf("%s: %.200s", name, got)
 		}
-		judge(t, p, object, resource(t, starter))
+		validate(t, p, object, resource(t, starter))
 	}
 }
 

@@ -108,7 +108,7 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 	var list []map[string]any
 	count, failed := 0, false
 	for _, d := range documents {
-		if !offline.Wants(d) {
+		if !offline.Recognizes(d) {
 			list = append(list, d.Object)
 			continue
 		}

@@ -41,7 +41,7 @@ spec:
 // Proves: NFR-002.
 func BenchmarkTry(b *testing.B) {
 	cluster := newCluster(b)
-	cluster.StandIn.Version = catalog.Newest()
+	cluster.Replacement.Version = catalog.Newest()
 	docs, errs := manifest.Read([]string{manifest.Stdin}, false, strings.NewReader(typical))
 	if len(errs) > 0 {
 		b.Fatal(errs)
@@ -49,7 +49,7 @@ func BenchmarkTry(b *testing.B) {
 	b.ReportAllocs()
 	report := fixture.ReportCPU(b)
 	for b.Loop() {
-		if r := cluster.Try(b.Context(), docs[0]); r.Failed() {
+		if r := cluster.DryRun(b.Context(), docs[0]); r.Failed() {
 			b.Fatal(r.Problems)
 		}
 	}

@@ -31,7 +31,7 @@ type Converted struct {
 	Object map[string]any
 }
 
-// Convert converts the document, which Wants, as the operator's webhook does. It refuses what is not of the document's own version, an
+// Convert converts the document, which Recognizes accepts, as the operator's webhook does. It refuses what is not of the document's own version, an
 // unknown field or a wrong type: that could get lost. It warns of what the author should look at afterwards, and of values that the API
 // server would refuse in the one version or the other.
 func (c *Cluster) Convert(ctx context.Context, d *manifest.Document, version string) *Converted {
@@ -74,7 +74,7 @@ func inSomeNamespace(object map[string]any) map[string]any {
 	return object
 }
 
-// remark tells what the version has no field for.
+// remark reports what the version has no field for.
 func (r *Converted) remark(version string) {
 	for _, path := range v1alpha1.CarriedPaths(r.Object) {
 		r.remind(problem.ReviewConversion, path, version+" cannot say this",
@@ -95,16 +95,16 @@ func (r *Converted) remark(version string) {
 	}
 }
 
-// variables tells which environment variables say what v1alpha2 has fields for.
+// variables reports which environment variables say what v1alpha2 has fields for.
 func (r *Converted) variables(c *Cluster) {
 	if r.Document.APIVersion() != v1alpha1.GroupVersion.String() {
 		return
 	}
 	name, _, _ := unstructured.NestedString(r.Object, "spec", "distribution", "name")
 	image, _, _ := unstructured.NestedString(r.Object, "spec", "distribution", "image")
-	distribution, unresolved := c.StandIn.resolve(c.Settings, &v1alpha2.DistributionSpec{Name: &name, Image: &image})
+	distribution, unresolved := c.Replacement.resolve(c.Settings, &v1alpha2.DistributionSpec{Name: &name, Image: &image})
 	if unresolved != nil || distribution.Base == nil {
-		return // what is wrong with the distribution is not conversion's to tell
+		return // what is wrong with the distribution is not reported by conversion
 	}
 	read := distribution.Base.ProviderVariables()
 	list, _, _ := unstructured.NestedSlice(r.Document.Object, "spec", "server", "containerSpec", "env")
@@ -119,7 +119,7 @@ func (r *Converted) variables(c *Cluster) {
 	}
 }
 
-// allowedFrom tells, in the operator's words, when no NetworkPolicy is made for a resource that asks for one, because of the annotation.
+// allowedFrom reports, in the operator's words, when no NetworkPolicy is made for a resource that asks for one, because of the annotation.
 func (r *Converted) allowedFrom(ctx context.Context, c *Cluster) {
 	cr, err := typed(r.Object)
 	if err != nil || r.Object["apiVersion"] != v1alpha2.GroupVersion.String() {
@@ -127,7 +127,7 @@ func (r *Converted) allowedFrom(ctx context.Context, c *Cluster) {
 	}
 	in, unresolved := c.inputs(cr)
 	if unresolved != nil {
-		return // what is wrong with the distribution is not conversion's to tell
+		return // what is wrong with the distribution is not reported by conversion
 	}
 	_, problems := desired.Build(ctx, in)
 	for _, p := range problems.Warnings() {
@@ -137,7 +137,7 @@ func (r *Converted) allowedFrom(ctx context.Context, c *Cluster) {
 	}
 }
 
-// refused tells what keeps the converted resource from being created as it is: an object of one version can be admitted and
+// refused reports what keeps the converted resource from being created as it is: an object of one version can be admitted and
 // its form in the other not.
 func (r *Converted) refused(ctx context.Context, c *Cluster) {
 	for _, refusal := range c.refusals(ctx, r.Object) {
@@ -164,7 +164,7 @@ func (c *Cluster) refusals(ctx context.Context, object map[string]any) []admissi
 	}
 	in, unresolved := c.inputs(cr)
 	if unresolved != nil {
-		return refusals // what is wrong with the distribution is not conversion's to tell
+		return refusals // what is wrong with the distribution is not reported by conversion
 	}
 	var known problem.List
 	for i := range refusals {

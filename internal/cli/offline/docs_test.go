@@ -65,8 +65,8 @@ func newCluster(t testing.TB) *offline.Cluster {
 }
 
 // The page about configuration is executed. A block "yaml" is a resource that must render, without any finding; "yaml line=1.5" renders
-// for that release line. A block "text findings" after it tells the findings that it must have instead, each "severity: path"; a block
-// "yaml config.yaml" tells a part of what is generated.
+// for that release line. A block "text findings" after it has the findings that it must have instead, each "severity: path"; a block
+// "yaml config.yaml" has a part of what is generated.
 func TestConfigurationPage(t *testing.T) {
 	cluster := newCluster(t)
 	all := blocks(t, configurationPage)
@@ -78,14 +78,14 @@ func TestConfigurationPage(t *testing.T) {
 		}
 		resources++
 		t.Run(fmt.Sprintf("line %d", b.line), func(t *testing.T) {
-			cluster.StandIn = offline.StandIn{}
+			cluster.Replacement = offline.Replacement{}
 			if _, name, given := strings.Cut(b.info, "line="); given {
 				if _, known := catalog.Get(name); !known {
 					t.Fatalf("no release line %q", name)
 				}
-				cluster.StandIn.Version = name
+				cluster.Replacement.Version = name
 			}
-			made := cluster.Try(t.Context(), readOne(t, b.text))
+			made := cluster.DryRun(t.Context(), readOne(t, b.text))
 			var got, want []string
 			for _, f := range made.Problems {
 				got = append(got, offline.Word(f.Severity)+": "+f.Path)
@@ -115,9 +115,9 @@ func TestMigrationPage(t *testing.T) {
 		if b.info != "yaml" {
 			continue
 		}
-		made := cluster.Try(t.Context(), readOne(t, b.text))
+		made := cluster.DryRun(t.Context(), readOne(t, b.text))
 		for _, f := range made.Problems {
-			// Two pods share a claim: the same for all, and no reason for a migration to change it.
+			// Two pods share a PVC: the same for all, and no reason for a migration to change it.
 			if f.Severity != problem.Warning || !strings.HasSuffix(f.Path, ".storage") {
 				t.Errorf("line %d: %s", b.line, f)
 			}
@@ -172,7 +172,7 @@ func asText(t *testing.T, list []objects.Object) map[string]string {
 func readOne(t *testing.T, text string) *manifest.Document {
 	t.Helper()
 	documents, errs := manifest.Read([]string{"-"}, false, strings.NewReader(text))
-	if len(errs) > 0 || len(documents) != 1 || !offline.Wants(documents[0]) {
+	if len(errs) > 0 || len(documents) != 1 || !offline.Recognizes(documents[0]) {
 		t.Fatalf("%d documents, %v: want one resource", len(documents), errs)
 	}
 	return documents[0]
@@ -195,7 +195,7 @@ func checkPart(t *testing.T, made *offline.Resource, shown block) {
 	}
 }
 
-// missingIn tells what of part is not in whole. An item of a list may stand anywhere in the list of whole.
+// missingIn reports what of part is not in whole. An item of a list may stand anywhere in the list of whole.
 func missingIn(whole, part any, path string) (missing []string) {
 	switch part := part.(type) {
 	case map[string]any:

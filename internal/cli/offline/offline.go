@@ -52,8 +52,8 @@ type Cluster struct {
 	Settings *settings.Settings
 	// Namespace is where resources go that name no namespace; empty means DefaultNamespace.
 	Namespace string
-	// StandIn replaces, where it is set, what the settings say of the distribution.
-	StandIn StandIn
+	// Replacement replaces, where it is set, what the settings say about the distribution.
+	Replacement Replacement
 	// Policy is the ValidatingAdmissionPolicy of the API server. It may be nil: the operator's own checks find the same and more, and compiling a
 	// policy takes longer than all the rest.
 	Policy *admission.Policy
@@ -75,16 +75,16 @@ func NewCluster(s *settings.Settings) (*Cluster, error) {
 	return c, nil
 }
 
-// Wants tells whether the document is one that this package is about: all of this API's group, in whatever version, those included
-// whose kind is not spelt right, and those of the kind whose apiVersion is absent or of another group, such as documents have shown it.
-func Wants(d *manifest.Document) bool {
+// Recognizes reports whether the document is one that this package is about: all of this API's group, in whatever version, those included
+// whose kind is not spelled right, and those of the kind whose apiVersion is absent or of another group, such as documents have shown it.
+func Recognizes(d *manifest.Document) bool {
 	group, _, _ := strings.Cut(d.APIVersion(), "/")
 	return group == v1alpha2.GroupVersion.Group || strings.EqualFold(d.Kind(), v1alpha2.Kind)
 }
 
-// Try reports what would become of the document, which Wants: by the schema, by the operator and by the policy, all in one run wherever the
+// DryRun reports what would become of the document, which Recognizes accepts: by the schema, by the operator and by the policy, all in one run wherever the
 // document can be decoded.
-func (c *Cluster) Try(ctx context.Context, d *manifest.Document) *Resource {
+func (c *Cluster) DryRun(ctx context.Context, d *manifest.Document) *Resource {
 	r := &Resource{Document: d}
 	if own := c.schemaOf(r); own != nil {
 		c.try(ctx, r, own)
@@ -158,7 +158,7 @@ func (r *Resource) add(p problem.Problem) { r.Problems = append(r.Problems, *pro
 // settingsHint is added where the operator's settings can help.
 const settingsHint = " (if your cluster has such an entry, give that ConfigMap with --settings)"
 
-// addBuilt adds what the operator says. It speaks of v1alpha2: the author of another version is told the field that they wrote.
+// addBuilt adds what the operator says. It uses the fields of v1alpha2: the author of another version gets the field that they wrote.
 func (r *Resource) addBuilt(p problem.Problem) {
 	if p.FixedBySettings() {
 		p.Fix += settingsHint
@@ -233,7 +233,7 @@ func (c *Cluster) placed(object map[string]any) (map[string]any, *problem.Proble
 
 // inputs are what the operator would gather.
 func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, *problem.Problem) {
-	distribution, unresolved := c.StandIn.resolve(c.Settings, &cr.Spec.Distribution)
+	distribution, unresolved := c.Replacement.resolve(c.Settings, &cr.Spec.Distribution)
 	if unresolved != nil {
 		return nil, unresolved
 	}

@@ -32,7 +32,7 @@ func gather(o *options, streams command.Streams) (*inputs, error) {
 		return nil, err
 	}
 	cluster.Namespace = o.namespace
-	if cluster.StandIn, err = standIn(o, streams); err != nil {
+	if cluster.Replacement, err = replacement(o, streams); err != nil {
 		return nil, err
 	}
 	documents, errs := manifest.Read(o.files, false, streams.In)
@@ -42,7 +42,7 @@ func gather(o *options, streams command.Streams) (*inputs, error) {
 	cluster.Fill(documents)
 	in := &inputs{cluster: cluster}
 	for _, d := range documents {
-		if offline.Wants(d) {
+		if offline.Recognizes(d) {
 			in.documents = append(in.documents, d)
 			continue
 		}
@@ -58,8 +58,8 @@ func what(d *manifest.Document) string {
 	return strings.TrimSpace(d.Kind() + " " + d.Name())
 }
 
-func standIn(o *options, streams command.Streams) (offline.StandIn, error) {
-	s := offline.StandIn{Version: o.serverVersion}
+func replacement(o *options, streams command.Streams) (offline.Replacement, error) {
+	s := offline.Replacement{Version: o.serverVersion}
 	if o.serverVersion != "" {
 		switch _, standing := catalog.ForVersion(o.serverVersion); standing {
 		case catalog.OfLine, catalog.Newer:
@@ -109,7 +109,7 @@ func readLabels(file string, streams command.Streams) (*oci.Labels, error) {
 func (in *inputs) try(ctx context.Context) []*offline.Resource {
 	resources := make([]*offline.Resource, len(in.documents))
 	for i, d := range in.documents {
-		resources[i] = in.cluster.Try(ctx, d)
+		resources[i] = in.cluster.DryRun(ctx, d)
 	}
 	return resources
 }

@@ -98,7 +98,7 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 		return command.Fail(err)
 	}
 	documents, unreadable := manifest.Read(o.files, o.recursive, streams.In)
-	report := judge(ctx, cluster, documents, unreadable)
+	report := check(ctx, cluster, documents, unreadable)
 	if err := report.print(o.output, streams); err != nil {
 		return command.Fail(err)
 	}

@@ -40,8 +40,8 @@ type finding struct {
 	Message string `json:"message"`
 }
 
-// judge checks the documents.
-func judge(ctx context.Context, cluster *offline.Cluster, documents []*manifest.Document, unreadable []error) *report {
+// check checks the documents.
+func check(ctx context.Context, cluster *offline.Cluster, documents []*manifest.Document, unreadable []error) *report {
 	r := &report{Valid: true, Findings: []finding{}}
 	for _, err := range unreadable {
 		r.Valid = false
@@ -49,12 +49,12 @@ func judge(ctx context.Context, cluster *offline.Cluster, documents []*manifest.
 	}
 	cluster.Fill(documents)
 	for _, d := range documents {
-		if !offline.Wants(d) {
+		if !offline.Recognizes(d) {
 			r.Skipped++
 			continue
 		}
 		r.Checked++
-		resource := cluster.Try(ctx, d)
+		resource := cluster.DryRun(ctx, d)
 		r.Valid = r.Valid && !resource.Failed()
 		for _, p := range resource.Problems {
 			r.Findings = append(r.Findings, finding{

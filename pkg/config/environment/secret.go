@@ -40,8 +40,8 @@ const (
 	PostgresPassword Part = "the password"
 	// PostgresSSLMode is the TLS mode; there may be none.
 	PostgresSSLMode Part = "the TLS mode"
-	// PostgresSSLRootCert is the path of the certificate authorities in the pod, where the TLS mode verifies certificates.
-	PostgresSSLRootCert Part = "the certificate authorities"
+	// PostgresSSLRootCert is the path of the CA certificates in the pod, where the TLS mode verifies certificates.
+	PostgresSSLRootCert Part = "the CA certificates"
 	// PostgresURI is all of it, in the one spelling that the server understands.
 	PostgresURI Part = "the connection string"
 )

@@ -14,22 +14,22 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// StandIn stands in for the registration of a distribution in the operator's settings, and for its registry. The zero StandIn
+// Replacement stands in for the registration of a distribution in the operator's settings, and for its registry. The zero Replacement
 // changes nothing.
-type StandIn struct {
-	// Version is the release of the server; empty leaves it as the settings and the image tell it.
+type Replacement struct {
+	// Version is the release of the server; empty leaves it as the settings and the image have it.
 	Version string
-	// Base is the base configuration, as bytes; nil leaves it as the settings and the image tell it.
+	// Base is the base configuration, as bytes; nil leaves it as the settings and the image have it.
 	Base []byte
 	// Labels are the labels of the image; nil where they are not known.
 	Labels *oci.Labels
 }
 
-// resolve is what the distribution resolves to with the stand-in in place.
-func (s StandIn) resolve(known *settings.Settings, spec *v1alpha2.DistributionSpec) (*settings.Distribution, *problem.Problem) {
-	told := settings.Told{Labels: s.Labels}
+// resolve is what the distribution resolves to with the replacement.
+func (s Replacement) resolve(known *settings.Settings, spec *v1alpha2.DistributionSpec) (*settings.Distribution, *problem.Problem) {
+	hints := settings.Hints{Labels: s.Labels}
 	if s.Version != "" {
-		told.Version, told.VersionSource = s.Version, "--server-version"
+		hints.Version, hints.VersionSource = s.Version, "--server-version"
 	}
 	if s.Base != nil {
 		// The name stands in the header of what is generated: the same as for a registered distribution.
@@ -44,11 +44,11 @@ func (s StandIn) resolve(known *settings.Settings, spec *v1alpha2.DistributionSp
 				Fix: "correct the file", Err: err,
 			})
 		}
-		told.Base = base
+		hints.Base = base
 	}
 	if s.Base != nil || (s.Labels != nil && s.Labels.Config != nil) {
 		// The settings of the cluster know the name; what image it stands for makes no difference to the configuration.
-		told.Image = secret.OnCluster
+		hints.Image = secret.OnCluster
 	}
-	return known.ResolveTold(spec, told)
+	return known.ResolveWithHints(spec, hints)
 }
