@@ -33,6 +33,6 @@ REAL_GO=$(command -v go)
 export REAL_GO
 for package; do
   echo "== $package"
-  PATH=$scratch:$PATH nice "$gremlins" unleash "./$package" --workers 1 --timeout-coefficient 30 --output-statuses lnt \
+  PATH=$scratch:$PATH nice "$gremlins" unleash "./$package" --workers 1 --timeout-coefficient 30 --output-statuses lct \
     --threshold-efficacy "${EFFICACY:-95}" --threshold-mcover "${COVERAGE:-90}" ${MUTATEFLAGS:-}
 done
