@@ -91,9 +91,7 @@ lint: lint-prose $(GOLANGCI_LINT) ## Check the words of the pages, and run golan
 PROSE := README.md ARCHITECTURE.md CONTRIBUTING.md SECURITY.md $(filter-out docs/api-overview.md,$(wildcard docs/*.md docs/*/*.md)) \
   $(wildcard hack/*/README.md) hack/messages/messages.txt
 
-# Packages whose comments do not have the glossary's words yet.
-PROSE_LATER := api pkg
-PROSE_CODE = $(filter-out $(addsuffix /%.go,$(PROSE_LATER)),$(shell git ls-files '*.go'))
+PROSE_CODE = $(shell git ls-files '*.go')
 
 .PHONY: lint-prose
 lint-prose: $(VALE) ## Check the words of pages and comments against the glossary (hack/tools/prose).

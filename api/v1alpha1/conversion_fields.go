@@ -93,7 +93,7 @@ var fieldMappings = []fieldMapping{
 // unlessZero: operator release 0.9 took port 0 as no port, and v1alpha2 does not admit it.
 func unlessZero(value any) (any, bool) { return value, !same(value, int64(0)) }
 
-// unlessDefaultPort: a port that v1alpha2's schema has filled in is none that v1alpha1 would show.
+// unlessDefaultPort: a port that v1alpha2's schema has filled in is not one that v1alpha1 would show.
 func unlessDefaultPort(value any) (any, bool) {
 	return value, !same(value, int64(v1alpha2.DefaultPort))
 }
@@ -112,7 +112,7 @@ func exposeOf(value any) (any, bool) { return value, value == true }
 
 func exposeRouteOf(value any) (any, bool) { return true, isExposed(value) }
 
-// isExposed tells whether a value of spec.networking.expose means exposed, as package parse does; shapes that it
+// isExposed reports whether a value of spec.networking.expose means exposed, as package parse does; shapes that it
 // refuses do not.
 func isExposed(value any) bool {
 	switch value := value.(type) {

@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
-// leaves lists the fields below a type that are no structs of the API itself, with their types.
+// leaves lists the fields below a type that are not structs of the API itself, with their types.
 func leaves(typ reflect.Type, path string, into map[string]string) {
 	suffix := ""
 	for typ.Kind() == reflect.Pointer || (typ.Kind() == reflect.Slice && typ != reflect.TypeFor[apiextensionsv1.JSON]()) {
@@ -232,7 +232,7 @@ func TestConvertKnowsBothVersions(t *testing.T) {
 	}
 }
 
-// Proves: L-26 (nothing that is no object of the API makes conversion panic)
+// Proves: L-26 (nothing that is not an object of the API makes conversion panic)
 func TestConversionIsTotal(t *testing.T) {
 	t.Parallel()
 

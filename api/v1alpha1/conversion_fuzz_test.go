@@ -55,7 +55,7 @@ func fuzzConversion(f *testing.F, apiVersion string, source side, there, back fu
 	})
 }
 
-// hasNull tells whether null stands where the schema wants an object: the API server refuses that.
+// hasNull reports whether null stands where the schema wants an object: the API server refuses that.
 func hasNull(tree map[string]any, s side) bool {
 	for _, section := range s.sections {
 		if value, found := lookup(tree, section.path); found && value == nil {

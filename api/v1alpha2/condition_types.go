@@ -4,15 +4,15 @@ package v1alpha2
 
 // The condition types of a LlamaStackDistribution.
 const (
-	// ConditionReady sums up the other conditions: the spec is in force and the server is available.
+	// ConditionReady sums up the other conditions: the spec is applied and the server is available.
 	ConditionReady = "Ready"
-	// ConditionConfigGenerated tells whether the server's configuration could be made from the spec.
+	// ConditionConfigGenerated reports whether the server's configuration could be made from the spec.
 	ConditionConfigGenerated = "ConfigGenerated"
-	// ConditionSecretsResolved tells whether every referenced Secret and key exists and can be used.
+	// ConditionSecretsResolved reports whether every referenced Secret and key exists and can be used.
 	ConditionSecretsResolved = "SecretsResolved"
-	// ConditionDeploymentUpdated tells whether the Deployment carries the spec.
+	// ConditionDeploymentUpdated reports whether the Deployment carries the spec.
 	ConditionDeploymentUpdated = "DeploymentUpdated"
-	// ConditionAvailable tells whether the server serves, whatever the other conditions say.
+	// ConditionAvailable reports whether the server serves, whatever the other conditions say.
 	ConditionAvailable = "Available"
 	// ConditionStalled is True while only an edit can help (a kstatus condition); it is absent otherwise.
 	ConditionStalled = "Stalled"
@@ -20,13 +20,13 @@ const (
 
 // The condition types of operator release 0.9, which programs of its time look at.
 const (
-	// ConditionDeploymentReady tells whether all wanted pods are up to date and available.
+	// ConditionDeploymentReady reports whether all desired pods are up to date and available.
 	ConditionDeploymentReady = "DeploymentReady"
-	// ConditionHealthCheck tells whether a server answers its health check: that is what makes a pod available.
+	// ConditionHealthCheck reports whether a server answers its health check: that is what makes a pod available.
 	ConditionHealthCheck = "HealthCheck"
-	// ConditionStorageReady tells whether the claim is bound; it is absent where the resource wants no claim.
+	// ConditionStorageReady reports whether the PVC is bound; it is absent where the resource has none.
 	ConditionStorageReady = "StorageReady"
-	// ConditionServiceReady tells whether there is a Service.
+	// ConditionServiceReady reports whether there is a Service.
 	ConditionServiceReady = "ServiceReady"
 )
 
@@ -84,7 +84,7 @@ const (
 	ReasonServerAvailable = "ServerAvailable"
 	// ReasonServerUnavailable: not enough pods are available.
 	ReasonServerUnavailable = "ServerUnavailable"
-	// ReasonScaledToZero: no pod is wanted.
+	// ReasonScaledToZero: the spec asks for zero pods.
 	ReasonScaledToZero = "ScaledToZero"
 	// ReasonNotDeployed: there is no Deployment yet.
 	ReasonNotDeployed = "NotDeployed"

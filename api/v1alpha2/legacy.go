@@ -10,7 +10,7 @@ import (
 //
 // +kubebuilder:object:generate=false
 type LegacySettings struct {
-	// FromV1alpha1 tells that the object was created through v1alpha1 and that its spec uses nothing that only v1alpha2
+	// FromV1alpha1 reports that the object was created through v1alpha1 and that its spec uses nothing that only v1alpha2
 	// has: rules that are newer than v1alpha1 are warnings for it.
 	FromV1alpha1 bool
 	// OverrideConfigNamespace is the namespace of the ConfigMap that spec.overrideConfig names; empty for the
@@ -80,7 +80,7 @@ type legacyConfigMap struct {
 	ConfigMapKeys      []string `json:"configMapKeys"`
 }
 
-// keptValue reads a kept value, and tells whether there is one of the right type. Otherwise it is zero as a whole: a wrong
+// keptValue reads a kept value, and reports whether there is one of the right type. Otherwise it is zero as a whole: a wrong
 // value leaves no half behind.
 func keptValue[T any](record *ConversionRecord, path string) (value T, ok bool) {
 	raw := record.Kept[path].Was
@@ -94,7 +94,7 @@ func keptValue[T any](record *ConversionRecord, path string) (value T, ok bool) 
 	return decoded, true
 }
 
-// usesV1alpha2Only tells whether the spec says something that v1alpha1 has no field for.
+// usesV1alpha2Only reports whether the spec says something that v1alpha1 has no field for.
 func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
 	if s.Providers != nil || s.Resources != nil || s.Storage != nil || len(s.Disabled) > 0 || s.ExternalProviders != nil {
 		return true
@@ -108,7 +108,7 @@ func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
 	return s.Networking.hasHostname()
 }
 
-// hasHostname tells whether spec.networking.expose is an object with a host name.
+// hasHostname reports whether spec.networking.expose is an object with a host name.
 func (n *NetworkingSpec) hasHostname() bool {
 	var expose struct {
 		Hostname string `json:"hostname"`

@@ -29,11 +29,11 @@ import (
 // Base is a parsed base configuration: parse once, generate often.
 type Base = document.Base
 
-// ProviderName tells providers of a server apart.
+// ProviderName distinguishes providers of a server.
 type ProviderName = document.ProviderName
 
-// ParseBase reads a base configuration. The name stands in the header of what is generated from it. The error tells what is wrong,
-// where possible with the line.
+// ParseBase reads a base configuration. The name stands in the header of what is generated from it. The error reports what is wrong,
+// where possible with the line number.
 func ParseBase(name string, data []byte) (*Base, error) { return document.ParseBase(name, data) }
 
 // Input is everything that a configuration is made from. Spec, Base and Line are required.
@@ -55,7 +55,7 @@ type Result struct {
 	// Env are the environment variables that the server needs beside the YAML: first those from Secrets, then the plain ones, for
 	// their values may refer to the former; each sorted by name. The order must be kept.
 	Env []EnvVar
-	// Providers are the providers of the resource as generated, in its order; the exporter of telemetry is none.
+	// Providers are the providers of the resource as generated, in its order; the exporter of telemetry does not count.
 	Providers []ProviderEntry
 	// Expected are all providers that the server must list: those of the resource and those of the base that no environment variable turns
 	// off, in the order of the file.

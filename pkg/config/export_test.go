@@ -34,7 +34,7 @@ func Snapshot(b *Base) string {
 // IDOf returns the effective id of a provider by its provider_id.
 func IDOf(raw string) string { return document.IdentityOf(document.String(raw)).ID }
 
-// KnownLine returns a line by a number, so that any number is one.
+// KnownLine returns a release line by a number, so that any number is one.
 func KnownLine(n uint8) *catalog.Line {
 	names := catalog.Lines()
 	line, _ := catalog.Get(names[int(n)%len(names)])

@@ -39,7 +39,7 @@ func BenchmarkGenerate(b *testing.B) {
 	report()
 }
 
-// FuzzGenerate feeds any base and any providers, models, tools, shields and disabled APIs, on any line: it never panics, findings are
+// FuzzGenerate feeds any base and any providers, models, tools, shields and disabled APIs, on any release line: it never panics, findings are
 // complete, no input is changed, and what comes out is a base again, holds together, and keeps what the engine does not know.
 //
 // Proves: NFR-001, NFR-004, R9, R13, L-11.
@@ -107,7 +107,7 @@ func openJSON(text string) *apiextensionsv1.JSON {
 	return &apiextensionsv1.JSON{Raw: []byte(text)}
 }
 
-// openList reads a JSON list as the API server would: what is no list is an item by itself.
+// openList reads a JSON list as the API server would: a value that is not a list is an item by itself.
 func openList(text string) []apiextensionsv1.JSON {
 	var raws []json.RawMessage
 	if json.Unmarshal([]byte(text), &raws) != nil {
@@ -193,7 +193,7 @@ func checkSurvival(t *testing.T, in config.Input, result *config.Result) {
 	}
 }
 
-// hasLike tells whether a list has a map with everything that another map has; the values of some keys may have changed.
+// hasLike reports whether a list has a map with everything that another map has; the values of some keys may have changed.
 func hasLike(list []any, wanted map[string]any, changeable ...string) bool {
 	return slices.ContainsFunc(list, func(item any) bool {
 		there := asMap(item)
@@ -210,7 +210,7 @@ func asMap(v any) map[string]any { m, _ := v.(map[string]any); return m }
 
 func asList(v any) []any { l, _ := v.([]any); return l }
 
-// FuzzParseBase feeds any YAML: it never panics, tells what is wrong, and reads what it wrote.
+// FuzzParseBase feeds any YAML: it never panics, reports what is wrong, and reads what it wrote.
 //
 // Proves: R9, L-11.
 func FuzzParseBase(f *testing.F) {

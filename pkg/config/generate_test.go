@@ -332,7 +332,7 @@ func TestSecretUses(t *testing.T) {
 	}
 }
 
-// Proves: R29, R7 (what goes into the status holds no secret, even one that somebody wrote into settings).
+// Proves: R29, R7 (what goes into the status holds no secret, even one that someone wrote into settings).
 func TestStatusConfigHoldsNoLiteralSecret(t *testing.T) {
 	in := input(t, "testdata/literal-secret", "0.7")
 	result, findings := config.Generate(t.Context(), in)
@@ -348,7 +348,7 @@ func TestStatusConfigHoldsNoLiteralSecret(t *testing.T) {
 	if strings.Contains(findings.String(), "hunter2") {
 		t.Errorf("the finding quotes the value: %v", findings)
 	}
-	// Of a type that the release line does not know, names tell.
+	// Of a type that the release line does not know, names decide.
 	in.Spec.Providers.Inference.Raw = []byte(`{"provider": "homegrown", "settings": {"api_key": "hunter2", "max_tokens": 5,
 		"auth": [{"Password": "hunter2", "token": "${env.MY_TOKEN}"}], "keyspace": "shown"}}`)
 	result, findings = config.Generate(t.Context(), in)

@@ -22,11 +22,11 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing them")
 
-// Each folder of testdata is a case: cr.yaml (a resource), base.yaml (else the starter of the line), and what must come out: the
+// Each folder of testdata is a case: cr.yaml (a resource), base.yaml (else the starter of the release line), and what must come out: the
 // configuration, want.env and want.findings, each absent where there is nothing. The configuration is want.<line>.changes.yaml, the
 // difference against the starter; where the case has a small base of its own, it is want.<line>.yaml, byte by byte. A case is run on
-// line 0.7 and on every line that it has a file want.<line>.* of; want.<line>.env and want.<line>.findings count instead of those of
-// all lines. With -update the test writes these files.
+// release line 0.7 and on every release line that it has a file want.<line>.* of; want.<line>.env and want.<line>.findings count instead of those of
+// all release lines. With -update the test writes these files.
 //
 // Proves: FR-003, FR-004, FR-005, FR-006, FR-007, FR-008, FR-009, FR-021, FR-022, FR-027, FR-028, FR-029, FR-030, FR-031, FR-032, FR-033, FR-034, FR-035, FR-040, FR-041,
 // FR-042, FR-043, FR-044, FR-050, FR-050a, FR-050b, FR-051, FR-052, FR-053, FR-060, FR-075, EC-1, EC-4, EC-5, EC-6, US-3.1, US-3.2, US-3.3, US-4.1,
@@ -55,7 +55,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// Every message names a field or place, says what is wrong and how to mend it, and never shows a value.
+// Every message names a field or place, says what is wrong and how to fix it, and never shows a value.
 //
 // Proves: FR-075, NFR-003, NFR-004, R7.
 func TestFindingsAreActionable(t *testing.T) {
@@ -117,7 +117,7 @@ func goldenLines(t *testing.T, dir string) []string {
 	return names
 }
 
-// ofLine names the file of a line where the case has one, else that of all lines.
+// ofLine names the file of a release line where the case has one, else that of all release lines.
 func ofLine(dir, file, line string) string {
 	own := filepath.Join(dir, strings.Replace(file, "want.", "want."+line+".", 1))
 	if _, err := os.Stat(own); err == nil {
@@ -140,7 +140,7 @@ func readCase(tb testing.TB, dir, lineName string) *golden.Case {
 	return c
 }
 
-// wanted is what the file of a case holds of a configuration. A difference is checked to lose nothing of it.
+// expected is what the file of a case holds of a configuration. A difference is checked to lose nothing of it.
 func wanted(t *testing.T, c *golden.Case, full []byte) string {
 	t.Helper()
 	if c.OwnBase || len(full) == 0 {
@@ -181,7 +181,7 @@ func read(tb testing.TB, path string) []byte {
 func compare(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
-		// An empty file of a line says that the file of all lines does not count there.
+		// An empty file of a release line says that the file of all release lines does not count there.
 		if name := filepath.Base(path); got == "" && (strings.Count(name, ".") == 1 || strings.HasSuffix(name, ".yaml")) {
 			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				t.Fatal(err)

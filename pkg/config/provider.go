@@ -182,7 +182,7 @@ func (p *provider) fieldName(written string) (string, bool) {
 type template struct {
 	// entry is nil where the base has none that will do.
 	entry *yaml.Node
-	// own tells that the entry has the provider's id, and so its data.
+	// own reports that the entry has the provider's id, and so its data.
 	own bool
 }
 
@@ -316,14 +316,14 @@ func (p *provider) checkInner(field catalog.Field, config *yaml.Node, path strin
 	}
 }
 
-// isReference tells whether a value holds nothing but what the environment gives.
+// isReference reports whether a value holds nothing but what the environment gives.
 func isReference(v any) bool {
 	s, ok := v.(string)
 	return ok && document.IsReference(s)
 }
 
 // redact replaces secrets that stand in the config as they are: a status has more readers than a ConfigMap. Where the catalog knows no
-// fields, names tell.
+// fields, names decide.
 func (p *provider) redact(config *yaml.Node, fields map[string]catalog.Field) {
 	for key, value := range document.Members(config) {
 		field, known := fields[key]

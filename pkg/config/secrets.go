@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
-// SecretUses tells which keys of Secrets the spec reads, sorted by environment variable and each variable once; those of disabled
+// SecretUses reports which keys of Secrets the spec reads, sorted by environment variable and each variable once; those of disabled
 // APIs are not read. It needs neither base nor release line, so that Secrets can be read before Generate. Two references that need
 // the same variable are an error that names both.
 func SecretUses(spec *v1alpha2.LlamaStackDistributionSpec) ([]SecretUse, Findings) {
@@ -99,7 +99,7 @@ func snakeCase(name string) string {
 	return b.String()
 }
 
-// startsWord tells whether the upper-case letter at i begins a word, rather than going on with an acronym.
+// startsWord reports whether the upper-case letter at i begins a word, rather than going on with an acronym.
 func startsWord(runes []rune, i int) bool {
 	if before := runes[i-1]; unicode.IsLower(before) || unicode.IsDigit(before) {
 		return true

@@ -37,7 +37,7 @@ func (p *provider) shortNames() []string {
 	return slices.Compact(names)
 }
 
-// reportUnknownType reports a type that the release line does not know: an error where other lines or other APIs do, or where it
+// reportUnknownType reports a type that the release line does not know: an error where other release lines or other APIs do, or where it
 // looks misspelled. Else a warning, for an image can bring types of its own.
 func (p *provider) reportUnknownType(findings *report) {
 	path, names := p.Path+".provider", p.shortNames()

@@ -84,7 +84,7 @@ func TestCheckBoundsNamesTheFieldAndTheBound(t *testing.T) {
 	}
 }
 
-// Proves: R63 (parsers do not decode what is too large, whoever calls them).
+// Proves: R63 (parsers do not decode what is too large, for any caller).
 func TestParsersRefuseWhatIsTooLarge(t *testing.T) {
 	deep := nested(bounds.OpenFieldLevels + 1)
 	wide := listOf("1", bounds.OpenFieldNodes)

@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// The parsers put no value of the spec into a message that could be anything: whoever pastes a key into the wrong field must not find it in
+// The parsers put no value of the spec into a message that could be anything: a user who pastes a key into the wrong field must not find it in
 // a condition or an event. Names that are known, or near to one that is known, are shown.
 
 // decode reads open JSON that is not too large. Integers stay integers, so that 8192 does not become 8192.0 on its way.

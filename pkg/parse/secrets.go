@@ -78,7 +78,7 @@ func parseSecretRef(v any, path *field.Path) (SecretReference, problem.List) {
 	return completeRef(name, key, o.path)
 }
 
-// looksLikeSecretRef tells whether a value can only be meant as a secret reference.
+// looksLikeSecretRef reports whether a value can only be meant as a secret reference.
 func looksLikeSecretRef(v any) bool {
 	m, ok := v.(map[string]any)
 	if !ok {

@@ -16,7 +16,7 @@ type Provider struct {
 	Endpoint string
 	// APIKey refers to the key that the backend demands; nil where the user wrote none.
 	APIKey *SecretReference
-	// Settings are merged into the provider's config as they are. SettingsField tells which of its two names the user wrote.
+	// Settings are merged into the provider's config as they are. SettingsField reports which of its two names the user wrote.
 	Settings map[string]any
 	// SettingsField is "settings" or "config", the quickstart's name for it.
 	SettingsField string
@@ -96,7 +96,7 @@ type Shield struct {
 
 // Expose is spec.networking.expose, parsed.
 type Expose struct {
-	// Enabled tells whether the server is exposed.
+	// Enabled reports whether the server is exposed.
 	Enabled bool
 	// Hostname is the external host name; empty for a generated one.
 	Hostname string

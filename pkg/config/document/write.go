@@ -27,7 +27,7 @@ type piece struct {
 	heads []string
 }
 
-// place is what tells a piece from others of its tree.
+// place is what distinguishes a piece from others of its tree.
 type place struct{ section, api, id string }
 
 func (p *piece) place() place { return place{p.section, p.api, p.id} }
@@ -124,7 +124,7 @@ func (p *piece) write(limit int) ([]byte, error) {
 		err = encoder.Close()
 	}
 	if b.left < 0 {
-		return nil, ErrTooLarge // the encoder tells of it in its own words
+		return nil, ErrTooLarge // the encoder reports it in its own words
 	}
 	return bytes.TrimPrefix(b.Bytes(), []byte(strings.Join(p.heads, ""))), err
 }

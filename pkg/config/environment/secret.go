@@ -14,7 +14,7 @@ type SecretUse struct {
 	Ref parse.SecretReference
 	// Path is the field of the resource that refers to it, for messages.
 	Path string
-	// Derived tells that the server gets not the value itself but what is made of it: see EnvVar.Part.
+	// Derived reports that the server gets not the value itself but what is made of it: see EnvVar.Part.
 	Derived bool
 }
 

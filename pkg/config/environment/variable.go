@@ -24,10 +24,10 @@ type Variable struct {
 	// Type is the type of the config field that gets the value, and empty where it is not known. The server turns a
 	// value that looks like a number or a boolean into one, and then refuses it for a field of type string or url.
 	Type catalog.FieldType
-	// Part is what of the Secret's value the variable carries; empty for all of it. Whoever makes the pod keeps the parts in a Secret
+	// Part is what of the Secret's value the variable carries; empty for all of it. Anyone who makes the pod keeps the parts in a Secret
 	// of its own; a part that the value does not have makes the variable absent.
 	Part Part
-	// Bearer tells that the value is sent as a bearer token through a list of HTTP headers, which not every character survives.
+	// Bearer reports that the value is sent as a bearer token through a list of HTTP headers, which not every character survives.
 	Bearer bool
 }
 

@@ -135,7 +135,7 @@ func (s *step) unknownType(path, value string, known ...string) {
 	})
 }
 
-// row returns what the release line knows of a type of backends; false where the line does not have it.
+// row returns what the release line knows of a type of backends; false where the release line does not have it.
 func (s *step) row(backendType, path string) (catalog.Backend, bool) {
 	row, ok := s.line.Backends[backendType]
 	if !ok || row.Credentials == "" {
