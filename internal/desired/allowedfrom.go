@@ -15,7 +15,7 @@ import (
 
 // checkAllowedFrom reports what the API server would refuse in the NetworkPolicy, before anything is written: a server must not run without the
 // policy that its custom resource asks for.
-func (d *Desired) checkAllowedFrom(p *objects.Params) {
+func (r *report) checkAllowedFrom(p *objects.Params) {
 	allowed := objects.AllowedFrom(&p.CR.Spec)
 	if !p.NetworkPolicy || allowed == nil {
 		return
@@ -25,7 +25,7 @@ func (d *Desired) checkAllowedFrom(p *objects.Params) {
 			continue
 		}
 		if problems := apivalidation.ValidateNamespaceName(name, false); len(problems) > 0 {
-			d.invalidField(fmt.Sprintf("%s.namespaces[%d]", PathAllowedFrom, i), name, "no namespace can have this name ("+problems[0]+")",
+			r.invalidField(fmt.Sprintf("%s.namespaces[%d]", PathAllowedFrom, i), name, "no namespace can have this name ("+problems[0]+")",
 				fmt.Sprintf("write the name of a namespace, or %q for all", objects.AllNamespaces))
 		}
 	}
@@ -34,7 +34,7 @@ func (d *Desired) checkAllowedFrom(p *objects.Params) {
 			continue
 		}
 		if errs := metav1validation.ValidateLabelName(key, field.NewPath("")); len(errs) > 0 {
-			d.invalidField(fmt.Sprintf("%s.labels[%d]", PathAllowedFrom, i), key, "no label can have this key", labelAdvice(key))
+			r.invalidField(fmt.Sprintf("%s.labels[%d]", PathAllowedFrom, i), key, "no label can have this key", labelAdvice(key))
 		}
 	}
 }

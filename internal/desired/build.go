@@ -20,27 +20,27 @@ import (
 // transient error.
 func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d := &Desired{Distribution: in.distribution()}
-	d.checkName(in.CR.Name)
-	d.unsupported(&in.CR.Spec)
-	d.checkForbidden(in)
-	d.warnLegacy(in)
+	d.problems.checkName(in.CR.Name)
+	d.problems.unsupported(&in.CR.Spec)
+	d.problems.checkForbidden(in)
+	d.problems.warnLegacy(in)
 	d.generate(ctx, in)
 	d.checkSecrets(in)
-	d.checkPodReferences(in)
+	d.problems.checkPodReferences(in)
 	derived := d.derive(in)
 	bundle := d.caBundle(in)
 	if in.CABundle != nil {
-		d.warnForeign(PathCABundle, types.NamespacedName{Namespace: in.CABundle.Namespace, Name: in.CABundle.Name}, in.CR.Namespace)
+		d.problems.warnForeign(PathCABundle, types.NamespacedName{Namespace: in.CABundle.Namespace, Name: in.CABundle.Name}, in.CR.Namespace)
 	}
 	d.warnIneffective(in)
-	d.checkWorkload(&in.CR.Spec, v1alpha2.Legacy(in.CR).FromV1alpha1)
+	d.problems.checkWorkload(&in.CR.Spec, v1alpha2.Legacy(in.CR).FromV1alpha1)
 	params := d.params(in)
 	params.CABundle = bundle
 	if len(derived) > 0 {
 		params.Derived, params.DerivedName = derived, derivedName(in, derived, d.Config.Env)
 	}
-	d.checkOverrides(params)
-	d.checkAllowedFrom(params)
+	d.problems.checkOverrides(params)
+	d.problems.checkAllowedFrom(params)
 	if d.problems.HasErrors() {
 		return d, d.problems.List()
 	}

@@ -117,7 +117,7 @@ func (d *Desired) caBundle(in *Inputs) string {
 			return ""
 		}
 		if found.privateKey {
-			d.warn(problem.InvalidCABundle, PathCABundle, where+" holds a private key, which is not copied",
+			d.problems.warn(problem.InvalidCABundle, PathCABundle, where+" holds a private key, which is not copied",
 				"move private keys to a Secret: who may read ConfigMaps can read them")
 		}
 		bundle.WriteString(found.certificates)

@@ -15,12 +15,12 @@ import (
 )
 
 // checkForbidden reports what the spec asks for and the operator's settings forbid. What runs stays as it is.
-func (d *Desired) checkForbidden(in *Inputs) {
+func (r *report) checkForbidden(in *Inputs) {
 	for _, use := range restrictedUses(&in.CR.Spec) {
 		if !slices.Contains(in.Forbidden, use.restriction) {
 			continue
 		}
-		d.problems.Add(problem.Problem{
+		r.Add(problem.Problem{
 			Reason: problem.ForbiddenBySettings, Path: use.path, Type: field.ErrorTypeForbidden,
 			Detail: fmt.Sprintf("the operator's administrator forbids %s (%s in the key %s of the ConfigMap %s)",
 				use.what, use.restriction, settings.KeyForbid, settings.ConfigMapName),

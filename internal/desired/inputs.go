@@ -11,7 +11,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Inputs is everything that decides what shall exist. Package gather fills it, once per pass.
@@ -106,7 +105,7 @@ type Desired struct {
 	// another: an upgrade of the operator rolls nothing. Empty otherwise.
 	HeldBuild string
 
-	problems problem.Collector
+	problems report
 }
 
 // Scheme is the server's protocol. A generated configuration has no TLS yet; what the image says itself is not known.

@@ -9,14 +9,14 @@ import (
 )
 
 // warnLegacy warns of what conversion from v1alpha1 could not keep.
-func (d *Desired) warnLegacy(in *Inputs) {
+func (r *report) warnLegacy(in *Inputs) {
 	legacy, path := v1alpha2.Legacy(in.CR), "metadata.annotations["+v1alpha2.ConversionAnnotation+"]"
 	if legacy.Problem != "" {
-		d.warn(problem.LostInConversion, path, "cannot be read, so that none of the fields that only v1alpha1 has is applied: "+legacy.Problem,
+		r.warn(problem.LostInConversion, path, "cannot be read, so that none of the fields that only v1alpha1 has is applied: "+legacy.Problem,
 			"correct the annotation, or remove it")
 	}
 	if len(legacy.Lost) > 0 {
-		d.warn(problem.LostInConversion, path, "these fields of v1alpha1 were lost in conversion, because the annotations had no room for them: "+
+		r.warn(problem.LostInConversion, path, "these fields of v1alpha1 were lost in conversion, because the annotations had no room for them: "+
 			bounds.Names(legacy.Lost), "remove large annotations, and set the fields again in v1alpha1")
 	}
 }

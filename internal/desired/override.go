@@ -82,7 +82,7 @@ func (d *Desired) override(in *Inputs) {
 		d.problems.AddFound(p)
 		return
 	}
-	d.warnForeign(PathOverride, found.Ref, in.CR.Namespace)
+	d.problems.warnForeign(PathOverride, found.Ref, in.CR.Namespace)
 	if string(found.Content) == secret.OnCluster {
 		d.Override, d.OverrideContent = &config.Override{}, found.Content
 		d.ConfigMapName = objects.ConfigMapName(in.CR.Name, found.Content)
@@ -99,22 +99,22 @@ func (d *Desired) override(in *Inputs) {
 	d.Override, d.OverrideContent = read, found.Content
 	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, found.Content)
 	if line := d.Distribution.Line; line != nil && line.NeedsInsecure && !read.TLS && !read.Insecure {
-		d.warn(problem.InvalidOverrideConfig, PathOverride,
+		d.problems.warn(problem.InvalidOverrideConfig, PathOverride,
 			"the configuration has neither TLS files nor server.insecure, and release "+line.Name+" does not start so",
 			"add server.insecure: true, unless the image or its arguments say --insecure")
 	}
 }
 
 // warnForeign warns of a ConfigMap of another namespace, which only v1alpha1 can name.
-func (d *Desired) warnForeign(path string, ref types.NamespacedName, own string) {
+func (r *report) warnForeign(path string, ref types.NamespacedName, own string) {
 	if ref.Namespace != own {
-		d.warn(problem.ForeignNamespace, path, "it is taken from ConfigMap "+ref.String()+" in another namespace, as v1alpha1 allows",
+		r.warn(problem.ForeignNamespace, path, "it is taken from ConfigMap "+ref.String()+" in another namespace, as v1alpha1 allows",
 			"copy it to namespace "+own+", which is what v1alpha2 can say")
 	}
 }
 
-func (d *Desired) warn(reason problem.Reason, path, detail, fix string) {
-	d.problems.Add(problem.Problem{Reason: reason, Severity: problem.Warning, Path: path, Detail: detail, Fix: fix})
+func (r *report) warn(reason problem.Reason, path, detail, fix string) {
+	r.Add(problem.Problem{Reason: reason, Severity: problem.Warning, Path: path, Detail: detail, Fix: fix})
 }
 
 // absent is the problem of a ConfigMap that cannot be used, nil where it can. The ConfigMap is watched.

@@ -29,9 +29,9 @@ type PodReferenceFact struct {
 }
 
 // checkPodReferences reports what keeps the pods from starting.
-func (d *Desired) checkPodReferences(in *Inputs) {
+func (r *report) checkPodReferences(in *Inputs) {
 	for i := range in.PodReferences {
-		d.problems.AddFound(in.PodReferences[i].absent(in.CR.Namespace))
+		r.AddFound(in.PodReferences[i].absent(in.CR.Namespace))
 	}
 }
 

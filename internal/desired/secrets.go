@@ -89,7 +89,7 @@ func (d *Desired) converted(f *SecretFact, v *config.EnvVar) []string {
 		}
 	case "":
 		if looks != "" {
-			d.warn(problem.SecretInvalid, f.Use.Path, "the value in Secret "+f.Use.Ref.Name+" looks like a number or a boolean",
+			d.problems.warn(problem.SecretInvalid, f.Use.Path, "the value in Secret "+f.Use.Ref.Name+" looks like a number or a boolean",
 				"use another value if the provider wants text there")
 		}
 	case catalog.TypeBool, catalog.TypeList, catalog.TypeMap, catalog.TypeAny:

@@ -20,38 +20,38 @@ import (
 )
 
 // invalidField adds the problem of a value that cannot be used.
-func (d *Desired) invalidField(at string, value any, detail, fix string) {
-	d.problems.Add(problem.Problem{Reason: problem.InvalidField, Path: at, Type: field.ErrorTypeInvalid, Value: value, Detail: detail, Fix: fix})
+func (r *report) invalidField(at string, value any, detail, fix string) {
+	r.Add(problem.Problem{Reason: problem.InvalidField, Path: at, Type: field.ErrorTypeInvalid, Value: value, Detail: detail, Fix: fix})
 }
 
 // checkWorkload reports what cannot become objects, and warns of what will work otherwise than its author may think.
-func (d *Desired) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec, fromV1alpha1 bool) {
+func (r *report) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec, fromV1alpha1 bool) {
 	if spec.Workload == nil {
 		return
 	}
 	if n := objects.CPUForWorkers(spec); n > 0 {
-		d.warn(problem.NoEffect, "spec.workload.workers", fmt.Sprintf("each pod requests %d CPU, one for each worker", n),
+		r.warn(problem.NoEffect, "spec.workload.workers", fmt.Sprintf("each pod requests %d CPU, one for each worker", n),
 			"set spec.workload.resources.requests.cpu where another amount is right")
 	}
-	d.checkEnvironment(spec, fromV1alpha1)
-	d.checkAutoscaling(spec)
-	d.checkBudget(spec)
-	d.checkStorage(spec)
+	r.checkEnvironment(spec, fromV1alpha1)
+	r.checkAutoscaling(spec)
+	r.checkBudget(spec)
+	r.checkStorage(spec)
 }
 
 // checkEnvironment says what the schema of v1alpha2 says. The API server does not apply that to what stays as it is, and v1alpha1 has no
 // such bound: release 0.9 took any number.
-func (d *Desired) checkEnvironment(spec *v1alpha2.LlamaStackDistributionSpec, fromV1alpha1 bool) {
+func (r *report) checkEnvironment(spec *v1alpha2.LlamaStackDistributionSpec, fromV1alpha1 bool) {
 	if spec.Workload.Overrides == nil || fromV1alpha1 || len(spec.Workload.Overrides.Env) <= bounds.EnvironmentEntries {
 		return
 	}
-	d.problems.Add(problem.Problem{
+	r.Add(problem.Problem{
 		Reason: problem.TooLarge, Path: "spec.workload.overrides.env", Type: field.ErrorTypeTooMany, Value: len(spec.Workload.Overrides.Env),
 		Detail: fmt.Sprintf("must have at most %d items", bounds.EnvironmentEntries), Fix: "remove some",
 	})
 }
 
-func (d *Desired) checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) {
+func (r *report) checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) {
 	const base = "spec.workload.autoscaling"
 	a := objects.Autoscaling(spec)
 	if a == nil {
@@ -60,12 +60,12 @@ func (d *Desired) checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) {
 	least, most := objects.PodRange(spec)
 	switch {
 	case most < 1:
-		d.problems.Add(problem.Problem{
+		r.Add(problem.Problem{
 			Reason: problem.MissingField, Path: base + ".maxReplicas", Type: field.ErrorTypeRequired, Detail: "at least 1",
 			Fix: "set the largest number of pods, or remove " + base,
 		})
 	case least > most:
-		d.invalidField(base+".maxReplicas", most, fmt.Sprintf("is below the least number of pods, %d, which is the larger of spec.workload.replicas and "+
+		r.invalidField(base+".maxReplicas", most, fmt.Sprintf("is below the least number of pods, %d, which is the larger of spec.workload.replicas and "+
 			"%s.minReplicas", least, base), "raise it, or lower those")
 	}
 	for _, target := range []struct {
@@ -76,20 +76,20 @@ func (d *Desired) checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) {
 		{"targetMemoryUtilizationPercentage", a.TargetMemoryUtilizationPercentage},
 	} {
 		if p := target.percent; p != nil && *p < 1 {
-			d.invalidField(base+"."+target.name, *p, "want a percentage of the requests, at least 1", "")
+			r.invalidField(base+"."+target.name, *p, "want a percentage of the requests, at least 1", "")
 		}
 	}
 }
 
 // checkBudget warns of budgets that allow no disruptions: draining a node would wait forever.
-func (d *Desired) checkBudget(spec *v1alpha2.LlamaStackDistributionSpec) {
+func (r *report) checkBudget(spec *v1alpha2.LlamaStackDistributionSpec) {
 	const base = "spec.workload.podDisruptionBudget"
 	b := spec.Workload.PodDisruptionBudget
 	if b == nil {
 		return
 	}
 	if b.MinAvailable != nil && b.MaxUnavailable != nil {
-		d.problems.Add(problem.Problem{
+		r.Add(problem.Problem{
 			Reason: problem.ConflictingFields, Path: base, Type: field.ErrorTypeForbidden, Detail: "minAvailable and maxUnavailable exclude each other",
 			Fix: "keep one of them",
 		})
@@ -105,26 +105,26 @@ func (d *Desired) checkBudget(spec *v1alpha2.LlamaStackDistributionSpec) {
 		blocks = ".maxUnavailable"
 	}
 	if blocks != "" {
-		d.warn(problem.NoEffect, base+blocks, fmt.Sprintf("allows no disruptions with %d replicas: a node with one of the pods cannot be drained", least),
+		r.warn(problem.NoEffect, base+blocks, fmt.Sprintf("allows no disruptions with %d replicas: a node with one of the pods cannot be drained", least),
 			"use maxUnavailable: 1, or more replicas")
 	}
 }
 
-func (d *Desired) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec) {
+func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec) {
 	const base = "spec.workload.storage"
 	s := spec.Workload.Storage
 	if s == nil {
 		return
 	}
 	if at := ptr.Deref(s.MountPath, ""); at != "" && !mountable(at) {
-		d.invalidField(base+".mountPath", at, fmt.Sprintf("want an absolute path that is neither / nor %s nor %s", objects.ConfigDir, objects.TmpDir),
+		r.invalidField(base+".mountPath", at, fmt.Sprintf("want an absolute path that is neither / nor %s nor %s", objects.ConfigDir, objects.TmpDir),
 			"for example "+objects.DefaultDataDir)
 	}
 	if s.Size != nil && s.Size.Sign() < 0 {
-		d.invalidField(base+".size", s.Size.String(), "want a positive size", "for example 20Gi")
+		r.invalidField(base+".size", s.Size.String(), "want a positive size", "for example 20Gi")
 	}
 	if _, most := objects.PodRange(spec); most > 1 {
-		d.warn(problem.EphemeralState, base,
+		r.warn(problem.EphemeralState, base,
 			"the PVC can be mounted by one node at a time: pods on other nodes do not start, and an edit stops all pods before it starts new ones",
 			"use one replica, or keep the state in spec.storage and remove it")
 	}
@@ -138,16 +138,16 @@ func mountable(at string) bool {
 
 // checkOverrides reports overrides that take away what the server needs. In a resource of v1alpha1, which knows no such rule,
 // and for what is only a choice of the operator's, that is a warning.
-func (d *Desired) checkOverrides(p *objects.Params) {
+func (r *report) checkOverrides(p *objects.Params) {
 	for _, clash := range objects.Clashes(p) {
 		if clash.Essential && !p.Legacy.FromV1alpha1 {
-			d.problems.Add(problem.Problem{
+			r.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: clash.Path, Type: field.ErrorTypeForbidden,
 				Detail: clash.What + " is the operator's own for this custom resource", Fix: "choose another one, or remove it",
 			})
 			continue
 		}
-		d.warn(problem.ConflictingFields, clash.Path, clash.What+" takes the place of the operator's own", "remove it where that is not what you want")
+		r.warn(problem.ConflictingFields, clash.Path, clash.What+" takes the place of the operator's own", "remove it where that is not what you want")
 	}
 }
 
@@ -162,7 +162,7 @@ func (d *Desired) networkPolicy(in *Inputs, legacy *v1alpha2.LegacySettings) boo
 	case asked == nil && !flag:
 		return false
 	case legacy.FromV1alpha1 && !flag:
-		d.warn(problem.NoEffect, PathAllowedFrom,
+		d.problems.warn(problem.NoEffect, PathAllowedFrom,
 			"has no effect: the feature flag enableNetworkPolicy is not on, which a resource that was created in v1alpha1 needs: "+
 				"everybody in the cluster may reach the server", fmt.Sprintf("set %s in the ConfigMap %s, or write the resource in v1alpha2 and remove the "+
 				"annotation %s from it", settings.KeyFeatureFlags, settings.ConfigMapName, v1alpha2.ConversionAnnotation))
@@ -170,7 +170,7 @@ func (d *Desired) networkPolicy(in *Inputs, legacy *v1alpha2.LegacySettings) boo
 	}
 	everybody := asked != nil && slices.Contains(asked.Namespaces, objects.AllNamespaces)
 	if !everybody && objects.Expose(&in.CR.Spec).Enabled && !in.ClusterAssignsUserIDs {
-		d.warn(problem.NoEffect, PathAllowedFrom, "keeps the ingress controller out unless its namespace is among the allowed ones",
+		d.problems.warn(problem.NoEffect, PathAllowedFrom, "keeps the ingress controller out unless its namespace is among the allowed ones",
 			"name the namespace of the ingress controller")
 	}
 	return true
