@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxMethods is how many methods a type may have, and maxLines how many lines a function.
+	// maxMethods is how many methods a type may have, and maxLines how long a function may be.
 	maxMethods = 25
 	maxLines   = 65
 )
