@@ -22,7 +22,7 @@ func Nearest(word string, known []string) (string, bool) {
 		return "", false
 	}
 	folded := fold(word)
-	limit := max(2, len(folded)/3)
+	limit := min(max(2, len(folded)/3), len(folded)-1) // one letter at least stays
 	best, bestDistance := "", limit+1
 	for _, candidate := range slices.Sorted(slices.Values(known)) {
 		if d := levenshtein.ComputeDistance(folded, fold(candidate)); d < bestDistance {

@@ -6,7 +6,7 @@ import "testing"
 
 // Proves: FR-075 (messages name the nearest known name), R3.
 func TestNearest(t *testing.T) {
-	known := []string{"endpoint", "provider", "apiKey", "settings", "base_url", "max_tokens", "max_items"}
+	known := []string{"endpoint", "provider", "apiKey", "settings", "base_url", "max_tokens", "max_items", "id"}
 	for word, want := range map[string]string{
 		"endpont":        "endpoint",
 		"api_key":        "apiKey",
@@ -18,6 +18,7 @@ func TestNearest(t *testing.T) {
 		"url-base":       "base_url",
 		"myBaseUrlOfAll": "base_url",
 		"max":            "",
+		"a":              "", // all of it would change to find a name of two letters
 	} {
 		got, ok := Nearest(word, known)
 		if got != want || ok != (want != "") {

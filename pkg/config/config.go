@@ -4,7 +4,6 @@ package config
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/integrity"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/provider"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/resource"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/server"
@@ -76,16 +76,7 @@ type SecretUse = environment.SecretUse
 type Part = environment.Part
 
 // ProviderEntry is one provider of the resource as generated.
-type ProviderEntry struct {
-	// API is the server's name of the API: "inference".
-	API string
-	// ID is the provider_id.
-	ID string
-	// Type is the provider_type: "remote::vllm".
-	Type string
-	// Config is the provider's config, with ${env.…} where secrets go.
-	Config json.RawMessage
-}
+type ProviderEntry = provider.Entry
 
 // Generate makes the configuration. The result is nil exactly when the findings have errors; warnings may come with
 // a result. The work grows linearly with the spec. When the context ends, the work ends too, and the only finding has the
@@ -106,12 +97,12 @@ func Generate(ctx context.Context, in Input) (*Result, Findings) {
 	server.Apply(doc, in.Line, in.Spec, problems)
 	backends := storage.Apply(doc, in.Line, in.Spec.Storage, env, problems)
 	server.ApplyTelemetry(&server.Telemetry{
-		Document: doc, Line: in.Line, Environment: env, Name: in.Name, Exporters: telemetry, ResolveURL: resolveURLFor(&findings),
+		Document: doc, Line: in.Line, Environment: env, Name: in.Name, Exporters: telemetry, ResolveURL: provider.URLResolver(problems),
 	}, problems)
-	providers := applyProviders(ctx, doc, in.Line, spec.Providers, env, &findings)
+	providers := provider.Apply(ctx, doc, in.Line, spec.Providers, env, problems)
 	uses := resource.Apply(ctx, &resource.Input{
 		Document: doc, Line: in.Line, Environment: env, Providers: spec.Providers, Models: spec.Models, Shields: spec.Shields, Tools: spec.Tools,
-		ResolveURL: resolveURLFor(&findings),
+		ResolveURL: provider.URLResolver(problems),
 	}, problems)
 	disabled.Apply(&disabled.Input{Document: doc, Line: in.Line, APIs: spec.disabled, Providers: spec.Providers, Uses: uses}, problems)
 	made := &integrity.Input{Document: doc, Line: in.Line, Spec: in.Spec, Providers: spec.Providers, Backends: backends, Environment: env}
@@ -164,8 +155,9 @@ func readSpec(in *Input, findings *report) (*parsedSpec, bool) {
 	refuseUnsupported(in.Spec, &findings.Collector)
 	findings.AddAll(parsed.Problems)
 	s := &parsedSpec{Spec: disabled.Spec{
-		Names: in.Spec.Disabled, Providers: slices.Clone(parsed.Providers), Models: slices.Clone(parsed.Models),
-		Shields: slices.Clone(parsed.Shields), Tools: slices.Clone(parsed.Tools),
+		Names:     in.Spec.Disabled,
+		Providers: slices.Clone(parsed.Providers),
+		Models:    parsed.Models, Shields: parsed.Shields, Tools: parsed.Tools,
 	}}
 	s.disabled = disabled.Read(&s.Spec, in.Line, &findings.Collector)
 	secretUses(in.Spec, s.Providers, findings)

@@ -59,14 +59,14 @@ const (
 	Canceled Code = "Interrupted"
 )
 
-// Severity reports whether a finding prevents a configuration.
+// Severity tells whether a finding prevents a configuration.
 type Severity string
 
 // The severities.
 const (
 	// Error prevents a configuration.
 	Error Severity = "Error"
-	// Warning reports something that is probably not what the user wants.
+	// Warning tells of something that is probably not what the user wants.
 	Warning Severity = "Warning"
 )
 
@@ -76,22 +76,25 @@ type Finding struct {
 	Severity Severity
 	// Path is the field of the resource, or the place in the configuration when it begins with "config.yaml".
 	Path string
-	// Message reports what is wrong.
+	// Message tells what is wrong.
 	Message string
-	// The field says how to fix it.
+	// Mending tells how to mend it.
 	Mending string
 }
 
-// String returns "path: message: fix" without what is empty, cut to the length of a message.
+// String returns "path: message: mending", cut to the length of a message.
 func (f Finding) String() string {
-	parts := []string{f.Path, f.Message, f.Mending}
-	return bounds.Message(strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": "))
+	text := f.Path + ": " + f.Message
+	if f.Mending != "" {
+		text += ": " + f.Mending
+	}
+	return bounds.Message(text)
 }
 
 // Findings are all findings of one generation: errors first, otherwise in the order of the resource.
 type Findings []Finding
 
-// HasErrors reports whether there is an error among the findings.
+// HasErrors tells whether there is an error among the findings.
 func (fs Findings) HasErrors() bool {
 	return slices.ContainsFunc(fs, func(f Finding) bool { return f.Severity == Error })
 }
@@ -102,7 +105,7 @@ func (fs Findings) Errors() Findings { return fs.withSeverity(Error) }
 // Warnings returns the findings that do not prevent a configuration.
 func (fs Findings) Warnings() Findings { return fs.withSeverity(Warning) }
 
-// String returns the findings, one per text row.
+// String returns the findings, one in a line.
 func (fs Findings) String() string {
 	lines := make([]string, len(fs))
 	for i, f := range fs {
@@ -150,8 +153,8 @@ func (r *report) add(f Finding) {
 	})
 }
 
-// skip counts a finding, and reports that it is one too many to be shown. Ask before composing an expensive message.
-func (r *report) skip(s Severity) bool { return r.Full(problem.Severity(s)) }
+// skip counts an error, and reports that it is one too many to be shown. Ask before composing an expensive message.
+func (r *report) skip() bool { return r.Full(problem.Error) }
 
-// all returns the findings in order, and reports how many more there are.
+// all returns the findings in order, and tells how many more there are.
 func (r *report) all() Findings { return findingsOf(r.List()) }

@@ -54,6 +54,9 @@ var (
 	}
 )
 
+// ProviderFields returns the fields of an entry of spec.providers.
+func ProviderFields() []string { return slices.Clone(providerFields) }
+
 // EffectiveID is the id under which the server knows the provider: the explicit one, else what follows the last
 // "::" of the provider type.
 func (p *Provider) EffectiveID() string {
@@ -109,7 +112,7 @@ func parseProviderField(raw *apiextensionsv1.JSON, path *field.Path) ([]Provider
 	case []any:
 		return parseProviderList(v, path)
 	default:
-		return nil, problem.List{wrongType(path, "a provider object or a list of provider objects", "")}
+		return nil, problem.List{wrongType(path, "a provider object or a list of provider objects", "for example {provider: vllm}")}
 	}
 }
 
@@ -123,7 +126,7 @@ func parseProviderList(items []any, path *field.Path) ([]Provider, problem.List)
 		itemPath := path.Index(i)
 		m, ok := item.(map[string]any)
 		if !ok {
-			problems = append(problems, wrongType(itemPath, "a provider object", ""))
+			problems = append(problems, wrongType(itemPath, "a provider object", "for example {provider: vllm}"))
 			continue
 		}
 		p, found := parseProvider(m, itemPath)
@@ -192,16 +195,16 @@ func (o *object) getSettings() (map[string]any, string) {
 // getSecretRefs takes "secretRefs" and every other key whose value is a secret reference, sorted by field.
 func (o *object) getSecretRefs() []SecretField {
 	var refs []SecretField
-	add := func(name string, v any, path *field.Path) {
+	add := func(name string, v any, path *field.Path, direct bool) {
 		ref, problems := parseSecretRef(v, path)
 		o.report(problems...)
 		if len(problems) == 0 {
-			refs = append(refs, SecretField{Field: name, Ref: ref, Path: path.String()})
+			refs = append(refs, SecretField{Field: name, Ref: ref, Direct: direct, Path: path.String()})
 		}
 	}
 	explicit := o.getMap("secretRefs")
 	for _, name := range slices.Sorted(maps.Keys(explicit)) {
-		add(name, explicit[name], o.path.Child("secretRefs").Key(name))
+		add(name, explicit[name], o.path.Child("secretRefs").Key(name), false)
 	}
 	for _, name := range o.rest() {
 		if !looksLikeSecretRef(o.values[name]) || isMiswritten(name) {
@@ -212,7 +215,7 @@ func (o *object) getSecretRefs() []SecretField {
 			o.report(conflicting(o.path.Child(name), "is in secretRefs too"))
 			continue
 		}
-		add(name, v, o.path.Child(name))
+		add(name, v, o.path.Child(name), true)
 	}
 	slices.SortFunc(refs, func(a, b SecretField) int { return strings.Compare(a.Field, b.Field) })
 	return refs

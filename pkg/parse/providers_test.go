@@ -39,8 +39,8 @@ port: {name: pg, key: port}
 		SettingsField: "settings", Region: "eu", DeploymentName: "d",
 		SecretRefs: []SecretField{
 			{Field: "clientKey", Ref: SecretReference{Name: "a", Key: "b"}, Path: "spec.providers.inference.secretRefs[clientKey]"},
-			{Field: "host", Ref: SecretReference{Name: "pg", Key: "host"}, Path: "spec.providers.inference.host"},
-			{Field: "port", Ref: SecretReference{Name: "pg", Key: "port"}, Path: "spec.providers.inference.port"},
+			{Field: "host", Ref: SecretReference{Name: "pg", Key: "host"}, Direct: true, Path: "spec.providers.inference.host"},
+			{Field: "port", Ref: SecretReference{Name: "pg", Key: "port"}, Direct: true, Path: "spec.providers.inference.port"},
 		},
 		Path: "spec.providers.inference",
 	}
@@ -104,8 +104,8 @@ func TestParseProviderRefuses(t *testing.T) {
 	long := strings.Repeat("a", MaxProviderIDLength+1)
 	for text, want := range map[string][]string{
 		"[]":               {p + ": Invalid value: an empty list configures nothing: remove the field, or name a provider"},
-		canary:             {p + ": Invalid value: must be a provider object or a list of provider objects"},
-		"[" + canary + "]": {p + "[0]: Invalid value: must be a provider object"},
+		canary:             {p + ": Invalid value: must be a provider object or a list of provider objects: for example {provider: vllm}"},
+		"[" + canary + "]": {p + "[0]: Invalid value: must be a provider object: for example {provider: vllm}"},
 		"{}":               {p + ".provider: Required value: " + example},
 		"{provider: ''}":   {p + ".provider: Required value: " + example},
 		"[{provider: vllm, id: 1}, {provider: ollama, id: true}]": { // said once each

@@ -36,6 +36,8 @@ type SecretField struct {
 	Field string
 	// Ref is the Secret and the key.
 	Ref SecretReference
+	// Direct reports that the field stands in the entry itself, and not under secretRefs.
+	Direct bool
 	// Path is where the reference stands in the resource, for messages.
 	Path string
 }

@@ -19,7 +19,7 @@ const (
 )
 
 // larger are the types that still have more methods than they may, by package directory and name, with how many: none may get more.
-var larger = map[string]int{"pkg/config.provider": 39, "internal/apply.Applier": 29}
+var larger = map[string]int{"internal/apply.Applier": 29, "internal/desired.Desired": 31}
 
 // A type with many methods is several types; a function that does not fit on a screen is several functions.
 func TestCodeStaysInSmallPieces(t *testing.T) {

@@ -93,7 +93,7 @@ func places(tree map[string]any, line *catalog.Line) map[string][]string {
 // nor where the catalog must do; and what lies over an entry of the base keeps that one's places, for its data is there.
 //
 // Proves: R9.
-func TestNoTwoProvidersShareAPlace(t *testing.T) {
+func TestProvidersShareNoStorageLocation(t *testing.T) {
 	judged := 0
 	for _, name := range catalog.Lines() {
 		line, _ := catalog.Get(name)

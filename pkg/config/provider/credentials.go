@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package provider
 
 import (
 	"fmt"
@@ -12,9 +12,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// What the catalog does not say about a secret its name does: a header, a parameter of a URL, a field that only the image knows.
+// What the catalog does not know about a secret its name shows: a header, a parameter of a URL, a field that only the image knows.
 
 // secretName is how fields, headers and parameters that hold secrets are called.
 var secretName = regexp.MustCompile(`(?i)(key|token|password|secret|credential|authorization|cookie)$`)
@@ -27,6 +29,8 @@ func looksSecret(name, value string) bool {
 	return value != "" && secretName.MatchString(name) && !headerName.MatchString(value) && !document.HasReference(value)
 }
 
+const readByMany = "everybody who may read the custom resource or its ConfigMap can read it here"
+
 // The ways in which a secret gets where it should be.
 const (
 	byReference = "put it into a Secret, and refer to it by apiKey or secretRefs"
@@ -34,15 +38,17 @@ const (
 )
 
 // warnCredential reports what seems to be a secret, without showing it.
-func warnCredential(path, message, mending string, findings *report) {
-	findings.warn(LiteralSecret, path, message+", and everybody who may read the resource or its ConfigMap can read it here", mending)
+func warnCredential(path, detail, fix string, problems *problem.Collector) {
+	problems.Add(problem.Problem{
+		Reason: problem.LiteralSecret, Severity: problem.Warning, Path: path, Detail: detail + ", and " + readByMany, Fix: fix,
+	})
 }
 
 // warnParameters reports an address with a parameter that seems to hold a secret. The name of the parameter is not shown either: where
-// the address is written wrong, it may be the secret.
-func warnParameters(address, path string, findings *report) {
+// the address is misspelled, it may be the secret.
+func warnParameters(address, path string, problems *problem.Collector) {
 	if hasCredential(address) {
-		warnCredential(path, "has a parameter that looks like a credential", "use apiKey where the provider takes it so; else "+byVariable, findings)
+		warnCredential(path, "has a parameter that looks like a credential", "use apiKey where the provider takes it so; else "+byVariable, problems)
 	}
 }
 
@@ -55,44 +61,47 @@ func hasCredential(address string) bool {
 	})
 }
 
-// checkCredentials warns of secrets in settings of which the catalog does not know that they are; checkSettings has reported the others.
-func (p *provider) checkCredentials(findings *report) {
-	var fields map[string]catalog.Field
-	if p.row != nil {
-		fields = p.row.Fields
-	}
-	p.checkMembers(fields, p.Settings, p.Path+"."+p.SettingsField, byReference, findings)
+// credentialCheck looks for secrets in settings.
+type credentialCheck struct {
+	schema
+	problems *problem.Collector
 }
 
-// checkMembers looks at a map of the settings. fields are those that the catalog knows.
-func (p *provider) checkMembers(fields map[string]catalog.Field, values map[string]any, path, mending string, findings *report) {
+// checkCredentials warns about secrets in settings that the catalog does not know; the check of settings reports the others.
+func checkCredentials(s schema, spec *parse.Provider, problems *problem.Collector) {
+	c := credentialCheck{schema: s, problems: problems}
+	c.members(s.fields(), spec.Settings, spec.Path+"."+spec.SettingsField, byReference)
+}
+
+// members looks at a map of the settings. fields are those that the catalog knows.
+func (c credentialCheck) members(fields map[string]catalog.Field, values map[string]any, path, fix string) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		field, known := fields[key]
+		of, known := fields[key]
 		at := bounds.Join(path, "."+key)
 		if s, ok := values[key].(string); ok && !known && looksSecret(key, s) {
-			warnCredential(at, "looks like a credential", mending, findings)
-		} else if !field.Secret {
-			p.checkMember(field, values[key], at, findings)
+			warnCredential(at, "looks like a credential", fix, c.problems)
+		} else if !of.Secret {
+			c.member(of, values[key], at)
 		}
 	}
 }
 
-func (p *provider) checkMember(field catalog.Field, value any, path string, findings *report) {
+func (c credentialCheck) member(of catalog.Field, value any, path string) {
 	switch value := value.(type) {
 	case map[string]any:
-		p.checkMembers(p.innerFields(field), value, path, byVariable, findings)
+		c.members(c.inner(of), value, path, byVariable)
 	case []any:
 		for i, item := range value {
-			p.checkMember(field, item, bounds.Join(path, fmt.Sprintf("[%d]", i)), findings)
+			c.member(of, item, bounds.Join(path, fmt.Sprintf("[%d]", i)))
 		}
 	case string:
 		if !beginsWithScheme.MatchString(value) {
 			return
 		}
-		warnParameters(value, path, findings)
-		// Of known types checkSettings has reported them.
-		if p.row == nil && hasUserInfo(document.MaskReferences(value)) {
-			warnCredential(path, "has user information, which looks like a credential", byVariable, findings)
+		warnParameters(value, path, c.problems)
+		// For known types the check of settings reports it.
+		if c.row == nil && hasUserInfo(document.MaskReferences(value)) {
+			warnCredential(path, "has user information, which looks like a credential", byVariable, c.problems)
 		}
 	}
 }

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package provider
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-func fieldsText(values []endpointValue) string {
+func fieldsText(values []Value) string {
 	var b strings.Builder
 	for _, v := range values {
-		b.WriteString(v.field + "=" + v.value.Value + "(" + v.value.Tag + ") ")
+		b.WriteString(v.Field + "=" + v.Node.Value + "(" + v.Node.Tag + ") ")
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -95,37 +96,37 @@ func TestResolveEndpoint(t *testing.T) {
 	}
 	for name, kind := range kinds {
 		for in, want := range kind.good {
-			var findings report
-			got := resolveEndpoint(in, "spec.x", kind.row, &findings)
+			var found problem.Collector
+			got := ResolveEndpoint(in, "spec.x", kind.row, &found)
 			text := strings.NewReplacer(kind.row.Field+"=", "", "(!!str)", "", "(!!int)", "").Replace(fieldsText(got))
-			if text != want || len(findings.all()) > 0 {
-				t.Errorf("%s: resolveEndpoint(%q) = %q, want %q; findings %v", name, in, text, want, findings)
+			if text != want || len(found.List()) > 0 {
+				t.Errorf("%s: ResolveEndpoint(%q) = %q, want %q; problems %v", name, in, text, want, found.List())
 			}
-			if len(got) == 2 && !strings.Contains(want, "port=$") && got[1].value.Tag != "!!int" {
-				t.Errorf("%s: the port of %q is no number", name, in)
+			if len(got) == 2 && !strings.Contains(want, "port=$") && got[1].Node.Tag != "!!int" {
+				t.Errorf("%s: the port of %q is not a number", name, in)
 			}
 		}
 		for _, in := range kind.wrong {
-			var findings report
-			if got := resolveEndpoint(in, "spec.x", kind.row, &findings); got != nil {
-				t.Errorf("%s: resolveEndpoint(%q) = %s", name, in, fieldsText(got))
+			var found problem.Collector
+			if got := ResolveEndpoint(in, "spec.x", kind.row, &found); got != nil {
+				t.Errorf("%s: ResolveEndpoint(%q) = %s", name, in, fieldsText(got))
 			}
-			if len(findings.all().Errors()) != 1 || findings.all()[0].Code != InvalidEndpoint {
-				t.Errorf("%s: resolveEndpoint(%q) finds %v", name, in, findings)
+			if len(found.List().Errors()) != 1 || found.List()[0].Reason != problem.InvalidEndpoint {
+				t.Errorf("%s: ResolveEndpoint(%q) finds %v", name, in, found.List())
 			}
-			if strings.Contains(findings.all().String(), "hunter2") {
-				t.Errorf("%s: the message shows the password: %s", name, findings.all())
+			if strings.Contains(found.List().Message(), "hunter2") {
+				t.Errorf("%s: the message shows the password: %s", name, found.List())
 			}
 		}
 	}
 	// The endpoint of a provider type that nobody knows is taken as it is, but for a password.
 	for _, in := range []string{"http://u:hunter2@h", "u:hunter2@h", "//u:hunter2@h", "x:/u:hunter2@h", "x:u:hunter2@h/p"} {
-		var findings report
-		if got := resolveEndpoint(in, "spec.x", nil, &findings); got != nil || len(findings.all().Errors()) != 1 || strings.Contains(findings.all().String(), "hunter2") {
-			t.Errorf("unknown type: resolveEndpoint(%q) = %s, finds %v", in, fieldsText(got), findings)
+		var found problem.Collector
+		if got := ResolveEndpoint(in, "spec.x", nil, &found); got != nil || len(found.List().Errors()) != 1 || strings.Contains(found.List().Message(), "hunter2") {
+			t.Errorf("unknown type: ResolveEndpoint(%q) = %s, finds %v", in, fieldsText(got), found.List())
 		}
 	}
-	if got := fieldsText(resolveEndpoint("anything:1", "spec.x", nil, &report{})); got != "url=anything:1(!!str)" {
+	if got := fieldsText(ResolveEndpoint("anything:1", "spec.x", nil, &problem.Collector{})); got != "url=anything:1(!!str)" {
 		t.Errorf("unknown type: %s", got)
 	}
 }

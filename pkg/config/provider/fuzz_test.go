@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package provider
 
 import (
 	"net/url"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // FuzzResolveEndpoint feeds any endpoint: it never panics; what passes is a URL of the right scheme without user information, keeps
@@ -24,20 +25,20 @@ func FuzzResolveEndpoint(f *testing.F) {
 	}
 	row := &catalog.Endpoint{Field: "base_url", Kind: catalog.EndpointURL, DefaultPath: "/v1"}
 	f.Fuzz(func(t *testing.T, endpoint string) {
-		var findings report
+		var found problem.Collector
 		resolved := ""
-		if values := resolveEndpoint(endpoint, "spec.x", row, &findings); len(values) > 0 {
-			resolved = document.Text(values[0].value)
+		if values := ResolveEndpoint(endpoint, "spec.x", row, &found); len(values) > 0 {
+			resolved = document.Text(values[0].Node)
 		}
-		for _, finding := range findings.all() {
-			if finding.Path == "" || finding.Message == "" {
-				t.Errorf("incomplete finding %+v", finding)
+		for _, p := range found.List() {
+			if p.Path == "" || p.Detail == "" || p.Fix == "" {
+				t.Errorf("incomplete problem %+v", p)
 			}
-			if len(endpoint) > 30 && strings.Contains(finding.String(), endpoint) {
+			if len(endpoint) > 30 && strings.Contains(p.String(), endpoint) {
 				t.Error("the message shows the endpoint")
 			}
 		}
-		if len(findings.all()) > 0 || strings.HasPrefix(endpoint, "${env.") {
+		if len(found.List()) > 0 || strings.HasPrefix(endpoint, "${env.") {
 			return
 		}
 		references := document.References

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package provider
 
 import (
 	"cmp"
@@ -17,9 +17,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
-// A place is where a provider keeps its state: a namespace or a table of a storage backend, or a file. No two providers may share
-// one. An entry that lies over the base's entry with its id keeps that one's places, for its data is there; every other entry gets
-// places named after its API and id alone, so that no edit elsewhere ever moves them. Bases do not use names of this form.
+// A storage location is where a provider keeps its state: a namespace or a table of a storage backend, or a file. No two providers may
+// share one. An entry that lies over the base's entry with its id keeps that one's locations, because its data is there; every other entry
+// gets locations named after its API and id alone, so that no edit elsewhere ever moves them. Bases do not use names of this form.
 
 const (
 	// defaultDataDir is where files go when the base has no file to lie beside.
@@ -32,65 +32,72 @@ const (
 	maxTableName = 63
 )
 
-// separatePlaces gives an entry that was copied from another one places of its own.
-func (p *provider) separatePlaces(config *yaml.Node) {
-	p.separateStores(config, nil)
+// locations names the storage locations of one entry.
+type locations struct {
+	schema
+	// id is the provider_id.
+	id string
+}
+
+// separate gives an entry that was copied from another one storage locations of its own.
+func (l locations) separate(config *yaml.Node) {
+	l.separateStores(config, nil)
 	field := fallbackDataPath
-	if p.row != nil {
-		field = p.row.DataPath
+	if l.row != nil {
+		field = l.row.DataPath
 	}
 	if file := document.Text(document.Child(config, field)); file != "" {
 		extension := cmp.Or(path.Ext(document.MaskReferences(file)), dataFileExtension)
-		document.Set(config, field, document.String(p.dataFile(directory(file), extension)))
+		document.Set(config, field, document.String(l.dataFile(directory(file), extension)))
 	}
 }
 
-func (p *provider) separateStores(n *yaml.Node, steps []string) {
+func (l locations) separateStores(n *yaml.Node, steps []string) {
 	for _, kind := range []catalog.StoreKind{catalog.KV, catalog.SQL} {
 		if document.Child(n, "backend") != nil && document.Child(n, kind.Place()) != nil {
-			document.Set(n, kind.Place(), document.String(p.place(kind, steps)))
+			document.Set(n, kind.Place(), document.String(l.name(kind, steps)))
 		}
 	}
 	for _, item := range document.Items(n) {
-		p.separateStores(item, steps)
+		l.separateStores(item, steps)
 	}
 	for key, value := range document.Members(n) {
-		p.separateStores(value, append(slices.Clip(steps), key))
+		l.separateStores(value, append(slices.Clip(steps), key))
 	}
 }
 
-// fillRequired writes what the server demands, the entry does not have and the resource has no name for: stores, the file of
+// fillRequired writes what the server demands, the entry does not have and the spec has no name for: stores, the file of
 // the provider's data, and null where that will do.
-func (p *provider) fillRequired(config, base, root *yaml.Node) {
-	if p.row == nil {
+func (l locations) fillRequired(config, base, root *yaml.Node) {
+	if l.row == nil {
 		return
 	}
 	for _, kind := range []catalog.StoreKind{catalog.KV, catalog.SQL} {
-		for _, name := range p.row.StoreFields(kind) {
+		for _, name := range l.row.StoreFields(kind) {
 			if document.Child(config, name) != nil {
 				continue
 			}
 			store := &yaml.Node{Kind: yaml.MappingNode}
 			document.Set(store, "backend", document.String(backendOf(root, kind)))
-			document.Set(store, kind.Place(), document.String(p.place(kind, []string{name})))
+			document.Set(store, kind.Place(), document.String(l.name(kind, []string{name})))
 			document.Set(config, name, store)
 		}
 	}
-	if field := p.row.DataPath; field != "" && p.row.Fields[field].Required && document.Child(config, field) == nil {
-		document.Set(config, field, document.String(p.dataFile(baseDirectory(base), dataFileExtension)))
+	if name := l.row.DataPath; name != "" && l.row.Fields[name].Required && document.Child(config, name) == nil {
+		document.Set(config, name, document.String(l.dataFile(baseDirectory(base), dataFileExtension)))
 	}
-	for _, name := range p.row.FieldNames() {
-		if field := p.row.Fields[name]; field.Required && field.Nullable && document.IndexOf(config, name) < 0 {
+	for _, name := range l.row.FieldNames() {
+		if field := l.row.Fields[name]; field.Required && field.Nullable && document.IndexOf(config, name) < 0 {
 			document.Set(config, name, document.Value(nil))
 		}
 	}
 }
 
-// place names a namespace or a table for the field of the config that the steps lead to.
-func (p *provider) place(kind catalog.StoreKind, steps []string) string {
-	name := strings.Join(append([]string{p.api.Name, p.EffectiveID()}, steps...), "::")
+// name names a namespace or a table for the field of the config that the steps lead to.
+func (l locations) name(kind catalog.StoreKind, steps []string) string {
+	name := strings.Join(append([]string{l.api, l.id}, steps...), "::")
 	if kind == catalog.SQL {
-		return tableName(name, p.EffectiveID())
+		return tableName(name, l.id)
 	}
 	return name
 }
@@ -113,8 +120,8 @@ func tableName(name, id string) string {
 	return folded[:min(len(folded), maxTableName-len(suffix))] + suffix
 }
 
-func (p *provider) dataFile(dir, extension string) string {
-	return dir + "/" + p.api.Name + "_" + p.EffectiveID() + extension
+func (l locations) dataFile(dir, extension string) string {
+	return dir + "/" + l.api + "_" + l.id + extension
 }
 
 // directory returns what stands before the last slash that is not within a reference to the environment.

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+const maxTCPPort = 65535
+
+// Value is one config field that an endpoint becomes.
+type Value struct {
+	// Field is the name of the config field.
+	Field string
+	// Node is its value.
+	Node *yaml.Node
+}
+
+// ResolveEndpoint checks an endpoint and returns the fields that it becomes: a URL without a path gets the path that the
+// release line needs, a path that the user wrote stays. The row's endpoint is nil for an unknown provider type, whose endpoint
+// is taken as it is. Nothing comes back where the endpoint is wrong. No message carries it: it may hold a password.
+func ResolveEndpoint(endpoint, path string, row *catalog.Endpoint, problems *problem.Collector) []Value {
+	masked := document.MaskReferences(endpoint)
+	if hasUserInfo(masked) {
+		refuseEndpoint(path, noUserInfo, "remove everything up to the @, and give the credential by apiKey or secretRefs", problems)
+		return nil
+	}
+	warnParameters(endpoint, path, problems)
+	switch {
+	case row == nil:
+		return []Value{{fallbackEndpointField, document.String(endpoint)}}
+	case document.IsReference(endpoint):
+		return []Value{{row.Field, document.String(endpoint)}}
+	case row.Kind == catalog.EndpointURL:
+		return resolveURL(endpoint, masked, path, row, problems)
+	default:
+		return resolveAddress(endpoint, masked, path, row, problems)
+	}
+}
+
+const noUserInfo = "must not contain user name or password, because it would stand in a ConfigMap for all to read"
+
+func refuseEndpoint(path, detail, fix string, problems *problem.Collector) {
+	problems.Add(problem.Problem{Reason: problem.InvalidEndpoint, Path: path, Type: field.ErrorTypeInvalid, Detail: detail, Fix: fix})
+}
+
+// beginsWithScheme is an address with a scheme.
+var beginsWithScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+
+// beforeAuthority is what can stand before the authority of a URL, well-formed or not.
+var beforeAuthority = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*:)?[/\\]*`)
+
+// hasUserInfo tells whether an address names a user, in whatever form.
+func hasUserInfo(address string) bool {
+	rest := beforeAuthority.ReplaceAllString(address, "")
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	return strings.Contains(rest, "@")
+}
+
+func resolveURL(endpoint, masked, path string, row *catalog.Endpoint, problems *problem.Collector) []Value {
+	schemes := row.Schemes
+	if len(schemes) == 0 {
+		schemes = []string{"http", "https"}
+	}
+	example := exampleEndpoint(row)
+	if strings.HasPrefix(endpoint, "${env.") {
+		return []Value{{row.Field, document.String(endpoint)}} // the scheme is the environment's business
+	}
+	u, err := url.Parse(masked)
+	switch {
+	case !strings.Contains(masked, "://") || (err == nil && !slices.Contains(schemes, strings.ToLower(u.Scheme))):
+		refuseEndpoint(path, "must begin with "+alternatives(schemes), example, problems)
+		return nil
+	case err != nil || u.Hostname() == "":
+		refuseEndpoint(path, "is not a URL with a host", example, problems)
+		return nil
+	case !validPort(u.Port()):
+		refuseEndpoint(path, "has no port between 1 and 65535 after the colon", example, problems)
+		return nil
+	case u.Path != "" && u.Path != "/":
+		return []Value{{row.Field, document.String(endpoint)}}
+	}
+	end := len(masked)
+	if at := strings.IndexAny(masked, "?#"); at >= 0 {
+		end = at
+	}
+	whole := strings.TrimSuffix(endpoint[:end], "/") + row.DefaultPath + endpoint[end:]
+	return []Value{{row.Field, document.String(whole)}}
+}
+
+// validPort tells of the port of a URL; a reference to the environment, masked, is longer than any port.
+func validPort(port string) bool {
+	n, err := strconv.Atoi(port)
+	return port == "" || len(port) > len("65535") || (err == nil && n >= 1 && n <= maxTCPPort)
+}
+
+// alternatives joins schemes for a message: "http:// or https://".
+func alternatives(schemes []string) string {
+	last := len(schemes) - 1
+	return strings.Join(schemes[:last], "://, ") + ":// or " + schemes[last] + "://"
+}
+
+// exampleEndpoint shows how an endpoint is written.
+func exampleEndpoint(row *catalog.Endpoint) string {
+	switch {
+	case row.Example != "":
+		return "for example endpoint: " + row.Example
+	case row.Kind != catalog.EndpointURL:
+		return "for example endpoint: database.example.svc:5432"
+	case len(row.Schemes) > 0:
+		return "for example endpoint: " + row.Schemes[0] + "://database.example.svc:7687"
+	default:
+		return "for example endpoint: http://backend.example.svc:8000"
+	}
+}
+
+// URLResolver returns the function by which other steps take a URL: the address of a collector, or of an MCP server. It reports what is
+// wrong with one, and returns what the server gets of it.
+func URLResolver(problems *problem.Collector) func(endpoint, path, example string) (string, bool) {
+	return func(endpoint, path, example string) (string, bool) {
+		row := &catalog.Endpoint{Kind: catalog.EndpointURL, Example: example}
+		for _, v := range ResolveEndpoint(endpoint, path, row, problems) {
+			return document.Text(v.Node), true
+		}
+		return "", false
+	}
+}
