@@ -114,8 +114,9 @@ func TestNothingToGenerateFrom(t *testing.T) {
 		parts           []string
 	}{
 		"unknown image": {"registry.example/mine:0.7.1", "", problem.MissingConfigLabels, []string{
-			"Distribution image registry.example/mine:0.7.1 missing config labels. Use `overrideConfig` to provide configuration manually, or " +
-				"register the image with its base configuration in the operator's ConfigMap llama-stack-operator-config. See docs/configuration.md for details.",
+			"Distribution image registry.example/mine:0.7.1 missing config labels. Add labels using `crane mutate` or use `overrideConfig` " +
+				"to provide configuration manually. See docs/configuration.md for details. You can also register the image with its base configuration in the " +
+				"operator's ConfigMap llama-stack-operator-config",
 		}},
 		"a known name, a line without a base of it": {
 			"registry.example/meta:1.5.0", "meta-reference-gpu: {image: 'registry.example/meta:1.5.0'}", problem.MissingConfigLabels, []string{

@@ -56,9 +56,10 @@ func missingBase(dist *settings.Distribution) *problem.Problem {
 			"configuration of its own in the operator's ConfigMap " + settings.ConfigMapName
 	case dist.Base == nil:
 		p.Reason = problem.MissingConfigLabels
-		p.Detail = fmt.Sprintf("Distribution image %s missing config labels. Use `overrideConfig` to provide configuration manually, or register the "+
-			"image with its base configuration in the operator's ConfigMap %s. See docs/configuration.md for details.", dist.Image, settings.ConfigMapName)
-		p.Fix = ""
+		// The words of FR-027e.
+		p.Detail = fmt.Sprintf("Distribution image %s missing config labels. Add labels using `crane mutate` or use `overrideConfig` to provide "+
+			"configuration manually. See docs/configuration.md for details.", dist.Image)
+		p.Fix = "You can also register the image with its base configuration in the operator's ConfigMap " + settings.ConfigMapName
 	case dist.Line != nil:
 		return nil
 	case len(dist.Candidates) > 1:

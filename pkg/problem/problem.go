@@ -119,7 +119,11 @@ func (p Problem) Body() string {
 		parts = append(parts, (&field.Error{Type: p.Type, BadValue: shown(p.Value)}).ErrorBody())
 	}
 	for _, part := range []string{p.Detail, p.Fix} {
-		if part != "" {
+		switch last := len(parts) - 1; {
+		case part == "":
+		case last >= 0 && strings.HasSuffix(parts[last], "."): // whole sentences
+			parts[last] += " " + part
+		default:
 			parts = append(parts, part)
 		}
 	}
