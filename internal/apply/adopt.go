@@ -95,7 +95,7 @@ func (a *Applier) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistributio
 			orphan, err = a.isOrphan(ctx, owner, live, &old, o)
 		}
 		if err == nil && orphan {
-			err = a.own(ctx, owner, o)
+			err = own(ctx, a.Client, owner, o)
 		}
 		if err != nil {
 			return failed(old.kind.Kind+" "+old.name(owner.Name), "of release 0.9 could not be given back to its LlamaStackDistribution", err)
@@ -197,26 +197,26 @@ func (a *Applier) adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 		return client.IgnoreNotFound(err)
 	}
 	if d.own { // first: an object without an owner is recognized by the fields that are taken then
-		if err := a.own(ctx, owner, d.PartialObjectMetadata); err != nil {
+		if err := own(ctx, a.Client, owner, d.PartialObjectMetadata); err != nil {
 			return err
 		}
 	}
 	if !d.take {
 		return nil
 	}
-	return a.takeFields(ctx, owner.Name, d.PartialObjectMetadata)
+	return takeFields(ctx, a.Client, owner.Name, d.PartialObjectMetadata)
 }
 
 // own makes the custom resource the controller of an object that has none.
-func (a *Applier) own(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o *metav1.PartialObjectMetadata) error {
+func own(ctx context.Context, writer client.Writer, owner *v1alpha2.LlamaStackDistribution, o *metav1.PartialObjectMetadata) error {
 	before := o.DeepCopy()
 	o.OwnerReferences = append(o.OwnerReferences, *objects.ControllerRef(owner))
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	return a.Client.Patch(ctx, o, patch, client.FieldOwner(FieldManager))
+	return writer.Patch(ctx, o, patch, client.FieldOwner(FieldManager))
 }
 
 // takeFields rewrites the field managers of an object. The version goes along, so that what was written in between is not lost.
-func (a *Applier) takeFields(ctx context.Context, resource string, o *metav1.PartialObjectMetadata) error {
+func takeFields(ctx context.Context, writer client.Writer, resource string, o *metav1.PartialObjectMetadata) error {
 	entries := o.ManagedFields
 	if o.Kind == "PersistentVolumeClaim" {
 		// The class of a PVC cannot be changed, so that applying must not take it away: its fields are nobody's instead.
@@ -242,7 +242,7 @@ func (a *Applier) takeFields(ctx context.Context, resource string, o *metav1.Par
 	if err != nil {
 		return err
 	}
-	return a.Client.Patch(ctx, o, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldManager))
+	return writer.Patch(ctx, o, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldManager))
 }
 
 // takenOver returns the entries with those of release 0.9 made the operator's: it applied under its own name or that of the

@@ -32,11 +32,11 @@ func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	}
 	var doomed []client.Object
 	for _, list := range prunedLists() {
-		owned, err := a.owned(ctx, owner, list)
+		controlled, err := controlledBy(ctx, a.Cached, owner, list)
 		if err != nil {
 			return failed("the owned objects", "could not be listed", err)
 		}
-		for _, o := range owned {
+		for _, o := range controlled {
 			if !keep[kindOf(o)+"/"+o.GetName()] {
 				doomed = append(doomed, o)
 			}
@@ -68,20 +68,22 @@ func kindOf(o client.Object) string {
 	return reflect.TypeOf(o).Elem().Name()
 }
 
-// owned lists from the cache what the resource controls.
-func (a *Applier) owned(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, list client.ObjectList) ([]client.Object, error) {
-	err := a.Cached.List(ctx, list, client.InNamespace(owner.Namespace), client.MatchingLabels(objects.Selector(owner.Name)))
+// controlledBy lists from the cache what the resource controls.
+func controlledBy(
+	ctx context.Context, cached client.Reader, owner *v1alpha2.LlamaStackDistribution, list client.ObjectList,
+) ([]client.Object, error) {
+	err := cached.List(ctx, list, client.InNamespace(owner.Namespace), client.MatchingLabels(objects.Selector(owner.Name)))
 	if err != nil {
 		return nil, err
 	}
-	var owned []client.Object
+	var found []client.Object
 	err = meta.EachListItem(list, func(item runtime.Object) error {
 		if o := item.(client.Object); metav1.IsControlledBy(o, owner) && o.GetDeletionTimestamp() == nil {
-			owned = append(owned, o)
+			found = append(found, o)
 		}
 		return nil
 	})
-	return owned, err
+	return found, err
 }
 
 // obsolete finds, of what was generated, what nobody needs any more.
@@ -91,11 +93,11 @@ func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 	for _, gvk := range generatedKinds {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		owned, err := a.owned(ctx, owner, list)
+		controlled, err := controlledBy(ctx, a.Cached, owner, list)
 		if err != nil {
 			return nil, err
 		}
-		for _, o := range owned {
+		for _, o := range controlled {
 			family := gvk.Kind + "/" + objects.Family(o.GetName())
 			if keep[gvk.Kind+"/"+o.GetName()] {
 				wanted[family] = true
@@ -113,7 +115,7 @@ func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 		}
 		if replicaSets == nil {
 			var err error
-			if replicaSets, err = a.replicaSets(ctx, owner); err != nil {
+			if replicaSets, err = replicaSetsOf(ctx, a.Live, owner); err != nil {
 				return nil, err
 			}
 		}
@@ -135,7 +137,7 @@ func (a *Applier) legacyCABundle(ctx context.Context, owner *v1alpha2.LlamaStack
 	if err != nil || !metav1.IsControlledBy(o, owner) || o.DeletionTimestamp != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
-	replicaSets, err := a.replicaSets(ctx, owner)
+	replicaSets, err := replicaSetsOf(ctx, a.Live, owner)
 	if err != nil || slices.ContainsFunc(replicaSets, func(rs appsv1.ReplicaSet) bool {
 		return hasPods(&rs) && objects.MountsConfigMap(&rs.Spec.Template.Spec, o.Name)
 	}) {
@@ -144,11 +146,11 @@ func (a *Applier) legacyCABundle(ctx context.Context, owner *v1alpha2.LlamaStack
 	return []client.Object{o}, nil
 }
 
-// replicaSets lists the resource's ReplicaSets, newest revision first. They are asked for only when something would be
+// replicaSetsOf lists the resource's ReplicaSets, newest revision first. They are asked for only when something would be
 // removed, so that no cache of them is needed.
-func (a *Applier) replicaSets(ctx context.Context, owner *v1alpha2.LlamaStackDistribution) ([]appsv1.ReplicaSet, error) {
+func replicaSetsOf(ctx context.Context, live client.Reader, owner *v1alpha2.LlamaStackDistribution) ([]appsv1.ReplicaSet, error) {
 	var list appsv1.ReplicaSetList
-	err := a.Live.List(ctx, &list, client.InNamespace(owner.Namespace), client.MatchingLabels(objects.Selector(owner.Name)))
+	err := live.List(ctx, &list, client.InNamespace(owner.Namespace), client.MatchingLabels(objects.Selector(owner.Name)))
 	if err != nil {
 		return nil, err
 	}

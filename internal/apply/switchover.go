@@ -48,7 +48,7 @@ func (a *Applier) Switchover(
 		a.forgetNarrow(owner)
 		return list, 0, nil
 	}
-	replicaSets, err := a.replicaSets(ctx, owner)
+	replicaSets, err := replicaSetsOf(ctx, a.Live, owner)
 	if err != nil {
 		return nil, 0, failed("the ReplicaSets", "could not be listed", err)
 	}

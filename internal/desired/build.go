@@ -70,13 +70,11 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 		}
 		return
 	}
-	result, findings := config.Generate(ctx, config.Input{
+	result, problems := config.Generate(ctx, config.Input{
 		Name: in.CR.Name, Namespace: in.CR.Namespace, Spec: &in.CR.Spec, Base: dist.Base, Line: dist.Line,
 	})
-	for _, f := range findings {
-		d.problems.Add(ofFinding(&f))
-	}
-	if findings.HasErrors() {
+	d.problems.AddAll(problems)
+	if problems.HasErrors() {
 		return
 	}
 	d.Config = result

@@ -21,6 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -224,7 +225,7 @@ func TestGenerateReportsFewAndShortProblems(t *testing.T) {
 	}
 	in := over(t, "0.7", shapes["unknown providers of models"].spec(t, bounds.Models))
 	_, findings := config.Generate(t.Context(), in)
-	if last := findings[len(findings)-1]; len(findings) != bounds.Problems+1 || !strings.Contains(last.Message, "950: more problems") {
+	if last := findings[len(findings)-1]; len(findings) != bounds.Problems+1 || !strings.Contains(last.String(), "950: more problems") {
 		t.Errorf("%d findings, the last: %s", len(findings), last)
 	}
 }
@@ -243,12 +244,12 @@ func TestGenerateRefusesWhatIsOverTheBounds(t *testing.T) {
 	many := &v1alpha2.LlamaStackDistributionSpec{Providers: &v1alpha2.ProvidersSpec{
 		Inference: open(t, object{"provider": "remote::our-own", "secretRefs": byProvider}),
 	}}
-	if uses, findings := config.SecretUses(many); uses != nil || !strings.Contains(findings.String(), "refers to 201 Secrets, and may refer to at most 200") {
+	if uses, findings := config.SecretUses(many); uses != nil || !strings.Contains(findings.Message(), "refers to 201 Secrets, and may refer to at most 200") {
 		t.Errorf("%v %v", uses, findings)
 	}
 	spec.Resources.Models[7] = apiextensionsv1.JSON{Raw: []byte(strings.Repeat("[", 100) + strings.Repeat("]", 100))}
 	spec.Resources.Models = spec.Resources.Models[:10]
-	if uses, findings := config.SecretUses(spec); uses != nil || len(findings) != 1 || !strings.Contains(findings.String(), "spec.resources.models[7]") {
+	if uses, findings := config.SecretUses(spec); uses != nil || len(findings) != 1 || !strings.Contains(findings.Message(), "spec.resources.models[7]") {
 		t.Errorf("%v %v", uses, findings)
 	}
 }
@@ -263,7 +264,7 @@ func TestGenerateRefusesConfigThatIsTooLarge(t *testing.T) {
 		Inference: open(t, object{"provider": "remote::our-own", "settings": value}),
 	}}
 	result, findings := config.Generate(t.Context(), over(t, "0.7", spec))
-	if want := "the config.yaml that it asks for is larger than 1000000 bytes"; result != nil || !strings.Contains(findings.Errors().String(), want) {
+	if want := "the config.yaml that it asks for is larger than 1000000 bytes"; result != nil || !strings.Contains(findings.Errors().Message(), want) {
 		t.Errorf("%v", findings)
 	}
 }
@@ -273,7 +274,7 @@ func TestGenerateStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("nobody waits"))
 	result, findings := config.Generate(ctx, over(t, "0.7", shapes["models"].spec(t, 10)))
-	if result != nil || len(findings) != 1 || findings[0].Code != config.Canceled || !strings.Contains(findings[0].Message, "nobody waits") {
+	if result != nil || len(findings) != 1 || findings[0].Reason != problem.Interrupted || !strings.Contains(findings[0].String(), "nobody waits") {
 		t.Errorf("%v %v", result, findings)
 	}
 }

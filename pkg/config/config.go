@@ -78,19 +78,18 @@ type Part = environment.Part
 // ProviderEntry is one provider of the resource as generated.
 type ProviderEntry = provider.Entry
 
-// Generate makes the configuration. The result is nil exactly when the findings have errors; warnings may come with
-// a result. The work grows linearly with the spec. When the context ends, the work ends too, and the only finding has the
-// code Canceled.
+// Generate makes the configuration. The result is nil exactly when the problems have errors; warnings may come with
+// a result. The work grows linearly with the spec. When the context ends, the work ends too, and the only problem has the
+// reason Interrupted.
 //
 // The steps stand in the order in which they run. Each takes what it needs, and none knows another.
-func Generate(ctx context.Context, in Input) (*Result, Findings) {
-	var findings report
-	problems := &findings.Collector
-	spec, ok := readSpec(&in, &findings)
+func Generate(ctx context.Context, in Input) (*Result, problem.List) {
+	problems := &problem.Collector{}
+	spec, ok := readSpec(&in, problems)
 	doc, env := in.Base.Edit(), environment.NewSet(in.Spec)
 	version := release.SchemaVersion(doc, problems)
 	if !ok || problems.HasErrors() || ctx.Err() != nil {
-		return nil, refusal(ctx, &findings)
+		return nil, refusal(ctx, problems)
 	}
 	telemetry := spec.exporters()
 
@@ -110,11 +109,11 @@ func Generate(ctx context.Context, in Input) (*Result, Findings) {
 	integrity.CheckEnvironment(ctx, made, problems)
 
 	if problems.HasErrors() || ctx.Err() != nil {
-		return nil, refusal(ctx, &findings)
+		return nil, refusal(ctx, problems)
 	}
 	written := write(ctx, &in, doc, problems)
 	if written == nil {
-		return nil, refusal(ctx, &findings)
+		return nil, refusal(ctx, problems)
 	}
 	env.Sort()
 	return &Result{
@@ -125,7 +124,7 @@ func Generate(ctx context.Context, in Input) (*Result, Findings) {
 		ProviderCount: int32(len(providers) + len(telemetry)),                        //nolint:gosec // an object of 1.5 MB holds far fewer
 		ResourceCount: int32(len(spec.Models) + len(spec.Shields) + len(spec.Tools)), //nolint:gosec // as above
 		Version:       version,
-	}, findings.all()
+	}, problems.List()
 }
 
 // parsedSpec is the spec without what it disables.
@@ -146,21 +145,21 @@ func (s *parsedSpec) exporters() []parse.Provider {
 }
 
 // readSpec parses the open fields of the spec; false where the spec is over its bounds, and nothing else is worked on.
-func readSpec(in *Input, findings *report) (*parsedSpec, bool) {
+func readSpec(in *Input, problems *problem.Collector) (*parsedSpec, bool) {
 	parsed := parse.Parse(in.Spec)
 	if parsed.TooLarge {
-		findings.AddAll(parsed.Problems)
+		problems.AddAll(parsed.Problems)
 		return nil, false
 	}
-	refuseUnsupported(in.Spec, &findings.Collector)
-	findings.AddAll(parsed.Problems)
+	refuseUnsupported(in.Spec, problems)
+	problems.AddAll(parsed.Problems)
 	s := &parsedSpec{Spec: disabled.Spec{
 		Names:     in.Spec.Disabled,
 		Providers: slices.Clone(parsed.Providers),
 		Models:    parsed.Models, Shields: parsed.Shields, Tools: parsed.Tools,
 	}}
-	s.disabled = disabled.Read(&s.Spec, in.Line, &findings.Collector)
-	secretUses(in.Spec, s.Providers, findings)
+	s.disabled = disabled.Read(&s.Spec, in.Line, problems)
+	secretUses(in.Spec, s.Providers, problems)
 	return s, true
 }
 
@@ -186,14 +185,14 @@ func write(ctx context.Context, in *Input, doc *document.Document, problems *pro
 }
 
 // refusal is what Generate returns where there is no result.
-func refusal(ctx context.Context, findings *report) Findings {
+func refusal(ctx context.Context, problems *problem.Collector) problem.List {
 	if ctx.Err() == nil {
-		return findings.all()
+		return problems.List()
 	}
-	return findingsOf(problem.List{*problem.New(problem.Problem{
+	return problem.List{*problem.New(problem.Problem{
 		Reason: problem.Interrupted, Path: "spec", Detail: "the configuration is not complete: " + context.Cause(ctx).Error(), Fix: "trying again",
 		Err: context.Cause(ctx),
-	})})
+	})}
 }
 
 // header is the comment above the configuration. It says nothing that changes without the content.

@@ -9,7 +9,7 @@
 //
 // Contract: pure and deterministic. The same input gives the same bytes; the base is never changed and may be shared
 // by any number of goroutines. Keys that the engine does not know survive at every level of the base. What is wrong
-// comes back as findings, each with the path, what is wrong and how to fix it; no finding ever carries the value of
+// comes back as problems (package problem), each with the path, what is wrong and how to fix it; none ever carries the value of
 // a field that could hold a secret, and no secret value ever reaches this package: Secrets become references to
 // environment variables.
 //

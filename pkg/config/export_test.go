@@ -11,15 +11,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/integrity"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // CheckIntegrity judges a configuration by itself, with the environment that it was generated with.
-func CheckIntegrity(in Input, generated *document.Base, env []EnvVar) Findings {
-	var findings report
+func CheckIntegrity(in Input, generated *document.Base, env []EnvVar) problem.List {
+	problems := &problem.Collector{}
 	made := &integrity.Input{Document: generated.Edit(), Line: in.Line, Spec: in.Spec, Environment: environment.NewSet(in.Spec)}
 	made.Environment.Add(env...)
-	integrity.Check(context.Background(), made, &findings.Collector)
-	return findings.all()
+	integrity.Check(context.Background(), made, problems)
+	return problems.List()
 }
 
 // Snapshot writes a base as YAML.

@@ -129,7 +129,7 @@ func checkGeneration(t *testing.T, in config.Input) {
 		t.Fatalf("result %v with findings %v", result, findings)
 	}
 	for _, finding := range findings {
-		if finding.Path == "" || finding.Message == "" {
+		if finding.Path == "" || finding.Body() == "" {
 			t.Errorf("incomplete finding %+v", finding)
 		}
 	}

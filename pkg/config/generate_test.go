@@ -25,6 +25,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // shuffled writes JSON with the keys of every map in a random order.
@@ -319,7 +320,7 @@ func TestSecretUses(t *testing.T) {
 		}
 	}
 	uses, findings = config.SecretUses(input(t, "testdata/wrong-env-names", "0.7").Spec)
-	if len(uses) != 1 || len(findings.Errors()) != 1 || findings[0].Code != config.Conflict {
+	if len(uses) != 1 || len(findings.Errors()) != 1 || findings[0].Reason != problem.ConflictingFields {
 		t.Errorf("uses %v, findings %v", uses, findings)
 	}
 	// A disabled API needs no Secret.
@@ -336,7 +337,7 @@ func TestSecretUses(t *testing.T) {
 func TestStatusConfigHoldsNoLiteralSecret(t *testing.T) {
 	in := input(t, "testdata/literal-secret", "0.7")
 	result, findings := config.Generate(t.Context(), in)
-	if result == nil || len(findings.Warnings()) != 1 || findings.Warnings()[0].Code != config.LiteralSecret {
+	if result == nil || len(findings.Warnings()) != 1 || findings.Warnings()[0].Reason != problem.LiteralSecret {
 		t.Fatalf("findings %v", findings)
 	}
 	if got := string(result.Providers[0].Config); strings.Contains(got, "hunter2") || !strings.Contains(got, "********") {
@@ -345,7 +346,7 @@ func TestStatusConfigHoldsNoLiteralSecret(t *testing.T) {
 	if got := string(result.Providers[1].Config); !strings.Contains(got, "${env.MY_TOKEN:=none}") {
 		t.Errorf("config for the status: %s", got)
 	}
-	if strings.Contains(findings.String(), "hunter2") {
+	if strings.Contains(findings.Message(), "hunter2") {
 		t.Errorf("the finding quotes the value: %v", findings)
 	}
 	// Of a type that the release line does not know, names decide.

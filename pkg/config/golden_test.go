@@ -17,6 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
@@ -58,14 +59,14 @@ func TestGolden(t *testing.T) {
 // Every message names a field or place, says what is wrong and how to fix it, and never shows a value.
 //
 // Proves: FR-075, NFR-003, NFR-004, R7.
-func TestFindingsAreActionable(t *testing.T) {
-	seen := map[config.Code]bool{}
+func TestProblemsAreActionable(t *testing.T) {
+	seen := map[problem.Reason]bool{}
 	for _, dir := range cases(t) {
 		_, findings := config.Generate(t.Context(), input(t, dir, goldenLine))
 		for _, f := range findings {
-			seen[f.Code] = true
-			if f.Path == "" || f.Message == "" {
-				t.Errorf("%s: incomplete finding %+v", dir, f)
+			seen[f.Reason] = true
+			if f.Path == "" || f.Body() == "" {
+				t.Errorf("%s: incomplete problem %+v", dir, f)
 			}
 			if !strings.HasPrefix(f.Path, "spec.") && !strings.HasPrefix(f.Path, "config.yaml: ") {
 				t.Errorf("%s: path %q is neither a field of the spec nor a place in config.yaml", dir, f.Path)
@@ -75,13 +76,14 @@ func TestFindingsAreActionable(t *testing.T) {
 			}
 		}
 	}
-	for _, code := range []config.Code{
-		config.InvalidSpec, config.Unsupported, config.UnsupportedVersion, config.UnknownProvider, config.UnknownProviderType,
-		config.NotAvailable, config.Disabled, config.DeprecatedType, config.LiteralSecret, config.UnknownField, config.NoProvider,
-		config.NoModel, config.NoKey, config.Conflict, config.InvalidEndpoint, config.BrokenReference,
+	for _, reason := range []problem.Reason{
+		problem.InvalidField, problem.UnsupportedByOperator, problem.UnsupportedConfigVersion, problem.UnknownProvider, problem.UnknownProviderType,
+		problem.UnsupportedByRelease, problem.DisabledAPI, problem.DeprecatedProviderType, problem.LiteralSecret, problem.UnknownField,
+		problem.AmbiguousProvider, problem.UnknownModel, problem.MissingCredential, problem.ConflictingFields, problem.InvalidEndpoint,
+		problem.BrokenReference,
 	} {
-		if !seen[code] {
-			t.Errorf("no case with a finding of code %s", code)
+		if !seen[reason] {
+			t.Errorf("no case with a problem of reason %s", reason)
 		}
 	}
 }
@@ -202,10 +204,12 @@ func compare(t *testing.T, path, got string) {
 	}
 }
 
-func findingsText(findings config.Findings) string {
+func findingsText(problems problem.List) string {
 	var b strings.Builder
-	for _, f := range findings {
-		fmt.Fprintf(&b, "%s %s\n  %s\n  %s\n  %s\n", f.Severity, f.Code, f.Path, f.Message, f.Mending)
+	for _, p := range problems {
+		fix := p.Fix
+		p.Fix = ""
+		fmt.Fprintf(&b, "%s %s\n  %s\n  %s\n  %s\n", p.Severity, p.Reason, p.Path, p.Body(), fix)
 	}
 	return b.String()
 }

@@ -8,54 +8,61 @@ import (
 	"strings"
 	"unicode"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/disabled"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/storage"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // SecretUses reports which keys of Secrets the spec reads, sorted by environment variable and each variable once; those of disabled
 // APIs are not read. It needs neither base nor release line, so that Secrets can be read before Generate. Two references that need
 // the same variable are an error that names both.
-func SecretUses(spec *v1alpha2.LlamaStackDistributionSpec) ([]SecretUse, Findings) {
-	var findings report
+func SecretUses(spec *v1alpha2.LlamaStackDistributionSpec) ([]SecretUse, problem.List) {
+	problems := &problem.Collector{}
 	parsed := parse.Parse(spec)
-	findings.AddAll(parsed.Problems)
+	problems.AddAll(parsed.Problems)
 	if parsed.TooLarge {
-		return nil, findings.all()
+		return nil, problems.List()
 	}
 	off := disabled.APIs(spec.Disabled)
 	groups := slices.DeleteFunc(parsed.Providers, func(group parse.ProviderGroup) bool { return slices.Contains(off, group.API.Name) })
-	uses := secretUses(spec, groups, &findings)
-	return uses, findings.all()
+	uses := secretUses(spec, groups, problems)
+	return uses, problems.List()
 }
 
-func secretUses(spec *v1alpha2.LlamaStackDistributionSpec, groups []parse.ProviderGroup, findings *report) []SecretUse {
+func secretUses(spec *v1alpha2.LlamaStackDistributionSpec, groups []parse.ProviderGroup, problems *problem.Collector) []SecretUse {
 	var uses []SecretUse
 	for _, group := range groups {
 		for i := range group.Providers {
 			uses = append(uses, secretUsesOf(&group.Providers[i])...)
 		}
 	}
-	uses = append(uses, storage.SecretUses(spec.Storage, &findings.Collector)...)
+	uses = append(uses, storage.SecretUses(spec.Storage, problems)...)
 	secrets := map[string]bool{}
 	for _, use := range uses {
 		secrets[use.Ref.Name] = true
 	}
 	if len(secrets) > bounds.References {
-		findings.fail(InvalidSpec, "spec.providers", fmt.Sprintf("refers to %d Secrets, and may refer to at most %d", len(secrets), bounds.References),
-			"put several keys into one Secret")
+		problems.Add(problem.Problem{
+			Reason: problem.TooLarge, Path: "spec.providers", Type: field.ErrorTypeTooMany,
+			Detail: fmt.Sprintf("refers to %d Secrets, and may refer to at most %d", len(secrets), bounds.References), Fix: "put several keys into one Secret",
+		})
 		return nil
 	}
 	first := map[string]string{}
 	unique := uses[:0]
 	for _, use := range uses {
 		if at, clash := first[use.EnvName]; clash {
-			findings.fail(Conflict, use.Path,
-				fmt.Sprintf("needs the environment variable %s, and so does %s", use.EnvName, at),
-				"keep one of them, or choose provider ids that differ in more than case and punctuation")
+			problems.Add(problem.Problem{
+				Reason: problem.ConflictingFields, Path: use.Path, Type: field.ErrorTypeInvalid,
+				Detail: fmt.Sprintf("needs the environment variable %s, and so does %s", use.EnvName, at),
+				Fix:    "keep one of them, or choose provider ids that differ in more than case and punctuation",
+			})
 			continue
 		}
 		first[use.EnvName] = use.Path

@@ -19,6 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // matrixCase is one provider type of one line: a config with it, and what the server must make of the provider's part.
@@ -173,7 +174,7 @@ func engineCase(t *testing.T, line *catalog.Line, api parse.ProviderAPI, row *ca
 	})
 	for _, f := range findings {
 		// An example shows literal values where a Secret would stand, and a type may be on its way out.
-		if f.Code != config.LiteralSecret && (f.Code != config.DeprecatedType || !row.Deprecated) {
+		if f.Reason != problem.LiteralSecret && (f.Reason != problem.DeprecatedProviderType || !row.Deprecated) {
 			t.Errorf("line %s, %s: %v", line.Name, row.Type, f)
 		}
 	}

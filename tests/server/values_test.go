@@ -19,6 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // triedValues are written into fields of every type.
@@ -233,7 +234,7 @@ func refusedByTheEngine(t *testing.T, line *catalog.Line, base *config.Base, f *
 		Name: "values", Namespace: "values", Line: line, Base: base,
 		Spec: specWith(t, f.api, map[string]any{"id": matrixID, "provider": f.row.Type, "settings": settings}),
 	})
-	return slices.ContainsFunc(findings.Errors(), func(found config.Finding) bool {
+	return slices.ContainsFunc(findings.Errors(), func(found problem.Problem) bool {
 		field := "spec.providers." + f.api.Field + ".settings." + f.path[0]
 		return found.Path == field || strings.HasPrefix(found.Path, field+".") || strings.HasPrefix(found.Path, field+"[")
 	})
