@@ -236,7 +236,7 @@ func TestUpgradeOfEverything(t *testing.T) {
 	operator.terminate(t)
 	u.startProgram(binary, "--forbid-foreign-configmaps")
 	message := u.condition(v1alpha2.ConditionConfigGenerated, "False", string(problem.ForeignNamespace))
-	if !strings.Contains(message, "spec.overrideConfig.configMapName: ConfigMap mine is in namespace shared") ||
+	if !strings.Contains(message, "spec.overrideConfig.configMapName: Forbidden: ConfigMap mine is in namespace shared") ||
 		!strings.Contains(message, "ConfigMap authorities is in namespace shared") {
 		t.Errorf("message %q", message)
 	}
@@ -250,7 +250,7 @@ func TestUpgradeOfEverything(t *testing.T) {
 func (u *upgraded) checkConsent() {
 	u.t.Helper()
 	for _, name := range []string{"mine", "authorities"} {
-		message := u.condition(v1alpha2.ConditionConfigGenerated, "False", string(problem.ForeignNamespace))
+		message := u.condition(v1alpha2.ConditionConfigGenerated, "False", string(problem.ConfigMapNotShared))
 		want := "ConfigMap " + name + " in namespace shared does not exist, or does not allow namespace ai to use it: annotate it with llamastack.io/allow-from: ai"
 		if !strings.Contains(message, want) {
 			u.t.Errorf("message %q, want %q", message, want)
