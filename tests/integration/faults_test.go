@@ -41,24 +41,24 @@ func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
 		want   []string
 	}{
 		"unknown provider key": {
-			`{"providers":{"inference":{"provider":"vllm","endpont":"http://vllm:8000"}}}`, string(problem.InvalidField),
+			`{"providers":{"inference":{"provider":"vllm","endpont":"http://vllm:8000"}}}`, string(problem.UnknownField),
 			[]string{"spec.providers.inference.endpont", `did you mean "endpoint"?`},
 		},
 		"list without ids": {
 			`{"providers":{"inference":[{"provider":"vllm","endpoint":"http://a"},{"provider":"vllm","endpoint":"http://b"}]}}`,
-			string(problem.InvalidField), []string{"spec.providers.inference[0].id", "spec.providers.inference[1].id", "needs an id: for example id: vllm-1"},
+			string(problem.MissingField), []string{"spec.providers.inference[0].id", "spec.providers.inference[1].id", "needs an id: for example id: vllm-1"},
 		},
 		"endpoint without scheme": {
-			`{"providers":{"inference":{"provider":"vllm","endpoint":"vllm:8000"}}}`, string(problem.InvalidField),
+			`{"providers":{"inference":{"provider":"vllm","endpoint":"vllm:8000"}}}`, string(problem.InvalidEndpoint),
 			[]string{"spec.providers.inference.endpoint", "http://"},
 		},
 		"model of an unknown provider": {
-			`{"resources":{"models":[{"name":"m","provider":"nobody"}]}}`, string(problem.InvalidField),
+			`{"resources":{"models":[{"name":"m","provider":"nobody"}]}}`, string(problem.UnknownProvider),
 			[]string{"spec.resources.models[0].provider", "vllm"},
 		},
 		"not built yet": {
 			`{"externalProviders":{"inference":[{"providerId":"x","image":"y"}]}}`, string(problem.UnsupportedByOperator),
-			[]string{"spec.externalProviders", "not supported"},
+			[]string{"spec.externalProviders", "does not support it yet"},
 		},
 		"unknown distribution": {
 			`{"distribution":{"name":"startr"}}`, string(problem.UnknownDistribution),

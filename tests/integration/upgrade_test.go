@@ -164,7 +164,7 @@ func TestServersBeforeTheFirstLineAreLeftAlone(t *testing.T) {
 	e.release09(image)
 	before := e.deployment("old").ResourceVersion
 	op := e.startOperator(operatorOptions{})
-	message := e.waitFor("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnsupportedByOperator))
+	message := e.waitFor("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnsupportedRelease))
 	e.quiet(op)
 	d := e.deployment("old")
 	if !strings.Contains(message, image) || d.Spec.Template.Spec.Containers[0].Image != image || d.Generation != 1 && d.ResourceVersion == before {
