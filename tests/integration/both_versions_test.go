@@ -59,9 +59,9 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 // awaitValidation waits until the API server asks the webhook.
 func (s *serving) awaitValidation() {
 	s.t.Helper()
-	fixture.Eventually(s.t, 30*time.Second, "the API server asks the webhook", func() error {
+	fixture.Eventually(s.t, time.Minute, "the API server asks the webhook", func() error {
 		out, _ := s.cluster.KubectlInput(s.t.Context(), strings.Replace(hub("probe", ""), "starter", "nowhere", 1), "apply", "--dry-run=server", "-f", "-")
-		if !strings.Contains(out, "no distribution") {
+		if !strings.Contains(out, `Unsupported value: "nowhere"`) {
 			return errors.New(out)
 		}
 		return nil

@@ -292,12 +292,12 @@ workload:
     volumeMounts: [{name: files, mountPath: /files}]
 `))
 	message := e.waitFor("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretNotFound))
-	if want := "Secret not found: mine (namespace " + e.namespace + ", referenced by spec.workload.overrides.env[0].valueFrom.secretKeyRef)"; !strings.Contains(message, want) {
+	if want := "spec.workload.overrides.env[0].valueFrom.secretKeyRef: Secret not found: mine (namespace " + e.namespace + ")"; !strings.Contains(message, want) {
 		t.Errorf("message %q, want %q", message, want)
 	}
 	e.createSecret("mine", map[string]string{"token": canary, "other": "x"})
 	message = e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.ConfigMapNotFound))
-	if want := "ConfigMap not found: files (namespace " + e.namespace + ", referenced by spec.workload.overrides.volumes[0].projected.sources[0].configMap)"; !strings.Contains(message, want) {
+	if want := "spec.workload.overrides.volumes[0].projected.sources[0].configMap: ConfigMap not found: files (namespace " + e.namespace + ")"; !strings.Contains(message, want) {
 		t.Errorf("message %q, want %q", message, want)
 	}
 	files := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "files"}, Data: map[string]string{"a": "1"}}

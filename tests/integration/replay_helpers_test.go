@@ -45,7 +45,7 @@ data:
 var leftAlone = map[string]string{
 	"unknown-name": "",
 	"a-name-that-is-quite-long-for-a-server-of-llama-stack-x63": "",
-	"old-server":     string(problem.UnsupportedByOperator),
+	"old-server":     string(problem.UnsupportedRelease),
 	"missing-secret": string(problem.SecretNotFound),
 }
 
@@ -201,6 +201,26 @@ func (r *replayed) adopted(one *fixture.Recorded) {
 	}
 }
 
+// explained waits until a condition of the custom resource gives the reason for which its Deployment is left alone.
+func (r *replayed) explained(one *fixture.Recorded, reason string) {
+	r.t.Helper()
+	err := fixture.Poll(r.t.Context(), 2*time.Minute, func() error {
+		conditions, _, err := unstructured.NestedSlice(r.resource(one).Object, "status", "conditions")
+		if err != nil {
+			return err
+		}
+		for _, c := range conditions {
+			if condition, ok := c.(map[string]any); ok && condition["reason"] == reason {
+				return nil
+			}
+		}
+		return fmt.Errorf("no condition has the reason %s: %v", reason, conditions)
+	})
+	if err != nil {
+		r.t.Errorf("%s: %v", one.Name(), err)
+	}
+}
+
 // revision counts the rollouts of a Deployment.
 func (r *replayed) revision(one *fixture.Recorded) int {
 	r.t.Helper()
@@ -234,8 +254,10 @@ func (r *replayed) states() map[string]state {
 func (r *replayed) upgraded(before map[string]state) (rolled int) {
 	r.t.Helper()
 	for _, one := range r.recorded {
-		if _, alone := leftAlone[one.Name()]; !alone {
+		if reason, alone := leftAlone[one.Name()]; !alone {
 			r.adopted(one)
+		} else if reason != "" {
+			r.explained(one, reason)
 		}
 	}
 	for name, was := range before {

@@ -77,9 +77,9 @@ func (e *env) startValidation() *validation {
 		e.t.Fatal(err)
 	}
 	e.t.Cleanup(func() { _ = admin.Delete(context.Background(), &configuration) })
-	fixture.Eventually(e.t, 30*time.Second, "the API server asks the webhook", func() error {
+	fixture.Eventually(e.t, time.Minute, "the API server asks the webhook", func() error {
 		out, _ := cluster.KubectlInput(e.t.Context(), manifest("probe", "distribution: {name: nowhere}"), "apply", "--dry-run=server", "-n", e.namespace, "-f", "-")
-		if !strings.Contains(out, "no distribution") {
+		if !strings.Contains(out, `Unsupported value: "nowhere"`) {
 			return errors.New(out)
 		}
 		return nil
