@@ -20,6 +20,8 @@ const (
 	// References is how many Secrets, and how many ConfigMaps and Secrets of the overrides, one spec may refer to: each is read
 	// from the API server in every reconcile.
 	References = 200
+	// ImageBytes is how long the reference of an image may be. Registry, repository, tag and digest make less than 800 bytes.
+	ImageBytes = 1 << 10
 	// DisabledNames is how many names spec.disabled may have.
 	DisabledNames = 50
 )

@@ -80,6 +80,12 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 			Reason: problem.MissingField, Path: pathDistribution, Type: field.ErrorTypeRequired, Detail: "give a name or an image", Fix: "for example name: starter",
 		})
 	}
+	if len(image) > bounds.ImageBytes {
+		return nil, problem.New(problem.Problem{
+			Reason: problem.TooLarge, Path: pathDistribution + ".image", Type: field.ErrorTypeTooLong,
+			Detail: fmt.Sprintf("may not be more than %d bytes", bounds.ImageBytes), Fix: "give an image as registry/repository:tag or registry/repository@digest",
+		})
+	}
 	e, known := s.lookup(name, image)
 	switch {
 	case name != "" && !known && hints.Image == "":

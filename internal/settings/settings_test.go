@@ -10,6 +10,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -353,5 +354,23 @@ func TestImagesIsACopy(t *testing.T) {
 	s.Images()["starter"] = "changed"
 	if got := s.Images()["starter"]; got != starterImage {
 		t.Errorf("starter is %s", got)
+	}
+}
+
+// Proves: R63 (an image reference without a bound would make the status larger than what can be stored).
+func TestImageHasABound(t *testing.T) {
+	s := parse(t, nil)
+	for length, want := range map[int]string{
+		bounds.ImageBytes:     "",
+		bounds.ImageBytes + 1: "spec.distribution.image: Too long: may not be more than 1024 bytes: give an image as registry/repository:tag or registry/repository@digest",
+	} {
+		image := strings.Repeat("a", length)
+		got := ""
+		if _, p := s.Resolve(&v1alpha2.DistributionSpec{Image: &image}); p != nil {
+			got = p.String()
+		}
+		if got != want {
+			t.Errorf("an image of %d bytes: %q, want %q", length, got, want)
+		}
 	}
 }

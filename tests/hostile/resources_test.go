@@ -63,7 +63,7 @@ var openFields = []struct {
 	{"tools item", `"resources":{"tools":[#]}`, byPolicy},
 	{"shields item", `"resources":{"shields":[#]}`, byPolicy},
 	{"externalProviders", `"externalProviders":#`, byWebhook},
-	{"networking.expose", `"networking":{"expose":#}`, byPolicy},
+	{"networking.expose", `"networking":{"expose":#}`, bound{byPolicy.wide, byWebhook.deep}},
 }
 
 // storeWithoutWebhooks stores resources while no operator runs and no webhook is asked, and returns inputs that wait for the

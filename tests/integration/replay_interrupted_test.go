@@ -121,13 +121,13 @@ func (o *oneOperator) reconcile(ctx context.Context, name string) error {
 	if err := o.get(cr, name); err != nil {
 		return err
 	}
-	gathered, faults := o.gatherer.Gather(ctx, cr)
-	if len(faults) > 0 {
-		return errors.New(faults.Message())
+	gathered, problems := o.gatherer.Gather(ctx, cr)
+	if errs := problems.Errors(); len(errs) > 0 {
+		return errors.New(errs.Message())
 	}
-	built, faults := desired.Build(ctx, gathered.Inputs)
-	if len(faults) > 0 {
-		return errors.New(faults.Message())
+	built, problems := desired.Build(ctx, gathered.Inputs)
+	if errs := problems.Errors(); len(errs) > 0 {
+		return errors.New(errs.Message())
 	}
 	wanted := append(append([]objects.Object{}, built.Objects...), built.Held...)
 	f := o.applier.Adopt(ctx, cr, gathered.Inputs.Live, wanted)
