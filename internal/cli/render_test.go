@@ -56,9 +56,9 @@ func inCluster(t *testing.T, file, operatorSettings string) *desired.Desired {
 	for _, ref := range objects.PodReferences(&cr.Spec) {
 		in.PodReferences = append(in.PodReferences, desired.PodReferenceFact{Ref: ref, Content: map[string]secret.Value{"key": secret.New([]byte("value"))}})
 	}
-	d, faults := desired.Build(t.Context(), in)
-	if len(faults) > 0 {
-		t.Fatal(faults[0])
+	d, problems := desired.Build(t.Context(), in)
+	if problems.HasErrors() {
+		t.Fatal(problems.Message())
 	}
 	return d
 }

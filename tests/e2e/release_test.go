@@ -161,7 +161,7 @@ func (s stack) waitServer(t *testing.T, version string) *v1alpha2.LlamaStackDist
 	t.Helper()
 	s.waitReady(t)
 	var cr *v1alpha2.LlamaStackDistribution
-	fixture.Eventually(t, 30*time.Second, s.name+" tells the version of its server", func() error {
+	fixture.Eventually(t, time.Minute, s.name+" tells the version of its server", func() error {
 		cr = s.get(t)
 		if got := cr.Status.Version.LlamaStackServerVersion; got != version {
 			return fmt.Errorf("version %s, want %s", got, version)

@@ -31,7 +31,7 @@ const (
 	// serverStart is how long a real server may take to become Ready on a busy machine.
 	serverStart = 3 * time.Minute
 	// soon is how long what needs no server may take.
-	soon = 30 * time.Second
+	soon = time.Minute
 )
 
 // stack is one LlamaStackDistribution, in a namespace where nobody else has one.

@@ -96,7 +96,7 @@ func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
 // status can come between kubectl's read and its write: kubectl then asks to try again.
 func (e *env) replaceSpec(name, file string) {
 	e.t.Helper()
-	fixture.Eventually(e.t, 30*time.Second, name+" is replaced", func() error {
+	fixture.Eventually(e.t, time.Minute, name+" is replaced", func() error {
 		out, err := cluster.KubectlInput(e.t.Context(), sample(e.t, file), "replace", "-n", e.namespace, "-f", "-")
 		if err != nil && !strings.Contains(err.Error(), "(Conflict)") {
 			e.t.Fatalf("%s: %v: %s", name, err, out)
@@ -125,7 +125,7 @@ func TestMissingSecretHeals(t *testing.T) {
 	}
 	e.createSecret("vllm-creds", map[string]string{"tokn": "x"})
 	message = e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretNotFound))
-	fixture.Eventually(t, 10*time.Second, "the message tells of the missing key", func() error {
+	fixture.Eventually(t, time.Minute, "the message tells of the missing key", func() error {
 		message = e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretNotFound))
 		if !strings.Contains(message, `has no key "token"`) || !strings.Contains(message, "tokn") {
 			return fmt.Errorf("message %q", message)
@@ -167,7 +167,7 @@ func TestForeignObjectIsLeftAlone(t *testing.T) {
 
 func (e *env) waitForEvent(reason, kind string) {
 	e.t.Helper()
-	fixture.Eventually(e.t, 10*time.Second, "an event "+reason, func() error {
+	fixture.Eventually(e.t, time.Minute, "an event "+reason, func() error {
 		var list eventsv1.EventList
 		if err := admin.List(e.t.Context(), &list, client.InNamespace(e.namespace)); err != nil {
 			return err

@@ -296,7 +296,7 @@ func (e *env) waitFor(name, condition string, status metav1.ConditionStatus, rea
 func (e *env) waitReady(name string) *v1alpha2.LlamaStackDistribution {
 	e.t.Helper()
 	e.waitFor(name, v1alpha2.ConditionReady, metav1.ConditionTrue, "")
-	fixture.Eventually(e.t, 10*time.Second, "the server was asked", func() error {
+	fixture.Eventually(e.t, time.Minute, "the server was asked", func() error {
 		if v := e.resource(name).Status.Version; v == nil || v.LlamaStackServerVersion == "" {
 			return fmt.Errorf("version %+v", v)
 		}

@@ -56,7 +56,7 @@ const (
 
 // awaitPolicy waits until the API server, which learns of a policy by a watch, has taken it or has let it go.
 func awaitPolicy(ctx context.Context, namespace string, want bool) error { //nolint:revive // the value that is waited for
-	return fixture.Poll(ctx, 30*time.Second, func() error {
+	return fixture.Poll(ctx, time.Minute, func() error {
 		got, err := policyInForce(ctx, namespace)
 		if err == nil && got != want {
 			err = errors.New("the policy has not been noticed")

@@ -163,7 +163,7 @@ func TestUnchangedResourceCostsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.mustApply(sample(t, "v1alpha2-simple.yaml"))
-	fixture.Eventually(t, 10*time.Second, "the event starts a pass", func() error {
+	fixture.Eventually(t, time.Minute, "the event starts a pass", func() error {
 		if len(op.requests.all()) == idle {
 			return fmt.Errorf("no request yet")
 		}
@@ -182,7 +182,7 @@ func TestUnchangedResourceCostsNothing(t *testing.T) {
 func (e *env) quiet(op *operator) {
 	e.t.Helper()
 	last, since := len(op.requests.all()), time.Now()
-	fixture.Eventually(e.t, 30*time.Second, "the operator comes to rest", func() error {
+	fixture.Eventually(e.t, time.Minute, "the operator comes to rest", func() error {
 		if n := len(op.requests.all()); n != last {
 			last, since = n, time.Now()
 		}
@@ -213,7 +213,7 @@ func TestEditsRollOnceAndKeepThePreviousConfig(t *testing.T) {
 		}
 		want := []string{"ConfigMap/" + current, "ConfigMap/" + previous}
 		slices.Sort(want)
-		fixture.Eventually(t, 20*time.Second, "the current and the previous ConfigMap stay", func() error {
+		fixture.Eventually(t, time.Minute, "the current and the previous ConfigMap stay", func() error {
 			if got := e.ownedConfigMaps(); !cmp.Equal(got, want) {
 				return fmt.Errorf("there are %v, want %v", got, want)
 			}
@@ -242,7 +242,7 @@ func TestUnsetFieldsGoAndForeignFieldsStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.patchSpec("my-stack", `{"workload":{"resources":{"claims":null,"limits":{"memory":"3Gi"},"requests":null}}}`)
-	fixture.Eventually(t, 20*time.Second, "the limit is applied and the request is the default again", func() error {
+	fixture.Eventually(t, time.Minute, "the limit is applied and the request is the default again", func() error {
 		d := e.deployment("my-stack")
 		r := d.Spec.Template.Spec.Containers[0].Resources
 		if r.Limits.Memory().String() != "3Gi" || r.Requests.Memory().String() != "1Gi" {
@@ -266,7 +266,7 @@ func TestSecretRotation(t *testing.T) {
 		t.Errorf("a key that nobody refers to rolled the pods")
 	}
 	e.patchSecret("vllm-creds", `{"stringData":{"token":"`+rotated+`"}}`)
-	fixture.Eventually(t, 20*time.Second, "the new value rolls the pods", func() error {
+	fixture.Eventually(t, time.Minute, "the new value rolls the pods", func() error {
 		if got := e.deployment("my-stack").Generation; got != generation+1 {
 			return fmt.Errorf("generation %d, want %d", got, generation+1)
 		}
@@ -325,7 +325,7 @@ workload:
 	} {
 		change.make()
 		generation++
-		fixture.Eventually(t, 20*time.Second, change.what+" rolls the pods", func() error {
+		fixture.Eventually(t, time.Minute, change.what+" rolls the pods", func() error {
 			if got := e.deployment("s").Generation; got != generation {
 				return fmt.Errorf("generation %d, want %d", got, generation)
 			}
@@ -357,7 +357,7 @@ func TestOverrideWithTLS(t *testing.T) {
 	if got := cr.Status.ServiceURL; got != "https://s-service."+e.namespace+".svc:8321" {
 		t.Errorf("serviceURL %s", got)
 	}
-	fixture.Eventually(t, 20*time.Second, "the server tells its version", func() error {
+	fixture.Eventually(t, time.Minute, "the server tells its version", func() error {
 		if got := e.resource("s").Status.Version.LlamaStackServerVersion; got != "0.7.1" {
 			return fmt.Errorf("version %q", got)
 		}
@@ -411,7 +411,7 @@ func TestOperatorUpgradeRollsNothing(t *testing.T) {
 	before := e.deployment("my-stack")
 	e.startOperator(operatorOptions{build: "9.9.9"})
 	message := ""
-	fixture.Eventually(t, 20*time.Second, "the status tells of the newer form", func() error {
+	fixture.Eventually(t, time.Minute, "the status tells of the newer form", func() error {
 		message = e.waitFor("my-stack", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionTrue, "")
 		if !strings.Contains(message, "takes effect with the next edit") {
 			return fmt.Errorf("message %q", message)
@@ -422,7 +422,7 @@ func TestOperatorUpgradeRollsNothing(t *testing.T) {
 		t.Errorf("the Deployment was touched: %s", cmp.Diff(before, after))
 	}
 	e.patchSpec("my-stack", `{"resources":{"models":["m1"]}}`)
-	fixture.Eventually(t, 20*time.Second, "the edit brings the newer form", func() error {
+	fixture.Eventually(t, time.Minute, "the edit brings the newer form", func() error {
 		if got := e.deployment("my-stack").Annotations["llamastack.io/operator-build"]; got != "9.9.9" {
 			return fmt.Errorf("build %q", got)
 		}
@@ -446,7 +446,7 @@ func TestScale(t *testing.T) {
 		t.Errorf("phase %s, want Ready", phase)
 	}
 	scale("2")
-	fixture.Eventually(t, 20*time.Second, "two pods", func() error {
+	fixture.Eventually(t, time.Minute, "two pods", func() error {
 		if s := e.resource("my-stack").Status; s.AvailableReplicas != 2 || s.Selector == "" {
 			return fmt.Errorf("status %+v", s)
 		}
@@ -467,7 +467,7 @@ func TestHandEditsComeBack(t *testing.T) {
 		if err := admin.Patch(t.Context(), s, client.RawPatch("application/json-patch+json", []byte(patch))); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		fixture.Eventually(t, 20*time.Second, name+" comes back", func() error {
+		fixture.Eventually(t, time.Minute, name+" comes back", func() error {
 			if err := e.get(s, "my-stack-service"); err != nil {
 				return err
 			}
@@ -480,7 +480,7 @@ func TestHandEditsComeBack(t *testing.T) {
 	}
 	// A port of the spec that changes afterwards leaves nothing of the former one.
 	e.patchSpec("my-stack", `{"networking":{"port":9321}}`)
-	fixture.Eventually(t, 20*time.Second, "the Service has the new port alone", func() error {
+	fixture.Eventually(t, time.Minute, "the Service has the new port alone", func() error {
 		s := &corev1.Service{}
 		if err := e.get(s, "my-stack-service"); err != nil {
 			return err

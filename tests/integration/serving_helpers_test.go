@@ -37,7 +37,7 @@ const (
 	crdName        = "crd/llamastackdistributions.llamastack.io"
 	// v1alpha1Kind names the version. With the short name, llsd, kubectl forgets it and means the preferred one.
 	v1alpha1Kind   = "llamastackdistributions.v1alpha1.llamastack.io"
-	installTimeout = 30 * time.Second
+	installTimeout = time.Minute
 )
 
 // serving is a cluster of its own, in which the API server reaches webhooks of this process.
@@ -202,7 +202,7 @@ func (r *replica) ready() error {
 // serve makes a replica one of the endpoints of the Service when it is ready, as its readiness probe does.
 func (s *serving) serve(r *replica) {
 	s.t.Helper()
-	fixture.Eventually(s.t, 20*time.Second, "the replica is ready", r.ready)
+	fixture.Eventually(s.t, time.Minute, "the replica is ready", r.ready)
 	s.service.add(r.server.Address().String())
 }
 

@@ -225,7 +225,7 @@ func TestRotationUnderLoad(t *testing.T) {
 	})
 	t.Logf("the authority was replaced after %s; both were trusted for %s", overlapped.Sub(began).Round(time.Second), time.Since(overlapped).Round(time.Second))
 	next := len(seen)
-	fixture.Eventually(t, 20*time.Second, "the next serving certificate", func() error {
+	fixture.Eventually(t, time.Minute, "the next serving certificate", func() error {
 		look()
 		if len(seen) == next {
 			return fmt.Errorf("still the same")
@@ -254,7 +254,7 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 	s.mustGet("v1alpha1", "measured")
 
 	s.putSecret(make2)
-	fixture.Eventually(t, 10*time.Second, "the new certificate is served", func() error {
+	fixture.Eventually(t, time.Minute, "the new certificate is served", func() error {
 		if err := r.ready(); err == nil {
 			return fmt.Errorf("it is ready, although the definition does not trust it")
 		}
@@ -266,7 +266,7 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 	}
 	began := time.Now()
 	s.inject(append(bytes.Clone(make1["ca.crt"]), make2["ca.crt"]...))
-	fixture.Eventually(t, 20*time.Second, "the API server trusts the new authority", func() error {
+	fixture.Eventually(t, time.Minute, "the API server trusts the new authority", func() error {
 		_, err := s.get("v1alpha1", "measured")
 		return err
 	})
@@ -278,12 +278,12 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 	if took > 5*time.Second {
 		t.Errorf("the overlap of the test under load is too short for %s", took)
 	}
-	fixture.Eventually(t, 10*time.Second, "the replica is ready again", r.ready)
+	fixture.Eventually(t, time.Minute, "the replica is ready again", r.ready)
 
 	// What the validating webhook trusts is its own affair: it may fail, conversion must not.
 	s.injectValidation(caElsewhere(t)["ca.crt"])
 	next := s.start(replicaOptions{elsewhere: true})
-	fixture.Eventually(t, 20*time.Second, "a replica is ready although the validating webhook trusts somebody else", next.ready)
+	fixture.Eventually(t, time.Minute, "a replica is ready although the validating webhook trusts somebody else", next.ready)
 }
 
 // Proves: L-27 (a connection that nobody used while the Server drained still serves a request, and its answer is its end; the Server ends
@@ -293,7 +293,7 @@ func TestIdleConnectionsOutliveTheDrain(t *testing.T) {
 	s := newServing(t)
 	s.install()
 	r := s.start(replicaOptions{drain: drain})
-	fixture.Eventually(t, 20*time.Second, "the replica is ready", r.ready)
+	fixture.Eventually(t, time.Minute, "the replica is ready", r.ready)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(s.injected())
 	trust := &tls.Config{RootCAs: roots, ServerName: webhookService + "." + operatorNamespace + ".svc"}
@@ -364,7 +364,7 @@ func TestComingAndGoing(t *testing.T) {
 	s.install()
 	s.kubectl("delete", crdName)
 	r := s.start(replicaOptions{})
-	fixture.Eventually(t, 10*time.Second, "without the definition the replica says so", func() error {
+	fixture.Eventually(t, time.Minute, "without the definition the replica says so", func() error {
 		if err := r.ready(); err == nil || !strings.Contains(err.Error(), certificate.CRDName) {
 			return fmt.Errorf("it says: %w", err)
 		}
@@ -375,7 +375,7 @@ func TestComingAndGoing(t *testing.T) {
 	s.apply(spoke("a", ""))
 
 	s.kubectl("-n", operatorNamespace, "delete", "secret", certificate.SecretName)
-	fixture.Eventually(t, 20*time.Second, "another Secret and another authority work", func() error {
+	fixture.Eventually(t, time.Minute, "another Secret and another authority work", func() error {
 		s.service.cut()
 		if err := r.ready(); err != nil {
 			return err
@@ -386,7 +386,7 @@ func TestComingAndGoing(t *testing.T) {
 
 	before := s.injected()
 	s.kubectl("patch", crdName, "--type=json", "-p", `[{"op":"remove","path":"/spec/conversion/webhook/clientConfig/caBundle"}]`)
-	fixture.Eventually(t, 10*time.Second, "a removed list of caBundle comes back", func() error {
+	fixture.Eventually(t, time.Minute, "a removed list of caBundle comes back", func() error {
 		if !bytes.Equal(before, s.injected()) {
 			return fmt.Errorf("it is %d bytes", len(s.injected()))
 		}

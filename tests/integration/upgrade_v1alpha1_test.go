@@ -382,7 +382,7 @@ func TestUpgradeWithoutDeployment(t *testing.T) {
 	if err := admin.Delete(t.Context(), e.deployment("old"), client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
 		t.Fatal(err)
 	}
-	fixture.Eventually(t, 30*time.Second, "the Deployment is gone", func() error {
+	fixture.Eventually(t, time.Minute, "the Deployment is gone", func() error {
 		if err := e.get(&appsv1.Deployment{}, "old"); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("reading it: %w", err)
 		}

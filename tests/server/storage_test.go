@@ -116,9 +116,9 @@ func podFor(t *testing.T, r release, redisPort int, redisPassword, dsn, ca strin
 		}
 		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, Value: secret.New([]byte(value))})
 	}
-	d, faults := desired.Build(t.Context(), in)
-	if len(faults) > 0 {
-		t.Fatal(faults.Message())
+	d, problems := desired.Build(t.Context(), in)
+	if problems.HasErrors() {
+		t.Fatal(problems.Message())
 	}
 	p := pod{env: environmentOf(t, d)}
 	for name, value := range p.env { // paths of the pod
