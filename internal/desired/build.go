@@ -33,7 +33,10 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 		d.problems.warnForeign(PathCABundle, types.NamespacedName{Namespace: in.CABundle.Namespace, Name: in.CABundle.Name}, in.CR.Namespace)
 	}
 	d.warnIneffective(in)
-	d.problems.checkWorkload(&in.CR.Spec, v1alpha2.Legacy(in.CR).FromV1alpha1)
+	d.problems.checkWorkload(&in.CR.Spec)
+	if !v1alpha2.Legacy(in.CR).FromV1alpha1 {
+		d.problems.checkEnvironment(&in.CR.Spec)
+	}
 	params := d.params(in)
 	params.CABundle = bundle
 	if len(derived) > 0 {

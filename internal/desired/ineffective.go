@@ -25,7 +25,8 @@ const pathWorkers = "spec.workload.workers"
 // warnIneffective warns of what is set and does nothing.
 func (d *Desired) warnIneffective(in *Inputs) {
 	if n := in.CR.Spec.Networking; n != nil && n.TLS != nil && ptr.Deref(n.TLS.SecretName, "") != "" && !ptr.Deref(n.TLS.Enabled, false) {
-		d.problems.warn(problem.NoEffect, "spec.networking.tls.secretName", "has no effect while TLS is not enabled", "set spec.networking.tls.enabled: true, or remove it")
+		d.problems.warn(problem.NoEffect, "spec.networking.tls.secretName", "has no effect while TLS is not enabled",
+			"set spec.networking.tls.enabled: true, or remove it")
 	}
 	if in.CR.Spec.Workload == nil {
 		return
@@ -64,7 +65,8 @@ func (d *Desired) warnWorkers(in *Inputs) {
 			fmt.Sprintf("write workers: %d under server: in the key %q of ConfigMap %s, or remove the field", workers, objects.ConfigKey,
 				in.CR.Spec.OverrideConfig.ConfigMapName))
 	case d.Override == nil && missingBase(d.Distribution) != nil && workersAlone(in):
-		d.problems.warn(problem.NoEffect, pathWorkers, "has no effect: image "+d.Distribution.Image+" runs its own configuration, and no base configuration is known for it",
+		d.problems.warn(problem.NoEffect, pathWorkers,
+			"has no effect: image "+d.Distribution.Image+" runs its own configuration, and no base configuration is known for it",
 			fmt.Sprintf("give the configuration with spec.overrideConfig and write workers: %d under server: there, or register the image with its base "+
 				"configuration in the operator's ConfigMap %s", workers, settings.ConfigMapName))
 	}
@@ -79,7 +81,8 @@ func (d *Desired) warnLegacyVariables(in *Inputs) {
 		{objects.LegacyConfigVariable, "write $RUN_CONFIG_PATH, which is set where the operator mounts a configuration"},
 	} {
 		if usesVariable(overrides, v.name) {
-			d.problems.warn(problem.NoEffect, "spec.workload.overrides", "the command or its arguments use the variable "+v.name+", which only custom resources of v1alpha1 have",
+			d.problems.warn(problem.NoEffect, "spec.workload.overrides",
+				"the command or its arguments use the variable "+v.name+", which only custom resources of v1alpha1 have",
 				v.instead+", or set it in spec.workload.overrides.env")
 		}
 	}

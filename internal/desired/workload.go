@@ -25,7 +25,7 @@ func (r *report) invalidField(at string, value any, detail, fix string) {
 }
 
 // checkWorkload reports what cannot become objects, and warns of what will work otherwise than its author may think.
-func (r *report) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec, fromV1alpha1 bool) {
+func (r *report) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec) {
 	if spec.Workload == nil {
 		return
 	}
@@ -33,7 +33,6 @@ func (r *report) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec, fromV1
 		r.warn(problem.NoEffect, "spec.workload.workers", fmt.Sprintf("each pod requests %d CPU, one for each worker", n),
 			"set spec.workload.resources.requests.cpu where another amount is right")
 	}
-	r.checkEnvironment(spec, fromV1alpha1)
 	r.checkAutoscaling(spec)
 	r.checkBudget(spec)
 	r.checkStorage(spec)
@@ -41,8 +40,8 @@ func (r *report) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec, fromV1
 
 // checkEnvironment says what the schema of v1alpha2 says. The API server does not apply that to what stays as it is, and v1alpha1 has no
 // such bound: release 0.9 took any number.
-func (r *report) checkEnvironment(spec *v1alpha2.LlamaStackDistributionSpec, fromV1alpha1 bool) {
-	if spec.Workload.Overrides == nil || fromV1alpha1 || len(spec.Workload.Overrides.Env) <= bounds.EnvironmentEntries {
+func (r *report) checkEnvironment(spec *v1alpha2.LlamaStackDistributionSpec) {
+	if spec.Workload == nil || spec.Workload.Overrides == nil || len(spec.Workload.Overrides.Env) <= bounds.EnvironmentEntries {
 		return
 	}
 	r.Add(problem.Problem{

@@ -84,13 +84,13 @@ func register(ctx context.Context, r *release) error {
 		}
 		entries[name] = settings.Registration{Image: of.ref, ServerVersion: of.version, Config: string(base)}
 	}
-	distributions, err := yaml.Marshal(entries)
+	listed, err := yaml.Marshal(entries)
 	if err != nil {
 		return err
 	}
 	cm := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: settings.ConfigMapName},
-		Data:       map[string]string{settings.KeyDistributions: string(distributions)},
+		Data:       map[string]string{settings.KeyDistributions: string(listed)},
 	}
 	if registered == nil {
 		err = kube.Create(ctx, cm)

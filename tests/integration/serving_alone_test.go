@@ -88,7 +88,7 @@ func TestWebhooksOutliveTheAPIServer(t *testing.T) {
 	way, open, kubeconfig := s.wayToTheAPIServer()
 	p := s.runAs(buildManager(t), kubeconfig)
 	fixture.Eventually(t, time.Minute, "the process tries again and again without the API server", func() error {
-		if n := strings.Count(p.log.String(), "the manager ended, and starts again"); n < 3 {
+		if n := strings.Count(p.log.String(), "manager stopped and restarts; the webhooks continue"); n < 3 {
 			return fmt.Errorf("%d times", n)
 		}
 		return p.alive()

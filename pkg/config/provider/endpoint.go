@@ -61,7 +61,7 @@ var beginsWithScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 // beforeAuthority is what can stand before the authority of a URL, well-formed or not.
 var beforeAuthority = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*:)?[/\\]*`)
 
-// hasUserInfo tells whether an address names a user, in whatever form.
+// hasUserInfo reports whether an address names a user, in whatever form.
 func hasUserInfo(address string) bool {
 	rest := beforeAuthority.ReplaceAllString(address, "")
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
@@ -101,7 +101,7 @@ func resolveURL(endpoint, masked, path string, row *catalog.Endpoint, problems *
 	return []Value{{row.Field, document.String(whole)}}
 }
 
-// validPort tells of the port of a URL; a reference to the environment, masked, is longer than any port.
+// validPort reports whether the port of a URL is one; a reference to the environment, masked, is longer than any port.
 func validPort(port string) bool {
 	n, err := strconv.Atoi(port)
 	return port == "" || len(port) > len("65535") || (err == nil && n >= 1 && n <= maxTCPPort)

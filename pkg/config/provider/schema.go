@@ -17,7 +17,7 @@ type schema struct {
 	line *catalog.Line
 	// api is the server's name of the API, and name the full type: "remote::vllm".
 	api, name string
-	// row is nil for a type that the line does not know.
+	// row is nil for a type that the release line does not know.
 	row *catalog.Provider
 }
 

@@ -45,7 +45,7 @@ func snakeCase(name string) string {
 	return b.String()
 }
 
-// startsWord tells whether the upper-case letter at i begins a word, rather than going on with an acronym.
+// startsWord reports whether the upper-case letter at i begins a word, rather than going on with an acronym.
 func startsWord(runes []rune, i int) bool {
 	if before := runes[i-1]; unicode.IsLower(before) || unicode.IsDigit(before) {
 		return true

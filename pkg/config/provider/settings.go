@@ -115,7 +115,7 @@ func (c *settingsCheck) reportLiteralSecret(path string) {
 	})
 }
 
-// checkMap looks at the keys of a map where the release line tells which there can be, else at its values where it tells of these.
+// checkMap looks at the keys of a map where the release line lists them, else at its values where it describes these.
 func (c *settingsCheck) checkMap(of catalog.Field, values map[string]any, path string) {
 	fields := c.inner(of)
 	if fields == nil {

@@ -32,18 +32,18 @@ func checkType(s schema, spec *parse.Provider, problems *problem.Collector) {
 		problems.Add(problem.Problem{
 			Reason: problem.UnsupportedByRelease, Path: c.path, Type: field.ErrorTypeNotSupported, Value: spec.Type,
 			Detail: fmt.Sprintf("a server of release line %s refuses to start with %s", s.line.Name, s.name),
-			Fix:    "choose another provider: this line has " + strings.Join(s.alternatives(), ", "),
+			Fix:    "choose another provider: this release line has " + strings.Join(s.alternatives(), ", "),
 		})
 	case s.row.Deprecated:
 		problems.Add(problem.Problem{
 			Reason: problem.DeprecatedProviderType, Severity: problem.Warning, Path: c.path,
 			Detail: fmt.Sprintf("release line %s still has %s, and announces its removal", s.line.Name, s.name),
-			Fix:    "change to another provider in time: this line has " + strings.Join(s.alternatives(), ", "),
+			Fix:    "change to another provider in time: this release line has " + strings.Join(s.alternatives(), ", "),
 		})
 	}
 }
 
-// reportUnknown reports a type that the release line does not know: an error where other lines or other APIs do, or where it
+// reportUnknown reports a type that the release line does not know: an error where other release lines or other APIs do, or where it
 // looks misspelled. Else a warning, for an image can bring types of its own.
 func (c typeCheck) reportUnknown() {
 	names := c.alternatives()
@@ -54,7 +54,7 @@ func (c typeCheck) reportUnknown() {
 	if found, lines := c.onOtherLines(); len(lines) > 0 {
 		unknown.Reason = problem.UnsupportedByRelease
 		unknown.Detail = fmt.Sprintf("a server of release line %s has no %s for %s: that is in %s", c.line.Name, found, c.api, lineRange(lines))
-		unknown.Fix = "choose a distribution with such a server, or another provider: this line has " + strings.Join(names, ", ")
+		unknown.Fix = "choose a distribution with such a server, or another provider: this release line has " + strings.Join(names, ", ")
 		c.problems.Add(unknown)
 		return
 	}

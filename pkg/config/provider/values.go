@@ -22,7 +22,7 @@ var (
 	boolText  = []string{"0", "off", "f", "false", "n", "no", "1", "on", "t", "true", "y", "yes"}
 )
 
-// unfit tells what a field takes instead of a value; empty where the value will do.
+// unfit reports what a field takes instead of a value; empty where the value will do.
 func unfit(field catalog.Field, value any) string {
 	if value == nil {
 		anything := field.Type == catalog.TypeAny && len(field.AnyOf) == 0
@@ -111,13 +111,13 @@ func number(value any) (float64, bool) {
 	return 0, false
 }
 
-// outside tells of a number beyond the limits of its field; NaN is within none.
+// outside reports a number beyond the limits of its field; NaN is within none.
 func outside(field catalog.Field, value any) bool {
 	n, ok := number(value)
 	return ok && (field.Min != nil && !(n >= *field.Min) || field.Max != nil && !(n <= *field.Max) || field.Above != nil && !(n > *field.Above))
 }
 
-// limits tells in words what outside checks.
+// limits describes in words what outside checks.
 func limits(field catalog.Field) string {
 	plain := func(limit *float64) string { return strconv.FormatFloat(*limit, 'f', -1, 64) }
 	switch {
