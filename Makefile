@@ -95,7 +95,7 @@ PROSE_CODE = $(shell git ls-files '*.go')
 
 .PHONY: lint-prose
 lint-prose: $(VALE) ## Check the words of pages and comments against the glossary (hack/tools/prose).
-	$(VALE) --config hack/tools/prose/vale.ini --output=line $(PROSE) $(PROSE_CODE)
+	@$(VALE) --config hack/tools/prose/vale.ini --output=line $(PROSE) $(PROSE_CODE)
 
 .PHONY: verify
 verify: verify-headers verify-format verify-modules verify-generated verify-catalog vet lint ## Check generated files, format, modules, vet and lint.

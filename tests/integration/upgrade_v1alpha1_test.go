@@ -224,7 +224,7 @@ func TestUpgradeOfEverything(t *testing.T) {
 
 	// The namespace is that of the name beside it: another name, written in v1alpha2, is one of the resource's own namespace.
 	s.kubectl("patch", v1alpha2Kind, "full", "-n", "ai", "--type=merge", "-p", `{"spec":{"overrideConfig":{"configMapName":"other"}}}`)
-	if message := u.condition(v1alpha2.ConditionConfigGenerated, "False", string(problem.ConfigMapNotFound)); !strings.Contains(message, "ConfigMap not found: other (namespace ai,") {
+	if message := u.condition(v1alpha2.ConditionConfigGenerated, "False", string(problem.ConfigMapNotFound)); !strings.Contains(message, "ConfigMap not found: other (namespace ai)") {
 		t.Errorf("message %q", message)
 	}
 	s.kubectl("patch", v1alpha1Kind, "full", "-n", "ai", "--type=merge", "-p", `{"spec":{"server":{"userConfig":{"configMapName":"mine","configMapNamespace":"shared"}}}}`)

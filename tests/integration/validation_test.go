@@ -101,13 +101,13 @@ func TestValidatingWebhook(t *testing.T) {
 	}{
 		"right": {validVLLM, []string{"llamastackdistribution.llamastack.io/s created"}},
 		"an unknown distribution": {"distribution: {name: startr}", []string{
-			refused + `spec.distribution.name: Invalid value: no distribution "startr" is known; did you mean "starter"? known distributions: meta-reference-gpu, postgres-demo, remote-vllm, starter; register further ones in the ConfigMap llama-stack-operator-config`,
+			refused + `spec.distribution.name: Unsupported value: "startr": did you mean "starter"? known distributions: meta-reference-gpu, postgres-demo, remote-vllm, starter; register further ones in the ConfigMap llama-stack-operator-config`,
 		}},
 		"two errors and a warning": {validVLLM + "resources: {models: [{name: m, provider: vlm}, {name: n2, provider: nobody}]}\nnetworking: {tls: {secretName: s}}", []string{
 			"Warning: spec.networking.tls.secretName: has no effect while TLS is not enabled: set spec.networking.tls.enabled: true, or remove it",
 			refused,
-			`* spec.resources.models[0].provider: Invalid value: there is no inference provider with the id "vlm"`,
-			`* spec.resources.models[1].provider: Invalid value: there is no inference provider with the id "nobody"`,
+			`* spec.resources.models[0].provider: Not found: "vlm": there is no inference provider with this id: did you mean "vllm"? configure it under`,
+			`* spec.resources.models[1].provider: Not found: "nobody": there is no inference provider with this id: configure it under`,
 		}},
 		// Whether Secrets and ConfigMaps exist, and which keys they have, is for those who may read them.
 		"a Secret that is not there": {strings.Replace(validVLLM, "name: creds", "name: later", 1), []string{"llamastackdistribution.llamastack.io/s created"}},

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
 // Presence is when a configured provider is enabled.
@@ -125,6 +126,9 @@ func (s *ProviderSet) Find(id string) (Identity, bool) {
 
 // First finds the first provider with an effective id, whatever its condition.
 func (s *ProviderSet) First(id string) (Identity, bool) { return FindIdentity(s.All, id) }
+
+// Nearest returns "did you mean …? " for the effective id nearest to one that is not there; empty where none is near.
+func (s *ProviderSet) Nearest(id string) string { return suggest.Sentence(id, EffectiveIDs(s.All)) }
 
 // Names lists the effective ids for a message.
 func (s *ProviderSet) Names() string { return bounds.Names(EffectiveIDs(s.All)) }

@@ -103,7 +103,7 @@ func (r *registration) modelProvider(m *parse.Model, providers *document.Provide
 			r.problems.Add(problem.Problem{
 				Reason: problem.UnknownProvider, Path: m.Path + ".provider", Type: field.ErrorTypeNotFound, Value: m.Provider,
 				Detail: "there is no inference provider with this id",
-				Fix:    "configure it under spec.providers.inference, or name one of " + providers.Names(),
+				Fix:    providers.Nearest(m.Provider) + "configure it under spec.providers.inference, or name one of " + providers.Names(),
 			})
 		}
 		return provider, ok

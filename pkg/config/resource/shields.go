@@ -94,7 +94,7 @@ func (r *shieldSearch) provider(s *parse.Shield, entry *yaml.Node) (document.Ide
 			r.problems.Add(problem.Problem{
 				Reason: problem.UnknownProvider, Path: s.Path + ".provider", Type: field.ErrorTypeNotFound, Value: s.Provider,
 				Detail: "there is no safety provider with this id",
-				Fix:    "configure it under spec.providers.safety, or name one of " + r.safety.Names(),
+				Fix:    r.safety.Nearest(s.Provider) + "configure it under spec.providers.safety, or name one of " + r.safety.Names(),
 			})
 			return provider, false
 		}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -80,7 +81,8 @@ func (r *toolStep) namedToolProvider(t *parse.Tool, ids []document.Identity, typ
 		r.problems.Add(problem.Problem{
 			Reason: problem.UnknownProvider, Path: t.Path + ".provider", Type: field.ErrorTypeNotFound, Value: t.Provider,
 			Detail: "there is no tool provider with this id",
-			Fix:    "configure it under spec.providers.toolRuntime, or name one of " + bounds.Names(document.EffectiveIDs(ids)),
+			Fix: suggest.Sentence(t.Provider, document.EffectiveIDs(ids)) + "configure it under spec.providers.toolRuntime, or name one of " +
+				bounds.Names(document.EffectiveIDs(ids)),
 		})
 		return provider, false
 	}
