@@ -65,11 +65,11 @@ func (l *connections) Accept() (net.Conn, error) {
 	}
 	c := &connection{Conn: conn, of: l, from: host}
 	l.mu.Lock()
-	l.open = append(l.open, c)
 	var shed *connection
-	if len(l.open) > l.limit {
-		shed = l.dispensable()
+	if len(l.open) >= l.limit {
+		shed = l.dispensable() // of the others: the new one is silent, too
 	}
+	l.open = append(l.open, c)
 	l.mu.Unlock()
 	if shed != nil {
 		_ = shed.Close() // its client hears of it

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,37 @@ func TestTheAddressWithMostSilentConnectionsGivesWay(t *testing.T) {
 	if err != nil || !strings.Contains(answer, "200") {
 		t.Errorf("the connection of another address: %q %v", answer, err)
 	}
+}
+
+// Proves: R63 (a new connection takes the place of an idle one, and is not closed itself as the only silent one).
+func TestNewConnectionTakesThePlaceOfAnIdleOne(t *testing.T) {
+	p := newSmallPort(t, 2, nothing)
+	secure := p.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	secure.ServerName = "example.com" // the name in the test server's certificate
+	const request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+	for i := range 5 {
+		answer, err := over(t.Context(), p.dial("127.0.0.1"), secure, request)
+		if err != nil || !strings.Contains(answer, "200") {
+			t.Fatalf("connection %d: %q %v", i, answer, err)
+		}
+		if !p.allIdle() {
+			t.Fatalf("connection %d does not become idle", i)
+		}
+	}
+}
+
+// allIdle waits until all connections are idle.
+func (p *smallPort) allIdle() bool {
+	p.open.mu.Lock()
+	defer p.open.mu.Unlock()
+	timer := time.AfterFunc(time.Minute, p.open.changed.Broadcast)
+	defer timer.Stop()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); p.open.changed.Wait() {
+		if !slices.ContainsFunc(p.open.open, func(c *connection) bool { return c.state != idle }) {
+			return true
+		}
+	}
+	return false
 }
 
 // Proves: R63 (a connection on which a request is answered is not closed for another one; new ones wait meanwhile).
