@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/disabled"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/provider"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/storage"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -39,7 +38,7 @@ func secretUses(spec *v1alpha2.LlamaStackDistributionSpec, groups []parse.Provid
 	var uses []SecretUse
 	for _, group := range groups {
 		for i := range group.Providers {
-			uses = append(uses, secretUsesOf(&group.Providers[i])...)
+			uses = append(uses, provider.SecretUses(&group.Providers[i])...)
 		}
 	}
 	uses = append(uses, storage.SecretUses(spec.Storage, problems)...)
@@ -70,46 +69,4 @@ func secretUses(spec *v1alpha2.LlamaStackDistributionSpec, groups []parse.Provid
 	}
 	slices.SortFunc(unique, func(a, b SecretUse) int { return strings.Compare(a.EnvName, b.EnvName) })
 	return unique
-}
-
-func secretUsesOf(p *parse.Provider) []SecretUse {
-	var uses []SecretUse
-	// An incomplete reference has been reported by the parser.
-	if p.APIKey != nil && p.APIKey.Name != "" {
-		uses = append(uses, apiKeyUse(p))
-	}
-	for _, s := range p.SecretRefs {
-		uses = append(uses, secretFieldUse(p, s))
-	}
-	return uses
-}
-
-// apiKeyUse is the special case among the names: apiKey is API_KEY whatever the server calls the field.
-func apiKeyUse(p *parse.Provider) SecretUse {
-	return SecretUse{EnvName: environment.Name(p.EffectiveID(), "api_key"), Ref: *p.APIKey, Path: p.Path + ".apiKey"}
-}
-
-func secretFieldUse(p *parse.Provider, s parse.SecretField) SecretUse {
-	return SecretUse{EnvName: environment.Name(p.EffectiveID(), snakeCase(s.Field)), Ref: s.Ref, Path: s.Path}
-}
-
-// snakeCase folds camelCase to the server's snake_case: clientKey and APIVersion become client_key and api_version.
-func snakeCase(name string) string {
-	runes := []rune(name)
-	var b strings.Builder
-	for i, r := range runes {
-		if i > 0 && unicode.IsUpper(r) && startsWord(runes, i) {
-			b.WriteRune('_')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
-}
-
-// startsWord reports whether the upper-case letter at i begins a word, rather than going on with an acronym.
-func startsWord(runes []rune, i int) bool {
-	if before := runes[i-1]; unicode.IsLower(before) || unicode.IsDigit(before) {
-		return true
-	}
-	return unicode.IsUpper(runes[i-1]) && i+1 < len(runes) && unicode.IsLower(runes[i+1])
 }

@@ -38,17 +38,11 @@ type assignment struct {
 	path  string
 }
 
-// API returns the server's name of the API: "inference".
-func (p *Provider) API() string { return p.api }
-
 // ID returns the provider_id.
 func (p *Provider) ID() string { return p.spec.EffectiveID() }
 
 // Path is where the entry stands in the custom resource: "spec.providers.inference[1]".
 func (p *Provider) Path() string { return p.spec.Path }
-
-// Variables are the environment variables that carry the entry's Secrets.
-func (p *Provider) Variables() []environment.Variable { return p.variables }
 
 // Resolve reads one entry of the spec against the release line.
 func Resolve(api parse.ProviderAPI, spec *parse.Provider, line *catalog.Line, problems *problem.Collector) *Provider {
