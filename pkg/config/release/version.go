@@ -31,7 +31,7 @@ func SchemaVersion(doc *document.Document, problems *problem.Collector) int32 {
 	}
 	problems.Add(problem.Problem{
 		Reason: problem.UnsupportedConfigVersion, Path: "config.yaml: version", Type: field.ErrorTypeNotSupported, Value: version,
-		Detail: fmt.Sprintf("supported versions: %d, %d", PreviousVersion, CurrentVersion),
+		Detail: fmt.Sprintf("Unsupported config.yaml version %s. Supported versions: %d, %d", version, PreviousVersion, CurrentVersion), // FR-029
 		Fix:    "use a distribution whose configuration has one of these versions, or an operator that knows this one",
 	})
 	return 0
