@@ -86,6 +86,8 @@ const (
 	ReasonServerUnavailable = "ServerUnavailable"
 	// ReasonScaledToZero: the spec asks for zero pods.
 	ReasonScaledToZero = "ScaledToZero"
+	// ReasonAutoscalingPaused: the spec has an autoscaler, and someone scaled the Deployment to zero.
+	ReasonAutoscalingPaused = "AutoscalingPaused"
 	// ReasonNotDeployed: there is no Deployment yet.
 	ReasonNotDeployed = "NotDeployed"
 )

@@ -19,9 +19,12 @@ const Kind = "LlamaStackDistribution"
 // +kubebuilder:subresource:scale:specpath=.spec.workload.replicas,statuspath=.status.replicas,selectorpath=.status.selector
 // +kubebuilder:resource:shortName=llsd,categories=all;llamastack
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Providers",type=integer,JSONPath=`.status.configGeneration.providerCount`
 // +kubebuilder:printcolumn:name="Available",type=integer,JSONPath=`.status.availableReplicas`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.status.serviceURL`,priority=1
 // +kubebuilder:printcolumn:name="Distribution",type=string,JSONPath=`.status.distributionConfig.activeDistribution`,priority=1
 // +kubebuilder:printcolumn:name="Config",type=string,JSONPath=`.status.configGeneration.configMapName`,priority=1
 // +kubebuilder:printcolumn:name="Server Version",type=string,JSONPath=`.status.version.llamaStackServerVersion`,priority=1

@@ -43,6 +43,7 @@ func eventType(c, last *metav1.Condition) string {
 		c.Reason == v1alpha2.ReasonRolloutInProgress,
 		c.Reason == v1alpha2.ReasonNotDeployed,
 		c.Reason == v1alpha2.ReasonScaledToZero,
+		c.Reason == v1alpha2.ReasonAutoscalingPaused,
 		c.Reason == v1alpha2.ReasonServerUnavailable && !wasTrue:
 		return corev1.EventTypeNormal
 	}

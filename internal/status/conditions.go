@@ -64,8 +64,20 @@ func setConfigGenerated(f *Facts, s *statusOf) {
 		return
 	}
 	set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonConfigGenerationSucceeded,
-		fmt.Sprintf("Generated config.yaml with %s and %s for server release %s%s",
-			count(c.ProviderCount, "provider", "providers"), count(c.ResourceCount, "resource", "resources"), f.Distribution.Line.Name, warnings(f)))
+		fmt.Sprintf("Generated config.yaml with %s for server release %s%s", generated(c), f.Distribution.Line.Name, warnings(f)))
+}
+
+// generated counts the entries of the spec: its providers and models, and its shields and tools where it has some.
+func generated(c *config.Result) string {
+	parts := []string{count(c.ProviderCount, "provider", "providers"), count(c.ModelCount, "model", "models")}
+	if c.ShieldCount > 0 {
+		parts = append(parts, count(c.ShieldCount, "shield", "shields"))
+	}
+	if c.ToolCount > 0 {
+		parts = append(parts, count(c.ToolCount, "tool", "tools"))
+	}
+	last := len(parts) - 1
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
 // warnings is what follows a message: each warning.
@@ -97,8 +109,7 @@ func setDeploymentUpdated(f *Facts, s *statusOf) {
 		return
 	}
 	if f.Problems.HasErrors() {
-		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonNotApplied,
-			"Nothing was changed: see "+strings.Join(f.Problems.Conditions(), ", "))
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonNotApplied, notApplied(f))
 		return
 	}
 	held := ""
@@ -111,6 +122,11 @@ func setDeploymentUpdated(f *Facts, s *statusOf) {
 		status = metav1.ConditionTrue
 	}
 	set(f, s, kind, status, reason, message+held)
+}
+
+// notApplied refers to the conditions that report what kept the spec from being applied.
+func notApplied(f *Facts) string {
+	return "Nothing was changed: see " + strings.Join(f.Problems.Conditions(), ", ")
 }
 
 // RolledOut reports whether all pods of the Deployment are those of its current template, and serve.
@@ -132,16 +148,32 @@ func rollout(d *appsv1.Deployment) (done bool, reason, message string) {
 		return false, v1alpha2.ReasonRolloutStuck, bounds.Message(deploymentCondition(d, appsv1.DeploymentProgressing).Message)
 	case objects.IsHeld(d):
 		return false, v1alpha2.ReasonRolloutInProgress, "Pods of release 0.9 serve until all new pods are ready"
+	case got.Replicas > got.UpdatedReplicas:
+		return false, v1alpha2.ReasonRolloutInProgress, replacing(d)
 	case got.UpdatedReplicas < wanted:
 		return false, v1alpha2.ReasonRolloutInProgress, fmt.Sprintf("%d of %d pods are up to date", got.UpdatedReplicas, wanted)
-	case got.Replicas > got.UpdatedReplicas:
-		return false, v1alpha2.ReasonRolloutInProgress, "Pods of the former configuration are ending"
 	case got.AvailableReplicas < got.UpdatedReplicas:
 		return false, v1alpha2.ReasonRolloutInProgress, fmt.Sprintf(
 			"%d of %d up-to-date pods are available; where that takes long: kubectl -n %s describe pods -l %s",
 			got.AvailableReplicas, got.UpdatedReplicas, d.Namespace, metav1.FormatLabelSelector(d.Spec.Selector))
 	}
 	return true, v1alpha2.ReasonDeploymentUpdated, "All pods are up to date"
+}
+
+// replacing reports how far the new pods are in the place of the old ones. The Deployment replaces no old pod before a new one is available, so
+// that a pod that is not available is a new one.
+func replacing(d *appsv1.Deployment) string {
+	got := d.Status
+	notReady := min(got.Replicas-got.AvailableReplicas, got.UpdatedReplicas)
+	serving := min(got.Replicas-got.UpdatedReplicas, got.AvailableReplicas)
+	text := fmt.Sprintf("%d of %d pods are up to date", got.UpdatedReplicas, ptr.Deref(d.Spec.Replicas, 1))
+	if notReady > 0 {
+		text = count(notReady, "new pod is", "new pods are") + " not ready"
+	}
+	if serving > 0 {
+		text += "; " + count(serving, "old pod still serves", "old pods still serve")
+	}
+	return text
 }
 
 func deploymentCondition(d *appsv1.Deployment, kind appsv1.DeploymentConditionType) appsv1.DeploymentCondition {
@@ -163,6 +195,12 @@ func isAvailable(f *Facts) bool {
 		deploymentCondition(d, appsv1.DeploymentAvailable).Status == corev1.ConditionTrue
 }
 
+// isPaused reports whether someone scaled the Deployment to zero although the spec has an autoscaler: that is how Kubernetes pauses one, and
+// the spec cannot ask for it.
+func isPaused(f *Facts) bool {
+	return f.inForce() && f.Deployment != nil && ptr.Deref(f.Deployment.Spec.Replicas, 1) == 0 && objects.Autoscaling(&f.CR.Spec) != nil
+}
+
 // setAvailable reports what serves, even if the last edit was rejected.
 func setAvailable(f *Facts, s *statusOf) {
 	const kind = v1alpha2.ConditionAvailable
@@ -172,6 +210,10 @@ func setAvailable(f *Facts, s *statusOf) {
 		set(f, s, kind, metav1.ConditionUnknown, string(problem.LookupFailed), "The Deployment could not be read; trying again")
 	case d == nil:
 		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonNotDeployed, "There is no Deployment yet")
+	case isPaused(f):
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonAutoscalingPaused, fmt.Sprintf(
+			"The Deployment is scaled to zero, which pauses the HorizontalPodAutoscaler %s; to continue: kubectl -n %s scale deployment %s --replicas=1",
+			objects.AutoscalerName(f.CR.Name), f.CR.Namespace, objects.DeploymentName(f.CR.Name)))
 	case ptr.Deref(d.Spec.Replicas, 1) == 0:
 		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonScaledToZero, "The server is scaled to zero")
 	case isAvailable(f):

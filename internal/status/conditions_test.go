@@ -37,15 +37,30 @@ func TestRollout(t *testing.T) {
 		},
 		"no pod yet": {
 			func() *appsv1.Deployment { d := deployment(2, 0); d.Status.UpdatedReplicas = 1; return d }(),
-			v1alpha2.PhaseInitializing, "False RolloutInProgress", "False ServerUnavailable", "False RolloutInProgress", "1 of 2 pods are up to date",
+			v1alpha2.PhaseInitializing, "False RolloutInProgress", "False ServerUnavailable", "False RolloutInProgress", "1 new pod is not ready",
 		},
 		"pods starting": {
 			deployment(2, 1), v1alpha2.PhaseInitializing, "False RolloutInProgress", "False ServerUnavailable",
 			"False RolloutInProgress", "1 of 2 up-to-date pods are available",
 		},
-		"old pods ending": {
+		"a new pod starting, the old one serves": {
 			func() *appsv1.Deployment { d := deployment(1, 1); d.Status.Replicas = 2; return d }(),
-			v1alpha2.PhaseReady, "False RolloutInProgress", "True ServerAvailable", "False RolloutInProgress", "Pods of the former configuration are ending",
+			v1alpha2.PhaseReady, "False RolloutInProgress", "True ServerAvailable", "False RolloutInProgress",
+			"1 new pod is not ready; 1 old pod still serves",
+		},
+		"two new pods starting, one old one serves": {
+			func() *appsv1.Deployment { d := deployment(3, 1); d.Status.UpdatedReplicas = 2; return d }(),
+			v1alpha2.PhaseInitializing, "False RolloutInProgress", "False ServerUnavailable", "False RolloutInProgress",
+			"2 new pods are not ready; 1 old pod still serves",
+		},
+		"the new pods serve, an old one is left": {
+			func() *appsv1.Deployment {
+				d := deployment(3, 3)
+				d.Status.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas = 3, 2, 3
+				return d
+			}(),
+			v1alpha2.PhaseReady, "False RolloutInProgress", "True ServerAvailable", "False RolloutInProgress",
+			"2 of 3 pods are up to date; 1 old pod still serves",
 		},
 		"stuck, nothing serves": {
 			stuck(deployment(1, 0)), v1alpha2.PhaseFailed, "False ProgressDeadlineExceeded", "False ServerUnavailable",
@@ -119,6 +134,53 @@ func TestScaledToZero(t *testing.T) {
 	f.Deployment = deployment(0, 0)
 	if s := compute(t, f); s.Phase != v1alpha2.PhaseReady {
 		t.Errorf("phase %s after a failed question, want Ready as before", s.Phase)
+	}
+}
+
+// Proves: R51, L-22 (a paused autoscaler is reported, with the way to continue; the spec cannot ask for that).
+func TestPausedAutoscalerIsReported(t *testing.T) {
+	cr := resource()
+	cr.Spec.Workload = &v1alpha2.WorkloadSpec{Autoscaling: &v1alpha2.AutoscalingSpec{MaxReplicas: new(int32(3))}}
+	f := built(t, cr)
+	f.Deployment = deployment(0, 0)
+	s := compute(t, f)
+	expect(t, &s, v1alpha2.PhasePending, map[string]string{
+		"ConfigGenerated": "True ConfigGenerationSucceeded", "SecretsResolved": "True AllSecretsFound",
+		"DeploymentUpdated": "True DeploymentUpdated", "Available": "False AutoscalingPaused", "Ready": "False AutoscalingPaused",
+	})
+	const want = "The Deployment is scaled to zero, which pauses the HorizontalPodAutoscaler my-stack-hpa; to continue: " +
+		"kubectl -n ai scale deployment my-stack --replicas=1"
+	if got := condition(t, &s, v1alpha2.ConditionReady).Message; got != want {
+		t.Errorf("Ready: %s, want: %s", got, want)
+	}
+}
+
+// Nothing is being created while an error keeps the spec from being applied: a Secret that is missing, or a step that was refused.
+//
+// Proves: R20, R51, R52.
+func TestBlockedResourceIsNotBeingCreated(t *testing.T) {
+	for name, fault := range map[string]problem.Problem{
+		"a Secret is missing": missing("Secret not found: vllm-creds (namespace ai)"),
+		"a step is blocked": {
+			Class: problem.WaitingForDependency, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: problem.WaitingForRemoval, Detail: "x",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := built(t, resource())
+			f.Problems = problem.List{fault}
+			s := compute(t, f)
+			if s.Phase != v1alpha2.PhasePending {
+				t.Errorf("phase %s", s.Phase)
+			}
+			for _, c := range s.Conditions {
+				if strings.Contains(c.Message, "being created") {
+					t.Errorf("%s: %s", c.Type, c.Message)
+				}
+			}
+			if got := condition(t, &s, v1alpha2.ConditionDeploymentReady).Message; got != "Nothing was changed: see "+fault.Condition {
+				t.Errorf("DeploymentReady: %s", got)
+			}
+		})
 	}
 }
 

@@ -78,15 +78,15 @@ func setDistributionConfig(f *Facts, s *statusOf) {
 	s.DistributionConfig = &d
 }
 
-// providers lists what the server lists. The config is the operator's own, for the entries that it generated: the
+// providers lists what the server lists, those of the spec first and in its order. The config is the operator's own, for the entries that it generated: the
 // server's answer shows some secrets.
 func providers(f *Facts) []v1alpha2.ProviderInfo {
 	type key struct{ api, id string }
-	own, configMap := map[key][]byte{}, ""
+	own, rank, configMap := map[key][]byte{}, map[key]int{}, ""
 	if f.Desired != nil && f.Desired.Config != nil {
 		configMap = f.Desired.ConfigMapName
-		for _, p := range f.Desired.Config.Providers {
-			own[key{p.API, p.ID}] = p.Config
+		for i, p := range f.Desired.Config.Providers {
+			own[key{p.API, p.ID}], rank[key{p.API, p.ID}] = p.Config, i-len(f.Desired.Config.Providers)
 		}
 	}
 	var list []v1alpha2.ProviderInfo
@@ -101,6 +101,9 @@ func providers(f *Facts) []v1alpha2.ProviderInfo {
 		}
 		list = append(list, info)
 	}
+	slices.SortStableFunc(list, func(a, b v1alpha2.ProviderInfo) int {
+		return cmp.Compare(rank[key{a.API, a.ProviderID}], rank[key{b.API, b.ProviderID}])
+	})
 	return list
 }
 
@@ -157,6 +160,8 @@ func setPhase(f *Facts, s *statusOf) {
 	available, wanted := isAvailable(f), f.Deployment != nil && ptr.Deref(f.Deployment.Spec.Replicas, 1) > 0
 	switch {
 	case f.DeploymentUnknown && s.Phase != "":
+	case isPaused(f):
+		s.Phase = v1alpha2.PhasePending
 	case available || (f.Deployment != nil && !wanted && !f.Problems.Has(problem.Terminal)):
 		s.Phase = v1alpha2.PhaseReady
 	case f.Problems.Has(problem.Terminal) || isStuck(f.Deployment):

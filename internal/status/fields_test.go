@@ -68,6 +68,50 @@ func TestProviders(t *testing.T) {
 	}
 }
 
+// The feature spec's text, with what else the spec asks for.
+//
+// Proves: STAT.
+func TestConfigGeneratedCountsProvidersAndModels(t *testing.T) {
+	f := serving(t, resource())
+	for _, c := range []struct {
+		result config.Result
+		want   string
+	}{
+		{config.Result{ProviderCount: 3, ModelCount: 2}, "Generated config.yaml with 3 providers and 2 models for server release 0.7"},
+		{config.Result{ProviderCount: 1}, "Generated config.yaml with 1 provider and 0 models for server release 0.7"},
+		{
+			config.Result{ProviderCount: 1, ModelCount: 1, ShieldCount: 1, ToolCount: 2},
+			"Generated config.yaml with 1 provider, 1 model, 1 shield and 2 tools for server release 0.7",
+		},
+	} {
+		f.Desired.Config, f.Problems, f.Server = &c.result, nil, nil
+		s := compute(t, f)
+		if got := condition(t, &s, v1alpha2.ConditionConfigGenerated).Message; got != c.want {
+			t.Errorf("%s, want: %s", got, c.want)
+		}
+	}
+}
+
+// A reader looks for what the spec configures: the base has many providers more.
+//
+// Proves: STAT, R29.
+func TestProvidersOfTheSpecComeFirst(t *testing.T) {
+	cr := resource()
+	cr.Spec.Providers.Inference = open(`[{"id":"zeta","provider":"vllm","endpoint":"http://a"},{"id":"alpha","provider":"vllm","endpoint":"http://b"}]`)
+	cr.Spec.Resources = nil
+	f := serving(t, cr)
+	f.Server.Providers = []probe.Provider{
+		{API: "agents", ID: "meta-reference", Type: "inline::meta-reference"}, {API: "inference", ID: "alpha", Type: "remote::vllm"},
+		{API: "inference", ID: "openai", Type: "remote::openai"}, {API: "inference", ID: "zeta", Type: "remote::vllm"},
+	}
+	s := compute(t, f)
+	var got []string
+	for _, p := range s.DistributionConfig.Providers {
+		got = append(got, p.ProviderID)
+	}
+	equal(t, "providers", []string{"zeta", "alpha", "meta-reference", "openai"}, got)
+}
+
 // Proves: R50 (an image without a name stands for itself).
 func TestActiveDistributionOfAnImage(t *testing.T) {
 	cr := resource()

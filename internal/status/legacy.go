@@ -21,6 +21,8 @@ func setDeploymentReady(f *Facts, s *statusOf) {
 	}
 	done, _, message := rollout(f.Deployment)
 	switch {
+	case f.Deployment == nil && f.Problems.HasErrors():
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonLegacyDeploymentPending, notApplied(f))
 	case isStuck(f.Deployment):
 		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonLegacyDeploymentFailed, message)
 	case done:

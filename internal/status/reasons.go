@@ -30,7 +30,7 @@ var reasons = []Reason{
 	{
 		v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonConfigGenerationSucceeded,
 		"The operator generated the server's configuration. Warnings follow in the message.",
-		"Generated config.yaml with 2 providers and 3 resources for server release 1.0", "",
+		"Generated config.yaml with 3 providers and 2 models for server release 1.0", "",
 	},
 	{
 		v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonOverride,
@@ -56,7 +56,7 @@ var reasons = []Reason{
 	},
 	{
 		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonRolloutInProgress,
-		"The Deployment is that of the spec, and not all of its pods are.", "1 of 2 pods are up to date",
+		"The Deployment is that of the spec, and not all of its pods are.", "1 new pod is not ready; 1 old pod still serves",
 		"Wait. Where it takes long, look at the pods.",
 	},
 	{
@@ -81,6 +81,13 @@ var reasons = []Reason{
 	{
 		v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonScaledToZero,
 		"The spec asks for zero replicas. Ready can be True all the same.", "The server is scaled to zero", "",
+	},
+	{
+		v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonAutoscalingPaused,
+		"Someone scaled the Deployment to zero, which pauses its autoscaler. The operator leaves it so.",
+		"The Deployment is scaled to zero, which pauses the HorizontalPodAutoscaler my-server-hpa; to continue: " +
+			"kubectl -n mine scale deployment my-server --replicas=1",
+		"Scale the Deployment to one or more pods: the autoscaler continues from there.",
 	},
 	{
 		v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonNotDeployed,

@@ -62,6 +62,8 @@ type Result struct {
 	Expected []document.ProviderName
 	// ProviderCount and ResourceCount count the entries of the resource, not those of the base.
 	ProviderCount, ResourceCount int32
+	// ModelCount, ShieldCount and ToolCount are the parts of ResourceCount.
+	ModelCount, ShieldCount, ToolCount int32
 	// Version is the schema version of the YAML.
 	Version int32
 }
@@ -123,6 +125,9 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 		Expected:      doc.EnabledProviders(env.Given()),
 		ProviderCount: int32(len(providers) + len(telemetry)),                        //nolint:gosec // an object of 1.5 MB holds far fewer
 		ResourceCount: int32(len(spec.Models) + len(spec.Shields) + len(spec.Tools)), //nolint:gosec // as above
+		ModelCount:    int32(len(spec.Models)),                                       //nolint:gosec // as above
+		ShieldCount:   int32(len(spec.Shields)),                                      //nolint:gosec // as above
+		ToolCount:     int32(len(spec.Tools)),                                        //nolint:gosec // as above
 		Version:       version,
 	}, problems.List()
 }

@@ -156,20 +156,22 @@ func checkColumns(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistribution) {
 	table := func(args ...string) (rows [][]string) {
 		for line := range strings.Lines(s.kubectl(t, append([]string{"get", "llsd", s.name}, args...)...)) {
 			row := gap.Split(strings.TrimSpace(line), -1)
-			if len(row) > 4 && row[4] != "AGE" {
-				row[4] = "(age)"
+			if len(row) > 6 && row[6] != "AGE" {
+				row[6] = "(age)"
 			}
 			rows = append(rows, row)
 		}
 		return rows
 	}
-	narrow := [][]string{{"NAME", "PHASE", "PROVIDERS", "AVAILABLE", "AGE"}, {s.name, "Ready", "1", "1", "(age)"}}
+	narrow := [][]string{
+		{"NAME", "PHASE", "READY", "REASON", "PROVIDERS", "AVAILABLE", "AGE"}, {s.name, "Ready", "True", "Ready", "1", "1", "(age)"},
+	}
 	if diff := cmp.Diff(narrow, table()); diff != "" {
 		t.Errorf("kubectl get llsd (-want +got):\n%s", diff)
 	}
 	wide := [][]string{
-		append(narrow[0], "DISTRIBUTION", "CONFIG", "SERVER VERSION", "OPERATOR VERSION"),
-		append(narrow[1], "starter", cr.Status.ConfigGeneration.ConfigMapName, registered.version, cr.Status.Version.OperatorVersion),
+		append(narrow[0], "URL", "DISTRIBUTION", "CONFIG", "SERVER VERSION", "OPERATOR VERSION"),
+		append(narrow[1], cr.Status.ServiceURL, "starter", cr.Status.ConfigGeneration.ConfigMapName, registered.version, cr.Status.Version.OperatorVersion),
 	}
 	if diff := cmp.Diff(wide, table("-o", "wide")); diff != "" {
 		t.Errorf("kubectl get llsd -o wide (-want +got):\n%s", diff)

@@ -151,7 +151,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// Proves: API-COL, STAT, L-32 (the manifest can be applied by a client: the CRD stays below the limit of an annotation).
+// Proves: API-COL, R80, STAT, L-32 (the manifest can be applied by a client: the CRD stays below the limit of an annotation).
 func TestColumnsAndSize(t *testing.T) {
 	e := newEnv(t)
 	e.createSecret("vllm-creds", map[string]string{"token": canary})
@@ -163,15 +163,15 @@ func TestColumnsAndSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := columns(out), [][]string{
-		{"NAME", "PHASE", "PROVIDERS", "AVAILABLE", "AGE"}, {"my-stack", "Ready", "1", "1"},
-	}; !cmp.Equal(got[0], want[0]) || !cmp.Equal(got[1][:4], want[1]) {
+		{"NAME", "PHASE", "READY", "REASON", "PROVIDERS", "AVAILABLE", "AGE"}, {"my-stack", "Ready", "True", "Ready", "1", "1"},
+	}; !cmp.Equal(got[0], want[0]) || !cmp.Equal(got[1][:6], want[1]) {
 		t.Errorf("kubectl get prints:\n%s", out)
 	}
 	out, err = cluster.KubectlRun(t.Context(), "get", "llsd", "-n", e.namespace, "-o", "wide")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"DISTRIBUTION", "CONFIG", "SERVER VERSION", "OPERATOR VERSION", "starter", "my-stack-config-", "0.7.1"} {
+	for _, want := range []string{"URL", "DISTRIBUTION", "CONFIG", "SERVER VERSION", "OPERATOR VERSION", "starter", "my-stack-config-", "0.7.1"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("kubectl get -o wide lacks %q:\n%s", want, out)
 		}
