@@ -36,13 +36,13 @@ func gathered(t *testing.T, cr *v1alpha2.LlamaStackDistribution) (*desired.Input
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := &desired.Inputs{CR: cr}
+	in := desired.NewInputs(cr)
 	var faults problem.List
 	var f *problem.Problem
 	if in.Distribution, f = known.Resolve(&cr.Spec.Distribution); f != nil {
 		faults = append(faults, *f)
 	}
-	uses, _ := config.SecretUses(&cr.Spec)
+	uses, _ := config.SecretUses(in.Spec)
 	for _, use := range uses {
 		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, State: desired.SecretFound})
 	}
@@ -211,7 +211,7 @@ func TestValidateMakesNothingUpOfConfigMaps(t *testing.T) {
 		t.Errorf("without the ConfigMaps:\n%s", got)
 	}
 	in.Override = &desired.OverrideFact{Ref: types.NamespacedName{Namespace: "ai", Name: "mine"}, Content: []byte(secret.OnCluster)}
-	in.CABundle = desired.CABundleOf(cr)
+	in.CABundle = in.NamedCABundle()
 	in.CABundle.Unknown = true
 	if got := printed(admission.Validate(t.Context(), r, in, faults)); got != "" {
 		t.Errorf("with ConfigMaps of unknown content:\n%s", got)

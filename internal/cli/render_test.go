@@ -36,13 +36,14 @@ func inCluster(t *testing.T, file, operatorSettings string) *desired.Desired {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := &desired.Inputs{CR: cr, HashKey: secret.New([]byte(strings.Repeat("k", 32))), Build: "1.2.3+abc"}
+	in := desired.NewInputs(cr)
+	in.HashKey, in.Build = secret.New([]byte(strings.Repeat("k", 32))), "1.2.3+abc"
 	distribution, f := known.Resolve(&cr.Spec.Distribution)
 	if f != nil {
 		t.Fatal(f)
 	}
 	in.Distribution = distribution
-	uses, findings := config.SecretUses(&cr.Spec)
+	uses, findings := config.SecretUses(in.Spec)
 	if len(findings) > 0 {
 		t.Fatal(findings)
 	}

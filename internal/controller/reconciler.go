@@ -190,7 +190,7 @@ func (r *Reconciler) look(ctx context.Context, s *scope) {
 			s.claim = claim
 		}
 	}
-	if objects.Expose(&s.cr.Spec).Enabled {
+	if s.gathered.Inputs.Spec.Expose.Enabled {
 		ingress := &networkingv1.Ingress{}
 		if r.client.Get(ctx, key(objects.IngressName(s.cr.Name)), ingress) == nil && len(ingress.Status.LoadBalancer.Ingress) > 0 {
 			at := ingress.Status.LoadBalancer.Ingress[0]

@@ -5,7 +5,6 @@ package desired
 import (
 	"k8s.io/utils/ptr"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
@@ -27,7 +26,7 @@ func adopted(in *Inputs) *settings.Distribution {
 	}
 	image := in.Live.Annotations[objects.AnnotationAdoptedImage]
 	if objects.IsRelease09s(in.Live) {
-		image = objects.ServerImage(in.Live, v1alpha2.Legacy(in.CR).ContainerName)
+		image = objects.ServerImage(in.Live, in.Legacy.ContainerName)
 	}
 	if image == "" || image == in.Distribution.Image {
 		return nil

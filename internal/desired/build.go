@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -19,9 +18,10 @@ import (
 // is known although a Secret is missing), but Objects only where there are none. When the context ends, so does the work, with a
 // transient error.
 func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
-	d := &Desired{Distribution: in.distribution()}
+	d := &Desired{Distribution: in.distribution(), Expose: in.Spec.Expose}
 	d.problems.checkName(in.CR.Name)
 	d.problems.unsupported(&in.CR.Spec)
+	d.problems.AddAll(in.Spec.ExposeProblems)
 	d.problems.checkForbidden(in)
 	d.problems.warnLegacy(in)
 	d.generate(ctx, in)
@@ -34,7 +34,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	}
 	d.warnIneffective(in)
 	d.problems.checkWorkload(&in.CR.Spec)
-	if !v1alpha2.Legacy(in.CR).FromV1alpha1 {
+	if !in.Legacy.FromV1alpha1 {
 		d.problems.checkEnvironment(&in.CR.Spec)
 	}
 	params := d.params(in)
@@ -60,7 +60,7 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 		return
 	}
 	d.problems.AddFound(newerRelease(dist))
-	if _, named := OverrideRef(in.CR); named {
+	if _, named := in.OverrideRef(); named {
 		d.override(in)
 		return
 	}
@@ -74,7 +74,7 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 		return
 	}
 	result, problems := config.Generate(ctx, config.Input{
-		Name: in.CR.Name, Namespace: in.CR.Namespace, Spec: &in.CR.Spec, Base: dist.Base, Line: dist.Line,
+		Name: in.CR.Name, Namespace: in.CR.Namespace, Spec: in.Spec, Base: dist.Base, Line: dist.Line,
 	})
 	d.problems.AddAll(problems)
 	if problems.HasErrors() {
@@ -85,10 +85,10 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 }
 
 func (d *Desired) params(in *Inputs) *objects.Params {
-	legacy := v1alpha2.Legacy(in.CR)
 	p := &objects.Params{
-		Legacy:                legacy,
-		NetworkPolicy:         d.networkPolicy(in, &legacy),
+		Legacy:                in.Legacy,
+		Expose:                in.Spec.Expose,
+		NetworkPolicy:         d.networkPolicy(in, &in.Legacy),
 		OperatorNamespace:     in.OperatorNamespace,
 		CR:                    in.CR,
 		Image:                 d.Distribution.Image,

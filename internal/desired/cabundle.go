@@ -14,7 +14,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -38,16 +37,15 @@ type CABundleFact struct {
 	Data map[string]string
 }
 
-// CABundleOf reports where the CA certificates of the resource are; nil where it names none. What conversion carried from v1alpha1
+// NamedCABundle reports where the CA certificates of the resource are; nil where it names none. What conversion carried from v1alpha1
 // counts: another namespace, and several keys.
-func CABundleOf(cr *v1alpha2.LlamaStackDistribution) *CABundleFact {
-	n := cr.Spec.Networking
+func (in *Inputs) NamedCABundle() *CABundleFact {
+	n := in.CR.Spec.Networking
 	if n == nil || n.TLS == nil || n.TLS.CABundle == nil {
 		return nil
 	}
-	legacy := v1alpha2.Legacy(cr)
 	return &CABundleFact{
-		Namespace: cmp.Or(legacy.CABundleNamespace, cr.Namespace), Name: n.TLS.CABundle.ConfigMapName, Keys: legacy.CABundleKeys,
+		Namespace: cmp.Or(in.Legacy.CABundleNamespace, in.CR.Namespace), Name: n.TLS.CABundle.ConfigMapName, Keys: in.Legacy.CABundleKeys,
 	}
 }
 

@@ -140,7 +140,7 @@ func TestPlatformCABundle(t *testing.T) {
 	}
 
 	in := inputs(t, "distribution-only")
-	without := inputHash(in)
+	without := hashOf(in)
 	in.CABundle = fact
 	d := build(t, in)
 	if got := bundleOf(t, d.Objects).Data["ca-bundle.crt"]; got != first+second || len(d.Warnings) > 0 {
@@ -151,7 +151,7 @@ func TestPlatformCABundle(t *testing.T) {
 		!slices.ContainsFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/etc/ssl/certs/ca-bundle" && m.ReadOnly }) {
 		t.Errorf("environment %v, mounts %v", container.Env, container.VolumeMounts)
 	}
-	if inputHash(in) == without {
+	if hashOf(in) == without {
 		t.Error("the bundle is no input")
 	}
 }

@@ -11,12 +11,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // checkForbidden reports what the spec asks for and the operator's settings forbid. What runs stays as it is.
 func (r *report) checkForbidden(in *Inputs) {
-	for _, use := range restrictedUses(&in.CR.Spec) {
+	for _, use := range restrictedUses(&in.CR.Spec, in.Spec.Expose) {
 		if !slices.Contains(in.Forbidden, use.restriction) {
 			continue
 		}
@@ -36,7 +37,7 @@ type restrictedUse struct {
 	what, fix   string
 }
 
-func restrictedUses(spec *v1alpha2.LlamaStackDistributionSpec) []restrictedUse {
+func restrictedUses(spec *v1alpha2.LlamaStackDistributionSpec, expose parse.Expose) []restrictedUse {
 	const overrides = "spec.workload.overrides"
 	var uses []restrictedUse
 	add := func(used bool, path string, r settings.Restriction, what, fix string) {
@@ -55,7 +56,6 @@ func restrictedUses(spec *v1alpha2.LlamaStackDistributionSpec) []restrictedUse {
 		add(len(o.Command) > 0, overrides+".command", settings.ForbidCommandAndArgs, "command and args", "remove it")
 		add(len(o.Args) > 0, overrides+".args", settings.ForbidCommandAndArgs, "command and args", "remove it")
 	}
-	expose := objects.Expose(spec)
 	add(expose.Enabled && expose.Hostname == "", "spec.networking.expose", settings.ForbidIngressWithoutHostname,
 		"an Ingress without a host name", "set spec.networking.expose.hostname")
 	return uses

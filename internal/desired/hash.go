@@ -32,7 +32,7 @@ func inputHash(in *Inputs) string {
 		h.Text("override")
 		h.Text(string(in.Override.Content))
 	}
-	if legacy := v1alpha2.Legacy(in.CR); legacy.FromV1alpha1 || legacy.ContainerName != "" || legacy.TerminationGracePeriodSeconds != nil {
+	if legacy := &in.Legacy; legacy.FromV1alpha1 || legacy.ContainerName != "" || legacy.TerminationGracePeriodSeconds != nil {
 		h.Text("legacy")
 		h.Text(legacy.ContainerName)
 		h.Text(canonicalJSON(legacy.TerminationGracePeriodSeconds))

@@ -12,7 +12,7 @@ import (
 
 // Proves: R48, FR-026, L-23 (what changes the hash of the inputs, and what does not).
 func TestInputHash(t *testing.T) {
-	before := inputHash(inputs(t, "simple"))
+	before := hashOf(inputs(t, "simple"))
 	for name, c := range map[string]struct {
 		change  func(*testing.T, *Inputs)
 		changes bool
@@ -56,7 +56,7 @@ func TestInputHash(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := inputs(t, "simple")
 			c.change(t, in)
-			if got := inputHash(in) != before; got != c.changes {
+			if got := hashOf(in) != before; got != c.changes {
 				t.Errorf("the hash changes: %v, want %v", got, c.changes)
 			}
 		})
@@ -65,7 +65,7 @@ func TestInputHash(t *testing.T) {
 	large.CR.Spec.Providers.Inference = open(`{"n":9007199254740993}`)
 	larger := inputs(t, "simple")
 	larger.CR.Spec.Providers.Inference = open(`{"n":9007199254740992}`)
-	if inputHash(large) == inputHash(larger) {
+	if hashOf(large) == hashOf(larger) {
 		t.Error("two integers beyond the precision of a float have the same hash")
 	}
 }

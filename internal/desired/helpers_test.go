@@ -37,7 +37,8 @@ func inputs(t *testing.T, sample string) *Inputs {
 		t.Fatal(err)
 	}
 	cr.Namespace, cr.UID, cr.Generation = "ai", "11111111-2222-3333-4444-555555555555", 1
-	in := &Inputs{CR: cr, HashKey: secret.New([]byte("0123456789abcdef0123456789abcdef")), Build: "1.2.3+abc"}
+	in := NewInputs(cr)
+	in.HashKey, in.Build = secret.New([]byte("0123456789abcdef0123456789abcdef")), "1.2.3+abc"
 	resolve(t, in, nil)
 	findSecrets(t, in)
 	return in
@@ -60,7 +61,7 @@ func resolve(t *testing.T, in *Inputs, data map[string]string) {
 // findSecrets sets the facts for what the spec refers to.
 func findSecrets(t *testing.T, in *Inputs) {
 	t.Helper()
-	uses, findings := config.SecretUses(&in.CR.Spec)
+	uses, findings := config.SecretUses(NewInputs(in.CR).Spec)
 	if findings.HasErrors() {
 		t.Fatal(findings)
 	}
@@ -73,7 +74,8 @@ func findSecrets(t *testing.T, in *Inputs) {
 // findOverride sets the fact for spec.overrideConfig.
 func findOverride(t *testing.T, in *Inputs, content string) {
 	t.Helper()
-	ref, ok := OverrideRef(in.CR)
+	reread(in)
+	ref, ok := in.OverrideRef()
 	if !ok {
 		t.Fatal("the spec has no overrideConfig")
 	}
@@ -88,8 +90,21 @@ type made struct {
 
 // try builds, and returns the errors apart.
 func try(ctx context.Context, in *Inputs) (*made, problem.List) {
+	reread(in)
 	d, problems := Build(ctx, in)
 	return &made{d, problems.Warnings()}, problems.Errors()
+}
+
+// reread parses the spec again, which a test may have edited.
+func reread(in *Inputs) {
+	again := NewInputs(in.CR)
+	in.Spec, in.Legacy = again.Spec, again.Legacy
+}
+
+// hashOf is the hash of the inputs as they are now.
+func hashOf(in *Inputs) string {
+	reread(in)
+	return inputHash(in)
 }
 
 // build builds what must be right.

@@ -32,7 +32,7 @@ func (d *Desired) warnIneffective(in *Inputs) {
 		return
 	}
 	d.warnWorkers(in)
-	if !v1alpha2.Legacy(in.CR).FromV1alpha1 {
+	if !in.Legacy.FromV1alpha1 {
 		d.warnLegacyVariables(in)
 	}
 }
@@ -41,7 +41,7 @@ func (d *Desired) warnIneffective(in *Inputs) {
 // 0.9 ran such custom resources, and a single worker is what every server runs by itself.
 func workersAlone(in *Inputs) bool {
 	w := in.CR.Spec.Workload
-	if w == nil || w.Workers == nil || *w.Workers > 1 && !v1alpha2.Legacy(in.CR).FromV1alpha1 {
+	if w == nil || w.Workers == nil || *w.Workers > 1 && !in.Legacy.FromV1alpha1 {
 		return false
 	}
 	without, workload := in.CR.Spec, *w

@@ -118,7 +118,7 @@ workload: {workers: 2, overrides: {command: [sh, -c], args: ['exec mine --port $
 			t.Errorf("warnings %s\nwant %s", got, want)
 		}
 	}
-	if inputHash(in) == inputHash(later) {
+	if hashOf(in) == hashOf(later) {
 		t.Error("the environment changes, and the hash of the inputs does not")
 	}
 	set := bare(t, strings.Replace(spec, "{command", "{env: [{name: LLS_PORT, value: '1'}, {name: LLS_WORKERS, value: '1'}, {name: LLAMA_STACK_CONFIG, value: x}], command", 1), "")

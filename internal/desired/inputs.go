@@ -11,12 +11,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
-// Inputs is everything that decides what shall exist. Package gather fills it, once per pass.
+// Inputs is everything that decides what shall exist. NewInputs begins it, and package gather fills it, once per pass.
 type Inputs struct {
 	// CR is the resource.
 	CR *v1alpha2.LlamaStackDistribution
+	// Spec is the spec of CR, parsed.
+	Spec *parse.Spec
+	// Legacy is what only v1alpha1 can say, as conversion left it in CR.
+	Legacy v1alpha2.LegacySettings
 	// Distribution is what spec.distribution resolves to.
 	Distribution *settings.Distribution
 	// Secrets are the secret values that the spec refers to, found or not.
@@ -46,6 +51,11 @@ type Inputs struct {
 	// LiveConfigMissing is true where something that the operator made and Live needs is gone: its configuration, CA certificates
 	// or derived secret values.
 	LiveConfigMissing bool
+}
+
+// NewInputs returns inputs that hold what the resource itself says. This is where its open fields are parsed, once per pass.
+func NewInputs(cr *v1alpha2.LlamaStackDistribution) *Inputs {
+	return &Inputs{CR: cr, Spec: parse.Parse(&cr.Spec), Legacy: v1alpha2.Legacy(cr)}
 }
 
 // SecretCount is the number of references to Secrets.
@@ -99,6 +109,8 @@ type Desired struct {
 	ConfigMapName string
 	// Objects are the objects to apply, in this order.
 	Objects []objects.Object
+	// Expose is the way in from outside of the cluster.
+	Expose parse.Expose
 	// Held are objects that stay as they are in the cluster: neither applied nor pruned.
 	Held []objects.Object
 	// HeldBuild is the build that made the live Deployment, when that is kept as it is although this build would make

@@ -302,7 +302,7 @@ func output(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) string
 	if err != nil {
 		t.Fatal(err)
 	}
-	uses, _ := config.SecretUses(&in.CR.Spec)
+	uses, _ := config.SecretUses(in.Spec)
 	return fmt.Sprintf("%s %v", text, uses)
 }
 
@@ -311,7 +311,8 @@ func found(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) *Inputs
 	t.Helper()
 	in := inputs(t, "distribution-only")
 	set(&in.CR.Spec)
-	uses, _ := config.SecretUses(&in.CR.Spec)
+	reread(in)
+	uses, _ := config.SecretUses(in.Spec)
 	for _, use := range uses {
 		value := canary
 		if strings.HasPrefix(use.Path, "spec.storage.sql") {
@@ -319,10 +320,10 @@ func found(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) *Inputs
 		}
 		in.Secrets = append(in.Secrets, SecretFact{Use: use, Value: secret.New([]byte(value))})
 	}
-	if _, ok := OverrideRef(in.CR); ok {
+	if _, ok := in.OverrideRef(); ok {
 		findOverride(t, in, ownConfig)
 	}
-	if in.CABundle = CABundleOf(in.CR); in.CABundle != nil && in.CABundle.Name != "" {
+	if in.CABundle = in.NamedCABundle(); in.CABundle != nil && in.CABundle.Name != "" {
 		in.CABundle.Data = map[string]string{"ca.crt": certificate}
 	}
 	return in
@@ -356,7 +357,7 @@ func TestInputHashCoversTheSpec(t *testing.T) {
 		in := inputs(t, "distribution-only")
 		in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{}
 		found[path](&in.CR.Spec)
-		hash := inputHash(in)
+		hash := hashOf(in)
 		if other, ok := seen[hash]; ok && !strings.HasSuffix(path, "{}") && !strings.HasSuffix(other, "{}") {
 			t.Errorf("%s and %s have the same hash", path, other)
 		}

@@ -10,7 +10,7 @@ import (
 
 // warnLegacy warns of what conversion from v1alpha1 could not keep.
 func (r *report) warnLegacy(in *Inputs) {
-	legacy, path := v1alpha2.Legacy(in.CR), "metadata.annotations["+v1alpha2.ConversionAnnotation+"]"
+	legacy, path := &in.Legacy, "metadata.annotations["+v1alpha2.ConversionAnnotation+"]"
 	if legacy.Problem != "" {
 		r.warn(problem.LostInConversion, path, "cannot be read, so that none of the fields that only v1alpha1 has is applied: "+legacy.Problem,
 			"correct the annotation, or remove it")

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -54,12 +53,13 @@ const PathOverride = "spec.overrideConfig.configMapName"
 
 // OverrideRef returns the ConfigMap that holds the user's own configuration, and whether the resource names one. A resource of
 // v1alpha1 may name one in another namespace.
-func OverrideRef(cr *v1alpha2.LlamaStackDistribution) (types.NamespacedName, bool) {
+func (in *Inputs) OverrideRef() (types.NamespacedName, bool) {
+	cr := in.CR
 	if cr.Spec.OverrideConfig == nil || cr.Spec.OverrideConfig.ConfigMapName == "" {
 		return types.NamespacedName{}, false
 	}
 	ref := types.NamespacedName{Namespace: cr.Namespace, Name: cr.Spec.OverrideConfig.ConfigMapName}
-	if namespace := v1alpha2.Legacy(cr).OverrideConfigNamespace; namespace != "" {
+	if namespace := in.Legacy.OverrideConfigNamespace; namespace != "" {
 		ref.Namespace = namespace
 	}
 	return ref, true

@@ -56,7 +56,7 @@ func TestOverride(t *testing.T) {
 
 	edited := overriding(t)
 	edited.Override.Content = append(edited.Override.Content, "# more\n"...)
-	if other := build(t, edited); other.ConfigMapName == d.ConfigMapName || inputHash(edited) == inputHash(in) {
+	if other := build(t, edited); other.ConfigMapName == d.ConfigMapName || hashOf(edited) == hashOf(in) {
 		t.Error("an edit of the ConfigMap changes nothing")
 	}
 	image := overriding(t)

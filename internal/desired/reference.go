@@ -26,19 +26,20 @@ type Reference struct {
 // user's own configuration, the CA bundle (that of the platform where the spec names none), and what the overrides bring into the pods.
 // References that the spec gives in a wrong form are left out; Build reports them.
 func References(cr *v1alpha2.LlamaStackDistribution) []Reference {
+	in := NewInputs(cr)
 	var list []Reference
-	uses, _ := config.SecretUses(&cr.Spec)
+	uses, _ := config.SecretUses(in.Spec)
 	for _, use := range uses {
 		list = append(list, Reference{
 			Kind: objects.KindSecret, Namespace: cr.Namespace, Name: use.Ref.Name, Keys: []string{use.Ref.Key}, Path: use.Path,
 		})
 	}
-	if ref, ok := OverrideRef(cr); ok {
+	if ref, ok := in.OverrideRef(); ok {
 		list = append(list, Reference{
 			Kind: objects.KindConfigMap, Namespace: ref.Namespace, Name: ref.Name, Keys: []string{objects.ConfigKey}, Path: "spec.overrideConfig",
 		})
 	}
-	if bundle := CABundleOf(cr); bundle != nil {
+	if bundle := in.NamedCABundle(); bundle != nil {
 		list = append(list, Reference{
 			Kind: objects.KindConfigMap, Namespace: bundle.Namespace, Name: bundle.Name, Keys: bundle.Keys, Path: "spec.networking.tls.caBundle",
 		})

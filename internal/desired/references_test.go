@@ -39,7 +39,7 @@ func TestPodReferencesRoll(t *testing.T) {
 	annotation := func(in *Inputs) string {
 		return deployment(t, build(t, in).Objects).Spec.Template.Annotations[objects.AnnotationSecretsHash]
 	}
-	before, inputsBefore := annotation(overridden(t)), inputHash(overridden(t))
+	before, inputsBefore := annotation(overridden(t)), hashOf(overridden(t))
 	for name, c := range map[string]struct {
 		change  func(*Inputs)
 		changes bool
@@ -58,7 +58,7 @@ func TestPodReferencesRoll(t *testing.T) {
 		if got := annotation(in) != before; got != c.changes {
 			t.Errorf("%s: the pods roll: %v, want %v", name, got, c.changes)
 		}
-		if got := inputHash(in) != inputsBefore; got != c.changes {
+		if got := hashOf(in) != inputsBefore; got != c.changes {
 			t.Errorf("%s: the hash of the inputs changes: %v, want %v", name, got, c.changes)
 		}
 	}

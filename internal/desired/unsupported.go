@@ -10,7 +10,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -27,8 +26,6 @@ func (r *report) unsupported(spec *v1alpha2.LlamaStackDistributionSpec) {
 			Detail: "this operator does not support it yet", Fix: "remove it",
 		})
 	}
-	_, problems := parse.ExposeField(n.Expose)
-	r.AddAll(problems)
 }
 
 // namePattern is what the names of Services, which derive from the resource's name, may look like.

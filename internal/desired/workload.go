@@ -168,7 +168,7 @@ func (d *Desired) networkPolicy(in *Inputs, legacy *v1alpha2.LegacySettings) boo
 		return false
 	}
 	everybody := asked != nil && slices.Contains(asked.Namespaces, objects.AllNamespaces)
-	if !everybody && objects.Expose(&in.CR.Spec).Enabled && !in.ClusterAssignsUserIDs {
+	if !everybody && in.Spec.Expose.Enabled && !in.ClusterAssignsUserIDs {
 		d.problems.warn(problem.NoEffect, PathAllowedFrom, "keeps the ingress controller out unless its namespace is among the allowed ones",
 			"name the namespace of the ingress controller")
 	}

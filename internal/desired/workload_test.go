@@ -237,13 +237,13 @@ func withoutHash(list []objects.Object) []objects.Object {
 // Proves: R22, R48 (what only v1alpha1 can say is part of what the objects are made from).
 func TestLegacyIsAnInput(t *testing.T) {
 	in := inputs(t, "distribution-only")
-	before := inputHash(in)
+	before := hashOf(in)
 	in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}
-	if inputHash(in) == before {
+	if hashOf(in) == before {
 		t.Error("the origin is no input, and the environment depends on it")
 	}
 	in.CR.Annotations[v1alpha2.ConversionAnnotation] = `{"version":1,"kept":{"spec.server.containerSpec.name":{"was":"main"}}}`
-	if inputHash(in) == before || build(t, in).Objects[1].(interface{ GetName() string }).GetName() != "plain-stack" {
+	if hashOf(in) == before || build(t, in).Objects[1].(interface{ GetName() string }).GetName() != "plain-stack" {
 		t.Error("the name of the container is no input")
 	}
 	if got := deployment(t, build(t, in).Objects).Spec.Template.Spec.Containers[0].Name; got != "main" {

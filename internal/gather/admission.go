@@ -20,7 +20,8 @@ import (
 // The webhooks serve before anything asks the cluster which APIs it has. So the only message that depends on that, about ingress controllers
 // other than OpenShift's router, is left to the controller.
 func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List) {
-	in := &desired.Inputs{CR: cr, Build: g.Build, ClusterAssignsUserIDs: true, OperatorNamespace: g.OperatorNamespace}
+	in := desired.NewInputs(cr)
+	in.Build, in.ClusterAssignsUserIDs, in.OperatorNamespace = g.Build, true, g.OperatorNamespace
 	var problems problem.Collector
 	known, f := g.settings(ctx)
 	if f == nil {
@@ -28,17 +29,17 @@ func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaSta
 		in.Distribution, f = known.Resolve(&cr.Spec.Distribution)
 	}
 	problems.AddFound(f)
-	uses, _ := config.SecretUses(&cr.Spec) // the engine reports what is wrong there
+	uses, _ := config.SecretUses(in.Spec) // the engine reports what is wrong there
 	for _, use := range uses {
 		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, State: desired.SecretFound})
 	}
 	for _, ref := range objects.PodReferences(&cr.Spec) {
 		in.PodReferences = append(in.PodReferences, desired.PodReferenceFact{Ref: ref})
 	}
-	if ref, ok := desired.OverrideRef(cr); ok {
+	if ref, ok := in.OverrideRef(); ok {
 		in.Override = &desired.OverrideFact{Ref: ref, State: g.foreign(cr.Namespace, ref.Namespace), Content: []byte(secret.OnCluster)}
 	}
-	if in.CABundle = desired.CABundleOf(cr); in.CABundle != nil {
+	if in.CABundle = in.NamedCABundle(); in.CABundle != nil {
 		in.CABundle.Foreign = g.foreign(cr.Namespace, in.CABundle.Namespace)
 		in.CABundle.Unknown = in.CABundle.Foreign == desired.ConfigMapFound
 	}

@@ -74,9 +74,8 @@ type Gathered struct {
 
 // Gather reads the inputs for the resource.
 func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered, problem.List) {
-	in := &desired.Inputs{
-		CR: cr, HashKey: g.HashKey, Build: g.Build, ClusterAssignsUserIDs: g.ClusterAssignsUserIDs, OperatorNamespace: g.OperatorNamespace,
-	}
+	in := desired.NewInputs(cr)
+	in.HashKey, in.Build, in.OperatorNamespace, in.ClusterAssignsUserIDs = g.HashKey, g.Build, g.OperatorNamespace, g.ClusterAssignsUserIDs
 	out := &Gathered{Inputs: in}
 	var problems problem.Collector
 	var f *problem.Problem
@@ -125,11 +124,11 @@ func (g *Gatherer) settings(ctx context.Context) (*settings.Settings, *problem.P
 }
 
 // secrets reads the Secrets that the configuration needs. References that the spec spells wrong are reported by the engine.
-func (g *Gatherer) secrets(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) ([]desired.SecretFact, *problem.Problem) {
-	uses, _ := config.SecretUses(&cr.Spec)
+func (g *Gatherer) secrets(ctx context.Context, in *desired.Inputs, o *once) ([]desired.SecretFact, *problem.Problem) {
+	uses, _ := config.SecretUses(in.Spec)
 	facts := make([]desired.SecretFact, 0, len(uses))
 	for _, use := range uses {
-		key := types.NamespacedName{Namespace: cr.Namespace, Name: use.Ref.Name}
+		key := types.NamespacedName{Namespace: in.CR.Namespace, Name: use.Ref.Name}
 		s, err := o.secret(ctx, key)
 		if err != nil {
 			return nil, lookupFailed(v1alpha2.ConditionSecretsResolved, use.Path, "Secret "+key.String(), err)
@@ -181,8 +180,8 @@ func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistri
 }
 
 // caBundle reads the ConfigMap that spec.networking.tls.caBundle names.
-func (g *Gatherer) caBundle(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) (*desired.CABundleFact, *problem.Problem) {
-	fact := desired.CABundleOf(cr)
+func (g *Gatherer) caBundle(ctx context.Context, in *desired.Inputs, o *once) (*desired.CABundleFact, *problem.Problem) {
+	cr, fact := in.CR, in.NamedCABundle()
 	if fact == nil {
 		return g.platformBundle(ctx, cr.Namespace, o)
 	}

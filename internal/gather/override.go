@@ -16,13 +16,13 @@ import (
 )
 
 // override reads the user's own configuration. A ConfigMap of another namespace is read only where that is allowed.
-func (g *Gatherer) override(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) (*desired.OverrideFact, *problem.Problem) {
-	ref, ok := desired.OverrideRef(cr)
+func (g *Gatherer) override(ctx context.Context, in *desired.Inputs, o *once) (*desired.OverrideFact, *problem.Problem) {
+	ref, ok := in.OverrideRef()
 	if !ok {
 		return nil, nil
 	}
 	found := &desired.OverrideFact{Ref: ref}
-	if found.State = g.foreign(cr.Namespace, ref.Namespace); found.State != desired.ConfigMapFound {
+	if found.State = g.foreign(in.CR.Namespace, ref.Namespace); found.State != desired.ConfigMapFound {
 		return found, nil
 	}
 	cm, err := o.configMap(ctx, ref)
@@ -30,7 +30,7 @@ func (g *Gatherer) override(ctx context.Context, cr *v1alpha2.LlamaStackDistribu
 		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, desired.PathOverride, "ConfigMap "+ref.String(), err)
 	}
 	switch {
-	case !g.consents(cm, cr.Namespace, ref.Namespace):
+	case !g.consents(cm, in.CR.Namespace, ref.Namespace):
 		found.State = desired.ConfigMapNotAllowed
 		return found, nil
 	case cm == nil:

@@ -27,11 +27,11 @@ import (
 func (g *Gatherer) references(ctx context.Context, in *desired.Inputs, problems *problem.Collector) {
 	o := &once{live: g.Live, secrets: map[types.NamespacedName]*corev1.Secret{}, configMaps: map[types.NamespacedName]*corev1.ConfigMap{}}
 	var f *problem.Problem
-	in.Secrets, f = g.secrets(ctx, in.CR, o)
+	in.Secrets, f = g.secrets(ctx, in, o)
 	problems.AddFound(f)
-	in.Override, f = g.override(ctx, in.CR, o)
+	in.Override, f = g.override(ctx, in, o)
 	problems.AddFound(f)
-	in.CABundle, f = g.caBundle(ctx, in.CR, o)
+	in.CABundle, f = g.caBundle(ctx, in, o)
 	problems.AddFound(f)
 	in.PodReferences, f = podReferences(ctx, in.CR, o)
 	problems.AddFound(f)

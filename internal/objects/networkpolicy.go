@@ -75,7 +75,7 @@ func peers(p *Params) []networkingv1.NetworkPolicyPeer {
 			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: metav1.LabelSelectorOpExists}},
 		}})
 	}
-	if Expose(&p.CR.Spec).Enabled || routerOfRelease09(p) {
+	if p.Expose.Enabled || routerOfRelease09(p) {
 		list = append(list, networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{
 			MatchLabels: map[string]string{routerLabel: "ingress"},
 		}})

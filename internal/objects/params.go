@@ -9,6 +9,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // Params is everything that the builders need.
@@ -29,6 +30,8 @@ type Params struct {
 	ClientCertificates bool
 	// Legacy is what only v1alpha1 can say.
 	Legacy v1alpha2.LegacySettings
+	// Expose is the way in from outside of the cluster that is desired.
+	Expose parse.Expose
 	// OperatorNamespace is the operator's namespace; empty where it is not known.
 	OperatorNamespace string
 	// NetworkPolicy reports whether a NetworkPolicy is desired.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // workload are the parameters of the simple sample with spec.workload and spec.networking as written.
@@ -32,6 +33,7 @@ func workload(t *testing.T, text string) *objects.Params {
 			t.Fatal(err)
 		}
 		p.CR.Spec.Workload, p.CR.Spec.Networking = spec.Workload, spec.Networking
+		p.Expose = parse.Parse(&p.CR.Spec).Expose
 		p.OperatorNamespace, p.NetworkPolicy = "operator", objects.AllowedFrom(&p.CR.Spec) != nil
 	})
 }

@@ -143,7 +143,7 @@ func setRouteURL(f *Facts, s *statusOf) {
 	if !f.inForce() {
 		return
 	}
-	expose := objects.Expose(&f.CR.Spec)
+	expose := f.Desired.Expose
 	s.RouteURL = nil
 	if !expose.Enabled {
 		return

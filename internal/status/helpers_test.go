@@ -52,8 +52,9 @@ func built(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	if f != nil {
 		t.Fatal(f)
 	}
-	in := &desired.Inputs{CR: cr, Distribution: d, HashKey: secret.New(make([]byte, 32)), Build: "1.0.0"}
-	uses, _ := config.SecretUses(&cr.Spec)
+	in := desired.NewInputs(cr)
+	in.Distribution, in.HashKey, in.Build = d, secret.New(make([]byte, 32)), "1.0.0"
+	uses, _ := config.SecretUses(in.Spec)
 	for _, use := range uses {
 		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, Value: secret.New([]byte("sk-1"))})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // Proves: R52, L-33 (what programs of release 0.9's time look at is kept up, from what was observed).
@@ -72,7 +73,7 @@ func TestRouteURL(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := serving(t, resource())
-			f.CR.Spec.Networking = &v1alpha2.NetworkingSpec{Expose: open(c.expose)}
+			f.Desired.Expose = parse.Parse(&v1alpha2.LlamaStackDistributionSpec{Networking: &v1alpha2.NetworkingSpec{Expose: open(c.expose)}}).Expose
 			f.IngressAddress = c.address
 			if diff := cmp.Diff(c.want, compute(t, f).RouteURL); diff != "" {
 				t.Errorf("URL (-want +got):\n%s", diff)

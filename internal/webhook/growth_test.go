@@ -67,8 +67,9 @@ func items(item string, count int) string {
 // facts are those of a cluster that has all Secrets, with the operator's own settings.
 func facts(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) *desired.Inputs {
 	distribution, _ := known.Resolve(&cr.Spec.Distribution)
-	in := &desired.Inputs{CR: cr, Distribution: distribution, HashKey: secret.New([]byte("0123456789abcdef0123456789abcdef")), Build: "1"}
-	uses, _ := config.SecretUses(&cr.Spec)
+	in := desired.NewInputs(cr)
+	in.Distribution, in.HashKey, in.Build = distribution, secret.New([]byte("0123456789abcdef0123456789abcdef")), "1"
+	uses, _ := config.SecretUses(in.Spec)
 	for _, use := range uses {
 		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, Value: secret.New([]byte("value"))})
 	}

@@ -34,7 +34,8 @@ func validate(t *testing.T, body string, asked *int) (int, *admissionv1.Admissio
 			t.Errorf("namespace %q", cr.Namespace)
 		}
 		distribution, f := known.Resolve(&cr.Spec.Distribution)
-		in := &desired.Inputs{CR: cr, Distribution: distribution}
+		in := desired.NewInputs(cr)
+		in.Distribution = distribution
 		if f != nil {
 			return in, problem.List{*f}
 		}
@@ -176,9 +177,11 @@ func FuzzValidation(f *testing.F) {
 	v := &Validation{Gather: func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List) {
 		distribution, wrong := known.Resolve(&cr.Spec.Distribution)
 		if wrong != nil {
-			return &desired.Inputs{CR: cr}, problem.List{*wrong}
+			return desired.NewInputs(cr), problem.List{*wrong}
 		}
-		return &desired.Inputs{CR: cr, Distribution: distribution}, nil
+		in := desired.NewInputs(cr)
+		in.Distribution = distribution
+		return in, nil
 	}}
 	f.Fuzz(func(t *testing.T, body string) {
 		sent, err := v.read([]byte(body))

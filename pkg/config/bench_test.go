@@ -12,6 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -53,7 +54,7 @@ func BenchmarkGenerateTypical(b *testing.B) {
 	b.ReportAllocs()
 	report := fixture.ReportCPU(b)
 	for b.Loop() {
-		if _, findings := config.Generate(b.Context(), config.Input{Name: "my-stack", Namespace: "default", Spec: spec, Base: base, Line: line}); findings.HasErrors() {
+		if _, findings := config.Generate(b.Context(), config.Input{Name: "my-stack", Namespace: "default", Spec: parse.Parse(spec), Base: base, Line: line}); findings.HasErrors() {
 			b.Fatal(findings)
 		}
 	}

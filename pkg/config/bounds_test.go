@@ -21,6 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -37,7 +38,7 @@ func over(tb testing.TB, line string, spec *v1alpha2.LlamaStackDistributionSpec)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return config.Input{Name: "s", Namespace: "ns", Spec: spec, Base: base, Line: l}
+	return config.Input{Name: "s", Namespace: "ns", Spec: parse.Parse(spec), Base: base, Line: l}
 }
 
 func open(tb testing.TB, value any) *apiextensionsv1.JSON {
@@ -244,12 +245,12 @@ func TestGenerateRefusesWhatIsOverTheBounds(t *testing.T) {
 	many := &v1alpha2.LlamaStackDistributionSpec{Providers: &v1alpha2.ProvidersSpec{
 		Inference: open(t, object{"provider": "remote::our-own", "secretRefs": byProvider}),
 	}}
-	if uses, findings := config.SecretUses(many); uses != nil || !strings.Contains(findings.Message(), "refers to 201 Secrets, and may refer to at most 200") {
+	if uses, findings := config.SecretUses(parse.Parse(many)); uses != nil || !strings.Contains(findings.Message(), "refers to 201 Secrets, and may refer to at most 200") {
 		t.Errorf("%v %v", uses, findings)
 	}
 	spec.Resources.Models[7] = apiextensionsv1.JSON{Raw: []byte(strings.Repeat("[", 100) + strings.Repeat("]", 100))}
 	spec.Resources.Models = spec.Resources.Models[:10]
-	if uses, findings := config.SecretUses(spec); uses != nil || len(findings) != 1 || !strings.Contains(findings.Message(), "spec.resources.models[7]") {
+	if uses, findings := config.SecretUses(parse.Parse(spec)); uses != nil || len(findings) != 1 || !strings.Contains(findings.Message(), "spec.resources.models[7]") {
 		t.Errorf("%v %v", uses, findings)
 	}
 }

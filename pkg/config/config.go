@@ -40,8 +40,8 @@ func ParseBase(name string, data []byte) (*Base, error) { return document.ParseB
 type Input struct {
 	// Name and Namespace are those of the resource; they stand in the header comment and nowhere else.
 	Name, Namespace string
-	// Spec is the spec of the resource. It is not changed.
-	Spec *v1alpha2.LlamaStackDistributionSpec
+	// Spec is the spec of the resource, as parse.Parse returns it. It is not changed.
+	Spec *parse.Spec
 	// Base is the configuration that the spec is laid over.
 	Base *document.Base
 	// Line is the release line of the server.
@@ -88,25 +88,24 @@ type ProviderEntry = provider.Entry
 func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	problems := &problem.Collector{}
 	spec, ok := readSpec(&in, problems)
-	doc, env := in.Base.Edit(), environment.NewSet(in.Spec)
+	doc, env := in.Base.Edit(), environment.NewSet(in.Spec.Source)
 	version := release.SchemaVersion(doc, problems)
 	if !ok || problems.HasErrors() || ctx.Err() != nil {
 		return nil, refusal(ctx, problems)
 	}
 	telemetry := spec.exporters()
 
-	server.Apply(doc, in.Line, in.Spec, problems)
-	backends := storage.Apply(doc, in.Line, in.Spec.Storage, env, problems)
+	server.Apply(doc, in.Line, in.Spec.Source, problems)
+	backends := storage.Apply(doc, in.Line, in.Spec.Source.Storage, env, problems)
 	server.ApplyTelemetry(&server.Telemetry{
-		Document: doc, Line: in.Line, Environment: env, Name: in.Name, Exporters: telemetry, ResolveURL: provider.URLResolver(problems),
+		Document: doc, Line: in.Line, Environment: env, Name: in.Name, Exporters: telemetry,
 	}, problems)
 	providers := provider.Apply(ctx, doc, in.Line, spec.Providers, env, problems)
 	uses := resource.Apply(ctx, &resource.Input{
 		Document: doc, Line: in.Line, Environment: env, Providers: spec.Providers, Models: spec.Models, Shields: spec.Shields, Tools: spec.Tools,
-		ResolveURL: provider.URLResolver(problems),
 	}, problems)
 	disabled.Apply(&disabled.Input{Document: doc, Line: in.Line, APIs: spec.disabled, Providers: spec.Providers, Uses: uses}, problems)
-	made := &integrity.Input{Document: doc, Line: in.Line, Spec: in.Spec, Providers: spec.Providers, Backends: backends, Environment: env}
+	made := &integrity.Input{Document: doc, Line: in.Line, Spec: in.Spec.Source, Providers: spec.Providers, Backends: backends, Environment: env}
 	integrity.Check(ctx, made, problems)
 	integrity.CheckEnvironment(ctx, made, problems)
 
@@ -149,22 +148,22 @@ func (s *parsedSpec) exporters() []parse.Provider {
 	return nil
 }
 
-// readSpec parses the open fields of the spec; false where the spec is over its bounds, and nothing else is worked on.
+// readSpec takes out what the spec disables; false where the spec is over its bounds, and nothing else is worked on.
 func readSpec(in *Input, problems *problem.Collector) (*parsedSpec, bool) {
-	parsed := parse.Parse(in.Spec)
+	parsed, source := in.Spec, in.Spec.Source
 	if parsed.TooLarge {
 		problems.AddAll(parsed.Problems)
 		return nil, false
 	}
-	refuseUnsupported(in.Spec, problems)
+	refuseUnsupported(source, problems)
 	problems.AddAll(parsed.Problems)
 	s := &parsedSpec{Spec: disabled.Spec{
-		Names:     in.Spec.Disabled,
+		Names:     source.Disabled,
 		Providers: slices.Clone(parsed.Providers),
 		Models:    parsed.Models, Shields: parsed.Shields, Tools: parsed.Tools,
 	}}
 	s.disabled = disabled.Read(&s.Spec, in.Line, problems)
-	secretUses(in.Spec, s.Providers, problems)
+	secretUses(source, s.Providers, problems)
 	return s, true
 }
 

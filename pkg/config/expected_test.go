@@ -12,6 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // Proves: R76, R29 (the server must list what the resource configures and what of the base no variable turns off, and nothing else).
@@ -46,7 +47,7 @@ storage: {backends: {}, stores: {}}
 		Disabled:  []string{"files"},
 		Workload:  &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{Env: []corev1.EnvVar{{Name: "GIVEN", Value: "x"}}}},
 	}
-	result, findings := config.Generate(t.Context(), config.Input{Name: "a", Namespace: "b", Spec: spec, Base: base, Line: line})
+	result, findings := config.Generate(t.Context(), config.Input{Name: "a", Namespace: "b", Spec: parse.Parse(spec), Base: base, Line: line})
 	if findings.HasErrors() {
 		t.Fatal(findings)
 	}

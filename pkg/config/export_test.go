@@ -17,7 +17,7 @@ import (
 // CheckIntegrity judges a configuration by itself, with the environment that it was generated with.
 func CheckIntegrity(in Input, generated *document.Base, env []EnvVar) problem.List {
 	problems := &problem.Collector{}
-	made := &integrity.Input{Document: generated.Edit(), Line: in.Line, Spec: in.Spec, Environment: environment.NewSet(in.Spec)}
+	made := &integrity.Input{Document: generated.Edit(), Line: in.Line, Spec: in.Spec.Source, Environment: environment.NewSet(in.Spec.Source)}
 	made.Environment.Add(env...)
 	integrity.Check(context.Background(), made, problems)
 	return problems.List()

@@ -21,6 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -52,12 +53,12 @@ func FuzzGenerate(f *testing.F) {
 		if err != nil {
 			base = small
 		}
-		parts := map[string]string{"disabled": strings.Join(in.Spec.Disabled, ",")}
-		if p := in.Spec.Providers; p != nil {
+		parts := map[string]string{"disabled": strings.Join(in.Spec.Source.Disabled, ",")}
+		if p := in.Spec.Source.Providers; p != nil {
 			parts["inference"], parts["safety"], parts["vectorIo"] = rawOf(p.Inference), rawOf(p.Safety), rawOf(p.VectorIo)
 			parts["toolRuntime"], parts["telemetry"] = rawOf(p.ToolRuntime), rawOf(p.Telemetry)
 		}
-		if r := in.Spec.Resources; r != nil {
+		if r := in.Spec.Source.Resources; r != nil {
 			parts["models"], parts["tools"], parts["shields"] = listOf(r.Models), listOf(r.Tools), listOf(r.Shields)
 		}
 		f.Add(uint8(n), base, parts["inference"], parts["safety"], parts["vectorIo"], parts["toolRuntime"], parts["telemetry"],
@@ -81,7 +82,7 @@ func FuzzGenerate(f *testing.F) {
 		if disabled != "" {
 			spec.Disabled = strings.Split(disabled, ",")
 		}
-		checkGeneration(t, config.Input{Name: "n", Namespace: "ns", Base: base, Line: config.KnownLine(line), Spec: spec})
+		checkGeneration(t, config.Input{Name: "n", Namespace: "ns", Base: base, Line: config.KnownLine(line), Spec: parse.Parse(spec)})
 	})
 }
 
@@ -123,7 +124,7 @@ func openList(text string) []apiextensionsv1.JSON {
 // checkGeneration checks everything that holds for any input.
 func checkGeneration(t *testing.T, in config.Input) {
 	t.Helper()
-	specBefore, baseBefore := in.Spec.DeepCopy(), config.Snapshot(in.Base)
+	specBefore, baseBefore := in.Spec.Source.DeepCopy(), config.Snapshot(in.Base)
 	result, findings := config.Generate(t.Context(), in)
 	if (result == nil) != findings.HasErrors() {
 		t.Fatalf("result %v with findings %v", result, findings)
@@ -133,7 +134,7 @@ func checkGeneration(t *testing.T, in config.Input) {
 			t.Errorf("incomplete finding %+v", finding)
 		}
 	}
-	if diff := cmp.Diff(specBefore, in.Spec); diff != "" {
+	if diff := cmp.Diff(specBefore, in.Spec.Source); diff != "" {
 		t.Errorf("the spec was changed:\n%s", diff)
 	}
 	if config.Snapshot(in.Base) != baseBefore {
@@ -164,7 +165,7 @@ func checkSurvival(t *testing.T, in config.Input, result *config.Result) {
 	if diff := cmp.Diff(auth(before), auth(after)); diff != "" {
 		t.Errorf("server.auth changed:\n%s", diff)
 	}
-	if len(in.Spec.Disabled) > 0 {
+	if len(in.Spec.Source.Disabled) > 0 {
 		return
 	}
 	overlaid := map[string]bool{}

@@ -80,13 +80,14 @@ func TestDeterministic(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	in := input(t, "testdata/everything", "0.7")
 	want := generate(t, in)
-	original := in.Spec.DeepCopy()
+	original := in.Spec.Source
 	for range 1000 {
-		in.Spec = original.DeepCopy()
-		for _, raw := range openFields(in.Spec) {
+		spec := original.DeepCopy()
+		for _, raw := range openFields(spec) {
 			raw.Raw = []byte(shuffled(decodeYAML(t, raw.Raw), random))
 		}
-		random.Shuffle(len(in.Spec.Disabled), func(i, j int) { in.Spec.Disabled[i], in.Spec.Disabled[j] = in.Spec.Disabled[j], in.Spec.Disabled[i] })
+		random.Shuffle(len(spec.Disabled), func(i, j int) { spec.Disabled[i], spec.Disabled[j] = spec.Disabled[j], spec.Disabled[i] })
+		in.Spec = parse.Parse(spec)
 		got := generate(t, in)
 		if !bytes.Equal(got.YAML, want.YAML) || !slices.Equal(got.Env, want.Env) || !reflect.DeepEqual(got.Providers, want.Providers) {
 			t.Fatalf("another order gives another result:\n%s", cmp.Diff(want, got))
@@ -129,7 +130,7 @@ func TestBaseIsNotChanged(t *testing.T) {
 	for _, dir := range cases(t) {
 		in := input(t, dir, "0.7")
 		in.Base = base
-		spec := in.Spec.DeepCopy()
+		spec := parse.Parse(in.Spec.Source.DeepCopy())
 		group.Go(func() {
 			config.Generate(t.Context(), in)
 			if diff := cmp.Diff(spec, in.Spec); diff != "" {
@@ -328,7 +329,7 @@ func TestSecretUses(t *testing.T) {
 	if uses, findings = config.SecretUses(spec); len(uses) != 0 || len(findings) != 0 {
 		t.Errorf("disabled: uses %v, findings %v", uses, findings)
 	}
-	if uses, findings = config.SecretUses(&v1alpha2.LlamaStackDistributionSpec{}); len(uses) != 0 || len(findings) != 0 {
+	if uses, findings = config.SecretUses(parse.Parse(&v1alpha2.LlamaStackDistributionSpec{})); len(uses) != 0 || len(findings) != 0 {
 		t.Errorf("an empty spec: uses %v, findings %v", uses, findings)
 	}
 }
@@ -350,8 +351,9 @@ func TestStatusConfigHoldsNoLiteralSecret(t *testing.T) {
 		t.Errorf("the finding quotes the value: %v", findings)
 	}
 	// Of a type that the release line does not know, names decide.
-	in.Spec.Providers.Inference.Raw = []byte(`{"provider": "homegrown", "settings": {"api_key": "hunter2", "max_tokens": 5,
+	in.Spec.Source.Providers.Inference.Raw = []byte(`{"provider": "homegrown", "settings": {"api_key": "hunter2", "max_tokens": 5,
 		"auth": [{"Password": "hunter2", "token": "${env.MY_TOKEN}"}], "keyspace": "shown"}}`)
+	in.Spec = parse.Parse(in.Spec.Source)
 	result, findings = config.Generate(t.Context(), in)
 	if result == nil {
 		t.Fatalf("findings %v", findings)

@@ -17,6 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // trickyIDs are ids that a careless way to make names would make alike, or like those of the base.
@@ -102,7 +103,7 @@ func TestProvidersShareNoStorageLocation(t *testing.T) {
 			row := &line.Rows["vector_io"][i]
 			for _, base := range []*document.Base{parseBase(t, "starter", data), nested(t, data, row.Type)} {
 				result, findings := config.Generate(t.Context(), config.Input{
-					Name: "n", Namespace: "ns", Base: base, Line: line, Spec: &v1alpha2.LlamaStackDistributionSpec{Providers: manyOf(t, row)},
+					Name: "n", Namespace: "ns", Base: base, Line: line, Spec: parse.Parse(&v1alpha2.LlamaStackDistributionSpec{Providers: manyOf(t, row)}),
 				})
 				if result == nil {
 					t.Fatalf("line %s, %s: %s", name, row.Type, findings)
@@ -148,7 +149,7 @@ func checkKept(t *testing.T, line *catalog.Line, data []byte, row *catalog.Provi
 	base := decodeYAML(t, data).(map[string]any)
 	result, _ := config.Generate(t.Context(), config.Input{
 		Name: "n", Namespace: "ns", Base: parseBase(t, "starter", data), Line: line,
-		Spec: &v1alpha2.LlamaStackDistributionSpec{Providers: manyOf(t, row)},
+		Spec: parse.Parse(&v1alpha2.LlamaStackDistributionSpec{Providers: manyOf(t, row)}),
 	})
 	generated := places(decodeYAML(t, result.YAML).(map[string]any), line)
 	id := row.Type[strings.LastIndex(row.Type, ":")+1:]

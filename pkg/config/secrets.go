@@ -21,16 +21,15 @@ import (
 // SecretUses reports which keys of Secrets the spec reads, sorted by environment variable and each variable once; those of disabled
 // APIs are not read. It needs neither base nor release line, so that Secrets can be read before Generate. Two references that need
 // the same variable are an error that names both.
-func SecretUses(spec *v1alpha2.LlamaStackDistributionSpec) ([]SecretUse, problem.List) {
+func SecretUses(spec *parse.Spec) ([]SecretUse, problem.List) {
 	problems := &problem.Collector{}
-	parsed := parse.Parse(spec)
-	problems.AddAll(parsed.Problems)
-	if parsed.TooLarge {
+	problems.AddAll(spec.Problems)
+	if spec.TooLarge {
 		return nil, problems.List()
 	}
-	off := disabled.APIs(spec.Disabled)
-	groups := slices.DeleteFunc(parsed.Providers, func(group parse.ProviderGroup) bool { return slices.Contains(off, group.API.Name) })
-	uses := secretUses(spec, groups, problems)
+	off := disabled.APIs(spec.Source.Disabled)
+	groups := slices.DeleteFunc(slices.Clone(spec.Providers), func(group parse.ProviderGroup) bool { return slices.Contains(off, group.API.Name) })
+	uses := secretUses(spec.Source, groups, problems)
 	return uses, problems.List()
 }
 

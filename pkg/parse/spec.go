@@ -7,8 +7,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// Spec holds the open fields of a spec, parsed. Parse makes it, once for each reconcile; it is not changed after that.
+// Spec is a spec with its open fields parsed. Parse makes it, once for each reconcile; it is not changed after that.
 type Spec struct {
+	// Source is the spec as the user wrote it.
+	Source *v1alpha2.LlamaStackDistributionSpec
 	// Providers are the entries of spec.providers: a group for each API that has any, in the order of ProvidersSpec.
 	Providers []ProviderGroup
 	// Models, Tools and Shields are the items of spec.resources.
@@ -29,9 +31,9 @@ type Spec struct {
 // Parse reads the open fields of a spec. The work grows linearly with the spec, and the spec is not changed.
 func Parse(spec *v1alpha2.LlamaStackDistributionSpec) *Spec {
 	if problems := CheckBounds(spec); len(problems) > 0 {
-		return &Spec{Problems: problems, TooLarge: true}
+		return &Spec{Source: spec, Problems: problems, TooLarge: true}
 	}
-	s := &Spec{}
+	s := &Spec{Source: spec}
 	add := func(problems problem.List) { s.Problems = append(s.Problems, problems...) }
 	var problems problem.List
 	s.Providers, problems = parseProviders(spec.Providers)

@@ -15,6 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // Case is a case of pkg/config/testdata on one release line.
@@ -64,6 +65,6 @@ func Read(dir, line string) (*Case, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	c.Input = config.Input{Name: cr.Name, Namespace: cr.Namespace, Spec: &cr.Spec, Base: base, Line: known}
+	c.Input = config.Input{Name: cr.Name, Namespace: cr.Namespace, Spec: parse.Parse(&cr.Spec), Base: base, Line: known}
 	return c, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // linesOfPairs are the release lines on which APIs are disabled in pairs too.
@@ -82,7 +83,7 @@ func generateDisabled(t *testing.T, r release, disabled []string) []byte {
 		t.Fatal(err)
 	}
 	result, findings := config.Generate(t.Context(), config.Input{
-		Name: "n", Namespace: "ns", Base: base, Line: lineOf(t, r), Spec: &v1alpha2.LlamaStackDistributionSpec{Disabled: disabled},
+		Name: "n", Namespace: "ns", Base: base, Line: lineOf(t, r), Spec: parse.Parse(&v1alpha2.LlamaStackDistributionSpec{Disabled: disabled}),
 	})
 	if result == nil {
 		t.Fatalf("line %s, disabled %v: %v", r.line, disabled, findings)

@@ -188,7 +188,7 @@ func engineCase(t *testing.T, line *catalog.Line, api parse.ProviderAPI, row *ca
 	return c
 }
 
-func specWith(t *testing.T, api parse.ProviderAPI, entry map[string]any) *v1alpha2.LlamaStackDistributionSpec {
+func specWith(t *testing.T, api parse.ProviderAPI, entry map[string]any) *parse.Spec {
 	t.Helper()
 	encoded, err := json.Marshal(map[string]any{api.Field: entry})
 	if err != nil {
@@ -198,7 +198,7 @@ func specWith(t *testing.T, api parse.ProviderAPI, entry map[string]any) *v1alph
 	if err := json.Unmarshal(encoded, spec.Providers); err != nil {
 		t.Fatal(err)
 	}
-	return spec
+	return parse.Parse(spec)
 }
 
 func matrixBase(t *testing.T, line *catalog.Line, api, providerType, from string) *config.Base {

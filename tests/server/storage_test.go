@@ -102,13 +102,11 @@ func podFor(t *testing.T, r release, redisPort int, redisPassword, dsn, ca strin
 	if r.line == "0.3" { // which takes no password
 		cr.Spec.Storage.KV.Password = nil
 	}
-	in := &desired.Inputs{
-		CR: cr, HashKey: secret.New([]byte(strings.Repeat("k", 32))),
-		Distribution: &settings.Distribution{Name: "small", Image: "registry.example/small:1", Line: lineOf(t, r), Base: base},
-		CABundle:     desired.CABundleOf(cr),
-	}
+	in := desired.NewInputs(cr)
+	in.HashKey, in.CABundle = secret.New([]byte(strings.Repeat("k", 32))), in.NamedCABundle()
+	in.Distribution = &settings.Distribution{Name: "small", Image: "registry.example/small:1", Line: lineOf(t, r), Base: base}
 	in.CABundle.Data = map[string]string{"ca.crt": string(authorities)}
-	uses, _ := config.SecretUses(&cr.Spec)
+	uses, _ := config.SecretUses(in.Spec)
 	for _, use := range uses {
 		value := dsn
 		if use.Ref.Name == "redis-creds" {

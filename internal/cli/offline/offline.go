@@ -237,24 +237,22 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, 
 	if unresolved != nil {
 		return nil, unresolved
 	}
-	uses, _ := config.SecretUses(&cr.Spec) // what is wrong there the engine reports
-	facts := make([]desired.SecretFact, len(uses))
-	for i, use := range uses {
-		facts[i] = desired.SecretFact{Use: use, State: desired.SecretFound}
+	in := desired.NewInputs(cr)
+	uses, _ := config.SecretUses(in.Spec) // what is wrong there the engine reports
+	for _, use := range uses {
+		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, State: desired.SecretFound})
 	}
-	var references []desired.PodReferenceFact
 	for _, ref := range objects.PodReferences(&cr.Spec) {
-		references = append(references, desired.PodReferenceFact{Ref: ref})
+		in.PodReferences = append(in.PodReferences, desired.PodReferenceFact{Ref: ref})
 	}
-	return &desired.Inputs{
-		CR: cr, CABundle: c.caBundle(cr), Distribution: distribution, Secrets: facts, PodReferences: references, Override: c.override(cr), Build: secret.OnCluster,
-		NetworkPolicyFlag: c.Settings.NetworkPolicy, Forbidden: c.Settings.Forbidden, OperatorNamespace: settings.DefaultNamespace,
-	}, nil
+	in.Distribution, in.CABundle, in.Override, in.Build = distribution, c.caBundle(in), c.override(in), secret.OnCluster
+	in.NetworkPolicyFlag, in.Forbidden, in.OperatorNamespace = c.Settings.NetworkPolicy, c.Settings.Forbidden, settings.DefaultNamespace
+	return in, nil
 }
 
 // override is what the cluster would hold at spec.overrideConfig: what the given documents say, else something unknown.
-func (c *Cluster) override(cr *v1alpha2.LlamaStackDistribution) *desired.OverrideFact {
-	ref, ok := desired.OverrideRef(cr)
+func (c *Cluster) override(in *desired.Inputs) *desired.OverrideFact {
+	ref, ok := in.OverrideRef()
 	if !ok {
 		return nil
 	}
@@ -263,7 +261,7 @@ func (c *Cluster) override(cr *v1alpha2.LlamaStackDistribution) *desired.Overrid
 	switch {
 	case !given:
 		return found
-	case !cm.usableIn(cr.Namespace):
+	case !cm.usableIn(in.CR.Namespace):
 		found.State = desired.ConfigMapNotAllowed
 		return found
 	}
@@ -276,8 +274,8 @@ func (c *Cluster) override(cr *v1alpha2.LlamaStackDistribution) *desired.Overrid
 
 // caBundle is what the cluster would hold at spec.networking.tls.caBundle: what the given documents say, else something unknown. Where the spec
 // names none, only a bundle of the platform that is among the documents counts.
-func (c *Cluster) caBundle(cr *v1alpha2.LlamaStackDistribution) *desired.CABundleFact {
-	found := desired.CABundleOf(cr)
+func (c *Cluster) caBundle(in *desired.Inputs) *desired.CABundleFact {
+	cr, found := in.CR, in.NamedCABundle()
 	if found == nil {
 		return desired.PlatformCABundle(cr.Namespace, texts(c.configMaps[types.NamespacedName{Namespace: cr.Namespace, Name: desired.PlatformBundle}].data))
 	}

@@ -127,14 +127,12 @@ func exampleEndpoint(row *catalog.Endpoint) string {
 	}
 }
 
-// URLResolver returns the function by which other steps take a URL: the address of a collector, or of an MCP server. It reports what is
-// wrong with one, and returns what the server gets of it.
-func URLResolver(problems *problem.Collector) func(endpoint, path, example string) (string, bool) {
-	return func(endpoint, path, example string) (string, bool) {
-		row := &catalog.Endpoint{Kind: catalog.EndpointURL, Example: example}
-		for _, v := range ResolveEndpoint(endpoint, path, row, problems) {
-			return document.Text(v.Node), true
-		}
-		return "", false
+// ResolveURL is for other addresses than those of providers: that of a collector, or of an MCP server. It reports what is wrong with one,
+// and returns what the server gets of it; example is for the message.
+func ResolveURL(endpoint, path, example string, problems *problem.Collector) (string, bool) {
+	row := &catalog.Endpoint{Kind: catalog.EndpointURL, Example: example}
+	for _, v := range ResolveEndpoint(endpoint, path, row, problems) {
+		return document.Text(v.Node), true
 	}
+	return "", false
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/provider"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -39,7 +40,7 @@ func (r *toolStep) applyMCP(t *parse.Tool, id string) {
 		})
 		return
 	}
-	resolved, ok := r.resolveURL(endpoint, path, mcpAddress)
+	resolved, ok := provider.ResolveURL(endpoint, path, mcpAddress, r.problems)
 	if !ok {
 		return
 	}
@@ -47,13 +48,13 @@ func (r *toolStep) applyMCP(t *parse.Tool, id string) {
 		r.connect(t, id, resolved)
 		return
 	}
-	provider, ok := r.mcpToolProvider(t, configured)
+	serving, ok := r.mcpToolProvider(t, configured)
 	if !ok {
 		return
 	}
-	entry := r.registerToolGroup(catalog.MCPToolGroups+id, provider)
+	entry := r.registerToolGroup(catalog.MCPToolGroups+id, serving)
 	document.Set(document.Ensure(entry, "mcp_endpoint", yaml.MappingNode), "uri", document.String(resolved))
-	r.uses = append(r.uses, Use{API: parse.APIToolRuntime.Name, ID: provider.ID, Path: t.Path})
+	r.uses = append(r.uses, Use{API: parse.APIToolRuntime.Name, ID: serving.ID, Path: t.Path})
 }
 
 // connect lays a connector over that of the base with the same id, else after those of the base.

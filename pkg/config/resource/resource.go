@@ -27,9 +27,6 @@ type Input struct {
 	Models  []parse.Model
 	Shields []parse.Shield
 	Tools   []parse.Tool
-	// ResolveURL returns what the server gets of the address of an MCP server, and reports what is wrong with it; example is for
-	// the message. False: it is wrong.
-	ResolveURL func(endpoint, path, example string) (string, bool)
 }
 
 // Use is a provider that a resource of the spec uses.
@@ -47,7 +44,7 @@ func Apply(ctx context.Context, in *Input, problems *problem.Collector) []Use {
 	}
 	r.applyModels(in.Models)
 	r.applyShields(in.Shields)
-	tools := &toolStep{registration: r, resolveURL: in.ResolveURL}
+	tools := &toolStep{registration: r}
 	tools.apply(in.Tools)
 	return r.uses
 }

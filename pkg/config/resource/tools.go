@@ -30,7 +30,6 @@ var mcpIDPattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?
 // toolStep applies the tools.
 type toolStep struct {
 	*registration
-	resolveURL func(endpoint, path, example string) (string, bool)
 	// connectors and groupEntries are the entries of these lists by their ids.
 	connectors, groupEntries map[string]*yaml.Node
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/provider"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -62,9 +63,6 @@ type Telemetry struct {
 	Name string
 	// Exporters are the providers of the API telemetry.
 	Exporters []parse.Provider
-	// ResolveURL checks the address of a collector, and reports what is wrong with it; example is for the message. False: it is
-	// wrong.
-	ResolveURL func(endpoint, path, example string) (string, bool)
 }
 
 // telemetry is one run of ApplyTelemetry.
@@ -99,9 +97,8 @@ func ApplyTelemetry(in *Telemetry, problems *problem.Collector) {
 		environment.Variable{Name: otelProtocol, Value: otlpHTTP, Path: path},
 		environment.Variable{Name: otelService, Value: in.Name, Path: path})
 	if p.APIKey != nil {
-		key := environment.Variable{
-			Name: environment.Name(p.EffectiveID(), "api_key"), Ref: *p.APIKey, Path: p.Path + ".apiKey", Type: catalog.TypeAny, Bearer: true,
-		}
+		use := provider.APIKeyUse(p)
+		key := environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Type: catalog.TypeAny, Bearer: true}
 		// The key stays in its Secret: Kubernetes puts it in when it starts the container. The SDK decodes %20.
 		in.Environment.Add(key, environment.Variable{Name: otelHeaders, Value: "authorization=Bearer%20$(" + key.Name + ")", Path: key.Path})
 	}
@@ -161,7 +158,7 @@ func (t *telemetry) endpoint(p *parse.Provider) (string, bool) {
 	case strings.Contains(p.Endpoint, "${env."):
 		return fail("must not refer to the environment: it becomes an environment variable itself", "write the address, "+telemetryExample)
 	}
-	if _, ok := t.ResolveURL(p.Endpoint, path, telemetryAddress); !ok {
+	if _, ok := provider.ResolveURL(p.Endpoint, path, telemetryAddress, t.problems); !ok {
 		return "", false
 	}
 	u, err := url.Parse(p.Endpoint)
