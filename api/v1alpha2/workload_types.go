@@ -67,6 +67,9 @@ type AutoscalingSpec struct {
 	TargetMemoryUtilizationPercentage *int32 `json:"targetMemoryUtilizationPercentage,omitempty"`
 }
 
+// DefaultMountPath is where the volume for the server's data is mounted where the resource names no path.
+const DefaultMountPath = "/.llama"
+
 // PVCStorageSpec configures a PVC.
 type PVCStorageSpec struct {
 	// Size is the size of the PVC. The default is 10Gi.

@@ -117,7 +117,7 @@ func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec) {
 	}
 	if at := ptr.Deref(s.MountPath, ""); at != "" && !mountable(at) {
 		r.invalidField(base+".mountPath", at, fmt.Sprintf("want an absolute path that is neither / nor %s nor %s", objects.ConfigDir, objects.TmpDir),
-			"for example "+objects.DefaultDataDir)
+			"for example "+v1alpha2.DefaultMountPath)
 	}
 	if s.Size != nil && s.Size.Sign() < 0 {
 		r.invalidField(base+".size", s.Size.String(), "want a positive size", "for example 20Gi")

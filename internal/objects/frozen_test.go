@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
@@ -28,7 +29,7 @@ func TestFrozenNames(t *testing.T) {
 		"Service port":            {"http", service.Spec.Ports[0].Name},
 		"configuration key":       {"config.yaml", objects.ConfigKey},
 		"configuration directory": {"/etc/llama-stack", objects.ConfigDir},
-		"data directory":          {"/.llama", objects.DefaultDataDir},
+		"data directory":          {"/.llama", v1alpha2.DefaultMountPath},
 		"CA bundle":               {"/etc/ssl/certs/ca-bundle/ca-bundle.crt", objects.CABundlePath},
 		"hash of a configuration": {"my-stack-config-4c38923eaf", objects.ConfigMapName("my-stack", []byte(configYAML))},
 		"field manager":           {"llama-stack-operator", objects.ManagedBy},

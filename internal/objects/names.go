@@ -32,8 +32,6 @@ const (
 	// and variables of the user's own may name the file.
 	CABundleDir  = "/etc/ssl/certs/ca-bundle"
 	CABundlePath = CABundleDir + "/" + caBundleKey
-	// DefaultDataDir is where the server's data volume is mounted.
-	DefaultDataDir = "/.llama"
 )
 
 // caBundleKey is the key of the ConfigMap of CA certificates, and the file name in the pod.

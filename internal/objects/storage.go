@@ -30,7 +30,7 @@ func DataDir(spec *v1alpha2.LlamaStackDistributionSpec) string {
 	if c := storageSpec(spec); c != nil && ptr.Deref(c.MountPath, "") != "" {
 		return path.Clean(*c.MountPath)
 	}
-	return DefaultDataDir
+	return v1alpha2.DefaultMountPath
 }
 
 // stateDirs is the directory below the data volume that has a directory for each distribution.

@@ -17,7 +17,7 @@ import (
 // tested and changed knowing only what is below it.
 var floors = [][]string{
 	{"catalog", "document"},
-	{"environment", "release"},
+	{"address", "environment", "release"},
 	{"storage"},
 	{"provider"},
 	{"server", "resource"},

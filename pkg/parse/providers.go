@@ -40,6 +40,21 @@ type ProviderGroup struct {
 	Providers []Provider
 }
 
+// Find returns the provider of an API with an effective id; nil where there is none.
+func Find(groups []ProviderGroup, api, id string) *Provider {
+	for _, group := range groups {
+		if group.API.Name != api {
+			continue
+		}
+		for i := range group.Providers {
+			if p := &group.Providers[i]; p.EffectiveID() == id {
+				return p
+			}
+		}
+	}
+	return nil
+}
+
 // MaxProviderIDLength is the longest provider id, in characters.
 const MaxProviderIDLength = 63
 

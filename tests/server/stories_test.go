@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
@@ -271,7 +272,7 @@ func (b *booting) boot(t *testing.T, n *nursery) *server {
 	dir, port := t.TempDir(), freePort(t)
 	env := map[string]string{"PATH": os.Getenv("PATH")}
 	for name, value := range b.env {
-		if rest, below := strings.CutPrefix(value, objects.DefaultDataDir); below && (rest == "" || rest[0] == '/') {
+		if rest, below := strings.CutPrefix(value, v1alpha2.DefaultMountPath); below && (rest == "" || rest[0] == '/') {
 			value = dir + rest
 		}
 		env[name] = value

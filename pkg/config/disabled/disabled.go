@@ -169,12 +169,8 @@ func (r *removal) mustGo(api string, entry *yaml.Node) bool {
 // configuredAt returns the fields of the resource that configure or use a provider.
 func (r *removal) configuredAt(api, id string) []string {
 	var paths []string
-	for _, group := range r.groups {
-		for i := range group.Providers {
-			if p := &group.Providers[i]; group.API.Name == api && p.EffectiveID() == id {
-				paths = append(paths, p.Path)
-			}
-		}
+	if p := parse.Find(r.groups, api, id); p != nil {
+		paths = append(paths, p.Path)
 	}
 	for _, use := range r.uses {
 		if use.API == api && use.ID == id {

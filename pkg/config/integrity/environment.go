@@ -66,8 +66,7 @@ func (c *check) unset() {
 	}
 	walkTexts(fields, "spec", func(path, s string) {
 		names := slices.DeleteFunc(slices.Compact(document.RequiredVariables(document.String(s))), func(name string) bool { return !missing[name] })
-		reported := slices.ContainsFunc(c.problems.List(), func(p problem.Problem) bool { return p.Path == path })
-		if len(names) == 0 || reported {
+		if len(names) == 0 || slices.ContainsFunc(c.problems.List(), func(p problem.Problem) bool { return p.Path == path }) {
 			return
 		}
 		c.problems.Add(problem.Problem{

@@ -70,12 +70,8 @@ func newCheck(ctx context.Context, in *Input, problems *problem.Collector) *chec
 
 // configuredAt returns the field of the spec that configures a provider; empty where the base's own has this id.
 func (c *check) configuredAt(api, id string) string {
-	for _, group := range c.groups {
-		for i := range group.Providers {
-			if p := &group.Providers[i]; group.API.Name == api && p.EffectiveID() == id {
-				return p.Path
-			}
-		}
+	if p := parse.Find(c.groups, api, id); p != nil {
+		return p.Path
 	}
 	return ""
 }

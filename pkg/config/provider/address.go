@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/address"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -26,9 +27,9 @@ func resolveAddress(endpoint, masked, path string, row *catalog.Endpoint, proble
 			return nil
 		}
 		cut := len(scheme) + len("://")
-		endpoint, masked = strings.TrimSuffix(endpoint[cut:], "/"), strings.TrimSuffix(masked[cut:], "/")
+		endpoint = strings.TrimSuffix(endpoint[cut:], "/")
 	}
-	host, port, fault := splitAddress(endpoint, masked)
+	host, port, fault := address.Split(endpoint)
 	if fault != "" {
 		refuseEndpoint(path, fault, example, problems)
 		return nil
@@ -43,39 +44,4 @@ func resolveAddress(endpoint, masked, path string, row *catalog.Endpoint, proble
 		values = append(values, Value{row.PortField, document.String(port)})
 	}
 	return values
-}
-
-// splitAddress splits host:port; an IPv6 address stands in brackets, which stay. The port can be a reference to the environment, or
-// absent.
-func splitAddress(address, masked string) (host, port, fault string) {
-	if strings.ContainsAny(masked, `/\?#`) {
-		return "", "", "must be host and port: nothing may follow them"
-	}
-	at := strings.Index(masked, ":")
-	if end := strings.Index(masked, "]"); strings.HasPrefix(masked, "[") && end > 0 {
-		at = end + 1
-	} else if at < 0 {
-		at = len(masked)
-	}
-	host, port = address[:at], strings.TrimPrefix(address[at:], ":")
-	rest := masked[at:]
-	switch {
-	case rest != "" && rest[0] != ':':
-		return "", "", "is not host:port"
-	case strings.Count(rest, ":") > 1:
-		return "", "", "has more than one colon: an IPv6 address stands in brackets"
-	case host == "" || host == "[]":
-		return "", "", "has no host"
-	case rest != "" && !isPort(port):
-		return "", "", "has no port between 1 and 65535 after the colon"
-	}
-	return host, port, ""
-}
-
-func isPort(port string) bool {
-	if document.IsReference(port) {
-		return true
-	}
-	n, err := strconv.Atoi(port)
-	return err == nil && n >= 1 && n <= maxTCPPort
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/address"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
@@ -46,14 +47,14 @@ func warnCredential(path, detail, fix string, problems *problem.Collector) {
 
 // warnParameters reports an address with a parameter that seems to hold a secret. The name of the parameter is not shown either: where
 // the address is misspelled, it may be the secret.
-func warnParameters(address, path string, problems *problem.Collector) {
-	if hasCredential(address) {
+func warnParameters(endpoint, path string, problems *problem.Collector) {
+	if hasCredential(endpoint) {
 		warnCredential(path, "has a parameter that looks like a credential", "use apiKey where the provider takes it so; else "+byVariable, problems)
 	}
 }
 
-func hasCredential(address string) bool {
-	_, query, _ := strings.Cut(document.WithoutReferences(address), "?")
+func hasCredential(endpoint string) bool {
+	_, query, _ := strings.Cut(document.WithoutReferences(endpoint), "?")
 	query, _, _ = strings.Cut(query, "#")
 	return slices.ContainsFunc(strings.Split(query, "&"), func(parameter string) bool {
 		name, value, _ := strings.Cut(parameter, "=")
@@ -100,7 +101,7 @@ func (c credentialCheck) member(of catalog.Field, value any, path string) {
 		}
 		warnParameters(value, path, c.problems)
 		// For known types the check of settings reports it.
-		if c.row == nil && hasUserInfo(document.MaskReferences(value)) {
+		if c.row == nil && address.HasUserInfo(value) {
 			warnCredential(path, "has user information, which looks like a credential", byVariable, c.problems)
 		}
 	}

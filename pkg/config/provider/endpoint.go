@@ -6,18 +6,16 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/address"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
-
-const maxTCPPort = 65535
 
 // Value is one config field that an endpoint becomes.
 type Value struct {
@@ -32,7 +30,7 @@ type Value struct {
 // is taken as it is. Nothing comes back where the endpoint is wrong. No message carries it: it may hold a password.
 func ResolveEndpoint(endpoint, path string, row *catalog.Endpoint, problems *problem.Collector) []Value {
 	masked := document.MaskReferences(endpoint)
-	if hasUserInfo(masked) {
+	if address.HasUserInfo(endpoint) {
 		refuseEndpoint(path, noUserInfo, "remove everything up to the @, and give the credential by apiKey or secretRefs", problems)
 		return nil
 	}
@@ -58,18 +56,6 @@ func refuseEndpoint(path, detail, fix string, problems *problem.Collector) {
 // beginsWithScheme is an address with a scheme.
 var beginsWithScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 
-// beforeAuthority is what can stand before the authority of a URL, well-formed or not.
-var beforeAuthority = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*:)?[/\\]*`)
-
-// hasUserInfo reports whether an address names a user, in whatever form.
-func hasUserInfo(address string) bool {
-	rest := beforeAuthority.ReplaceAllString(address, "")
-	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
-		rest = rest[:end]
-	}
-	return strings.Contains(rest, "@")
-}
-
 func resolveURL(endpoint, masked, path string, row *catalog.Endpoint, problems *problem.Collector) []Value {
 	schemes := row.Schemes
 	if len(schemes) == 0 {
@@ -88,7 +74,7 @@ func resolveURL(endpoint, masked, path string, row *catalog.Endpoint, problems *
 		refuseEndpoint(path, "is not a URL with a host", example, problems)
 		return nil
 	case !validPort(u.Port()):
-		refuseEndpoint(path, "has no port between 1 and 65535 after the colon", example, problems)
+		refuseEndpoint(path, address.WrongPort, example, problems)
 		return nil
 	case u.Path != "" && u.Path != "/":
 		return []Value{{row.Field, document.String(endpoint)}}
@@ -103,8 +89,7 @@ func resolveURL(endpoint, masked, path string, row *catalog.Endpoint, problems *
 
 // validPort reports whether the port of a URL is one; a reference to the environment, masked, is longer than any port.
 func validPort(port string) bool {
-	n, err := strconv.Atoi(port)
-	return port == "" || len(port) > len("65535") || (err == nil && n >= 1 && n <= maxTCPPort)
+	return port == "" || len(port) > len("65535") || address.IsPort(port)
 }
 
 // alternatives joins schemes for a message: "http:// or https://".

@@ -15,6 +15,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/storage"
 )
 
 // A storage location is where a provider keeps its state: a namespace or a table of a storage backend, or a file. No two providers may
@@ -22,8 +23,6 @@ import (
 // gets locations named after its API and id alone, so that no edit elsewhere ever moves them. Bases do not use names of this form.
 
 const (
-	// defaultDataDir is where files go when the base has no file to lie beside.
-	defaultDataDir = "${env.SQLITE_STORE_DIR:=~/.llama}"
 	// fallbackDataPath is the field of the file of a provider type that the release line does not know.
 	fallbackDataPath = "db_path"
 	// dataFileExtension is the one that a type of ours insists on, and suits the others.
@@ -78,7 +77,7 @@ func (l locations) fillRequired(config, base, root *yaml.Node) {
 				continue
 			}
 			store := &yaml.Node{Kind: yaml.MappingNode}
-			document.Set(store, "backend", document.String(backendOf(root, kind)))
+			document.Set(store, "backend", document.String(storage.DefaultBackend(document.Child(document.Child(root, "storage"), "backends"), kind)))
 			document.Set(store, kind.Place(), document.String(l.name(kind, []string{name})))
 			document.Set(config, name, store)
 		}
@@ -129,7 +128,7 @@ func directory(file string) string {
 	if at := strings.LastIndex(document.MaskReferences(file), "/"); at > 0 {
 		return file[:at]
 	}
-	return defaultDataDir
+	return storage.DataDir
 }
 
 // baseDirectory is where the base keeps the files of its storage backends.
@@ -140,20 +139,5 @@ func baseDirectory(base *yaml.Node) string {
 			return directory(file)
 		}
 	}
-	return defaultDataDir
-}
-
-// backendOf returns the storage backend of a kind: the one of the server's own default name, else the first one of that kind.
-func backendOf(root *yaml.Node, kind catalog.StoreKind) string {
-	preferred := string(kind) + "_default"
-	backends := document.Child(document.Child(root, "storage"), "backends")
-	if document.Child(backends, preferred) != nil {
-		return preferred
-	}
-	for _, name := range document.Keys(backends) {
-		if strings.HasPrefix(document.Text(document.Child(document.Child(backends, name), "type")), string(kind)+"_") {
-			return name
-		}
-	}
-	return preferred
+	return storage.DataDir
 }

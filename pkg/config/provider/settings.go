@@ -12,6 +12,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/address"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
@@ -67,7 +68,7 @@ func (c *settingsCheck) checkValue(of catalog.Field, value any, path string) {
 	if of.Secret {
 		c.reportLiteralSecret(path)
 	}
-	if s, ok := value.(string); ok && beginsWithScheme.MatchString(s) && hasUserInfo(s) {
+	if s, ok := value.(string); ok && beginsWithScheme.MatchString(s) && address.HasUserInfo(s) {
 		c.problems.Add(problem.Problem{
 			Reason: problem.InvalidEndpoint, Path: path, Type: field.ErrorTypeInvalid, Detail: noUserInfo,
 			Fix: "remove everything up to the @, or put it into an environment variable and refer to that as ${env.…}",

@@ -7,6 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/address"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
@@ -54,7 +55,7 @@ func redact(s schema, config *yaml.Node, fields map[string]catalog.Field) {
 	for _, item := range document.Items(config) {
 		redact(s, item, fields)
 	}
-	if address := document.Text(config); beginsWithScheme.MatchString(address) && (hasCredential(address) || hasUserInfo(document.MaskReferences(address))) {
+	if url := document.Text(config); beginsWithScheme.MatchString(url) && (hasCredential(url) || address.HasUserInfo(url)) {
 		*config = *document.String(redacted)
 	}
 }

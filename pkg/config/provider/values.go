@@ -33,7 +33,10 @@ func unfit(field catalog.Field, value any) string {
 	}
 	switch field.Type {
 	case catalog.TypeString:
-		return unfitText(field, value)
+		if want := unfitText(field, value); want != aString {
+			return want
+		}
+		return aString + " (a number or a boolean stands in quotes)"
 	case catalog.TypeURL:
 		if !isURL(value) {
 			return "a URL that begins with http:// or https://"
@@ -64,14 +67,16 @@ func unfit(field catalog.Field, value any) string {
 	return ""
 }
 
-// unfitText is unfit for a string.
+const aString = "a string"
+
+// unfitText is unfit for a string, without the hint for those who forget the quotes.
 func unfitText(field catalog.Field, value any) string {
 	s, ok := value.(string)
 	switch {
 	case len(field.Values) > 0 && (!ok || !slices.Contains(field.Values, s)):
 		return "one of " + strings.Join(field.Values, ", ")
 	case !ok:
-		return "a string (a number or a boolean stands in quotes)"
+		return aString
 	}
 	return ""
 }
@@ -82,11 +87,14 @@ func unfitAny(field catalog.Field, value any) string {
 	for _, each := range field.AnyOf {
 		alternative := field
 		alternative.Type = each
-		want := unfit(alternative, value)
+		check := unfit
+		if each == catalog.TypeString {
+			check = unfitText
+		}
+		want := check(alternative, value)
 		if want == "" {
 			return ""
 		}
-		want, _, _ = strings.Cut(want, " (")
 		wanted = append(wanted, want)
 	}
 	return strings.Join(wanted, ", or ")

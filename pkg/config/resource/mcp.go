@@ -78,13 +78,8 @@ func (r *toolStep) connect(t *parse.Tool, id, url string) {
 // mcpProvider returns the provider of the resource that is called like an MCP server and gives its address: its type is one for MCP
 // servers, or one that the release line does not know.
 func (r *toolStep) mcpProvider(id string) *parse.Provider {
-	for _, group := range r.groups {
-		for i := range group.Providers {
-			p := &group.Providers[i]
-			if group.API == parse.APIToolRuntime && p.EffectiveID() == id && r.servesMCP(p) {
-				return p
-			}
-		}
+	if p := parse.Find(r.groups, parse.APIToolRuntime.Name, id); p != nil && r.servesMCP(p) {
+		return p
 	}
 	return nil
 }

@@ -98,15 +98,7 @@ func (r *registration) checkModelType(m *parse.Model) {
 // resource, else the only one of the base that is always there.
 func (r *registration) modelProvider(m *parse.Model, providers *document.ProviderSet) (document.Identity, bool) {
 	if m.Provider != "" {
-		provider, ok := providers.Find(m.Provider)
-		if !ok && !r.problems.Full(problem.Error) {
-			r.problems.Add(problem.Problem{
-				Reason: problem.UnknownProvider, Path: m.Path + ".provider", Type: field.ErrorTypeNotFound, Value: m.Provider,
-				Detail: "there is no inference provider with this id",
-				Fix:    providers.Nearest(m.Provider) + "configure it under spec.providers.inference, or name one of " + providers.Names(),
-			})
-		}
-		return provider, ok
+		return r.namedProvider(parse.APIInference, providers, m.Provider, m.Path)
 	}
 	for _, group := range r.groups {
 		if group.API == parse.APIInference {

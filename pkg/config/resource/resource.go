@@ -5,6 +5,8 @@ package resource
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
@@ -58,6 +60,20 @@ type registration struct {
 	groups   []parse.ProviderGroup
 	problems *problem.Collector
 	uses     []Use
+}
+
+// namedProvider finds the provider that a resource of the spec names, and reports it where there is none with this id. path is the
+// field of the resource.
+func (r *registration) namedProvider(api parse.ProviderAPI, providers *document.ProviderSet, id, path string) (document.Identity, bool) {
+	provider, ok := providers.Find(id)
+	if !ok && !r.problems.Full(problem.Error) {
+		r.problems.Add(problem.Problem{
+			Reason: problem.UnknownProvider, Path: path + ".provider", Type: field.ErrorTypeNotFound, Value: id,
+			Detail: "there is no " + api.Field + " provider with this id",
+			Fix:    providers.Nearest(id) + "configure it under spec.providers." + api.Field + ", or name one of " + providers.Names(),
+		})
+	}
+	return provider, ok
 }
 
 // ProviderAPIs holds, for each list of registered_resources, the API whose providers its entries name.

@@ -86,16 +86,8 @@ type shieldSearch struct {
 // the base's shield of this id, else the one that is called like the shield, else the only one of the base that is always there.
 func (r *shieldSearch) provider(s *parse.Shield, entry *yaml.Node) (document.Identity, bool) {
 	if s.Provider != "" {
-		provider, ok := r.safety.Find(s.Provider)
+		provider, ok := r.namedProvider(parse.APISafety, r.safety, s.Provider, s.Path)
 		if !ok {
-			if r.problems.Full(problem.Error) {
-				return provider, false
-			}
-			r.problems.Add(problem.Problem{
-				Reason: problem.UnknownProvider, Path: s.Path + ".provider", Type: field.ErrorTypeNotFound, Value: s.Provider,
-				Detail: "there is no safety provider with this id",
-				Fix:    r.safety.Nearest(s.Provider) + "configure it under spec.providers.safety, or name one of " + r.safety.Names(),
-			})
 			return provider, false
 		}
 		// The server would start without the shield. Unlike a model that is not there nobody notices that, so a warning is not enough.

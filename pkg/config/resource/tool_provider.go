@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -21,12 +20,11 @@ import (
 // else one of the base that is always there: where one has its key, one of those; of these the one that the base registers the group
 // with, else the first.
 func (r *toolStep) toolProvider(t *parse.Tool, id string, types []string) (document.Identity, bool) {
-	ids := r.doc.Identities(parse.APIToolRuntime.Name)
 	if t.Provider != "" {
-		return r.namedToolProvider(t, ids, types)
+		return r.namedToolProvider(t, types)
 	}
 	var serving []document.Identity
-	for _, candidate := range ids {
+	for _, candidate := range r.doc.Identities(parse.APIToolRuntime.Name) {
 		if slices.Contains(types, r.doc.TypeOf(parse.APIToolRuntime.Name, candidate)) {
 			serving = append(serving, candidate)
 		}
@@ -75,15 +73,9 @@ func (r *toolStep) hasKey(provider document.Identity) bool {
 	return !known || row.Key == "" || !r.env.Given().IsEmpty(document.Child(entry.Config(), row.Key))
 }
 
-func (r *toolStep) namedToolProvider(t *parse.Tool, ids []document.Identity, types []string) (document.Identity, bool) {
-	provider, ok := r.doc.Lookup(parse.APIToolRuntime.Name, r.env.Given()).Find(t.Provider)
+func (r *toolStep) namedToolProvider(t *parse.Tool, types []string) (document.Identity, bool) {
+	provider, ok := r.namedProvider(parse.APIToolRuntime, r.doc.Lookup(parse.APIToolRuntime.Name, r.env.Given()), t.Provider, t.Path)
 	if !ok {
-		r.problems.Add(problem.Problem{
-			Reason: problem.UnknownProvider, Path: t.Path + ".provider", Type: field.ErrorTypeNotFound, Value: t.Provider,
-			Detail: "there is no tool provider with this id",
-			Fix: suggest.Sentence(t.Provider, document.EffectiveIDs(ids)) + "configure it under spec.providers.toolRuntime, or name one of " +
-				bounds.Names(document.EffectiveIDs(ids)),
-		})
 		return provider, false
 	}
 	providerType := r.doc.TypeOf(parse.APIToolRuntime.Name, provider)
@@ -106,11 +98,6 @@ func (r *toolStep) namedToolProvider(t *parse.Tool, ids []document.Identity, typ
 	return provider, true
 }
 
-// toolGroups is the list of registered tool groups.
-func (r *toolStep) toolGroups() *yaml.Node {
-	return r.doc.EnsureRegistered("tool_groups")
-}
-
 // registeredWith returns the provider that the base registers a tool group with.
 func (r *toolStep) registeredWith(id string) string {
 	return document.IdentityOf(document.Child(r.groupEntries[id], "provider_id")).ID
@@ -118,7 +105,7 @@ func (r *toolStep) registeredWith(id string) string {
 
 // registerToolGroup lays a tool group over that of the base, else after those of the base.
 func (r *toolStep) registerToolGroup(id string, provider document.Identity) *yaml.Node {
-	entry := overlayByID(r.toolGroups(), r.groupEntries, "toolgroup_id", id)
+	entry := overlayByID(r.doc.EnsureRegistered("tool_groups"), r.groupEntries, "toolgroup_id", id)
 	document.Set(entry, "provider_id", document.String(provider.Raw))
 	return entry
 }

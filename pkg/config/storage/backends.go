@@ -17,8 +17,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// storeDir is where the files of SQLite go: a directory on the data volume, which the pod makes sure of.
-const storeDir = "${env.SQLITE_STORE_DIR:=/.llama}"
+// DataDir is where files of the server go that the base names no directory for: on the data volume, which the pod makes sure of.
+const DataDir = "${env.SQLITE_STORE_DIR:=" + v1alpha2.DefaultMountPath + "}"
 
 // defaultFiles are the files that the servers themselves give their two backends; another backend's file has its name.
 var defaultFiles = map[string]string{"kv_default": "kvstore.db", "sql_default": "sql_store.db"}
@@ -39,6 +39,19 @@ func backendsOf(backends *yaml.Node, kind catalog.StoreKind) []string {
 	}
 	return names
 }
+
+// DefaultBackend returns the backend that is used where nothing names one of a kind: the one of the server's own default name, else the
+// first.
+func DefaultBackend(backends *yaml.Node, kind catalog.StoreKind) string {
+	preferred := defaultName(kind)
+	if names := backendsOf(backends, kind); len(names) > 0 && !slices.Contains(names, preferred) {
+		return names[0]
+	}
+	return preferred
+}
+
+// defaultName is the server's own name for its backend of a kind.
+func defaultName(kind catalog.StoreKind) string { return string(kind) + "_default" }
 
 // backendNode makes a backend. Of an old one of the same type, what does not say which database it is stays.
 func backendNode(old *yaml.Node, backendType string, fields []entryField) *yaml.Node {
@@ -70,7 +83,7 @@ func sqliteFields(name string) []entryField {
 	if !ok {
 		file = name + ".db"
 	}
-	return []entryField{{name: "db_path", value: document.String(storeDir + "/" + file)}}
+	return []entryField{{name: "db_path", value: document.String(DataDir + "/" + file)}}
 }
 
 // kvBackend is what the spec asks for of the kv backend; nil where that is wrong.

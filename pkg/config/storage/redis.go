@@ -4,8 +4,7 @@ package storage
 
 import (
 	"fmt"
-	"net"
-	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/address"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -58,7 +58,7 @@ func (s *step) redisFields(spec *v1alpha2.KVStorageSpec) ([]entryField, bool) {
 	return []entryField{{name: "host", value: document.String(host)}, {name: "port", value: document.Int(int64(port))}}, ok
 }
 
-// redisEndpoint reads host:port or redis://host:port. An address of IPv6 keeps its brackets, as a URL wants them.
+// redisEndpoint reads host:port or redis://host:port. An IPv6 address keeps its brackets: the server makes a URL of it.
 func (s *step) redisEndpoint(endpoint, path string) (host string, port int, ok bool) {
 	fail := func(detail, fix string) (string, int, bool) {
 		s.problems.Add(problem.Problem{Reason: problem.InvalidEndpoint, Path: path, Type: field.ErrorTypeInvalid, Detail: detail, Fix: fix})
@@ -71,38 +71,40 @@ func (s *step) redisEndpoint(endpoint, path string) (host string, port int, ok b
 		})
 		return "", 0, false
 	}
-	const form = "write it as host:port, for example redis.example.svc:6379"
-	address := endpoint
-	if !strings.Contains(address, "://") {
-		address = redisScheme + "://" + address
+	const form, cut = "write it as host:port, for example redis.example.svc:6379", "remove what follows the port"
+	scheme, rest, found := strings.Cut(endpoint, "://")
+	if !found {
+		scheme, rest = redisScheme, endpoint
 	}
-	u, err := url.Parse(address)
+	hostPort, after := rest, ""
+	if at := strings.IndexAny(rest, "/?#"); at >= 0 {
+		hostPort, after = rest[:at], strings.Trim(rest[at:], "/")
+	}
 	switch {
-	case err != nil:
-		return fail("is neither host:port nor redis://host:port", form)
-	case u.Scheme == "rediss":
+	case strings.EqualFold(scheme, "rediss"):
 		return fail("no release of the server speaks TLS to Redis",
 			"use redis:// with a Redis that takes plain connections, for example by a proxy that ends TLS beside it")
-	case u.Scheme != redisScheme:
+	case !strings.EqualFold(scheme, redisScheme):
 		return fail("is neither host:port nor redis://host:port", form)
-	case u.User != nil:
+	case strings.Contains(hostPort, "@"):
 		return fail("contains user information, which would be readable in a ConfigMap", "put the password into a Secret and refer to it by "+pathRedisPassword)
-	case strings.Trim(u.Path, "/") != "":
-		return fail("names a database number, and no release of the server can select one", "remove what follows the port")
-	case u.RawQuery != "" || u.Fragment != "" || u.ForceQuery:
-		return fail("has options, which no release of the server takes", "remove what follows the port")
-	case u.Hostname() == "" || strings.ContainsAny(u.Hostname(), "%${}, \\\"'"):
+	case strings.ContainsAny(after, "?#"):
+		return fail("has options, which no release of the server takes", cut)
+	case after != "":
+		return fail("names a database number, and no release of the server can select one", cut)
+	case !redisHost.MatchString(hostPort):
 		return fail("is neither host:port nor redis://host:port", form)
 	}
-	port = redisPort
-	if u.Port() != "" {
-		if port, err = strconv.Atoi(u.Port()); err != nil || port < 1 || port > 65535 {
-			return fail("the port is not one of 1 to 65535", form)
-		}
+	host, written, fault := address.Split(hostPort)
+	if fault != "" {
+		return fail(fault, form)
 	}
-	host = u.Hostname()
-	if ip := net.ParseIP(host); ip != nil && strings.Contains(host, ":") {
-		host = "[" + host + "]"
+	if written == "" {
+		return host, redisPort, true
 	}
-	return host, port, true
+	port, err := strconv.Atoi(written)
+	return host, port, err == nil
 }
+
+// redisHost is what the server can make a URL of: names, addresses, and a port. The server reads no reference to the environment here.
+var redisHost = regexp.MustCompile(`^[A-Za-z0-9._:\[\]-]*$`)

@@ -66,7 +66,7 @@ func Apply(
 	backends := document.Ensure(storage, "backends", yaml.MappingNode)
 	for _, kind := range []catalog.StoreKind{catalog.KV, catalog.SQL} {
 		if len(backendsOf(backends, kind)) == 0 {
-			name := string(kind) + "_default"
+			name := defaultName(kind)
 			document.Set(backends, name, backendNode(nil, SQLiteType(kind), sqliteFields(name)))
 		}
 	}

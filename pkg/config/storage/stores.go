@@ -58,8 +58,5 @@ func (s *step) primaryBackend(stores, backends *yaml.Node, kind catalog.StoreKin
 			return used
 		}
 	}
-	if name := string(kind) + "_default"; slices.Contains(names, name) {
-		return name
-	}
-	return names[0]
+	return DefaultBackend(backends, kind)
 }

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package address
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+)
+
+const maxPort = 65535
+
+// Split splits host:port; an IPv6 address stands in brackets, which stay. The port is empty where there is none. The fault says what is
+// wrong, and is empty where nothing is.
+func Split(address string) (host, port, fault string) {
+	masked := document.MaskReferences(address)
+	if strings.ContainsAny(masked, `/\?#`) {
+		return "", "", "must be host and port: nothing may follow them"
+	}
+	at := strings.Index(masked, ":")
+	if end := strings.Index(masked, "]"); strings.HasPrefix(masked, "[") && end > 0 {
+		at = end + 1
+	} else if at < 0 {
+		at = len(masked)
+	}
+	host, port = address[:at], strings.TrimPrefix(address[at:], ":")
+	rest := masked[at:]
+	switch {
+	case rest != "" && rest[0] != ':':
+		return "", "", "is not host:port"
+	case strings.Count(rest, ":") > 1:
+		return "", "", "has more than one colon: an IPv6 address stands in brackets"
+	case host == "" || host == "[]":
+		return "", "", "has no host"
+	case rest != "" && !document.IsReference(port) && !IsPort(port):
+		return "", "", WrongPort
+	}
+	return host, port, ""
+}
+
+// WrongPort says that what follows the colon is not a port.
+const WrongPort = "has no port between 1 and 65535 after the colon"
+
+// IsPort reports whether a text is a port that something can listen on.
+func IsPort(port string) bool {
+	n, err := strconv.Atoi(port)
+	return err == nil && n >= 1 && n <= maxPort
+}
+
+// beforeAuthority is what can stand before the authority of a URL, well-formed or not.
+var beforeAuthority = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*:)?[/\\]*`)
+
+// HasUserInfo reports whether an address names a user, in whatever form.
+func HasUserInfo(address string) bool {
+	rest := beforeAuthority.ReplaceAllString(document.MaskReferences(address), "")
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	return strings.Contains(rest, "@")
+}
