@@ -18,9 +18,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/leftovers"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/migration"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/leftovers"
 )
 
 // leaseName is the one that v0.9 uses, so that it and this operator never work at the same time.

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -39,15 +38,11 @@ type Applier struct {
 	Cached client.Reader
 	// Live reads from the API server.
 	Live client.Reader
-	// SwitchoverDelay is how long pods of release 0.9 run on after the Service stopped leading to them.
-	SwitchoverDelay time.Duration
 
 	mu sync.Mutex
 	// last is by owner, then by kind and name of the object, which are few and fixed: what is generated gets a name of its own with
 	// each edit, is never sent twice, and is not remembered.
 	last map[types.NamespacedName]map[objectID]applied
-	// narrowed is by owner since when its Service has been seen to lead only to new pods, while a switchover lasts.
-	narrowed map[types.NamespacedName]time.Time
 }
 
 // objectID distinguishes the objects of one owner.
@@ -114,13 +109,13 @@ func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistrib
 	}
 	switch {
 	case err != nil:
-		return nil, failed(what, "could not be read", err)
+		return nil, Failed(what, "could not be read", err)
 	case live != nil && !metav1.IsControlledBy(live, owner):
-		return nil, conflict(what, live, owner)
+		return nil, Conflict(what, live, owner)
 	}
 	u, desired, err := toUnstructured(o)
 	if err != nil {
-		return nil, failed(what, "could not be encoded", err)
+		return nil, Failed(what, "could not be encoded", err)
 	}
 	id := objectID{gvk.Kind, o.GetName()}
 	if live != nil && (isGenerated(gvk) || a.unchanged(owner, id, live, desired)) {
@@ -129,7 +124,7 @@ func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistrib
 	if live != nil {
 		now, err := a.settled(ctx, u)
 		if err != nil {
-			return nil, failed(what, "could not be read", err)
+			return nil, Failed(what, "could not be read", err)
 		}
 		if now != nil {
 			a.remember(owner, id, now, desired)
@@ -165,7 +160,7 @@ func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	if c.gvk.Kind == "Deployment" {
 		result.Deployment = &appsv1.Deployment{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, result.Deployment); err != nil {
-			return failed(c.what(), "was answered with something unreadable", err)
+			return Failed(c.what(), "was answered with something unreadable", err)
 		}
 	}
 	return nil
@@ -238,7 +233,7 @@ func (a *Applier) resetPorts(ctx context.Context, u *unstructured.Unstructured) 
 func (a *Applier) live(ctx context.Context, o objects.Object) (metav1.Object, error) {
 	key := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 	gvk := o.GetObjectKind().GroupVersionKind()
-	var found client.Object = metadataOf(gvk)
+	var found client.Object = MetadataOf(gvk)
 	if !isGenerated(gvk) {
 		found = o.DeepCopyObject().(client.Object)
 	}
@@ -251,7 +246,7 @@ func (a *Applier) live(ctx context.Context, o objects.Object) (metav1.Object, er
 
 // fresh reads the metadata of the object from the API server; nil where it does not exist.
 func (a *Applier) fresh(ctx context.Context, o objects.Object) (metav1.Object, error) {
-	found := metadataOf(o.GetObjectKind().GroupVersionKind())
+	found := MetadataOf(o.GetObjectKind().GroupVersionKind())
 	err := a.Live.Get(ctx, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}, found)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
@@ -284,7 +279,6 @@ func (a *Applier) Forget(owner types.NamespacedName) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.last, owner)
-	delete(a.narrowed, owner)
 }
 
 // toUnstructured encodes an object for server-side apply, without the empty fields that typed objects write and nobody
@@ -301,8 +295,8 @@ func toUnstructured(o objects.Object) (*unstructured.Unstructured, [sha256.Size]
 // conflictAdvice never tells to remove the object: it may be a server that others use.
 const conflictAdvice = "create the LlamaStackDistribution under another name, or give the other object another name"
 
-// conflict is the problem of an object that is not the custom resource's own.
-func conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistribution) *problem.Problem {
+// Conflict is the problem of an object that is not the custom resource's own.
+func Conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistribution) *problem.Problem {
 	p := problem.Problem{Reason: problem.Conflict, Path: what, Fix: conflictAdvice}
 	controller := metav1.GetControllerOf(live)
 	switch {
@@ -328,8 +322,8 @@ func deniedByPolicy(err error) bool {
 	return len(causes) > 0 && !slices.ContainsFunc(causes, func(c metav1.StatusCause) bool { return c.Field != "" })
 }
 
-// failed classifies an error of the API server: only an edit fixes what it calls invalid or too large, anything else may pass.
-func failed(what, how string, err error) *problem.Problem {
+// Failed classifies an error of the API server: only an edit fixes what it calls invalid or too large, anything else may pass.
+func Failed(what, how string, err error) *problem.Problem {
 	p := problem.Problem{Reason: problem.ApplyFailed, Path: what, Detail: fmt.Sprintf("%s: %v", how, stable.Error(err)), Err: err}
 	switch {
 	case apierrors.IsInvalid(err) && !deniedByPolicy(err), apierrors.IsBadRequest(err):

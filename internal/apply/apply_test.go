@@ -19,21 +19,22 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
 // Proves: R56, FR-026 (nothing is sent where desired and live object are those of last time).
 func TestNothingIsSentTwice(t *testing.T) {
-	c := newCluster(t)
-	a := c.applier()
+	c := fakecluster.New(t)
+	a := applier(c)
 	apply := func(config string, want int) *Result {
 		t.Helper()
-		c.applied = nil
-		result, f := a.Apply(t.Context(), owner(), desiredObjects(config))
+		c.Applied = nil
+		result, f := a.Apply(t.Context(), fakecluster.Owner(), fakecluster.Desired(config))
 		if f != nil {
 			t.Fatal(f)
 		}
-		if len(c.applied) != want {
-			t.Errorf("sent %v, want %d objects", c.applied, want)
+		if len(c.Applied) != want {
+			t.Errorf("sent %v, want %d objects", c.Applied, want)
 		}
 		return result
 	}
@@ -45,7 +46,7 @@ func TestNothingIsSentTwice(t *testing.T) {
 	}
 	// Other content is another ConfigMap and another pod template; the rest stays.
 	apply("a: 2", 2)
-	if got := sorted(c.applied); !strings.HasPrefix(got, "[ConfigMap/my-stack-config-") || !strings.HasSuffix(got, " Deployment/my-stack]") {
+	if got := fakecluster.Sorted(c.Applied); !strings.HasPrefix(got, "[ConfigMap/my-stack-config-") || !strings.HasSuffix(got, " Deployment/my-stack]") {
 		t.Errorf("sent %s", got)
 	}
 
@@ -63,23 +64,23 @@ func TestNothingIsSentTwice(t *testing.T) {
 
 	// A new operator knows nothing of what was sent: it finds the ServiceAccount and the immutable ConfigMap as they should be. Of the two
 	// others this API server says that the status is the operator's, which a real one does not: see TestIsApplied.
-	a = c.applier()
+	a = applier(c)
 	apply("a: 2", 2)
 }
 
 // Proves: L-01 (what is remembered goes with the resource).
 func TestForget(t *testing.T) {
-	a := newCluster(t).applier()
-	if _, f := a.Apply(t.Context(), owner(), desiredObjects("a: 1")); f != nil {
+	a := applier(fakecluster.New(t))
+	if _, f := a.Apply(t.Context(), fakecluster.Owner(), fakecluster.Desired("a: 1")); f != nil {
 		t.Fatal(f)
 	}
-	other := owner()
+	other := fakecluster.Owner()
 	other.Name = "other"
 	a.Forget(client.ObjectKeyFromObject(other))
 	if len(a.last) == 0 {
 		t.Error("another resource's memory went")
 	}
-	a.Forget(client.ObjectKeyFromObject(owner()))
+	a.Forget(client.ObjectKeyFromObject(fakecluster.Owner()))
 	if len(a.last) != 0 {
 		t.Errorf("%d objects are remembered of a resource that is gone", len(a.last))
 	}
@@ -87,24 +88,24 @@ func TestForget(t *testing.T) {
 
 // Proves: L-01 (each edit generates an object of another name; what is remembered of an owner does not grow with its edits).
 func TestApplierMemoryIsBoundedOverEdits(t *testing.T) {
-	c := newCluster(t)
-	a := c.applier()
+	c := fakecluster.New(t)
+	a := applier(c)
 	edit := func(n int) {
 		t.Helper()
-		list := desiredObjects(fmt.Sprintf("a: %d", n))
-		if _, f := a.Apply(t.Context(), owner(), list); f != nil {
+		list := fakecluster.Desired(fmt.Sprintf("a: %d", n))
+		if _, f := a.Apply(t.Context(), fakecluster.Owner(), list); f != nil {
 			t.Fatal(f)
 		}
-		if f := a.Prune(t.Context(), owner(), list); f != nil {
+		if f := a.Prune(t.Context(), fakecluster.Owner(), list); f != nil {
 			t.Fatal(f)
 		}
 	}
 	edit(0)
-	few := len(a.last[client.ObjectKeyFromObject(owner())])
+	few := len(a.last[client.ObjectKeyFromObject(fakecluster.Owner())])
 	for n := range 50 {
 		edit(n)
 	}
-	if got := len(a.last[client.ObjectKeyFromObject(owner())]); got != few || few == 0 || len(a.last) != 1 {
+	if got := len(a.last[client.ObjectKeyFromObject(fakecluster.Owner())]); got != few || few == 0 || len(a.last) != 1 {
 		t.Errorf("%d objects of %d owners are remembered after 50 edits, want %d of 1", got, len(a.last), few)
 	}
 }
@@ -126,22 +127,22 @@ func TestConflict(t *testing.T) {
 		},
 		"of somebody": {foreign, problem.Terminal, "Deployment my-stack: exists and is controlled by Rollout theirs; nothing was changed: create"},
 		"of an earlier resource": {
-			owned(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "my-stack"}}, "u0"), problem.WaitingForDependency,
+			fakecluster.Owned(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "my-stack"}}, "u0"), problem.WaitingForDependency,
 			"Deployment my-stack: still belongs to an earlier custom resource of this name, which is being removed",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			live := newCluster(t, c.live)
-			a := live.applier()
-			a.Cached = newCluster(t) // the caches do not hold what lacks the operator's label
-			_, f := a.Apply(t.Context(), owner(), desiredObjects("a: 1"))
+			live := fakecluster.New(t, c.live)
+			a := applier(live)
+			a.Cached = fakecluster.New(t) // the caches do not hold what lacks the operator's label
+			_, f := a.Apply(t.Context(), fakecluster.Owner(), fakecluster.Desired("a: 1"))
 			if f == nil || f.Class != c.class || f.Reason != map[bool]problem.Reason{true: problem.Conflict, false: problem.WaitingForRemoval}[c.class == problem.Terminal] || f.Condition != v1alpha2.ConditionDeploymentUpdated {
 				t.Fatalf("fault %+v", f)
 			}
 			if !strings.HasPrefix(f.String(), c.want) || strings.Contains(f.String(), "remove it") {
 				t.Errorf("message %q, want %q", f.String(), c.want)
 			}
-			for _, what := range live.applied {
+			for _, what := range live.Applied {
 				if strings.HasPrefix(what, "Deployment") || strings.HasPrefix(what, "Service/") {
 					t.Errorf("sent %s", what)
 				}
@@ -190,9 +191,9 @@ func TestRefusals(t *testing.T) {
 			problem.Terminal, ": make it smaller: fewer or shorter values in the spec, or in the objects that it refers to",
 		},
 	} {
-		cluster := newCluster(t)
-		cluster.refuse["Deployment/my-stack"] = c.err
-		result, f := cluster.applier().Apply(t.Context(), owner(), desiredObjects("a: 1"))
+		cluster := fakecluster.New(t)
+		cluster.Refuse["Deployment/my-stack"] = c.err
+		result, f := applier(cluster).Apply(t.Context(), fakecluster.Owner(), fakecluster.Desired("a: 1"))
 		reasons := map[problem.Class]problem.Reason{problem.Terminal: problem.ObjectRejected, problem.Transient: problem.ApplyFailed}
 		if f == nil || f.Class != c.class || f.Reason != reasons[c.class] || f.Condition != v1alpha2.ConditionDeploymentUpdated || !errors.Is(f.Err, c.err) {
 			t.Fatalf("%s: problem %+v, want class %s", name, f, c.class)
@@ -200,8 +201,8 @@ func TestRefusals(t *testing.T) {
 		if want := fmt.Sprintf("Deployment my-stack: could not be applied: %v%s", c.err, c.advice); f.String() != want {
 			t.Errorf("%s: message %q, want %q", name, f.String(), want)
 		}
-		if result.Written != 2 || result.Deployment != nil || strings.Contains(sorted(cluster.applied), "Service/") {
-			t.Errorf("%s: sent %v, result %+v: want nothing after the refusal", name, cluster.applied, result)
+		if result.Written != 2 || result.Deployment != nil || strings.Contains(fakecluster.Sorted(cluster.Applied), "Service/") {
+			t.Errorf("%s: sent %v, result %+v: want nothing after the refusal", name, cluster.Applied, result)
 		}
 	}
 }
@@ -216,5 +217,25 @@ func TestOwnedKindsHoldConfigMapsAsMetadata(t *testing.T) {
 	}
 	if got := ConfigMapMetadata().GroupVersionKind().Kind + SecretMetadata().GroupVersionKind().Kind; got != "ConfigMapSecret" {
 		t.Errorf("kinds %s", got)
+	}
+}
+
+func applier(c *fakecluster.Cluster) *Applier { return &Applier{Client: c, Cached: c, Live: c} }
+
+// Proves: L-22 (the operator hands the number of pods over only while it is its own).
+func TestOwnsReplicas(t *testing.T) {
+	for name, c := range map[string]struct {
+		entry metav1.ManagedFieldsEntry
+		want  bool
+	}{
+		"own":      {fakecluster.Entry(FieldManager, "Apply", `{"f:spec":{"f:replicas":{}}}`, ""), true},
+		"without":  {fakecluster.Entry(FieldManager, "Apply", `{"f:spec":{"f:template":{}}}`, ""), false},
+		"other's":  {fakecluster.Entry("kubectl", "Apply", `{"f:spec":{"f:replicas":{}}}`, ""), false},
+		"by scale": {fakecluster.Entry(FieldManager, "Apply", `{"f:spec":{"f:replicas":{}}}`, "scale"), false},
+		"damaged":  {fakecluster.Entry(FieldManager, "Apply", `[]`, ""), false},
+	} {
+		if got := ownsReplicas([]metav1.ManagedFieldsEntry{c.entry}); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
 	}
 }

@@ -70,7 +70,7 @@ var fieldsOfPods = []struct{ of, from string }{
 
 // refused is the problem of an object that the API server does not take. It is about the field of the spec, where there is one.
 func refused(c *change, err error) *problem.Problem {
-	p := failed(c.what(), "could not be applied", err)
+	p := Failed(c.what(), "could not be applied", err)
 	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
 		return p
 	}

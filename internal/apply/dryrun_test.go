@@ -16,11 +16,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
 // full is an owner with an object of nearly every kind, and its objects.
 func full(generation int32) (*v1alpha2.LlamaStackDistribution, []objects.Object) {
-	cr := owner()
+	cr := fakecluster.Owner()
 	cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: new(8000 + generation)}
 	cr.Spec.Workload = &v1alpha2.WorkloadSpec{
 		Replicas: new(int32(2)), Autoscaling: &v1alpha2.AutoscalingSpec{MaxReplicas: new(3 + generation)},
@@ -37,15 +38,15 @@ func full(generation int32) (*v1alpha2.LlamaStackDistribution, []objects.Object)
 func TestRefusedObjectLeavesTheOthersUnwritten(t *testing.T) {
 	for _, kind := range []string{"ConfigMap", "PodDisruptionBudget", "Deployment", "HorizontalPodAutoscaler", "Service"} {
 		t.Run(kind, func(t *testing.T) {
-			c := newCluster(t)
-			a := c.applier()
+			c := fakecluster.New(t)
+			a := applier(c)
 			cr, list := full(1)
 			if _, f := a.Apply(t.Context(), cr, list); f != nil {
 				t.Fatal(f)
 			}
-			c.asked = nil
-			if _, f := a.Apply(t.Context(), cr, list); f != nil || len(c.asked) > 0 {
-				t.Errorf("nothing changes, and %v was asked: %v", c.asked, f)
+			c.Asked = nil
+			if _, f := a.Apply(t.Context(), cr, list); f != nil || len(c.Asked) > 0 {
+				t.Errorf("nothing changes, and %v was asked: %v", c.Asked, f)
 			}
 			cr, list = full(2)
 			what := ""
@@ -54,19 +55,19 @@ func TestRefusedObjectLeavesTheOthersUnwritten(t *testing.T) {
 					what = kind + "/" + o.GetName()
 				}
 			}
-			c.applied = nil
-			c.refuse[what] = apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "y", nil)
+			c.Applied = nil
+			c.Refuse[what] = apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "y", nil)
 			result, f := a.Apply(t.Context(), cr, list)
 			if f == nil || result.Written > 0 || !strings.Contains(f.String(), kind) || f.Class != problem.Transient {
 				t.Fatalf("result %+v, fault %+v", result, f)
 			}
-			if written := slices.DeleteFunc(c.applied, func(w string) bool { return w == what }); len(written) > 0 {
+			if written := slices.DeleteFunc(c.Applied, func(w string) bool { return w == what }); len(written) > 0 {
 				t.Errorf("%s is refused, and written are %v", what, written)
 			}
-			delete(c.refuse, what)
-			c.asked, c.applied = nil, nil
-			if _, f := a.Apply(t.Context(), cr, list); f != nil || len(c.applied) != 5 || !slices.Equal(c.asked, c.applied[1:]) {
-				t.Errorf("fault %v, asked %v, written %v", f, c.asked, c.applied)
+			delete(c.Refuse, what)
+			c.Asked, c.Applied = nil, nil
+			if _, f := a.Apply(t.Context(), cr, list); f != nil || len(c.Applied) != 5 || !slices.Equal(c.Asked, c.Applied[1:]) {
+				t.Errorf("fault %v, asked %v, written %v", f, c.Asked, c.Applied)
 			}
 		})
 	}
@@ -74,26 +75,26 @@ func TestRefusedObjectLeavesTheOthersUnwritten(t *testing.T) {
 
 // Proves: R61 (of a new custom resource only what holds values of the spec is asked for).
 func TestNewObjectsAreAskedForWhereTheyHoldTheSpec(t *testing.T) {
-	c := newCluster(t)
-	if _, f := c.applier().Apply(t.Context(), owner(), desiredObjects("a: 1")); f != nil || len(c.asked) > 0 || len(c.applied) != 4 {
-		t.Errorf("asked %v, written %v, %v", c.asked, c.applied, f)
+	c := fakecluster.New(t)
+	if _, f := applier(c).Apply(t.Context(), fakecluster.Owner(), fakecluster.Desired("a: 1")); f != nil || len(c.Asked) > 0 || len(c.Applied) != 4 {
+		t.Errorf("asked %v, written %v, %v", c.Asked, c.Applied, f)
 	}
 	cr, list := full(1)
-	c = newCluster(t)
-	if _, f := c.applier().Apply(t.Context(), cr, list); f != nil || sorted(c.asked) != "[Deployment/my-stack HorizontalPodAutoscaler/my-stack-hpa PodDisruptionBudget/my-stack-pdb]" {
-		t.Errorf("asked %v, %v", c.asked, f)
+	c = fakecluster.New(t)
+	if _, f := applier(c).Apply(t.Context(), cr, list); f != nil || fakecluster.Sorted(c.Asked) != "[Deployment/my-stack HorizontalPodAutoscaler/my-stack-hpa PodDisruptionBudget/my-stack-pdb]" {
+		t.Errorf("asked %v, %v", c.Asked, f)
 	}
 }
 
 // Proves: R61 (a webhook that knows no dry run keeps nobody from writing).
 func TestDryRunThatIsNotSupportedIsIgnored(t *testing.T) {
-	c := newCluster(t)
+	c := fakecluster.New(t)
 	cr, list := full(1)
-	a := c.applier()
-	c.refuse["Deployment/my-stack"] = apierrors.NewBadRequest("admission webhook x does not support dry run")
+	a := applier(c)
+	c.Refuse["Deployment/my-stack"] = apierrors.NewBadRequest("admission webhook x does not support dry run")
 	_, f := a.Apply(t.Context(), cr, list)
-	if f == nil || !slices.Contains(c.applied, "Deployment/my-stack") { // this API server refuses the write, too
-		t.Errorf("written %v, %v", c.applied, f)
+	if f == nil || !slices.Contains(c.Applied, "Deployment/my-stack") { // this API server refuses the write, too
+		t.Errorf("written %v, %v", c.Applied, f)
 	}
 }
 

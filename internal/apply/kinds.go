@@ -45,15 +45,16 @@ func isGenerated(gvk schema.GroupVersionKind) bool { return slices.Contains(gene
 
 // ConfigMapMetadata returns an empty ConfigMap of which only the metadata is read.
 func ConfigMapMetadata() *metav1.PartialObjectMetadata {
-	return metadataOf(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	return MetadataOf(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 }
 
 // SecretMetadata returns an empty Secret of which only the metadata is read.
 func SecretMetadata() *metav1.PartialObjectMetadata {
-	return metadataOf(corev1.SchemeGroupVersion.WithKind("Secret"))
+	return MetadataOf(corev1.SchemeGroupVersion.WithKind("Secret"))
 }
 
-func metadataOf(gvk schema.GroupVersionKind) *metav1.PartialObjectMetadata {
+// MetadataOf returns an empty object of the kind, of which only the metadata is read.
+func MetadataOf(gvk schema.GroupVersionKind) *metav1.PartialObjectMetadata {
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(gvk)
 	return m

@@ -34,34 +34,37 @@ func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	for _, list := range prunedLists() {
 		controlled, err := controlledBy(ctx, a.Cached, owner, list)
 		if err != nil {
-			return failed("the owned objects", "could not be listed", err)
+			return Failed("the owned objects", "could not be listed", err)
 		}
 		for _, o := range controlled {
-			if !keep[kindOf(o)+"/"+o.GetName()] {
+			if !keep[KindOf(o)+"/"+o.GetName()] {
 				doomed = append(doomed, o)
 			}
 		}
 	}
 	generated, err := a.obsolete(ctx, owner, keep)
 	if err != nil {
-		return failed("what was generated", "could not be listed", err)
+		return Failed("what was generated", "could not be listed", err)
 	}
-	legacy, err := a.legacyCABundle(ctx, owner)
-	if err != nil {
-		return failed("ConfigMap "+objects.LegacyCABundleName(owner.Name), "could not be judged", err)
-	}
-	for _, o := range slices.Concat(doomed, generated, legacy) {
-		err := a.Client.Delete(ctx, o, client.Preconditions{UID: new(o.GetUID())},
-			client.PropagationPolicy(metav1.DeletePropagationBackground))
-		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
-			return failed(kindOf(o)+" "+o.GetName(), "could not be removed", err)
+	for _, o := range slices.Concat(doomed, generated) {
+		if f := Remove(ctx, a.Client, o); f != nil {
+			return f
 		}
 	}
 	return nil
 }
 
-// kindOf is the kind of an object of a list, whose type metadata is empty where the type has the kind.
-func kindOf(o client.Object) string {
+// Remove deletes the object that was seen: one that someone made since under its name stays.
+func Remove(ctx context.Context, writer client.Writer, o client.Object) *problem.Problem {
+	err := writer.Delete(ctx, o, client.Preconditions{UID: new(o.GetUID())}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+		return Failed(KindOf(o)+" "+o.GetName(), "could not be removed", err)
+	}
+	return nil
+}
+
+// KindOf is the kind of an object of a list, whose type metadata is empty where the type has the kind.
+func KindOf(o client.Object) string {
 	if kind := o.GetObjectKind().GroupVersionKind().Kind; kind != "" {
 		return kind
 	}
@@ -115,7 +118,7 @@ func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 		}
 		if replicaSets == nil {
 			var err error
-			if replicaSets, err = replicaSetsOf(ctx, a.Live, owner); err != nil {
+			if replicaSets, err = ReplicaSetsOf(ctx, a.Live, owner); err != nil {
 				return nil, err
 			}
 		}
@@ -130,25 +133,9 @@ func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 	return doomed, nil
 }
 
-// legacyCABundle finds the ConfigMap of CA certificates that release 0.9 has left, once no pod mounts it any more.
-func (a *Applier) legacyCABundle(ctx context.Context, owner *v1alpha2.LlamaStackDistribution) ([]client.Object, error) {
-	o := ConfigMapMetadata()
-	err := a.Cached.Get(ctx, client.ObjectKey{Namespace: owner.Namespace, Name: objects.LegacyCABundleName(owner.Name)}, o)
-	if err != nil || !metav1.IsControlledBy(o, owner) || o.DeletionTimestamp != nil {
-		return nil, client.IgnoreNotFound(err)
-	}
-	replicaSets, err := replicaSetsOf(ctx, a.Live, owner)
-	if err != nil || slices.ContainsFunc(replicaSets, func(rs appsv1.ReplicaSet) bool {
-		return hasPods(&rs) && objects.MountsConfigMap(&rs.Spec.Template.Spec, o.Name)
-	}) {
-		return nil, err
-	}
-	return []client.Object{o}, nil
-}
-
-// replicaSetsOf lists the resource's ReplicaSets, newest revision first. They are asked for only when something would be
+// ReplicaSetsOf lists the resource's ReplicaSets, newest revision first. They are asked for only when something would be
 // removed, so that no cache of them is needed.
-func replicaSetsOf(ctx context.Context, live client.Reader, owner *v1alpha2.LlamaStackDistribution) ([]appsv1.ReplicaSet, error) {
+func ReplicaSetsOf(ctx context.Context, live client.Reader, owner *v1alpha2.LlamaStackDistribution) ([]appsv1.ReplicaSet, error) {
 	var list appsv1.ReplicaSetList
 	err := live.List(ctx, &list, client.InNamespace(owner.Namespace), client.MatchingLabels(objects.Selector(owner.Name)))
 	if err != nil {
@@ -166,17 +153,17 @@ func revision(rs *appsv1.ReplicaSet) int {
 // neededByPods reports whether pods need a generated object or may need it any moment.
 func neededByPods(resource string, replicaSets []appsv1.ReplicaSet, o client.Object) bool {
 	return slices.ContainsFunc(replicaSets, func(rs appsv1.ReplicaSet) bool {
-		return hasPods(&rs) && needs(resource, &rs, o)
+		return HasPods(&rs) && needs(resource, &rs, o)
 	})
 }
 
-// hasPods reports whether there are pods, or may be any moment.
-func hasPods(rs *appsv1.ReplicaSet) bool {
+// HasPods reports whether there are pods, or may be any moment.
+func HasPods(rs *appsv1.ReplicaSet) bool {
 	return ptr.Deref(rs.Spec.Replicas, 1) > 0 || rs.Status.Replicas > 0
 }
 
 func needs(resource string, rs *appsv1.ReplicaSet, o client.Object) bool {
-	return objects.GeneratedFor(resource, &rs.Spec.Template.Spec).Has(kindOf(o), o.GetName())
+	return objects.GeneratedFor(resource, &rs.Spec.Template.Spec).Has(KindOf(o), o.GetName())
 }
 
 // previous names, of the objects that are not needed any more, the one that was applied last: that of the newest ReplicaSet, for a

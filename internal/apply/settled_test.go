@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
 const settledFields = `{"f:metadata":{"f:labels":{"f:a":{}},"f:ownerReferences":{"k:{\"uid\":\"u1\"}":{}}},
@@ -42,14 +44,14 @@ func TestIsApplied(t *testing.T) {
 			}
 		}
 	}
-	own := entry(FieldManager, "Apply", settledFields, "")
+	own := fakecluster.Entry(FieldManager, "Apply", settledFields, "")
 	for name, c := range map[string]struct {
 		live, desired func(*unstructured.Unstructured)
 		entries       []metav1.ManagedFieldsEntry
 		want          bool
 	}{
 		"the same":              {nil, nil, []metav1.ManagedFieldsEntry{own}, true},
-		"others have added":     {set("c", "metadata", "labels", "theirs"), nil, []metav1.ManagedFieldsEntry{own, entry("kubectl", "Update", `{}`, "")}, true},
+		"others have added":     {set("c", "metadata", "labels", "theirs"), nil, []metav1.ManagedFieldsEntry{own, fakecluster.Entry("kubectl", "Update", `{}`, "")}, true},
 		"another value":         {set("other", "metadata", "labels", "a"), nil, []metav1.ManagedFieldsEntry{own}, false},
 		"another atomic value":  {set("y", "spec", "selector", "app"), nil, []metav1.ManagedFieldsEntry{own}, false},
 		"one more is desired":   {nil, set("d", "metadata", "labels", "c"), []metav1.ManagedFieldsEntry{own}, false},
@@ -61,9 +63,9 @@ func TestIsApplied(t *testing.T) {
 		"not by default":        {set(map[string]any{"app": "x", "apiVersion": "v2"}, "spec", "selector"), nil, []metav1.ManagedFieldsEntry{own}, false},
 		"a part gone":           {set(map[string]any{}, "spec", "selector"), nil, []metav1.ManagedFieldsEntry{own}, false},
 		"never applied":         {nil, nil, nil, false},
-		"updated by itself":     {nil, nil, []metav1.ManagedFieldsEntry{own, entry(FieldManager, "Update", `{}`, "")}, false},
-		"of a subresource only": {nil, nil, []metav1.ManagedFieldsEntry{entry(FieldManager, "Apply", settledFields, "status")}, false},
-		"damaged":               {nil, nil, []metav1.ManagedFieldsEntry{entry(FieldManager, "Apply", `[]`, "")}, false},
+		"updated by itself":     {nil, nil, []metav1.ManagedFieldsEntry{own, fakecluster.Entry(FieldManager, "Update", `{}`, "")}, false},
+		"of a subresource only": {nil, nil, []metav1.ManagedFieldsEntry{fakecluster.Entry(FieldManager, "Apply", settledFields, "status")}, false},
+		"damaged":               {nil, nil, []metav1.ManagedFieldsEntry{fakecluster.Entry(FieldManager, "Apply", `[]`, "")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			live, desired := tree(t, settledObject), tree(t, settledObject)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -63,7 +64,7 @@ func strip(in any) (any, error) {
 		o.ObjectMeta = kept
 		return o, nil
 	case metav1.Object:
-		o.SetManagedFields(objects.Writers(o))
+		o.SetManagedFields(release09.Writers(o))
 	}
 	return in, nil
 }

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/client-go/tools/events"
+	record "k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,10 +27,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/events"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/adoption"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -49,9 +51,10 @@ type Reconciler struct {
 	client   client.Client
 	gatherer *gather.Gatherer
 	applier  *apply.Applier
+	adopter  *adoption.Adopter
 	prober   *prober.Prober
 	locate   func(*v1alpha2.LlamaStackDistribution, *corev1.Service, corev1.URIScheme) (url, why string)
-	recorder events.EventRecorder
+	recorder record.EventRecorder
 }
 
 // controller-gen reads these only where they stand apart.
@@ -82,6 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	case apierrors.IsNotFound(err):
 		r.prober.Forget(req.NamespacedName)
 		r.applier.Forget(req.NamespacedName)
+		r.adopter.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	case errors.As(err, &unreadable):
 		s.fail(problem.New(problem.Problem{
@@ -128,11 +132,11 @@ func (r *Reconciler) apply(ctx context.Context, s *scope) {
 	if s.problems.HasErrors() {
 		return
 	}
-	if p := r.applier.Adopt(ctx, s.cr, s.gathered.Inputs.Live, s.wanted()); p != nil {
+	if p := r.adopter.Adopt(ctx, s.cr, s.gathered.Inputs.Live, s.wanted()); p != nil {
 		s.fail(p)
 		return
 	}
-	list, again, p := r.applier.Switchover(ctx, s.cr, s.gathered.Inputs.Live, s.desired.Objects)
+	list, again, p := r.adopter.Switchover(ctx, s.cr, s.gathered.Inputs.Live, s.desired.Objects)
 	if p != nil {
 		s.fail(p)
 		return
@@ -148,14 +152,18 @@ func (r *Reconciler) own(ctx context.Context, s *scope) {
 	if !s.problems.HasErrors() || s.gathered == nil {
 		return
 	}
-	s.fail(r.applier.Own(ctx, s.cr, s.gathered.Inputs.Live))
+	s.fail(r.adopter.Own(ctx, s.cr, s.gathered.Inputs.Live))
 }
 
 func (r *Reconciler) prune(ctx context.Context, s *scope) {
 	if s.problems.HasErrors() {
 		return
 	}
-	s.fail(r.applier.Prune(ctx, s.cr, s.wanted()))
+	if p := r.applier.Prune(ctx, s.cr, s.wanted()); p != nil {
+		s.fail(p)
+		return
+	}
+	s.fail(r.adopter.Prune(ctx, s.cr))
 }
 
 // observe looks at what came of it: the Deployment, and what the server says about itself once it is rolled out.
@@ -218,7 +226,9 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 		case err != nil:
 			return ctrl.Result{}, err
 		}
-		r.emit(s.cr, before.Status.Conditions, len(s.problems.Warnings()) > 0)
+		for _, e := range events.Of(before.Status.Conditions, s.cr.Status.Conditions, len(s.problems.Warnings()) > 0) {
+			r.recorder.Eventf(s.cr, nil, e.Type, e.Reason, e.Action, "%s", e.Note)
+		}
 		ready := ptr.Deref(meta.FindStatusCondition(s.cr.Status.Conditions, v1alpha2.ConditionReady), metav1.Condition{})
 		log.Info("status changed", "generation", s.cr.Generation, "phase", s.cr.Status.Phase, "available", s.cr.Status.AvailableReplicas,
 			"ready", ready.Status, "reason", ready.Reason, "message", bounds.Message(ready.Message))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -130,16 +132,30 @@ func TestReportOutcome(t *testing.T) {
 	}
 }
 
+// panicCount is the value of the metric.
+func panicCount(t *testing.T) float64 {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	if err := panics.Register(registry); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil || len(families) != 1 || families[0].GetName() != "llamastack_reconcile_panics_total" {
+		t.Fatalf("%v %v", families, err)
+	}
+	return families[0].GetMetric()[0].GetCounter().GetValue()
+}
+
 // A panic in one reconcile is reported in that resource's status, counted, and tried again slowly; it shows nothing of its value.
 //
 // Proves: R63.
 func TestPanicIsReportedAndRetriedSlowly(t *testing.T) {
 	r := newReporter(t)
-	before := panicked.Load()
+	before := panicCount(t)
 	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(stack("a"))}
 	result, err := r.Reconcile(t.Context(), request) // there is no gatherer
-	if err != nil || result.RequeueAfter != panicDelay || panicked.Load() != before+1 {
-		t.Fatalf("%+v %v, %v panics", result, err, panicked.Load()-before)
+	if err != nil || result.RequeueAfter != panics.Delay || panicCount(t) != before+1 {
+		t.Fatalf("%+v %v, %v panics", result, err, panicCount(t)-before)
 	}
 	cr := &v1alpha2.LlamaStackDistribution{}
 	if err := r.client.Get(t.Context(), request.NamespacedName, cr); err != nil {

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -23,8 +24,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/adoption"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 )
 
@@ -53,7 +56,7 @@ type Options struct {
 
 // Setup adds the controller to the manager, which runs until the context ends. The hash key is read, or made, at once: the API server must be reachable.
 func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
-	if err := registerMetrics(); err != nil {
+	if err := panics.Register(metrics.Registry); err != nil {
 		return err
 	}
 	key, err := apply.EnsureHashKey(ctx, mgr.GetAPIReader(), mgr.GetClient(), o.OperatorNamespace)
@@ -80,8 +83,9 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			HashKey: key, Build: o.Build, ClusterAssignsUserIDs: assignsUserIDs,
 			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps, AllowForeignConfigMaps: o.AllowForeignConfigMaps,
 		},
-		applier: &apply.Applier{
-			Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), SwitchoverDelay: apply.SwitchoverDelay,
+		applier: &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
+		adopter: &adoption.Adopter{
+			Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), SwitchoverDelay: adoption.SwitchoverDelay,
 		},
 		prober:   prober.New(ctx, probe.New()),
 		locate:   locate,

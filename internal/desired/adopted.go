@@ -6,6 +6,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -13,7 +14,7 @@ import (
 // must not bring another server.
 func (in *Inputs) distribution() *settings.Distribution {
 	kept := adopted(in)
-	if kept != nil && (objects.IsRelease09s(in.Live) || in.Live.Annotations[objects.AnnotationInputHash] == inputHash(in)) {
+	if kept != nil && (release09.Left(in.Live) || in.Live.Annotations[objects.AnnotationInputHash] == inputHash(in)) {
 		return kept
 	}
 	return in.Distribution
@@ -24,10 +25,7 @@ func adopted(in *Inputs) *settings.Distribution {
 	if in.Live == nil || in.Distribution == nil || ptr.Deref(in.CR.Spec.Distribution.Image, "") != "" {
 		return nil // an image that the user names is the one to run
 	}
-	image := in.Live.Annotations[objects.AnnotationAdoptedImage]
-	if objects.IsRelease09s(in.Live) {
-		image = objects.ServerImage(in.Live, in.Legacy.ContainerName)
-	}
+	image := release09.Image(in.Live, in.Legacy.ContainerName)
 	if image == "" || image == in.Distribution.Image {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -153,7 +154,7 @@ func add[T any, O interface {
 // hold keeps the live Deployment and its configuration as they are when the same inputs made them with another build of
 // the operator: an upgrade of the operator rolls nothing, the next edit brings the newer form.
 func (d *Desired) hold(in *Inputs, p *objects.Params) {
-	if in.Live == nil || in.Live.DeletionTimestamp != nil || in.LiveConfigMissing || objects.IsRelease09s(in.Live) || objects.IsHeld(in.Live) {
+	if in.Live == nil || in.Live.DeletionTimestamp != nil || in.LiveConfigMissing || release09.Left(in.Live) || release09.IsHeld(in.Live) {
 		return // there is nothing to keep, its pods could not start again, or it is being adopted
 	}
 	made := in.Live.Annotations

@@ -13,6 +13,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -481,7 +482,7 @@ func TestHoldIsReleased(t *testing.T) {
 		"a lost hash key":         func(_ *testing.T, in *Inputs) { in.HashKey = secret.New([]byte("new")) },
 		"the build of the object": func(_ *testing.T, in *Inputs) { in.Build = "1.0.0" },
 		"a removed ConfigMap":     func(_ *testing.T, in *Inputs) { in.LiveConfigMissing = true },
-		"pods of release 0.9 go":  func(_ *testing.T, in *Inputs) { objects.HoldRollout(in.Live) },
+		"pods of release 0.9 go":  func(_ *testing.T, in *Inputs) { release09.HoldRollout(in.Live) },
 		"a removed Deployment":    func(_ *testing.T, in *Inputs) { in.Live = nil },
 		"a Deployment on its way out": func(_ *testing.T, in *Inputs) {
 			in.Live.DeletionTimestamp = new(in.Live.CreationTimestamp)

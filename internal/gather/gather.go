@@ -20,6 +20,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
@@ -171,7 +172,7 @@ func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistri
 		return nil, nil, nil
 	case err != nil:
 		return nil, nil, lookupFailed(v1alpha2.ConditionDeploymentUpdated, "metadata.name", "Deployment "+key.String(), err)
-	case metav1.IsControlledBy(&d, cr), objects.Selects(&d, cr.Name) && objects.IsOrphan(&d, nil, cr.Name):
+	case metav1.IsControlledBy(&d, cr), objects.Selects(&d, cr.Name) && release09.IsOrphan(&d, nil, cr.Name):
 		return &d, nil, nil
 	case objects.Selects(&d, cr.Name):
 		return nil, &d, nil

@@ -46,16 +46,6 @@ func Deployment(p *Params) *appsv1.Deployment {
 	}
 }
 
-// ServerImage is the image of the server's container in a Deployment; empty where there is no such container.
-func ServerImage(d *appsv1.Deployment, container string) string {
-	for i := range d.Spec.Template.Spec.Containers {
-		if c := &d.Spec.Template.Spec.Containers[i]; c.Name == cmp.Or(container, ContainerName) {
-			return c.Image
-		}
-	}
-	return ""
-}
-
 func podTemplate(p *Params) corev1.PodTemplateSpec {
 	annotations := map[string]string{}
 	if p.Config != nil {

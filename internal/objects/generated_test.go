@@ -133,9 +133,6 @@ func TestNamesOffline(t *testing.T) {
 	if got := objects.Deployment(p).Spec.Template.Annotations[objects.AnnotationConfigHash]; got != secret.OnCluster {
 		t.Errorf("hash %s", got)
 	}
-	if objects.LegacyRoleBindingName("a") != "a-rb" || objects.LegacyCABundleName("a") != "a-ca-bundle" {
-		t.Error("the names of release 0.9")
-	}
 }
 
 // Proves: R45 (a server that release 0.9 started keeps the variables of that release).
@@ -160,20 +157,14 @@ func TestLegacyVariables(t *testing.T) {
 	}
 }
 
-// Proves: R48 (the Deployment remembers an adopted image; the image of a container is found by its name).
-func TestImageOfADeployment(t *testing.T) {
+// Proves: R48 (the Deployment remembers an adopted image).
+func TestAdoptedImage(t *testing.T) {
 	d := objects.Deployment(with(t, func(p *objects.Params) { p.AdoptedImage = "registry.example/old:0.6.1" }))
 	if got := d.Annotations[objects.AnnotationAdoptedImage]; got != "registry.example/old:0.6.1" {
 		t.Errorf("adopted image %q", got)
 	}
 	if _, there := objects.Deployment(simple(t)).Annotations[objects.AnnotationAdoptedImage]; there {
 		t.Error("an adopted image without adoption")
-	}
-	d.Spec.Template.Spec.Containers = append([]corev1.Container{{Name: "sidecar", Image: "s"}}, d.Spec.Template.Spec.Containers...)
-	for container, want := range map[string]string{"": "registry.example/distribution-starter:0.7.1", "sidecar": "s", "nobody": ""} {
-		if got := objects.ServerImage(d, container); got != want {
-			t.Errorf("container %q: image %q, want %q", container, got, want)
-		}
 	}
 }
 
@@ -299,18 +290,11 @@ func TestCPUForWorkers(t *testing.T) {
 	}
 }
 
-// Proves: R78 (release 0.9's Deployment is one without the operator's build; a Deployment is recognized by its exact selector).
-func TestDeploymentOfRelease09(t *testing.T) {
+// Proves: R78 (a Deployment is recognized by its exact selector).
+func TestSelects(t *testing.T) {
 	d := objects.Deployment(simple(t))
-	if objects.IsRelease09s(d) || objects.IsRelease09s(nil) {
-		t.Error("this operator's Deployment, or none, is taken for release 0.9's")
-	}
 	if !objects.Selects(d, "my-stack") || objects.Selects(d, "other") {
 		t.Errorf("selector %v", d.Spec.Selector)
-	}
-	delete(d.Annotations, objects.AnnotationBuild)
-	if !objects.IsRelease09s(d) {
-		t.Error("a Deployment without a build is release 0.9's")
 	}
 	d.Spec.Selector.MatchExpressions = slices.Grow(d.Spec.Selector.MatchExpressions, 1)[:1]
 	if objects.Selects(d, "my-stack") {

@@ -5,6 +5,8 @@ package objects
 import (
 	"maps"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -28,6 +30,28 @@ const (
 // Selector returns the labels that select the pods of a resource. They are immutable in a Deployment and never change.
 func Selector(resource string) map[string]string {
 	return map[string]string{labelApp: appName, labelInstance: resource}
+}
+
+// NewPodsSelector selects the pods that this operator's template made. Pods of release 0.9 do not have its label.
+func NewPodsSelector(resource string) map[string]string {
+	selector := Selector(resource)
+	selector[LabelManagedBy] = ManagedBy
+	return selector
+}
+
+// SelectsNewPods reports whether a Service selects only pods of this operator's template.
+func SelectsNewPods(service *corev1.Service, resource string) bool {
+	return maps.Equal(service.Spec.Selector, NewPodsSelector(resource))
+}
+
+// HasNewPods reports whether pods of a template are selected by NewPodsSelector.
+func HasNewPods(template *corev1.PodTemplateSpec) bool {
+	return template.Labels[LabelManagedBy] == ManagedBy
+}
+
+// Selects reports whether a Deployment has the selector of the custom resource's pods.
+func Selects(d *appsv1.Deployment, resource string) bool {
+	return d.Spec.Selector != nil && len(d.Spec.Selector.MatchExpressions) == 0 && maps.Equal(d.Spec.Selector.MatchLabels, Selector(resource))
 }
 
 func objectLabels(resource string) map[string]string {

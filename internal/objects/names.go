@@ -68,12 +68,6 @@ func ServiceName(resource string) string { return resource + "-service" }
 // ServiceAccountName is the name of the ServiceAccount.
 func ServiceAccountName(resource string) string { return resource + "-sa" }
 
-// LegacyRoleBindingName is the name of a RoleBinding that release 0.9 makes and nobody needs any more.
-func LegacyRoleBindingName(resource string) string { return resource + "-rb" }
-
-// LegacyCABundleName is the name of a ConfigMap of CA certificates that release 0.9 makes: its pods need it, and nobody else.
-func LegacyCABundleName(resource string) string { return resource + "-ca-bundle" }
-
 // PVCName is the name of the PersistentVolumeClaim.
 func PVCName(resource string) string { return resource + "-pvc" }
 

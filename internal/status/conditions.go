@@ -17,6 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
@@ -146,7 +147,7 @@ func rollout(d *appsv1.Deployment) (done bool, reason, message string) {
 		return false, v1alpha2.ReasonRolloutInProgress, "The Deployment is being updated"
 	case isStuck(d):
 		return false, v1alpha2.ReasonRolloutStuck, bounds.Message(deploymentCondition(d, appsv1.DeploymentProgressing).Message)
-	case objects.IsHeld(d):
+	case release09.IsHeld(d):
 		return false, v1alpha2.ReasonRolloutInProgress, "Pods of release 0.9 serve until all new pods are ready"
 	case got.Replicas > got.UpdatedReplicas:
 		return false, v1alpha2.ReasonRolloutInProgress, replacing(d)

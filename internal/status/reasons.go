@@ -3,9 +3,12 @@
 package status
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 )
 
 // Reason is what is known of a condition's reason that is not a problem. docs/status.md shows it, beside those of package problem.
@@ -24,7 +27,13 @@ type Reason struct {
 }
 
 // Reasons returns all reasons that are not problems, in the order of the documentation.
-func Reasons() []Reason { return append(append([]Reason{}, reasons...), legacyReasons...) }
+func Reasons() []Reason {
+	list := slices.Clone(reasons)
+	for _, r := range release09.Reasons() {
+		list = append(list, Reason(r))
+	}
+	return list
+}
 
 var reasons = []Reason{
 	{
@@ -95,44 +104,5 @@ var reasons = []Reason{
 	},
 	{
 		v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, "The spec is applied, and the server is available.", "The spec is applied", "",
-	},
-}
-
-// legacyReasons are those of the conditions of release 0.9.
-var legacyReasons = []Reason{
-	{
-		v1alpha2.ConditionDeploymentReady, metav1.ConditionTrue, v1alpha2.ReasonLegacyDeploymentReady, "As DeploymentUpdated.", "All pods are up to date", "",
-	},
-	{
-		v1alpha2.ConditionDeploymentReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyDeploymentPending,
-		"As RolloutInProgress; with HealthCheck, that no server answers yet.", "1 of 2 pods are up to date", "Wait.",
-	},
-	{
-		v1alpha2.ConditionDeploymentReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyDeploymentFailed, "As ProgressDeadlineExceeded.",
-		`ReplicaSet "my-server-6d4cf56db6" has timed out progressing.`, "Look at the pods and their logs.",
-	},
-	{
-		v1alpha2.ConditionHealthCheck, metav1.ConditionTrue, v1alpha2.ReasonLegacyHealthPassed, "A pod is available.",
-		"The health check of the server passes", "",
-	},
-	{
-		v1alpha2.ConditionHealthCheck, metav1.ConditionFalse, v1alpha2.ReasonLegacyHealthFailed, "No pod became available in time.",
-		"No server passes the health check", "Look at the pods and their logs.",
-	},
-	{
-		v1alpha2.ConditionStorageReady, metav1.ConditionTrue, v1alpha2.ReasonLegacyStorageReady, "The PersistentVolumeClaim is bound.",
-		"The PVC my-server-pvc is bound", "",
-	},
-	{
-		v1alpha2.ConditionStorageReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyStoragePending, "The PersistentVolumeClaim is not bound yet.",
-		"The PVC my-server-pvc is not bound yet", "Look at the PersistentVolumeClaim and its storage class.",
-	},
-	{
-		v1alpha2.ConditionServiceReady, metav1.ConditionTrue, v1alpha2.ReasonLegacyServiceReady, "The Service exists.",
-		"The Service my-server-service is there", "",
-	},
-	{
-		v1alpha2.ConditionServiceReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyServicePending, "There is no Service yet.",
-		"There is no Service yet", "Look at the other conditions.",
 	},
 }

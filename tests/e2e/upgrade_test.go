@@ -21,7 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -171,7 +171,7 @@ func (s stack) thereAndBack(t *testing.T, plain stack) {
 		fixture.Eventually(t, soon, one.name+" is read as v1alpha2", func() error { return kube.Get(t.Context(), one.key(), &v1alpha2.LlamaStackDistribution{}) })
 		fixture.Eventually(t, time.Minute, one.name+" is adopted again", func() error {
 			d := &appsv1.Deployment{}
-			if err := kube.Get(t.Context(), one.key(), d); err != nil || objects.IsRelease09s(d) {
+			if err := kube.Get(t.Context(), one.key(), d); err != nil || release09.Left(d) {
 				return fmt.Errorf("the Deployment is release 0.9's: %w", err)
 			}
 			return nil

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/leftovers"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/leftovers"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -153,7 +154,7 @@ func (r *replayed) switchedOver(one *fixture.Recorded) {
 		return
 	}
 	fixture.Eventually(r.t, time.Minute, one.Name()+" is as if it had never been held", func() error {
-		if d := r.deployment(one); objects.IsHeld(d) || d.Spec.MinReadySeconds != 0 {
+		if d := r.deployment(one); release09.IsHeld(d) || d.Spec.MinReadySeconds != 0 {
 			return fmt.Errorf("the Deployment is %+v", d.ObjectMeta)
 		}
 		now := &corev1.Service{}
@@ -184,7 +185,7 @@ func (r *replayed) adopted(one *fixture.Recorded) {
 			if err != nil {
 				return fmt.Errorf("%s %s: %w", recorded.GetKind(), recorded.GetName(), err)
 			}
-			if objects.WrittenByRelease09(o, one.Name()) {
+			if release09.Owns(o, one.Name()) {
 				return fmt.Errorf("%s %s has fields of release 0.9", o.GetKind(), o.GetName())
 			}
 			if owners := o.GetOwnerReferences(); len(owners) != 1 || owners[0].Name != one.Name() || owners[0].Controller == nil || !*owners[0].Controller {

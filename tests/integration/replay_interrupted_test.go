@@ -26,6 +26,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/adoption"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -94,6 +96,7 @@ type oneOperator struct {
 	*env
 	gatherer *gather.Gatherer
 	applier  *apply.Applier
+	adopter  *adoption.Adopter
 }
 
 func (e *env) newOperator(d *dying) *oneOperator {
@@ -109,7 +112,7 @@ func (e *env) newOperator(d *dying) *oneOperator {
 		e.t.Fatal(err)
 	}
 	return &oneOperator{
-		env: e, applier: &apply.Applier{Client: c, Cached: admin, Live: c},
+		env: e, applier: &apply.Applier{Client: c, Cached: admin, Live: c}, adopter: &adoption.Adopter{Client: c, Cached: admin, Live: c},
 		// The operator has a cache for these reads, and may list and watch, but not get.
 		gatherer: &gather.Gatherer{Live: c, Cached: admin, OperatorNamespace: operatorNamespace, HashKey: key, Build: "1.0.0"},
 	}
@@ -130,16 +133,19 @@ func (o *oneOperator) reconcile(ctx context.Context, name string) error {
 		return errors.New(errs.Message())
 	}
 	wanted := append(append([]objects.Object{}, built.Objects...), built.Held...)
-	f := o.applier.Adopt(ctx, cr, gathered.Inputs.Live, wanted)
+	f := o.adopter.Adopt(ctx, cr, gathered.Inputs.Live, wanted)
 	list := built.Objects
 	if f == nil {
-		list, _, f = o.applier.Switchover(ctx, cr, gathered.Inputs.Live, list)
+		list, _, f = o.adopter.Switchover(ctx, cr, gathered.Inputs.Live, list)
 	}
 	if f == nil {
 		_, f = o.applier.Apply(ctx, cr, list)
 	}
 	if f == nil {
 		f = o.applier.Prune(ctx, cr, wanted)
+	}
+	if f == nil {
+		f = o.adopter.Prune(ctx, cr)
 	}
 	if f != nil {
 		return fmt.Errorf("%s: %w", f, f.Err)
@@ -159,7 +165,7 @@ func (o *oneOperator) adopt(name string) error {
 		if err := o.get(service, objects.ServiceName(name)); err != nil {
 			return err
 		}
-		if d := o.deployment(name); objects.IsRelease09s(d) || objects.IsHeld(d) || objects.SelectsNewPods(service, name) {
+		if d := o.deployment(name); release09.Left(d) || release09.IsHeld(d) || objects.SelectsNewPods(service, name) {
 			return errors.New("its pods are not replaced yet")
 		}
 		return nil
@@ -242,7 +248,7 @@ func (e *env) checkAdopted(one *fixture.Recorded, steps int64) any {
 			continue // not desired any more
 		}
 		owners := o.GetOwnerReferences()
-		if objects.WrittenByRelease09(o, one.Name()) || len(owners) != 1 || owners[0].Controller == nil {
+		if release09.Owns(o, one.Name()) || len(owners) != 1 || owners[0].Controller == nil {
 			e.t.Errorf("killed after %d writes: %s %s has owners %v and fields of %v", steps, o.GetKind(), o.GetName(), owners, o.GetManagedFields())
 		}
 	}

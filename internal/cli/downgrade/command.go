@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/downgrade"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/downgrade"
 )
 
 const long = `Prepare the cluster for release 0.9 of the operator. Needs the rights of a cluster administrator, and the operator must run.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package events
 
 import (
 	"strings"
@@ -9,9 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/events"
-
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
 // list makes conditions, each written as "Type Status Reason message".
@@ -28,20 +25,15 @@ func list(texts ...string) []metav1.Condition {
 
 // emitted returns the events for a change of conditions.
 func emitted(before, after []metav1.Condition, warned bool) []string {
-	recorder := events.NewFakeRecorder(100)
-	cr := &v1alpha2.LlamaStackDistribution{}
-	cr.Status.Conditions = after
-	(&Reconciler{recorder: recorder}).emit(cr, before, warned)
-	close(recorder.Events)
 	var got []string
-	for e := range recorder.Events {
-		got = append(got, e)
+	for _, e := range Of(before, after, warned) {
+		got = append(got, e.Type+" "+e.Reason+" "+e.Note)
 	}
 	return got
 }
 
 // Proves: L-33 (events on edges, Warning for what is wrong alone).
-func TestEmit(t *testing.T) {
+func TestOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after []metav1.Condition
 		want          []string
@@ -93,7 +85,7 @@ func TestEmit(t *testing.T) {
 }
 
 // Proves: R12 (warnings are Events, once for each text).
-func TestEmitWarnings(t *testing.T) {
+func TestOfWarnings(t *testing.T) {
 	const made = "ConfigGenerated True ConfigGenerationSucceeded made"
 	for name, c := range map[string]struct {
 		before, after []metav1.Condition
@@ -116,7 +108,7 @@ func TestEmitWarnings(t *testing.T) {
 }
 
 // The API refuses a note of more than 1024 bytes.
-func TestEmitBoundsTheNote(t *testing.T) {
+func TestOfBoundsTheNote(t *testing.T) {
 	for _, shift := range []string{"", "x", "xx"} {
 		got := emitted(nil, list("ConfigGenerated False InvalidField "+shift+strings.Repeat("€", 1000)), false)
 		if len(got) != 1 {

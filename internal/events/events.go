@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package events
 
 import (
 	"slices"
@@ -13,11 +13,22 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
-// emit makes Events of the conditions that changed: on the edge, after the status was written. Conditions that only repeat what
-// others say get none. The configuration's condition also shows the warnings, if there are any.
-func (r *Reconciler) emit(cr *v1alpha2.LlamaStackDistribution, before []metav1.Condition, warned bool) {
-	for i := range cr.Status.Conditions {
-		c := &cr.Status.Conditions[i]
+// Event is what an Event of the API says.
+type Event struct {
+	// Type is Normal or Warning.
+	Type string
+	// Reason and Action are the reason and the type of the condition.
+	Reason, Action string
+	// Note is its message, cut to what the API takes.
+	Note string
+}
+
+// Of returns the Events for conditions that changed: on the edge alone. Conditions that only repeat what others say get none. The
+// configuration's condition also shows the warnings, if there are any.
+func Of(before, after []metav1.Condition, warned bool) []Event {
+	var list []Event
+	for i := range after {
+		c := &after[i]
 		last := meta.FindStatusCondition(before, c.Type)
 		warns := warned && c.Type == v1alpha2.ConditionConfigGenerated && c.Status == metav1.ConditionTrue
 		if last != nil && last.Status == c.Status && last.Reason == c.Reason && (!warns || last.Message == c.Message) {
@@ -31,8 +42,9 @@ func (r *Reconciler) emit(cr *v1alpha2.LlamaStackDistribution, before []metav1.C
 		if warns {
 			kind = corev1.EventTypeWarning
 		}
-		r.recorder.Eventf(cr, nil, kind, c.Reason, c.Type, "%s", bounds.Message(c.Message)) // the API takes no longer one
+		list = append(list, Event{Type: kind, Reason: c.Reason, Action: c.Type, Note: bounds.Message(c.Message)})
 	}
+	return list
 }
 
 // eventType is Warning for what is wrong. A server that is not available yet is on its way; one that was is not.

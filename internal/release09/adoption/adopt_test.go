@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package apply
+package adoption
 
 import (
 	"strings"
@@ -13,42 +13,38 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
-
-func entry(manager, operation, fields, subresource string) metav1.ManagedFieldsEntry {
-	return metav1.ManagedFieldsEntry{
-		Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), APIVersion: "v1", FieldsType: "FieldsV1",
-		FieldsV1: metav1.NewFieldsV1(fields), Subresource: subresource,
-	}
-}
 
 // Proves: R21, L-04, L-31 (what release 0.9 owned becomes the operator's; what others own stays theirs; a second time changes nothing).
 func TestTakenOver(t *testing.T) {
 	others := []metav1.ManagedFieldsEntry{
-		entry("kubectl-edit", "Update", `{"f:metadata":{"f:labels":{"f:mine":{}}}}`, ""),
-		entry("kube-controller-manager", "Update", `{"f:status":{}}`, "status"),
-		entry("my-stack", "Update", `{"f:status":{}}`, "status"),
+		fakecluster.Entry("kubectl-edit", "Update", `{"f:metadata":{"f:labels":{"f:mine":{}}}}`, ""),
+		fakecluster.Entry("kube-controller-manager", "Update", `{"f:status":{}}`, "status"),
+		fakecluster.Entry("my-stack", "Update", `{"f:status":{}}`, "status"),
 	}
 	before := append([]metav1.ManagedFieldsEntry{
-		entry("manager", "Update", `{"f:spec":{"f:a":{},"f:b":{}}}`, ""),
-		entry("my-stack", "Apply", `{"f:spec":{"f:b":{},"f:c":{}}}`, ""),
-		entry(FieldManager, "Apply", `{"f:spec":{"f:d":{}}}`, ""),
-		entry(FieldManager, "Update", `{"f:spec":{"f:e":{}}}`, ""),
+		fakecluster.Entry("manager", "Update", `{"f:spec":{"f:a":{},"f:b":{}}}`, ""),
+		fakecluster.Entry("my-stack", "Apply", `{"f:spec":{"f:b":{},"f:c":{}}}`, ""),
+		fakecluster.Entry(apply.FieldManager, "Apply", `{"f:spec":{"f:d":{}}}`, ""),
+		fakecluster.Entry(apply.FieldManager, "Update", `{"f:spec":{"f:e":{}}}`, ""),
 	}, others...)
 	after, changed, err := takenOver(before, "my-stack")
 	if err != nil || !changed {
 		t.Fatalf("changed %v, %v", changed, err)
 	}
-	want := append(append([]metav1.ManagedFieldsEntry{}, others...), entry(FieldManager, "Apply", `{"f:spec":{"f:a":{},"f:b":{},"f:c":{},"f:d":{},"f:e":{}}}`, ""))
+	want := append(append([]metav1.ManagedFieldsEntry{}, others...), fakecluster.Entry(apply.FieldManager, "Apply", `{"f:spec":{"f:a":{},"f:b":{},"f:c":{},"f:d":{},"f:e":{}}}`, ""))
 	if diff := cmp.Diff(texts(want), texts(after)); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
 	if again, changed, err := takenOver(after, "my-stack"); err != nil || changed || !cmp.Equal(texts(after), texts(again)) {
 		t.Errorf("again: changed %v, %v", changed, err)
 	}
-	if _, _, err := takenOver([]metav1.ManagedFieldsEntry{entry("manager", "Update", `[]`, "")}, "my-stack"); err == nil {
+	if _, _, err := takenOver([]metav1.ManagedFieldsEntry{fakecluster.Entry("manager", "Update", `[]`, "")}, "my-stack"); err == nil {
 		t.Error("what cannot be read is no error")
 	}
 }
@@ -58,9 +54,9 @@ func TestTakenOver(t *testing.T) {
 func TestAdopt(t *testing.T) {
 	left := func() []client.Object {
 		return []client.Object{
-			owned(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-rb"}}, "u1"),
-			owned(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-service"}}, "u1"),
-			owned(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-pvc"}}, ""),
+			fakecluster.Owned(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-rb"}}, "u1"),
+			fakecluster.Owned(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-service"}}, "u1"),
+			fakecluster.Owned(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-pvc"}}, ""),
 		}
 	}
 	made := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{objects.AnnotationBuild: "1.0.0"}}}
@@ -73,11 +69,11 @@ func TestAdopt(t *testing.T) {
 		"the operator's own":     {made, "[]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cluster := newCluster(t, left()...)
-			if f := cluster.applier().Adopt(t.Context(), owner(), c.live, desiredObjects("a: b\n")); f != nil {
+			cluster := fakecluster.New(t, left()...)
+			if f := adopter(cluster).Adopt(t.Context(), fakecluster.Owner(), c.live, fakecluster.Desired("a: b\n")); f != nil {
 				t.Fatal(f)
 			}
-			if got := sorted(cluster.deleted); got != c.deleted {
+			if got := fakecluster.Sorted(cluster.Deleted); got != c.deleted {
 				t.Errorf("deleted %s, want %s", got, c.deleted)
 			}
 			claim := &corev1.PersistentVolumeClaim{}
@@ -92,7 +88,7 @@ func TestAdopt(t *testing.T) {
 func orphan(change func(*appsv1.Deployment)) *appsv1.Deployment {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ai", Name: "my-stack", UID: "d", Labels: map[string]string{objects.LabelManagedBy: objects.ManagedBy},
-		ManagedFields: []metav1.ManagedFieldsEntry{entry("manager", "Update", `{"f:spec":{"f:template":{"f:spec":{"f:dnsPolicy":{}}}}}`, "")},
+		ManagedFields: []metav1.ManagedFieldsEntry{fakecluster.Entry("manager", "Update", `{"f:spec":{"f:template":{"f:spec":{"f:dnsPolicy":{}}}}}`, "")},
 	}}
 	d.Spec.Selector = &metav1.LabelSelector{MatchLabels: objects.Selector("my-stack")}
 	if change != nil {
@@ -105,11 +101,11 @@ func orphan(change func(*appsv1.Deployment)) *appsv1.Deployment {
 // any other object that is desired, is someone else's, nothing at all is written, and no message tells to remove it).
 func TestAdoptIsAllOrNothing(t *testing.T) {
 	service := func(o client.Object) client.Object {
-		o.SetManagedFields([]metav1.ManagedFieldsEntry{entry("my-stack", "Apply", `{"f:spec":{"f:type":{}}}`, "")})
+		o.SetManagedFields([]metav1.ManagedFieldsEntry{fakecluster.Entry("my-stack", "Apply", `{"f:spec":{"f:type":{}}}`, "")})
 		return o
 	}
-	ours := service(owned(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-service"}}, "u1"))
-	theirs := owned(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-service"}}, "")
+	ours := service(fakecluster.Owned(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-service"}}, "u1"))
+	theirs := fakecluster.Owned(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-service"}}, "")
 	for name, c := range map[string]struct {
 		deployment *appsv1.Deployment
 		service    client.Object
@@ -125,14 +121,14 @@ func TestAdoptIsAllOrNothing(t *testing.T) {
 		"somebody's Service": {orphan(nil), theirs, "Service my-stack-service: exists"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cluster := newCluster(t, c.deployment, c.service)
-			f := cluster.applier().Adopt(t.Context(), owner(), c.deployment, desiredObjects("a: b\n"))
+			cluster := fakecluster.New(t, c.deployment, c.service)
+			f := adopter(cluster).Adopt(t.Context(), fakecluster.Owner(), c.deployment, fakecluster.Desired("a: b\n"))
 			if c.conflict != "" {
 				if f == nil || f.Reason != problem.Conflict || !strings.HasPrefix(f.String(), c.conflict) || strings.Contains(f.String(), "remove it") {
 					t.Errorf("fault %+v", f)
 				}
-				if len(cluster.patched)+len(cluster.deleted)+len(cluster.applied) > 0 {
-					t.Errorf("written are %v %v %v", cluster.patched, cluster.deleted, cluster.applied)
+				if len(cluster.Patched)+len(cluster.Deleted)+len(cluster.Applied) > 0 {
+					t.Errorf("written are %v %v %v", cluster.Patched, cluster.Deleted, cluster.Applied)
 				}
 				return
 			}
@@ -140,12 +136,12 @@ func TestAdoptIsAllOrNothing(t *testing.T) {
 				t.Fatal(f)
 			}
 			d := &appsv1.Deployment{}
-			if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(c.deployment), d); err != nil || !metav1.IsControlledBy(d, owner()) ||
-				objects.WrittenByRelease09(d, "my-stack") {
+			if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(c.deployment), d); err != nil || !metav1.IsControlledBy(d, fakecluster.Owner()) ||
+				release09.Owns(d, "my-stack") {
 				t.Errorf("the Deployment: %v, %+v", err, d.ObjectMeta)
 			}
-			if last := cluster.patched[len(cluster.patched)-1]; last != "Deployment/my-stack" || cluster.patched[0] != "Service/my-stack-service" {
-				t.Errorf("written are %v: as long as the Deployment is not adopted it tells that the rest may not be", cluster.patched)
+			if last := cluster.Patched[len(cluster.Patched)-1]; last != "Deployment/my-stack" || cluster.Patched[0] != "Service/my-stack-service" {
+				t.Errorf("written are %v: as long as the Deployment is not adopted it tells that the rest may not be", cluster.Patched)
 			}
 		})
 	}
@@ -155,30 +151,30 @@ func TestAdoptIsAllOrNothing(t *testing.T) {
 func TestAdoptAgain(t *testing.T) {
 	made := orphan(func(d *appsv1.Deployment) {
 		d.Annotations = map[string]string{objects.AnnotationBuild: "1.0.0", objects.AnnotationInputHash: "x"}
-		d.OwnerReferences = []metav1.OwnerReference{*objects.ControllerRef(owner())}
+		d.OwnerReferences = []metav1.OwnerReference{*objects.ControllerRef(fakecluster.Owner())}
 	})
-	cluster := newCluster(t, made)
-	if f := cluster.applier().Adopt(t.Context(), owner(), made, desiredObjects("a: b\n")); f != nil {
+	cluster := fakecluster.New(t, made)
+	if f := adopter(cluster).Adopt(t.Context(), fakecluster.Owner(), made, fakecluster.Desired("a: b\n")); f != nil {
 		t.Fatal(f)
 	}
 	d := &appsv1.Deployment{}
 	if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(made), d); err != nil {
 		t.Fatal(err)
 	}
-	if _, found := d.Annotations[objects.AnnotationBuild]; found || objects.WrittenByRelease09(d, "my-stack") || !objects.IsRelease09s(d) {
+	if _, found := d.Annotations[objects.AnnotationBuild]; found || release09.Owns(d, "my-stack") || !release09.Left(d) {
 		t.Errorf("the Deployment is %+v", d.ObjectMeta)
 	}
 
 	// The Deployment alone was adopted: the Service reports that something is left.
 	settled := orphan(func(d *appsv1.Deployment) {
 		d.Annotations, d.ManagedFields = map[string]string{objects.AnnotationBuild: "1.0.0"}, nil
-		d.OwnerReferences = []metav1.OwnerReference{*objects.ControllerRef(owner())}
+		d.OwnerReferences = []metav1.OwnerReference{*objects.ControllerRef(fakecluster.Owner())}
 	})
-	service := owned(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-service"}}, "u1")
-	service.SetManagedFields([]metav1.ManagedFieldsEntry{entry("my-stack", "Apply", `{"f:spec":{"f:type":{}}}`, "")})
-	cluster = newCluster(t, settled, service)
-	if f := cluster.applier().Adopt(t.Context(), owner(), settled, desiredObjects("a: b\n")); f != nil || len(cluster.patched) != 1 || cluster.patched[0] != "Service/my-stack-service" {
-		t.Errorf("fault %v, written are %v", f, cluster.patched)
+	service := fakecluster.Owned(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-service"}}, "u1")
+	service.SetManagedFields([]metav1.ManagedFieldsEntry{fakecluster.Entry("my-stack", "Apply", `{"f:spec":{"f:type":{}}}`, "")})
+	cluster = fakecluster.New(t, settled, service)
+	if f := adopter(cluster).Adopt(t.Context(), fakecluster.Owner(), settled, fakecluster.Desired("a: b\n")); f != nil || len(cluster.Patched) != 1 || cluster.Patched[0] != "Service/my-stack-service" {
+		t.Errorf("fault %v, written are %v", f, cluster.Patched)
 	}
 }
 
@@ -189,22 +185,4 @@ func texts(entries []metav1.ManagedFieldsEntry) []string {
 		list = append(list, strings.Join([]string{e.Manager, string(e.Operation), e.Subresource, e.FieldsV1.GetRawString()}, " "))
 	}
 	return list
-}
-
-// Proves: L-22 (the operator hands the number of pods over only while it is its own).
-func TestOwnsReplicas(t *testing.T) {
-	for name, c := range map[string]struct {
-		entry metav1.ManagedFieldsEntry
-		want  bool
-	}{
-		"own":      {entry(FieldManager, "Apply", `{"f:spec":{"f:replicas":{}}}`, ""), true},
-		"without":  {entry(FieldManager, "Apply", `{"f:spec":{"f:template":{}}}`, ""), false},
-		"other's":  {entry("kubectl", "Apply", `{"f:spec":{"f:replicas":{}}}`, ""), false},
-		"by scale": {entry(FieldManager, "Apply", `{"f:spec":{"f:replicas":{}}}`, "scale"), false},
-		"damaged":  {entry(FieldManager, "Apply", `[]`, ""), false},
-	} {
-		if got := ownsReplicas([]metav1.ManagedFieldsEntry{c.entry}); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
-	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package apply
+package adoption
 
 import (
 	"context"
@@ -18,7 +18,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -48,7 +50,7 @@ func legacyObjects() []legacyObject {
 		{kind("policy", "v1", "PodDisruptionBudget"), objects.BudgetName, labels, false},
 		{kind("networking.k8s.io", "v1", "NetworkPolicy"), objects.NetworkPolicyName, []string{"spec", "podSelector", "matchLabels"}, false},
 		{kind("networking.k8s.io", "v1", "Ingress"), objects.IngressName, nil, false},
-		{kind("rbac.authorization.k8s.io", "v1", "RoleBinding"), objects.LegacyRoleBindingName, nil, false},
+		{kind("rbac.authorization.k8s.io", "v1", "RoleBinding"), release09.RoleBindingName, nil, false},
 		{kind("apps", "v1", "Deployment"), objects.DeploymentName, labels, false},
 	}
 }
@@ -58,8 +60,8 @@ func legacyObjects() []legacyObject {
 // away what is not desired any more; an object that lost its owner gets it back; what is not desired at all is removed. All objects
 // are looked at before the first write: where one that is desired is someone else's, none is adopted. It can be repeated, and goes on
 // where it was interrupted.
-func (a *Applier) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, wanted []objects.Object) *problem.Problem {
-	if live != nil && !objects.IsRelease09s(live) && !a.writtenAgain(ctx, owner) {
+func (a *Adopter) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, wanted []objects.Object) *problem.Problem {
+	if live != nil && !release09.Left(live) && !a.writtenAgain(ctx, owner) {
 		return nil
 	}
 	adoptions, f := a.plan(ctx, owner, live, wanted)
@@ -68,7 +70,7 @@ func (a *Applier) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	}
 	for i := range adoptions {
 		if err := a.adopt(ctx, owner, &adoptions[i]); err != nil {
-			return failed(adoptions[i].what(), "of release 0.9 could not be adopted", err)
+			return apply.Failed(adoptions[i].what(), "of release 0.9 could not be adopted", err)
 		}
 	}
 	return nil
@@ -77,7 +79,7 @@ func (a *Applier) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 // Own gives a Deployment of release 0.9 that lost its owner, and what belongs to it, back to the custom resource, and changes nothing else. It is
 // for a custom resource that cannot be adopted: nothing of it shall run on when it is deleted. A PersistentVolumeClaim without an owner stays so,
 // since it holds data.
-func (a *Applier) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment) *problem.Problem {
+func (a *Adopter) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment) *problem.Problem {
 	if live == nil || live.DeletionTimestamp != nil || metav1.GetControllerOf(live) != nil {
 		return nil
 	}
@@ -85,7 +87,7 @@ func (a *Applier) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistributio
 		if old.keep {
 			continue
 		}
-		o := metadataOf(old.kind)
+		o := apply.MetadataOf(old.kind)
 		err := a.Live.Get(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: old.name(owner.Name)}, o)
 		if apierrors.IsNotFound(err) {
 			continue
@@ -98,7 +100,7 @@ func (a *Applier) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistributio
 			err = own(ctx, a.Client, owner, o)
 		}
 		if err != nil {
-			return failed(old.kind.Kind+" "+old.name(owner.Name), "of release 0.9 could not be given back to its LlamaStackDistribution", err)
+			return apply.Failed(old.kind.Kind+" "+old.name(owner.Name), "of release 0.9 could not be given back to its LlamaStackDistribution", err)
 		}
 	}
 	return nil
@@ -106,15 +108,15 @@ func (a *Applier) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistributio
 
 // writtenAgain reports whether release 0.9 has written an object since the Deployment was adopted: someone applied its manifest again.
 // What is not cached it never writes alone.
-func (a *Applier) writtenAgain(ctx context.Context, owner *v1alpha2.LlamaStackDistribution) bool {
-	for _, cached := range FullKinds() {
-		kind := kindOf(cached)
+func (a *Adopter) writtenAgain(ctx context.Context, owner *v1alpha2.LlamaStackDistribution) bool {
+	for _, cached := range apply.FullKinds() {
+		kind := apply.KindOf(cached)
 		for _, old := range legacyObjects() {
 			key := client.ObjectKey{Namespace: owner.Namespace, Name: old.name(owner.Name)}
 			if old.kind.Kind != kind || old.keep || a.Cached.Get(ctx, key, cached) != nil {
 				continue
 			}
-			if objects.WrittenByRelease09(cached, owner.Name) {
+			if release09.Owns(cached, owner.Name) {
 				return true
 			}
 		}
@@ -132,12 +134,12 @@ type adoption struct {
 func (d *adoption) what() string { return d.Kind + " " + d.Name }
 
 // plan finds what is to be adopted, and writes nothing.
-func (a *Applier) plan(
+func (a *Adopter) plan(
 	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, wanted []objects.Object,
 ) ([]adoption, *problem.Problem) {
 	var adoptions []adoption
 	for _, old := range legacyObjects() {
-		o := metadataOf(old.kind)
+		o := apply.MetadataOf(old.kind)
 		key := types.NamespacedName{Namespace: owner.Namespace, Name: old.name(owner.Name)}
 		what := old.kind.Kind + " " + key.Name
 		err := a.Live.Get(ctx, key, o)
@@ -145,7 +147,7 @@ func (a *Applier) plan(
 			continue
 		}
 		if err != nil {
-			return nil, failed(what, "could not be read", err)
+			return nil, apply.Failed(what, "could not be read", err)
 		}
 		isWanted := slices.ContainsFunc(wanted, func(w objects.Object) bool {
 			return w.GetObjectKind().GroupVersionKind().Kind == old.kind.Kind && w.GetName() == key.Name
@@ -153,10 +155,10 @@ func (a *Applier) plan(
 		d := adoption{PartialObjectMetadata: o, take: isWanted, remove: !isWanted && !old.keep}
 		if !metav1.IsControlledBy(o, owner) {
 			if d.own, err = a.isOrphan(ctx, owner, live, &old, o); err != nil {
-				return nil, failed(what, "could not be read", err)
+				return nil, apply.Failed(what, "could not be read", err)
 			}
 			if !d.own && isWanted {
-				return nil, conflict(what, o, owner)
+				return nil, apply.Conflict(what, o, owner)
 			}
 			if !d.own {
 				continue // someone else's, and not in the way
@@ -170,14 +172,14 @@ func (a *Applier) plan(
 
 // isOrphan reports whether an object is release 0.9's although no controller owns it. A PVC is, where the custom resource's own
 // Deployment mounts it.
-func (a *Applier) isOrphan(
+func (a *Adopter) isOrphan(
 	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, old *legacyObject, o *metav1.PartialObjectMetadata,
 ) (bool, error) {
 	if old.keep && metav1.GetControllerOf(o) == nil && live != nil && objects.Mounts(&live.Spec.Template.Spec, o.Name) {
 		return true, nil
 	}
-	if !objects.IsOrphan(o, nil, owner.Name) || old.selector == nil {
-		return objects.IsOrphan(o, nil, owner.Name), nil
+	if !release09.IsOrphan(o, nil, owner.Name) || old.selector == nil {
+		return release09.IsOrphan(o, nil, owner.Name), nil
 	}
 	whole := &unstructured.Unstructured{}
 	whole.SetGroupVersionKind(old.kind)
@@ -188,10 +190,10 @@ func (a *Applier) isOrphan(
 	if err != nil || selector == nil {
 		return false, nil //nolint:nilerr // a selector of another form is another selector
 	}
-	return objects.IsOrphan(o, selector, owner.Name), nil
+	return release09.IsOrphan(o, selector, owner.Name), nil
 }
 
-func (a *Applier) adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, d *adoption) error {
+func (a *Adopter) adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, d *adoption) error {
 	if d.remove {
 		err := a.Client.Delete(ctx, d.PartialObjectMetadata, client.Preconditions{UID: new(d.UID)}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 		return client.IgnoreNotFound(err)
@@ -212,7 +214,7 @@ func own(ctx context.Context, writer client.Writer, owner *v1alpha2.LlamaStackDi
 	before := o.DeepCopy()
 	o.OwnerReferences = append(o.OwnerReferences, *objects.ControllerRef(owner))
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	return writer.Patch(ctx, o, patch, client.FieldOwner(FieldManager))
+	return writer.Patch(ctx, o, patch, client.FieldOwner(apply.FieldManager))
 }
 
 // takeFields rewrites the field managers of an object. The version goes along, so that what was written in between is not lost.
@@ -242,17 +244,17 @@ func takeFields(ctx context.Context, writer client.Writer, resource string, o *m
 	if err != nil {
 		return err
 	}
-	return writer.Patch(ctx, o, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldManager))
+	return writer.Patch(ctx, o, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(apply.FieldManager))
 }
 
 // takenOver returns the entries with those of release 0.9 made the operator's: it applied under its own name or that of the
 // resource, and created under that of its program.
 func takenOver(entries []metav1.ManagedFieldsEntry, resource string) (out []metav1.ManagedFieldsEntry, changed bool, err error) {
 	all := &fieldpath.Set{}
-	mine := metav1.ManagedFieldsEntry{Manager: FieldManager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1"}
+	mine := metav1.ManagedFieldsEntry{Manager: apply.FieldManager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1"}
 	for i := range entries {
 		e := &entries[i]
-		own := e.Operation == metav1.ManagedFieldsOperationApply && e.Manager == FieldManager && e.Subresource == "" && e.FieldsV1 != nil
+		own := e.Operation == metav1.ManagedFieldsOperationApply && e.Manager == apply.FieldManager && e.Subresource == "" && e.FieldsV1 != nil
 		old := isLegacy(e, resource)
 		if !own && !old {
 			out = append(out, *e)
@@ -282,8 +284,8 @@ func takenOver(entries []metav1.ManagedFieldsEntry, resource string) (out []meta
 
 // isLegacy reports whether release 0.9 made the entry, or whether it belongs to its adoption.
 func isLegacy(e *metav1.ManagedFieldsEntry, resource string) bool {
-	ownUpdate := e.Operation == metav1.ManagedFieldsOperationUpdate && e.Manager == FieldManager && e.Subresource == ""
-	return e.FieldsV1 != nil && (ownUpdate || objects.IsOfRelease09(e, resource) || oldUpdate(e, resource))
+	ownUpdate := e.Operation == metav1.ManagedFieldsOperationUpdate && e.Manager == apply.FieldManager && e.Subresource == ""
+	return e.FieldsV1 != nil && (ownUpdate || release09.HasWritten(e, resource) || oldUpdate(e, resource))
 }
 
 // oldUpdate reports whether the entry is an update under the name of the custom resource: a client that could not apply would make it.

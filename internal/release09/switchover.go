@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package objects
+package release09
 
 import (
 	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
 // AnnotationSwitchover marks a Deployment whose rollout from pods of release 0.9 is held: the old pods run on until the Service leads only to new
@@ -20,27 +21,10 @@ const AnnotationSwitchover = "llamastack.io/switchover"
 // by itself. It is less than progressDeadlineSeconds, as Kubernetes demands.
 const switchoverSeconds = 300
 
-// NewPodsSelector selects the pods that this operator's template made. Pods of release 0.9 do not have its label.
-func NewPodsSelector(resource string) map[string]string {
-	selector := Selector(resource)
-	selector[LabelManagedBy] = ManagedBy
-	return selector
-}
-
-// SelectsNewPods reports whether a Service selects only pods of this operator's template.
-func SelectsNewPods(service *corev1.Service, resource string) bool {
-	return maps.Equal(service.Spec.Selector, NewPodsSelector(resource))
-}
-
-// HasNewPods reports whether pods of a template are selected by NewPodsSelector.
-func HasNewPods(template *corev1.PodTemplateSpec) bool {
-	return template.Labels[LabelManagedBy] == ManagedBy
-}
-
 // NeedsSwitchover reports whether a rollout from the live Deployment must be held to lose no request: pods of release 0.9 end as soon as they are
 // told to, while requests are still sent to them.
 func NeedsSwitchover(live *appsv1.Deployment) bool {
-	return IsRelease09s(live) && !HasNewPods(&live.Spec.Template) && ptr.Deref(live.Spec.Replicas, 1) > 0
+	return Left(live) && !objects.HasNewPods(&live.Spec.Template) && ptr.Deref(live.Spec.Replicas, 1) > 0
 }
 
 // IsHeld reports whether the rollout of a Deployment is held by HoldRollout.

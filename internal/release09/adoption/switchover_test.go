@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package apply
+package adoption
 
 import (
 	"maps"
@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
 // Proves: R78, US-7.1 (what is applied while pods of release 0.9 are replaced follows from what is in the cluster alone: the rollout is held
@@ -25,7 +27,7 @@ func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 		d := old()
 		d.Annotations = map[string]string{objects.AnnotationBuild: "1.0.0"}
 		d.ManagedFields = nil
-		objects.HoldRollout(d)
+		release09.HoldRollout(d)
 		return d
 	}
 	released := func() *appsv1.Deployment {
@@ -56,33 +58,33 @@ func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 		"held, old pods ended":      {live: held(), newPods: 2, isNarrow: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			service := owned(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-service"}}, "u1").(*corev1.Service)
+			service := fakecluster.Owned(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-service"}}, "u1").(*corev1.Service)
 			service.Spec.Selector = objects.Selector("my-stack")
 			if c.isNarrow {
 				service.Spec.Selector = objects.NewPodsSelector("my-stack")
 			}
 			sets := []client.Object{service}
 			for revision, pods := range []int32{c.oldPods, c.newPods} {
-				rs := replicaSet(revision+1, pods, "x").(*appsv1.ReplicaSet)
+				rs := fakecluster.ReplicaSet(revision+1, pods, "x").(*appsv1.ReplicaSet)
 				rs.Status.Replicas, rs.Status.ReadyReplicas = pods, pods
 				if revision == 1 {
 					rs.Spec.Template.Labels = newLabel
 				}
 				sets = append(sets, rs)
 			}
-			cluster := newCluster(t, sets...)
-			a := cluster.applier()
+			cluster := fakecluster.New(t, sets...)
+			a := adopter(cluster)
 			a.SwitchoverDelay = time.Hour
-			wanted := desiredObjects("a: b\n")
+			wanted := fakecluster.Desired("a: b\n")
 			check := func(held, narrow, again bool) {
 				t.Helper()
-				list, wait, f := a.Switchover(t.Context(), owner(), c.live, wanted)
+				list, wait, f := a.Switchover(t.Context(), fakecluster.Owner(), c.live, wanted)
 				if f != nil || (wait > 0) != again || len(list) != len(wanted) {
 					t.Fatalf("%d objects, again in %s, %v", len(list), wait, f)
 				}
 				d, s := list[2].(*appsv1.Deployment), list[3].(*corev1.Service)
-				if objects.IsHeld(d) != held || (d.Spec.MinReadySeconds > 0) != held || objects.SelectsNewPods(s, "my-stack") != narrow {
-					t.Errorf("held %v, narrow %v, want %v, %v", objects.IsHeld(d), s.Spec.Selector, held, narrow)
+				if release09.IsHeld(d) != held || (d.Spec.MinReadySeconds > 0) != held || objects.SelectsNewPods(s, "my-stack") != narrow {
+					t.Errorf("held %v, narrow %v, want %v, %v", release09.IsHeld(d), s.Spec.Selector, held, narrow)
 				}
 				if held && (*d.Spec.ProgressDeadlineSeconds <= d.Spec.MinReadySeconds || d.Spec.Strategy.RollingUpdate.MaxUnavailable.IntValue() != 0) {
 					t.Errorf("the rollout is %+v", d.Spec)
@@ -93,10 +95,10 @@ func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 				a.SwitchoverDelay = 0
 				check(false, true, false)
 			}
-			if (cluster.listsOfReplicas == 0) != c.lazy {
-				t.Errorf("ReplicaSets were listed %d times", cluster.listsOfReplicas)
+			if (cluster.ListsOfReplicaSets == 0) != c.lazy {
+				t.Errorf("ReplicaSets were listed %d times", cluster.ListsOfReplicaSets)
 			}
-			if objects.IsHeld(wanted[2].(*appsv1.Deployment)) || !maps.Equal(wanted[3].(*corev1.Service).Spec.Selector, objects.Selector("my-stack")) {
+			if release09.IsHeld(wanted[2].(*appsv1.Deployment)) || !maps.Equal(wanted[3].(*corev1.Service).Spec.Selector, objects.Selector("my-stack")) {
 				t.Error("what is desired was changed")
 			}
 		})
@@ -105,13 +107,13 @@ func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 
 // Proves: R78 (where a PVC makes pods end before others start, nothing is held).
 func TestSwitchoverHoldsNoRecreate(t *testing.T) {
-	rs := replicaSet(1, 1, "x")
-	cluster := newCluster(t, rs)
-	wanted := desiredObjects("a: b\n")
+	rs := fakecluster.ReplicaSet(1, 1, "x")
+	cluster := fakecluster.New(t, rs)
+	wanted := fakecluster.Desired("a: b\n")
 	wanted[2].(*appsv1.Deployment).Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
 	live := orphan(nil)
-	list, wait, f := cluster.applier().Switchover(t.Context(), owner(), live, wanted)
-	if f != nil || wait > 0 || objects.IsHeld(list[2].(*appsv1.Deployment)) {
+	list, wait, f := adopter(cluster).Switchover(t.Context(), fakecluster.Owner(), live, wanted)
+	if f != nil || wait > 0 || release09.IsHeld(list[2].(*appsv1.Deployment)) {
 		t.Errorf("held, again in %s, %v", wait, f)
 	}
 }

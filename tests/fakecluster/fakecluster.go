@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package apply
+// Package fakecluster has an API server in memory, for unit tests of what writes.
+//
+// Contract: it reports what was written, and can refuse it. What server-side apply does to fields only a real one proves.
+package fakecluster
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,26 +29,28 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
-// cluster is an API server in memory that reports what was written, and can refuse it. What server-side apply does to fields
-// only a real one proves.
-type cluster struct {
+// Cluster is an API server in memory.
+type Cluster struct {
 	client.WithWatch
-	applied, deleted []string
-	patched, asked   []string
-	refuse           map[string]error // by "Kind/name"
-	listsOfReplicas  int
+	// Applied, Patched and Deleted name what was sent, as "Kind/name", and Asked what was sent as a dry run.
+	Applied, Patched, Deleted, Asked []string
+	// Refuse are the answers to what is not taken, by "Kind/name".
+	Refuse map[string]error
+	// ListsOfReplicaSets counts the lists of ReplicaSets.
+	ListsOfReplicaSets int
 }
 
-func newCluster(t *testing.T, initial ...client.Object) *cluster {
+// New returns a cluster that holds the objects.
+func New(t *testing.T, initial ...client.Object) *Cluster {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{refuse: map[string]error{}}
+	c := &Cluster{Refuse: map[string]error{}}
 	c.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithObjects(initial...).WithReturnManagedFields().WithInterceptorFuncs(interceptor.Funcs{
 		Patch: func(ctx context.Context, inner client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			c.patched = append(c.patched, kindOf(o)+"/"+o.GetName())
+			c.Patched = append(c.Patched, kindOf(o)+"/"+o.GetName())
 			return inner.Patch(ctx, o, patch, opts...)
 		},
 		Apply: func(ctx context.Context, inner client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
@@ -51,11 +59,11 @@ func newCluster(t *testing.T, initial ...client.Object) *cluster {
 			options := &client.ApplyOptions{}
 			options.ApplyOptions(opts)
 			if len(options.DryRun) > 0 {
-				c.asked = append(c.asked, what)
-				return c.refuse[what]
+				c.Asked = append(c.Asked, what)
+				return c.Refuse[what]
 			}
-			c.applied = append(c.applied, what)
-			if err := c.refuse[what]; err != nil {
+			c.Applied = append(c.Applied, what)
+			if err := c.Refuse[what]; err != nil {
 				return err
 			}
 			if err := inner.Apply(ctx, o, opts...); err != nil {
@@ -65,18 +73,18 @@ func newCluster(t *testing.T, initial ...client.Object) *cluster {
 		},
 		Delete: func(ctx context.Context, inner client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
 			what := kindOf(o) + "/" + o.GetName()
-			c.deleted = append(c.deleted, what)
+			c.Deleted = append(c.Deleted, what)
 			if options := (&client.DeleteOptions{}).ApplyOptions(opts); options.Preconditions == nil || options.Preconditions.UID == nil {
 				t.Errorf("%s is deleted by name alone: it may be a new one by now", what)
 			}
-			if err := c.refuse[what]; err != nil {
+			if err := c.Refuse[what]; err != nil {
 				return err
 			}
 			return inner.Delete(ctx, o, opts...)
 		},
 		List: func(ctx context.Context, inner client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 			if _, ok := list.(*appsv1.ReplicaSetList); ok {
-				c.listsOfReplicas++
+				c.ListsOfReplicaSets++
 			}
 			return inner.List(ctx, list, opts...)
 		},
@@ -108,21 +116,21 @@ func identify(ctx context.Context, c client.Client, o applyObject) error {
 	return nil
 }
 
-func (c *cluster) applier() *Applier { return &Applier{Client: c, Cached: c, Live: c} }
-
-func owner() *v1alpha2.LlamaStackDistribution {
+// Owner is the custom resource that the objects belong to.
+func Owner() *v1alpha2.LlamaStackDistribution {
 	return &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack", UID: "u1"}}
 }
 
-// desiredObjects are the objects for the owner with a configuration.
-func desiredObjects(config string) []objects.Object {
+// Desired are the objects for Owner with a configuration: ServiceAccount, ConfigMap, Deployment, Service.
+func Desired(config string) []objects.Object {
 	p := &objects.Params{
-		CR: owner(), Image: "registry.example/starter:0.7.1", StateDir: "distributions/starter", Config: []byte(config), PortVariables: []string{"LLAMA_STACK_PORT"},
+		CR: Owner(), Image: "registry.example/starter:0.7.1", StateDir: "distributions/starter", Config: []byte(config), PortVariables: []string{"LLAMA_STACK_PORT"},
 	}
 	return []objects.Object{objects.ServiceAccount(p), objects.ConfigMap(p), objects.Deployment(p), objects.Service(p)}
 }
 
-func owned(o client.Object, uid string) client.Object {
+// Owned gives an object the labels of Owner, and as its controller Owner (uid "u1"), an earlier one (another uid) or nobody ("").
+func Owned(o client.Object, uid string) client.Object {
 	yes := true
 	o.SetNamespace("ai")
 	o.SetUID("of-" + o.GetUID())
@@ -131,7 +139,7 @@ func owned(o client.Object, uid string) client.Object {
 	})
 	if uid != "" {
 		ref := metav1.OwnerReference{APIVersion: "llamastack.io/v1alpha2", Kind: v1alpha2.Kind, Name: "my-stack", Controller: &yes}
-		ref.UID = owner().UID
+		ref.UID = Owner().UID
 		if uid != "u1" {
 			ref.UID = "u0"
 		}
@@ -140,8 +148,37 @@ func owned(o client.Object, uid string) client.Object {
 	return o
 }
 
-func sorted(list []string) string {
+// Sorted is a list as text, in order.
+func Sorted(list []string) string {
 	list = slices.Clone(list)
 	slices.Sort(list)
 	return fmt.Sprint(list)
+}
+
+// kindOf is the kind of an object, whose type metadata is empty where the type has the kind.
+func kindOf(o client.Object) string {
+	if kind := o.GetObjectKind().GroupVersionKind().Kind; kind != "" {
+		return kind
+	}
+	return reflect.TypeOf(o).Elem().Name()
+}
+
+// ReplicaSet is one of Owner's, with so many pods desired, that mounts a generated ConfigMap.
+func ReplicaSet(revision int, replicas int32, configMap string) client.Object {
+	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
+		Name: "rs-" + strconv.Itoa(revision), Annotations: map[string]string{"deployment.kubernetes.io/revision": strconv.Itoa(revision)},
+	}}
+	rs.Spec.Replicas = &replicas
+	rs.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "user-config", VolumeSource: corev1.VolumeSource{
+		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: configMap}},
+	}}}
+	return Owned(rs, "")
+}
+
+// Entry is an entry of the managed fields of an object.
+func Entry(manager, operation, fields, subresource string) metav1.ManagedFieldsEntry {
+	return metav1.ManagedFieldsEntry{
+		Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), APIVersion: "v1", FieldsType: "FieldsV1",
+		FieldsV1: metav1.NewFieldsV1(fields), Subresource: subresource,
+	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package objects_test
+package release09_test
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 )
 
 // Proves: R78, L-08 (who wrote an object, and who owns it, decides whose it is; an update under the name of release 0.9's program is not taken for
@@ -40,18 +41,18 @@ func TestWhoseAnObjectIs(t *testing.T) {
 			o.OwnerReferences = []metav1.OwnerReference{{Kind: "LlamaStackDistribution", Name: "my-stack", Controller: new(true)}}
 		}
 		for _, where := range []string{"live", "cached"} {
-			if got := objects.WrittenByRelease09(o, "my-stack"); got != c.written {
+			if got := release09.Owns(o, "my-stack"); got != c.written {
 				t.Errorf("%s, %s: written by release 0.9: %v", name, where, got)
 			}
-			if got := objects.IsOrphan(o, objects.Selector("my-stack"), "my-stack"); got != c.orphan {
+			if got := release09.IsOrphan(o, objects.Selector("my-stack"), "my-stack"); got != c.orphan {
 				t.Errorf("%s, %s: orphan: %v", name, where, got)
 			}
-			o.ManagedFields = objects.Writers(o)
+			o.ManagedFields = release09.Writers(o)
 		}
 		if len(o.ManagedFields) != c.kept {
 			t.Errorf("%s: the caches keep %v", name, o.ManagedFields)
 		}
-		if objects.IsOrphan(o, map[string]string{"app": "web"}, "my-stack") {
+		if release09.IsOrphan(o, map[string]string{"app": "web"}, "my-stack") {
 			t.Errorf("%s: an orphan with another selector", name)
 		}
 	}

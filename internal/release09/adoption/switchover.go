@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package apply
+package adoption
 
 import (
 	"context"
@@ -14,7 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -28,7 +30,7 @@ const SwitchoverDelay = 10 * time.Second
 //
 // Each step follows from what is in the cluster, so that an operator that is killed between two of them goes on. It asks the API server
 // for ReplicaSets only while there is such a rollout.
-func (a *Applier) Switchover(
+func (a *Adopter) Switchover(
 	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, list []objects.Object,
 ) ([]objects.Object, time.Duration, *problem.Problem) {
 	s := switchover{}
@@ -36,7 +38,7 @@ func (a *Applier) Switchover(
 		switch o := o.(type) {
 		case *appsv1.Deployment:
 			s.held = live != nil && o.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType &&
-				(objects.IsHeld(live) || objects.NeedsSwitchover(live))
+				(release09.IsHeld(live) || release09.NeedsSwitchover(live))
 			s.deployment = i + 1
 		case *corev1.Service:
 			service := &corev1.Service{}
@@ -48,9 +50,9 @@ func (a *Applier) Switchover(
 		a.forgetNarrow(owner)
 		return list, 0, nil
 	}
-	replicaSets, err := replicaSetsOf(ctx, a.Live, owner)
+	replicaSets, err := apply.ReplicaSetsOf(ctx, a.Live, owner)
 	if err != nil {
-		return nil, 0, failed("the ReplicaSets", "could not be listed", err)
+		return nil, 0, apply.Failed("the ReplicaSets", "could not be listed", err)
 	}
 	s.count(replicaSets, ptr.Deref(live.Spec.Replicas, 1))
 	switch {
@@ -87,7 +89,7 @@ func (s *switchover) count(replicaSets []appsv1.ReplicaSet, want int32) {
 		rs := &replicaSets[i]
 		if objects.HasNewPods(&rs.Spec.Template) {
 			ready += rs.Status.ReadyReplicas
-		} else if hasPods(rs) {
+		} else if apply.HasPods(rs) {
 			s.gone = false
 		}
 	}
@@ -99,7 +101,7 @@ func (s *switchover) hold(list []objects.Object) []objects.Object {
 	list = slices.Clone(list)
 	if s.deployment > 0 {
 		d := list[s.deployment-1].(*appsv1.Deployment).DeepCopy()
-		objects.HoldRollout(d)
+		release09.HoldRollout(d)
 		list[s.deployment-1] = d
 	}
 	return list
@@ -117,7 +119,7 @@ func (s *switchover) narrowed(resource string, list []objects.Object) []objects.
 }
 
 // narrowSince returns since when the Service has been seen to lead only to new pods. An operator that was restarted waits once more.
-func (a *Applier) narrowSince(owner *v1alpha2.LlamaStackDistribution) time.Time {
+func (a *Adopter) narrowSince(owner *v1alpha2.LlamaStackDistribution) time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	key := client.ObjectKeyFromObject(owner)
@@ -130,7 +132,7 @@ func (a *Applier) narrowSince(owner *v1alpha2.LlamaStackDistribution) time.Time 
 	return a.narrowed[key]
 }
 
-func (a *Applier) forgetNarrow(owner *v1alpha2.LlamaStackDistribution) {
+func (a *Adopter) forgetNarrow(owner *v1alpha2.LlamaStackDistribution) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.narrowed, client.ObjectKeyFromObject(owner))

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package panics
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// Delay is how long a custom resource waits whose reconcile panicked: the same input does the same again.
+const Delay = 10 * time.Minute
+
+// counted is how many reconciles panicked, and counter the metric of it.
+var (
+	counted atomic.Int64
+	counter = prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "llamastack_reconcile_panics_total", Help: "Reconciles of LlamaStackDistributions that panicked. Each is an error in the operator.",
+	}, func() float64 { return float64(counted.Load()) })
+)
+
+// Register makes the counter known; several managers of one process share it.
+func Register(metrics prometheus.Registerer) error {
+	err := metrics.Register(counter)
+	if already := (prometheus.AlreadyRegisteredError{}); errors.As(err, &already) {
+		return nil
+	}
+	return err
+}
+
+// Record counts a panic with this value, and returns what the log and the status may report of it: what it says only where it is one of Go's own,
+// because it can hold a value of a Secret.
+func Record(value any) (what string, wrong *problem.Problem) {
+	counted.Add(1)
+	what = fmt.Sprintf("%T", value)
+	if own, ok := value.(runtime.Error); ok {
+		what = own.Error()
+	}
+	return what, problem.New(problem.Problem{
+		Reason: problem.InternalError, Path: "spec", Type: field.ErrorTypeInternal,
+		Detail: "an error in the operator ended the reconcile of this custom resource; what runs stays as it is. " +
+			fmt.Sprintf("Trying again in %s, or when the custom resource changes", Delay),
+		Fix: "the operator's log has details, please report it",
+	})
+}

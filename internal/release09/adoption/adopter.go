@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package adoption
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// Adopter takes over what release 0.9 left. Its fields are set once, before the first call.
+type Adopter struct {
+	// Client writes.
+	Client client.Client
+	// Cached reads what is cached: the full kinds, and the metadata of ConfigMaps.
+	Cached client.Reader
+	// Live reads from the API server.
+	Live client.Reader
+	// SwitchoverDelay is how long pods of release 0.9 run on after the Service stopped leading to them.
+	SwitchoverDelay time.Duration
+
+	mu sync.Mutex
+	// narrowed is by owner since when its Service has been seen to lead only to new pods, while a switchover lasts.
+	narrowed map[types.NamespacedName]time.Time
+}
+
+// Forget drops what was remembered of an owner that is gone.
+func (a *Adopter) Forget(owner types.NamespacedName) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.narrowed, owner)
+}
+
+// Prune removes the ConfigMap of CA certificates that release 0.9 has left, once no pod mounts it any more.
+func (a *Adopter) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribution) *problem.Problem {
+	o := apply.ConfigMapMetadata()
+	err := a.Cached.Get(ctx, client.ObjectKey{Namespace: owner.Namespace, Name: release09.CABundleName(owner.Name)}, o)
+	if client.IgnoreNotFound(err) != nil {
+		return apply.Failed("ConfigMap "+release09.CABundleName(owner.Name), "could not be read", err)
+	}
+	if err != nil || !metav1.IsControlledBy(o, owner) || o.DeletionTimestamp != nil {
+		return nil
+	}
+	replicaSets, err := apply.ReplicaSetsOf(ctx, a.Live, owner)
+	if err != nil {
+		return apply.Failed("the ReplicaSets", "could not be listed", err)
+	}
+	if slices.ContainsFunc(replicaSets, func(rs appsv1.ReplicaSet) bool {
+		return apply.HasPods(&rs) && objects.MountsConfigMap(&rs.Spec.Template.Spec, o.Name)
+	}) {
+		return nil
+	}
+	return apply.Remove(ctx, a.Client, o)
+}

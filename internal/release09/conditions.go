@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release09
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+// Observed is what the conditions of release 0.9 report.
+type Observed struct {
+	// Resource is the name of the custom resource.
+	Resource string
+	// Unknown reports that the Deployment could not be read.
+	Unknown bool
+	// NotApplied reports that nothing was applied because of Why, and that there is no Deployment.
+	NotApplied bool
+	Why        string
+	// Complete reports that all pods are up to date, Failed that they are not and will not be, and Rollout says so in words.
+	Complete, Failed bool
+	Rollout          string
+	// Available reports whether a pod serves, and Started whether any is desired.
+	Available, Started bool
+	// WantsPVC reports whether a PVC is desired; PVC is nil where there is none.
+	WantsPVC bool
+	PVC      *corev1.PersistentVolumeClaim
+	// Service reports whether there is a Service.
+	Service bool
+}
+
+// Conditions are the conditions of release 0.9, without times: they are kept up for programs that look at them, and say nothing that
+// was not observed. One that was not is not among them. absent are those that do not apply.
+func Conditions(o *Observed) (list []metav1.Condition, absent []string) {
+	add := func(kind string, status bool, reason, message string) {
+		c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+		if status {
+			c.Status = metav1.ConditionTrue
+		}
+		list = append(list, c)
+	}
+	if !o.Unknown {
+		o.deployment(add)
+		o.health(add)
+	}
+	switch {
+	case !o.WantsPVC:
+		absent = append(absent, v1alpha2.ConditionStorageReady)
+	case o.PVC != nil && o.PVC.Status.Phase == corev1.ClaimBound:
+		add(v1alpha2.ConditionStorageReady, true, v1alpha2.ReasonLegacyStorageReady, "The PVC "+o.PVC.Name+" is bound")
+	default:
+		add(v1alpha2.ConditionStorageReady, false, v1alpha2.ReasonLegacyStoragePending, "The PVC "+objects.PVCName(o.Resource)+" is not bound yet")
+	}
+	if o.Service {
+		add(v1alpha2.ConditionServiceReady, true, v1alpha2.ReasonLegacyServiceReady, "The Service "+objects.ServiceName(o.Resource)+" is there")
+	} else {
+		add(v1alpha2.ConditionServiceReady, false, v1alpha2.ReasonLegacyServicePending, "There is no Service yet")
+	}
+	return list, absent
+}
+
+func (o *Observed) deployment(add func(kind string, status bool, reason, message string)) {
+	const kind = v1alpha2.ConditionDeploymentReady
+	switch {
+	case o.NotApplied:
+		add(kind, false, v1alpha2.ReasonLegacyDeploymentPending, o.Why)
+	case o.Failed:
+		add(kind, false, v1alpha2.ReasonLegacyDeploymentFailed, o.Rollout)
+	case o.Complete:
+		add(kind, true, v1alpha2.ReasonLegacyDeploymentReady, o.Rollout)
+	default:
+		add(kind, false, v1alpha2.ReasonLegacyDeploymentPending, o.Rollout)
+	}
+}
+
+func (o *Observed) health(add func(kind string, status bool, reason, message string)) {
+	const kind = v1alpha2.ConditionHealthCheck
+	switch {
+	case o.Available:
+		add(kind, true, v1alpha2.ReasonLegacyHealthPassed, "The health check of the server passes")
+	case o.Failed && o.Started:
+		add(kind, false, v1alpha2.ReasonLegacyHealthFailed, "No server passes the health check")
+	default:
+		add(kind, false, v1alpha2.ReasonLegacyDeploymentPending, "No server answers yet")
+	}
+}

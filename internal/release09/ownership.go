@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release09
+
+import (
+	"maps"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+// Creator is the field manager of release 0.9 where it created or updated an object: the name of its program. Where it
+// applies an object, the field manager is the name of the custom resource.
+const Creator = "manager"
+
+// MayHaveWritten reports whether an entry of the managed fields may be release 0.9's, for someone who does not know the name of the
+// custom resource.
+func MayHaveWritten(e *metav1.ManagedFieldsEntry) bool {
+	if e.Subresource != "" {
+		return false
+	}
+	if e.Operation == metav1.ManagedFieldsOperationApply {
+		return e.Manager != objects.ManagedBy && e.Manager != objects.ReplicasManager
+	}
+	return e.Manager == Creator
+}
+
+// HasWritten reports whether release 0.9 made an entry of the managed fields of an object of the custom resource.
+func HasWritten(e *metav1.ManagedFieldsEntry, resource string) bool {
+	return MayHaveWritten(e) && (e.Operation != metav1.ManagedFieldsOperationApply || e.Manager == resource)
+}
+
+// Owns reports whether release 0.9 owns fields of an object of the custom resource: it made the object, and this operator has
+// not adopted it yet, or it has applied it again since. An update of what this operator has applied is not taken for release 0.9's: many
+// programs have the name of its program.
+func Owns(o metav1.Object, resource string) bool {
+	entries := o.GetManagedFields()
+	own := slices.ContainsFunc(entries, isOwnApply)
+	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
+		return HasWritten(&e, resource) && (e.Operation == metav1.ManagedFieldsOperationApply || !own)
+	})
+}
+
+func isOwnApply(e metav1.ManagedFieldsEntry) bool {
+	return e.Manager == objects.ManagedBy && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
+}
+
+// Writers returns, of an object's managed fields, what Owns and IsOrphan need: who wrote, but not what. Of an object that this
+// operator controls and alone applies nothing is left.
+func Writers(o metav1.Object) []metav1.ManagedFieldsEntry {
+	var kept []metav1.ManagedFieldsEntry
+	entries := o.GetManagedFields()
+	own := slices.ContainsFunc(entries, isOwnApply)
+	for i := range entries {
+		e := &entries[i]
+		old := MayHaveWritten(e) && (e.Operation == metav1.ManagedFieldsOperationApply || !own)
+		if old || isOwnApply(*e) && metav1.GetControllerOf(o) == nil {
+			kept = append(kept, metav1.ManagedFieldsEntry{Manager: e.Manager, Operation: e.Operation})
+		}
+	}
+	return kept
+}
+
+// Left reports whether a Deployment is as release 0.9 left it: this operator has not applied it yet, or release 0.9 has written it
+// since. An annotation alone would not show the latter.
+func Left(d *appsv1.Deployment) bool {
+	return d != nil && (d.Annotations[objects.AnnotationBuild] == "" || Owns(d, d.Name))
+}
+
+// IsOrphan reports whether an object of the right name is release 0.9's, or this operator's, for the custom resource although no controller
+// owns it: release 0.9 takes the owner out of some Deployments, also of those that this operator has applied. The selector is that of
+// the object; nil where its kind has none.
+func IsOrphan(o metav1.Object, selector map[string]string, resource string) bool {
+	return metav1.GetControllerOf(o) == nil && o.GetLabels()[objects.LabelManagedBy] == objects.ManagedBy &&
+		(Owns(o, resource) || slices.ContainsFunc(o.GetManagedFields(), isOwnApply)) && (selector == nil || maps.Equal(selector, objects.Selector(resource)))
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release09
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// Reason is a reason of a condition, as package status documents its own.
+type Reason struct {
+	// Condition is the type of the condition, and Status its status with this reason.
+	Condition string
+	Status    metav1.ConditionStatus
+	// Reason is the reason itself.
+	Reason string
+	// Meaning says what it means, Example is a message, and Remedy what to do; empty where nothing is wrong.
+	Meaning, Example, Remedy string
+}
+
+// Reasons are the reasons of Conditions.
+func Reasons() []Reason { return slices.Clone(reasons) }
+
+var reasons = []Reason{
+	{
+		v1alpha2.ConditionDeploymentReady, metav1.ConditionTrue, v1alpha2.ReasonLegacyDeploymentReady, "As DeploymentUpdated.", "All pods are up to date", "",
+	},
+	{
+		v1alpha2.ConditionDeploymentReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyDeploymentPending,
+		"As RolloutInProgress; with HealthCheck, that no server answers yet.", "1 of 2 pods are up to date", "Wait.",
+	},
+	{
+		v1alpha2.ConditionDeploymentReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyDeploymentFailed, "As ProgressDeadlineExceeded.",
+		`ReplicaSet "my-server-6d4cf56db6" has timed out progressing.`, "Look at the pods and their logs.",
+	},
+	{
+		v1alpha2.ConditionHealthCheck, metav1.ConditionTrue, v1alpha2.ReasonLegacyHealthPassed, "A pod is available.",
+		"The health check of the server passes", "",
+	},
+	{
+		v1alpha2.ConditionHealthCheck, metav1.ConditionFalse, v1alpha2.ReasonLegacyHealthFailed, "No pod became available in time.",
+		"No server passes the health check", "Look at the pods and their logs.",
+	},
+	{
+		v1alpha2.ConditionStorageReady, metav1.ConditionTrue, v1alpha2.ReasonLegacyStorageReady, "The PersistentVolumeClaim is bound.",
+		"The PVC my-server-pvc is bound", "",
+	},
+	{
+		v1alpha2.ConditionStorageReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyStoragePending, "The PersistentVolumeClaim is not bound yet.",
+		"The PVC my-server-pvc is not bound yet", "Look at the PersistentVolumeClaim and its storage class.",
+	},
+	{
+		v1alpha2.ConditionServiceReady, metav1.ConditionTrue, v1alpha2.ReasonLegacyServiceReady, "The Service exists.",
+		"The Service my-server-service is there", "",
+	},
+	{
+		v1alpha2.ConditionServiceReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyServicePending, "There is no Service yet.",
+		"There is no Service yet", "Look at the other conditions.",
+	},
+}

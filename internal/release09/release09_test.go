@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release09_test
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
+)
+
+func deployment(annotations map[string]string, containers ...corev1.Container) *appsv1.Deployment {
+	d := &appsv1.Deployment{}
+	d.Name, d.Annotations, d.Spec.Template.Spec.Containers = "my-stack", annotations, containers
+	return d
+}
+
+// Proves: R78 (release 0.9's Deployment is one without the operator's build).
+func TestLeft(t *testing.T) {
+	if release09.Left(nil) || release09.Left(deployment(map[string]string{objects.AnnotationBuild: "1"})) {
+		t.Error("this operator's Deployment, or none, is taken for release 0.9's")
+	}
+	if !release09.Left(deployment(nil)) {
+		t.Error("a Deployment without a build is release 0.9's")
+	}
+}
+
+// Proves: R48 (the image of a Deployment of release 0.9 is that of the server's container, which is found by its name; this operator's Deployment
+// remembers it).
+func TestImage(t *testing.T) {
+	left := deployment(nil, corev1.Container{Name: "sidecar", Image: "s"}, corev1.Container{Name: objects.ContainerName, Image: "old:1"})
+	for container, want := range map[string]string{"": "old:1", "sidecar": "s", "nobody": ""} {
+		if got := release09.Image(left, container); got != want {
+			t.Errorf("container %q: image %q, want %q", container, got, want)
+		}
+	}
+	own := deployment(map[string]string{objects.AnnotationBuild: "1", objects.AnnotationAdoptedImage: "old:1"}, corev1.Container{Name: objects.ContainerName, Image: "new:2"})
+	if got := release09.Image(own, ""); got != "old:1" {
+		t.Errorf("image %q", got)
+	}
+}
+
+// Proves: R21 (names of release 0.9 never change).
+func TestNames(t *testing.T) {
+	if release09.RoleBindingName("a") != "a-rb" || release09.CABundleName("a") != "a-ca-bundle" {
+		t.Error("the names of release 0.9")
+	}
+}

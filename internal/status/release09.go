@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
+)
+
+// setRelease09 keeps up the conditions of release 0.9, for programs that look at them.
+func setRelease09(f *Facts, s *statusOf) {
+	done, _, words := rollout(f.Deployment)
+	list, absent := release09.Conditions(&release09.Observed{
+		Resource: f.CR.Name, Unknown: f.DeploymentUnknown,
+		NotApplied: f.Deployment == nil && f.Problems.HasErrors(), Why: notApplied(f),
+		Complete: done, Failed: isStuck(f.Deployment), Rollout: words,
+		Available: isAvailable(f), Started: f.Deployment != nil && ptr.Deref(f.Deployment.Spec.Replicas, 1) > 0,
+		WantsPVC: f.CR.Spec.Workload != nil && f.CR.Spec.Workload.Storage != nil, PVC: f.Claim,
+		Service: f.ServiceThere,
+	})
+	for _, c := range list {
+		set(f, s, c.Type, c.Status, c.Reason, c.Message)
+	}
+	for _, kind := range absent {
+		meta.RemoveStatusCondition(&s.Conditions, kind)
+	}
+}
