@@ -30,6 +30,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/events"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/adoption"
@@ -181,8 +182,17 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) {
 		s.serverSilent = why
 		return
 	}
-	s.server, s.serverSilent = r.prober.Observe(s.cr, s.deployment, url) //nolint:contextcheck // asking outlives the reconcile
+	at := probe.Server{URL: url, Trust: trust(s.desired.Certificate)}
+	s.server, s.serverSilent = r.prober.Observe(s.cr, s.deployment, at) //nolint:contextcheck // asking outlives the reconcile
 	s.serverPending = s.server == nil && s.serverSilent == ""
+}
+
+// trust is what verifies the server's certificate; nil where it is not known.
+func trust(c *desired.ServerCertificate) *probe.Trust {
+	if c == nil {
+		return nil
+	}
+	return &probe.Trust{Host: c.Host, Leaf: c.Leaf, CA: c.CA}
 }
 
 // look reads from the cache what the status reports in addition to the Deployment. What applies an object reports that it cannot be read.
@@ -242,7 +252,7 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 	if s.problems.Polled() {
 		return ctrl.Result{RequeueAfter: foreignDelay}, nil
 	}
-	return ctrl.Result{RequeueAfter: s.again}, nil
+	return ctrl.Result{RequeueAfter: s.next(time.Now())}, nil
 }
 
 // writeStatus patches the status. The answer is read as a tree, since the resource may be one that Go's types cannot read.

@@ -53,6 +53,19 @@ func (s *scope) fail(p *problem.Problem) {
 	}
 }
 
+// next is how long to wait for the next pass; zero where none is due.
+func (s *scope) next(now time.Time) time.Duration {
+	if s.desired == nil || s.desired.Recheck.IsZero() {
+		return s.again
+	}
+	// Not before the moment itself, to which a certificate counts.
+	recheck := max(s.desired.Recheck.Sub(now)+time.Second, time.Second)
+	if s.again > 0 {
+		return min(s.again, recheck)
+	}
+	return recheck
+}
+
 // wantedObjects are the objects that shall exist: those that were applied and those that were left alone.
 func (s *scope) wanted() []objects.Object {
 	return append(append([]objects.Object{}, s.desired.Objects...), s.desired.Held...)

@@ -21,7 +21,6 @@ import (
 func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d := &Desired{Distribution: in.distribution(), Expose: in.Spec.Expose}
 	d.problems.checkName(in.CR.Name)
-	d.problems.unsupported(&in.CR.Spec)
 	d.problems.AddAll(in.Spec.ExposeProblems)
 	d.problems.checkForbidden(in)
 	d.problems.warnLegacy(in)
@@ -29,6 +28,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.checkSecrets(in)
 	d.problems.checkPodReferences(in)
 	derived := d.derive(in)
+	d.checkCertificate(in)
 	bundle := d.caBundle(in)
 	if in.CABundle != nil {
 		d.problems.warnForeign(PathCABundle, types.NamespacedName{Namespace: in.CABundle.Namespace, Name: in.CABundle.Name}, in.CR.Namespace)
@@ -103,6 +103,10 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		InputHash:             inputHash(in),
 		Build:                 in.Build,
 	}
+	p.ClientCertificates = d.TLS().ClientCertificates()
+	if f := in.Certificate; f != nil {
+		p.Certificate, p.CertificateHash = f.Name, objects.CertificateHash(f.content())
+	}
 	if d.Distribution != in.Distribution {
 		p.AdoptedImage = d.Distribution.Image
 	}
@@ -110,7 +114,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		p.Config, p.Env = d.Config.YAML, d.Config.Env
 	}
 	if d.Override != nil {
-		p.Config, p.Overridden, p.ClientCertificates = d.OverrideContent, true, d.Override.ClientCertificates
+		p.Config, p.Overridden = d.OverrideContent, true
 	}
 	return p
 }

@@ -21,6 +21,10 @@ func inputHash(in *Inputs) string {
 	if in.CABundle != nil {
 		h.Text(canonicalJSON(in.CABundle))
 	}
+	if in.Certificate != nil {
+		h.Text("certificate")
+		h.Text(string(in.Certificate.content()))
+	}
 	d := in.Distribution
 	h.Text(d.Name)
 	h.Text(d.Image)

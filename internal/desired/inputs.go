@@ -3,6 +3,8 @@
 package desired
 
 import (
+	"time"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -39,6 +41,10 @@ type Inputs struct {
 	// CABundle is what was found at spec.networking.tls.caBundle, else the PlatformCABundle; nil where there is neither, or where nobody could
 	// know.
 	CABundle *CABundleFact
+	// Certificate is what was found at spec.networking.tls.secretName; nil where TLS is not enabled, or where it could not be read.
+	Certificate *CertificateFact
+	// Now is the time of the reconcile, which decides whether a certificate is valid.
+	Now time.Time
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
 	ClusterAssignsUserIDs bool
 	// HashKey is the operator's random key for hashes that depend on secret values. It is empty in tools without a
@@ -65,6 +71,9 @@ func (in *Inputs) SecretCount() int {
 		if in.PodReferences[i].Ref.Kind == objects.KindSecret {
 			count++
 		}
+	}
+	if in.Certificate != nil {
+		count++
 	}
 	return count
 }
@@ -113,6 +122,10 @@ type Desired struct {
 	Expose parse.Expose
 	// Held are objects that stay as they are in the cluster: neither applied nor pruned.
 	Held []objects.Object
+	// Certificate is the certificate that the server shows; nil where the operator does not know it.
+	Certificate *ServerCertificate
+	// Recheck is when the certificate begins or ends to be valid, without an event; zero where that is not known.
+	Recheck time.Time
 	// HeldBuild is the build that made the live Deployment, when that is kept as it is although this build would make
 	// another: an upgrade of the operator rolls nothing. Empty otherwise.
 	HeldBuild string
@@ -120,9 +133,23 @@ type Desired struct {
 	problems report
 }
 
-// Scheme is the server's protocol. A generated configuration has no TLS yet; what the image says itself is not known.
+// TLS is what the server's configuration says about encryption: the generated one, the user's own, or the base that the image runs
+// unchanged. Of an image with a configuration that is not known it says nothing.
+func (d *Desired) TLS() config.TLS {
+	switch {
+	case d.Override != nil:
+		return d.Override.TLS
+	case d.Config != nil:
+		return d.Config.TLS
+	case d.Distribution != nil && d.Distribution.Base != nil:
+		return config.TLSOf(d.Distribution.Base)
+	}
+	return config.TLS{}
+}
+
+// Scheme is the server's protocol.
 func (d *Desired) Scheme() corev1.URIScheme {
-	if d.Override != nil && d.Override.TLS {
+	if d.TLS().Enabled() {
 		return corev1.URISchemeHTTPS
 	}
 	return corev1.URISchemeHTTP

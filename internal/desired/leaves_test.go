@@ -133,7 +133,7 @@ func setLeaf(spec *v1alpha2.LlamaStackDistributionSpec, index []int, value refle
 
 // unbuilt are the fields that this operator does not build yet: they fail by name, with everything within them.
 var unbuilt = []string{
-	"spec.externalProviders", "spec.networking.tls.enabled",
+	"spec.externalProviders",
 }
 
 // changesNothing are the fields that change neither the configuration nor an object when they are set alone, with the reason.
@@ -156,8 +156,11 @@ var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
 	"spec.workload.autoscaling.minReplicas":                       withAutoscaling,
 	"spec.workload.autoscaling.targetCPUUtilizationPercentage":    withAutoscaling,
 	"spec.workload.autoscaling.targetMemoryUtilizationPercentage": withAutoscaling,
-	"spec.storage.kv.type":                                        func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Endpoint = new("redis:6379") },
-	"spec.storage.kv.endpoint":                                    func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Type = new(v1alpha2.KVStorageRedis) },
+	"spec.networking.tls.enabled": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		s.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{SecretName: new("llama-tls")}}
+	},
+	"spec.storage.kv.type":     func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Endpoint = new("redis:6379") },
+	"spec.storage.kv.endpoint": func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Type = new(v1alpha2.KVStorageRedis) },
 	"spec.storage.kv.password": func(s *v1alpha2.LlamaStackDistributionSpec) {
 		*kvStorage(s) = v1alpha2.KVStorageSpec{
 			Type: new(v1alpha2.KVStorageRedis), Endpoint: new("redis:6379"), Password: &v1alpha2.SecretKeyRef{Name: new("a"), Key: new("b")},
@@ -325,6 +328,9 @@ func found(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) *Inputs
 	}
 	if in.CABundle = in.NamedCABundle(); in.CABundle != nil && in.CABundle.Name != "" {
 		in.CABundle.Data = map[string]string{"ca.crt": certificate}
+	}
+	if in.Certificate = CertificateOf(in.CR); in.Certificate != nil {
+		in.Certificate.Unknown = true
 	}
 	return in
 }

@@ -98,7 +98,8 @@ func (d *Desired) override(in *Inputs) {
 	}
 	d.Override, d.OverrideContent = read, found.Content
 	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, found.Content)
-	if line := d.Distribution.Line; line != nil && line.NeedsInsecure && !read.TLS && !read.Insecure {
+	d.warnPlainOverride(in, read)
+	if line := d.Distribution.Line; line != nil && line.NeedsInsecure && !read.TLS.Enabled() && !read.Insecure {
 		d.problems.warn(problem.InvalidOverrideConfig, PathOverride,
 			"the configuration has neither TLS files nor server.insecure, and release "+line.Name+" does not start so",
 			"add server.insecure: true, unless the image or its arguments say --insecure")

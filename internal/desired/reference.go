@@ -23,7 +23,8 @@ type Reference struct {
 }
 
 // References returns every Secret and ConfigMap that the custom resource refers to, once for each field: those of providers and storage, the
-// user's own configuration, the CA bundle (that of the platform where the spec names none), and what the overrides bring into the pods.
+// user's own configuration, the CA bundle (that of the platform where the spec names none), the server's certificate, and what the overrides bring into
+// the pods.
 // References that the spec gives in a wrong form are left out; Build reports them.
 func References(cr *v1alpha2.LlamaStackDistribution) []Reference {
 	in := NewInputs(cr)
@@ -45,6 +46,11 @@ func References(cr *v1alpha2.LlamaStackDistribution) []Reference {
 		})
 	} else {
 		list = append(list, Reference{Kind: objects.KindConfigMap, Namespace: cr.Namespace, Name: PlatformBundle, Optional: true})
+	}
+	if certificate := CertificateOf(cr); certificate != nil {
+		list = append(list, Reference{
+			Kind: objects.KindSecret, Namespace: cr.Namespace, Name: certificate.Name, Keys: certificateKeys, Path: PathCertificate,
+		})
 	}
 	for _, ref := range objects.PodReferences(&cr.Spec) {
 		list = append(list, Reference{

@@ -43,5 +43,8 @@ func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaSta
 		in.CABundle.Foreign = g.foreign(cr.Namespace, in.CABundle.Namespace)
 		in.CABundle.Unknown = in.CABundle.Foreign == desired.ConfigMapFound
 	}
+	if in.Certificate = desired.CertificateOf(cr); in.Certificate != nil {
+		in.Certificate.Unknown = true
+	}
 	return in, problems.List()
 }

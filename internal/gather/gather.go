@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -77,6 +78,7 @@ type Gathered struct {
 func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered, problem.List) {
 	in := desired.NewInputs(cr)
 	in.HashKey, in.Build, in.OperatorNamespace, in.ClusterAssignsUserIDs = g.HashKey, g.Build, g.OperatorNamespace, g.ClusterAssignsUserIDs
+	in.Now = time.Now()
 	out := &Gathered{Inputs: in}
 	var problems problem.Collector
 	var f *problem.Problem

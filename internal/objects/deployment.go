@@ -51,6 +51,9 @@ func podTemplate(p *Params) corev1.PodTemplateSpec {
 	if p.Config != nil {
 		annotations[AnnotationConfigHash] = hash(p.Config)
 	}
+	if p.CertificateHash != "" {
+		annotations[AnnotationCertificateHash] = p.CertificateHash
+	}
 	if p.SecretsHash != "" {
 		annotations[AnnotationSecretsHash] = p.SecretsHash
 	}

@@ -47,6 +47,8 @@ const (
 	// AnnotationSecretsHash on the pod template is the keyed hash of the secret values that the pods read, and of what else the user's
 	// overrides bring into them from Secrets and ConfigMaps: new content rolls the pods.
 	AnnotationSecretsHash = "llamastack.io/secrets-hash"
+	// AnnotationCertificateHash on the pod template is the hash of the server's certificate: another one rolls the pods.
+	AnnotationCertificateHash = "llamastack.io/certificate-hash"
 	// AnnotationInputHash on the Deployment is the keyed hash of everything that it was made from.
 	AnnotationInputHash = "llamastack.io/input-hash"
 	// AnnotationAdoptedImage on the Deployment is the image that release 0.9 left, while it stays instead of the one that the
@@ -109,10 +111,18 @@ func DerivedSecretName(resource, keyedHash string) string {
 	return resource + derivedSuffix + keyedHash
 }
 
+// ServiceHost is the DNS name of the Service in its cluster.
+func ServiceHost(resource, namespace string) string {
+	return ServiceName(resource) + "." + namespace + ".svc"
+}
+
 // ServiceURL is the URL of the server inside the cluster.
 func ServiceURL(scheme corev1.URIScheme, resource, namespace string, port int32) string {
-	return fmt.Sprintf("%s://%s.%s.svc:%d", strings.ToLower(string(scheme)), ServiceName(resource), namespace, port)
+	return fmt.Sprintf("%s://%s:%d", strings.ToLower(string(scheme)), ServiceHost(resource, namespace), port)
 }
+
+// CertificateHash is the hash of a certificate, which everybody may see.
+func CertificateHash(certificate []byte) string { return hash(certificate) }
 
 // hash is the hash of a content; that of a content that only the operator in its cluster knows reads so.
 func hash(content []byte) string {

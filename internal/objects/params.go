@@ -26,6 +26,10 @@ type Params struct {
 	Overridden bool
 	// Scheme is the server's protocol; empty means HTTP.
 	Scheme corev1.URIScheme
+	// Certificate is the name of the Secret with the server's certificate; empty where the operator mounts none.
+	Certificate string
+	// CertificateHash is the hash of that certificate, never of its key.
+	CertificateHash string
 	// ClientCertificates reports that the server refuses anyone who has no certificate.
 	ClientCertificates bool
 	// Legacy is what only v1alpha1 can say.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
 const (
@@ -21,6 +22,7 @@ const (
 	dataVolume     = "lls-storage"
 	tmpVolume      = "tmp"
 	caBundleVolume = "ca-bundle"
+	tlsVolume      = "server-tls"
 
 	// tmpSize bounds the memory-backed /tmp, where some servers put the resolved configuration, and all of them uploads.
 	tmpSize = "256Mi"
@@ -115,6 +117,14 @@ func ownVolumes(p *Params) []corev1.Volume {
 	if p.CABundle != "" {
 		volumes = append(volumes, configMapVolume(caBundleVolume, CABundleName(p.CR.Name, p.CABundle)))
 	}
+	if p.Certificate != "" {
+		// Nothing but what the server reads: the Secret may hold more.
+		volumes = append(volumes, corev1.Volume{Name: tlsVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+			SecretName: p.Certificate, Items: []corev1.KeyToPath{
+				{Key: corev1.TLSCertKey, Path: corev1.TLSCertKey}, {Key: corev1.TLSPrivateKeyKey, Path: corev1.TLSPrivateKeyKey},
+			},
+		}}})
+	}
 	return volumes
 }
 
@@ -141,6 +151,9 @@ func ownMounts(p *Params) []corev1.VolumeMount {
 	}
 	if p.CABundle != "" {
 		mounts = append(mounts, corev1.VolumeMount{Name: caBundleVolume, MountPath: CABundleDir, ReadOnly: true})
+	}
+	if p.Certificate != "" {
+		mounts = append(mounts, corev1.VolumeMount{Name: tlsVolume, MountPath: config.TLSDir, ReadOnly: true})
 	}
 	return mounts
 }

@@ -3,7 +3,8 @@
 // Package probe asks a running server about itself: its version and its providers.
 //
 // Contract: whatever answers is not trusted. Requests go only to the address that is given, by no proxy, follow no redirect and send
-// no credentials; so the certificate of a server that speaks HTTPS is not checked. One deadline holds for everything that is asked,
+// no credentials. The certificate of a server that speaks HTTPS is verified where the caller knows it; where nobody does, because it is in files of
+// the user's own, the answer counts as little as one without TLS. One deadline holds for everything that is asked,
 // headers and bodies are read up to a limit, and JSON is measured before it is decoded. An Observation has a few dozen KiB at most.
 //
 // Errors are made of texts of this package and of the operating system: nothing that a server sent stands in them or in a log. What

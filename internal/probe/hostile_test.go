@@ -131,7 +131,7 @@ func TestAskReportsHostileServersWithFixedTexts(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), enough)
 			defer cancel()
-			o, err := New().Ask(ctx, c.scheme+"://"+speak(t, c.server))
+			o, err := New().Ask(ctx, Server{URL: c.scheme + "://" + speak(t, c.server)})
 			if err == nil || o != nil {
 				t.Fatalf("observed %+v", o)
 			}
@@ -148,7 +148,7 @@ func TestAskReportsHostileServersWithFixedTexts(t *testing.T) {
 // Proves: R63 (a server that sends byte after byte is cut off, also where nobody gave a deadline).
 func TestAskHasADeadlineOfItsOwn(t *testing.T) {
 	t.Parallel()
-	_, err := New().Ask(t.Context(), "http://"+speak(t, repeats(ok+"\r\n", " ", 100*time.Millisecond)))
+	_, err := New().Ask(t.Context(), Server{URL: "http://" + speak(t, repeats(ok+"\r\n", " ", 100*time.Millisecond))})
 	if err == nil || err.Error() != "GET /v1/version: no answer in time" {
 		t.Errorf("error %v", err)
 	}
@@ -168,7 +168,7 @@ func TestAskGoesNowhereElse(t *testing.T) {
 	for _, code := range []int{301, 302, 303, 307, 308} {
 		server := httptest.NewServer(http.RedirectHandler(other.URL+"/v1/version", code))
 		t.Cleanup(server.Close)
-		_, err := New().Ask(t.Context(), server.URL)
+		_, err := New().Ask(t.Context(), Server{URL: server.URL})
 		if want := fmt.Sprintf("GET /v1/version: the server answers %d %s", code, http.StatusText(code)); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %q", err, want)
 		}
@@ -181,7 +181,7 @@ func TestAskGoesNowhereElse(t *testing.T) {
 // providersOf asks a server that has this list.
 func providersOf(t *testing.T, entries string) *Observation {
 	t.Helper()
-	got, err := New().Ask(t.Context(), answer(t, http.StatusOK, `{"data":[`+entries+`]}`))
+	got, err := New().Ask(t.Context(), Server{URL: answer(t, http.StatusOK, `{"data":[`+entries+`]}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestAskHearsManyLargeAnswers(t *testing.T) {
 	failed := make(chan error)
 	for range 5 * maxLargeAnswers {
 		go func() {
-			_, err := client.Ask(t.Context(), server)
+			_, err := client.Ask(t.Context(), Server{URL: server})
 			failed <- err
 		}()
 	}

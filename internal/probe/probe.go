@@ -21,6 +21,14 @@ const (
 	maxLargeAnswers = 4
 )
 
+// Server is a server to ask.
+type Server struct {
+	// URL is its scheme, address and port, such as http://10.96.0.7:8321.
+	URL string
+	// Trust verifies the server's certificate; nil where nobody knows the certificate, which is then not verified.
+	Trust *Trust
+}
+
 // Observation is what a server says about itself.
 type Observation struct {
 	// Version is the server's release.
@@ -51,23 +59,24 @@ type Client struct {
 // New returns a Client.
 func New() *Client { return &Client{large: make(chan struct{}, maxLargeAnswers)} }
 
-// Ask asks the server at the base URL: a scheme, an address and a port, such as http://10.96.0.7:8321. It takes up to ten seconds.
-func (c *Client) Ask(ctx context.Context, baseURL string) (*Observation, error) {
-	base, err := url.Parse(baseURL)
+// Ask asks a server. It takes up to ten seconds.
+func (c *Client) Ask(ctx context.Context, server Server) (*Observation, error) {
+	base, err := url.Parse(server.URL)
 	if err != nil {
 		return nil, fmt.Errorf("the address of the server: %w", err)
 	}
+	at := &target{base: base, trust: server.Trust}
 	ctx, cancel := context.WithTimeout(ctx, totalTimeout)
 	defer cancel()
 	o := &Observation{}
-	err = c.get(ctx, base, "/v1/version", func(body []byte) (err error) {
+	err = c.get(ctx, at, "/v1/version", func(body []byte) (err error) {
 		o.Version, err = readVersion(body)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	err = c.get(ctx, base, "/v1/providers", func(body []byte) (err error) {
+	err = c.get(ctx, at, "/v1/providers", func(body []byte) (err error) {
 		o.Providers, o.LeftOut, err = readProviders(body)
 		return err
 	})

@@ -3,12 +3,19 @@
 package probe
 
 import (
+	"crypto/tls"
+	"encoding/pem"
+	"errors"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 func answer(t *testing.T, providersStatus int, providers string) string {
@@ -31,7 +38,7 @@ func TestAsk(t *testing.T) {
 	url := answer(t, http.StatusOK, `{"data":[
 		{"api":"inference","provider_id":"vllm","provider_type":"remote::vllm","config":{"token":"canary"},"health":{"status":"Error"}},
 		{"api":"files","provider_id":"f","provider_type":"inline::localfs"}]}`)
-	got, err := New().Ask(t.Context(), url)
+	got, err := New().Ask(t.Context(), Server{URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,18 +50,56 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// Proves: R39, FR-062 (a server with HTTPS answers, with any CA).
+// Proves: R39, FR-062 (a server with HTTPS answers, whatever its certificate, where nobody knows that).
 func TestAskOverHTTPS(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"version":"1.2.0"}`)) }))
 	t.Cleanup(server.Close)
-	if got, err := New().Ask(t.Context(), server.URL); err != nil || got.Version != "1.2.0" {
+	if got, err := New().Ask(t.Context(), Server{URL: server.URL}); err != nil || got.Version != "1.2.0" {
 		t.Errorf("Ask = %+v, %v", got, err)
+	}
+}
+
+// Proves: FR-061, FR-062, R39 (what is not the server that the Secret's certificate belongs to is not believed).
+func TestAskVerifiesTheCertificate(t *testing.T) {
+	const host = "s-service.ai.svc"
+	ca, other := fixture.NewCA(t), fixture.NewCA(t)
+	current, former := ca.ServerSecret([]string{host}), ca.ServerSecret([]string{host})
+	leaf, _ := pem.Decode(current["tls.crt"])
+	withoutCA := &Trust{Host: host, Leaf: leaf.Bytes}
+	withCA := &Trust{Host: host, Leaf: leaf.Bytes, CA: ca.PEM}
+	for name, c := range map[string]struct {
+		served map[string][]byte
+		trust  *Trust
+		known  bool
+	}{
+		"the certificate":                          {current, withoutCA, true},
+		"the certificate, of another CA":           {current, &Trust{Host: host, Leaf: leaf.Bytes, CA: other.PEM}, true},
+		"the former one":                           {former, withCA, true},
+		"the former one without a CA":              {former, withoutCA, false},
+		"one of another CA":                        {other.ServerSecret([]string{host}), withCA, false},
+		"one of this CA for another host":          {ca.ServerSecret([]string{"other-service.ai.svc"}), withCA, false},
+		"an unreadable CA and another certificate": {former, &Trust{Host: host, Leaf: leaf.Bytes, CA: []byte("none")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"version":"1.2.0"}`)) }))
+			server.TLS = &tls.Config{Certificates: []tls.Certificate{ca.Certificate(c.served)}}
+			server.Config.ErrorLog = log.New(io.Discard, "", 0)
+			server.StartTLS()
+			t.Cleanup(server.Close)
+			got, err := New().Ask(t.Context(), Server{URL: server.URL, Trust: c.trust})
+			switch {
+			case c.known && (err != nil || got.Version != "1.2.0"):
+				t.Errorf("Ask = %+v, %v", got, err)
+			case !c.known && (err == nil || !errors.Is(err, errUntrusted)):
+				t.Errorf("Ask = %+v, %v, want %v", got, err, errUntrusted)
+			}
+		})
 	}
 }
 
 // Proves: R29 (a 401 there does not spoil the answer).
 func TestAskOfAServerThatWantsCredentials(t *testing.T) {
-	got, err := New().Ask(t.Context(), answer(t, http.StatusUnauthorized, `{"error":{"message":"no"}}`))
+	got, err := New().Ask(t.Context(), Server{URL: answer(t, http.StatusUnauthorized, `{"error":{"message":"no"}}`)})
 	if err != nil || !got.ProvidersHidden || got.Version != "0.7.1" {
 		t.Errorf("Ask = %+v, %v", got, err)
 	}
@@ -72,7 +117,7 @@ func TestAskReportsWhatFailed(t *testing.T) {
 		"too much":     {http.StatusOK, `{"data":[` + strings.Repeat(" ", maxBody) + `]}`, "over 1024 KiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := New().Ask(t.Context(), answer(t, c.status, c.body))
+			_, err := New().Ask(t.Context(), Server{URL: answer(t, c.status, c.body)})
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "/v1/providers") {
 				t.Errorf("error %v, want it to name the request and %q", err, c.want)
 			}

@@ -34,7 +34,7 @@ const (
 
 // Asker asks a server about itself.
 type Asker interface {
-	Ask(ctx context.Context, baseURL string) (*probe.Observation, error)
+	Ask(ctx context.Context, server probe.Server) (*probe.Observation, error)
 }
 
 // Prober asks running servers about themselves, off the reconcile worker: a few times within seconds after each rollout, and longer
@@ -73,10 +73,10 @@ func New(ctx context.Context, a Asker) *Prober {
 func (p *Prober) Answers() <-chan event.GenericEvent { return p.answers }
 
 // Observe returns what the server of this rollout has said, or why it is silent; neither is known at first. A rollout
-// that was not asked before is asked now, at the URL.
-func (p *Prober) Observe(cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment, url string) (*probe.Observation, string) {
+// that was not asked before is asked now, at the address.
+func (p *Prober) Observe(cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment, at probe.Server) (*probe.Observation, string) {
 	key := types.NamespacedName{Namespace: cr.Namespace, Name: cr.Name}
-	rollout := fmt.Sprintf("%s/%s/%d %s", cr.UID, d.UID, d.Generation, url)
+	rollout := fmt.Sprintf("%s/%s/%d %s", cr.UID, d.UID, d.Generation, at.URL)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.servers[key]
@@ -91,15 +91,15 @@ func (p *Prober) Observe(cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployme
 	ctx, stop := context.WithCancel(p.ctx)
 	s = &server{rollout: rollout, stop: stop, asked: asked}
 	p.servers[key] = s
-	go p.ask(ctx, s, key, url)
+	go p.ask(ctx, s, key, at)
 	return nil, ""
 }
 
 // ask asks until the server has answered a few times, and not forever.
-func (p *Prober) ask(ctx context.Context, s *server, key types.NamespacedName, url string) {
+func (p *Prober) ask(ctx context.Context, s *server, key types.NamespacedName, at probe.Server) {
 	delay := firstProbeDelay
 	for attempt, answers := 1, 0; ; attempt++ {
-		observation, err := p.askOnce(ctx, s, key, url)
+		observation, err := p.askOnce(ctx, s, key, at)
 		if ctx.Err() != nil {
 			return
 		}
@@ -140,7 +140,7 @@ func (p *Prober) note(s *server, observation *probe.Observation, err error) bool
 	return news
 }
 
-func (p *Prober) askOnce(ctx context.Context, s *server, key types.NamespacedName, url string) (*probe.Observation, error) {
+func (p *Prober) askOnce(ctx context.Context, s *server, key types.NamespacedName, at probe.Server) (*probe.Observation, error) {
 	leave, err := p.lanes.enter(ctx, key.Namespace)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (p *Prober) askOnce(ctx context.Context, s *server, key types.NamespacedNam
 	for {
 		tooEarly := p.begin(s, key)
 		if tooEarly <= 0 {
-			return p.asker.Ask(ctx, url)
+			return p.asker.Ask(ctx, at)
 		}
 		if !wait(ctx, tooEarly) {
 			return nil, ctx.Err()

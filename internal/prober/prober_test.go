@@ -29,9 +29,9 @@ type fakeServers struct {
 	now, atOnce int
 }
 
-func (f *fakeServers) Ask(ctx context.Context, url string) (*probe.Observation, error) {
+func (f *fakeServers) Ask(ctx context.Context, at probe.Server) (*probe.Observation, error) {
 	f.mu.Lock()
-	f.asked = append(f.asked, url)
+	f.asked = append(f.asked, at.URL)
 	f.now++
 	f.atOnce = max(f.atOnce, f.now)
 	f.mu.Unlock()
@@ -40,7 +40,7 @@ func (f *fakeServers) Ask(ctx context.Context, url string) (*probe.Observation, 
 		f.now--
 		f.mu.Unlock()
 	}()
-	return f.answer(ctx, url)
+	return f.answer(ctx, at.URL)
 }
 
 func (f *fakeServers) count() int {
@@ -106,7 +106,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 		port := int32(9000)
 		cr := stack("a")
 		cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: &port}
-		if o, silent := p.Observe(cr, rollout(1), serverURL); o != nil || silent != "" {
+		if o, silent := p.Observe(cr, rollout(1), probe.Server{URL: serverURL}); o != nil || silent != "" {
 			t.Errorf("known before it was asked: %v %q", o, silent)
 		}
 		synctest.Wait()
@@ -114,7 +114,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 			t.Errorf("announced %s", got)
 		}
 		for range 5 {
-			if o, silent := p.Observe(cr, rollout(1), serverURL); o == nil || o.Version != "0.7.1" || silent != "" {
+			if o, silent := p.Observe(cr, rollout(1), probe.Server{URL: serverURL}); o == nil || o.Version != "0.7.1" || silent != "" {
 				t.Errorf("observed %v %q", o, silent)
 			}
 		}
@@ -125,7 +125,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 		if got := announced(p); len(got) != 0 {
 			t.Errorf("announced %v though nothing is new", got)
 		}
-		if o, _ := p.Observe(cr, rollout(2), serverURL); o != nil {
+		if o, _ := p.Observe(cr, rollout(2), probe.Server{URL: serverURL}); o != nil {
 			t.Error("the answer of the former rollout is told as that of the new one")
 		}
 		synctest.Wait()
@@ -134,7 +134,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 		}
 		again := stack("a")
 		again.UID = "another"
-		if o, _ := p.Observe(again, rollout(2), serverURL); o != nil {
+		if o, _ := p.Observe(again, rollout(2), probe.Server{URL: serverURL}); o != nil {
 			t.Error("the answer of an earlier resource of this name is told")
 		}
 		synctest.Wait()
@@ -145,7 +145,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 func TestProberGivesUp(t *testing.T) {
 	inBubble(t, refuses, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		cr := stack("a")
-		p.Observe(cr, rollout(1), serverURL)
+		p.Observe(cr, rollout(1), probe.Server{URL: serverURL})
 		synctest.Wait()
 		if got := announced(p); len(got) != 0 {
 			t.Errorf("announced %v: one silent moment is no news", got)
@@ -158,7 +158,7 @@ func TestProberGivesUp(t *testing.T) {
 		if got := announced(p); len(got) == 0 || len(got) > maxProbeAttempts {
 			t.Errorf("%d announcements", len(got))
 		}
-		if o, silent := p.Observe(cr, rollout(1), serverURL); o != nil || silent != errRefused.Error() {
+		if o, silent := p.Observe(cr, rollout(1), probe.Server{URL: serverURL}); o != nil || silent != errRefused.Error() {
 			t.Errorf("observed %v %q", o, silent)
 		}
 		<-time.After(24 * time.Hour)
@@ -166,9 +166,9 @@ func TestProberGivesUp(t *testing.T) {
 			t.Error("a silent server is polled")
 		}
 		servers.answer = answers
-		p.Observe(cr, rollout(2), serverURL)
+		p.Observe(cr, rollout(2), probe.Server{URL: serverURL})
 		synctest.Wait()
-		if o, silent := p.Observe(cr, rollout(2), serverURL); o == nil || silent != "" {
+		if o, silent := p.Observe(cr, rollout(2), probe.Server{URL: serverURL}); o == nil || silent != "" {
 			t.Errorf("observed %v %q after the next rollout", o, silent)
 		}
 	})
@@ -185,9 +185,9 @@ func TestProberOutlastsTheFormerServer(t *testing.T) {
 		return answers(ctx, url)
 	}
 	inBubble(t, former, func(t *testing.T, p *Prober, _ *fakeServers, _ context.CancelFunc) {
-		p.Observe(stack("a"), rollout(1), serverURL)
+		p.Observe(stack("a"), rollout(1), probe.Server{URL: serverURL})
 		<-time.After(time.Hour)
-		if o, silent := p.Observe(stack("a"), rollout(1), serverURL); o == nil || o.Version != "0.7.1" || silent != "" {
+		if o, silent := p.Observe(stack("a"), rollout(1), probe.Server{URL: serverURL}); o == nil || o.Version != "0.7.1" || silent != "" {
 			t.Errorf("observed %v %q", o, silent)
 		}
 		if got := announced(p); len(got) != 2 {
@@ -207,9 +207,9 @@ func TestProberHearsALateServer(t *testing.T) {
 		return answers(ctx, url)
 	}
 	inBubble(t, late, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
-		p.Observe(stack("a"), rollout(1), serverURL)
+		p.Observe(stack("a"), rollout(1), probe.Server{URL: serverURL})
 		<-time.After(time.Hour)
-		if o, silent := p.Observe(stack("a"), rollout(1), serverURL); o == nil || silent != "" || servers.count() != 3+maxAnswers {
+		if o, silent := p.Observe(stack("a"), rollout(1), probe.Server{URL: serverURL}); o == nil || silent != "" || servers.count() != 3+maxAnswers {
 			t.Errorf("observed %v %q after %d questions", o, silent, servers.count())
 		}
 	})
@@ -220,7 +220,7 @@ func TestProberNeverBlocks(t *testing.T) {
 	inBubble(t, hangs, func(t *testing.T, p *Prober, servers *fakeServers, cancel context.CancelFunc) {
 		begun := time.Now()
 		for i := range 10 * maxProbes {
-			p.Observe(stack(fmt.Sprintf("s%d", i)), rollout(1), serverURL)
+			p.Observe(stack(fmt.Sprintf("s%d", i)), rollout(1), probe.Server{URL: serverURL})
 		}
 		if passed := time.Since(begun); passed != 0 {
 			t.Errorf("observe waited for %s", passed)
@@ -239,7 +239,7 @@ func TestProberNeverBlocks(t *testing.T) {
 	inBubble(t, answers, func(t *testing.T, p *Prober, _ *fakeServers, _ context.CancelFunc) {
 		begun := time.Now()
 		for i := range 10 * maxProbes {
-			p.Observe(stack(fmt.Sprintf("s%d", i)), rollout(1), serverURL)
+			p.Observe(stack(fmt.Sprintf("s%d", i)), rollout(1), probe.Server{URL: serverURL})
 			synctest.Wait()
 		}
 		if passed := time.Since(begun); passed != 0 {
@@ -261,7 +261,7 @@ func TestProberIsFairToOtherNamespaces(t *testing.T) {
 			for i := range 100 {
 				hostile := stack(fmt.Sprintf("s%d", i))
 				hostile.Namespace = fmt.Sprintf("hostile-%d", namespace)
-				p.Observe(hostile, rollout(1), "http://hostile")
+				p.Observe(hostile, rollout(1), probe.Server{URL: "http://hostile"})
 			}
 		}
 		synctest.Wait()
@@ -269,16 +269,16 @@ func TestProberIsFairToOtherNamespaces(t *testing.T) {
 			t.Errorf("%d servers are asked at once, want %d", servers.now, 3*maxProbesPerNamespace)
 		}
 		begun := time.Now()
-		p.Observe(stack("a"), rollout(1), serverURL)
+		p.Observe(stack("a"), rollout(1), probe.Server{URL: serverURL})
 		synctest.Wait()
-		if o, _ := p.Observe(stack("a"), rollout(1), serverURL); o == nil || time.Since(begun) != 0 {
+		if o, _ := p.Observe(stack("a"), rollout(1), probe.Server{URL: serverURL}); o == nil || time.Since(begun) != 0 {
 			t.Error("a good server waits for servers of other namespaces")
 		}
 		for namespace := 3; namespace < 10; namespace++ {
 			for i := range 100 {
 				hostile := stack(fmt.Sprintf("s%d", i))
 				hostile.Namespace = fmt.Sprintf("hostile-%d", namespace)
-				p.Observe(hostile, rollout(1), "http://hostile")
+				p.Observe(hostile, rollout(1), probe.Server{URL: "http://hostile"})
 			}
 		}
 		synctest.Wait()
@@ -297,14 +297,14 @@ func TestProberIsFairToOtherNamespaces(t *testing.T) {
 func TestProberKeepsItsIntervalOverRollouts(t *testing.T) {
 	inBubble(t, answers, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		for generation := range int64(100) {
-			p.Observe(stack("a"), rollout(generation), serverURL)
+			p.Observe(stack("a"), rollout(generation), probe.Server{URL: serverURL})
 			<-time.After(firstProbeDelay / 10)
 		}
 		if most := 100/10 + 1; servers.count() > most || servers.count() < 1 {
 			t.Errorf("asked %d times in %s, want at most %d", servers.count(), 10*firstProbeDelay, most)
 		}
 		<-time.After(time.Hour)
-		if o, _ := p.Observe(stack("a"), rollout(99), serverURL); o == nil {
+		if o, _ := p.Observe(stack("a"), rollout(99), probe.Server{URL: serverURL}); o == nil {
 			t.Error("the last rollout was not asked")
 		}
 	})
@@ -314,7 +314,7 @@ func TestProberKeepsItsIntervalOverRollouts(t *testing.T) {
 func TestProberAsksAgainAtAnotherAddress(t *testing.T) {
 	inBubble(t, answers, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		for _, url := range []string{"http://10.0.0.1:8321", "http://10.0.0.2:8321"} {
-			p.Observe(stack("a"), rollout(1), url)
+			p.Observe(stack("a"), rollout(1), probe.Server{URL: url})
 			<-time.After(time.Hour)
 			if last := servers.asked[servers.count()-1]; last != url {
 				t.Errorf("asked %s, want %s", last, url)
@@ -328,9 +328,9 @@ func TestProberForgets(t *testing.T) {
 	inBubble(t, hangs, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		key := types.NamespacedName{Namespace: "ai", Name: "a"}
 		p.Forget(key) // of nothing
-		p.Observe(stack("a"), rollout(1), serverURL)
+		p.Observe(stack("a"), rollout(1), probe.Server{URL: serverURL})
 		synctest.Wait()
-		p.Observe(stack("a"), rollout(2), serverURL)
+		p.Observe(stack("a"), rollout(2), probe.Server{URL: serverURL})
 		<-time.After(firstProbeDelay)
 		synctest.Wait()
 		if servers.count() != 2 || servers.now != 1 {
@@ -349,7 +349,7 @@ func TestProberURL(t *testing.T) {
 		servers := &fakeServers{answer: answers}
 		ctx, cancel := context.WithCancel(context.Background())
 		p := New(ctx, servers)
-		p.Observe(stack("a"), rollout(1), serverURL)
+		p.Observe(stack("a"), rollout(1), probe.Server{URL: serverURL})
 		synctest.Wait()
 		if got := fmt.Sprint(servers.asked); got != "["+serverURL+"]" {
 			t.Errorf("asked %s", got)

@@ -153,7 +153,7 @@ func TestTimesOfFields(t *testing.T) {
 	if s.ServiceURL != "http://my-stack-service.ai.svc:9000" {
 		t.Errorf("serviceURL %s", s.ServiceURL)
 	}
-	f.Desired.Override = &config.Override{TLS: true}
+	f.Desired.Override = &config.Override{TLS: config.TLS{CertificateFile: "/c", KeyFile: "/k"}}
 	if got := compute(t, f).ServiceURL; got != "https://my-stack-service.ai.svc:9000" { // Proves: R39
 		t.Errorf("serviceURL %s of a server with TLS", got)
 	}

@@ -66,7 +66,22 @@ type Result struct {
 	ModelCount, ShieldCount, ToolCount int32
 	// Version is the schema version of the YAML.
 	Version int32
+	// TLS is what the YAML says about encryption.
+	TLS TLS
 }
+
+// TLS is what a configuration says about encryption.
+type TLS = server.TLS
+
+// Where the certificate of spec.networking.tls is in the container: the directory, and the files.
+const (
+	TLSDir      = server.TLSDir
+	TLSCertFile = server.TLSCertFile
+	TLSKeyFile  = server.TLSKeyFile
+)
+
+// TLSOf returns what a base says about encryption, for an image that runs it unchanged.
+func TLSOf(base *Base) TLS { return server.ReadTLS(base.Root()) }
 
 // EnvVar is an environment variable of the server: one key of a Secret, or a plain value.
 type EnvVar = environment.Variable
@@ -128,6 +143,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 		ShieldCount:   int32(len(spec.Shields)),                                      //nolint:gosec // as above
 		ToolCount:     int32(len(spec.Tools)),                                        //nolint:gosec // as above
 		Version:       version,
+		TLS:           server.ReadTLS(doc.Root()),
 	}, problems.List()
 }
 

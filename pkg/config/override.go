@@ -8,16 +8,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/server"
 )
 
 // Override is what the operator has to know of a config.yaml that the user gives whole. The file itself is never changed.
 type Override struct {
 	// Version is the schema version that the file names; 0 where it names none that is a number.
 	Version int32
-	// TLS reports that the server will speak HTTPS: the file names a certificate and a key.
-	TLS bool
-	// ClientCertificates reports that the server will refuse anyone who has no certificate: the file names an authority for those.
-	ClientCertificates bool
+	// TLS is what the file says about encryption.
+	TLS TLS
 	// Insecure reports that the file lets the server start without TLS.
 	Insecure bool
 	// Workers is the number of processes that the file asks for, as it is written; empty where it does not say.
@@ -37,18 +36,10 @@ func ReadOverride(data []byte) (*Override, error) {
 	case "2":
 		o.Version = release.CurrentVersion
 	}
-	server := document.Child(root, "server")
-	given := func(key string) bool {
-		value := document.Text(document.Child(server, key))
-		unsetByDefault := strings.HasPrefix(value, "${env.") && strings.HasSuffix(value, ":=}")
-		return value != "" && value != "null" && value != "~" && !unsetByDefault
-	}
-	o.TLS = given("tls_certfile") && given("tls_keyfile")
-	o.ClientCertificates = o.TLS && given("tls_cafile")
-	if given("workers") {
-		o.Workers = document.Text(document.Child(server, "workers"))
-	}
-	o.Insecure = strings.EqualFold(document.Text(document.Child(server, "insecure")), "true")
+	o.TLS = server.ReadTLS(root)
+	section := document.Child(root, "server")
+	o.Workers = document.Given(document.Child(section, "workers"))
+	o.Insecure = strings.EqualFold(document.Text(document.Child(section, "insecure")), "true")
 	return o, nil
 }
 

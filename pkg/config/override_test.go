@@ -19,13 +19,13 @@ func TestReadOverride(t *testing.T) {
 		"version: 2\n":   {Version: 2},
 		"version: '1'\n": {Version: 1},
 		"{}":             {},
-		"version: 2\nversion_of_mine: x\nserver: {tls_certfile: /a}":                   {Version: 2},
-		"server: {tls_certfile: /a, tls_keyfile: /b}":                                  {TLS: true},
-		"server: {tls_certfile: '${env.C}', tls_keyfile: '${env.K}'}":                  {TLS: true},
+		"version: 2\nversion_of_mine: x\nserver: {tls_certfile: /a}":                   {Version: 2, TLS: TLS{CertificateFile: "/a"}},
+		"server: {tls_certfile: /a, tls_keyfile: /b}":                                  {TLS: TLS{CertificateFile: "/a", KeyFile: "/b"}},
+		"server: {tls_certfile: '${env.C}', tls_keyfile: '${env.K}'}":                  {TLS: TLS{CertificateFile: "${env.C}", KeyFile: "${env.K}"}},
 		"server: {tls_certfile: '${env.C:=}', tls_keyfile: '${env.K:=}'}":              {},
 		"server: {tls_certfile: null, tls_keyfile: ~, insecure: true, auth: {a: [b]}}": {Insecure: true},
-		"server: {tls_certfile: /a, tls_keyfile: /b, tls_cafile: /c}":                  {TLS: true, ClientCertificates: true},
-		"server: {tls_cafile: /c}":                                                     {},
+		"server: {tls_certfile: /a, tls_keyfile: /b, tls_cafile: /c}":                  {TLS: TLS{CertificateFile: "/a", KeyFile: "/b", ClientCAFile: "/c"}},
+		"server: {tls_cafile: /c}":                                                     {TLS: TLS{ClientCAFile: "/c"}},
 		"server: {insecure: false}":                                                    {},
 	} {
 		got, err := ReadOverride([]byte(text))

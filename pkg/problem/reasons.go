@@ -118,6 +118,14 @@ const (
 	SecretNotFound Reason = "SecretNotFound"
 	// SecretInvalid: the value of a Secret cannot be used.
 	SecretInvalid Reason = "SecretInvalid"
+	// InvalidCertificate: the server's certificate or its key cannot be used.
+	InvalidCertificate Reason = "InvalidCertificate"
+	// CertificateExpired: the server's certificate is no longer valid.
+	CertificateExpired Reason = "CertificateExpired"
+	// CertificateNotYetValid: the server's certificate is not valid yet.
+	CertificateNotYetValid Reason = "CertificateNotYetValid"
+	// CertificateForOtherHost: the server's certificate is not for the Service. A warning where it is for the exposed hostname.
+	CertificateForOtherHost Reason = "CertificateForOtherHost"
 	// InvalidCABundle: a CA bundle cannot be used.
 	InvalidCABundle Reason = "InvalidCABundle"
 	// LookupFailed: something could not be read.

@@ -62,6 +62,44 @@ var referenceRows = []Row{
 		Remedy: "Put another value into the Secret. The operator watches it.",
 	},
 	{
+		Reason: InvalidCertificate, Class: WaitingForDependency, Conditions: inSecretsResolved, Elsewhere: true,
+		Meaning: "The server's certificate or its key cannot be used.",
+		Example: Problem{
+			Path: "spec.networking.tls.secretName", Type: field.ErrorTypeInvalid, Value: "llama-tls",
+			Detail: `the key "tls.key" of Secret mine/llama-tls holds a private key that does not fit the certificate`,
+			Fix:    "put a certificate and its key into the Secret",
+		},
+		Remedy: "Correct the Secret, or have it issued again. The operator watches it. What runs keeps its certificate.",
+	},
+	{
+		Reason: CertificateExpired, Class: WaitingForDependency, Conditions: inSecretsResolved, Elsewhere: true,
+		Meaning: "The server's certificate is no longer valid: clients reject it.",
+		Example: Problem{
+			Path: "spec.networking.tls.secretName", Type: field.ErrorTypeInvalid, Value: "llama-tls",
+			Detail: "the certificate in Secret mine/llama-tls expired at 2026-01-31T00:00:00Z", Fix: "renew it",
+		},
+		Remedy: "Renew the certificate. The operator watches the Secret and rolls out the new certificate.",
+	},
+	{
+		Reason: CertificateNotYetValid, Class: WaitingForDependency, Conditions: inSecretsResolved, Elsewhere: true,
+		Meaning: "The server's certificate is not valid yet: clients reject it.",
+		Example: Problem{
+			Path: "spec.networking.tls.secretName", Type: field.ErrorTypeInvalid, Value: "llama-tls",
+			Detail: "the certificate in Secret mine/llama-tls is not valid before 2026-01-31T00:00:00Z", Fix: "wait, or issue another one",
+		},
+		Remedy: "Nothing: the operator continues at that time. If the time is wrong, check the clocks and issue another certificate.",
+	},
+	{
+		Reason: CertificateForOtherHost, Class: WaitingForDependency, Conditions: inSecretsResolved, Elsewhere: true,
+		Meaning: "The server's certificate is not for the DNS name of its Service. A warning where it is for the hostname under `networking.expose`.",
+		Example: Problem{
+			Path: "spec.networking.tls.secretName", Type: field.ErrorTypeInvalid, Value: "llama-tls",
+			Detail: "the certificate in Secret mine/llama-tls is not for the server's Service: its DNS names are llama.example.com",
+			Fix:    "issue one with the DNS name my-stack-service.mine.svc",
+		},
+		Remedy: "Issue a certificate with the DNS name of the Service. The operator watches the Secret.",
+	},
+	{
 		Reason: InvalidCABundle, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
 		Meaning: "A CA bundle holds no certificates, or a broken one.",
 		Example: Problem{

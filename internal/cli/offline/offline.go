@@ -245,6 +245,9 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, 
 	for _, ref := range objects.PodReferences(&cr.Spec) {
 		in.PodReferences = append(in.PodReferences, desired.PodReferenceFact{Ref: ref})
 	}
+	if in.Certificate = desired.CertificateOf(cr); in.Certificate != nil {
+		in.Certificate.Unknown = true
+	}
 	in.Distribution, in.CABundle, in.Override, in.Build = distribution, c.caBundle(in), c.override(in), secret.OnCluster
 	in.NetworkPolicyFlag, in.Forbidden, in.OperatorNamespace = c.Settings.NetworkPolicy, c.Settings.Forbidden, settings.DefaultNamespace
 	return in, nil

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -105,6 +106,16 @@ func Text(n *yaml.Node) string {
 		return ""
 	}
 	return n.Value
+}
+
+// Given returns the text of a scalar that holds a value: empty for null, and for a reference to an environment variable that is empty by
+// default, since what sets the variable is not known here.
+func Given(n *yaml.Node) string {
+	value := Text(n)
+	if value == "null" || value == "~" || strings.HasPrefix(value, "${env.") && strings.HasSuffix(value, ":=}") {
+		return ""
+	}
+	return value
 }
 
 // IsNull reports whether a node is null.

@@ -7,20 +7,11 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
-)
-
-// Where the certificate of spec.networking.tls lies in the container. It is a directory of its own: that of the configuration is a
-// mounted ConfigMap, in which nothing else can be mounted.
-const (
-	TLSDir      = "/etc/llama-stack-tls"
-	TLSCertFile = TLSDir + "/tls.crt"
-	TLSKeyFile  = TLSDir + "/tls.key"
 )
 
 // The ports that the server accepts.
@@ -50,7 +41,7 @@ func Apply(doc *document.Document, line *catalog.Line, spec *v1alpha2.LlamaStack
 	server := document.Ensure(doc.Root(), "server", yaml.MappingNode)
 	document.Set(server, "port", document.Int(int64(port)))
 	applyWorkers(server, line, spec.Workload)
-	applyTLS(server, line, spec)
+	applyTLS(doc, line, spec, problems)
 }
 
 // applyWorkers sets the number of workers, and an address where several workers need one.
@@ -62,22 +53,4 @@ func applyWorkers(server *yaml.Node, line *catalog.Line, w *v1alpha2.WorkloadSpe
 	if *w.Workers > 1 && line.HostForWorkers && document.Text(document.Child(server, "host")) == "" {
 		document.Set(server, "host", document.String(allAddresses))
 	}
-}
-
-// applyTLS lets the server encrypt, or says where it has to know that it does not.
-func applyTLS(server *yaml.Node, line *catalog.Line, spec *v1alpha2.LlamaStackDistributionSpec) {
-	has := func(key string) bool { return document.Text(document.Child(server, key)) != "" }
-	switch {
-	case TLSEnabled(spec):
-		document.Set(server, "tls_certfile", document.String(TLSCertFile))
-		document.Set(server, "tls_keyfile", document.String(TLSKeyFile))
-		document.Drop(server, "insecure")
-	case line.NeedsInsecure && (!has("tls_certfile") || !has("tls_keyfile")):
-		document.Set(server, "insecure", document.Bool(true))
-	}
-}
-
-// TLSEnabled reports whether the spec asks for TLS.
-func TLSEnabled(spec *v1alpha2.LlamaStackDistributionSpec) bool {
-	return spec.Networking != nil && spec.Networking.TLS != nil && ptr.Deref(spec.Networking.TLS.Enabled, false)
 }

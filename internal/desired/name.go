@@ -7,26 +7,9 @@ import (
 	"regexp"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
-
-// unsupported reports the fields that the API admits and this operator does not build yet. They are never ignored:
-// who asks for TLS must not get a server without it. Fields of the configuration are reported by the engine.
-func (r *report) unsupported(spec *v1alpha2.LlamaStackDistributionSpec) {
-	n := spec.Networking
-	if n == nil {
-		return
-	}
-	if n.TLS != nil && ptr.Deref(n.TLS.Enabled, false) {
-		r.Add(problem.Problem{
-			Reason: problem.UnsupportedByOperator, Path: "spec.networking.tls.enabled", Type: field.ErrorTypeForbidden,
-			Detail: "this operator does not support it yet", Fix: "remove it",
-		})
-	}
-}
 
 // namePattern is what the names of Services, which derive from the resource's name, may look like.
 var namePattern = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)

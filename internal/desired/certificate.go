@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// PathCertificate is the field that names the Secret with the server's certificate.
+const PathCertificate = "spec.networking.tls.secretName"
+
+// certificateKeys are the keys of a Secret of type kubernetes.io/tls.
+var certificateKeys = []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey}
+
+// CertificateFact is what was found at spec.networking.tls.secretName.
+type CertificateFact struct {
+	// Name is the name of the Secret.
+	Name string
+	// Missing reports that there is no such Secret.
+	Missing bool
+	// Unknown reports that the Secret is not read: there is no cluster, or the answer would disclose what it holds.
+	Unknown bool
+	// Keys are the keys of the Secret.
+	Keys []string
+	// Certificate is the certificate, with those of its CAs up to the root, as PEM.
+	Certificate []byte
+	// Key is its private key.
+	Key secret.Value
+	// CA are the CA certificates that verify the certificate, as PEM; empty where the Secret holds none.
+	CA []byte
+}
+
+// CertificateOf reports which Secret holds the certificate of the server; nil where TLS is not enabled.
+func CertificateOf(cr *v1alpha2.LlamaStackDistribution) *CertificateFact {
+	if n := cr.Spec.Networking; n == nil || n.TLS == nil || !ptr.Deref(n.TLS.Enabled, false) || ptr.Deref(n.TLS.SecretName, "") == "" {
+		return nil
+	}
+	return &CertificateFact{Name: *cr.Spec.Networking.TLS.SecretName}
+}
+
+// content is the certificate, or what stands for it where nobody knows.
+func (f *CertificateFact) content() []byte {
+	if f.Unknown {
+		return []byte(secret.OnCluster)
+	}
+	return f.Certificate
+}
+
+// ServerCertificate is what a client needs to know of a server before it trusts it.
+type ServerCertificate struct {
+	// Host is the DNS name that clients in the cluster call the server by.
+	Host string
+	// Leaf is the server's own certificate in DER form.
+	Leaf []byte
+	// CA are the CA certificates that verify it, as PEM; empty where they are not known.
+	CA []byte
+}
+
+// checkCertificate reports what keeps the server from using the certificate, and clients from trusting it.
+func (d *Desired) checkCertificate(in *Inputs) {
+	n := in.CR.Spec.Networking
+	if n == nil || n.TLS == nil || !ptr.Deref(n.TLS.Enabled, false) {
+		return
+	}
+	f := in.Certificate
+	name := ptr.Deref(n.TLS.SecretName, "")
+	switch {
+	case name == "":
+		d.problems.Add(problem.Problem{
+			Reason: problem.MissingField, Path: PathCertificate, Type: field.ErrorTypeRequired,
+			Detail: "TLS needs a certificate", Fix: "name a Secret of type kubernetes.io/tls in this namespace",
+		})
+	case len(validation.NameIsDNSSubdomain(name, false)) > 0:
+		d.problems.Add(problem.Problem{
+			Reason: problem.InvalidField, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: name,
+			Detail: "no Secret can have this name", Fix: "write the name of a Secret in this namespace",
+		})
+	case f == nil || f.Unknown: // what could not be read has been reported
+	default:
+		if c := d.readCertificate(in, f); d.TLS().Mounted() {
+			d.Certificate = c
+		}
+	}
+}
+
+// readCertificate returns the certificate, nil where there is a problem.
+func (d *Desired) readCertificate(in *Inputs, f *CertificateFact) *ServerCertificate {
+	where := fmt.Sprintf("Secret %s/%s", in.CR.Namespace, f.Name)
+	if p := f.absent(in.CR.Namespace); p != nil {
+		d.problems.AddFound(p)
+		return nil
+	}
+	chain, err := readPEM(string(f.Certificate))
+	block, _ := pem.Decode([]byte(chain.certificates))
+	switch {
+	case err != nil:
+		d.problems.Add(f.invalid(fmt.Sprintf("the key %q of %s: %v", corev1.TLSCertKey, where, err)))
+		return nil
+	case block == nil:
+		d.problems.Add(f.invalid(fmt.Sprintf("the key %q of %s holds no certificate in PEM form", corev1.TLSCertKey, where)))
+		return nil
+	}
+	leaf, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		d.problems.Add(f.invalid(fmt.Sprintf("the key %q of %s: PEM block 1 is not a certificate: %v", corev1.TLSCertKey, where, err)))
+		return nil
+	}
+	if defect := f.Key.KeyProblem(leaf.PublicKey); defect != "" {
+		d.problems.Add(f.invalid(fmt.Sprintf("the key %q of %s %s", corev1.TLSPrivateKeyKey, where, defect)))
+		return nil
+	}
+	d.checkValidity(in, f, leaf, where)
+	d.checkHost(in, f, leaf, where)
+	return &ServerCertificate{Host: objects.ServiceHost(in.CR.Name, in.CR.Namespace), Leaf: leaf.Raw, CA: f.CA}
+}
+
+// checkValidity reports a certificate that clients reject at this time, and notes when that changes.
+func (d *Desired) checkValidity(in *Inputs, f *CertificateFact, leaf *x509.Certificate, where string) {
+	switch {
+	case in.Now.After(leaf.NotAfter):
+		d.problems.Add(problem.Problem{
+			Reason: problem.CertificateExpired, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
+			Detail: fmt.Sprintf("the certificate in %s expired at %s", where, leaf.NotAfter.UTC().Format(time.RFC3339)), Fix: "renew it",
+		})
+	case in.Now.Before(leaf.NotBefore):
+		d.Recheck = leaf.NotBefore
+		d.problems.Add(problem.Problem{
+			Reason: problem.CertificateNotYetValid, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
+			Detail: fmt.Sprintf("the certificate in %s is not valid before %s", where, leaf.NotBefore.UTC().Format(time.RFC3339)),
+			Fix:    "wait, or issue another one",
+		})
+	default:
+		d.Recheck = leaf.NotAfter
+	}
+}
+
+// checkHost reports a certificate for other hosts. One for the hostname under which the server is exposed is useful without the name of the Service:
+// a public CA does not sign that.
+func (d *Desired) checkHost(in *Inputs, f *CertificateFact, leaf *x509.Certificate, where string) {
+	host := objects.ServiceHost(in.CR.Name, in.CR.Namespace)
+	if leaf.VerifyHostname(host) == nil {
+		return
+	}
+	p := problem.Problem{
+		Reason: problem.CertificateForOtherHost, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
+		Detail: fmt.Sprintf("the certificate in %s is not for the server's Service: its DNS names are %s", where, dnsNames(leaf)),
+		Fix:    fmt.Sprintf("issue one with the DNS name %s; %s.cluster.local should be among its names too", host, host),
+	}
+	if expose := in.Spec.Expose; expose.Enabled && expose.Hostname != "" && leaf.VerifyHostname(expose.Hostname) == nil {
+		p.Severity, p.Type = problem.Warning, ""
+		p.Detail += ", so clients in the cluster cannot verify it"
+	}
+	d.problems.Add(p)
+}
+
+func dnsNames(leaf *x509.Certificate) string {
+	if len(leaf.DNSNames) == 0 {
+		return "none (a common name does not count)"
+	}
+	return bounds.Names(leaf.DNSNames)
+}
+
+// absent is the problem of a Secret without a certificate; it heals by itself.
+func (f *CertificateFact) absent(namespace string) *problem.Problem {
+	p := problem.Problem{Reason: problem.SecretNotFound, Path: PathCertificate}
+	if f.Missing {
+		p.Detail = fmt.Sprintf("Secret not found: %s (namespace %s)", f.Name, namespace)
+		p.Fix = "create it with the " + theKeys(certificateKeys)
+		return problem.New(p)
+	}
+	var missing []string
+	for _, key := range certificateKeys {
+		if !slices.Contains(f.Keys, key) {
+			missing = append(missing, key)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	p.Detail = fmt.Sprintf("Secret %s (namespace %s) lacks the %s", f.Name, namespace, theKeys(missing))
+	p.Fix = "add what is missing" + existing(slices.Sorted(slices.Values(f.Keys)))
+	return problem.New(p)
+}
+
+func (f *CertificateFact) invalid(detail string) problem.Problem {
+	return problem.Problem{
+		Reason: problem.InvalidCertificate, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name, Detail: detail,
+		Fix: "put a certificate and its key into the Secret",
+	}
+}
+
+// warnPlainOverride warns of a certificate that the user's own configuration does not use.
+func (d *Desired) warnPlainOverride(in *Inputs, read *config.Override) {
+	n := in.CR.Spec.Networking
+	if n == nil || n.TLS == nil || !ptr.Deref(n.TLS.Enabled, false) || read.TLS.Mounted() {
+		return
+	}
+	detail := "has no effect beside spec.overrideConfig, whose configuration names other files"
+	if !read.TLS.Enabled() {
+		detail = "has no effect beside spec.overrideConfig, whose configuration names no TLS files: the server does not encrypt"
+	}
+	d.problems.warn(problem.NoEffect, "spec.networking.tls.enabled", detail,
+		"write tls_certfile: "+config.TLSCertFile+" and tls_keyfile: "+config.TLSKeyFile+" under server: there, or remove the field")
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// certificate reads the Secret that spec.networking.tls.secretName names.
+func certificate(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) (*desired.CertificateFact, *problem.Problem) {
+	fact := desired.CertificateOf(cr)
+	if fact == nil || len(validation.NameIsDNSSubdomain(fact.Name, false)) > 0 {
+		return fact, nil // nothing can have such a name, which Build reports
+	}
+	key := types.NamespacedName{Namespace: cr.Namespace, Name: fact.Name}
+	s, err := o.secret(ctx, key)
+	switch {
+	case err != nil:
+		return nil, lookupFailed(v1alpha2.ConditionSecretsResolved, desired.PathCertificate, "Secret "+key.String(), err)
+	case s == nil:
+		fact.Missing = true
+		return fact, nil
+	}
+	fact.Certificate, fact.Key, fact.CA = s.Data[corev1.TLSCertKey], secret.New(s.Data[corev1.TLSPrivateKeyKey]), s.Data[corev1.ServiceAccountRootCAKey]
+	for name := range s.Data {
+		fact.Keys = append(fact.Keys, name)
+	}
+	return fact, nil
+}

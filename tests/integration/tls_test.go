@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"log"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// serveTLS makes the server double show the certificate.
+func (e *env) serveTLS(certificate tls.Certificate) {
+	plain := e.server
+	e.server = httptest.NewUnstartedServer(plain.Config.Handler)
+	e.server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	e.server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	e.server.StartTLS()
+	e.t.Cleanup(e.server.Close)
+}
+
+// putTLSSecret writes the data as cert-manager does, and makes canaries of its key.
+func (e *env) putTLSSecret(name string, data map[string][]byte) {
+	e.t.Helper()
+	for line := range strings.SplitSeq(string(data["tls.key"]), "\n") {
+		if len(line) > 40 {
+			canaries.Add(line)
+		}
+	}
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name}, Type: corev1.SecretTypeTLS, Data: data}
+	err := admin.Create(e.t.Context(), s)
+	if err != nil {
+		err = admin.Update(e.t.Context(), s)
+	}
+	if err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+const withTLS = "distribution: {name: starter}\nnetworking: {tls: {enabled: true, secretName: llama-tls}}"
+
+// Proves: FR-061, FR-062, US-5.3, R20, R39 (the operator waits for the Secret, names what is wrong with it before anything is rolled out, and continues
+// by itself; Service, status and the operator's own requests use HTTPS, which it verifies).
+func TestTLSFromASecret(t *testing.T) {
+	e := newEnv(t)
+	ca := fixture.NewCA(t)
+	hosts := []string{"s-service." + e.namespace + ".svc"}
+	data := ca.ServerSecret(hosts)
+	e.serveTLS(ca.Certificate(data))
+	op := e.startOperator(operatorOptions{})
+	e.mustApply(manifest("s", withTLS))
+	if got := e.waitFor("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretNotFound)); !strings.Contains(got,
+		"Secret not found: llama-tls (namespace "+e.namespace+")") {
+		t.Error(got)
+	}
+	wrong := ca.ServerSecret(hosts)
+	wrong["tls.key"] = data["tls.key"]
+	early := ca.ServerSecret(hosts, func(c *x509.Certificate) { c.NotBefore = time.Now().Add(20 * time.Second) })
+	for _, step := range []struct {
+		reason problem.Reason
+		data   map[string][]byte
+	}{
+		{problem.InvalidCertificate, wrong},
+		{problem.CertificateForOtherHost, ca.ServerSecret([]string{"llama.example"})},
+		{problem.CertificateNotYetValid, early},
+	} {
+		e.putTLSSecret("llama-tls", step.data)
+		e.waitFor("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(step.reason))
+		if len(e.owned()) > 0 {
+			t.Errorf("%s: there is something already: %v", step.reason, e.owned())
+		}
+	}
+	// There is no event when the certificate begins to be valid.
+	e.waitFor("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionTrue, "")
+	e.putTLSSecret("llama-tls", data)
+	cr := e.waitReady("s")
+	if got := cr.Status.ServiceURL; got != "https://"+hosts[0]+":8321" {
+		t.Errorf("serviceURL %s", got)
+	}
+	var service corev1.Service
+	if err := e.get(&service, "s-service"); err != nil {
+		t.Fatal(err)
+	}
+	if p := service.Spec.Ports[0]; p.Name != "http" || p.AppProtocol == nil || *p.AppProtocol != "https" {
+		t.Errorf("port %+v of the Service", p)
+	}
+	e.quiet(op)
+}
+
+// Proves: FR-062, L-28, R19 (another certificate rolls the pods once; one that clients would reject rolls nothing, and what runs stays available).
+func TestRotatedCertificateRollsOnce(t *testing.T) {
+	e := newEnv(t)
+	ca := fixture.NewCA(t)
+	hosts := []string{"s-service." + e.namespace + ".svc"}
+	data := ca.ServerSecret(hosts)
+	e.serveTLS(ca.Certificate(data)) // the CA verifies it after the rotation too
+	op := e.startOperator(operatorOptions{})
+	e.putTLSSecret("llama-tls", data)
+	e.mustApply(manifest("s", withTLS))
+	e.waitReady("s")
+	e.quiet(op)
+	before := e.deployment("s")
+
+	rotated := ca.ServerSecret(hosts)
+	e.putTLSSecret("llama-tls", rotated)
+	fixture.Eventually(t, time.Minute, "the certificate is rolled out", func() error {
+		if got := e.deployment("s").Spec.Template.Annotations[objects.AnnotationCertificateHash]; got != objects.CertificateHash(rotated["tls.crt"]) {
+			return fmt.Errorf("hash %s", got)
+		}
+		return nil
+	})
+	e.waitReady("s")
+	e.quiet(op)
+	if got := e.deployment("s").Generation; got != before.Generation+1 {
+		t.Errorf("rolled out %d times", got-before.Generation)
+	}
+
+	e.putTLSSecret("llama-tls", ca.ServerSecret(hosts, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }))
+	e.waitFor("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.CertificateExpired))
+	e.waitFor("s", v1alpha2.ConditionAvailable, metav1.ConditionTrue, "")
+	if got := e.deployment("s").Generation; got != before.Generation+1 {
+		t.Error("an expired certificate is rolled out")
+	}
+}
+
+// Proves: FR-061, R39 (what shows another certificate is not believed: the status has no version that it reports).
+func TestAnotherServerIsNotBelieved(t *testing.T) {
+	e := newEnv(t)
+	ca, other := fixture.NewCA(t), fixture.NewCA(t)
+	hosts := []string{"s-service." + e.namespace + ".svc"}
+	e.serveTLS(other.Certificate(other.ServerSecret(hosts)))
+	e.startOperator(operatorOptions{})
+	e.putTLSSecret("llama-tls", ca.ServerSecret(hosts))
+	e.mustApply(manifest("s", withTLS))
+	fixture.Eventually(t, time.Minute, "the status reports the certificate", func() error {
+		cr := e.resource("s")
+		for _, c := range cr.Status.Conditions {
+			if strings.Contains(c.Message, "the server's certificate is not the one in its Secret") {
+				return nil
+			}
+		}
+		return fmt.Errorf("conditions %+v", cr.Status.Conditions)
+	})
+	if v := e.resource("s").Status.Version; v.LlamaStackServerVersion != "" {
+		t.Errorf("the status has version %s", v.LlamaStackServerVersion)
+	}
+}
