@@ -2,37 +2,65 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # mutate.sh GREMLINS PACKAGE...: changes the code of each package in small ways and lets its unit tests find out (mutation testing).
+# `PACKAGE+OTHER` counts the unit tests of OTHER too. Packages below PACKAGE are left out.
 #
-# gremlins tries only what the tests cover, by Go's coverage profile. That has no block for the conditions of a switch without
-# a tag, so they would all count as not covered. A go command of its own, first in PATH, widens the block of each case by its
-# condition: covered is then what some test makes true.
+# A go command of its own, first in PATH, corrects what gremlins would count wrongly:
+#   - A mutant that does not compile (`-` between two strings) would count as noticed: `go test` fails with the same exit
+#     code for it. It counts as not viable.
+#   - Coverage profiles have no block for the conditions of a switch without a tag, so these conditions would all count as
+#     not covered. The block of each case is widened by its condition: covered is then what some test makes true. Nor
+#     have they a block for the constants and variables of a package, which count as covered.
+#   - gremlins takes the time limit of a mutant from the time of the first run, which a cache can make very short: it
+#     lasts some seconds.
 set -euo pipefail
 gremlins=$1 && shift
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cat >"$scratch/go" <<'GO'
 #!/usr/bin/env bash
-"$REAL_GO" "$@" || exit $?
-profile=
-for argument; do
+[ "$1" = test ] || exec "$REAL_GO" "$@"
+flags=(test -short -vet=off) profile=
+for argument in "${@:2:$#-2}"; do
   [ "${previous:-}" != -coverprofile ] || profile=$argument
-  case $argument in -coverprofile=*) profile=${argument#*=} ;; esac
   previous=$argument
+  flags+=("$argument")
 done
-[ -n "$profile" ] || exit 0
+if [ -z "$profile" ]; then
+  for package in $TESTED; do
+    output=$("$REAL_GO" "${flags[@]}" "$package" 2>&1) && continue
+    case $output in *'[build failed]'*) exit 2 ;; *) exit 1 ;; esac
+  done
+  exit 0
+fi
+sleep 4
+"$REAL_GO" "${flags[@]}" -coverpkg "${TESTED%% *}" $TESTED || exit $?
 awk -v module="$("$REAL_GO" list -m)/" '
   { at = index($1, ":"); name = substr($1, 1, at - 1); split(substr($1, at + 1), from, "[.,]") }
   /^mode:/ { print; next }
-  !(name in seen) { seen[name] = 1; file = substr(name, length(module) + 1); n = 0; while ((getline text < file) > 0) source[name, ++n] = text; close(file) }
+  !(name in seen) {
+    seen[name] = 1; file = substr(name, length(module) + 1); n = 0; inside = 0
+    while ((getline text < file) > 0) {
+      source[name, ++n] = text
+      if (text ~ /^(const|var) /) inside = 1
+      if (inside) print name ":" n ".1," n ".999 1 1"
+      if (text !~ /[({,+&|]$/ && inside == 1 && text !~ /^\t/ || text ~ /^[)}]/) inside = 0
+    }
+    close(file)
+  }
   source[name, from[1]] ~ /^\t*case / { $1 = name ":" from[1] ".1," from[3] "." from[4] }
   { print }
 ' "$profile" >"$profile.widened" && mv "$profile.widened" "$profile"
 GO
 chmod +x "$scratch/go"
 REAL_GO=$(command -v go)
-export REAL_GO
-for package; do
-  echo "== $package"
-  PATH=$scratch:$PATH nice "$gremlins" unleash "./$package" --workers 1 --timeout-coefficient 30 --output-statuses lct \
-    --threshold-efficacy "${EFFICACY:-95}" --threshold-mcover "${COVERAGE:-90}" ${MUTATEFLAGS:-}
+export REAL_GO TESTED
+missed=0
+for argument; do
+  package=${argument%%+*}
+  TESTED=$(sed 's#[^+]*#'"$(go list -m)"'/&#g; s#+# #g' <<<"$argument")
+  echo "== $argument"
+  PATH=$scratch:$PATH nice "$gremlins" unleash "./$package" --workers 1 --timeout-coefficient 10 --output-statuses lct \
+    --exclude-files / --exclude-files '^zz_generated' \
+    --threshold-efficacy "${EFFICACY:-95}" --threshold-mcover "${COVERAGE:-90}" ${MUTATEFLAGS:-} || missed=1
 done
+exit "$missed"
