@@ -65,7 +65,9 @@ func (c *check) unset() {
 		return
 	}
 	walkTexts(fields, "spec", func(path, s string) {
-		names := slices.DeleteFunc(slices.Compact(document.RequiredVariables(document.String(s))), func(name string) bool { return !missing[name] })
+		names := slices.DeleteFunc(document.RequiredVariables(document.String(s)), func(name string) bool { return !missing[name] })
+		slices.Sort(names)
+		names = slices.Compact(names)
 		if len(names) == 0 || slices.ContainsFunc(c.problems.List(), func(p problem.Problem) bool { return p.Path == path }) {
 			return
 		}
@@ -122,9 +124,7 @@ func (c *check) overrides() {
 		})
 		replaced[v.Name] = true
 	}
-	if len(replaced) > 0 {
-		c.env.Remove(replaced)
-	}
+	c.env.Remove(replaced)
 }
 
 // bystanders looks at the clients of other databases in the server that read a variable which is meant for the storage: a
