@@ -26,6 +26,12 @@ const (
 	DisabledNames = 50
 )
 
+// Limits of the operator's settings.
+const (
+	// EdgeNamespaces is how many namespaces the setting edge may let in.
+	EdgeNamespaces = 50
+)
+
 // Limits of what the operator writes.
 const (
 	// ConfigBytes is the largest config.yaml, generated or given. A ConfigMap holds 1 MiB.

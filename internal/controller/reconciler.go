@@ -210,9 +210,8 @@ func (r *Reconciler) look(ctx context.Context, s *scope) {
 	}
 	if s.gathered.Inputs.Spec.Expose.Enabled {
 		ingress := &networkingv1.Ingress{}
-		if r.client.Get(ctx, key(objects.IngressName(s.cr.Name)), ingress) == nil && len(ingress.Status.LoadBalancer.Ingress) > 0 {
-			at := ingress.Status.LoadBalancer.Ingress[0]
-			s.ingressAddress = cmp.Or(at.Hostname, at.IP)
+		if r.client.Get(ctx, key(objects.IngressName(s.cr.Name)), ingress) == nil && metav1.IsControlledBy(ingress, s.cr) {
+			s.exposure = objects.ExposedByIngress(ingress)
 		}
 	}
 }

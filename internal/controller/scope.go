@@ -38,10 +38,10 @@ type scope struct {
 	server       *probe.Observation
 	serverSilent string
 	// serverPending reports that the server is being asked and has not answered, nor failed to, since this operator started.
-	serverPending  bool
-	claim          *corev1.PersistentVolumeClaim
-	service        *corev1.Service
-	ingressAddress string
+	serverPending bool
+	claim         *corev1.PersistentVolumeClaim
+	service       *corev1.Service
+	exposure      objects.Exposure
 
 	// problems are what is wrong; the phases after an error do nothing.
 	problems problem.List
@@ -75,7 +75,7 @@ func (s *scope) facts(operatorVersion string) *status.Facts {
 	f := &status.Facts{
 		CR: s.cr, Now: time.Now().Truncate(time.Second), OperatorVersion: operatorVersion,
 		Desired: s.desired, Problems: s.problems, Deployment: s.deployment, Server: s.server, ServerSilent: s.serverSilent,
-		Claim: s.claim, ServiceThere: s.service != nil, IngressAddress: s.ingressAddress,
+		Claim: s.claim, ServiceThere: s.service != nil, Exposure: s.exposure,
 	}
 	if s.gathered == nil {
 		return f

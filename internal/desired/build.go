@@ -23,6 +23,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.problems.checkName(in.CR.Name)
 	d.problems.AddAll(in.Spec.ExposeProblems)
 	d.problems.checkForbidden(in)
+	d.problems.checkExpose(in)
 	d.problems.warnLegacy(in)
 	d.generate(ctx, in)
 	d.checkSecrets(in)
@@ -90,6 +91,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		Legacy:                in.Legacy,
 		Expose:                in.Spec.Expose,
 		NetworkPolicy:         d.networkPolicy(in, &in.Legacy),
+		Edge:                  in.edge(),
 		OperatorNamespace:     in.OperatorNamespace,
 		CR:                    in.CR,
 		Image:                 d.Distribution.Image,

@@ -8,16 +8,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // checkForbidden reports what the spec asks for and the operator's settings forbid. What runs stays as it is.
 func (r *report) checkForbidden(in *Inputs) {
-	for _, use := range restrictedUses(&in.CR.Spec, in.Spec.Expose) {
+	for _, use := range restrictedUses(in) {
 		if !slices.Contains(in.Forbidden, use.restriction) {
 			continue
 		}
@@ -37,7 +35,8 @@ type restrictedUse struct {
 	what, fix   string
 }
 
-func restrictedUses(spec *v1alpha2.LlamaStackDistributionSpec, expose parse.Expose) []restrictedUse {
+func restrictedUses(in *Inputs) []restrictedUse {
+	spec := &in.CR.Spec
 	const overrides = "spec.workload.overrides"
 	var uses []restrictedUse
 	add := func(used bool, path string, r settings.Restriction, what, fix string) {
@@ -56,7 +55,7 @@ func restrictedUses(spec *v1alpha2.LlamaStackDistributionSpec, expose parse.Expo
 		add(len(o.Command) > 0, overrides+".command", settings.ForbidCommandAndArgs, "command and args", "remove it")
 		add(len(o.Args) > 0, overrides+".args", settings.ForbidCommandAndArgs, "command and args", "remove it")
 	}
-	add(expose.Enabled && expose.Hostname == "", "spec.networking.expose", settings.ForbidIngressWithoutHostname,
-		"an Ingress without a host name", "set spec.networking.expose.hostname")
+	add(in.isHostless(), pathExpose, settings.ForbidIngressWithoutHostname,
+		"an Ingress or HTTPRoute without a host name", "set spec.networking.expose.hostname")
 	return uses
 }

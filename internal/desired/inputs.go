@@ -36,6 +36,8 @@ type Inputs struct {
 	NetworkPolicyFlag *bool
 	// Forbidden is what the operator's settings forbid.
 	Forbidden []settings.Restriction
+	// Edge is the operator's setting of how servers are exposed.
+	Edge settings.Edge
 	// OperatorNamespace is the operator's namespace; empty in tools without a cluster.
 	OperatorNamespace string
 	// CABundle is what was found at spec.networking.tls.caBundle, else the PlatformCABundle; nil where there is neither, or where nobody could

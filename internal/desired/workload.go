@@ -168,9 +168,11 @@ func (d *Desired) networkPolicy(in *Inputs, legacy *v1alpha2.LegacySettings) boo
 		return false
 	}
 	everybody := asked != nil && slices.Contains(asked.Namespaces, objects.AllNamespaces)
-	if !everybody && in.Spec.Expose.Enabled && !in.ClusterAssignsUserIDs {
+	edge := in.edge()
+	if !everybody && in.Spec.Expose.Enabled && edge.Kind == settings.EdgeIngress && len(edge.Namespaces) == 0 && !in.ClusterAssignsUserIDs {
 		d.problems.warn(problem.NoEffect, PathAllowedFrom, "keeps the ingress controller out unless its namespace is among the allowed ones",
-			"name the namespace of the ingress controller")
+			fmt.Sprintf("name the namespace of the ingress controller, here or under namespaces in the key %s of the ConfigMap %s", settings.KeyEdge,
+				settings.ConfigMapName))
 	}
 	return true
 }

@@ -25,7 +25,7 @@ func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaSta
 	var problems problem.Collector
 	known, f := g.settings(ctx)
 	if f == nil {
-		in.NetworkPolicyFlag, in.Forbidden = known.NetworkPolicy, known.Forbidden
+		in.NetworkPolicyFlag, in.Forbidden, in.Edge = known.NetworkPolicy, known.Forbidden, known.Edge
 		in.Distribution, f = known.Resolve(&cr.Spec.Distribution)
 	}
 	problems.AddFound(f)

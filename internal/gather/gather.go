@@ -83,7 +83,7 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	var problems problem.Collector
 	var f *problem.Problem
 	if out.Settings, f = g.settings(ctx); f == nil {
-		in.NetworkPolicyFlag, in.Forbidden = out.Settings.NetworkPolicy, out.Settings.Forbidden
+		in.NetworkPolicyFlag, in.Forbidden, in.Edge = out.Settings.NetworkPolicy, out.Settings.Forbidden, out.Settings.Edge
 		in.Distribution, f = out.Settings.Resolve(&cr.Spec.Distribution)
 	}
 	problems.AddFound(f)

@@ -6,19 +6,22 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Ingress builds the way in from outside of the cluster; nil where none is desired. Without a host name it takes the requests
-// for every name that reaches the ingress controller.
+// Ingress builds the Ingress; nil where none is desired. Without a host name it takes the requests for every name that reaches the ingress
+// controller.
 func Ingress(p *Params) *networkingv1.Ingress {
-	if !p.Expose.Enabled {
+	if !p.Expose.Enabled || (p.Edge.Kind != "" && p.Edge.Kind != settings.EdgeIngress) {
 		return nil
 	}
-	return &networkingv1.Ingress{
+	host := Hostname(p.CR, p.Expose, &p.Edge)
+	ingress := &networkingv1.Ingress{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "Ingress"},
-		ObjectMeta: stamp(p.CR, IngressName(p.CR.Name)),
+		ObjectMeta: edgeStamp(p, IngressName(p.CR.Name)),
 		Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{
-			Host: p.Expose.Hostname,
+			Host: host,
 			IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{
 				Paths: []networkingv1.HTTPIngressPath{{
 					Path: "/", PathType: ptr.To(networkingv1.PathTypePrefix),
@@ -29,4 +32,19 @@ func Ingress(p *Params) *networkingv1.Ingress {
 			}},
 		}}},
 	}
+	if p.Edge.IngressClassName != "" {
+		ingress.Spec.IngressClassName = new(p.Edge.IngressClassName)
+	}
+	if p.Edge.TLSSecretName != "" {
+		ingress.Spec.TLS = []networkingv1.IngressTLS{{Hosts: nonEmpty(host), SecretName: p.Edge.SecretName(p.CR.Name)}}
+	}
+	return ingress
+}
+
+// nonEmpty is a list of the text, without items where it is empty.
+func nonEmpty(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 // AllNamespaces stands for every namespace in allowedFrom.
@@ -32,7 +33,7 @@ func AllowedFrom(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.AllowedFro
 }
 
 // NetworkPolicy builds the policy; nil where Params want none. The namespaces of the resource and of the operator may always
-// reach the server, and where it is exposed the router's.
+// reach the server, and where it is exposed the router's and those of the setting.
 func NetworkPolicy(p *Params) *networkingv1.NetworkPolicy {
 	if !p.NetworkPolicy {
 		return nil
@@ -75,12 +76,29 @@ func peers(p *Params) []networkingv1.NetworkPolicyPeer {
 			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: metav1.LabelSelectorOpExists}},
 		}})
 	}
+	if p.Expose.Enabled {
+		for _, name := range forwarders(&p.Edge) {
+			if !slices.Contains(allowed.Namespaces, name) {
+				named(name)
+			}
+		}
+	}
 	if p.Expose.Enabled || routerOfRelease09(p) {
 		list = append(list, networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{
 			MatchLabels: map[string]string{routerLabel: "ingress"},
 		}})
 	}
 	return list
+}
+
+// forwarders are the namespaces of the pods that forward requests to exposed servers: those of the setting, and that of the Gateway, where most
+// implementations run them.
+func forwarders(edge *settings.Edge) []string {
+	names := edge.Namespaces
+	if edge.Kind == settings.EdgeHTTPRoute && edge.Gateway != nil {
+		names = slices.Concat([]string{edge.Gateway.Namespace}, names)
+	}
+	return unique(names)
 }
 
 // routerOfRelease09 reports whether release 0.9 lets the router in although the server is not exposed: it does so for every custom resource

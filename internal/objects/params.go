@@ -8,6 +8,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
@@ -40,6 +41,9 @@ type Params struct {
 	OperatorNamespace string
 	// NetworkPolicy reports whether a NetworkPolicy is desired.
 	NetworkPolicy bool
+	// Edge is how the server is exposed, where it is: the operator's setting, with the kind that this cluster has. Any kind but those of Routes,
+	// HTTPRoutes and none at all means an Ingress.
+	Edge settings.Edge
 	// Env are the variables that the server needs beside the configuration.
 	Env []config.EnvVar
 	// Derived is what was made of secret values, by the variable that carries it, and DerivedName the name of its Secret.

@@ -34,7 +34,7 @@ const (
 
 // Keys returns the keys of the operator's ConfigMap that Parse reads.
 func Keys() []string {
-	return []string{KeyDistributions, KeyImageOverrides, KeyFeatureFlags, KeyForbid}
+	return []string{KeyDistributions, KeyImageOverrides, KeyFeatureFlags, KeyForbid, KeyEdge}
 }
 
 // Registration is an entry of KeyDistributions: a distribution of the platform team's own.
@@ -80,6 +80,8 @@ type Settings struct {
 	NetworkPolicy *bool
 	// Forbidden is what custom resources must not ask for, in the order of the setting.
 	Forbidden []Restriction
+	// Edge says how servers are exposed.
+	Edge Edge
 
 	entries map[string]entry // by name
 	images  []entry          // what images stand for, the first that fits: what is registered, by name, then what is built in
@@ -89,7 +91,7 @@ type Settings struct {
 // that is wrong in itself is not an error: it is a fault of the resources that use it.
 func Parse(data map[string]string) (*Settings, error) {
 	s := &Settings{entries: map[string]entry{}}
-	for _, key := range []string{KeyImageOverrides, KeyDistributions, KeyFeatureFlags, KeyForbid} {
+	for _, key := range Keys() {
 		if excess := bounds.ScanYAML([]byte(data[key]), bounds.Limits{Bytes: len(data[key]), Nodes: bounds.DocumentNodes}); excess != nil {
 			return nil, fmt.Errorf("ConfigMap %s, key %s: %w", ConfigMapName, key, excess)
 		}
@@ -134,6 +136,7 @@ func Parse(data map[string]string) (*Settings, error) {
 	if s.Forbidden, err = parseForbid(data[KeyForbid]); err != nil {
 		return nil, err
 	}
+	s.Edge = parseEdge(data[KeyEdge])
 	return s, nil
 }
 

@@ -305,7 +305,11 @@ func setReady(f *Facts, s *statusOf) {
 		set(f, s, v1alpha2.ConditionReady, metav1.ConditionUnknown, string(problem.LookupFailed), unknown+" is not known yet")
 		return
 	}
-	set(f, s, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, "The spec is applied")
+	message := "The spec is applied"
+	if f.Exposure.Pending != "" {
+		message += "; the server is not exposed yet: " + f.Exposure.Pending
+	}
+	set(f, s, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, message)
 }
 
 // setStalled reports to kstatus that waiting does not help.

@@ -138,21 +138,15 @@ func setServiceURL(f *Facts, s *statusOf) {
 	}
 }
 
-// setRouteURL reports what runs: absent where the server is not exposed, empty while no address is known.
+// setRouteURL reports what runs: absent where the server is not exposed, empty while the edge has not admitted it.
 func setRouteURL(f *Facts, s *statusOf) {
 	if !f.inForce() {
 		return
 	}
-	expose := f.Desired.Expose
 	s.RouteURL = nil
-	if !expose.Enabled {
-		return
+	if f.Desired.Expose.Enabled {
+		s.RouteURL = &f.Exposure.URL
 	}
-	url := ""
-	if host := cmp.Or(expose.Hostname, f.IngressAddress); host != "" {
-		url = "http://" + host
-	}
-	s.RouteURL = &url
 }
 
 // setPhase follows what serves: a failing edit changes conditions, not the phase.

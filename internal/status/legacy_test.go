@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
@@ -60,23 +61,31 @@ func TestLegacyConditions(t *testing.T) {
 	}
 }
 
-// Proves: FR-064, FR-065, R50 (the way in: absent, not known yet, known).
+// Proves: FR-064, FR-065, R50, R62 (the way in: absent, not admitted yet, admitted; what it waits for stands in Ready).
 func TestRouteURL(t *testing.T) {
 	for name, c := range map[string]struct {
-		expose, address string
-		want            *string
+		expose   string
+		exposure objects.Exposure
+		want     *string
+		ready    string
 	}{
-		"not exposed":      {`false`, "10.0.0.1", nil},
-		"no address yet":   {`true`, "", new("")},
-		"address":          {`{}`, "10.0.0.1", new("http://10.0.0.1")},
-		"name of the user": {`{"hostname":"a.example"}`, "10.0.0.1", new("http://a.example")},
+		"not exposed": {`false`, objects.Exposure{}, nil, "The spec is applied"},
+		"not admitted": {
+			`{"hostname":"a.example"}`, objects.Exposure{Pending: "Ingress a-ingress has no address"}, new(""),
+			"The spec is applied; the server is not exposed yet: Ingress a-ingress has no address",
+		},
+		"admitted": {`{}`, objects.Exposure{URL: "https://10.0.0.1"}, new("https://10.0.0.1"), "The spec is applied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := serving(t, resource())
 			f.Desired.Expose = parse.Parse(&v1alpha2.LlamaStackDistributionSpec{Networking: &v1alpha2.NetworkingSpec{Expose: open(c.expose)}}).Expose
-			f.IngressAddress = c.address
-			if diff := cmp.Diff(c.want, compute(t, f).RouteURL); diff != "" {
+			f.Exposure = c.exposure
+			s := compute(t, f)
+			if diff := cmp.Diff(c.want, s.RouteURL); diff != "" {
 				t.Errorf("URL (-want +got):\n%s", diff)
+			}
+			if ready := meta.FindStatusCondition(s.Conditions, v1alpha2.ConditionReady); ready.Message != c.ready {
+				t.Errorf("Ready: %s", ready.Message)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -42,8 +43,8 @@ type Facts struct {
 	Claim *corev1.PersistentVolumeClaim
 	// ServiceThere reports whether the resource's Service exists.
 	ServiceThere bool
-	// IngressAddress is the host name or address under which an ingress controller serves the Ingress; empty where it has none.
-	IngressAddress string
+	// Exposure is what is known of the way in from outside of the cluster; empty where there is none.
+	Exposure objects.Exposure
 	// Server is what the running server says about itself; nil where that is not known.
 	Server *probe.Observation
 	// ServerSilent reports why the server could not be asked; empty where it could, or was not asked yet.

@@ -24,6 +24,8 @@ const (
 	ConflictingFields Reason = "ConflictingFields"
 	// NoEffect: a field is set and does nothing. A warning.
 	NoEffect Reason = "NoEffect"
+	// NoHostname: what exposes the server has no host name. A warning.
+	NoHostname Reason = "NoHostname"
 	// TooLarge: the spec, or what is made of it, is larger than a limit.
 	TooLarge Reason = "TooLarge"
 	// MoreProblems: there may be more problems than are shown.

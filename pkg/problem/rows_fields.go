@@ -54,6 +54,15 @@ var fieldRows = []Row{
 		Remedy: "Remove the field, or set what it depends on.",
 	},
 	{
+		Reason: NoHostname, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "The server is exposed without a host name, or under one that another server has.",
+		Example: Problem{
+			Severity: Warning, Path: "spec.networking.expose", Detail: "the Ingress has no host name: it receives the requests for every name that no other one has",
+			Fix: "set spec.networking.expose.hostname, or domain in the key edge of the ConfigMap llama-stack-operator-config",
+		},
+		Remedy: "Set a host name that no other server has.",
+	},
+	{
 		Reason: TooLarge, Class: Terminal, Conditions: inConfigGenerated,
 		Meaning: "The spec, or what is made of it, is larger than a limit.",
 		Example: Problem{Path: "spec.resources.models", Type: field.ErrorTypeTooMany, Value: 1200, Detail: "must have at most 1000 items"},

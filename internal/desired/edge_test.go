@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+func exposed(t *testing.T, expose string, edge settings.Edge) *Inputs {
+	t.Helper()
+	in := bare(t, "distribution: {name: starter}\nnetworking: {expose: "+expose+"}", "")
+	in.Edge = edge
+	return in
+}
+
+// Proves: FR-065, R62, R61 (a host name that no edge takes is named before anything is written).
+func TestBuildRefusesWrongHostnames(t *testing.T) {
+	for name, c := range map[string]struct {
+		expose string
+		edge   settings.Edge
+		want   string
+	}{
+		"upper case": {"{hostname: Llama.example}", settings.Edge{}, `spec.networking.expose.hostname: Invalid value: "Llama.example": must be a DNS name`},
+		"address":    {"{hostname: 10.0.0.1}", settings.Edge{}, `spec.networking.expose.hostname: Invalid value: "10.0.0.1": must be a DNS name`},
+		"wildcard":   {"{hostname: '*.example'}", settings.Edge{}, `spec.networking.expose.hostname: Invalid value: "*.example": must be a DNS name`},
+		"too long": {
+			"true", settings.Edge{Domain: strings.Repeat("a.", 123) + "com"}, "is not a valid host name: the name and the namespace are too long together",
+		},
+		"wrong setting": {"true", settings.Edge{Err: errors.New("key edge: wrong")}, "spec.networking.expose: Invalid value: operator settings: key edge: wrong"},
+	} {
+		d, problems := fail(t, exposed(t, c.expose, c.edge))
+		if len(d.Objects) > 0 || len(problems) != 1 || !strings.Contains(problems[0].String(), c.want) {
+			t.Errorf("%s: %q, want %q", name, problems.Message(), c.want)
+		}
+	}
+	build(t, exposed(t, "false", settings.Edge{Err: errors.New("wrong")})) // a wrong setting does not harm what is not exposed
+}
+
+// Proves: R62 (an Ingress without a host name is warned of, or forbidden; with a domain it has one).
+func TestBuildWarnsOfMissingHostnames(t *testing.T) {
+	for name, c := range map[string]struct {
+		expose string
+		edge   settings.Edge
+		want   problem.Reason
+	}{
+		"no domain":          {"true", settings.Edge{}, problem.NoHostname},
+		"domain":             {"true", settings.Edge{Domain: "apps.example.com"}, ""},
+		"host name":          {"{hostname: a.example}", settings.Edge{}, ""},
+		"not exposed":        {"false", settings.Edge{}, ""},
+		"exposed by nothing": {"true", settings.Edge{Kind: settings.EdgeNone}, problem.NoEffect},
+	} {
+		in := exposed(t, c.expose, c.edge)
+		warnings := build(t, in).Warnings
+		found := slices.ContainsFunc(warnings, func(p problem.Problem) bool { return p.Reason == c.want && p.Path == pathExpose })
+		if (c.want == "" && len(warnings) > 0) || (c.want != "" && !found) {
+			t.Errorf("%s: %v, want %q", name, warnings, c.want)
+		}
+		in.Forbidden = []settings.Restriction{settings.ForbidIngressWithoutHostname}
+		_, problems := Build(t.Context(), in)
+		if forbidden := problems.HasErrors(); forbidden != (c.want == problem.NoHostname) {
+			t.Errorf("%s: forbidden %v: %s", name, forbidden, problems.Message())
+		}
+	}
+}
