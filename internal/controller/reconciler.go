@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -56,6 +57,9 @@ type Reconciler struct {
 	prober   *prober.Prober
 	locate   func(*v1alpha2.LlamaStackDistribution, *corev1.Service, corev1.URIScheme) (url, why string)
 	recorder record.EventRecorder
+	// turns and builds keep large resources from delaying small ones.
+	turns  *turns
+	builds *semaphore.Weighted
 }
 
 // controller-gen reads these only where they stand apart.
@@ -74,6 +78,10 @@ type Reconciler struct {
 
 // Reconcile makes one pass over a resource.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
+	if r.turns.waits(req.NamespacedName) {
+		return ctrl.Result{}, nil // an event follows
+	}
+	defer r.turns.release(req.NamespacedName)
 	s := &scope{key: req.NamespacedName, cr: &v1alpha2.LlamaStackDistribution{}}
 	defer func() {
 		if value := recover(); value != nil {
@@ -101,6 +109,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	}
 	for _, phase := range []func(context.Context, *scope){
 		r.gather,
+		r.await,
 		r.build,
 		r.apply,
 		r.own,
@@ -108,6 +117,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		r.observe,
 	} {
 		phase(ctx, s)
+		if s.postponed {
+			return ctrl.Result{}, nil // an event follows
+		}
 	}
 	return r.report(ctx, s)
 }
@@ -120,9 +132,18 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) {
 	}
 }
 
+// await puts the reconcile of a large resource off while it is not its turn, so that the workers are left to small ones.
+func (r *Reconciler) await(_ context.Context, s *scope) {
+	s.large = !s.problems.HasErrors() && isLarge(s.gathered.Inputs)
+	s.postponed = s.large && !r.turns.take(s.key)
+}
+
 func (r *Reconciler) build(ctx context.Context, s *scope) {
 	if s.problems.HasErrors() {
 		return
+	}
+	if s.large && r.builds.Acquire(ctx, 1) == nil { // else the context has ended, and Build reports that
+		defer r.builds.Release(1)
 	}
 	var problems problem.List
 	s.desired, problems = desired.Build(ctx, s.gathered.Inputs)

@@ -59,7 +59,7 @@ func newReporter(t *testing.T) *reporter {
 			return inner.SubResource(sub).Patch(ctx, o, patch, opts...)
 		},
 	}).Build()
-	r.Reconciler = &Reconciler{client: c, recorder: r.recorder}
+	r.Reconciler = &Reconciler{client: c, recorder: r.recorder, turns: newTurns(t.Context(), largeWorkers)}
 	return r
 }
 

@@ -27,6 +27,8 @@ type scope struct {
 
 	// Set by gather.
 	gathered *gather.Gathered
+	// Set by await: a large resource takes turns with others, and postponed ends the reconcile because it is not its turn.
+	large, postponed bool
 	// Set by build, where gather found no errors.
 	desired *desired.Desired
 	// Set by apply, where build found no errors.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -90,6 +91,8 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		prober:   prober.New(ctx, probe.New()),
 		locate:   locate,
 		recorder: mgr.GetEventRecorder(objects.ManagedBy),
+		turns:    newTurns(ctx, largeWorkers),
+		builds:   semaphore.NewWeighted(largeBuilds),
 	}
 	return r.watch(ctx, mgr, o)
 }
@@ -117,7 +120,8 @@ func (r *Reconciler) watch(ctx context.Context, mgr manager.Manager, o Options) 
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, ReconciliationTimeout: passTimeout}).
 		WatchesMetadata(apply.SecretMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfSecret)).
 		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfConfigMap(o.OperatorNamespace))).
-		WatchesRawSource(source.Channel(r.prober.Answers(), &handler.EnqueueRequestForObject{}))
+		WatchesRawSource(source.Channel(r.prober.Answers(), &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Channel(r.turns.Next(), &handler.EnqueueRequestForObject{}))
 	for _, kind := range apply.OwnedKinds() {
 		b = b.Watches(kind, owner)
 	}

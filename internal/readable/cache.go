@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	kjson "sigs.k8s.io/json"
@@ -85,13 +86,38 @@ func (c *wrapper) IndexField(ctx context.Context, o client.Object, field string,
 	if _, ok := o.(*v1alpha2.LlamaStackDistribution); !ok {
 		return c.Cache.IndexField(ctx, o, field, extract)
 	}
-	return c.Cache.IndexField(ctx, NewTree(), field, func(o client.Object) []string {
+	return c.Cache.IndexField(ctx, NewTree(), field, remembered(func(o client.Object) []string {
 		cr := &v1alpha2.LlamaStackDistribution{}
 		if u, ok := o.(*unstructured.Unstructured); ok {
 			_ = decode(u, cr) // a reconcile reports it
 		}
 		return extract(cr)
-	})
+	}))
+}
+
+// maxRemembered is how many resources' values of an index are remembered.
+const maxRemembered = 1000
+
+// remembered calls the function once for each spec of a resource. One goroutine of the informer indexes all resources, each twice for every
+// event, and most events only change the status: large resources would hold up the events of all others.
+func remembered(extract client.IndexerFunc) client.IndexerFunc {
+	type result struct {
+		generation int64
+		annotation string
+		values     []string
+	}
+	results := lru.New(maxRemembered)
+	return func(o client.Object) []string {
+		generation, annotation := o.GetGeneration(), o.GetAnnotations()[v1alpha2.ConversionAnnotation]
+		if found, ok := results.Get(o.GetUID()); ok {
+			if last, ok := found.(result); ok && last.generation == generation && last.annotation == annotation {
+				return last.values
+			}
+		}
+		values := extract(o)
+		results.Add(o.GetUID(), result{generation, annotation, values})
+		return values
+	}
 }
 
 // NewTree returns an empty LlamaStackDistribution as a tree.

@@ -4,10 +4,14 @@ package readable
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -44,6 +48,39 @@ func TestDecode(t *testing.T) {
 		}
 		if cr.Name != "a" || cr.Generation != 3 || cr.UID != "u" || got != c.name || cr.Status.Phase != c.phase {
 			t.Errorf("%s: %+v", name, cr)
+		}
+	}
+}
+
+// Proves: R63 (an event of a large resource that changes only its status costs the index nothing).
+func TestIndexReadsEachSpecOnce(t *testing.T) {
+	calls := 0
+	index := remembered(func(o client.Object) []string {
+		calls++
+		return []string{fmt.Sprint(o.GetGeneration(), o.GetAnnotations()[v1alpha2.ConversionAnnotation])}
+	})
+	object := func(uid string, generation int64, annotation string) *unstructured.Unstructured {
+		u := NewTree()
+		u.SetUID(types.UID(uid))
+		u.SetGeneration(generation)
+		u.SetAnnotations(map[string]string{v1alpha2.ConversionAnnotation: annotation, "other": fmt.Sprint(calls)})
+		return u
+	}
+	for _, c := range []struct {
+		o     client.Object
+		calls int
+	}{
+		{object("a", 1, ""), 1},
+		{object("a", 1, ""), 1},
+		{object("b", 1, ""), 2},
+		{object("a", 2, ""), 3},
+		{object("a", 2, "x"), 4},
+		{object("b", 1, ""), 4},
+		{object("a", 2, "x"), 4},
+	} {
+		want := []string{fmt.Sprint(c.o.GetGeneration(), c.o.GetAnnotations()[v1alpha2.ConversionAnnotation])}
+		if got := index(c.o); !slices.Equal(got, want) || calls != c.calls {
+			t.Errorf("%s: %v after %d calls, want %v after %d", c.o.GetUID(), got, calls, want, c.calls)
 		}
 	}
 }
