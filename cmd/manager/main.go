@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -107,23 +108,23 @@ func run(ctx context.Context, f *flags) error {
 		return keepRunning(ctx, func(ctx context.Context) error { return runManager(ctx, restConfig, scheme, f) })
 	}}
 	if f.webhookAddress != off {
-		webhooks, err := listen(ctx, restConfig, scheme, f)
+		known, err := gather.NewSettingsCache(ctx, restConfig, f.operatorNamespace)
+		if err != nil {
+			return err
+		}
+		webhooks, err := listen(ctx, restConfig, known, f)
 		if err != nil {
 			return err
 		}
 		ready["webhooks"] = webhooks.Ready
-		run = append(run, webhooks.Run)
+		run = append(run, webhooks.Run, known.Start)
 	}
 	ctrl.Log.Info("operator starts", "version", version.Version(), "build", version.Build())
 	return together(ctx, append(run, healthServer(f.healthAddress, ready))...)
 }
 
-// listen makes the webhooks, and takes their port. It asks the API server nothing.
-func listen(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, f *flags) (*webhook.Server, error) {
-	live, err := client.New(restConfig, client.Options{Scheme: scheme})
-	if err != nil {
-		return nil, err
-	}
+// listen makes the webhooks, which read the operator's settings from the cache, and takes their port. It asks the API server nothing.
+func listen(ctx context.Context, restConfig *rest.Config, known client.Reader, f *flags) (*webhook.Server, error) {
 	webhooks, err := webhook.Listen(ctx, restConfig, webhook.Options{
 		Address: f.webhookAddress, Namespace: f.operatorNamespace, Managed: f.manageCertificates, ClientAuthorities: f.validationClientCA,
 		Lifetimes: certificate.DefaultLifetimes(), Drain: webhook.DefaultDrain,
@@ -132,14 +133,15 @@ func listen(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme
 		return nil, err
 	}
 	facts := &gather.Gatherer{
-		Live: live, OperatorNamespace: f.operatorNamespace, Build: version.Build(),
+		Live: known, OperatorNamespace: f.operatorNamespace, Build: version.Build(),
 		Namespaces: namespaces(f.watchNamespaces), ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
 	}
 	webhooks.Handle((&webhook.Validation{Gather: facts.GatherForAdmission}).Kind())
 	return webhooks, nil
 }
 
-// together runs all until the context or one of them ends, and then ends the others. The webhooks are not part of the manager:
+// together runs all until the context or one of them ends, and then ends the others. It does not wait forever for them: the process ends
+// with it, within the grace period of the pod. The webhooks are not part of the manager:
 // its caches may need them to get filled, they serve while it waits for the API server or has lost its lease, and they go on for a
 // while after it has stopped and handed over the lease.
 func together(ctx context.Context, all ...func(context.Context) error) error {
@@ -153,8 +155,18 @@ func together(ctx context.Context, all ...func(context.Context) error) error {
 		}()
 	}
 	var err error
-	for range all {
-		err = errors.Join(err, <-ended)
+	var late <-chan time.Time // none until the end begins
+	stop := ctx.Done()
+	for waiting := len(all); waiting > 0; {
+		select {
+		case e := <-ended:
+			err = errors.Join(err, e)
+			waiting--
+		case <-stop:
+			stop, late = nil, time.After(endTimeout)
+		case <-late:
+			return errors.Join(err, fmt.Errorf("%d of %d servers did not stop within %s", waiting, len(all), endTimeout))
+		}
 	}
 	return err
 }

@@ -99,3 +99,23 @@ func TestHealthServer(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Proves: R71 (what does not stop keeps neither the process nor the others).
+func TestTogetherDoesNotWaitForever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		hang, stopped := make(chan struct{}), false
+		time.AfterFunc(time.Minute, cancel)
+		began := time.Now()
+		err := together(ctx,
+			func(context.Context) error { <-hang; return nil },
+			func(ctx context.Context) error { <-ctx.Done(); stopped = true; return errors.New("the reason") })
+		if err == nil || !strings.Contains(err.Error(), "the reason") || !strings.Contains(err.Error(), "1 of 2") || !stopped {
+			t.Errorf("error %v, stopped %v", err, stopped)
+		}
+		if took := time.Since(began); took != time.Minute+endTimeout {
+			t.Errorf("it took %s", took)
+		}
+		close(hang)
+	})
+}

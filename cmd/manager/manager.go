@@ -14,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
@@ -32,6 +33,13 @@ const (
 	firstRestart, lastRestart = time.Second, 30 * time.Second
 	restartSteps              = 6
 	steady                    = 5 * time.Minute
+)
+
+const (
+	// endTimeout bounds the end of the process, below the grace period of its pods, and stopTimeout within it that of the manager, which
+	// hands over its lease afterwards.
+	endTimeout  = 27 * time.Second
+	stopTimeout = 10 * time.Second
 )
 
 // keepRunning runs the manager until the context ends. A manager ends when the API server cannot be reached at its start, and when it
@@ -61,8 +69,28 @@ func keepRunning(ctx context.Context, run func(context.Context) error) error {
 func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, f *flags) error {
 	ctx, cancel := context.WithCancel(ctx) // what the manager does not start itself ends with it, too
 	defer cancel()
+	made := make(chan error, 1)
+	var mgr manager.Manager
+	// The look-up of the cluster's APIs takes no context: an API server that does not answer would keep the process.
+	go func() {
+		var err error
+		mgr, err = newManager(ctx, restConfig, scheme, f)
+		made <- err
+	}()
+	select {
+	case err := <-made:
+		if err != nil {
+			return err
+		}
+		return mgr.Start(ctx)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, f *flags) (manager.Manager, error) {
 	watched := namespaces(f.watchNamespaces)
-	again := true
+	again, stopping := true, stopTimeout
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:                        scheme,
 		NewCache:                      readable.NewCache,
@@ -71,31 +99,30 @@ func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 		Controller:                    config.Controller{SkipNameValidation: &again}, // the names of the former manager's controllers
 		Metrics:                       metricsserver.Options{BindAddress: off},
 		HealthProbeBindAddress:        off,
+		GracefulShutdownTimeout:       &stopping,
 		LeaderElection:                f.leaderElection,
 		LeaderElectionID:              leaseName,
 		LeaderElectionNamespace:       f.operatorNamespace,
 		LeaderElectionReleaseOnCancel: true, // nothing of the manager goes on after it has stopped
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := controller.Setup(ctx, mgr, controller.Options{
 		OperatorNamespace: f.operatorNamespace, Namespaces: watched, ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
 		AllowForeignConfigMaps: f.allowForeignConfigMaps,
 	}); err != nil {
-		return err
+		return nil, err
 	}
-	if f.migrateStorage && len(watched) == 0 {
+	if len(watched) > 0 { // with Roles only it may not look
+		return mgr, nil
+	}
+	if f.migrateStorage {
 		if err := migration.Setup(mgr); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if len(watched) == 0 { // with Roles only it may not look
-		if err := mgr.Add(&leftovers.Leftovers{
-			Live: mgr.GetAPIReader(), Client: mgr.GetClient(), Namespace: f.operatorNamespace, Recorder: mgr.GetEventRecorder("llama-stack-operator"),
-		}); err != nil {
-			return err
-		}
-	}
-	return mgr.Start(ctx)
+	return mgr, mgr.Add(&leftovers.Leftovers{
+		Live: mgr.GetAPIReader(), Client: mgr.GetClient(), Namespace: f.operatorNamespace, Recorder: mgr.GetEventRecorder("llama-stack-operator"),
+	})
 }

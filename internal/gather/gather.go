@@ -31,7 +31,7 @@ import (
 
 // Gatherer reads the inputs of a reconcile. Its fields are set once, before the first call.
 type Gatherer struct {
-	// Live reads from the API server: Secrets and ConfigMaps.
+	// Live reads from the API server: Secrets and ConfigMaps. For admission, a cache of the operator's settings is enough.
 	Live client.Reader
 	// Cached reads what the operator itself wrote.
 	Cached client.Reader

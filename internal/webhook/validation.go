@@ -27,8 +27,8 @@ const (
 	// maxAdmissionReview is the largest review of admission that is read, in bytes. It holds the new and the old object, of which the
 	// API server stores none above 1.5 MiB.
 	maxAdmissionReview = 4 << 20
-	// admissionWait is how long a request waits for its turn, and askTimeout how long the API server is asked. Together they are
-	// below the timeoutSeconds of the configuration, so that what needs no asking is said in any case.
+	// admissionWait is how long a request waits for its turn, and askTimeout how long validation takes, with the wait for the operator's
+	// settings after a start. Together they are below the timeoutSeconds of the configuration.
 	admissionWait = time.Second
 	askTimeout    = 1500 * time.Millisecond
 )
