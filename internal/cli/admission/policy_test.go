@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
@@ -39,6 +40,9 @@ func specPolicy(t testing.TB) *admission.Policy {
 // validate returns what the API server denies; it must be able to evaluate everything.
 func validate(t *testing.T, p *admission.Policy, object, old map[string]any) string {
 	t.Helper()
+	if old != nil {
+		object, old = withGenerations(object, old)
+	}
 	messages, err := p.Validate(t.Context(), object, old)
 	if err != nil {
 		spec, _ := json.Marshal(object["spec"])
@@ -48,6 +52,18 @@ func validate(t *testing.T, p *admission.Policy, object, old map[string]any) str
 		t.Fatalf("the API server would print the first only: %q", messages)
 	}
 	return strings.Join(messages, "")
+}
+
+// withGenerations returns copies with the generations that the API server gives before it asks policies.
+func withGenerations(object, old map[string]any) (_, _ map[string]any) {
+	generation := int64(1)
+	if !equality.Semantic.DeepEqual(object["spec"], old["spec"]) {
+		generation = 2
+	}
+	object, old = runtime.DeepCopyJSON(object), runtime.DeepCopyJSON(old)
+	object["metadata"].(map[string]any)["generation"] = generation
+	old["metadata"].(map[string]any)["generation"] = int64(1)
+	return object, old
 }
 
 // tooMuch is the message that the API server gives instead of one that is too long.
