@@ -20,31 +20,38 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// hostileAtOnce is how many resources are edited at the same time, and besiegedFor how long.
+// hostileAtOnce is how many of the largest resources there are, and besiegedFor how long edits beside them are measured. Between two edits
+// is editPeriod, so that the rollout of one is not measured with the next.
 const (
 	hostileAtOnce = 10
 	besiegedFor   = 20 * time.Second
+	editPeriod    = 500 * time.Millisecond
+	judgePeriod   = time.Second
 )
 
 // latencies are how long edits took, of each kind.
 type latencies struct{ answered, deployed, configMap []time.Duration }
 
-// latencyInputs are ten people who edit the largest resources without a pause, while someone else edits a small one and
-// somebody a ConfigMap. The latter shows what the API server alone takes.
+// latencyInputs are what somebody waits for who edits a small resource: alone; while the operator validates ten of the largest again and
+// again, because its settings change; and while ten people edit these without a pause. Someone else edits a ConfigMap meanwhile: that shows
+// what the API server alone takes.
 func latencyInputs() []input {
 	return []input{
 		{name: "edits meanwhile, of nothing else", want: []string{"Deployment"}, send: func(t *testing.T, w *world) (string, error) {
-			return w.editsWhile(t, 0)
+			return w.editsWhile(t, "calm", 0, nil)
+		}},
+		{name: "edits meanwhile, ten of the largest resources being judged", want: []string{"Deployment"}, send: func(t *testing.T, w *world) (string, error) {
+			return w.editsWhile(t, "judged", hostileAtOnce, w.judgeAgain)
 		}},
 		{name: "edits meanwhile, of ten resources as large as may be", want: []string{"Deployment"}, send: func(t *testing.T, w *world) (string, error) {
-			return w.editsWhile(t, hostileAtOnce)
+			return w.editsWhile(t, "edited", hostileAtOnce, w.editLargest)
 		}},
 	}
 }
 
-func (w *world) editsWhile(t *testing.T, others int) (string, error) {
+// editsWhile measures edits of a small resource while so many of the largest are there, and something happens to them.
+func (w *world) editsWhile(t *testing.T, name string, others int, happens func(ctx context.Context)) (string, error) {
 	t.Helper()
-	name := fmt.Sprintf("calm-%d", others)
 	if denied, err := w.store(t, "v1alpha2", bystanders, name, resource("v1alpha2", name, starter)); denied != "" || err != nil {
 		return denied, err
 	}
@@ -53,21 +60,26 @@ func (w *world) editsWhile(t *testing.T, others int) (string, error) {
 	}
 	w.configMap(t, bystanders, name, map[string]string{"a": "b"})
 	for i := range others {
-		id := fmt.Sprintf("h-largest-%d", i)
+		id := largestName(i)
 		if denied, err := w.store(t, "v1alpha2", namespace, id, resource("v1alpha2", id, largest())); denied != "" || err != nil {
 			return denied, err
 		}
 	}
+	for i := range others {
+		if _, err := w.verdict(t.Context(), namespace, largestName(i)); err != nil {
+			return "", err
+		}
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), besiegedFor)
 	defer cancel()
+	before, err := w.operator.usage()
+	if err != nil {
+		return "", err
+	}
+	began := time.Now()
 	var all sync.WaitGroup
-	for i := range others {
-		all.Go(func() {
-			for number := 0; ctx.Err() == nil; number++ {
-				patch := fmt.Appendf(nil, `{"spec":{"workload":{"overrides":{"env":[{"name":"EDIT","value":"%d"}]}}}}`, number)
-				_, _, _ = w.ask(ctx, http.MethodPatch, resourcePath("v1alpha2", namespace, fmt.Sprintf("h-largest-%d", i)), patch)
-			}
-		})
+	if happens != nil {
+		all.Go(func() { happens(ctx) })
 	}
 	var took latencies
 	var failed [2]error
@@ -75,8 +87,38 @@ func (w *world) editsWhile(t *testing.T, others int) (string, error) {
 	all.Go(func() { took.answered, took.deployed, failed[0] = w.editResource(t.Context(), ctx.Done(), name) })
 	all.Go(func() { took.configMap, failed[1] = w.editConfigMap(t.Context(), ctx.Done(), name) })
 	all.Wait()
-	return fmt.Sprintf("%d edits of another resource: answered within %s; in the Deployment within %s; %d of a ConfigMap: answered within %s",
-		len(took.answered), quantiles(took.answered), quantiles(took.deployed), len(took.configMap), quantiles(took.configMap)), errors.Join(failed[:]...)
+	after, err := w.operator.usage()
+	return fmt.Sprintf("%d edits of another resource: answered within %s; in the Deployment within %s; %d of a ConfigMap: answered within %s; "+
+		"the operator used %.1f s of processor time in %.1f s",
+		len(took.answered), quantiles(took.answered), quantiles(took.deployed), len(took.configMap), quantiles(took.configMap),
+		(after.cpu - before.cpu).Seconds(), time.Since(began).Seconds()), errors.Join(failed[0], failed[1], err)
+}
+
+func largestName(i int) string { return fmt.Sprintf("h-largest-%d", i) }
+
+// judgeAgain changes the ConfigMap of the operator's settings again and again: each time, all resources are validated.
+func (w *world) judgeAgain(ctx context.Context) {
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "llama-stack-operator-config"}}
+	_ = w.admin.Create(ctx, settings)
+	defer func() { _ = w.admin.Delete(context.WithoutCancel(ctx), settings) }()
+	for number := 0; pause(ctx.Done(), judgePeriod); number++ {
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"judged":"%d"}}}`, number)
+		_ = w.admin.Patch(ctx, settings.DeepCopy(), client.RawPatch("application/merge-patch+json", patch))
+	}
+}
+
+// editLargest edits all of the largest resources at once, without a pause.
+func (w *world) editLargest(ctx context.Context) {
+	var all sync.WaitGroup
+	for i := range hostileAtOnce {
+		all.Go(func() {
+			for number := 0; ctx.Err() == nil; number++ {
+				patch := fmt.Appendf(nil, `{"spec":{"workload":{"overrides":{"env":[{"name":"EDIT","value":"%d"}]}}}}`, number)
+				_, _, _ = w.ask(ctx, http.MethodPatch, resourcePath("v1alpha2", namespace, largestName(i)), patch)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // editResource edits a small custom resource again and again until it is told to stop.
@@ -86,7 +128,7 @@ func (w *world) editResource(ctx context.Context, stop <-chan struct{}, name str
 		return nil, nil, err
 	}
 	defer changes.Stop()
-	for number := 0; !isClosed(stop); number++ {
+	for number := 0; pause(stop, editPeriod); number++ {
 		value := fmt.Sprint("edit-", number)
 		began := time.Now()
 		patch := fmt.Appendf(nil, `{"spec":{"workload":{"overrides":{"env":[{"name":"EDIT","value":%q}]}}}}`, value)
@@ -110,7 +152,7 @@ func (w *world) editResource(ctx context.Context, stop <-chan struct{}, name str
 
 // editConfigMap does the same to a ConfigMap, which the operator has no part in: what that takes, the API server takes.
 func (w *world) editConfigMap(ctx context.Context, stop <-chan struct{}, name string) (took []time.Duration, err error) {
-	for number := 0; !isClosed(stop); number++ {
+	for number := 0; pause(stop, editPeriod); number++ {
 		began := time.Now()
 		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bystanders, Name: name}}
 		patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"data":{"a":"edit-%d"}}`, number))
@@ -122,12 +164,13 @@ func (w *world) editConfigMap(ctx context.Context, stop <-chan struct{}, name st
 	return took, nil
 }
 
-func isClosed(c <-chan struct{}) bool {
+// pause waits, and reports whether to go on.
+func pause(stop <-chan struct{}, period time.Duration) bool {
 	select {
-	case <-c:
-		return true
-	default:
+	case <-stop:
 		return false
+	case <-time.After(period):
+		return true
 	}
 }
 
