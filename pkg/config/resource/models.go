@@ -149,7 +149,7 @@ func (r *registration) overlayModel(entry *yaml.Node, m *parse.Model, provider d
 
 // modelMetadata puts the fields that the server has no name for beside the user's own metadata.
 func (r *registration) modelMetadata(m *parse.Model) map[string]any {
-	metadata := make(map[string]any, len(m.Metadata)+3)
+	metadata := map[string]any{}
 	maps.Copy(metadata, m.Metadata)
 	put := func(key, name string, value any) {
 		if _, twice := metadata[key]; twice {
