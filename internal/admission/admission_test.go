@@ -44,7 +44,7 @@ func gathered(t *testing.T, cr *v1alpha2.LlamaStackDistribution) (*desired.Input
 	}
 	uses, _ := config.SecretUses(in.Spec)
 	for _, use := range uses {
-		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, State: desired.SecretFound})
+		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use})
 	}
 	return in, faults
 }
@@ -212,7 +212,7 @@ func TestValidateMakesNothingUpOfConfigMaps(t *testing.T) {
 	}
 	in.Override = &desired.OverrideFact{Ref: types.NamespacedName{Namespace: "ai", Name: "mine"}, Content: []byte(secret.OnCluster)}
 	in.CABundle = in.NamedCABundle()
-	in.CABundle.Unknown = true
+	in.CABundle.State = desired.Unknown
 	if got := printed(admission.Validate(t.Context(), r, in, faults)); got != "" {
 		t.Errorf("with ConfigMaps of unknown content:\n%s", got)
 	}

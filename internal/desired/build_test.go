@@ -171,13 +171,13 @@ func TestSecretFaults(t *testing.T) {
 		parts  []string
 	}{
 		"no such Secret": {
-			SecretFact{State: SecretMissing}, problem.WaitingForDependency, problem.SecretNotFound, []string{"Secret not found: vllm-creds", "create it"},
+			SecretFact{Lookup: Lookup{State: Missing}}, problem.WaitingForDependency, problem.SecretNotFound, []string{"Secret not found: vllm-creds", "create it"},
 		},
 		"no such key": {
-			SecretFact{State: SecretKeyMissing, Keys: []string{"tokens", "user"}}, problem.WaitingForDependency, problem.SecretNotFound,
+			SecretFact{Lookup: Lookup{State: KeyMissing, MissingKeys: []string{"token"}, ExistingKeys: []string{"tokens", "user"}}}, problem.WaitingForDependency, problem.SecretNotFound,
 			[]string{"has no key", "tokens, user"},
 		},
-		"empty value": {SecretFact{State: SecretEmpty}, problem.WaitingForDependency, problem.SecretNotFound, []string{"is empty", "give it a value"}},
+		"empty value": {SecretFact{Lookup: Lookup{State: Empty}}, problem.WaitingForDependency, problem.SecretNotFound, []string{"is empty", "give it a value"}},
 		"line break": {
 			SecretFact{Value: secret.New([]byte(canary + "\n"))}, problem.WaitingForDependency, problem.SecretInvalid, []string{"ends with a line break"},
 		},
@@ -274,7 +274,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 	in := inputs(t, "two-providers")
 	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Storage: &v1alpha2.PVCStorageSpec{MountPath: new("relative")}}
 	in.CR.Spec.Resources.Models = append(in.CR.Spec.Resources.Models, *open(`{"name":"m","provider":"nowhere"}`))
-	in.Secrets[0].State = SecretMissing
+	in.Secrets[0].State = Missing
 	_, faults := fail(t, in)
 	configFaults, secretFaults := faults.For(v1alpha2.ConditionConfigGenerated), faults.For(v1alpha2.ConditionSecretsResolved)
 	for _, part := range []string{"spec.workload.storage.mountPath", "spec.resources.models[2]", "nowhere"} {
@@ -511,7 +511,7 @@ func TestHoldIsReleased(t *testing.T) {
 // Proves: R19 (faults beat a hold: nothing is applied).
 func TestFaultsBeatHold(t *testing.T) {
 	in := live(t, "simple")
-	in.Secrets[0].State = SecretMissing
+	in.Secrets[0].State = Missing
 	if d, _ := fail(t, in); d.HeldBuild != "" {
 		t.Errorf("held by %s", d.HeldBuild)
 	}

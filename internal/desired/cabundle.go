@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -27,12 +28,8 @@ type CABundleFact struct {
 	Namespace, Name string
 	// Keys are the keys whose certificates count, all of them; empty leaves the choice to the operator.
 	Keys []string
-	// Foreign is ConfigMapNotWatched, ConfigMapForbidden or ConfigMapNotAllowed where the ConfigMap is in another namespace and does not count.
-	Foreign ConfigMapState `json:",omitempty"`
-	// Missing reports that there is no such ConfigMap.
-	Missing bool
-	// Unknown reports that there is no cluster to read it from.
-	Unknown bool
+	// Lookup is what was found.
+	Lookup `json:"-"`
 	// Data is what the ConfigMap holds.
 	Data map[string]string
 }
@@ -85,16 +82,11 @@ func (d *Desired) caBundle(in *Inputs) string {
 	switch {
 	case f == nil:
 		return ""
-	case f.Unknown:
+	case f.State == Unknown:
 		return secret.OnCluster
-	case f.Foreign != ConfigMapFound:
-		d.problems.Add(foreign(f.Foreign, PathCABundle+".configMapName", f.Name, f.Namespace, in.CR.Namespace))
-		return ""
-	case f.Missing:
-		d.problems.Add(problem.Problem{
-			Reason: problem.ConfigMapNotFound, Path: PathCABundle + ".configMapName",
-			Detail: fmt.Sprintf("ConfigMap not found: %s (namespace %s)", f.Name, f.Namespace), Fix: "create it with the key " + bundleKeys[0],
-		})
+	}
+	if p := f.absent(f.reference(), in.CR.Namespace, ""); p != nil {
+		d.problems.AddFound(p)
 		return ""
 	}
 	chosen, missing := f.keys()
@@ -131,13 +123,9 @@ func (f *CABundleFact) invalid(detail, fix string) problem.Problem {
 
 // keys are the keys whose certificates count, or the problem of a bundle that does not have them.
 func (f *CABundleFact) keys() ([]string, *problem.Problem) {
-	for _, key := range f.Keys {
-		if _, ok := f.Data[key]; !ok {
-			return nil, f.withoutKey(fmt.Sprintf("has no key %q", key))
-		}
-	}
 	if len(f.Keys) > 0 {
-		return unique(f.Keys), nil
+		found := LookIn(f.Data, f.Keys...)
+		return unique(f.Keys), found.absent(f.reference(), "", "")
 	}
 	for _, key := range bundleKeys {
 		if _, ok := f.Data[key]; ok {
@@ -147,14 +135,21 @@ func (f *CABundleFact) keys() ([]string, *problem.Problem) {
 	if len(f.Data) == 1 {
 		return slices.Collect(maps.Keys(f.Data)), nil
 	}
-	return nil, f.withoutKey("has neither the key " + strings.Join(bundleKeys, " nor ") + " nor only one key")
+	lacking := Lookup{ExistingKeys: slices.Sorted(maps.Keys(f.Data))}
+	return nil, problem.New(problem.Problem{
+		Reason: problem.ConfigMapNotFound, Path: PathCABundle + ".configMapName",
+		Detail: fmt.Sprintf("ConfigMap %s (namespace %s) has neither the key %s nor only one key", f.Name, f.Namespace, strings.Join(bundleKeys, " nor ")),
+		Fix:    "add one of them" + lacking.existing(),
+	})
 }
 
-func (f *CABundleFact) withoutKey(lacks string) *problem.Problem {
-	return problem.New(problem.Problem{
-		Reason: problem.ConfigMapNotFound, Path: PathCABundle + ".configMapName",
-		Detail: fmt.Sprintf("ConfigMap %s (namespace %s) %s", f.Name, f.Namespace, lacks), Fix: "add it" + existing(slices.Sorted(maps.Keys(f.Data))),
-	})
+// reference is the reference of the fact.
+func (f *CABundleFact) reference() *Reference {
+	ref := &Reference{Kind: objects.KindConfigMap, Namespace: f.Namespace, Name: f.Name, Keys: f.Keys, Path: PathCABundle + ".configMapName"}
+	if len(ref.Keys) == 0 {
+		ref.Keys = bundleKeys[:1]
+	}
+	return ref
 }
 
 // unique returns the names, each once, in their order.

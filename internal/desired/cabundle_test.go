@@ -83,7 +83,7 @@ func TestCABundle(t *testing.T) {
 	if bundleOf(t, before.Objects).Name == bundleOf(t, after.Objects).Name {
 		t.Error("other certificates have the same name: nothing would roll out")
 	}
-	in.CABundle.Unknown = true
+	in.CABundle.State = Unknown
 	in.HashKey = secret.Value{}
 	if got := bundleOf(t, build(t, in).Objects); got.Name != "plain-stack-ca-bundle-<on-cluster>" || got.Data["ca-bundle.crt"] != secret.OnCluster {
 		t.Errorf("without a cluster: %s %v", got.Name, got.Data)
@@ -96,7 +96,7 @@ func TestCABundleFaults(t *testing.T) {
 		change func(*CABundleFact)
 		want   string
 	}{
-		"no ConfigMap":   {func(f *CABundleFact) { f.Missing = true }, "ConfigMap not found: authorities (namespace ai"},
+		"no ConfigMap":   {func(f *CABundleFact) { f.State = Missing }, "ConfigMap not found: authorities (namespace ai"},
 		"empty":          {func(f *CABundleFact) { f.Data = nil }, "it has no keys"},
 		"several keys":   {func(f *CABundleFact) { f.Data = map[string]string{"b": certificate, "a": certificate} }, "its keys are a, b"},
 		"no certificate": {func(f *CABundleFact) { f.Data = map[string]string{"ca.crt": "hello"} }, `the key "ca.crt"`},
@@ -245,9 +245,9 @@ func TestCABundleNamesFewKeys(t *testing.T) {
 func TestForeignConfigMapsNeedConsent(t *testing.T) {
 	in := inputs(t, "distribution-only")
 	in.CR.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "mine"}
-	in.Override = &OverrideFact{Ref: types.NamespacedName{Namespace: "platform", Name: "mine"}, State: ConfigMapNotAllowed}
+	in.Override = &OverrideFact{Ref: types.NamespacedName{Namespace: "platform", Name: "mine"}, Lookup: Lookup{State: NotAllowed}}
 	trust(in, nil)
-	in.CABundle.Namespace, in.CABundle.Foreign = "platform", ConfigMapNotAllowed
+	in.CABundle.Namespace, in.CABundle.State = "platform", NotAllowed
 	_, faults := fail(t, in)
 	for _, want := range []string{
 		"spec.overrideConfig.configMapName: Forbidden: ConfigMap mine in namespace platform does not exist, or does not allow namespace ai to use it: " +

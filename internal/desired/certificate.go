@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,19 +24,15 @@ import (
 // PathCertificate is the field that names the Secret with the server's certificate.
 const PathCertificate = "spec.networking.tls.secretName"
 
-// certificateKeys are the keys of a Secret of type kubernetes.io/tls.
+// CertificateKeys are the keys of a Secret of type kubernetes.io/tls.
 var certificateKeys = []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey}
 
 // CertificateFact is what was found at spec.networking.tls.secretName.
 type CertificateFact struct {
 	// Name is the name of the Secret.
 	Name string
-	// Missing reports that there is no such Secret.
-	Missing bool
-	// Unknown reports that the Secret is not read: there is no cluster, or the answer would disclose what it holds.
-	Unknown bool
-	// Keys are the keys of the Secret.
-	Keys []string
+	// Lookup is what was found.
+	Lookup
 	// Certificate is the certificate, with those of its CAs up to the root, as PEM.
 	Certificate []byte
 	// Key is its private key.
@@ -56,7 +51,7 @@ func CertificateOf(cr *v1alpha2.LlamaStackDistribution) *CertificateFact {
 
 // content is the certificate, or what stands for it where nobody knows.
 func (f *CertificateFact) content() []byte {
-	if f.Unknown {
+	if f.State == Unknown {
 		return []byte(secret.OnCluster)
 	}
 	return f.Certificate
@@ -91,7 +86,7 @@ func (d *Desired) checkCertificate(in *Inputs) {
 			Reason: problem.InvalidField, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: name,
 			Detail: "no Secret can have this name", Fix: "write the name of a Secret in this namespace",
 		})
-	case f == nil || f.Unknown: // what could not be read has been reported
+	case f == nil || f.State == Unknown: // what could not be read has been reported
 	default:
 		if c := d.readCertificate(in, f); d.TLS().Mounted() {
 			d.Certificate = c
@@ -102,7 +97,7 @@ func (d *Desired) checkCertificate(in *Inputs) {
 // readCertificate returns the certificate, nil where there is a problem.
 func (d *Desired) readCertificate(in *Inputs, f *CertificateFact) *ServerCertificate {
 	where := fmt.Sprintf("Secret %s/%s", in.CR.Namespace, f.Name)
-	if p := f.absent(in.CR.Namespace); p != nil {
+	if p := f.absent(certificateReference(f.Name, in.CR.Namespace), in.CR.Namespace, ""); p != nil {
 		d.problems.AddFound(p)
 		return nil
 	}
@@ -176,26 +171,9 @@ func dnsNames(leaf *x509.Certificate) string {
 	return bounds.Names(leaf.DNSNames)
 }
 
-// absent is the problem of a Secret without a certificate; it heals by itself.
-func (f *CertificateFact) absent(namespace string) *problem.Problem {
-	p := problem.Problem{Reason: problem.SecretNotFound, Path: PathCertificate}
-	if f.Missing {
-		p.Detail = fmt.Sprintf("Secret not found: %s (namespace %s)", f.Name, namespace)
-		p.Fix = "create it with the " + theKeys(certificateKeys)
-		return problem.New(p)
-	}
-	var missing []string
-	for _, key := range certificateKeys {
-		if !slices.Contains(f.Keys, key) {
-			missing = append(missing, key)
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	p.Detail = fmt.Sprintf("Secret %s (namespace %s) lacks the %s", f.Name, namespace, theKeys(missing))
-	p.Fix = "add what is missing" + existing(slices.Sorted(slices.Values(f.Keys)))
-	return problem.New(p)
+// certificateReference is the reference to the Secret with the certificate.
+func certificateReference(name, namespace string) *Reference {
+	return &Reference{Kind: objects.KindSecret, Namespace: namespace, Name: name, Keys: certificateKeys, Path: PathCertificate}
 }
 
 func (f *CertificateFact) invalid(detail string) problem.Problem {

@@ -35,7 +35,7 @@ func withTLS(t *testing.T, data map[string][]byte) *Inputs {
 
 func setCertificate(in *Inputs, data map[string][]byte) {
 	in.Certificate = CertificateOf(in.CR)
-	in.Certificate.Keys = slices.Collect(maps.Keys(data))
+	in.Certificate.Lookup = LookIn(data, "tls.crt", "tls.key")
 	in.Certificate.Certificate, in.Certificate.Key, in.Certificate.CA = data["tls.crt"], secret.New(data["tls.key"]), data["ca.crt"]
 }
 
@@ -133,8 +133,8 @@ func TestCertificateFaults(t *testing.T) {
 		want   string
 	}{
 		"no Secret":      {nil, problem.SecretNotFound, `Secret not found: llama-tls (namespace ai): create it with the keys "tls.crt", "tls.key"`},
-		"no certificate": {without("tls.crt"), problem.SecretNotFound, `Secret llama-tls (namespace ai) lacks the key "tls.crt": add what is missing; its keys are ca.crt, tls.key`},
-		"neither":        {without("tls.crt", "tls.key"), problem.SecretNotFound, `lacks the keys "tls.crt", "tls.key"`},
+		"no certificate": {without("tls.crt"), problem.SecretNotFound, `Secret llama-tls (namespace ai) has no key "tls.crt": add it; its keys are ca.crt, tls.key`},
+		"neither":        {without("tls.crt", "tls.key"), problem.SecretNotFound, `has no keys "tls.crt", "tls.key"`},
 		"empty certificate": {with("tls.crt", nil), problem.InvalidCertificate,
 			`the key "tls.crt" of Secret ai/llama-tls holds no certificate in PEM form: put a certificate and its key into the Secret`},
 		"broken certificate": {with("tls.crt", []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")), problem.InvalidCertificate, "PEM block 1 is not a certificate"},
@@ -154,7 +154,9 @@ func TestCertificateFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := withTLS(t, c.data)
-			in.Certificate.Missing = c.data == nil
+			if c.data == nil {
+				in.Certificate.Lookup = Lookup{State: Missing}
+			}
 			d, faults := fail(t, in)
 			if len(faults) != 1 || faults[0].Class != problem.WaitingForDependency || faults[0].Reason != c.reason || faults[0].Path != PathCertificate ||
 				!strings.Contains(faults.Message(), c.want) {
@@ -190,7 +192,7 @@ func TestCertificateForTheService(t *testing.T) {
 // Proves: R64, R54 (what must not or cannot read the Secret checks all the rest).
 func TestTLSWithoutACluster(t *testing.T) {
 	in := withTLS(t, nil)
-	in.Certificate.Unknown, in.HashKey = true, secret.Value{}
+	in.Certificate.State, in.HashKey = Unknown, secret.Value{}
 	d := build(t, in)
 	if got := deployment(t, d.Objects).Spec.Template.Annotations[objects.AnnotationCertificateHash]; got != secret.OnCluster || d.Certificate != nil {
 		t.Errorf("hash %q, certificate %v", got, d.Certificate)
@@ -198,7 +200,7 @@ func TestTLSWithoutACluster(t *testing.T) {
 	for name, want := range map[string]string{"": "spec.networking.tls.secretName: Required value", "a/b": "no Secret can have this name"} {
 		in.CR.Spec.Networking.TLS.SecretName = new(name)
 		if in.Certificate = CertificateOf(in.CR); in.Certificate != nil {
-			in.Certificate.Unknown = true
+			in.Certificate.State = Unknown
 		}
 		if _, faults := fail(t, in); !strings.Contains(faults.Message(), want) {
 			t.Errorf("secretName %q: %s, want %s", name, faults.Message(), want)

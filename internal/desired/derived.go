@@ -61,7 +61,7 @@ type source struct {
 // readSource finds and reads the value behind a variable; nil where there is none that can be used.
 func (d *Desired) readSource(in *Inputs, v *config.EnvVar) *source {
 	fact := in.secret(v.Path)
-	if fact == nil || fact.State != SecretFound || len(fact.Value.Unfit()) > 0 {
+	if fact == nil || fact.State != Found || len(fact.Value.Unfit()) > 0 {
 		return nil // has been reported
 	}
 	s := &source{fact: fact, known: !fact.Value.Empty(), trusts: in.CABundle != nil}

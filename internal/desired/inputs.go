@@ -80,31 +80,14 @@ func (in *Inputs) SecretCount() int {
 	return count
 }
 
-// SecretState reports what was found at a secret reference.
-type SecretState int
-
-// The states of a secret reference.
-const (
-	// SecretFound: the key holds a value.
-	SecretFound SecretState = iota
-	// SecretMissing: there is no such Secret.
-	SecretMissing
-	// SecretKeyMissing: the Secret has no such key.
-	SecretKeyMissing
-	// SecretEmpty: the value is empty, which the server takes for an unset variable.
-	SecretEmpty
-)
-
 // SecretFact is what was found at a secret reference.
 type SecretFact struct {
 	// Use is who refers to what.
 	Use config.SecretUse
-	// State reports what was found.
-	State SecretState
-	// Value is the value where State is SecretFound; empty where there is no cluster to read it from.
+	// Lookup is what was found.
+	Lookup
+	// Value is the value where State is Found; empty where there is no cluster to read it from.
 	Value secret.Value
-	// Keys are the keys of the Secret where State is SecretKeyMissing, sorted.
-	Keys []string
 }
 
 // Desired is what shall exist.

@@ -330,7 +330,7 @@ func found(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) *Inputs
 		in.CABundle.Data = map[string]string{"ca.crt": certificate}
 	}
 	if in.Certificate = CertificateOf(in.CR); in.Certificate != nil {
-		in.Certificate.Unknown = true
+		in.Certificate.State = Unknown
 	}
 	return in
 }

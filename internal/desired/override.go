@@ -9,43 +9,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// ConfigMapState reports what was found at a reference to a ConfigMap.
-type ConfigMapState int
-
-// The states of a reference to a ConfigMap.
-const (
-	// ConfigMapFound: the key holds a text.
-	ConfigMapFound ConfigMapState = iota
-	// ConfigMapMissing: there is no such ConfigMap.
-	ConfigMapMissing
-	// ConfigMapKeyMissing: the ConfigMap has no such key.
-	ConfigMapKeyMissing
-	// ConfigMapNotWatched: the ConfigMap would be in a namespace that the operator does not watch. It was not read.
-	ConfigMapNotWatched
-	// ConfigMapForbidden: the ConfigMap would be in another namespace, which the operator's flags do not allow. It was not read.
-	ConfigMapForbidden
-	// ConfigMapNotAllowed: the ConfigMap would be in another namespace, and does not exist or has no consent of its owner. Its content
-	// was not looked at.
-	ConfigMapNotAllowed
-)
-
 // OverrideFact is what was found at spec.overrideConfig.
 type OverrideFact struct {
 	// Ref is the ConfigMap.
 	Ref types.NamespacedName
-	// State reports what was found.
-	State ConfigMapState
-	// Content is the text of the key where State is ConfigMapFound.
+	// Lookup is what was found.
+	Lookup
+	// Content is the text of the key where State is Found.
 	Content []byte
-	// Keys are the keys of the ConfigMap where State is ConfigMapKeyMissing, sorted.
-	Keys []string
 }
 
 // PathOverride is the field that names the ConfigMap with the user's own configuration.
@@ -78,7 +55,7 @@ func (d *Desired) override(in *Inputs) {
 	if found == nil {
 		return // it could not be read, which has been reported
 	}
-	if p := found.absent(in.CR.Namespace); p != nil {
+	if p := found.absent(found.reference(), in.CR.Namespace, ""); p != nil {
 		d.problems.AddFound(p)
 		return
 	}
@@ -118,28 +95,7 @@ func (r *report) warn(reason problem.Reason, path, detail, fix string) {
 	r.Add(problem.Problem{Reason: reason, Severity: problem.Warning, Path: path, Detail: detail, Fix: fix})
 }
 
-// absent is the problem of a ConfigMap that cannot be used, nil where it can. The ConfigMap is watched.
-func (o *OverrideFact) absent(own string) *problem.Problem {
-	p := problem.Problem{Reason: problem.ConfigMapNotFound, Path: PathOverride}
-	switch o.State {
-	case ConfigMapFound:
-		return nil
-	case ConfigMapMissing:
-		p.Detail = fmt.Sprintf("ConfigMap not found: %s (namespace %s)", o.Ref.Name, o.Ref.Namespace)
-		p.Fix = fmt.Sprintf("create it with the key %q", objects.ConfigKey)
-	case ConfigMapKeyMissing:
-		p.Detail = fmt.Sprintf("ConfigMap %s (namespace %s) has no key %q", o.Ref.Name, o.Ref.Namespace, objects.ConfigKey)
-		p.Fix = "add it" + existing(o.Keys)
-	case ConfigMapNotWatched, ConfigMapForbidden, ConfigMapNotAllowed:
-		p = foreign(o.State, PathOverride, o.Ref.Name, o.Ref.Namespace, own)
-	}
-	return problem.New(p)
-}
-
-// existing says which keys an object has.
-func existing(keys []string) string {
-	if len(keys) == 0 {
-		return "; it has no keys"
-	}
-	return "; its keys are " + bounds.Names(keys)
+// reference is the reference of the fact.
+func (o *OverrideFact) reference() *Reference {
+	return &Reference{Kind: objects.KindConfigMap, Namespace: o.Ref.Namespace, Name: o.Ref.Name, Keys: []string{objects.ConfigKey}, Path: PathOverride}
 }

@@ -105,15 +105,17 @@ func TestOverrideFaults(t *testing.T) {
 		reason problem.Reason
 		want   []string
 	}{
-		"no such ConfigMap": {func(in *Inputs) { in.Override.State = ConfigMapMissing }, problem.WaitingForDependency, problem.ConfigMapNotFound,
+		"no such ConfigMap": {func(in *Inputs) { in.Override.State = Missing }, problem.WaitingForDependency, problem.ConfigMapNotFound,
 			[]string{"ConfigMap not found: mine", "namespace ai", "spec.overrideConfig.configMapName", `"config.yaml"`}},
-		"no such key": {func(in *Inputs) { in.Override.State, in.Override.Keys = ConfigMapKeyMissing, []string{"run.yaml"} },
+		"no such key": {func(in *Inputs) {
+			in.Override.Lookup = Lookup{State: KeyMissing, MissingKeys: []string{"config.yaml"}, ExistingKeys: []string{"run.yaml"}}
+		},
 			problem.WaitingForDependency, problem.ConfigMapNotFound, []string{`no key "config.yaml"`, "run.yaml", "spec.overrideConfig.configMapName"}},
 		"no configuration": {func(in *Inputs) { in.Override.Content = []byte("- a list") }, problem.WaitingForDependency, problem.InvalidOverrideConfig,
 			[]string{"not a map", "ai/mine"}},
-		"not watched": {func(in *Inputs) { in.Override.State, in.Override.Ref.Namespace = ConfigMapNotWatched, "far" }, problem.Terminal, problem.ForeignNamespace,
+		"not watched": {func(in *Inputs) { in.Override.State, in.Override.Ref.Namespace = NotWatched, "far" }, problem.Terminal, problem.ForeignNamespace,
 			[]string{"namespace far", "copy it"}},
-		"forbidden": {func(in *Inputs) { in.Override.State, in.Override.Ref.Namespace = ConfigMapForbidden, "far" }, problem.Terminal, problem.ForeignNamespace,
+		"forbidden": {func(in *Inputs) { in.Override.State, in.Override.Ref.Namespace = Forbidden, "far" }, problem.Terminal, problem.ForeignNamespace,
 			[]string{"namespace far", "does not allow"}},
 		"excluded": {func(in *Inputs) {
 			in.CR.Spec.Disabled = []string{"eval"}

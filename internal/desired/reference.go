@@ -31,9 +31,7 @@ func References(cr *v1alpha2.LlamaStackDistribution) []Reference {
 	var list []Reference
 	uses, _ := config.SecretUses(in.Spec)
 	for _, use := range uses {
-		list = append(list, Reference{
-			Kind: objects.KindSecret, Namespace: cr.Namespace, Name: use.Ref.Name, Keys: []string{use.Ref.Key}, Path: use.Path,
-		})
+		list = append(list, *secretReference(&use, cr.Namespace))
 	}
 	if ref, ok := in.OverrideRef(); ok {
 		list = append(list, Reference{
@@ -48,14 +46,18 @@ func References(cr *v1alpha2.LlamaStackDistribution) []Reference {
 		list = append(list, Reference{Kind: objects.KindConfigMap, Namespace: cr.Namespace, Name: PlatformBundle, Optional: true})
 	}
 	if certificate := CertificateOf(cr); certificate != nil {
-		list = append(list, Reference{
-			Kind: objects.KindSecret, Namespace: cr.Namespace, Name: certificate.Name, Keys: certificateKeys, Path: PathCertificate,
-		})
+		list = append(list, *certificateReference(certificate.Name, cr.Namespace))
 	}
 	for _, ref := range objects.PodReferences(&cr.Spec) {
-		list = append(list, Reference{
-			Kind: ref.Kind, Namespace: cr.Namespace, Name: ref.Name, Keys: ref.Keys, Optional: ref.Optional, Path: ref.Path,
-		})
+		list = append(list, *podReference(&ref, cr.Namespace))
 	}
 	return list
+}
+
+func secretReference(use *config.SecretUse, namespace string) *Reference {
+	return &Reference{Kind: objects.KindSecret, Namespace: namespace, Name: use.Ref.Name, Keys: []string{use.Ref.Key}, Path: use.Path}
+}
+
+func podReference(ref *objects.PodReference, namespace string) *Reference {
+	return &Reference{Kind: ref.Kind, Namespace: namespace, Name: ref.Name, Keys: ref.Keys, Optional: ref.Optional, Path: ref.Path}
 }

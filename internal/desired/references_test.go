@@ -49,7 +49,7 @@ func TestPodReferencesRoll(t *testing.T) {
 		"a file":     {func(in *Inputs) { in.PodReferences[1].Content["b"] = secret.New([]byte("3")) }, true},
 		"a new file": {func(in *Inputs) { in.PodReferences[1].Content["c"] = secret.New(nil) }, true},
 		"an optional object that has gone": {func(in *Inputs) {
-			in.PodReferences[1].Ref.Optional, in.PodReferences[1].Missing, in.PodReferences[1].Content = true, true, nil
+			in.PodReferences[1].Ref.Optional, in.PodReferences[1].State, in.PodReferences[1].Content = true, Missing, nil
 		}, true},
 		"the hash key": {func(in *Inputs) { in.HashKey = secret.New([]byte("another")) }, true},
 	} {
@@ -86,16 +86,18 @@ func TestPodReferencesAbsent(t *testing.T) {
 		reason    problem.Reason
 		message   string
 	}{
-		"no Secret": {func(in *Inputs) { in.PodReferences[0].Missing = true }, v1alpha2.ConditionSecretsResolved, problem.SecretNotFound,
+		"no Secret": {func(in *Inputs) { in.PodReferences[0].State = Missing }, v1alpha2.ConditionSecretsResolved, problem.SecretNotFound,
 			`spec.workload.overrides.env[0].valueFrom.secretKeyRef: Secret not found: mine (namespace ai): create it with the key "token", or set optional: true there`},
 		"no key": {func(in *Inputs) {
-			in.PodReferences[0].MissingKeys, in.PodReferences[0].Keys = []string{"token"}, []string{"tokens", "user"}
+			in.PodReferences[0].Lookup = Lookup{State: KeyMissing, MissingKeys: []string{"token"}, ExistingKeys: []string{"tokens", "user"}}
 		}, v1alpha2.ConditionSecretsResolved, problem.SecretNotFound,
-			`spec.workload.overrides.env[0].valueFrom.secretKeyRef: Secret mine (namespace ai) lacks the key "token": add what is missing, or set optional: true there; its keys are tokens, user`},
-		"no ConfigMap": {func(in *Inputs) { in.PodReferences[1].Missing = true }, v1alpha2.ConditionConfigGenerated, problem.ConfigMapNotFound,
+			`spec.workload.overrides.env[0].valueFrom.secretKeyRef: Secret mine (namespace ai) has no key "token": add it, or set optional: true there; did you mean "tokens"? its keys are tokens, user`},
+		"no ConfigMap": {func(in *Inputs) { in.PodReferences[1].State = Missing }, v1alpha2.ConditionConfigGenerated, problem.ConfigMapNotFound,
 			`spec.workload.overrides.volumes[0].configMap: ConfigMap not found: files (namespace ai): create it, or set optional: true there`},
-		"no keys": {func(in *Inputs) { in.PodReferences[1].MissingKeys = []string{"a", "b"} }, v1alpha2.ConditionConfigGenerated, problem.ConfigMapNotFound,
-			`spec.workload.overrides.volumes[0].configMap: ConfigMap files (namespace ai) lacks the keys "a", "b": add what is missing, or set optional: true there; it has no keys`},
+		"no keys": {func(in *Inputs) {
+			in.PodReferences[1].Lookup = Lookup{State: KeyMissing, MissingKeys: []string{"a", "b"}}
+		}, v1alpha2.ConditionConfigGenerated, problem.ConfigMapNotFound,
+			`spec.workload.overrides.volumes[0].configMap: ConfigMap files (namespace ai) has no keys "a", "b": add them, or set optional: true there; it has no keys`},
 	} {
 		in := overridden(t)
 		c.change(in)
@@ -109,7 +111,7 @@ func TestPodReferencesAbsent(t *testing.T) {
 		build(t, in)
 	}
 	in := overridden(t)
-	in.PodReferences[0].Missing, in.PodReferences[1].Missing = true, true
+	in.PodReferences[0].State, in.PodReferences[1].State = Missing, Missing
 	if _, faults := fail(t, in); len(faults) != 2 || !strings.Contains(faults.Message(), "mine") || !strings.Contains(faults.Message(), "files") {
 		t.Errorf("both: %s", faults.Message())
 	}

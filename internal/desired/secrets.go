@@ -7,9 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -20,8 +18,8 @@ func (d *Desired) checkSecrets(in *Inputs) {
 	variables := d.variables()
 	for i := range in.Secrets {
 		f := &in.Secrets[i]
-		if f.State != SecretFound {
-			d.problems.Add(absent(f, in.CR.Namespace))
+		if p := f.absent(f.reference(in.CR.Namespace), in.CR.Namespace, ""); p != nil {
+			d.problems.AddFound(p)
 			continue
 		}
 		if f.Value.Empty() {
@@ -35,6 +33,11 @@ func (d *Desired) checkSecrets(in *Inputs) {
 			d.problems.Add(invalid(f, in.CR.Namespace, defect))
 		}
 	}
+}
+
+// reference is the reference of the fact, for a resource of the namespace.
+func (f *SecretFact) reference(namespace string) *Reference {
+	return secretReference(&f.Use, namespace)
 }
 
 // invalid is the problem of a value that cannot be used. Another value in the Secret fixes it, and the Secret is watched.
@@ -95,24 +98,6 @@ func (d *Desired) converted(f *SecretFact, v *config.EnvVar) []string {
 	case catalog.TypeBool, catalog.TypeList, catalog.TypeMap, catalog.TypeAny:
 	}
 	return nil
-}
-
-// absent is the problem of a reference without a value. It heals by itself: the Secret is watched.
-func absent(f *SecretFact, namespace string) problem.Problem {
-	name, key := f.Use.Ref.Name, f.Use.Ref.Key
-	p := problem.Problem{Reason: problem.SecretNotFound, Path: f.Use.Path}
-	switch f.State {
-	case SecretKeyMissing:
-		p.Detail, p.Fix = fmt.Sprintf("Secret %s (namespace %s) has no key %q", name, namespace, key), "add it"
-		if len(f.Keys) > 0 {
-			p.Fix += ", or refer to one of its keys: " + suggest.Sentence(key, f.Keys) + bounds.Names(f.Keys)
-		}
-	case SecretEmpty:
-		p.Detail, p.Fix = about(f, namespace)+" is empty, which the server takes for unset", "give it a value"
-	case SecretMissing, SecretFound:
-		p.Detail, p.Fix = fmt.Sprintf("Secret not found: %s (namespace %s)", name, namespace), fmt.Sprintf("create it with the key %q", key)
-	}
-	return p
 }
 
 // secretsHash is a keyed hash over the secret values that the pods read, and whatever else the overrides bring into them; empty where

@@ -31,20 +31,22 @@ func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaSta
 	problems.AddFound(f)
 	uses, _ := config.SecretUses(in.Spec) // the engine reports what is wrong there
 	for _, use := range uses {
-		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, State: desired.SecretFound})
+		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use})
 	}
 	for _, ref := range objects.PodReferences(&cr.Spec) {
 		in.PodReferences = append(in.PodReferences, desired.PodReferenceFact{Ref: ref})
 	}
 	if ref, ok := in.OverrideRef(); ok {
-		in.Override = &desired.OverrideFact{Ref: ref, State: g.foreign(cr.Namespace, ref.Namespace), Content: []byte(secret.OnCluster)}
+		in.Override = &desired.OverrideFact{Ref: ref, Content: []byte(secret.OnCluster)}
+		in.Override.State = g.foreign(cr.Namespace, ref.Namespace)
 	}
 	if in.CABundle = in.NamedCABundle(); in.CABundle != nil {
-		in.CABundle.Foreign = g.foreign(cr.Namespace, in.CABundle.Namespace)
-		in.CABundle.Unknown = in.CABundle.Foreign == desired.ConfigMapFound
+		if in.CABundle.State = g.foreign(cr.Namespace, in.CABundle.Namespace); in.CABundle.State == desired.Found {
+			in.CABundle.State = desired.Unknown
+		}
 	}
 	if in.Certificate = desired.CertificateOf(cr); in.Certificate != nil {
-		in.Certificate.Unknown = true
+		in.Certificate.State = desired.Unknown
 	}
 	return in, problems.List()
 }

@@ -38,16 +38,16 @@ func TestGatherForAdmissionReadsOnlyTheSettings(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"ConfigMap/" + settings.ConfigMapName: 1}, c.reads); diff != "" {
 		t.Errorf("read (-want +got):\n%s", diff)
 	}
-	if len(in.Secrets) != 3 || len(in.PodReferences) != 5 || in.Override == nil || in.CABundle == nil || !in.CABundle.Unknown {
+	if len(in.Secrets) != 3 || len(in.PodReferences) != 5 || in.Override == nil || in.CABundle == nil || in.CABundle.State != desired.Unknown {
 		t.Errorf("not every reference is in the inputs: %+v", in)
 	}
 	for _, f := range in.Secrets {
-		if f.State != desired.SecretFound || len(f.Value.Reveal()) > 0 || len(f.Keys) > 0 {
+		if f.State != desired.Found || len(f.Value.Reveal()) > 0 || len(f.ExistingKeys) > 0 {
 			t.Errorf("%s: state %d, with a value or keys", f.Use.Path, f.State)
 		}
 	}
 	for _, f := range in.PodReferences {
-		if f.Missing || len(f.Keys)+len(f.MissingKeys)+len(f.Content) > 0 {
+		if f.State != desired.Found || len(f.ExistingKeys)+len(f.MissingKeys)+len(f.Content) > 0 {
 			t.Errorf("%s: %+v", f.Ref.Path, f)
 		}
 	}
@@ -67,7 +67,7 @@ func TestGatherForAdmissionReportsForbiddenNamespaces(t *testing.T) {
 	cr.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha1","kept":{"spec.server.userConfig":` +
 		`{"was":{"configMapName":"mine","configMapNamespace":"platform"},"if":{"configMapName":"mine"}}}}`}
 	g := &gather.Gatherer{Live: newCluster(t), OperatorNamespace: operatorNamespace, ForbidForeignConfigMaps: true}
-	if in, _ := g.GatherForAdmission(t.Context(), cr); in.Override == nil || in.Override.State != desired.ConfigMapForbidden {
+	if in, _ := g.GatherForAdmission(t.Context(), cr); in.Override == nil || in.Override.State != desired.Forbidden {
 		t.Errorf("override %+v, want another namespace to be forbidden", in.Override)
 	}
 }

@@ -27,12 +27,10 @@ func certificate(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *on
 	case err != nil:
 		return nil, lookupFailed(v1alpha2.ConditionSecretsResolved, desired.PathCertificate, "Secret "+key.String(), err)
 	case s == nil:
-		fact.Missing = true
+		fact.State = desired.Missing
 		return fact, nil
 	}
 	fact.Certificate, fact.Key, fact.CA = s.Data[corev1.TLSCertKey], secret.New(s.Data[corev1.TLSPrivateKeyKey]), s.Data[corev1.ServiceAccountRootCAKey]
-	for name := range s.Data {
-		fact.Keys = append(fact.Keys, name)
-	}
+	fact.Lookup = desired.LookIn(s.Data, corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
 	return fact, nil
 }

@@ -30,17 +30,17 @@ func TestCertificate(t *testing.T) {
 		t.Errorf("TLS is not enabled, and there is %+v", f)
 	}
 	cr.Spec.Networking.TLS.Enabled = new(true)
-	if f := find(); f == nil || string(f.Certificate) != "certificate" || string(f.CA) != "CA" || string(f.Key.Reveal()) != canary || len(f.Keys) != 3 || f.Missing {
+	if f := find(); f == nil || string(f.Certificate) != "certificate" || string(f.CA) != "CA" || string(f.Key.Reveal()) != canary || f.State != desired.Found {
 		t.Errorf("found %+v", f)
 	}
 	reads := c.reads["Secret/llama-tls"]
 	in, _ := g.GatherForAdmission(t.Context(), cr)
-	if in.Certificate == nil || !in.Certificate.Unknown || c.reads["Secret/llama-tls"] != reads {
+	if in.Certificate == nil || in.Certificate.State != desired.Unknown || c.reads["Secret/llama-tls"] != reads {
 		t.Errorf("for admission %+v, with %d reads", in.Certificate, c.reads["Secret/llama-tls"]-reads)
 	}
 	for _, name := range []string{"other", "a/b"} {
 		cr.Spec.Networking.TLS.SecretName = &name
-		if f := find(); f == nil || f.Missing != (name == "other") {
+		if f := find(); f == nil || (f.State == desired.Missing) != (name == "other") {
 			t.Errorf("Secret %s: %+v", name, f)
 		}
 	}

@@ -5,8 +5,6 @@ package gather
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -144,15 +142,15 @@ func (g *Gatherer) secrets(ctx context.Context, in *desired.Inputs, o *once) ([]
 func secretFact(use config.SecretUse, s *corev1.Secret) desired.SecretFact {
 	f := desired.SecretFact{Use: use}
 	if s == nil {
-		f.State = desired.SecretMissing
+		f.State = desired.Missing
 		return f
 	}
 	value, ok := s.Data[use.Ref.Key]
 	switch {
 	case !ok:
-		f.State, f.Keys = desired.SecretKeyMissing, slices.Sorted(maps.Keys(s.Data))
+		f.Lookup = desired.LookIn(s.Data, use.Ref.Key)
 	case len(value) == 0:
-		f.State = desired.SecretEmpty
+		f.State = desired.Empty
 	default:
 		f.Value = secret.New(value)
 	}
@@ -188,7 +186,7 @@ func (g *Gatherer) caBundle(ctx context.Context, in *desired.Inputs, o *once) (*
 	if fact == nil {
 		return g.platformBundle(ctx, cr.Namespace, o)
 	}
-	if fact.Foreign = g.foreign(cr.Namespace, fact.Namespace); fact.Foreign != desired.ConfigMapFound {
+	if fact.State = g.foreign(cr.Namespace, fact.Namespace); fact.State != desired.Found {
 		return fact, nil
 	}
 	key := types.NamespacedName{Namespace: fact.Namespace, Name: fact.Name}
@@ -197,9 +195,9 @@ func (g *Gatherer) caBundle(ctx context.Context, in *desired.Inputs, o *once) (*
 	case err != nil:
 		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, desired.PathCABundle, "ConfigMap "+key.String(), err)
 	case !g.consents(cm, cr.Namespace, fact.Namespace):
-		fact.Foreign = desired.ConfigMapNotAllowed
+		fact.State = desired.NotAllowed
 	case cm == nil:
-		fact.Missing = true
+		fact.State = desired.Missing
 	default:
 		fact.Data = cm.Data
 	}

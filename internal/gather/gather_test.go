@@ -33,17 +33,17 @@ func TestSecrets(t *testing.T) {
 	}
 	type fact struct {
 		Env, Secret, Key, Value string
-		State                   desired.SecretState
+		State                   desired.State
 		Keys                    []string
 	}
 	var facts []fact
 	for _, f := range got.Inputs.Secrets {
-		facts = append(facts, fact{f.Use.EnvName, f.Use.Ref.Name, f.Use.Ref.Key, string(f.Value.Reveal()), f.State, f.Keys})
+		facts = append(facts, fact{f.Use.EnvName, f.Use.Ref.Name, f.Use.Ref.Key, string(f.Value.Reveal()), f.State, f.ExistingKeys})
 	}
 	want := []fact{
-		{"LLSD_A_API_KEY", "one", "k1", canary, desired.SecretFound, nil},
-		{"LLSD_B_API_KEY", "one", "k2", "", desired.SecretKeyMissing, []string{"b", "k1", "z"}},
-		{"LLSD_C_API_KEY", "two", "k1", "", desired.SecretMissing, nil},
+		{"LLSD_A_API_KEY", "one", "k1", canary, desired.Found, nil},
+		{"LLSD_B_API_KEY", "one", "k2", "", desired.KeyMissing, []string{"b", "k1", "z"}},
+		{"LLSD_C_API_KEY", "two", "k1", "", desired.Missing, nil},
 	}
 	if diff := cmp.Diff(want, facts); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
@@ -63,8 +63,8 @@ func TestSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, _ = g.Gather(t.Context(), resource())
-	if state := got.Inputs.Secrets[2].State; state != desired.SecretEmpty {
-		t.Errorf("state %d of an empty value, want SecretEmpty", state)
+	if state := got.Inputs.Secrets[2].State; state != desired.Empty {
+		t.Errorf("state %d of an empty value, want Empty", state)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestPodReferences(t *testing.T) {
 	read := func(in *desired.Inputs) []fact {
 		var facts []fact
 		for _, f := range in.PodReferences {
-			found := fact{f.Ref.Name, f.Missing, f.MissingKeys, f.Keys, nil}
+			found := fact{f.Ref.Name, f.State == desired.Missing, f.MissingKeys, f.ExistingKeys, nil}
 			for key, value := range f.Content {
 				if found.Content == nil {
 					found.Content = map[string]string{}
@@ -351,7 +351,7 @@ func TestCABundle(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	cr.Spec.Networking.TLS.CABundle.ConfigMapName = "gone"
-	if got := gathered(); !got.Missing {
+	if got := gathered(); got.State != desired.Missing {
 		t.Errorf("%+v, want it to be missing", got)
 	}
 	c.fails["ConfigMap/gone"] = errTimeout
@@ -408,7 +408,7 @@ func TestCABundleOfAnotherNamespaceNeedsConsent(t *testing.T) {
 		as09    bool
 		want    desired.CABundleFact
 	}{
-		"without": {"", false, desired.CABundleFact{Namespace: "pki", Name: "authorities", Foreign: desired.ConfigMapNotAllowed}},
+		"without": {"", false, desired.CABundleFact{Namespace: "pki", Name: "authorities", Lookup: desired.Lookup{State: desired.NotAllowed}}},
 		"with":    {"ai", false, desired.CABundleFact{Namespace: "pki", Name: "authorities", Data: shared.Data}},
 		"as 0.9":  {"", true, desired.CABundleFact{Namespace: "pki", Name: "authorities", Data: shared.Data}},
 	} {

@@ -4,7 +4,6 @@ package gather
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,7 +21,7 @@ func (g *Gatherer) override(ctx context.Context, in *desired.Inputs, o *once) (*
 		return nil, nil
 	}
 	found := &desired.OverrideFact{Ref: ref}
-	if found.State = g.foreign(in.CR.Namespace, ref.Namespace); found.State != desired.ConfigMapFound {
+	if found.State = g.foreign(in.CR.Namespace, ref.Namespace); found.State != desired.Found {
 		return found, nil
 	}
 	cm, err := o.configMap(ctx, ref)
@@ -31,16 +30,16 @@ func (g *Gatherer) override(ctx context.Context, in *desired.Inputs, o *once) (*
 	}
 	switch {
 	case !g.consents(cm, in.CR.Namespace, ref.Namespace):
-		found.State = desired.ConfigMapNotAllowed
+		found.State = desired.NotAllowed
 		return found, nil
 	case cm == nil:
-		found.State = desired.ConfigMapMissing
+		found.State = desired.Missing
 		return found, nil
 	}
 	if text, has := cm.Data[objects.ConfigKey]; has {
 		found.Content = []byte(text)
 	} else {
-		found.State, found.Keys = desired.ConfigMapKeyMissing, slices.Sorted(maps.Keys(cm.Data))
+		found.Lookup = desired.LookIn(cm.Data, objects.ConfigKey)
 	}
 	return found, nil
 }
@@ -50,14 +49,14 @@ func (g *Gatherer) consents(cm *corev1.ConfigMap, own, namespace string) bool {
 	return namespace == own || g.AllowForeignConfigMaps || cm != nil && desired.Allows(cm.Annotations, own)
 }
 
-// foreign reports why a ConfigMap of the namespace may not be read for a resource; ConfigMapFound where it may.
-func (g *Gatherer) foreign(own, namespace string) desired.ConfigMapState {
+// foreign reports why a ConfigMap of the namespace may not be read for a resource; Found where it may.
+func (g *Gatherer) foreign(own, namespace string) desired.State {
 	switch {
 	case namespace == own:
 	case g.ForbidForeignConfigMaps:
-		return desired.ConfigMapForbidden
+		return desired.Forbidden
 	case len(g.Namespaces) > 0 && !slices.Contains(g.Namespaces, namespace):
-		return desired.ConfigMapNotWatched
+		return desired.NotWatched
 	}
-	return desired.ConfigMapFound
+	return desired.Found
 }

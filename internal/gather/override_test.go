@@ -31,7 +31,7 @@ func TestOverride(t *testing.T) {
 		cm.Annotations = map[string]string{v1alpha2.AllowFromAnnotation: namespaces}
 		return cm
 	}
-	taken, refused := desired.OverrideFact{Ref: ref("platform"), Content: []byte("b")}, desired.OverrideFact{Ref: ref("platform"), State: desired.ConfigMapNotAllowed}
+	taken, refused := desired.OverrideFact{Ref: ref("platform"), Content: []byte("b")}, desired.OverrideFact{Ref: ref("platform"), Lookup: desired.Lookup{State: desired.NotAllowed}}
 	for name, c := range map[string]struct {
 		cm         *corev1.ConfigMap
 		annotation string
@@ -41,8 +41,8 @@ func TestOverride(t *testing.T) {
 	}{
 		"own":                              {configMap("ai", "config.yaml", "a"), "", nil, desired.OverrideFact{Ref: ref("ai"), Content: []byte("a")}, 1},
 		"empty":                            {configMap("ai", "config.yaml", ""), "", nil, desired.OverrideFact{Ref: ref("ai"), Content: []byte{}}, 1},
-		"missing":                          {configMap("platform", "config.yaml", "a"), "", nil, desired.OverrideFact{Ref: ref("ai"), State: desired.ConfigMapMissing}, 1},
-		"key missing":                      {configMap("ai", "run.yaml", "a"), "", nil, desired.OverrideFact{Ref: ref("ai"), State: desired.ConfigMapKeyMissing, Keys: []string{"run.yaml"}}, 1},
+		"missing":                          {configMap("platform", "config.yaml", "a"), "", nil, desired.OverrideFact{Ref: ref("ai"), Lookup: desired.Lookup{State: desired.Missing}}, 1},
+		"key missing":                      {configMap("ai", "run.yaml", "a"), "", nil, desired.OverrideFact{Ref: ref("ai"), Lookup: desired.Lookup{State: desired.KeyMissing, MissingKeys: []string{"config.yaml"}, ExistingKeys: []string{"run.yaml"}}}, 1},
 		"foreign with consent":             {consent(configMap("platform", "config.yaml", "b"), "x, ai"), foreign, nil, taken, 1},
 		"foreign with consent to all":      {consent(configMap("platform", "config.yaml", "b"), "*"), foreign, nil, taken, 1},
 		"foreign with consent to others":   {consent(configMap("platform", "config.yaml", "b"), "x"), foreign, nil, refused, 1},
@@ -51,12 +51,12 @@ func TestOverride(t *testing.T) {
 		"foreign and missing":              {configMap("ai", "config.yaml", "b"), foreign, nil, refused, 1},
 		"foreign, as release 0.9 takes it": {configMap("platform", "config.yaml", "b"), foreign, func(g *gather.Gatherer) { g.AllowForeignConfigMaps = true }, taken, 1},
 		"foreign, missing for release 0.9": {configMap("ai", "config.yaml", "b"), foreign, func(g *gather.Gatherer) { g.AllowForeignConfigMaps = true },
-			desired.OverrideFact{Ref: ref("platform"), State: desired.ConfigMapMissing}, 1},
+			desired.OverrideFact{Ref: ref("platform"), Lookup: desired.Lookup{State: desired.Missing}}, 1},
 		"foreign and watched": {consent(configMap("platform", "config.yaml", "b"), "ai"), foreign, func(g *gather.Gatherer) { g.Namespaces = []string{"ai", "platform"} }, taken, 1},
 		"foreign and not watched": {consent(configMap("platform", "config.yaml", "b"), "ai"), foreign, func(g *gather.Gatherer) { g.Namespaces = []string{"ai"} },
-			desired.OverrideFact{Ref: ref("platform"), State: desired.ConfigMapNotWatched}, 0},
+			desired.OverrideFact{Ref: ref("platform"), Lookup: desired.Lookup{State: desired.NotWatched}}, 0},
 		"foreign and forbidden": {consent(configMap("platform", "config.yaml", "b"), "ai"), foreign, func(g *gather.Gatherer) { g.ForbidForeignConfigMaps = true },
-			desired.OverrideFact{Ref: ref("platform"), State: desired.ConfigMapForbidden}, 0},
+			desired.OverrideFact{Ref: ref("platform"), Lookup: desired.Lookup{State: desired.Forbidden}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := newCluster(t, c.cm)

@@ -5,8 +5,6 @@ package gather
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -130,21 +128,18 @@ func podContent(ctx context.Context, namespace string, ref *objects.PodReference
 }
 
 func podReferenceFact(ref objects.PodReference, content map[string]secret.Value) desired.PodReferenceFact {
-	fact := desired.PodReferenceFact{Ref: ref, Missing: content == nil}
-	if content == nil || len(ref.Keys) == 0 {
-		fact.Content = content
-		return fact
-	}
-	fact.Content = map[string]secret.Value{}
-	for _, key := range ref.Keys {
-		if value, ok := content[key]; ok {
-			fact.Content[key] = value
-		} else {
-			fact.MissingKeys = append(fact.MissingKeys, key)
+	fact := desired.PodReferenceFact{Ref: ref, Content: content}
+	switch {
+	case content == nil:
+		fact.State = desired.Missing
+	case len(ref.Keys) > 0:
+		fact.Lookup = desired.LookIn(content, ref.Keys...)
+		fact.Content = map[string]secret.Value{}
+		for _, key := range ref.Keys {
+			if value, ok := content[key]; ok {
+				fact.Content[key] = value
+			}
 		}
-	}
-	if len(fact.MissingKeys) > 0 {
-		fact.Keys = slices.Sorted(maps.Keys(content))
 	}
 	return fact
 }

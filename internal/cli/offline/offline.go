@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -240,13 +239,13 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, 
 	in := desired.NewInputs(cr)
 	uses, _ := config.SecretUses(in.Spec) // what is wrong there the engine reports
 	for _, use := range uses {
-		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, State: desired.SecretFound})
+		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use})
 	}
 	for _, ref := range objects.PodReferences(&cr.Spec) {
 		in.PodReferences = append(in.PodReferences, desired.PodReferenceFact{Ref: ref})
 	}
 	if in.Certificate = desired.CertificateOf(cr); in.Certificate != nil {
-		in.Certificate.Unknown = true
+		in.Certificate.State = desired.Unknown
 	}
 	in.Distribution, in.CABundle, in.Override, in.Build = distribution, c.caBundle(in), c.override(in), secret.OnCluster
 	in.NetworkPolicyFlag, in.Forbidden, in.OperatorNamespace = c.Settings.NetworkPolicy, c.Settings.Forbidden, settings.DefaultNamespace
@@ -266,12 +265,12 @@ func (c *Cluster) override(in *desired.Inputs) *desired.OverrideFact {
 	case !given:
 		return found
 	case !cm.usableIn(in.CR.Namespace):
-		found.State = desired.ConfigMapNotAllowed
+		found.State = desired.NotAllowed
 		return found
 	}
 	text, has := cm.data[objects.ConfigKey].(string)
 	if found.Content = []byte(text); !has {
-		found.State, found.Keys = desired.ConfigMapKeyMissing, slices.Sorted(maps.Keys(cm.data))
+		found.Lookup = desired.LookIn(cm.data, objects.ConfigKey)
 	}
 	return found
 }
@@ -285,10 +284,13 @@ func (c *Cluster) caBundle(in *desired.Inputs) *desired.CABundleFact {
 	}
 	cm, given := c.configMaps[types.NamespacedName{Namespace: found.Namespace, Name: found.Name}]
 	if given && !cm.usableIn(cr.Namespace) {
-		found.Foreign = desired.ConfigMapNotAllowed
+		found.State = desired.NotAllowed
 		return found
 	}
-	found.Unknown, found.Data = !given, texts(cm.data)
+	if !given {
+		found.State = desired.Unknown
+	}
+	found.Data = texts(cm.data)
 	return found
 }
 

@@ -127,7 +127,7 @@ func TestReadReportsNoMoreThanIsShown(t *testing.T) {
 	}
 }
 
-// line is a release line of four APIs: sparks needs flint, and fire needs sparks and the registry of wood.
+// line knows four APIs: sparks needs flint, and fire needs sparks and the registry of wood.
 func line(mustBeServed bool) *catalog.Line {
 	provider := func(kind string, needs ...string) catalog.Provider {
 		return catalog.Provider{Type: kind, Needs: needs}

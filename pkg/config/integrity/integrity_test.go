@@ -18,7 +18,7 @@ import (
 
 // testCase is a configuration, and the problems of it.
 type testCase struct {
-	// line is the release line, 0.7 where it is empty.
+	// line is 0.7 where it is empty.
 	line, base, spec, want string
 	change                 func(*catalog.Line)
 }
