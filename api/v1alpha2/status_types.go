@@ -103,6 +103,10 @@ type ResolvedDistributionStatus struct {
 	// +optional
 	Image string `json:"image,omitempty"`
 
+	// ImageDigest is the digest of the image that the pods run, such as "sha256:…", as their node reports it.
+	// +optional
+	ImageDigest string `json:"imageDigest,omitempty"`
+
 	// ConfigSource is the origin of the base configuration.
 	// +optional
 	ConfigSource ConfigSource `json:"configSource,omitempty"`

@@ -12,6 +12,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
@@ -27,6 +28,9 @@ func Options(namespaces []string, operatorNamespace string) cache.Options {
 	for _, kind := range apply.FullKinds() {
 		o.ByObject[kind] = own
 	}
+	podsOfServers := own
+	podsOfServers.Transform = stripPod
+	o.ByObject[&corev1.Pod{}] = podsOfServers
 	if len(namespaces) == 0 {
 		return o
 	}
@@ -43,7 +47,15 @@ func Options(namespaces []string, operatorNamespace string) cache.Options {
 
 // UncachedKinds are never read from a cache: a full copy of every Secret or ConfigMap of a cluster does not fit.
 func UncachedKinds() []client.Object {
-	return []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}, &corev1.Pod{}}
+	return []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}
+}
+
+// stripPod keeps of a pod what the status reports: other operators' caches of whole pods take gigabytes in large clusters.
+func stripPod(in any) (any, error) {
+	if pod, ok := in.(*corev1.Pod); ok {
+		pods.Strip(pod)
+	}
+	return in, nil
 }
 
 // strip drops what the operator does not use before an object enters a cache. Of foreign objects, known by metadata alone,

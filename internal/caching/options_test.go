@@ -81,6 +81,51 @@ func TestStripObjects(t *testing.T) {
 	}
 }
 
+// Of the pods of servers only what the status reports is held, and of other pods nothing at all.
+//
+// Proves: L-01, R7.
+func TestStripPods(t *testing.T) {
+	all := full("llama-stack-operator")
+	all.Annotations = map[string]string{"llamastack.io/secrets-hash": "h", "theirs": canary}
+	pod := &corev1.Pod{
+		ObjectMeta: all,
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "llama-stack", Env: []corev1.EnvVar{{Name: "X", Value: canary}}}}},
+		Status: corev1.PodStatus{
+			PodIP: "10.0.0.1", Conditions: []corev1.PodCondition{{Type: corev1.ContainersReady}, {Type: corev1.PodReady, Status: "False", Message: canary}},
+			ContainerStatuses: []corev1.ContainerStatus{{
+				Name: "llama-stack", Image: "x", ImageID: "x@sha256:1", RestartCount: 7,
+				State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: canary}},
+				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+					ExitCode: 1, Reason: "Error", Message: "m", FinishedAt: all.CreationTimestamp, ContainerID: canary,
+				}},
+			}},
+		},
+	}
+	want := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "7", CreationTimestamp: all.CreationTimestamp, DeletionTimestamp: all.DeletionTimestamp,
+			Labels: map[string]string{
+				"app.kubernetes.io/managed-by": "llama-stack-operator", "app": "llama-stack", "app.kubernetes.io/instance": "my-stack",
+			},
+			Annotations: map[string]string{"llamastack.io/secrets-hash": "h"},
+		},
+		Status: corev1.PodStatus{
+			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: "False"}},
+			ContainerStatuses: []corev1.ContainerStatus{{
+				Name: "llama-stack", ImageID: "x@sha256:1",
+				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", Message: "m"}},
+			}},
+		},
+	}
+	got, err := stripPod(pod)
+	if diff := cmp.Diff(any(want), got); diff != "" || err != nil {
+		t.Errorf("error %v, kept (-want +got):\n%s", err, diff)
+	}
+	if got, err := stripPod("a tombstone"); got != "a tombstone" || err != nil {
+		t.Errorf("%v %v", got, err)
+	}
+}
+
 // Proves: L-01, L-34 (which namespaces, and what of them).
 func TestOptions(t *testing.T) {
 	all := Options(nil, "op")
@@ -95,7 +140,7 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%T: selector %v: foreign objects would be held in full", kind, by.Label)
 		}
 	}
-	for _, kind := range []string{"*v1.Deployment", "*v1.Service", "*v1.ServiceAccount"} {
+	for _, kind := range []string{"*v1.Deployment", "*v1.Service", "*v1.ServiceAccount", "*v1.Pod"} {
 		if !kinds[kind] {
 			t.Errorf("%s is not restricted", kind)
 		}

@@ -31,6 +31,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/events"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
@@ -68,6 +69,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=llamastack.io,resources=llamastackdistributions/finalizers,verbs=update
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
@@ -195,6 +197,7 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) {
 	if s.applied != nil && s.applied.Deployment != nil {
 		s.deployment = s.applied.Deployment
 	}
+	r.lookAtPods(ctx, s)
 	if s.desired == nil || s.problems.HasErrors() || s.service == nil || !status.RolledOut(s.deployment) {
 		return
 	}
@@ -235,6 +238,22 @@ func (r *Reconciler) look(ctx context.Context, s *scope) {
 			s.exposure = objects.ExposedByIngress(ingress)
 		}
 	}
+}
+
+// lookAtPods reads from the cache what the pods report. Where they cannot be read, the status says what the Deployment reports.
+func (r *Reconciler) lookAtPods(ctx context.Context, s *scope) {
+	if s.deployment == nil {
+		return
+	}
+	var list corev1.PodList
+	if r.client.List(ctx, &list, client.InNamespace(s.cr.Namespace), client.MatchingLabels(objects.NewPodsSelector(s.cr.Name))) != nil {
+		return
+	}
+	var known *pods.Secrets
+	if s.desired != nil {
+		known = &pods.Secrets{Hash: s.desired.SecretsHash, Values: s.desired.SecretValues}
+	}
+	s.pods = pods.Observe(list.Items, cmp.Or(v1alpha2.Legacy(s.cr).ContainerName, objects.ContainerName), known)
 }
 
 // report writes the status where it changed, and reports what changed by events.

@@ -14,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -37,6 +38,7 @@ type scope struct {
 	again time.Duration
 	// Set by observe.
 	deployment   *appsv1.Deployment
+	pods         pods.Observation
 	server       *probe.Observation
 	serverSilent string
 	// serverPending reports that the server is being asked and has not answered, nor failed to, since this operator started.
@@ -76,7 +78,7 @@ func (s *scope) wanted() []objects.Object {
 func (s *scope) facts(operatorVersion string) *status.Facts {
 	f := &status.Facts{
 		CR: s.cr, Now: time.Now().Truncate(time.Second), OperatorVersion: operatorVersion,
-		Desired: s.desired, Problems: s.problems, Deployment: s.deployment, Server: s.server, ServerSilent: s.serverSilent,
+		Desired: s.desired, Problems: s.problems, Deployment: s.deployment, Pods: s.pods, Server: s.server, ServerSilent: s.serverSilent,
 		Claim: s.claim, ServiceThere: s.service != nil, Exposure: s.exposure,
 	}
 	if s.gathered == nil {

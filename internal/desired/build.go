@@ -44,6 +44,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	if len(derived) > 0 {
 		params.Derived, params.DerivedName = derived, derivedName(in, derived, d.Config.Env)
 	}
+	d.SecretsHash, d.SecretValues = params.SecretsHash, in.secretValues(derived)
 	d.problems.checkOverrides(params)
 	d.problems.checkAllowedFrom(params)
 	if d.problems.HasErrors() {

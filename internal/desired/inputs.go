@@ -115,6 +115,10 @@ type Desired struct {
 	// another: an upgrade of the operator rolls nothing. Empty otherwise.
 	HeldBuild string
 
+	// SecretsHash is the hash that the pods carry which get the values of SecretValues, those that are made of others included.
+	SecretsHash  string
+	SecretValues []secret.Value
+
 	problems report
 }
 

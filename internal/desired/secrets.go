@@ -4,9 +4,12 @@ package desired
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
@@ -98,6 +101,25 @@ func (d *Desired) converted(f *SecretFact, v *config.EnvVar) []string {
 	case catalog.TypeBool, catalog.TypeList, catalog.TypeMap, catalog.TypeAny:
 	}
 	return nil
+}
+
+// secretValues are the values of Secrets that the pods get, and what was derived from them.
+func (in *Inputs) secretValues(derived map[string]secret.Value) []secret.Value {
+	values := make([]secret.Value, 0, len(in.Secrets)+len(derived))
+	for i := range in.Secrets {
+		values = append(values, in.Secrets[i].Value)
+	}
+	for _, name := range slices.Sorted(maps.Keys(derived)) {
+		values = append(values, derived[name])
+	}
+	for i := range in.PodReferences {
+		if f := &in.PodReferences[i]; f.Ref.Kind == objects.KindSecret {
+			for _, key := range slices.Sorted(maps.Keys(f.Content)) {
+				values = append(values, f.Content[key])
+			}
+		}
+	}
+	return values
 }
 
 // secretsHash is a keyed hash over the secret values that the pods read, and whatever else the overrides bring into them; empty where

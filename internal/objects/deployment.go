@@ -121,6 +121,8 @@ func container(p *Params) corev1.Container {
 		Resources:    resources(p.CR.Spec.Workload),
 		VolumeMounts: volumeMounts(p),
 		Lifecycle:    lifecycle(p),
+		// The status of the pod then shows why the server ended. Releases that end with exit code 0 when they cannot start leave nothing there.
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		StartupProbe: &corev1.Probe{
 			ProbeHandler:     health(p),
 			PeriodSeconds:    startupPeriodSeconds,

@@ -87,6 +87,9 @@ func ControllerRef(cr *v1alpha2.LlamaStackDistribution) *metav1.OwnerReference {
 	}
 }
 
+// ResourceOfPod is the name of the custom resource that a pod with these labels belongs to.
+func ResourceOfPod(labels map[string]string) string { return labels[labelInstance] }
+
 // OwnLabels returns, of an object's labels, those by which the operator finds its objects again.
 func OwnLabels(labels map[string]string) map[string]string {
 	own := map[string]string{}

@@ -242,8 +242,11 @@ func TestDeploymentShape(t *testing.T) {
 	if got := ptr.Deref(spec.RevisionHistoryLimit, -1); got != 1 {
 		t.Errorf("revisionHistoryLimit %d, want 1", got)
 	}
+	if r := spec.Strategy.RollingUpdate; r == nil || r.MaxUnavailable.IntValue() != 0 || r.MaxSurge.String() == "0" {
+		t.Errorf("rolling update %+v, want never fewer pods than before", r)
+	}
 	template := spec.Template.Spec
-	if template.TopologySpreadConstraints != nil || template.Affinity != nil || template.NodeSelector != nil || template.Tolerations != nil {
+	if template.NodeSelector != nil || template.Tolerations != nil {
 		t.Error("scheduling constraints that nobody asked for")
 	}
 	for name, c := range map[string]struct {
@@ -271,7 +274,10 @@ func TestTemplateChangesWithContentAlone(t *testing.T) {
 		"build of the operator": {func(p *objects.Params) { p.Build = "9.9.9" }, false},
 		"input hash":            {func(p *objects.Params) { p.InputHash = "other" }, false},
 		"replicas none":         {func(p *objects.Params) { p.CR.Spec.Workload.Replicas = new(int32(0)) }, false},
-		"more than one replica": {func(p *objects.Params) { p.CR.Spec.Workload.Replicas = new(int32(2)) }, true}, // they keep away from each other (R43)
+		"more than one replica": {func(p *objects.Params) { p.CR.Spec.Workload.Replicas = new(int32(2)) }, false}, // Proves: R79
+		"an autoscaler": {func(p *objects.Params) {
+			p.CR.Spec.Workload.Autoscaling = &v1alpha2.AutoscalingSpec{MaxReplicas: new(int32(5))}
+		}, false},
 		"label of the resource": {func(p *objects.Params) { p.CR.Labels = map[string]string{"a": "b"} }, false},
 		"configuration":         {func(p *objects.Params) { p.Config = []byte(configYAML + "x: 1\n") }, true},
 		"secret value":          {func(p *objects.Params) { p.SecretsHash = "rotated" }, true},

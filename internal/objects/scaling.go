@@ -112,7 +112,8 @@ func PodDisruptionBudget(p *Params) *policyv1.PodDisruptionBudget {
 	}
 }
 
-// spread are the user's constraints, else the default from two pods on: over zones and nodes as far as that is possible.
+// spread are the user's constraints, else the default: over zones and nodes as far as that is possible. A single pod has it too, so that scaling to
+// two does not replace it.
 func spread(p *Params) []corev1.TopologySpreadConstraint {
 	selector := &metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)}
 	if w := p.CR.Spec.Workload; w != nil && len(w.TopologySpreadConstraints) > 0 {
@@ -125,9 +126,6 @@ func spread(p *Params) []corev1.TopologySpreadConstraint {
 		}
 		return list
 	}
-	if _, most := PodRange(&p.CR.Spec); most < 2 {
-		return nil
-	}
 	var list []corev1.TopologySpreadConstraint
 	for _, key := range []string{corev1.LabelTopologyRegion, corev1.LabelTopologyZone, corev1.LabelHostname} {
 		list = append(list, corev1.TopologySpreadConstraint{
@@ -137,11 +135,8 @@ func spread(p *Params) []corev1.TopologySpreadConstraint {
 	return list
 }
 
-// affinity prefers nodes without a pod of the same resource, from two pods on.
+// affinity prefers nodes without a pod of the same resource. A single pod has it too, as with spread.
 func affinity(p *Params) *corev1.Affinity {
-	if _, most := PodRange(&p.CR.Spec); most < 2 {
-		return nil
-	}
 	return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
 			Weight: 100,

@@ -83,8 +83,8 @@ func dataSource(p *Params) corev1.VolumeSource {
 }
 
 // strategy replaces pods one by one where each can have its own data. A PVC is mounted by one node at a time: a new pod on
-// another node would wait for the old one forever, so that the old ones go first. The numbers are Kubernetes' own; they are
-// written so that they go again when the strategy changes.
+// another node would wait for the old one forever, so that the old ones go first. Without one, no old pod goes before a new one is available: there
+// are never fewer than before. The numbers go again when the strategy changes.
 func strategy(p *Params) appsv1.DeploymentStrategy {
 	if storageSpec(&p.CR.Spec) != nil {
 		return appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
@@ -92,7 +92,7 @@ func strategy(p *Params) appsv1.DeploymentStrategy {
 	return appsv1.DeploymentStrategy{
 		Type: appsv1.RollingUpdateDeploymentStrategyType,
 		RollingUpdate: &appsv1.RollingUpdateDeployment{
-			MaxSurge: new(intstr.FromString("25%")), MaxUnavailable: new(intstr.FromString("25%")),
+			MaxSurge: new(intstr.FromString("25%")), MaxUnavailable: new(intstr.FromInt32(0)),
 		},
 	}
 }

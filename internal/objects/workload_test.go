@@ -141,17 +141,17 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Proves: R43 (the pods spread from two on; the user's constraints stand as written, and count the server's pods).
+// Proves: R43, R79 (the pods spread, a single one too, so that a second one does not replace it; the user's constraints stand as written, and
+// count the server's pods).
 func TestPlacement(t *testing.T) {
-	if one := pod(workload(t, "workload: {replicas: 1}")); one.Affinity != nil || one.TopologySpreadConstraints != nil {
-		t.Errorf("a single pod has something to keep away from: %+v", one)
-	}
 	two := pod(workload(t, "workload: {replicas: 2}"))
 	if len(two.TopologySpreadConstraints) != 3 || len(two.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) != 1 {
 		t.Errorf("two pods: %+v, %+v", two.TopologySpreadConstraints, two.Affinity)
 	}
-	if diff := cmp.Diff(two, pod(workload(t, "workload: {replicas: 7}"))); diff != "" {
-		t.Errorf("more pods than two roll them all:\n%s", diff)
+	for _, other := range []string{"workload: {replicas: 1}", "workload: {replicas: 7}", "workload: {autoscaling: {maxReplicas: 3}}"} {
+		if diff := cmp.Diff(two, pod(workload(t, other))); diff != "" {
+			t.Errorf("%s: another number of pods rolls them all:\n%s", other, diff)
+		}
 	}
 	for _, c := range two.TopologySpreadConstraints {
 		if c.WhenUnsatisfiable != corev1.ScheduleAnyway || !cmp.Equal(c.LabelSelector.MatchLabels, objects.Selector("my-stack")) {

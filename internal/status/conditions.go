@@ -117,7 +117,7 @@ func setDeploymentUpdated(f *Facts, s *statusOf) {
 	if f.Desired != nil && f.Desired.HeldBuild != "" {
 		held = fmt.Sprintf("; made by operator build %s: the new pod template takes effect with the next edit", f.Desired.HeldBuild)
 	}
-	done, reason, message := rollout(f.Deployment)
+	done, reason, message := rollout(f.Deployment, f.Pods.NotReady)
 	status := metav1.ConditionFalse
 	if done {
 		status = metav1.ConditionTrue
@@ -132,12 +132,13 @@ func notApplied(f *Facts) string {
 
 // RolledOut reports whether all pods of the Deployment are those of its current template, and serve.
 func RolledOut(d *appsv1.Deployment) bool {
-	done, _, _ := rollout(d)
+	done, _, _ := rollout(d, "")
 	return done && d.Status.AvailableReplicas > 0
 }
 
-// rollout reports whether all pods are those of the current template, and if not, why.
-func rollout(d *appsv1.Deployment) (done bool, reason, message string) {
+// rollout reports whether all pods are those of the current template, and if not, why. The reason is that of a pod which is not ready; empty where
+// none is known.
+func rollout(d *appsv1.Deployment, why string) (done bool, reason, message string) {
 	if d == nil {
 		return false, v1alpha2.ReasonRolloutInProgress, "The Deployment is being created"
 	}
@@ -146,13 +147,16 @@ func rollout(d *appsv1.Deployment) (done bool, reason, message string) {
 	case got.ObservedGeneration < d.Generation:
 		return false, v1alpha2.ReasonRolloutInProgress, "The Deployment is being updated"
 	case isStuck(d):
-		return false, v1alpha2.ReasonRolloutStuck, bounds.Message(deploymentCondition(d, appsv1.DeploymentProgressing).Message)
+		return false, v1alpha2.ReasonRolloutStuck, because(bounds.Message(deploymentCondition(d, appsv1.DeploymentProgressing).Message), why)
 	case release09.IsHeld(d):
 		return false, v1alpha2.ReasonRolloutInProgress, "Pods of release 0.9 serve until all new pods are ready"
 	case got.Replicas > got.UpdatedReplicas:
-		return false, v1alpha2.ReasonRolloutInProgress, replacing(d)
+		return false, v1alpha2.ReasonRolloutInProgress, replacing(d, why)
 	case got.UpdatedReplicas < wanted:
 		return false, v1alpha2.ReasonRolloutInProgress, fmt.Sprintf("%d of %d pods are up to date", got.UpdatedReplicas, wanted)
+	case got.AvailableReplicas < got.UpdatedReplicas && why != "":
+		return false, v1alpha2.ReasonRolloutInProgress, because(fmt.Sprintf(
+			"%d of %d up-to-date pods are available", got.AvailableReplicas, got.UpdatedReplicas), why)
 	case got.AvailableReplicas < got.UpdatedReplicas:
 		return false, v1alpha2.ReasonRolloutInProgress, fmt.Sprintf(
 			"%d of %d up-to-date pods are available; where that takes long: kubectl -n %s describe pods -l %s",
@@ -163,18 +167,26 @@ func rollout(d *appsv1.Deployment) (done bool, reason, message string) {
 
 // replacing reports how far the new pods are in the place of the old ones. The Deployment replaces no old pod before a new one is available, so
 // that a pod that is not available is a new one.
-func replacing(d *appsv1.Deployment) string {
+func replacing(d *appsv1.Deployment, why string) string {
 	got := d.Status
 	notReady := min(got.Replicas-got.AvailableReplicas, got.UpdatedReplicas)
 	serving := min(got.Replicas-got.UpdatedReplicas, got.AvailableReplicas)
 	text := fmt.Sprintf("%d of %d pods are up to date", got.UpdatedReplicas, ptr.Deref(d.Spec.Replicas, 1))
 	if notReady > 0 {
-		text = count(notReady, "new pod is", "new pods are") + " not ready"
+		text = because(count(notReady, "new pod is", "new pods are")+" not ready", why)
 	}
 	if serving > 0 {
 		text += "; " + count(serving, "old pod still serves", "old pods still serve")
 	}
 	return text
+}
+
+// because adds a pod's reason, where one is known.
+func because(text, why string) string {
+	if why == "" {
+		return text
+	}
+	return strings.TrimSuffix(text, ".") + ": " + why
 }
 
 func deploymentCondition(d *appsv1.Deployment, kind appsv1.DeploymentConditionType) appsv1.DeploymentCondition {
@@ -218,13 +230,13 @@ func setAvailable(f *Facts, s *statusOf) {
 	case ptr.Deref(d.Spec.Replicas, 1) == 0:
 		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonScaledToZero, "The server is scaled to zero")
 	case isAvailable(f):
-		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonServerAvailable, pods(d)+serverRemarks(f))
+		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonServerAvailable, available(d)+serverRemarks(f))
 	default:
-		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonServerUnavailable, pods(d))
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonServerUnavailable, because(available(d), f.Pods.NotReady))
 	}
 }
 
-func pods(d *appsv1.Deployment) string {
+func available(d *appsv1.Deployment) string {
 	return fmt.Sprintf("%d of %d pods are available", d.Status.AvailableReplicas, ptr.Deref(d.Spec.Replicas, 1))
 }
 

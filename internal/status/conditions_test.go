@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -134,6 +135,46 @@ func TestScaledToZero(t *testing.T) {
 	f.Deployment = deployment(0, 0)
 	if s := compute(t, f); s.Phase != v1alpha2.PhaseReady {
 		t.Errorf("phase %s after a failed question, want Ready as before", s.Phase)
+	}
+}
+
+// What the newest pod reports stands where a reader looks first.
+//
+// Proves: R18, L-17.
+func TestReasonOfThePodIsReported(t *testing.T) {
+	const why = "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu"
+	for name, c := range map[string]struct {
+		deployment     *appsv1.Deployment
+		updated, ready string
+		available      string
+	}{
+		"a first pod": {
+			deployment(1, 0), "0 of 1 up-to-date pods are available: " + why, "0 of 1 up-to-date pods are available: " + why,
+			"0 of 1 pods are available: " + why,
+		},
+		"a new pod beside an old one": {
+			func() *appsv1.Deployment { d := deployment(1, 1); d.Status.Replicas = 2; return d }(),
+			"1 new pod is not ready: " + why + "; 1 old pod still serves", "1 new pod is not ready: " + why + "; 1 old pod still serves",
+			"1 of 1 pods are available",
+		},
+		"a rollout that timed out": {
+			stuck(deployment(1, 0)), "ReplicaSet x has timed out progressing: " + why, "ReplicaSet x has timed out progressing: " + why,
+			"0 of 1 pods are available: " + why,
+		},
+		"a rollout that is done": {deployment(1, 1), "All pods are up to date", "The spec is applied", "1 of 1 pods are available"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := built(t, resource())
+			f.Deployment, f.Pods = c.deployment, pods.Observation{NotReady: why}
+			s := compute(t, f)
+			for kind, want := range map[string]string{
+				v1alpha2.ConditionDeploymentUpdated: c.updated, v1alpha2.ConditionReady: c.ready, v1alpha2.ConditionAvailable: c.available,
+			} {
+				if got := condition(t, &s, kind).Message; got != want {
+					t.Errorf("%s: %s, want: %s", kind, got, want)
+				}
+			}
+		})
 	}
 }
 

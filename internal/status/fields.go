@@ -36,6 +36,13 @@ func setResolvedDistribution(f *Facts, s *statusOf) {
 	case f.Desired.Config != nil:
 		r.ConfigSource, r.ConfigHash = d.Source, d.Base.Hash()
 	}
+	// Of the same image, the digest stays known while no pod is ready.
+	if last := s.ResolvedDistribution; last != nil && last.Image == r.Image {
+		r.ImageDigest = last.ImageDigest
+	}
+	if f.Pods.ImageDigest != "" && RolledOut(f.Deployment) {
+		r.ImageDigest = f.Pods.ImageDigest
+	}
 	s.ResolvedDistribution = r
 }
 

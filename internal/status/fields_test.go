@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
@@ -89,6 +90,33 @@ func TestConfigGeneratedCountsProvidersAndModels(t *testing.T) {
 		if got := condition(t, &s, v1alpha2.ConditionConfigGenerated).Message; got != c.want {
 			t.Errorf("%s, want: %s", got, c.want)
 		}
+	}
+}
+
+// Proves: R76 (the digest is that of the pods, stays while none is ready, and goes with another image).
+func TestImageDigestIsThatOfThePods(t *testing.T) {
+	cr := ready(t)
+	if got := cr.Status.ResolvedDistribution.ImageDigest; got != "" {
+		t.Errorf("digest %q before any pod reported one", got)
+	}
+	f := serving(t, cr)
+	f.Pods = pods.Observation{ImageDigest: "sha256:1"}
+	cr.Status = compute(t, f)
+	if r := cr.Status.ResolvedDistribution; r.ImageDigest != "sha256:1" || r.Image != image {
+		t.Errorf("%+v", r)
+	}
+	f = serving(t, cr)
+	f.Deployment = deployment(1, 0)
+	cr.Status = compute(t, f)
+	if got := cr.Status.ResolvedDistribution.ImageDigest; got != "sha256:1" {
+		t.Errorf("digest %q while no pod is ready", got)
+	}
+	f = serving(t, cr)
+	other := *f.Distribution
+	other.Image = "docker.io/llamastack/distribution-starter:0.7.2"
+	f.Distribution, f.Deployment = &other, deployment(1, 0)
+	if got := compute(t, f).ResolvedDistribution.ImageDigest; got != "" {
+		t.Errorf("digest %q of another image", got)
 	}
 }
 

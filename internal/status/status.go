@@ -12,6 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -37,6 +38,8 @@ type Facts struct {
 	Problems problem.List
 	// Deployment is the resource's Deployment; nil where there is none.
 	Deployment *appsv1.Deployment
+	// Pods is what the pods of the Deployment report.
+	Pods pods.Observation
 	// DeploymentUnknown is true where the Deployment could not be read.
 	DeploymentUnknown bool
 	// PVC is the resource's PVC; nil where there is none, or none is desired.

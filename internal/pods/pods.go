@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pods
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+)
+
+// maxMessage bounds the text of one reason, in bytes.
+const maxMessage = 300
+
+// Observation is what the pods of a server report.
+type Observation struct {
+	// NotReady is why the newest pod that is not ready is not; empty where all are ready, or where it only needs time.
+	NotReady string
+	// ImageDigest is the digest of the image that the newest ready pod runs; empty where no pod reports one.
+	ImageDigest string
+}
+
+// Secrets are what is known of the Secrets that the pods get.
+type Secrets struct {
+	// Hash is the value of objects.AnnotationSecretsHash of pods that got these values.
+	Hash string
+	// Values are the values.
+	Values []secret.Value
+}
+
+// Observe reads the pods of a server. The container is the name of the server's container.
+func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
+	var o Observation
+	newest := slices.SortedFunc(slices.Values(list), func(a, b corev1.Pod) int {
+		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+	})
+	for i := range newest {
+		p := &newest[i]
+		switch {
+		case p.DeletionTimestamp != nil:
+		case isReady(p):
+			o.ImageDigest = cmp.Or(o.ImageDigest, digest(p, container))
+		case o.NotReady == "":
+			o.NotReady = notReady(p, container, known)
+		}
+	}
+	return o
+}
+
+func isReady(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// digest is that of the server's image. A runtime that got the image from nowhere reports the hash of its configuration alone, which nobody can pull.
+func digest(p *corev1.Pod, container string) string {
+	for i := range p.Status.ContainerStatuses {
+		if c := &p.Status.ContainerStatuses[i]; c.Name == container {
+			_, digest, _ := strings.Cut(c.ImageID, "@")
+			return digest
+		}
+	}
+	return ""
+}
+
+// notReady is why a pod is not ready: the scheduler's reason, else the kubelet's, else how a container ended. It is the same text while the kubelet
+// tries again and again.
+func notReady(p *corev1.Pod, container string, known *Secrets) string {
+	if p.Status.Reason != "" { // evicted, say
+		return sentence(p.Status.Reason, p.Status.Message)
+	}
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason != "" {
+			return sentence(c.Reason, unschedulable(c.Message))
+		}
+	}
+	statuses := slices.Clone(p.Status.InitContainerStatuses)
+	statuses = append(statuses, p.Status.ContainerStatuses...)
+	slices.SortStableFunc(statuses, func(a, b corev1.ContainerStatus) int { return boolCompare(a.Name != container, b.Name != container) })
+	for i := range statuses {
+		c := &statuses[i]
+		who := "the server"
+		if c.Name != container {
+			who = "container " + c.Name
+		}
+		if text := containerReason(c, who, p, known); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+func boolCompare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+func containerReason(c *corev1.ContainerStatus, who string, p *corev1.Pod, known *Secrets) string {
+	if c.Ready {
+		return ""
+	}
+	if w := c.State.Waiting; w != nil {
+		switch {
+		case needsTime(w.Reason): // how it ended before says more
+		case w.Reason == "ErrImagePull" || w.Reason == "ImagePullBackOff": // the two alternate
+			_, why, found := strings.Cut(w.Message, "ErrImagePull: ")
+			if !found {
+				why = w.Message
+			}
+			return sentence("ImagePullBackOff", why)
+		default:
+			return sentence(w.Reason, w.Message)
+		}
+	}
+	ended := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
+	if ended == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%s ended with exit code %d", who, ended.ExitCode)
+	if ended.Reason != "" && ended.Reason != "Error" && ended.Reason != "Completed" {
+		text += " (" + ended.Reason + ")"
+	}
+	return sentence(text, cause(ended.Message, p, known))
+}
+
+// needsTime reports whether a container waits for nothing that anybody must do.
+func needsTime(reason string) bool {
+	return slices.Contains([]string{"", "ContainerCreating", "PodInitializing", "CrashLoopBackOff"}, reason)
+}
+
+// unschedulable is the scheduler's message without what it says of preemption, which helps nobody.
+func unschedulable(message string) string {
+	for _, tail := range []string{" preemption: ", " no new claims to deallocate"} {
+		if at := strings.Index(message, tail); at >= 0 {
+			message = message[:at]
+		}
+	}
+	return strings.TrimRight(message, ". ,")
+}
+
+// sentence joins a reason and its message, in one line.
+func sentence(reason, message string) string {
+	message = printable(message)
+	if message == "" {
+		return reason
+	}
+	return reason + ": " + bounds.Cut(message, maxMessage)
+}
+
+// printable is a text without line breaks and control characters.
+func printable(text string) string {
+	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))), " ")
+}
+
+// Strip drops everything of a pod that Observe does not read, and what changes while the kubelet tries the same again.
+func Strip(p *corev1.Pod) {
+	annotations := map[string]string{}
+	if hash, found := p.Annotations[objects.AnnotationSecretsHash]; found {
+		annotations[objects.AnnotationSecretsHash] = hash
+	}
+	p.ObjectMeta = metav1.ObjectMeta{
+		Name: p.Name, Namespace: p.Namespace, UID: p.UID, ResourceVersion: p.ResourceVersion, Annotations: annotations,
+		CreationTimestamp: p.CreationTimestamp, DeletionTimestamp: p.DeletionTimestamp, Labels: objects.OwnLabels(p.Labels),
+	}
+	var conditions []corev1.PodCondition
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == corev1.PodReady || c.Type == corev1.PodScheduled {
+			kept := corev1.PodCondition{Type: c.Type, Status: c.Status}
+			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+				kept.Reason, kept.Message = c.Reason, c.Message
+			}
+			conditions = append(conditions, kept)
+		}
+	}
+	p.Spec = corev1.PodSpec{}
+	p.Status = corev1.PodStatus{
+		Reason: p.Status.Reason, Message: p.Status.Message, Conditions: conditions,
+		InitContainerStatuses: stripContainers(p.Status.InitContainerStatuses), ContainerStatuses: stripContainers(p.Status.ContainerStatuses),
+	}
+}
+
+func stripContainers(list []corev1.ContainerStatus) []corev1.ContainerStatus {
+	var kept []corev1.ContainerStatus
+	for i := range list {
+		c := &list[i]
+		s := corev1.ContainerStatus{Name: c.Name, Ready: c.Ready, ImageID: c.ImageID}
+		if w := c.State.Waiting; w != nil && !needsTime(w.Reason) {
+			s.State.Waiting = &corev1.ContainerStateWaiting{Reason: w.Reason, Message: w.Message}
+		}
+		if t := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated); t != nil {
+			s.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: t.ExitCode, Reason: t.Reason, Message: t.Message}
+		}
+		kept = append(kept, s)
+	}
+	return kept
+}
+
+// Differ reports whether two states of a pod, both as Strip leaves them, differ.
+func Differ(a, b *corev1.Pod) bool {
+	return (a.DeletionTimestamp == nil) != (b.DeletionTimestamp == nil) || !equality.Semantic.DeepEqual(a.Status, b.Status)
+}

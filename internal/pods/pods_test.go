@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pods_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+)
+
+const password = "hunter2-of-the-database"
+
+var known = &pods.Secrets{Hash: "h", Values: []secret.Value{secret.New([]byte(password))}}
+
+// pod is a pod that was created so many minutes after the first one.
+func pod(minute int, change func(*corev1.Pod)) corev1.Pod {
+	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Name: "p", CreationTimestamp: metav1.NewTime(time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC)),
+		Annotations: map[string]string{objects.AnnotationSecretsHash: "h"},
+	}}
+	change(&p)
+	return p
+}
+
+func ready(imageID string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "llama-stack", Ready: true, ImageID: imageID}}
+	}
+}
+
+func waiting(reason, message string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: "llama-stack", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
+		}}
+	}
+}
+
+func ended(code int32, reason, log string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: "llama-stack", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off 5m0s"}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, Message: log}},
+		}}
+	}
+}
+
+// Proves: R18, L-17.
+func TestObserveNamesTheReasonOfThePod(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*corev1.Pod)
+		want   string
+	}{
+		"no room": {func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{
+				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable",
+				Message: "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 x.",
+			}}
+		}, "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu"},
+		"evicted":         {func(p *corev1.Pod) { p.Status.Reason, p.Status.Message = "Evicted", "low on\nmemory" }, "Evicted: low on memory"},
+		"pulling failed":  {waiting("ErrImagePull", "x: not found"), "ImagePullBackOff: x: not found"},
+		"pulling waits":   {waiting("ImagePullBackOff", `Back-off pulling image "x": ErrImagePull: x: not found`), "ImagePullBackOff: x: not found"},
+		"no Secret":       {waiting("CreateContainerConfigError", `secret "a" not found`), `CreateContainerConfigError: secret "a" not found`},
+		"starting":        {waiting("ContainerCreating", ""), ""},
+		"out of memory":   {ended(137, "OOMKilled", ""), "the server ended with exit code 137 (OOMKilled)"},
+		"a start of 1.2":  {ended(0, "Completed", ""), "the server ended with exit code 0"},
+		"a missing model": {ended(1, "Error", "Traceback (most recent call last):\n  File x\nValueError: Model `gone` not found\n"), "the server ended with exit code 1: ValueError: Model `gone` not found"},
+		"a schema": {
+			ended(1, "Error", "pydantic_core._pydantic_core.ValidationError: 1 validation error for StackConfig\nserver.port\n  Input should be less than 65536 "+
+				"[type=x, input_value='"+password+"', input_type=str]\n    For further information visit https://errors.pydantic.dev/2.11/v/x"),
+			"the server ended with exit code 1: pydantic_core._pydantic_core.ValidationError: 1 validation error for StackConfig: server.port: " +
+				"Input should be less than 65536",
+		},
+		"a box": {ended(1, "Error", "╭── Traceback ──╮\n│ x │\n╰───╯\nConnectionError: refused"), "the server ended with exit code 1: ConnectionError: refused"},
+		"a log": {ended(1, "Error", "INFO one\nERROR the last line\n\n"), "the server ended with exit code 1: ERROR the last line"},
+		"a secret": {
+			ended(1, "Error", "ValueError: "+password+" is too short"), "the server ended with exit code 1: ValueError: [redacted] is too short",
+		},
+		"the end of a long line": {ended(1, "Error", strings.Repeat("x", 2048)), "the server ended with exit code 1"},
+		"the values are not known": {func(p *corev1.Pod) {
+			ended(1, "Error", "ValueError: "+password)(p)
+			p.Annotations[objects.AnnotationSecretsHash] = "of other values"
+		}, "the server ended with exit code 1"},
+		"a sidecar": {func(p *corev1.Pod) {
+			ended(2, "Error", "")(p)
+			p.Status.ContainerStatuses[0].Name = "proxy"
+		}, "container proxy ended with exit code 2"},
+		"ready": {ready("x@sha256:1"), ""},
+		"ending": {func(p *corev1.Pod) {
+			ended(1, "Error", "")(p)
+			p.DeletionTimestamp = new(metav1.Now())
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pod(0, c.change)
+			if got := pods.Observe([]corev1.Pod{p}, "llama-stack", known).NotReady; got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+			pods.Strip(&p)
+			if got := pods.Observe([]corev1.Pod{p}, "llama-stack", known).NotReady; got != c.want {
+				t.Errorf("from the cache %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// Without a cluster's Secrets at hand nothing of a log is shown.
+//
+// Proves: R7.
+func TestObserveShowsNoLogWhereSecretsAreNotKnown(t *testing.T) {
+	p := pod(0, ended(1, "Error", "ValueError: x"))
+	if got := pods.Observe([]corev1.Pod{p}, "llama-stack", nil).NotReady; got != "the server ended with exit code 1" {
+		t.Error(got)
+	}
+}
+
+// Proves: R76 (what the newest pods report).
+func TestObservePrefersTheNewestPod(t *testing.T) {
+	list := []corev1.Pod{
+		pod(1, ready("registry.example/x@sha256:old")), pod(3, ready("registry.example/x@sha256:new")), pod(2, waiting("ErrImagePull", "older")),
+		pod(4, waiting("InvalidImageName", "newest")),
+	}
+	if got, want := pods.Observe(list, "llama-stack", known), (pods.Observation{NotReady: "InvalidImageName: newest", ImageDigest: "sha256:new"}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := pods.Observe([]corev1.Pod{pod(0, ready("sha256:of-a-configuration"))}, "llama-stack", known).ImageDigest; got != "" {
+		t.Errorf("digest %q that nobody can pull", got)
+	}
+}
+
+// A container that ends again and again makes no work for the operator: its pod changes all the time.
+//
+// Proves: L-01.
+func TestDifferIgnoresRestarts(t *testing.T) {
+	running := pod(0, ended(1, "Error", "x"))
+	running.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}
+	running.Status.ContainerStatuses[0].RestartCount = 9
+	over := pod(0, ended(1, "Error", "x"))
+	over.Status.ContainerStatuses[0].State, over.Status.ContainerStatuses[0].LastTerminationState =
+		over.Status.ContainerStatuses[0].LastTerminationState, corev1.ContainerState{}
+	first, other := pod(0, ended(1, "Error", "x")), pod(0, ended(1, "Error", "y"))
+	for _, p := range []*corev1.Pod{&running, &over, &first, &other} {
+		pods.Strip(p)
+	}
+	if pods.Differ(&first, &running) || pods.Differ(&first, &over) || pods.Differ(&running, &over) {
+		t.Error("a restart is news")
+	}
+	if !pods.Differ(&first, &other) {
+		t.Error("another cause is no news")
+	}
+}

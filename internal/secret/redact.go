@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package secret
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+const (
+	// gram is how many bytes of a value in a row betray it.
+	gram = 6
+	// maxForms is the size of values that are also looked for in other forms than their own, in bytes.
+	maxForms = 64 << 10
+)
+
+// suspicious are what secrets look like that nobody told the operator of. What a group catches stays.
+var suspicious = []*regexp.Regexp{
+	regexp.MustCompile(`(://)[^\s/]*@`),
+	regexp.MustCompile(`(?i)\b((?:bearer|basic)\s+)\S+`),
+	regexp.MustCompile(`(?i)((?:passw(?:or)?d|pwd|secret|token|api[_-]?key|credentials?|authorization)["']?\s*[=:]\s*)["']?[^\s"',;]+`),
+	regexp.MustCompile(`(input_value=).*`),
+	regexp.MustCompile(`\b()(?:sk|pk|hf|ghp|gho|glpat|xox[a-z])[-_][\w-]{6,}`),
+}
+
+// longWord is what can be a key: words and names are shorter, or have no digits.
+var longWord = regexp.MustCompile(`[\w+=-]{20,}`)
+
+// Redact returns a line without any part of the values, in the forms that programs print values in, and without what looks like a secret. It may
+// take away more than that.
+func Redact(line string, values []Value) string {
+	h := &hider{line: line, hidden: make([]bool, len(line)), grams: map[int]map[string][]int{}}
+	for _, v := range values {
+		for _, form := range v.forms() {
+			h.hide(form)
+		}
+	}
+	line = mask(line, h.hidden)
+	for _, pattern := range suspicious {
+		line = pattern.ReplaceAllString(line, "${1}"+redacted)
+	}
+	return longWord.ReplaceAllStringFunc(line, func(word string) string {
+		if strings.ContainsFunc(word, unicode.IsDigit) && strings.ContainsFunc(word, unicode.IsLetter) {
+			return redacted
+		}
+		return word
+	})
+}
+
+// forms are the value as it is, and as programs print it.
+func (v Value) forms() []string {
+	s := string(v.bytes)
+	if s == "" || s == OnCluster {
+		return nil
+	}
+	if len(s) > maxForms {
+		return []string{s}
+	}
+	quoted := strconv.Quote(s)
+	return []string{
+		s, url.QueryEscape(s), url.PathEscape(s), quoted[1 : len(quoted)-1], hex.EncodeToString(v.bytes),
+		base64.StdEncoding.EncodeToString(v.bytes), base64.URLEncoding.EncodeToString(v.bytes),
+	}
+}
+
+// hider marks parts of values in a line.
+type hider struct {
+	line   string
+	hidden []bool
+	// grams are the places of all parts of the line, by their length.
+	grams map[int]map[string][]int
+}
+
+// hide marks all parts of the value. A value that is shorter than a gram counts as a whole.
+func (h *hider) hide(value string) {
+	n := min(gram, len(value))
+	at := h.grams[n]
+	if at == nil {
+		at = map[string][]int{}
+		for i := 0; i+n <= len(h.line); i++ {
+			at[h.line[i:i+n]] = append(at[h.line[i:i+n]], i)
+		}
+		h.grams[n] = at
+	}
+	for i := 0; i+n <= len(value); i++ {
+		for _, start := range at[value[i:i+n]] {
+			for j := start; j < start+n; j++ {
+				h.hidden[j] = true
+			}
+		}
+	}
+}
+
+// mask replaces each run of hidden bytes. A run grows to the borders of its word, so that no rest of a value is left beside it.
+func mask(line string, hidden []bool) string {
+	var out strings.Builder
+	for i := 0; i < len(line); {
+		end := strings.IndexFunc(line[i:], unicode.IsSpace)
+		if end == 0 {
+			out.WriteByte(line[i])
+			i++
+			continue
+		}
+		if end < 0 {
+			end = len(line) - i
+		}
+		word := line[i : i+end]
+		if slices.Contains(hidden[i:i+end], true) {
+			word = redacted
+		}
+		out.WriteString(word)
+		i += end
+	}
+	return out.String()
+}
