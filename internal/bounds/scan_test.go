@@ -176,3 +176,32 @@ func decoded(text string) (Size, bool) {
 		}
 	}
 }
+
+// Names of letters, digits, "_" and "-" stand in a path as they are, all others in quotes.
+func TestExcessQuotesOddNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"azAZ09_-": ".azAZ09_-", "a/b": `["a/b"]`, "a:b": `["a:b"]`, "a@b": `["a@b"]`, "a[b": `["a[b"]`, "a`b": "[\"a`b\"]", "a{b": `["a{b"]`, "": `[""]`,
+	} {
+		_, excess := Scan([]byte(`{"`+name+`": [[[1]]]}`), Limits{Bytes: 1000, Levels: 2, Nodes: 100})
+		if excess == nil || !strings.HasPrefix(excess.Path, want) {
+			t.Errorf("%q: %+v, want the path %s", name, excess, want)
+		}
+	}
+}
+
+// Proves: NFR-003.
+func TestJoinBoundsPaths(t *testing.T) {
+	const most = 256
+	for _, c := range []struct {
+		path, step int
+		want       int
+		cut        bool
+	}{
+		{10, 5, 15, false}, {most - 5, 5, most, false}, {most - 5, 6, most - 5, false}, {most - 100, 101, most, true}, {most, 1, most, false}, {most - 20, 21, most, true},
+	} {
+		got := Join(strings.Repeat("p", c.path), strings.Repeat("s", c.step))
+		if len(got) != c.want || strings.Contains(got, "(cut)") != c.cut {
+			t.Errorf("%d and %d: %d bytes, %q", c.path, c.step, len(got), got)
+		}
+	}
+}

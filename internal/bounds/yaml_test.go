@@ -60,3 +60,17 @@ func valuesOf(n *yaml.Node) int {
 	}
 	return count
 }
+
+func TestScanYAMLAllowsExactlyItsLimits(t *testing.T) {
+	for text, nodes := range map[string]int{"a": 1, "a: b": 2, "[a,b]": 3, "a:": 2, "-": 2, "- a\n- b": 3, "a:b": 1, "a-b?c": 1, "?\ta": 2} {
+		if excess := ScanYAML([]byte(text), Limits{Bytes: len(text), Nodes: nodes}); excess != nil {
+			t.Errorf("%q: %v", text, excess)
+		}
+		if excess := ScanYAML([]byte(text), Limits{Bytes: len(text), Nodes: nodes - 1}); excess == nil || excess.Unit != Nodes {
+			t.Errorf("%q has less than %d values: %v", text, nodes, excess)
+		}
+		if excess := ScanYAML([]byte(text), Limits{Bytes: len(text) - 1, Nodes: nodes}); excess == nil || excess.Unit != Bytes {
+			t.Errorf("%q has less than %d bytes: %v", text, len(text), excess)
+		}
+	}
+}

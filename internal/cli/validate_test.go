@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -147,30 +149,59 @@ func TestEachFindingHasItsPlace(t *testing.T) {
 	for _, row := range problem.Rows() {
 		known[row.Reason] = true
 	}
-	seen := 0
-	for _, file := range append(glob(t, "testdata/bad/*.yaml"), glob(t, "testdata/good/*.yaml")...) {
-		var got struct {
-			Findings []struct {
-				File, Severity, Path, Message string
-				Code                          problem.Reason
-				Line                          int
-			}
-		}
-		if err := json.Unmarshal([]byte(run(t, "", "validate", "-o", "json", file).out), &got); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		for i, f := range got.Findings {
-			seen++
-			if f.File != file || f.Line < 1 || !known[f.Code] || f.Path == "" && f.Code != problem.Unreadable || !strings.HasPrefix(f.Message, f.Path) {
-				t.Errorf("%s: %+v", file, f)
-			}
-			if i > 0 && f.Line < got.Findings[i-1].Line {
-				t.Errorf("%s: line %d after line %d", file, f.Line, got.Findings[i-1].Line)
-			}
+	seen, files := map[problem.Reason]bool{}, slices.Concat(glob(t, "testdata/bad/*.yaml"), glob(t, "testdata/good/*.yaml"))
+	if !testing.Short() {
+		files = append(files, glob(t, "../../pkg/config/testdata/*/cr.yaml")...)
+	}
+	for _, text := range odd() {
+		files = append(files, write(t, text))
+	}
+	var got struct {
+		Findings []struct {
+			File, Severity, Path, Message string
+			Code                          problem.Reason
+			Line                          int
 		}
 	}
-	if seen < 20 {
-		t.Errorf("only %d findings", seen)
+	if err := json.Unmarshal([]byte(run(t, "", append([]string{"validate", "-o", "json"}, files...)...).out), &got); err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range got.Findings {
+		seen[f.Code] = true
+		if !slices.Contains(files, f.File) || f.Line < 1 || !known[f.Code] || f.Path == "" && f.Code != problem.Unreadable || !strings.HasPrefix(f.Message, f.Path) {
+			t.Errorf("%+v", f)
+		}
+		if i > 0 && f.File == got.Findings[i-1].File && f.Line < got.Findings[i-1].Line {
+			t.Errorf("%s: line %d after line %d", f.File, f.Line, got.Findings[i-1].Line)
+		}
+	}
+	for _, row := range problem.Rows() {
+		_, exempt := withoutAFile[row.Reason]
+		if !testing.Short() && !row.Elsewhere && seen[row.Reason] == exempt {
+			t.Errorf("reason %s: it is in withoutAFile: %v, and a file has it: %v", row.Reason, exempt, seen[row.Reason])
+		}
+	}
+}
+
+// withoutAFile are the reasons that an edit of the custom resource fixes, and that no file alone can show.
+var withoutAFile = map[problem.Reason]string{
+	problem.ForbiddenBySettings: "the operator's settings forbid it",
+	problem.ForeignNamespace:    "the cluster has the ConfigMap, and does not allow it",
+	problem.ReviewConversion:    "verb convert reports it",
+	problem.InvalidConfigLabels: "the labels of an image are wrong",
+	problem.Conflict:            "another object of the cluster has the name",
+	problem.ObjectRejected:      "the API server rejects what is made of it",
+	problem.ClaimNotResizable:   "the PVC is there already",
+}
+
+// odd are custom resources with problems that no other test data has.
+func odd() []string {
+	const v1alpha2 = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s, namespace: n}\nspec:\n  distribution: {name: starter}\n"
+	return []string{
+		v1alpha2 + "  networking: {expose: true}\n",
+		v1alpha2 + "  workload: {replicas: 2, storage: {}}\n",
+		v1alpha2 + "  resources: {models: [" + strings.Repeat("m,", bounds.Models) + " m]}\n",
+		strings.Replace(v1alpha2, "namespace: n", "namespace: n, annotations: {llamastack.io/conversion: 'no JSON'}", 1),
 	}
 }
 

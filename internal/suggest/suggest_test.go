@@ -2,7 +2,10 @@
 
 package suggest
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // Proves: FR-075 (messages name the nearest known name), R3.
 func TestNearest(t *testing.T) {
@@ -40,5 +43,15 @@ func TestSentence(t *testing.T) {
 	}
 	if got := Sentence("zzzzzz", []string{"endpoint"}); got != "" {
 		t.Errorf("Sentence = %q, want nothing", got)
+	}
+}
+
+// What is far too long is not compared.
+func TestNearestComparesNothingLong(t *testing.T) {
+	for length, want := range map[int]bool{longestWord: true, longestWord + 1: false} {
+		word := strings.Repeat("a", length)
+		if _, found := Nearest(word, []string{word}); found != want {
+			t.Errorf("a word of %d bytes: %v", length, found)
+		}
 	}
 }

@@ -210,3 +210,59 @@ func TestCollectorOfNothing(t *testing.T) {
 		t.Error("an error is none")
 	}
 }
+
+func TestCoversFieldsAndTheirParts(t *testing.T) {
+	list := List{
+		{Reason: InvalidField, Path: "spec.a.b[1]"}, {Reason: InvalidField, Path: "spec.w", Severity: Warning}, {Reason: InvalidField, Path: "spec"},
+	}
+	for path, want := range map[string]bool{
+		"spec.a.b[1]": true, "spec.a.b[1].c": true, "spec.a.b[1][2]": true, "spec.a.b": true, "spec.a": true, "spec": true,
+		"spec.a.b[10]": false, "spec.a.bc": false, "spec.a.b[2]": false, "spec.w": false, "spec.x": false, "spe": false,
+	} {
+		if got := list.Covers(path); got != want {
+			t.Errorf("Covers(%q) = %v", path, got)
+		}
+	}
+}
+
+// A warning makes nobody look again; an error of which the operator watches nothing does.
+func TestPolledIsForErrorsThatNobodyWatches(t *testing.T) {
+	polled := 0
+	for _, row := range Rows() {
+		if got := (List{{Reason: row.Reason, Severity: Error}}).Polled(); got != row.Polled {
+			t.Errorf("%s: %v", row.Reason, got)
+		}
+		if (List{{Reason: row.Reason, Severity: Warning}}).Polled() {
+			t.Errorf("a warning of reason %s is polled", row.Reason)
+		}
+		if row.Polled {
+			polled++
+		}
+	}
+	if polled == 0 {
+		t.Error("no reason is polled")
+	}
+}
+
+func TestAddFoundAddsWhatThereIs(t *testing.T) {
+	var c Collector
+	c.AddFound(nil)
+	c.AddFound(&Problem{Reason: InvalidField, Path: "spec.a"})
+	if list := c.List(); len(list) != 1 || list[0].Path != "spec.a" {
+		t.Errorf("%v", list)
+	}
+}
+
+// Whole sentences are not joined by a colon.
+func TestBodyKeepsSentences(t *testing.T) {
+	for want, p := range map[string]Problem{
+		"Do this.":         {Fix: "Do this."},
+		"One. Two. Three.": {Detail: "One. Two.", Fix: "Three."},
+		"one: two":         {Detail: "one", Fix: "two"},
+		"":                 {},
+	} {
+		if got := p.Body(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -356,3 +356,42 @@ func TestChosen(t *testing.T) {
 		t.Errorf("a map of one kind (-want +got):\n%s", diff)
 	}
 }
+
+func TestPlaceNamesTheFieldOfAKind(t *testing.T) {
+	if KV.Place() != "namespace" || SQL.Place() != "table_name" {
+		t.Error(KV.Place(), SQL.Place())
+	}
+}
+
+// Of several fields that choose, the first by its name counts, whatever the order of the map.
+func TestChosenIsTheSameEachTime(t *testing.T) {
+	fields := map[string]Field{
+		"a": {Chooses: true, Values: []string{"x"}}, "b": {Chooses: true, Values: []string{"z"}}, "c": {Only: []string{"x"}}, "d": {Only: []string{"z"}},
+	}
+	for range 50 {
+		chosen := Chosen(fields, func(name string) string { return map[string]string{"a": "x", "b": "z"}[name] })
+		if _, there := chosen["c"]; !there || len(chosen) != 3 {
+			t.Fatalf("%v", chosen)
+		}
+	}
+}
+
+// An API that a release line had before and lost is gone since the first one without it; the newest line loses nothing yet.
+func TestAbsentNamesTheFirstReleaseLineWithoutAnAPI(t *testing.T) {
+	names := Lines()
+	for _, api := range KnownAPIs() {
+		for i, name := range names[1:] {
+			before, line := get(t, names[i]), get(t, name)
+			_, had := before.APIs[api]
+			absence, absent := line.Absent(api)
+			if had && absent && absence.GoneSince != name {
+				t.Errorf("%s is gone since %q, not since %s", api, absence.GoneSince, name)
+			}
+			if _, has := line.APIs[api]; has && !had {
+				if earlier, _ := before.Absent(api); earlier.ComesWith != name {
+					t.Errorf("%s comes with %q, not with %s", api, earlier.ComesWith, name)
+				}
+			}
+		}
+	}
+}

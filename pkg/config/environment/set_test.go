@@ -51,3 +51,16 @@ func TestSetSortsSecretsFirst(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A variable's name has letters, digits and underscores alone.
+//
+// Proves: FR-022, R6, R34.
+func TestNameFoldsWhatAVariableCannotHave(t *testing.T) {
+	for in, want := range map[string]string{
+		"vllm": "VLLM", "azAZ09": "AZAZ09", "a.b-c_d/e": "A_B_C_D_E", "@[`{": "____", "ä€": "__",
+	} {
+		if got := environment.Name(in, "api_key"); got != "LLSD_"+want+"_API_KEY" {
+			t.Errorf("Name(%q) = %s", in, got)
+		}
+	}
+}
