@@ -109,6 +109,14 @@ func boolCompare(a, b bool) int {
 	return 1
 }
 
+// pullFailure returns why an image cannot be pulled, out of the kubelet's text: it has no other property for that.
+func pullFailure(text string) string {
+	if _, why, found := strings.Cut(text, "ErrImagePull: "); found {
+		return why
+	}
+	return text
+}
+
 func containerReason(c *corev1.ContainerStatus, who string, p *corev1.Pod, known *Secrets) string {
 	if c.Ready {
 		return ""
@@ -117,11 +125,7 @@ func containerReason(c *corev1.ContainerStatus, who string, p *corev1.Pod, known
 		switch {
 		case needsTime(w.Reason): // how it ended before says more
 		case w.Reason == "ErrImagePull" || w.Reason == "ImagePullBackOff": // the two alternate
-			_, why, found := strings.Cut(w.Message, "ErrImagePull: ")
-			if !found {
-				why = w.Message
-			}
-			return sentence("ImagePullBackOff", why)
+			return sentence("ImagePullBackOff", pullFailure(w.Message))
 		default:
 			return sentence(w.Reason, w.Message)
 		}
