@@ -80,6 +80,12 @@ var fieldMappings = []fieldMapping{
 	// What only v1alpha2 has.
 	{hub: "spec.networking.tls.enabled"},
 	{hub: "spec.networking.tls.secretName"},
+	{hub: "spec.workload.scheduling"},
+	{hub: "spec.workload.imagePullSecrets"},
+	{hub: "spec.workload.podMetadata"},
+	{hub: "spec.workload.resourceClaims"},
+	{hub: "spec.workload.terminationGracePeriodSeconds"},
+	{hub: "spec.workload.overrides.envFrom"},
 	{hub: "spec.providers"},
 	{hub: "spec.resources"},
 	{hub: "spec.storage"},

@@ -135,7 +135,7 @@ func (g generator) structValue(typ reflect.Type, path string, shapes map[string]
 	object := map[string]any{}
 	for field := range typ.Fields() {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if name == "" && strings.Contains(options, "inline") {
+		if name == "" && (field.Anonymous || strings.Contains(options, "inline")) {
 			maps.Copy(object, g.structValue(field.Type, path, shapes, depth))
 			continue
 		}

@@ -16,7 +16,8 @@ import (
 )
 
 // coreTypes are fields whose type is Kubernetes' own: what is below them is not ours to list.
-var coreTypes = []string{"resources", "env", "volumes", "volumeMounts", "topologySpreadConstraints", "conditions"}
+var coreTypes = []string{"resources", "env", "volumes", "volumeMounts", "topologySpreadConstraints", "conditions", "envFrom", "imagePullSecrets",
+	"resourceClaims", "tolerations", "affinity"}
 
 // Proves: FR-001, FR-003, FR-012, FR-014, API-DEF, API-VAL, R30, R50 (the generated CRD has the fields of the API reference, and those
 // that were added to it on purpose, with their defaults and limits; testdata/fields.txt is written from the reference).

@@ -43,9 +43,73 @@ type WorkloadSpec struct {
 	// +optional
 	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
 
+	// Scheduling decides on which nodes the pods run, and how.
+	// +optional
+	Scheduling *SchedulingSpec `json:"scheduling,omitempty"`
+
+	// ImagePullSecrets name the Secrets with the credentials for the registry of the image.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
+
+	// PodMetadata are labels and annotations of the pods, in addition to the operator's.
+	// +optional
+	PodMetadata *PodMetadataSpec `json:"podMetadata,omitempty"`
+
+	// ResourceClaims are the claims for devices that the pods make; resources.claims gives them to the server.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	ResourceClaims []corev1.PodResourceClaim `json:"resourceClaims,omitempty"`
+
+	// TerminationGracePeriodSeconds is how long a pod may take to end, in seconds. Kubernetes' default is 30.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
+
 	// Overrides customizes the pod at a low level.
 	// +optional
 	Overrides *WorkloadOverrides `json:"overrides,omitempty"`
+}
+
+// SchedulingSpec decides on which nodes the pods run, and how.
+type SchedulingSpec struct {
+	// NodeSelector are the labels of the nodes that the pods may run on.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=50
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+
+	// Tolerations are the taints of nodes that the pods tolerate.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=50
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+
+	// Affinity replaces the operator's rule, which prefers nodes without a pod of the same server.
+	// +optional
+	Affinity *corev1.Affinity `json:"affinity,omitempty"`
+
+	// PriorityClassName is the name of the PriorityClass of the pods.
+	// +optional
+	PriorityClassName *string `json:"priorityClassName,omitempty"`
+
+	// RuntimeClassName is the name of the RuntimeClass of the pods.
+	// +optional
+	RuntimeClassName *string `json:"runtimeClassName,omitempty"`
+}
+
+// PodMetadataSpec are labels and annotations of the pods.
+type PodMetadataSpec struct {
+	// Labels are added to the operator's own, which they cannot replace.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=50
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// Annotations are added to the operator's own, which they cannot replace.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=50
+	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 // AutoscalingSpec configures a HorizontalPodAutoscaler.
@@ -102,6 +166,12 @@ type WorkloadOverrides struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=200
 	Env []corev1.EnvVar `json:"env,omitempty"`
+
+	// EnvFrom are Secrets and ConfigMaps of which each key becomes an environment variable. A variable of env or of the operator wins.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 
 	// Command overrides the entrypoint of the container.
 	// +optional

@@ -57,6 +57,7 @@ var fieldsOfKinds = map[string]string{
 // fieldsOfPods is the field of the spec that is in a field of the Deployment, by the beginning of that.
 var fieldsOfPods = []struct{ of, from string }{
 	{"spec.template.spec.containers[0].resources", "spec.workload.resources"},
+	{"spec.template.spec.containers[0].envFrom", "spec.workload.overrides.envFrom"},
 	{"spec.template.spec.containers[0].env", "spec.workload.overrides.env"},
 	{"spec.template.spec.containers[0].command", "spec.workload.overrides.command"},
 	{"spec.template.spec.containers[0].args", "spec.workload.overrides.args"},
@@ -65,6 +66,15 @@ var fieldsOfPods = []struct{ of, from string }{
 	{"spec.template.spec.volumes", "spec.workload.overrides.volumes"},
 	{"spec.template.spec.serviceAccountName", "spec.workload.overrides.serviceAccountName"},
 	{"spec.template.spec.topologySpreadConstraints", "spec.workload.topologySpreadConstraints"},
+	{"spec.template.spec.affinity", "spec.workload.scheduling.affinity"},
+	{"spec.template.spec.tolerations", "spec.workload.scheduling.tolerations"},
+	{"spec.template.spec.nodeSelector", "spec.workload.scheduling.nodeSelector"},
+	{"spec.template.spec.priorityClassName", "spec.workload.scheduling.priorityClassName"},
+	{"spec.template.spec.runtimeClassName", "spec.workload.scheduling.runtimeClassName"},
+	{"spec.template.spec.imagePullSecrets", "spec.workload.imagePullSecrets"},
+	{"spec.template.spec.resourceClaims", "spec.workload.resourceClaims"},
+	{"spec.template.spec.terminationGracePeriodSeconds", "spec.workload.terminationGracePeriodSeconds"},
+	{"spec.template.metadata", "spec.workload.podMetadata"},
 	{"spec.replicas", "spec.workload.replicas"},
 }
 

@@ -82,6 +82,17 @@ func example(path string, typ reflect.Type) (reflect.Value, bool) {
 		return reflect.ValueOf([]apiextensionsv1.JSON{{Raw: []byte(openJSON[path])}}), true
 	case reflect.TypeFor[corev1.ResourceRequirements]():
 		return reflect.ValueOf(corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("3")}}), true
+	case reflect.TypeFor[map[string]string]():
+		return reflect.ValueOf(map[string]string{"example.com/x": "y"}), true
+	case reflect.TypeFor[corev1.Affinity]():
+		return reflect.ValueOf(corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}}), true
+	case reflect.TypeFor[[]corev1.PodResourceClaim]():
+		return reflect.ValueOf([]corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: new("gpu")}}), true
+	case reflect.TypeFor[[]corev1.EnvFromSource]():
+		from := corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "x"}}}
+		return reflect.ValueOf([]corev1.EnvFromSource{from}), true
+	case reflect.TypeFor[[]corev1.LocalObjectReference]():
+		return reflect.ValueOf([]corev1.LocalObjectReference{{Name: "x"}}), true
 	case reflect.TypeFor[resource.Quantity]():
 		return reflect.ValueOf(resource.MustParse("3Gi")), true
 	case reflect.TypeFor[intstr.IntOrString]():
@@ -96,6 +107,8 @@ func example(path string, typ reflect.Type) (reflect.Value, bool) {
 		return reflect.ValueOf(cmp.Or(text, "x")).Convert(typ), true
 	case reflect.Bool:
 		return reflect.ValueOf(true), true
+	case reflect.Int64:
+		return reflect.ValueOf(int64(60)), true
 	case reflect.Int32:
 		return reflect.ValueOf(int32(5000)), true
 	case reflect.Slice:

@@ -279,3 +279,35 @@ func TestBuildBoundsTheEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// Proves: R72, R49 (what Kubernetes would refuse in a pod is wrong, with its field, before anything is written).
+func TestPodSpecIsChecked(t *testing.T) {
+	for text, want := range map[string]string{
+		"workload: {resources: {claims: [{name: gpu}]}}": `spec.workload.resources.claims[0].name: Not found: "gpu": the pod has no such claim: ` +
+			"add it to spec.workload.resourceClaims, or remove it",
+		"workload: {resources: {claims: [{name: gpu}]}, resourceClaims: [{name: gpu, resourceClaimName: a}]}": "",
+		"workload: {resourceClaims: [{name: gpu}]}":                                                           "spec.workload.resourceClaims[0]: Invalid value: \"gpu\": needs exactly one of resourceClaimName",
+		"workload: {resourceClaims: [{name: a, resourceClaimName: x}, {name: a, resourceClaimName: y}]}":      "spec.workload.resourceClaims[1].name: Duplicate value",
+		"workload: {imagePullSecrets: [{name: a/b}]}":                                                         `spec.workload.imagePullSecrets[0].name: Invalid value: "a/b"`,
+		"workload: {podMetadata: {labels: {app: mine}}}":                                                      "spec.workload.podMetadata.labels[app]: Forbidden: the label app is the operator's own",
+		"workload: {podMetadata: {labels: {a: b c}}}":                                                         `spec.workload.podMetadata.labels[a]: Invalid value: "b c"`,
+		"workload: {podMetadata: {annotations: {llamastack.io/build: x}}}":                                    "spec.workload.podMetadata.annotations[llamastack.io/build]: Forbidden",
+		"workload: {podMetadata: {annotations: {a b: x}}}":                                                    "spec.workload.podMetadata.annotations[a b]: Invalid value",
+		"workload: {scheduling: {nodeSelector: {a b: x}}}":                                                    "spec.workload.scheduling.nodeSelector[a b]: Invalid value",
+		"workload: {scheduling: {priorityClassName: High}}":                                                   `spec.workload.scheduling.priorityClassName: Invalid value: "High"`,
+		"workload: {scheduling: {runtimeClassName: a/b}}":                                                     "spec.workload.scheduling.runtimeClassName: Invalid value",
+		"workload: {terminationGracePeriodSeconds: -1}":                                                       "spec.workload.terminationGracePeriodSeconds: Invalid value: -1",
+		"workload: {overrides: {envFrom: [{prefix: A}]}}":                                                     "spec.workload.overrides.envFrom[0]: Invalid value: \"A\": needs exactly one of secretRef",
+		"workload: {overrides: {envFrom: [{secretRef: {name: a/b}}]}}":                                        `spec.workload.overrides.envFrom[0].secretRef.name: Invalid value: "a/b"`,
+		"workload: {overrides: {envFrom: [{configMapRef: {name: x y}}]}}":                                     "spec.workload.overrides.envFrom[0].configMapRef.name: Invalid value",
+		"workload: {scheduling: {tolerations: [{operator: Exists}]}}":                                         "",
+		"workload: {podMetadata: {labels: {team: ai}, annotations: {A: x}}}":                                  "",
+	} {
+		t.Run(text, func(t *testing.T) {
+			_, faults := try(t.Context(), shaped(t, "simple", text))
+			if message := faults.Message(); (want == "") != (message == "") || !strings.Contains(message, want) {
+				t.Errorf("got %s, want %s", message, want)
+			}
+		})
+	}
+}

@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
 const (
@@ -57,22 +59,26 @@ func podTemplate(p *Params) corev1.PodTemplateSpec {
 	if p.SecretsHash != "" {
 		annotations[AnnotationSecretsHash] = p.SecretsHash
 	}
-	return corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: objectLabels(p.CR.Name), Annotations: annotations},
+	user := ptr.Deref(workloadOf(&p.CR.Spec).PodMetadata, v1alpha2.PodMetadataSpec{})
+	template := corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{
+			Labels: withPodMetadata(user.Labels, objectLabels(p.CR.Name)), Annotations: withPodMetadata(user.Annotations, annotations),
+		},
 		Spec: corev1.PodSpec{
 			ServiceAccountName:           serviceAccountOf(p),
 			AutomountServiceAccountToken: automount(p),
 			// Service links would inject LLAMA_STACK_PORT=tcp://... for a Service of that name, and the server would
 			// not start.
-			EnableServiceLinks:            new(false),
-			SecurityContext:               podSecurity(p),
-			Containers:                    []corev1.Container{container(p)},
-			Volumes:                       volumes(p),
-			TopologySpreadConstraints:     spread(p),
-			Affinity:                      affinity(p),
-			TerminationGracePeriodSeconds: p.Legacy.TerminationGracePeriodSeconds,
+			EnableServiceLinks:        new(false),
+			SecurityContext:           podSecurity(p),
+			Containers:                []corev1.Container{container(p)},
+			Volumes:                   volumes(p),
+			TopologySpreadConstraints: spread(p),
+			Affinity:                  affinity(p),
 		},
 	}
+	schedule(p, &template.Spec)
+	return template
 }
 
 // serviceAccountOf is the ServiceAccount of the pods.
@@ -118,6 +124,7 @@ func container(p *Params) corev1.Container {
 			Name: ServicePortName, ContainerPort: Port(&p.CR.Spec), Protocol: corev1.ProtocolTCP,
 		}},
 		Env:          mergedEnvironment(p),
+		EnvFrom:      overrides.EnvFrom,
 		Resources:    resources(p.CR.Spec.Workload),
 		VolumeMounts: volumeMounts(p),
 		Lifecycle:    lifecycle(p),
@@ -147,7 +154,7 @@ func container(p *Params) corev1.Container {
 // lifecycle keeps a pod serving until nobody is led to it any more; nil where that would only lengthen the time without a server, because the next
 // pod waits for the PVC, and where the user leaves too little time for it. The kubelet itself sleeps: the image needs no program for that.
 func lifecycle(p *Params) *corev1.Lifecycle {
-	if storageSpec(&p.CR.Spec) != nil || ptr.Deref(p.Legacy.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds) < 2*drainSeconds {
+	if storageSpec(&p.CR.Spec) != nil || ptr.Deref(gracePeriod(p), corev1.DefaultTerminationGracePeriodSeconds) < 2*drainSeconds {
 		return nil
 	}
 	return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: drainSeconds}}}

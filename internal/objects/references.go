@@ -56,6 +56,15 @@ func PodReferences(spec *v1alpha2.LlamaStackDistributionSpec) []PodReference {
 			add(KindConfigMap, c.Name, []string{c.Key}, c.Optional, path+".configMapKeyRef")
 		}
 	}
+	for i := range o.EnvFrom {
+		path := fmt.Sprintf("%s.envFrom[%d]", field, i)
+		if s := o.EnvFrom[i].SecretRef; s != nil {
+			add(KindSecret, s.Name, nil, s.Optional, path+".secretRef")
+		}
+		if c := o.EnvFrom[i].ConfigMapRef; c != nil {
+			add(KindConfigMap, c.Name, nil, c.Optional, path+".configMapRef")
+		}
+	}
 	for i := range o.Volumes {
 		v := &o.Volumes[i]
 		path := fmt.Sprintf("%s.volumes[%d]", field, i)

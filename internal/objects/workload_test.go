@@ -165,6 +165,52 @@ func TestPlacement(t *testing.T) {
 	}
 }
 
+// Proves: R72 (what the user says of nodes, registries, devices, metadata and the end of pods is in the pods as written).
+func TestPodsHaveTheUsersScheduling(t *testing.T) {
+	p := workload(t, `
+workload:
+  scheduling:
+    nodeSelector: {pool: ai}
+    tolerations: [{key: pool, operator: Exists}]
+    affinity: {nodeAffinity: {}}
+    priorityClassName: high
+    runtimeClassName: nvidia
+  imagePullSecrets: [{name: registry}]
+  podMetadata: {labels: {team: ai, app: mine}, annotations: {cost: "1", llamastack.io/config-hash: mine}}
+  resources: {claims: [{name: gpu}]}
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}]
+  terminationGracePeriodSeconds: 90
+  overrides: {envFrom: [{secretRef: {name: keys}}]}
+`)
+	got := pod(p)
+	want := got.DeepCopy()
+	want.NodeSelector, want.Tolerations = map[string]string{"pool": "ai"}, []corev1.Toleration{{Key: "pool", Operator: corev1.TolerationOpExists}}
+	want.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}}
+	want.PriorityClassName, want.RuntimeClassName = "high", new("nvidia")
+	want.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "registry"}}
+	want.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: new("gpu")}}
+	want.TerminationGracePeriodSeconds = new(int64(90))
+	want.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
+	want.Containers[0].EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "keys"}}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pod (-want +got):\n%s", diff)
+	}
+	meta := objects.Deployment(p).Spec.Template.ObjectMeta
+	if meta.Labels["team"] != "ai" || meta.Labels["app"] != "llama-stack" || meta.Annotations["cost"] != "1" || meta.Annotations["llamastack.io/config-hash"] == "mine" {
+		t.Errorf("metadata %+v: want the user's beside the operator's", meta)
+	}
+	if server(t, workload(t, "workload: {terminationGracePeriodSeconds: 9}")).Lifecycle != nil {
+		t.Error("a pod sleeps longer than it has time to end")
+	}
+	var references []string
+	for _, r := range objects.PodReferences(&p.CR.Spec) {
+		references = append(references, r.Kind+" "+r.Name+" "+r.Path)
+	}
+	if diff := cmp.Diff([]string{"Secret keys spec.workload.overrides.envFrom[0].secretRef"}, references); diff != "" {
+		t.Errorf("references (-want +got):\n%s", diff)
+	}
+}
+
 // Proves: R44 (the user's command, arguments, environment, volumes and identity; what wins where both set the same).
 func TestOverrides(t *testing.T) {
 	p := workload(t, `

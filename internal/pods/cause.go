@@ -16,15 +16,15 @@ import (
 const keptOfLog = 2000
 
 var (
-	// exception is the line with which Python ends a traceback.
+	// exception is how Python ends a traceback.
 	exception = regexp.MustCompile(`^[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt|Failure)\b(:|$)`)
-	// details are what pydantic, whose errors have several lines, adds to one: the value among it.
+	// details are what pydantic, whose errors are long, adds to one: the value among it.
 	details = regexp.MustCompile(`\s*\[type=.*$`)
-	// noise are lines that name no cause: the frames of tracebacks among them.
+	// noise is what names no cause: the frames of tracebacks, say.
 	noise = regexp.MustCompile(`^\s*($|For further information visit |[│╭╰╯╮─┃━])`)
 )
 
-// cause is the line of a log that reports why the server ended: that of the last exception, else the last line. It is empty where nobody knows
+// cause is what reports in a log why the server ended: the last exception, else the end. It is empty where nobody knows
 // which values of Secrets may be in it.
 func cause(log string, p *corev1.Pod, known *Secrets) string {
 	if known == nil || p.Annotations[objects.AnnotationSecretsHash] != known.Hash {
@@ -48,7 +48,7 @@ func cause(log string, p *corev1.Pod, known *Secrets) string {
 	return secret.Redact(printable(last), known.Values)
 }
 
-// withFirstDetail adds to "ValidationError: 1 validation error for X" the field and what is wrong with it, which stand in the next two lines.
+// withFirstDetail adds to "ValidationError: 1 validation error for X" the field and what is wrong with it, which follow.
 func withFirstDetail(line string, following []string) string {
 	if !strings.Contains(line, "validation error") || len(following) < 2 {
 		return line

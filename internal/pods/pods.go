@@ -146,7 +146,7 @@ func needsTime(reason string) bool {
 	return slices.Contains([]string{"", "ContainerCreating", "PodInitializing", "CrashLoopBackOff"}, reason)
 }
 
-// unschedulable is the scheduler's message without what it says of preemption, which helps nobody.
+// unschedulable is the scheduler's message without the part about preemption, which helps nobody.
 func unschedulable(message string) string {
 	for _, tail := range []string{" preemption: ", " no new claims to deallocate"} {
 		if at := strings.Index(message, tail); at >= 0 {
@@ -156,7 +156,7 @@ func unschedulable(message string) string {
 	return strings.TrimRight(message, ". ,")
 }
 
-// sentence joins a reason and its message, in one line.
+// sentence joins a reason and its message, without line breaks.
 func sentence(reason, message string) string {
 	message = printable(message)
 	if message == "" {

@@ -20,7 +20,7 @@ const (
 	maxForms = 64 << 10
 )
 
-// suspicious are what secrets look like that nobody told the operator of. What a group catches stays.
+// suspicious are what secrets look like that the operator does not know. What a group catches stays.
 var suspicious = []*regexp.Regexp{
 	regexp.MustCompile(`(://)[^\s/]*@`),
 	regexp.MustCompile(`(?i)\b((?:bearer|basic)\s+)\S+`),
@@ -32,7 +32,7 @@ var suspicious = []*regexp.Regexp{
 // longWord is what can be a key: words and names are shorter, or have no digits.
 var longWord = regexp.MustCompile(`[\w+=-]{20,}`)
 
-// Redact returns a line without any part of the values, in the forms that programs print values in, and without what looks like a secret. It may
+// Redact returns a text without any part of the values, in the forms that programs print values in, and without what looks like a secret. It may
 // take away more than that.
 func Redact(line string, values []Value) string {
 	h := &hider{line: line, hidden: make([]bool, len(line)), grams: map[int]map[string][]int{}}
@@ -69,11 +69,11 @@ func (v Value) forms() []string {
 	}
 }
 
-// hider marks parts of values in a line.
+// hider marks parts of values in a text.
 type hider struct {
 	line   string
 	hidden []bool
-	// grams are the places of all parts of the line, by their length.
+	// grams are the places of all parts of the text, by their length.
 	grams map[int]map[string][]int
 }
 

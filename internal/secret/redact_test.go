@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// Proves: R7, NFR-003 (in whatever form a program prints a value, and where a line has only a part of it).
+// Proves: R7, NFR-003 (in whatever form a program prints a value, and where a text has only a part of it).
 func TestRedactHidesKnownValuesInEveryForm(t *testing.T) {
 	var canaries fixture.Canaries
 	value := canaries.New()

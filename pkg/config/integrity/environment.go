@@ -47,8 +47,11 @@ var alwaysSet = []string{
 }
 
 // unset warns of variables that the resource refers to and that nobody sets, as far as one can see: the image may. The server does
-// not start with a reference to an unset variable that has no default.
+// not start with a reference to an unset variable that has no default. What envFrom brings is not known here: it may be any variable.
 func (c *check) unset() {
+	if w := c.spec.Workload; w != nil && w.Overrides != nil && len(w.Overrides.EnvFrom) > 0 {
+		return
+	}
 	written, err := json.Marshal(map[string]any{"providers": c.spec.Providers, "resources": c.spec.Resources, "storage": c.spec.Storage})
 	if err != nil || !bytes.Contains(written, []byte("${env.")) {
 		return // what is not JSON has been refused before

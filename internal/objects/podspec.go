@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// workloadOf is spec.workload, empty where the resource has none.
+func workloadOf(spec *v1alpha2.LlamaStackDistributionSpec) v1alpha2.WorkloadSpec {
+	return ptr.Deref(spec.Workload, v1alpha2.WorkloadSpec{})
+}
+
+// schedule writes what the user says of nodes into a pod. An affinity of the user's takes the place of the operator's.
+func schedule(p *Params, pod *corev1.PodSpec) {
+	w := workloadOf(&p.CR.Spec)
+	pod.ImagePullSecrets, pod.ResourceClaims = w.ImagePullSecrets, w.ResourceClaims
+	pod.TerminationGracePeriodSeconds = gracePeriod(p)
+	s := w.Scheduling
+	if s == nil {
+		return
+	}
+	pod.NodeSelector, pod.Tolerations = s.NodeSelector, s.Tolerations
+	pod.PriorityClassName = ptr.Deref(s.PriorityClassName, "")
+	if ptr.Deref(s.RuntimeClassName, "") != "" {
+		pod.RuntimeClassName = s.RuntimeClassName
+	}
+	if s.Affinity != nil {
+		pod.Affinity = s.Affinity
+	}
+}
+
+// gracePeriod is how long a pod may take to end; nil means Kubernetes' default.
+func gracePeriod(p *Params) *int64 {
+	if own := workloadOf(&p.CR.Spec).TerminationGracePeriodSeconds; own != nil {
+		return own
+	}
+	return p.Legacy.TerminationGracePeriodSeconds
+}
+
+// withPodMetadata adds the user's labels or annotations to the operator's, which win.
+func withPodMetadata(user, own map[string]string) map[string]string {
+	if len(user) == 0 {
+		return own
+	}
+	all := maps.Clone(user)
+	maps.Copy(all, own)
+	return all
+}
+
+// ReservedPodLabels are the labels of the pods that the operator itself sets.
+func ReservedPodLabels(resource string) map[string]string { return objectLabels(resource) }
