@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/passthrough"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -36,7 +37,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	}
 	d.warnIneffective(in)
 	d.problems.checkPodSpec(in.CR)
-	d.problems.checkWorkload(&in.CR.Spec)
+	d.problems.checkWorkload(&in.CR.Spec, &in.Legacy)
 	if !in.Legacy.FromV1alpha1 {
 		d.problems.checkEnvironment(&in.CR.Spec)
 	}
@@ -46,6 +47,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 		params.Derived, params.DerivedName = derived, derivedName(in, derived, d.Config.Env)
 	}
 	d.SecretsHash, d.SecretValues = params.SecretsHash, in.secretValues(derived)
+	d.problems.AddAll(passthrough.Check(&in.CR.Spec, objects.OwnVolumeNames(params)))
 	d.problems.checkOverrides(params)
 	d.problems.checkAllowedFrom(params)
 	if d.problems.HasErrors() {

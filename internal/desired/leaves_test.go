@@ -97,6 +97,14 @@ func example(path string, typ reflect.Type) (reflect.Value, bool) {
 		return reflect.ValueOf(resource.MustParse("3Gi")), true
 	case reflect.TypeFor[intstr.IntOrString]():
 		return reflect.ValueOf(intstr.FromInt32(1)), true
+	case reflect.TypeFor[[]corev1.EnvVar]():
+		return reflect.ValueOf([]corev1.EnvVar{{Name: "X", Value: "x"}}), true
+	case reflect.TypeFor[[]corev1.Volume]():
+		return reflect.ValueOf([]corev1.Volume{{Name: "x", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}), true
+	case reflect.TypeFor[[]corev1.VolumeMount]():
+		return reflect.ValueOf([]corev1.VolumeMount{{Name: "lls-storage", MountPath: "/x"}}), true
+	case reflect.TypeFor[[]corev1.TopologySpreadConstraint]():
+		return reflect.ValueOf([]corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "x", WhenUnsatisfiable: corev1.DoNotSchedule}}), true
 	}
 	if path == "spec.workload.storage.mountPath" {
 		return reflect.ValueOf("/x"), true

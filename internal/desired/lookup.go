@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -69,6 +70,9 @@ func (l *Lookup) absent(ref *Reference, own, another string) *problem.Problem {
 	p := problem.Problem{Reason: problem.SecretNotFound, Path: ref.Path}
 	if ref.Kind == objects.KindConfigMap {
 		p.Reason = problem.ConfigMapNotFound
+	}
+	if len(validation.IsDNS1123Subdomain(ref.Name)) > 0 {
+		return nil // nothing can have that name, which is reported as such
 	}
 	switch l.State {
 	case Missing:

@@ -25,7 +25,7 @@ func (r *report) invalidField(at string, value any, detail, fix string) {
 }
 
 // checkWorkload reports what cannot become objects, and warns of what will work otherwise than its author may think.
-func (r *report) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec) {
+func (r *report) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec, legacy *v1alpha2.LegacySettings) {
 	if spec.Workload == nil {
 		return
 	}
@@ -35,7 +35,7 @@ func (r *report) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec) {
 	}
 	r.checkAutoscaling(spec)
 	r.checkBudget(spec)
-	r.checkStorage(spec)
+	r.checkStorage(spec, legacy)
 }
 
 // checkEnvironment says what the schema of v1alpha2 says. The API server does not apply that to what stays as it is, and v1alpha1 has no
@@ -109,7 +109,8 @@ func (r *report) checkBudget(spec *v1alpha2.LlamaStackDistributionSpec) {
 	}
 }
 
-func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec) {
+// checkStorage checks the PVC. A size of zero, as v1alpha1 can say it, has always been the default one.
+func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec, legacy *v1alpha2.LegacySettings) {
 	const base = "spec.workload.storage"
 	s := spec.Workload.Storage
 	if s == nil {
@@ -119,7 +120,7 @@ func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec) {
 		r.invalidField(base+".mountPath", at, fmt.Sprintf("want an absolute path that is neither / nor %s nor %s", objects.ConfigDir, objects.TmpDir),
 			"for example "+v1alpha2.DefaultMountPath)
 	}
-	if s.Size != nil && s.Size.Sign() < 0 {
+	if s.Size != nil && (s.Size.Sign() < 0 || s.Size.IsZero() && !legacy.FromV1alpha1) {
 		r.invalidField(base+".size", s.Size.String(), "want a positive size", "for example 20Gi")
 	}
 	if _, most := objects.PodRange(spec); most > 1 {

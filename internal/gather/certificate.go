@@ -6,7 +6,6 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -18,8 +17,8 @@ import (
 // certificate reads the Secret that spec.networking.tls.secretName names.
 func certificate(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) (*desired.CertificateFact, *problem.Problem) {
 	fact := desired.CertificateOf(cr)
-	if fact == nil || len(validation.NameIsDNSSubdomain(fact.Name, false)) > 0 {
-		return fact, nil // nothing can have such a name, which Build reports
+	if fact == nil {
+		return nil, nil
 	}
 	key := types.NamespacedName{Namespace: cr.Namespace, Name: fact.Name}
 	s, err := o.secret(ctx, key)

@@ -59,6 +59,9 @@ func readOnce[O client.Object](ctx context.Context, live client.Reader, known ma
 	if o, done := known[key]; done {
 		return o, nil
 	}
+	if len(validation.NameIsDNSSubdomain(key.Name, false)) > 0 {
+		return none, nil // nothing can have that name, and asking for it would fail forever
+	}
 	err := live.Get(ctx, key, into)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -94,9 +97,6 @@ func podReferences(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *
 // podContent is what an object holds; nil where there is none.
 func podContent(ctx context.Context, namespace string, ref *objects.PodReference, o *once) (map[string]secret.Value, *problem.Problem) {
 	key := types.NamespacedName{Namespace: namespace, Name: ref.Name}
-	if len(validation.NameIsDNSSubdomain(key.Name, false)) > 0 {
-		return nil, nil // nothing can have that name, and asking for it would fail forever
-	}
 	content := map[string]secret.Value{}
 	if ref.Kind == objects.KindSecret {
 		s, err := o.secret(ctx, key)

@@ -63,6 +63,15 @@ func Clashes(p *Params) []Clash {
 	return list
 }
 
+// OwnVolumeNames are the names of the volumes that the operator makes; the user may mount them at more paths.
+func OwnVolumeNames(p *Params) []string {
+	var names []string
+	for _, v := range ownVolumes(p) {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
 // mergedEnvironment is the operator's environment with the user's in the place of what has the same name. Of a name that the user
 // gives twice the last counts, as it would in a container.
 func mergedEnvironment(p *Params) []corev1.EnvVar {

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package passthrough_test
+
+import (
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/passthrough"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+func spec(t *testing.T, text string) *v1alpha2.LlamaStackDistributionSpec {
+	t.Helper()
+	s := &v1alpha2.LlamaStackDistributionSpec{}
+	if err := yaml.UnmarshalStrict([]byte(text), s); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return s
+}
+
+// Proves: R61, FR-074, FR-075 (each value is reported with its path, what is wrong with it, and how to fix it).
+func TestCheckReportsEachValue(t *testing.T) {
+	refused := func(spec, problem string) fixture.RefusedValue {
+		return fixture.RefusedValue{Spec: spec, Problem: problem}
+	}
+	for _, c := range append(fixture.RefusedValues(),
+		refused("overrideConfig: {configMapName: a/b}", `spec.overrideConfig.configMapName: Invalid value: "a/b": no ConfigMap can have this name: use lower-case letters`),
+		refused("networking: {tls: {caBundle: {configMapName: A}}}", `spec.networking.tls.caBundle.configMapName: Invalid value: "A": no ConfigMap can have this name`),
+		refused("workload: {resources: {claims: [{name: a}, {name: a}]}}", `spec.workload.resources.claims[1]: Duplicate value: "a"`),
+		refused("workload: {overrides: {volumes: [{name: a}]}}", "spec.workload.overrides.volumes[0]: Required value: give the volume a source"),
+		refused("workload: {overrides: {volumes: [{name: ''}]}}", "spec.workload.overrides.volumes[0].name: Required value"),
+		refused("workload: {overrides: {volumes: [{name: data, emptyDir: {}}], volumeMounts: [{name: dta, mountPath: /a}]}}",
+			`spec.workload.overrides.volumeMounts[0].name: Not found: "dta": there is no such volume: add one to spec.workload.overrides.volumes, or name one of data`),
+	) {
+		if strings.Contains(c.Spec, "storage") {
+			continue // what the operator itself makes of a value is checked in package desired
+		}
+		problems := passthrough.Check(spec(t, c.Spec), []string{"tmp"})
+		found := false
+		for _, p := range problems {
+			found = found || strings.HasPrefix(p.String(), c.Problem)
+			if p.Class != problem.Terminal || p.Severity != problem.Error || p.Path == "" {
+				t.Errorf("%s: %+v", c.Spec, p)
+			}
+		}
+		if !found {
+			t.Errorf("%s: want %q in %s", c.Spec, c.Problem, problems.Message())
+		}
+	}
+}
+
+// Proves: R61 (what Kubernetes takes is taken).
+func TestCheckTakesWhatKubernetesTakes(t *testing.T) {
+	for _, text := range []string{
+		"{}",
+		"overrideConfig: {configMapName: my.config-1}",
+		"workload: {podDisruptionBudget: {minAvailable: 0}}",
+		"workload: {podDisruptionBudget: {maxUnavailable: 100%}}",
+		"workload: {resources: {requests: {cpu: 500m, memory: 1Gi, ephemeral-storage: 1Gi}, limits: {cpu: 500m, nvidia.com/gpu: 2, hugepages-2Mi: 4Mi}}}",
+		"workload: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: example.com/zone, whenUnsatisfiable: DoNotSchedule, minDomains: 1, nodeAffinityPolicy: Ignore, " +
+			"labelSelector: {matchLabels: {a: b}}, matchLabelKeys: [pod-template-hash]}, {maxSkew: 1, topologyKey: example.com/zone, whenUnsatisfiable: ScheduleAnyway}]}",
+		"workload: {overrides: {env: [{name: A, valueFrom: {}}, {name: A}, {name: a.b-c, value: x}]}}",
+		"workload: {overrides: {volumes: [{name: a, secret: {secretName: s, defaultMode: 256, items: [{key: k, path: a/b, mode: 0}]}}, {name: b, persistentVolumeClaim: {claimName: c}}, " +
+			"{name: c, projected: {sources: [{secret: {name: s}}, {configMap: {name: c}}, {serviceAccountToken: {path: t}}]}}], " +
+			"volumeMounts: [{name: a, mountPath: /a, subPath: x..y/z}, {name: tmp, mountPath: /b, mountPropagation: HostToContainer}]}}",
+	} {
+		if problems := passthrough.Check(spec(t, text), []string{"tmp"}); len(problems) > 0 {
+			t.Errorf("%s: %s", text, problems.Message())
+		}
+	}
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package passthrough
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// resources checks requests and limits. What the spec requests is compared with what it limits; the operator's defaults follow the limits.
+func (c *check) resources(r *corev1.ResourceRequirements, at *field.Path) {
+	c.amounts(r.Requests, at.Child("requests"))
+	c.amounts(r.Limits, at.Child("limits"))
+	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
+		request := r.Requests[name]
+		limit, limited := r.Limits[name]
+		path := at.Child("requests").Key(string(name))
+		switch {
+		case limited && request.Cmp(limit) > 0:
+			c.invalid(path, request.String(), "is above the limit "+limit.String(), "lower it, or raise the limit")
+		case limited && request.Cmp(limit) != 0 && !shared(name):
+			c.invalid(path, request.String(), fmt.Sprintf("is not the limit %s, and %s cannot be shared", limit.String(), name), "make both the same")
+		}
+	}
+	names := map[string]bool{}
+	for i, claim := range r.Claims {
+		if names[claim.Name+"/"+claim.Request] {
+			c.add(at.Child("claims").Index(i), field.ErrorTypeDuplicate, claim.Name, "", "remove one of them")
+		}
+		names[claim.Name+"/"+claim.Request] = true
+	}
+}
+
+// amounts checks names and quantities of resources.
+func (c *check) amounts(list corev1.ResourceList, at *field.Path) {
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		amount, path := list[name], at.Key(string(name))
+		switch known := native(name); {
+		case len(validation.IsQualifiedName(string(name))) > 0, !known && !strings.Contains(string(name), "/"):
+			c.add(at, field.ErrorTypeNotSupported, string(name), "is not a resource of containers",
+				"use cpu, memory, ephemeral-storage, or a resource of the form example.com/gpu")
+		case amount.Sign() < 0:
+			c.invalid(path, amount.String(), "must not be negative", "")
+		case !known && amount.MilliValue()%1000 != 0:
+			c.invalid(path, amount.String(), "must be a whole number", "")
+		}
+	}
+}
+
+// shared reports whether pods may use more of a resource than they request.
+func shared(name corev1.ResourceName) bool {
+	return native(name) && !strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+}
+
+// native reports whether a resource is one of Kubernetes' own.
+func native(name corev1.ResourceName) bool {
+	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage ||
+		strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+}
+
+// podCount checks a number or percentage of pods.
+func (c *check) podCount(count *intstr.IntOrString, at *field.Path) {
+	const fix = "write a number such as 1, or a percentage such as 50%"
+	switch {
+	case count == nil:
+	case count.Type == intstr.Int:
+		if count.IntVal < 0 {
+			c.invalid(at, count.IntVal, "must not be negative", fix)
+		}
+	default:
+		digits, found := strings.CutSuffix(count.StrVal, "%")
+		percent, err := strconv.ParseUint(digits, 10, 31)
+		if !found || err != nil {
+			c.invalid(at, count.StrVal, "is neither a number nor a percentage", fix)
+		} else if percent > 100 {
+			c.invalid(at, count.StrVal, "is above 100%", fix)
+		}
+	}
+}

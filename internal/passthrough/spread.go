@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package passthrough
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+)
+
+// spread checks topology spread constraints.
+func (c *check) spread(list []corev1.TopologySpreadConstraint, at *field.Path) {
+	seen := map[[2]string]bool{}
+	for i := range list {
+		s, at := &list[i], at.Index(i)
+		if s.MaxSkew <= 0 {
+			c.invalid(at.Child("maxSkew"), s.MaxSkew, "must be at least 1", "")
+		}
+		if s.TopologyKey == "" {
+			c.missing(at.Child("topologyKey"), "give the label of nodes to spread over, such as "+corev1.LabelTopologyZone)
+		}
+		c.oneOf(at.Child("whenUnsatisfiable"), string(s.WhenUnsatisfiable), string(corev1.DoNotSchedule), string(corev1.ScheduleAnyway))
+		if s.MinDomains != nil {
+			c.minDomains(s, at.Child("minDomains"))
+		}
+		for name, policy := range map[string]*corev1.NodeInclusionPolicy{"nodeAffinityPolicy": s.NodeAffinityPolicy, "nodeTaintsPolicy": s.NodeTaintsPolicy} {
+			if policy != nil {
+				c.oneOf(at.Child(name), string(*policy), string(corev1.NodeInclusionPolicyHonor), string(corev1.NodeInclusionPolicyIgnore))
+			}
+		}
+		if pair := [2]string{s.TopologyKey, string(s.WhenUnsatisfiable)}; seen[pair] {
+			c.add(at, field.ErrorTypeDuplicate, s.TopologyKey, "", "give each pair of topologyKey and whenUnsatisfiable once")
+		} else {
+			seen[pair] = true
+		}
+		c.selector(s.LabelSelector, at.Child("labelSelector"))
+		for j, key := range s.MatchLabelKeys {
+			c.labelKey(at.Child("matchLabelKeys").Index(j), key)
+		}
+	}
+}
+
+func (c *check) minDomains(s *corev1.TopologySpreadConstraint, at *field.Path) {
+	if *s.MinDomains <= 0 {
+		c.invalid(at, *s.MinDomains, "must be at least 1", "")
+	}
+	if s.WhenUnsatisfiable != corev1.DoNotSchedule {
+		c.invalid(at, *s.MinDomains, "works only with whenUnsatisfiable: "+string(corev1.DoNotSchedule), "set that, or remove it")
+	}
+}
+
+// selector checks a label selector.
+func (c *check) selector(s *metav1.LabelSelector, at *field.Path) {
+	if _, err := metav1.LabelSelectorAsSelector(s); err != nil {
+		c.invalid(at, nil, "is not a label selector: "+err.Error(), "")
+	}
+}
+
+// oneOf checks a value that is one of a few.
+func (c *check) oneOf(at *field.Path, value string, known ...string) {
+	switch {
+	case slices.Contains(known, value):
+	case value == "":
+		c.missing(at, "write one of "+strings.Join(known, ", "))
+	default:
+		c.add(at, field.ErrorTypeNotSupported, value, strings.TrimSpace(suggest.Sentence(value, known)), "write one of "+strings.Join(known, ", "))
+	}
+}
