@@ -57,7 +57,7 @@ type WorkloadSpec struct {
 	// +optional
 	PodMetadata *PodMetadataSpec `json:"podMetadata,omitempty"`
 
-	// ResourceClaims are the claims for devices that the pods make; resources.claims gives them to the server.
+	// ResourceClaims are the devices that the pods ask for; resources.claims gives them to the server.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -32,9 +33,35 @@ func (d *Desired) warnIneffective(in *Inputs) {
 		return
 	}
 	d.warnWorkers(in)
+	d.warnLocalState(in)
 	if !in.Legacy.FromV1alpha1 {
 		d.warnLegacyVariables(in)
 	}
+}
+
+// warnLocalState warns of several pods with state that each keeps for itself. A PVC, which they share, has a warning of its own.
+func (d *Desired) warnLocalState(in *Inputs) {
+	w := in.CR.Spec.Workload
+	if _, most := objects.PodRange(&in.CR.Spec); most < 2 || w.Storage != nil || d.Override != nil {
+		return
+	}
+	var local []string
+	switch {
+	case d.Config != nil:
+		local = d.Config.LocalState
+	case d.Distribution != nil && d.Distribution.Base != nil && !d.problems.HasErrors():
+		local = config.LocalState(d.Distribution.Base)
+	}
+	if len(local) == 0 {
+		return
+	}
+	path := "spec.workload.replicas"
+	if objects.Autoscaling(&in.CR.Spec) != nil {
+		path = "spec.workload.autoscaling.maxReplicas"
+	}
+	d.problems.warn(problem.EphemeralState, path,
+		"each pod has state of its own, which a request to another pod does not find and which ends with the pod: "+bounds.Names(local),
+		"use one replica, or keep the state in databases (spec.storage) and use remote providers for files and vector stores")
 }
 
 // workersAlone reports whether the number of workers is all that asks for a generated configuration, and the image runs without one: release

@@ -49,7 +49,7 @@ func (r *report) checkObjectName(path, name, kind string) {
 	}
 }
 
-// checkClaims reports devices that the server uses and the pod does not claim: the API server would refuse the pod, not the Deployment.
+// checkClaims reports devices that the server uses and the pod has no ResourceClaim for: the API server would refuse the pod, not the Deployment.
 func (r *report) checkClaims(w *v1alpha2.WorkloadSpec) {
 	const base = "spec.workload.resourceClaims"
 	var names []string
@@ -60,7 +60,7 @@ func (r *report) checkClaims(w *v1alpha2.WorkloadSpec) {
 		}
 		if slices.Contains(names, c.Name) {
 			r.Add(problem.Problem{
-				Reason: problem.ConflictingFields, Path: path + ".name", Type: field.ErrorTypeDuplicate, Value: c.Name, Detail: "claims have different names",
+				Reason: problem.ConflictingFields, Path: path + ".name", Type: field.ErrorTypeDuplicate, Value: c.Name, Detail: "each ResourceClaim needs a name of its own",
 				Fix: "keep one of them",
 			})
 		}
@@ -74,7 +74,7 @@ func (r *report) checkClaims(w *v1alpha2.WorkloadSpec) {
 		if !slices.Contains(names, used[i].Name) {
 			r.Add(problem.Problem{
 				Reason: problem.InvalidField, Path: fmt.Sprintf("spec.workload.resources.claims[%d].name", i), Type: field.ErrorTypeNotFound, Value: used[i].Name,
-				Detail: "the pod has no such claim", Fix: "add it to " + base + ", or remove it",
+				Detail: "the pod has no such ResourceClaim", Fix: "add it to " + base + ", or remove it",
 			})
 		}
 	}

@@ -36,14 +36,14 @@ func TestWorkload(t *testing.T) {
 	for text, want := range map[string]struct{ fault, warning string }{
 		"workload: {autoscaling: {minReplicas: 2}}":                                                               {"spec.workload.autoscaling.maxReplicas: Required value: at least 1", ""},
 		"workload: {autoscaling: {maxReplicas: 0}}":                                                               {"spec.workload.autoscaling.maxReplicas: Required value", ""},
-		"workload: {replicas: 5, autoscaling: {maxReplicas: 3}}":                                                  {"spec.workload.autoscaling.maxReplicas: Invalid value: 3: is below the least number of pods, 5", ""},
-		"workload: {autoscaling: {maxReplicas: 3, targetCPUUtilizationPercentage: 0}}":                            {"targetCPUUtilizationPercentage: Invalid value: 0", ""},
-		"workload: {autoscaling: {maxReplicas: 3}}":                                                               {"", ""},
+		"workload: {replicas: 5, autoscaling: {maxReplicas: 3}}":                                                  {"spec.workload.autoscaling.maxReplicas: Invalid value: 3: is below the least number of pods, 5", "each pod has state of its own"},
+		"workload: {autoscaling: {maxReplicas: 3, targetCPUUtilizationPercentage: 0}}":                            {"targetCPUUtilizationPercentage: Invalid value: 0", "each pod has state of its own"},
+		"workload: {autoscaling: {maxReplicas: 3}}":                                                               {"", "each pod has state of its own"},
 		"workload: {podDisruptionBudget: {minAvailable: 1, maxUnavailable: 1}}":                                   {"spec.workload.podDisruptionBudget: Forbidden: minAvailable and maxUnavailable exclude each other", ""},
 		"workload: {podDisruptionBudget: {minAvailable: 1}}":                                                      {"", "spec.workload.podDisruptionBudget.minAvailable: allows no disruptions with 1 replicas"},
 		"workload: {replicas: 2, podDisruptionBudget: {minAvailable: 100%}}":                                      {"", "podDisruptionBudget.minAvailable: allows no disruptions"},
 		"workload: {replicas: 2, podDisruptionBudget: {maxUnavailable: 0}}":                                       {"", "podDisruptionBudget.maxUnavailable: allows no disruptions"},
-		"workload: {replicas: 2, podDisruptionBudget: {minAvailable: 1}}":                                         {"", ""},
+		"workload: {replicas: 2, podDisruptionBudget: {minAvailable: 1}}":                                         {"", "each pod has state of its own"},
 		"workload: {storage: {mountPath: data}}":                                                                  {"spec.workload.storage.mountPath: Invalid value", ""},
 		"workload: {storage: {mountPath: /etc/llama-stack/}}":                                                     {"spec.workload.storage.mountPath: Invalid value", ""},
 		"workload: {storage: {size: -1Gi}}":                                                                       {"spec.workload.storage.size: Invalid value", ""},
@@ -78,6 +78,37 @@ func TestWorkload(t *testing.T) {
 	legacy.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}
 	if d := build(t, legacy); !strings.Contains(d.Warnings.Message(), "the volume lls-storage takes the place") {
 		t.Errorf("a resource of v1alpha1: warnings %v", d.Warnings)
+	}
+}
+
+// Several pods with state of their own answer differently: the warning names the state, wherever the configuration comes from.
+//
+// Proves: R73.
+func TestSeveralPodsWithStateOfTheirOwnAreReported(t *testing.T) {
+	const databases = "storage: {kv: {type: redis, endpoint: 'redis:6379'}, sql: {type: postgres, connectionString: {name: a, key: b}}}\n"
+	for name, c := range map[string]struct{ sample, text, path, named, unnamed string }{
+		"SQLite":            {"simple", "workload: {replicas: 2}", "spec.workload.replicas", "storage backend sql_default", ""},
+		"an autoscaler":     {"simple", "workload: {autoscaling: {maxReplicas: 2}}", "spec.workload.autoscaling.maxReplicas", "provider vector_io/faiss", ""},
+		"databases":         {"simple", databases + "workload: {replicas: 2}", "spec.workload.replicas", "provider vector_io/faiss", "storage backend"},
+		"the image's own":   {"distribution-only", "workload: {replicas: 2}", "spec.workload.replicas", "storage backend kv_default", ""},
+		"one pod":           {"simple", "workload: {replicas: 1}", "", "", ""},
+		"one PVC for all":   {"simple", "workload: {replicas: 2, storage: {}}", "spec.workload.storage", "", "state of its own"},
+		"none of the stuff": {"simple", databases + "workload: {replicas: 2}\ndisabled: [files, vectorIo, eval, datasetio, scoring, responses, batches]", "", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := shaped(t, c.sample, c.text)
+			d, _ := try(t.Context(), in)
+			var found string
+			for _, w := range d.Warnings {
+				if w.Reason == problem.EphemeralState {
+					found += w.String()
+				}
+			}
+			if !strings.HasPrefix(found, c.path) || !strings.Contains(found, c.named) || (c.path == "") != (found == "") ||
+				c.unnamed != "" && strings.Contains(found, c.unnamed) {
+				t.Errorf("warned: %s", found)
+			}
+		})
 	}
 }
 
@@ -283,7 +314,7 @@ func TestBuildBoundsTheEnvironment(t *testing.T) {
 // Proves: R72, R49 (what Kubernetes would refuse in a pod is wrong, with its field, before anything is written).
 func TestPodSpecIsChecked(t *testing.T) {
 	for text, want := range map[string]string{
-		"workload: {resources: {claims: [{name: gpu}]}}": `spec.workload.resources.claims[0].name: Not found: "gpu": the pod has no such claim: ` +
+		"workload: {resources: {claims: [{name: gpu}]}}": `spec.workload.resources.claims[0].name: Not found: "gpu": the pod has no such ResourceClaim: ` +
 			"add it to spec.workload.resourceClaims, or remove it",
 		"workload: {resources: {claims: [{name: gpu}]}, resourceClaims: [{name: gpu, resourceClaimName: a}]}": "",
 		"workload: {resourceClaims: [{name: gpu}]}":                                                           "spec.workload.resourceClaims[0]: Invalid value: \"gpu\": needs exactly one of resourceClaimName",

@@ -165,7 +165,7 @@ func TestPlacement(t *testing.T) {
 	}
 }
 
-// Proves: R72 (what the user says of nodes, registries, devices, metadata and the end of pods is in the pods as written).
+// Proves: R72 (the user's nodes, registries, devices, metadata and the end of pods is in the pods as written).
 func TestPodsHaveTheUsersScheduling(t *testing.T) {
 	p := workload(t, `
 workload:

@@ -60,6 +60,8 @@ type Result struct {
 	// Expected are all providers that the server must list: those of the resource and those of the base that no environment variable turns
 	// off, in the order of the file.
 	Expected []document.ProviderName
+	// LocalState names what the server keeps on the disk of its own pod, sorted.
+	LocalState []string
 	// ProviderCount and ResourceCount count the entries of the resource, not those of the base.
 	ProviderCount, ResourceCount int32
 	// ModelCount, ShieldCount and ToolCount are the parts of ResourceCount.
@@ -137,6 +139,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 		Env:           env.Needed(),
 		Providers:     providers,
 		Expected:      doc.EnabledProviders(env.Given()),
+		LocalState:    localState(doc, env.Given()),
 		ProviderCount: int32(len(providers) + len(telemetry)),                        //nolint:gosec // an object of 1.5 MB holds far fewer
 		ResourceCount: int32(len(spec.Models) + len(spec.Shields) + len(spec.Tools)), //nolint:gosec // as above
 		ModelCount:    int32(len(spec.Models)),                                       //nolint:gosec // as above
