@@ -25,7 +25,7 @@
 // What there is only for objects of this version reaches the operator through v1alpha2.Legacy.
 //
 // The package guesses no meaning: environment variables stay environment variables. It does no validation beyond its
-// markers, judges no converted object, and imports no client.
+// markers, validates no converted object, and imports no client.
 //
 // +kubebuilder:object:generate=true
 // +groupName=llamastack.io

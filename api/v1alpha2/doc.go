@@ -4,7 +4,7 @@
 // per section of its spec, and the names of its conditions and their reasons. Package pkg/parse reads the fields whose schema is open.
 //
 // It also holds the format of the annotation in which conversion carries what the other version cannot say, and Legacy,
-// which reads from it what v1alpha1 said and is still in force. Conversion itself is in package v1alpha1.
+// which reads from it what v1alpha1 said and still applies. Conversion itself is in package v1alpha1.
 //
 // The package depends on Kubernetes' own API types and API machinery alone, so that any program that reads or writes the
 // resource can import it.

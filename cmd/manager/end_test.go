@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 // gracePeriod is the one of the operator's pods.
 const gracePeriod = 30 * time.Second
 
-// Proves: R71 (the operator ends within the grace period of its pods, whatever the API server does: no request that hangs keeps it).
+// Proves: R71 (the operator stops within the grace period of its pods, whatever the API server does: no request that hangs keeps it).
 func TestOperatorEndsWithoutTheAPIServer(t *testing.T) {
 	t.Parallel()
 	for name, serve := range map[string]func(net.Listener){

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package policy holds the ValidatingAdmissionPolicy as it is installed, for programs that judge resources without a
+// Package policy holds the ValidatingAdmissionPolicy as it is installed, for programs that validate resources without a
 // cluster.
 //
 // Contract: the bytes are those of policy.yaml. What the policy refuses, the parsers of api/v1alpha2 or the configuration

@@ -87,7 +87,7 @@ func freePorts(n int) ([]uint16, error) {
 }
 
 // writeIdentities issues every certificate and kubeconfig of the control plane,
-// and of the node if there is one. etcd trusts an authority of its own: nothing
+// and of the node if there is one. etcd trusts a CA certificate of its own: nothing
 // that the cluster signs opens its store.
 func (c config) writeIdentities() error {
 	dir := c.path("pki")

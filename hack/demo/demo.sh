@@ -29,7 +29,7 @@ up() {
   scratch=$(mktemp -d)
   step "Start a Kubernetes cluster (the first time builds Kubernetes, which takes minutes)"
   start_cluster
-  step "Build the images of the operator and of the model server's stand-in"
+  step "Build the images of the operator and of the fake model server"
   build_images
   step "Build the image of the llama-stack server (the first time takes a minute)"
   server_archive=$(hack/serverimage/build.sh)
@@ -37,7 +37,7 @@ up() {
   "$cluster" load --name "$cluster_name" bin/operator-image.tar "$scratch/model-server.tar" "$server_archive" 2>&1 | indent
   step "Install the operator from dist/install.yaml"
   install_operator
-  step "Start the model server's stand-in in namespace $namespace"
+  step "Start the fake model server in namespace $namespace"
   start_model_server
   step "Apply config/samples/v1alpha2-simple.yaml and wait until it is Ready"
   k -n "$namespace" apply -f config/samples/v1alpha2-simple.yaml | indent

@@ -6,5 +6,5 @@
 //	requirements [-root DIR]
 //
 // It reads Go, Python and shell files. "R30 to R33" cites every id between. It fails, with the places, for an id that is cited
-// and not listed; it does not judge whether a test proves what it cites.
+// and not listed; it does not validate whether a test proves what it cites.
 package main

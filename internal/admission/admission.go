@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// Request is what is judged.
+// Request is what is validated.
 type Request struct {
 	// New is the resource that shall be stored.
 	New *v1alpha2.LlamaStackDistribution
@@ -26,7 +26,7 @@ type Request struct {
 	Version string
 }
 
-// Result is the judgement.
+// Result is the result of a validation.
 type Result struct {
 	// Errors refuse the request, each with its field.
 	Errors field.ErrorList
@@ -34,7 +34,7 @@ type Result struct {
 	Warnings []string
 }
 
-// Needed reports whether the request is to be judged at all: only where it changes the spec, and nothing is on its way out.
+// Needed reports whether the request is to be validated at all: only where it changes the spec, and nothing is on its way out.
 func (r *Request) Needed() bool {
 	if r.New.DeletionTimestamp != nil {
 		return false
@@ -42,7 +42,7 @@ func (r *Request) Needed() bool {
 	return r.Old == nil || !equality.Semantic.DeepEqual(&r.New.Spec, &r.Old.Spec)
 }
 
-// Validate says what is wrong with a request that needs judging. The inputs are those of its new custom resource, in which
+// Validate says what is wrong with a request that needs validating. The inputs are those of its new custom resource, in which
 // Secrets and ConfigMaps count as found, with unknown content; found are the problems of gathering them, and Distribution is nil where they say why.
 func Validate(ctx context.Context, r *Request, in *desired.Inputs, found problem.List) Result {
 	if in.Distribution != nil {

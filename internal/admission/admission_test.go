@@ -77,7 +77,7 @@ func TestValidate(t *testing.T) {
 		"a model of an unknown provider": {spec: vllm + "resources: {models: [{name: m, provider: vlm}]}", want: []string{
 			`error spec.resources.models[0].provider: Not found: "vlm": `,
 		}},
-		"a key that is spelt wrong": {
+		"a misspelled key": {
 			spec: "distribution: {name: starter}\nproviders: {inference: {provider: vllm, endpont: 'http://vllm:8000'}}",
 			want: []string{`error spec.providers.inference.endpont: Invalid value: unknown field: did you mean "endpoint"?`},
 		},
@@ -203,7 +203,7 @@ func TestLookupFailed(t *testing.T) {
 //
 // Proves: FR-074, R20, R57, R64.
 func TestValidateMakesNothingUpOfConfigMaps(t *testing.T) {
-	cr := resource(t, "my-stack", "distribution: {image: 'registry.example/ogx:1.2.0'}\noverrideConfig: {configMapName: mine}\nnetworking: {tls: {caBundle: {configMapName: authorities}}}")
+	cr := resource(t, "my-stack", "distribution: {image: 'registry.example/ogx:1.2.0'}\noverrideConfig: {configMapName: mine}\nnetworking: {tls: {caBundle: {configMapName: trusted-ca}}}")
 	in, faults := gathered(t, cr)
 	in.Distribution.ForeignImage = true
 	r := &admission.Request{New: cr, Version: "v1alpha2"}
@@ -218,7 +218,7 @@ func TestValidateMakesNothingUpOfConfigMaps(t *testing.T) {
 	}
 }
 
-// Proves: R57 (a spec is judged only when it changes).
+// Proves: R57 (a spec is validated only when it changes).
 func TestNeeded(t *testing.T) {
 	const spec = "distribution: {name: starter}\nworkload: {resources: {limits: {memory: 1Gi}}}"
 	old := resource(t, "a", spec)

@@ -136,7 +136,7 @@ func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistrib
 
 func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change, result *Result) *problem.Problem {
 	u := c.Unstructured
-	wished := u.DeepCopy()
+	desired := u.DeepCopy()
 	var err error
 	if c.live != nil && c.gvk.Kind == "Deployment" {
 		err = a.handOverReplicas(ctx, u)
@@ -145,7 +145,7 @@ func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 		err = a.send(ctx, u)
 	}
 	if c.live != nil && c.gvk.Kind == "Service" && apierrors.IsInvalid(err) && !deniedByPolicy(err) {
-		u = wished
+		u = desired
 		err = a.resetPorts(ctx, u)
 	}
 	if err != nil {

@@ -154,7 +154,7 @@ func (s *state) issue(f Facts, did string) (Decision, error) {
 	return s.decision(f, did, certificate, key)
 }
 
-// reissue makes a serving certificate in place of one that cannot be served. Where the CA is to blame, such as one that
+// reissue makes a serving certificate in place of one that cannot be served. Where the CA is the cause, such as one that
 // may not sign, both are replaced: signing again would not help.
 func (s *state) reissue(f Facts) (Decision, error) {
 	d, err := s.issue(f, "made a serving certificate")

@@ -50,7 +50,7 @@ func TestConvertExamplesOfTheMigrationGuide(t *testing.T) {
 	}
 }
 
-// Proves: FR-083, US-7.1 (a resource of v1alpha1 is judged as it is, and rendered as the one that it converts to).
+// Proves: FR-083, US-7.1 (a resource of v1alpha1 is validated as it is, and rendered as the one that it converts to).
 func TestV1alpha1IsRendered(t *testing.T) {
 	const file = "testdata/good/v1alpha1.yaml"
 	if r := run(t, "", "validate", file); r.code != command.OK || strings.Count(r.out, "\n") != 1 || !strings.Contains(r.out, "each pod has state of its own") {

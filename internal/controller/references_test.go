@@ -84,8 +84,8 @@ func TestReferrersOfConfigMap(t *testing.T) {
 		cr.Spec.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{CABundle: &v1alpha2.CABundleConfig{ConfigMapName: configMap}}}
 		return cr
 	}
-	r := reconciler(t, trusting("ai", "a", "authorities"), trusting("ai", "b", "other"), trusting("elsewhere", "c", "authorities"), referring("ai", "none", ""))
-	cm := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "authorities"}}
+	r := reconciler(t, trusting("ai", "a", "trusted-ca"), trusting("ai", "b", "other"), trusting("elsewhere", "c", "trusted-ca"), referring("ai", "none", ""))
+	cm := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "trusted-ca"}}
 	if got := texts(r.referrersOfConfigMap("op")(t.Context(), cm)); !slices.Equal(got, []string{"ai/a"}) {
 		t.Errorf("woken: %v", got)
 	}

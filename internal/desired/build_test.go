@@ -131,7 +131,7 @@ func TestNothingToGenerateFrom(t *testing.T) {
 				"registry.example/mine:nightly", "could be of the release lines 0.3, 0.4, ", "serverVersion", "llama-stack-operator-config",
 			},
 		},
-		"unknown dialect": {
+		"unknown config schema": {
 			"registry.example/mine:nightly", "mine: {image: 'registry.example/mine:nightly', config: 'what: 2'}",
 			problem.UnknownServerLine, []string{"the server release in image registry.example/mine:nightly is not known, so", "serverVersion"},
 		},
@@ -517,7 +517,7 @@ func TestFaultsBeatHold(t *testing.T) {
 	}
 }
 
-// Proves: R12 as far as it reaches: warnings of the engine do not keep a spec from being in force.
+// Proves: R12 as far as it reaches: warnings of the engine do not keep a spec from being applied.
 func TestWarningsAreKept(t *testing.T) {
 	in := inputs(t, "simple")
 	in.CR.Spec.Providers.Inference = open(`{"provider":"homegrown","endpoint":"http://x:1"}`)

@@ -96,7 +96,7 @@ func TestCABundleFaults(t *testing.T) {
 		change func(*CABundleFact)
 		want   string
 	}{
-		"no ConfigMap":   {func(f *CABundleFact) { f.State = Missing }, "ConfigMap not found: authorities (namespace ai"},
+		"no ConfigMap":   {func(f *CABundleFact) { f.State = Missing }, "ConfigMap not found: trusted-ca (namespace ai"},
 		"empty":          {func(f *CABundleFact) { f.Data = nil }, "it has no keys"},
 		"several keys":   {func(f *CABundleFact) { f.Data = map[string]string{"b": certificate, "a": certificate} }, "its keys are a, b"},
 		"no certificate": {func(f *CABundleFact) { f.Data = map[string]string{"ca.crt": "hello"} }, `the key "ca.crt"`},
@@ -215,7 +215,7 @@ func TestCABundleNamesBrokenCertificates(t *testing.T) {
 		trust(in, map[string]string{"ca.crt": c.text})
 		_, faults := fail(t, in)
 		if message := faults.Message(); len(faults) != 1 || faults[0].Class != problem.WaitingForDependency || strings.Contains(message, "canary") ||
-			!strings.Contains(message, `spec.networking.tls.caBundle.configMapName: Invalid value: "authorities": the key "ca.crt" of ConfigMap ai/authorities: `+c.want) {
+			!strings.Contains(message, `spec.networking.tls.caBundle.configMapName: Invalid value: "trusted-ca": the key "ca.crt" of ConfigMap ai/trusted-ca: `+c.want) {
 			t.Errorf("%s: %s", name, message)
 		}
 	}
@@ -252,7 +252,7 @@ func TestForeignConfigMapsNeedConsent(t *testing.T) {
 	for _, want := range []string{
 		"spec.overrideConfig.configMapName: Forbidden: ConfigMap mine in namespace platform does not exist, or does not allow namespace ai to use it: " +
 			"annotate it with llamastack.io/allow-from: ai, or copy it to namespace ai",
-		"spec.networking.tls.caBundle.configMapName: Forbidden: ConfigMap authorities in namespace platform does not exist, or",
+		"spec.networking.tls.caBundle.configMapName: Forbidden: ConfigMap trusted-ca in namespace platform does not exist, or",
 	} {
 		if !strings.Contains(faults.Message(), want) {
 			t.Errorf("%q is not in %q", want, faults.Message())

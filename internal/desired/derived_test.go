@@ -42,7 +42,7 @@ func setSecret(t *testing.T, in *Inputs, value string) {
 }
 
 func trust(in *Inputs, data map[string]string) {
-	in.CR.Spec.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{CABundle: &v1alpha2.CABundleConfig{ConfigMapName: "authorities"}}}
+	in.CR.Spec.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{CABundle: &v1alpha2.CABundleConfig{ConfigMapName: "trusted-ca"}}}
 	in.CABundle = in.NamedCABundle()
 	in.CABundle.Data = data
 }

@@ -25,7 +25,7 @@ spec:
   storage:
     sql: {type: postgres, connectionString: {name: db, key: dsn}}
   networking:
-    tls: {caBundle: {configMapName: authorities}}
+    tls: {caBundle: {configMapName: trusted-ca}}
   workload:
     overrides:
       env:
@@ -37,7 +37,7 @@ spec:
 	want := []Reference{
 		{Kind: "Secret", Namespace: "ai", Name: "db", Keys: []string{"dsn"}, Path: "spec.storage.sql.connectionString"},
 		{Kind: "Secret", Namespace: "ai", Name: "creds", Keys: []string{"token"}, Path: "spec.providers.inference.apiKey"},
-		{Kind: "ConfigMap", Namespace: "ai", Name: "authorities", Path: "spec.networking.tls.caBundle"},
+		{Kind: "ConfigMap", Namespace: "ai", Name: "trusted-ca", Path: "spec.networking.tls.caBundle"},
 		{Kind: "Secret", Namespace: "ai", Name: "more", Keys: []string{"a"}, Optional: true, Path: "spec.workload.overrides.env[0].valueFrom.secretKeyRef"},
 		{Kind: "ConfigMap", Namespace: "ai", Name: "settings", Keys: []string{"b"}, Path: "spec.workload.overrides.env[1].valueFrom.configMapKeyRef"},
 	}

@@ -39,7 +39,7 @@ func TestParse(t *testing.T) {
 			again, err := dsn.Parse(got.URI("/ca.crt"))
 			if got.Verifies() {
 				if err == nil || !strings.Contains(err.Error(), "sslrootcert") {
-					t.Errorf("its URI names no file of certificate authorities: %v", err)
+					t.Errorf("its URI names no file of CA certificates: %v", err)
 				}
 				again, err = dsn.Parse(got.URI(""))
 			}

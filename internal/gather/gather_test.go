@@ -295,8 +295,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// What the settings forbid is judged before a resource is stored and after.
-func TestForbiddenReachesBothJudgements(t *testing.T) {
+// What the settings forbid is validated before a resource is stored and after.
+func TestForbiddenReachesValidationAndReconcile(t *testing.T) {
 	c := newCluster(t, operatorSettings(map[string]string{settings.KeyForbid: "[commandAndArgs]"}))
 	g := newGatherer(c, c)
 	want := []settings.Restriction{settings.ForbidCommandAndArgs}
@@ -334,10 +334,10 @@ func TestLiveDeployment(t *testing.T) {
 
 // Proves: FR-074, R20, R53 (what is found at caBundle; conversion may have carried another namespace and keys), L-01.
 func TestCABundle(t *testing.T) {
-	c := newCluster(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "authorities"}, Data: map[string]string{"ca.crt": "x"}})
+	c := newCluster(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "trusted-ca"}, Data: map[string]string{"ca.crt": "x"}})
 	g := newGatherer(c, c)
 	cr := resource()
-	cr.Spec.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{CABundle: &v1alpha2.CABundleConfig{ConfigMapName: "authorities"}}}
+	cr.Spec.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{CABundle: &v1alpha2.CABundleConfig{ConfigMapName: "trusted-ca"}}}
 	gathered := func() *desired.CABundleFact {
 		t.Helper()
 		got, faults := g.Gather(t.Context(), cr)
@@ -346,7 +346,7 @@ func TestCABundle(t *testing.T) {
 		}
 		return got.Inputs.CABundle
 	}
-	want := &desired.CABundleFact{Namespace: "ai", Name: "authorities", Data: map[string]string{"ca.crt": "x"}}
+	want := &desired.CABundleFact{Namespace: "ai", Name: "trusted-ca", Data: map[string]string{"ca.crt": "x"}}
 	if diff := cmp.Diff(want, gathered()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -398,19 +398,19 @@ func TestPlatformCABundle(t *testing.T) {
 
 // Proves: R65 (a bundle of another namespace counts with its owner's consent, or where the operator does as release 0.9).
 func TestCABundleOfAnotherNamespaceNeedsConsent(t *testing.T) {
-	shared := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "pki", Name: "authorities"}, Data: map[string]string{"ca.crt": "x"}}
+	shared := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "pki", Name: "trusted-ca"}, Data: map[string]string{"ca.crt": "x"}}
 	cr := resource()
-	cr.Spec.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{CABundle: &v1alpha2.CABundleConfig{ConfigMapName: "authorities"}}}
+	cr.Spec.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{CABundle: &v1alpha2.CABundleConfig{ConfigMapName: "trusted-ca"}}}
 	cr.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha1","kept":{"spec.server.tlsConfig.caBundle":` +
-		`{"was":{"configMapName":"authorities","configMapNamespace":"pki"},"if":{"configMapName":"authorities"}}}}`}
+		`{"was":{"configMapName":"trusted-ca","configMapNamespace":"pki"},"if":{"configMapName":"trusted-ca"}}}}`}
 	for name, c := range map[string]struct {
 		consent string
 		as09    bool
 		want    desired.CABundleFact
 	}{
-		"without": {"", false, desired.CABundleFact{Namespace: "pki", Name: "authorities", Lookup: desired.Lookup{State: desired.NotAllowed}}},
-		"with":    {"ai", false, desired.CABundleFact{Namespace: "pki", Name: "authorities", Data: shared.Data}},
-		"as 0.9":  {"", true, desired.CABundleFact{Namespace: "pki", Name: "authorities", Data: shared.Data}},
+		"without": {"", false, desired.CABundleFact{Namespace: "pki", Name: "trusted-ca", Lookup: desired.Lookup{State: desired.NotAllowed}}},
+		"with":    {"ai", false, desired.CABundleFact{Namespace: "pki", Name: "trusted-ca", Data: shared.Data}},
+		"as 0.9":  {"", true, desired.CABundleFact{Namespace: "pki", Name: "trusted-ca", Data: shared.Data}},
 	} {
 		cm := shared.DeepCopy()
 		cm.Annotations = map[string]string{v1alpha2.AllowFromAnnotation: c.consent}

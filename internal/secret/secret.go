@@ -44,7 +44,7 @@ func (v Value) LogValue() slog.Value { return slog.StringValue(redacted) }
 // digits, surrounding space and any Unicode digit.
 var pythonNumber = regexp.MustCompile(`^\s*[+-]?(\p{Nd}+(_\p{Nd}+)*\.?(\p{Nd}+(_\p{Nd}+)*)?|\.\p{Nd}+(_\p{Nd}+)*)([eE][+-]?\p{Nd}+(_\p{Nd}+)*)?\s*$`)
 
-// What follows judges a value without quoting it. The rules are those of the server's substitution of ${env.X}, the same in every
+// What follows validates a value without quoting it. The rules are those of the server's substitution of ${env.X}, the same in every
 // release line.
 
 // Unfit reports why the value is nothing that anyone means to give to a server; nil where all is well.

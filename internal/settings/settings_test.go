@@ -171,15 +171,15 @@ func TestResolve(t *testing.T) {
 			nil, imaged("registry.example/mine:0.2.23"),
 			resolved{"", "registry.example/mine:0.2.23", "", "tag of the image", "", ""},
 		},
-		"the dialect of the registered base": {
+		"the config schema of the registered base": {
 			map[string]string{"distributions": schemaOf("0.7")}, named("mine"),
 			resolved{"mine", "mirror.example/mine@" + digest, "0.7", "config schema of the base configuration", "mine", "registered"},
 		},
-		"a dialect of several lines is no answer": {
+		"a config schema of several lines is ambiguous": {
 			map[string]string{"distributions": schemaOf("1.4")}, named("mine"),
 			resolved{"mine", "mirror.example/mine@" + digest, "", "", "mine", "registered"},
 		},
-		"the tag comes before the dialect": {
+		"the tag comes before the config schema": {
 			map[string]string{"distributions": strings.Replace(schemaOf("0.7"), "mine@", "mine:0.6.1@", 1)}, named("mine"),
 			resolved{"mine", "mirror.example/mine:0.6.1@" + digest, "0.6", "tag of the image", "mine", "registered"},
 		},

@@ -355,7 +355,7 @@ func TestStalledComesAndGoes(t *testing.T) {
 	cr.Status = compute(t, edited(cr, wrong("spec.a: wrong")))
 	condition(t, &cr.Status, v1alpha2.ConditionStalled)
 	for name, f := range map[string]*status.Facts{
-		"mended":          serving(t, cr),
+		"fixed":           serving(t, cr),
 		"missing":         edited(cr.DeepCopy(), missing("Secret not found: x")),
 		"failed to ask":   edited(cr.DeepCopy(), failed(v1alpha2.ConditionConfigGenerated, "timeout")),
 		"wrong, and more": edited(cr.DeepCopy(), wrong("spec.a: wrong"), failed(v1alpha2.ConditionDeploymentUpdated, "timeout")),

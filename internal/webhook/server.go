@@ -139,7 +139,7 @@ func (s *Server) Run(ctx context.Context) error {
 	go func() { ended <- s.http.Serve(s.listener) }()
 	go s.readiness.run(ctx)
 	if s.clients != nil {
-		go s.clients.authorities.Run(keeping, 1)
+		go s.clients.certificates.Run(keeping, 1)
 	}
 	select {
 	case err := <-ended: // neither ends by itself unless it failed

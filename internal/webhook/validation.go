@@ -35,7 +35,7 @@ const (
 
 // Validation answers AdmissionReviews for LlamaStackDistributions.
 type Validation struct {
-	// Gather reads what the resource is judged by.
+	// Gather reads what the resource is validated by.
 	Gather func(context.Context, *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List)
 }
 
@@ -92,7 +92,7 @@ func (in *admissionReview) Memory() int64 {
 	return memoryOf(in.object, typedItemMemory) + memoryOf(in.old, typedItemMemory)
 }
 
-// Answer judges the request.
+// Answer validates the request.
 func (in *admissionReview) Answer(ctx context.Context) ([]byte, error) {
 	if in.excess != nil {
 		return in.respond(refuseTooLarge(&in.request, in.excess))
@@ -100,7 +100,7 @@ func (in *admissionReview) Answer(ctx context.Context) ([]byte, error) {
 	return in.respond(in.validate(ctx))
 }
 
-// Refuse answers that the request is not judged. What was made as v1alpha1 is admitted all the same, with a warning.
+// Refuse answers that the request is not validated. What was made as v1alpha1 is admitted all the same, with a warning.
 func (in *admissionReview) Refuse(reason string) ([]byte, error) {
 	if requestVersion(&in.request) == v1alpha2.OriginV1alpha1 {
 		return in.respond(&admissionv1.AdmissionResponse{Allowed: true, Warnings: []string{reason}})
@@ -120,25 +120,25 @@ func (in *admissionReview) respond(response *admissionv1.AdmissionResponse) ([]b
 // know the result.
 func (in *admissionReview) validate(ctx context.Context) *admissionv1.AdmissionResponse {
 	admitted := &admissionv1.AdmissionResponse{Allowed: true}
-	judged := &admission.Request{Version: requestVersion(&in.request)}
+	validated := &admission.Request{Version: requestVersion(&in.request)}
 	var err error
-	if judged.New, err = decode(in.object); err == nil {
-		judged.Old, err = decode(in.old)
+	if validated.New, err = decode(in.object); err == nil {
+		validated.Old, err = decode(in.old)
 	}
-	if err != nil || judged.New == nil || !judged.Needed() {
+	if err != nil || validated.New == nil || !validated.Needed() {
 		return admitted
 	}
-	judged.New.Namespace = in.request.Namespace
+	validated.New.Namespace = in.request.Namespace
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	facts, problems := in.validation.Gather(ctx, judged.New)
-	result := admission.Validate(ctx, judged, facts, problems)
+	facts, problems := in.validation.Gather(ctx, validated.New)
+	result := admission.Validate(ctx, validated, facts, problems)
 	if len(result.Errors) == 0 {
 		admitted.Warnings = result.Warnings
 		return admitted
 	}
 	kind := schema.GroupKind{Group: in.request.Kind.Group, Kind: in.request.Kind.Kind}
-	status := apierrors.NewInvalid(kind, judged.New.Name, result.Errors).Status()
+	status := apierrors.NewInvalid(kind, validated.New.Name, result.Errors).Status()
 	return &admissionv1.AdmissionResponse{Result: &status, Warnings: result.Warnings}
 }
 

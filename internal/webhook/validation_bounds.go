@@ -22,7 +22,7 @@ func cutTooLarge(body []byte) ([]byte, *bounds.ExcessError) {
 	var refused *bounds.ExcessError
 	newBegin, newEnd, hasNew := bounds.Member(body, "request", "object", "spec")
 	oldBegin, oldEnd, hasOld := bounds.Member(body, "request", "oldObject", "spec")
-	// An object that is on its way out, or whose spec stays as it is, is not judged.
+	// An object that is on its way out, or whose spec stays as it is, is not validated.
 	_, _, deleted := bounds.Member(body, "request", "object", "metadata", "deletionTimestamp")
 	same := hasNew && hasOld && bytes.Equal(body[newBegin:newEnd], body[oldBegin:oldEnd])
 	excess := measureSpec(body[newBegin:newEnd])

@@ -151,7 +151,7 @@ func TestValidationRefusesWhatIsTooLarge(t *testing.T) {
 		"as deep as can be stored":  {reviewFor("v1alpha2", stored, ""), false, `spec.providers.inference.a.a.a.a.a.a…: Invalid value: must nest at most 64 levels`},
 		"wide":                      {reviewFor("v1alpha2", withProvider("["+strings.Repeat("[],", 300_000)+"[]]"), ""), false, "its open fields 20000"},
 		"stored already, unchanged": {reviewFor("v1alpha2", stored, stored), true, ""},
-		"stored already, mended":    {reviewFor("v1alpha2", right, stored), true, ""},
+		"stored already, fixed":     {reviewFor("v1alpha2", right, stored), true, ""},
 		"stored already, leaving":   {reviewFor("v1alpha2", leaving, stored), true, ""},
 		"through v1alpha1":          {reviewFor("v1alpha1", stored, ""), true, "in terms of v1alpha2: spec.providers"},
 	} {

@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// CheckIntegrity judges a configuration by itself, with the environment that it was generated with.
+// CheckIntegrity validates a configuration by itself, with the environment that it was generated with.
 func CheckIntegrity(in Input, generated *document.Base, env []EnvVar) problem.List {
 	problems := &problem.Collector{}
 	made := &integrity.Input{Document: generated.Edit(), Line: in.Line, Spec: in.Spec.Source, Environment: environment.NewSet(in.Spec.Source)}

@@ -95,7 +95,7 @@ func places(tree map[string]any, line *catalog.Line) map[string][]string {
 //
 // Proves: R9.
 func TestProvidersShareNoStorageLocation(t *testing.T) {
-	judged := 0
+	validated := 0
 	for _, name := range catalog.Lines() {
 		line, _ := catalog.Get(name)
 		data, _ := distributions.Base("starter", name)
@@ -109,7 +109,7 @@ func TestProvidersShareNoStorageLocation(t *testing.T) {
 					t.Fatalf("line %s, %s: %s", name, row.Type, findings)
 				}
 				for place, owners := range places(decodeYAML(t, result.YAML).(map[string]any), line) {
-					judged++
+					validated++
 					if len(owners) > 1 {
 						t.Errorf("line %s, %s: %v share %s", name, row.Type, owners, place)
 					}
@@ -118,7 +118,7 @@ func TestProvidersShareNoStorageLocation(t *testing.T) {
 			checkKept(t, line, data, row)
 		}
 	}
-	t.Logf("%d places", judged)
+	t.Logf("%d places", validated)
 }
 
 // nested returns a base with one entry of a type, that keeps its state in several places at several depths.

@@ -81,7 +81,7 @@ func setUp(ctx context.Context) error {
 		return err
 	}
 	defer images.remove()
-	tell.Did("the model server's stand-in is built")
+	tell.Did("the fake model server is built")
 	if cluster, err = fixture.Up(fixture.Node); err != nil {
 		return err
 	}

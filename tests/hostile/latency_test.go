@@ -23,10 +23,10 @@ import (
 // hostileAtOnce is how many of the largest resources there are, and besiegedFor how long edits beside them are measured. Between two edits
 // is editPeriod, so that the rollout of one is not measured with the next.
 const (
-	hostileAtOnce = 10
-	besiegedFor   = 20 * time.Second
-	editPeriod    = 500 * time.Millisecond
-	judgePeriod   = time.Second
+	hostileAtOnce  = 10
+	besiegedFor    = 20 * time.Second
+	editPeriod     = 500 * time.Millisecond
+	validatePeriod = time.Second
 )
 
 // latencies are how long edits took, of each kind.
@@ -40,8 +40,8 @@ func latencyInputs() []input {
 		{name: "edits meanwhile, of nothing else", want: []string{"Deployment"}, send: func(t *testing.T, w *world) (string, error) {
 			return w.editsWhile(t, "calm", 0, nil)
 		}},
-		{name: "edits meanwhile, ten of the largest resources being judged", want: []string{"Deployment"}, send: func(t *testing.T, w *world) (string, error) {
-			return w.editsWhile(t, "judged", hostileAtOnce, w.judgeAgain)
+		{name: "edits meanwhile, ten of the largest resources being validated", want: []string{"Deployment"}, send: func(t *testing.T, w *world) (string, error) {
+			return w.editsWhile(t, "validated", hostileAtOnce, w.validateAgain)
 		}},
 		{name: "edits meanwhile, of ten resources as large as may be", want: []string{"Deployment"}, send: func(t *testing.T, w *world) (string, error) {
 			return w.editsWhile(t, "edited", hostileAtOnce, w.editLargest)
@@ -96,13 +96,13 @@ func (w *world) editsWhile(t *testing.T, name string, others int, happens func(c
 
 func largestName(i int) string { return fmt.Sprintf("h-largest-%d", i) }
 
-// judgeAgain changes the ConfigMap of the operator's settings again and again: each time, all resources are validated.
-func (w *world) judgeAgain(ctx context.Context) {
+// validateAgain changes the ConfigMap of the operator's settings again and again: each time, all resources are validated.
+func (w *world) validateAgain(ctx context.Context) {
 	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "llama-stack-operator-config"}}
 	_ = w.admin.Create(ctx, settings)
 	defer func() { _ = w.admin.Delete(context.WithoutCancel(ctx), settings) }()
-	for number := 0; pause(ctx.Done(), judgePeriod); number++ {
-		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"judged":"%d"}}}`, number)
+	for number := 0; pause(ctx.Done(), validatePeriod); number++ {
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"validated":"%d"}}}`, number)
 		_ = w.admin.Patch(ctx, settings.DeepCopy(), client.RawPatch("application/merge-patch+json", patch))
 	}
 }

@@ -149,7 +149,7 @@ func (w *world) observe(ctx context.Context, namespace, name string) (*observed,
 	return o, json.Unmarshal(text, &o.status)
 }
 
-// verdict waits until the operator has judged the resource as it is now, and returns the condition that says most.
+// verdict waits until the operator has validated the resource as it is now, and returns the condition that says most.
 func (w *world) verdict(ctx context.Context, namespace, name string) (string, error) {
 	var said string
 	err := fixture.Poll(ctx, answerWithin, func() error {

@@ -86,7 +86,7 @@ func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
 			after := e.versions("my-stack")
 			delete(after, "itself")
 			if diff := cmp.Diff(before, after); diff != "" {
-				t.Errorf("a failing edit and its mending touched objects (-before +after):\n%s", diff)
+				t.Errorf("a failing edit and its fix touched objects (-before +after):\n%s", diff)
 			}
 		})
 	}

@@ -143,7 +143,7 @@ func TestMigrationPage(t *testing.T) {
 		f.run("kubectl delete llsd my-llsd")
 	})
 
-	t.Run("a converted manifest says what is in force", func(t *testing.T) {
+	t.Run("a converted manifest says what applies", func(t *testing.T) {
 		manifests, err := filepath.Glob(filepath.Join(fixture.Root(), "api", "v1alpha1", "testdata", "conversion", "*", "before.yaml"))
 		if err != nil || len(manifests) != 5 {
 			t.Fatalf("%d examples, %v", len(manifests), err)

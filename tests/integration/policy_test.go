@@ -34,8 +34,8 @@ func denied(name string) string {
 		name, policyName, policyName)
 }
 
-// policyInForce reports whether the API server judges resources of the namespace by the policy.
-func policyInForce(ctx context.Context, namespace string) (bool, error) {
+// policyApplies reports whether the API server validates resources of the namespace by the policy.
+func policyApplies(ctx context.Context, namespace string) (bool, error) {
 	u := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(manifest("probe", "distribution: {name: starter}\nproviders: {inference: []}")), u); err != nil {
 		return false, err
@@ -48,7 +48,7 @@ func policyInForce(ctx context.Context, namespace string) (bool, error) {
 	return false, err
 }
 
-// Whether the policy judges a namespace.
+// Whether the policy validates a namespace.
 const (
 	inForce = true
 	exempt  = false
@@ -57,7 +57,7 @@ const (
 // awaitPolicy waits until the API server, which learns of a policy by a watch, has taken it or has let it go.
 func awaitPolicy(ctx context.Context, namespace string, want bool) error { //nolint:revive // the value that is waited for
 	return fixture.Poll(ctx, time.Minute, func() error {
-		got, err := policyInForce(ctx, namespace)
+		got, err := policyApplies(ctx, namespace)
 		if err == nil && got != want {
 			err = errors.New("the policy has not been noticed")
 		}
@@ -65,7 +65,7 @@ func awaitPolicy(ctx context.Context, namespace string, want bool) error { //nol
 	})
 }
 
-// withoutPolicy exempts the namespace of the test from the policy, for what only the operator shall judge.
+// withoutPolicy exempts the namespace of the test from the policy, for what only the operator shall validate.
 func (e *env) withoutPolicy() {
 	e.t.Helper()
 	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: policyName}}
@@ -107,7 +107,7 @@ func TestPolicyMessages(t *testing.T) {
 	t.Logf("%d of %d refused", refused, len(cases))
 }
 
-// Proves: R57 (labels, status and what else is not the spec never fail on an old object; an edit of the spec is judged).
+// Proves: R57 (labels, status and what else is not the spec never fail on an old object; an edit of the spec is validated).
 func TestPolicyLeavesOldObjectsAlone(t *testing.T) {
 	e := newEnv(t)
 	t.Run("an object from before the policy", func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestPolicyNeverFails(t *testing.T) {
 	t.Logf("%d odd shapes", n)
 }
 
-// strictPolicy puts a copy of the policy in force in the namespace of the test that refuses what it cannot evaluate.
+// strictPolicy puts a copy of the policy into the namespace of the test that refuses what it cannot evaluate.
 func (e *env) strictPolicy() {
 	e.t.Helper()
 	var p admissionregistrationv1.ValidatingAdmissionPolicy

@@ -193,7 +193,7 @@ func TestInstallOverV09(t *testing.T) {
 	// Without v1alpha1 stored, and applied again as GitOps does, the CRD works on.
 	s.kubectl("apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml"))
 	s.redirect()
-	fixture.Eventually(t, time.Minute, "the operator announces its certificate once more", func() error {
+	fixture.Eventually(t, time.Minute, "the operator injects its CA bundle once more", func() error {
 		_, err := s.get("v1alpha1", "kept")
 		return err
 	})

@@ -42,7 +42,7 @@ func TestNamespaceOfTheOperatorGoesFirst(t *testing.T) {
 
 	s.install()
 	s.serve(s.start(replicaOptions{}))
-	fixture.Eventually(t, time.Minute, "the API server has heard of the new authority", func() error {
+	fixture.Eventually(t, time.Minute, "the API server has heard of the new CA certificate", func() error {
 		_, err := s.cluster.KubectlInput(t.Context(), spoke("again", ""), "apply", "-f", "-")
 		return err
 	})

@@ -126,7 +126,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 			t.Errorf("%s is still there: %v", name, err)
 		}
 	}
-	fixture.Eventually(t, 2*time.Minute, "the certificate authorities of release 0.9 go with its last pod", func() error {
+	fixture.Eventually(t, 2*time.Minute, "the CA bundle of release 0.9 goes with its last pod", func() error {
 		if err := e.get(&corev1.ConfigMap{}, "old-ca-bundle"); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("old-ca-bundle is still there: %v", err) //nolint:errorlint // may be none
 		}

@@ -50,11 +50,11 @@ func (s *serving) release09() *upgraded {
 	}
 	s.apply(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"llama-stack-operator-config","namespace":"` + operatorNamespace + `"},
 		"data":{"featureFlags":"enableNetworkPolicy: {enabled: true}"}}`)
-	authorities := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shared", Name: "authorities"}, Data: map[string]string{}}
+	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shared", Name: "trusted-ca"}, Data: map[string]string{}}
 	for _, key := range []string{"a.crt", "b.crt", "not-named.crt"} {
-		authorities.Data[key] = string(caElsewhere(s.t)["ca.crt"])
+		bundle.Data[key] = string(caElsewhere(s.t)["ca.crt"])
 	}
-	if err := s.admin.Create(s.t.Context(), authorities); err != nil {
+	if err := s.admin.Create(s.t.Context(), bundle); err != nil {
 		s.t.Fatal(err)
 	}
 	text, err := os.ReadFile("testdata/release-0.9-everything.yaml")
@@ -207,19 +207,19 @@ func TestUpgradeOfEverything(t *testing.T) {
 	// What is in the other namespace is watched there.
 	s.kubectl("patch", "configmap", "mine", "-n", "shared", "--type=merge", "-p", `{"data":{"config.yaml":"version: 2\nimage_name: edited\n"}}`)
 	u.checkPods(u.rolledOut("3", "an edit of the configuration in the other namespace rolls out"))
-	s.kubectl("patch", "configmap", "authorities", "-n", "shared", "--type=merge", "-p",
+	s.kubectl("patch", "configmap", "trusted-ca", "-n", "shared", "--type=merge", "-p",
 		fmt.Sprintf(`{"data":{"b.crt":%q,"not-named.crt":"nothing"}}`, caElsewhere(t)["ca.crt"]))
-	d = u.rolledOut("4", "a new authority in the other namespace rolls out")
+	d = u.rolledOut("4", "a new CA certificate in the other namespace rolls out")
 	u.checkPods(d)
-	s.kubectl("patch", "configmap", "authorities", "-n", "shared", "--type=merge", "-p", `{"data":{"b.crt":null}}`)
+	s.kubectl("patch", "configmap", "trusted-ca", "-n", "shared", "--type=merge", "-p", `{"data":{"b.crt":null}}`)
 	if message := u.condition(v1alpha2.ConditionConfigGenerated, "False", string(problem.ConfigMapNotFound)); !strings.Contains(message,
-		`ConfigMap authorities (namespace shared) has no key "b.crt": add it`) {
+		`ConfigMap trusted-ca (namespace shared) has no key "b.crt": add it`) {
 		t.Errorf("message %q", message)
 	}
 	s.kubectl("patch", v1alpha1Kind, "full", "-n", "ai", "--type=merge", "-p", `{"spec":{"server":{"tlsConfig":{"caBundle":{"configMapKeys":["a.crt"]}}}}}`)
 	d = u.rolledOut("5", "the key is not named any more")
-	if got := u.mounted(d, "ca-bundle", "ca-bundle.crt"); got != u.shared("authorities")["a.crt"] {
-		t.Errorf("the authorities are\n%s", got)
+	if got := u.mounted(d, "ca-bundle", "ca-bundle.crt"); got != u.shared("trusted-ca")["a.crt"] {
+		t.Errorf("the CA certificates are\n%s", got)
 	}
 
 	// The namespace is that of the name beside it: another name, written in v1alpha2, is one of the resource's own namespace.
@@ -237,7 +237,7 @@ func TestUpgradeOfEverything(t *testing.T) {
 	u.startProgram(binary, "--forbid-foreign-configmaps")
 	message := u.condition(v1alpha2.ConditionConfigGenerated, "False", string(problem.ForeignNamespace))
 	if !strings.Contains(message, "spec.overrideConfig.configMapName: Forbidden: ConfigMap mine is in namespace shared") ||
-		!strings.Contains(message, "ConfigMap authorities is in namespace shared") {
+		!strings.Contains(message, "ConfigMap trusted-ca is in namespace shared") {
 		t.Errorf("message %q", message)
 	}
 	if now := u.deployment(); now.Generation != before.Generation {
@@ -249,7 +249,7 @@ func TestUpgradeOfEverything(t *testing.T) {
 // that the operator goes on by itself once they have.
 func (u *upgraded) checkConsent() {
 	u.t.Helper()
-	for _, name := range []string{"mine", "authorities"} {
+	for _, name := range []string{"mine", "trusted-ca"} {
 		message := u.condition(v1alpha2.ConditionConfigGenerated, "False", string(problem.ConfigMapNotShared))
 		want := "ConfigMap " + name + " in namespace shared does not exist, or does not allow namespace ai to use it: annotate it with llamastack.io/allow-from: ai"
 		if !strings.Contains(message, want) {
@@ -259,7 +259,7 @@ func (u *upgraded) checkConsent() {
 			u.t.Errorf("the Deployment of release 0.9 was touched: generation %d, %+v", d.Generation, d.Status)
 		}
 		u.mustRead(&corev1.ConfigMap{}, "full-ca-bundle")
-		if name == "authorities" {
+		if name == "trusted-ca" {
 			u.condition(v1alpha2.ConditionAvailable, "True", "")
 		}
 		u.kubectl("annotate", "configmap", name, "-n", "shared", "llamastack.io/allow-from=other,ai")
@@ -369,9 +369,9 @@ func (u *upgraded) checkPods(d *appsv1.Deployment) {
 	if got, want := u.mounted(d, "user-config", "config.yaml"), u.shared("mine")["config.yaml"]; got != want {
 		u.t.Errorf("the configuration is\n%s, want\n%s", got, want)
 	}
-	authorities := u.shared("authorities")
-	if got, want := u.mounted(d, "ca-bundle", "ca-bundle.crt"), authorities["b.crt"]+authorities["a.crt"]; got != want {
-		u.t.Errorf("the authorities are\n%s, want\n%s", got, want)
+	bundle := u.shared("trusted-ca")
+	if got, want := u.mounted(d, "ca-bundle", "ca-bundle.crt"), bundle["b.crt"]+bundle["a.crt"]; got != want {
+		u.t.Errorf("the CA certificates are\n%s, want\n%s", got, want)
 	}
 }
 

@@ -113,7 +113,7 @@ func TestValidatingWebhook(t *testing.T) {
 		"a Secret that is not there": {strings.Replace(validVLLM, "name: creds", "name: later", 1), []string{"llamastackdistribution.llamastack.io/s created"}},
 		"a key that is not there":    {strings.Replace(validVLLM, "key: token", "key: tokn", 1), []string{"llamastackdistribution.llamastack.io/s created"}},
 		"ConfigMaps that are not there": {"distribution: {image: 'registry.example/ogx:1.2.0'}\noverrideConfig: {configMapName: mine}\n" +
-			"networking: {tls: {caBundle: {configMapName: authorities}}}", []string{"llamastackdistribution.llamastack.io/s created"}},
+			"networking: {tls: {caBundle: {configMapName: trusted-ca}}}", []string{"llamastackdistribution.llamastack.io/s created"}},
 	} {
 		out, err := cluster.KubectlInput(t.Context(), manifest("s", c.spec), "apply", "--dry-run=server", "-n", e.namespace, "-f", "-")
 		lines := slices.Collect(strings.Lines(out))
@@ -156,7 +156,7 @@ func TestValidatingWebhookIsAskedOnce(t *testing.T) {
 	v.broken.Store(false)
 	count("a label of what is wrong by now", 0, "label", "llsd", "s", "c=d")
 	if out, err := cluster.KubectlRun(t.Context(), "patch", "llsd", "s", "-n", e.namespace, "--type=merge", "-p", `{"spec":{"networking":{"port":9001}}}`); err == nil {
-		t.Errorf("the next edit is judged: %s", out)
+		t.Errorf("the next edit is validated: %s", out)
 	}
 	if diff := cmp.Diff("startr", fmt.Sprint(*e.resource("s").Spec.Distribution.Name)); diff != "" {
 		t.Error(diff)

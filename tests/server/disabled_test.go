@@ -39,7 +39,7 @@ func TestDisabledAPIs(t *testing.T) {
 			}
 			args = append(args, file)
 		}
-		verdicts := judge(t, r, args...)
+		verdicts := validate(t, r, args...)
 		if len(verdicts) != len(lists) {
 			t.Fatalf("%d verdicts about %d configs", len(verdicts), len(lists))
 		}
@@ -53,7 +53,7 @@ func TestDisabledAPIs(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("%d combinations of disabled APIs of release %s judged", len(lists), r.version)
+		t.Logf("%d combinations of disabled APIs of release %s validated", len(lists), r.version)
 	})
 }
 

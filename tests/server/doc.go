@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package server lets the real servers of all release lines judge the configurations of this project: the embedded base configs,
+// Package server lets the real servers of all release lines validate the configurations of this project: the embedded base configs,
 // every golden config.yaml that the config engine's tests expect, and a config for every provider type of every release line.
 //
-// The server comes from its own package, in a virtual environment that venv.sh makes and caches. judge.py loads a config
+// The server comes from its own package, in a virtual environment that venv.sh makes and caches. validate.py loads a config
 // by the server's own code without starting it.
 //
 // Servers are booted too. Every sample and every user story (testdata/stories) goes through the code of operator and plugin, boots the

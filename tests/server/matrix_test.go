@@ -63,11 +63,11 @@ func TestMatrix(t *testing.T) {
 		for _, fault := range matrixFaults(t, r, cases) {
 			t.Error(fault)
 		}
-		t.Logf("%d provider types of release %s judged, all that it has, each over two bases", len(cases)/2, r.version)
+		t.Logf("%d provider types of release %s validated, all that it has, each over two bases", len(cases)/2, r.version)
 	})
 }
 
-// The matrix is judged: with a wrong name of the endpoint's field it must fail.
+// The matrix is tested: with a wrong name of the endpoint's field it must fail.
 func TestMatrixFindsAWrongField(t *testing.T) {
 	r := imageRelease(t)
 	line := lineOf(t, r)
@@ -115,7 +115,7 @@ func matrixFaults(t *testing.T, r release, cases []matrixCase) []string {
 		}
 		args = append(args, filepath.Join(folder, "config.yaml"))
 	}
-	verdicts := judge(t, r, args...)
+	verdicts := validate(t, r, args...)
 	if len(verdicts) != len(cases) {
 		t.Fatalf("%d verdicts about %d cases", len(verdicts), len(cases))
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
-// The boots are judged: a server that lacks a provider and its model, and that has the key of another under a wrong name, must be
+// The boots are tested: a server that lacks a provider and its model, and that has the key of another under a wrong name, must be
 // noticed, each by its fault.
 func TestStoriesFindWhatIsMissing(t *testing.T) {
 	t.Parallel()
@@ -70,7 +70,7 @@ func TestStoriesFindAWrongKey(t *testing.T) {
 	}
 }
 
-// The matrix is judged on the key too: under a wrong name in the generated file, and with a catalog that believes in a wrong name.
+// The matrix is tested on the key too: under a wrong name in the generated file, and with a catalog that believes in a wrong name.
 func TestMatrixFindsAWrongKey(t *testing.T) {
 	r := imageRelease(t)
 	line := lineOf(t, r)

@@ -65,7 +65,7 @@ func imageRelease(t *testing.T) release {
 	return release{}
 }
 
-// Every line of the catalog is judged, by the release that it was made from.
+// Every line of the catalog is validated, by the release that it was made from.
 //
 // Proves: R16, R28.
 func TestReleasesAreTheLinesOfTheCatalog(t *testing.T) {

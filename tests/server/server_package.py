@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the judge needs of the real server, taken from the package that is installed in this Python.
+"""What the validation needs of the real server, taken from the package that is installed in this Python.
 
 This is the only module that knows how the package is called (llama_stack up to 0.7, ogx from 0.8 on) and where things
 lie in it.

@@ -55,12 +55,12 @@ func TestBaseConfigsAreGood(t *testing.T) {
 			on[file] = true
 			args = append(args, base, file)
 		}
-		for _, v := range judge(t, r, append([]string{"--base"}, args...)...) {
+		for _, v := range validate(t, r, append([]string{"--base"}, args...)...) {
 			for _, f := range v.Findings {
 				t.Errorf("%s: %s", v.Config, f)
 			}
 			if len(v.Providers) == 0 || on[v.Config] != (v.SwitchedOff == 0) {
-				t.Errorf("%s: %d providers judged, %d switched off", v.Config, len(v.Providers), v.SwitchedOff)
+				t.Errorf("%s: %d providers validated, %d switched off", v.Config, len(v.Providers), v.SwitchedOff)
 			}
 		}
 	})
@@ -70,17 +70,17 @@ func TestBaseConfigsAreGood(t *testing.T) {
 func TestImageConfigIsGood(t *testing.T) {
 	newest := releases(t)[len(releases(t))-1]
 	for config, r := range map[string]release{imageConfig: imageRelease(t), newestImageConfig: newest} {
-		v := judge(t, r, "--env", "VLLM_URL=http://vllm.invalid/v1", config)[0]
+		v := validate(t, r, "--env", "VLLM_URL=http://vllm.invalid/v1", config)[0]
 		for _, f := range v.Findings {
 			t.Errorf("%s: %s", config, f)
 		}
 		if len(v.Providers) == 0 || v.SwitchedOff > 0 {
-			t.Errorf("%s: %d providers judged, %d switched off", config, len(v.Providers), v.SwitchedOff)
+			t.Errorf("%s: %d providers validated, %d switched off", config, len(v.Providers), v.SwitchedOff)
 		}
 	}
 }
 
-// copyWithEnv copies a config into a folder of its own with a file env beside it, in which the judge then judges it.
+// copyWithEnv copies a config into a folder of its own with a file env beside it, in which the validation then validates it.
 func copyWithEnv(t *testing.T, file, env string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -98,7 +98,7 @@ func copyWithEnv(t *testing.T, file, env string) string {
 
 // Every golden is loaded by the real server of its line: the whole configuration, generated from what the case holds; that it is the
 // golden, the engine's own tests prove. A case that shows what the engine does with something that the release does not know (an
-// unknown key of the base survives, say) holds a file want.<line>.judge: the findings that it must give, each as "kind path".
+// unknown key of the base survives, say) holds a file want.<line>.server: the findings that it must give, each as "kind path".
 //
 // Proves: FR-021, L-09, L-14.
 func TestGoldensAreGood(t *testing.T) {
@@ -111,7 +111,7 @@ func TestGoldensAreGood(t *testing.T) {
 			}
 			return
 		}
-		verdicts := judge(t, r, append([]string{"--dummy", "LLSD_"}, files...)...)
+		verdicts := validate(t, r, append([]string{"--dummy", "LLSD_"}, files...)...)
 		if len(verdicts) != len(files) {
 			t.Fatalf("%d verdicts about %d goldens", len(verdicts), len(files))
 		}
@@ -165,8 +165,8 @@ func writeGoldens(t *testing.T, line string) []string {
 func checkGolden(t *testing.T, v verdict) {
 	t.Helper()
 	want := map[string]bool{}
-	judged := filepath.Join(goldens, filepath.Base(filepath.Dir(v.Config)), filepath.Base(v.Config))
-	if raw, err := os.ReadFile(strings.TrimSuffix(judged, ".yaml") + ".judge"); err == nil {
+	validated := filepath.Join(goldens, filepath.Base(filepath.Dir(v.Config)), filepath.Base(v.Config))
+	if raw, err := os.ReadFile(strings.TrimSuffix(validated, ".yaml") + ".server"); err == nil {
 		for line := range strings.Lines(string(raw)) {
 			want[strings.TrimSpace(line)] = true
 		}
@@ -178,11 +178,11 @@ func checkGolden(t *testing.T, v verdict) {
 		delete(want, f.Kind+" "+f.Path)
 	}
 	for missing := range want {
-		t.Errorf("%s: the judge did not find %q", v.Config, missing)
+		t.Errorf("%s: the validation did not find %q", v.Config, missing)
 	}
 }
 
-// The judge is judged: each fault planted into the starter base must be found, and named by its path.
+// The validation is tested: each fault planted into the starter base must be found, and named by its path.
 func TestPlantedFaultsAreFound(t *testing.T) {
 	plants := map[string]plant{
 		"wrong name of a field": {
@@ -213,7 +213,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		"API that the release lacks":         {"- scoring\n", "- scoring\n- telemetry\n", "failure", "apis"},
 		"API that another one needs":         {"- tool_runtime\n", "", "failure", "providers.responses[builtin]"},
 	}
-	judgePlants(t, imageRelease(t), plants, "--env", "VLLM_URL=http://vllm.invalid/v1")
+	validatePlants(t, imageRelease(t), plants, "--env", "VLLM_URL=http://vllm.invalid/v1")
 }
 
 // What only newer releases refuse or ignore.
@@ -221,7 +221,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 // Proves: R25, R26, L-14.
 func TestPlantedFaultsOfNewerLines(t *testing.T) {
 	newest := releases(t)[len(releases(t))-1]
-	judgePlants(t, newest, map[string]plant{
+	validatePlants(t, newest, map[string]plant{
 		"neither TLS nor insecure":              {"version: 2\n", "version: 2\n", "failure", "server"},
 		"API that is gone":                      {"- responses\n", "- responses\n- safety\n", "failure", "apis"},
 		"providers of an API that is gone":      {"\nproviders:\n", "\nproviders:\n  safety: []\n", "failure", "providers.safety"},
@@ -240,8 +240,8 @@ type plant struct{ old, new, kind, path string }
 // canary is a value that no message may show.
 const canary = "1234567890987654321"
 
-// judgePlants plants each fault into the starter base of a release by itself.
-func judgePlants(t *testing.T, r release, plants map[string]plant, args ...string) {
+// validatePlants plants each fault into the starter base of a release by itself.
+func validatePlants(t *testing.T, r release, plants map[string]plant, args ...string) {
 	t.Helper()
 	base, err := os.ReadFile(starterBases + r.line + ".yaml")
 	if err != nil {
@@ -260,7 +260,7 @@ func judgePlants(t *testing.T, r release, plants map[string]plant, args ...strin
 		names[file] = name
 		args = append(args, file)
 	}
-	for _, v := range judge(t, r, args...) {
+	for _, v := range validate(t, r, args...) {
 		t.Run(names[v.Config], func(t *testing.T) {
 			p, hit := plants[names[v.Config]], false
 			for _, f := range v.Findings {

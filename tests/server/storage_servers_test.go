@@ -34,11 +34,11 @@ const (
 	postgresSecret  = "of the administrator"
 )
 
-// postgres is a PostgreSQL of the test's own on loopback: scram passwords, TLS with a certificate for localhost by a private authority.
+// postgres is a PostgreSQL of the test's own on loopback: scram passwords, TLS with a certificate for localhost by a private CA.
 // It ends with the test.
 type postgres struct {
 	port int
-	// ca is the file of the authority, psql the client.
+	// ca is the file of the CA certificate, psql the client.
 	ca, psql string
 }
 
@@ -248,27 +248,27 @@ func chownAll(t *testing.T, dir string) {
 	}
 }
 
-// makeCertificates makes an authority and a certificate for localhost.
+// makeCertificates makes a CA certificate and a certificate for localhost.
 func makeCertificates(t *testing.T, dir string) {
 	t.Helper()
-	authority := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority of the test"}, IsCA: true, BasicConstraintsValid: true,
+	ca := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "CA of the test"}, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 	}
 	leaf := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		NotBefore: authority.NotBefore, NotAfter: authority.NotAfter,
+		NotBefore: ca.NotBefore, NotAfter: ca.NotAfter,
 	}
 	authorityKey, leafKey := newKey(t), newKey(t)
 	sign := func(name string, template *x509.Certificate, key *ecdsa.PrivateKey) {
-		der, err := x509.CreateCertificate(rand.Reader, template, authority, &key.PublicKey, authorityKey)
+		der, err := x509.CreateCertificate(rand.Reader, template, ca, &key.PublicKey, authorityKey)
 		if err != nil {
 			t.Fatal(err)
 		}
 		writeFile(t, filepath.Join(dir, name), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
 	}
-	sign("ca.crt", authority, authorityKey)
+	sign("ca.crt", ca, authorityKey)
 	sign("server.crt", leaf, leafKey)
 	der, err := x509.MarshalPKCS8PrivateKey(leafKey)
 	if err != nil {

@@ -53,7 +53,7 @@ spec:
     sql:
       type: postgres
       connectionString: {name: pg-creds, key: dsn}
-  networking: {tls: {caBundle: {configMapName: authorities}}}
+  networking: {tls: {caBundle: {configMapName: trusted-ca}}}
 `
 
 // storageBase is a base that every release can boot from, with its storage left to the server.
@@ -95,7 +95,7 @@ func podFor(t *testing.T, r release, redisPort int, redisPassword, dsn, ca strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	authorities, err := os.ReadFile(ca)
+	caBundle, err := os.ReadFile(ca)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func podFor(t *testing.T, r release, redisPort int, redisPassword, dsn, ca strin
 	in := desired.NewInputs(cr)
 	in.HashKey, in.CABundle = secret.New([]byte(strings.Repeat("k", 32))), in.NamedCABundle()
 	in.Distribution = &settings.Distribution{Name: "small", Image: "registry.example/small:1", Line: lineOf(t, r), Base: base}
-	in.CABundle.Data = map[string]string{"ca.crt": string(authorities)}
+	in.CABundle.Data = map[string]string{"ca.crt": string(caBundle)}
 	uses, _ := config.SecretUses(in.Spec)
 	for _, use := range uses {
 		value := dsn
@@ -238,7 +238,7 @@ func runStorage(t *testing.T, r release, cases []map[string]any) []*string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), judgeTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), scriptTimeout)
 	defer cancel()
 	python := serverPython(t, r)
 	command := exec.CommandContext(ctx, python, "storage.py")

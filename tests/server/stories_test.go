@@ -187,7 +187,7 @@ func TestStoriesAreGood(t *testing.T) {
 			}
 			env := strings.Builder{}
 			for _, name := range slices.Sorted(maps.Keys(b.env)) {
-				// Secrets stay with the judge's own dummies, which fit where a number must stand.
+				// Secrets stay with the validation's own dummies, which fit where a number must stand.
 				if !strings.HasPrefix(b.env[name], keyOf("")) {
 					fmt.Fprintf(&env, "%s=%s\n", name, b.env[name])
 				}
@@ -199,12 +199,12 @@ func TestStoriesAreGood(t *testing.T) {
 			}
 			args = append(args, filepath.Join(folder, "config.yaml"))
 		}
-		for _, v := range judge(t, r, args...) {
+		for _, v := range validate(t, r, args...) {
 			for _, f := range v.Findings {
 				t.Errorf("%s: %s", v.Config, f)
 			}
 			if len(v.Providers) == 0 {
-				t.Errorf("%s: no providers judged", v.Config)
+				t.Errorf("%s: no providers validated", v.Config)
 			}
 		}
 	})

@@ -28,10 +28,10 @@ func TestTelemetryReachesTheExporter(t *testing.T) {
 	certificates := t.TempDir()
 	makeCertificates(t, certificates)
 	withTLS := []string{"--certificate", filepath.Join(certificates, "server.crt"), "--key", filepath.Join(certificates, "server.key")}
-	authorities := "REQUESTS_CA_BUNDLE=" + filepath.Join(certificates, "ca.crt")
+	caBundle := "REQUESTS_CA_BUNDLE=" + filepath.Join(certificates, "ca.crt")
 	for signal, request := range exports(t, imageRelease(t), withTLS...) {
 		if request != nil {
-			t.Errorf("without the authority the exporter of %s sends %+v", signal, request)
+			t.Errorf("without the CA certificate the exporter of %s sends %+v", signal, request)
 		}
 	}
 	forEachRelease(t, func(t *testing.T, r release) {
@@ -46,7 +46,7 @@ func TestTelemetryReachesTheExporter(t *testing.T) {
 			t.Fatal(findings)
 		}
 		const key = "a+b/c~d._-0=="
-		args := append(slices.Clone(withTLS), authorities)
+		args := append(slices.Clone(withTLS), caBundle)
 		for _, v := range result.Env {
 			if v.Ref.Name == "" {
 				args = append(args, v.Name+"="+strings.ReplaceAll(v.Value, "$(LLSD_OTEL_API_KEY)", key))

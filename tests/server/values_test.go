@@ -33,8 +33,8 @@ var triedValues = []any{
 // files are fields whose text names a file that must be there, which only the server can know.
 var files = []string{"tls_verify", "verify", "client_cert", "client_key", "cacert"}
 
-// judgedByCode are fields whose value must fit that of another one, or that code of the server judges beside their type.
-var judgedByCode = regexp.MustCompile(`^(pool_(min|max)_size|vector_index\.(lists|probes)|.*\.rewrite_query_params\.(max_tokens|temperature)|.*_template)$`)
+// validatedByCode are fields whose value must fit that of another one, or that code of the server validates beside their type.
+var validatedByCode = regexp.MustCompile(`^(pool_(min|max)_size|vector_index\.(lists|probes)|.*\.rewrite_query_params\.(max_tokens|temperature)|.*_template)$`)
 
 // The engine refuses a value of settings exactly where the server does, for fields of each kind that there is on each release line: in the config
 // itself and in its maps, with the items of lists, the values of free maps, and the kinds of unions.
@@ -105,7 +105,7 @@ func (f *triedField) isNarrower(line *catalog.Line, value any) bool {
 		isScalar = false
 	}
 	_, isMap := value.(map[string]any)
-	return isScalar && (slices.Contains(files, name) || judgedByCode.MatchString(f.name())) ||
+	return isScalar && (slices.Contains(files, name) || validatedByCode.MatchString(f.name())) ||
 		(value == nil && f.field.Default == nil) || // the default is not a scalar, and so the catalog has none
 		(isMap && needsFields(line, f.field)) // the operator fills in what is missing
 }
@@ -209,7 +209,7 @@ func valuesRefusedByTheServer(t *testing.T, r release, fields []triedField) map[
 		t.Fatal(err)
 	}
 	refused := map[string]bool{}
-	for _, f := range judge(t, r, file)[0].Findings {
+	for _, f := range validate(t, r, file)[0].Findings {
 		_, rest, ok := strings.Cut(f.Path, "[try-")
 		id, place, _ := strings.Cut(rest, "].config")
 		var at, value int

@@ -153,7 +153,7 @@ func blocksRules(err *field.Error) bool {
 	}, err.Type)
 }
 
-// pathOf returns the field of the error. The root, which the API server calls "<nil>", is judged by the name alone.
+// pathOf returns the field of the error. The root, which the API server calls "<nil>", is validated by the name alone.
 func pathOf(err *field.Error) string {
 	if err.Field == "<nil>" || err.Field == "" {
 		return "metadata.name"

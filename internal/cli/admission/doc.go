@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admission judges an object as the API server would when it is created, without one.
+// Package admission validates an object as the API server would when it is created, without one.
 //
 // Contract: the same steps in the same order by the API server's own libraries (unknown fields, defaults, metadata, OpenAPI
 // schema, list types, CEL rules, then the ValidatingAdmissionPolicy), so that the messages are those that kubectl apply

@@ -26,7 +26,7 @@ import (
 // oldestKubernetes is the oldest release whose API server must understand the policy.
 var oldestKubernetes = version.MajorMinor(1, 30)
 
-// Policy is a ValidatingAdmissionPolicy, ready to judge objects. It is immutable and safe for concurrent use.
+// Policy is a ValidatingAdmissionPolicy, ready to validate objects. It is immutable and safe for concurrent use.
 type Policy struct {
 	validations                  []admissionregistrationv1.Validation
 	conditions, checks, messages cel.ConditionEvaluator

@@ -67,7 +67,7 @@ func withGenerations(object, old map[string]any) (_, _ map[string]any) {
 }
 
 // tooMuch is the message that the API server gives instead of one that is too long.
-const tooMuch = "spec: more is wrong with providers, resources or networking.expose than fits into a message: docs/admission.md tells what they look like"
+const tooMuch = "spec: more is wrong with providers, resources or networking.expose than fits into a message: docs/admission.md describes their form"
 
 // Proves: FR-070, FR-071, FR-072, FR-075, NFR-004, R3, R4, R33, R34, R35, US-2.2, US-2.3 (each message of the policy, whole).
 func TestPolicyMessages(t *testing.T) {
@@ -128,7 +128,7 @@ func TestPolicyOnNames(t *testing.T) {
 	}
 }
 
-// Proves: R57 (a spec is judged only when it changes: labels and migration never fail on old objects).
+// Proves: R57 (a spec is validated only when it changes: labels and migration never fail on old objects).
 func TestPolicyOnUpdates(t *testing.T) {
 	p := specPolicy(t)
 	old := resource(t, starter+"providers: {inference: []}")
@@ -140,11 +140,11 @@ func TestPolicyOnUpdates(t *testing.T) {
 	edited := runtime.DeepCopyJSON(old)
 	edited["spec"].(map[string]any)["workload"] = map[string]any{"replicas": int64(2)}
 	if got := validate(t, p, edited, old); got == "" {
-		t.Error("an edit of the spec is not judged")
+		t.Error("an edit of the spec is not validated")
 	}
 	delete(old, "spec")
 	if got := validate(t, p, edited, old); got == "" {
-		t.Error("a spec that was not there before is not judged")
+		t.Error("a spec that was not there before is not validated")
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Schema is one version of a CustomResourceDefinition, ready to judge objects. It is immutable and safe for concurrent use.
+// Schema is one version of a CustomResourceDefinition, ready to validate objects. It is immutable and safe for concurrent use.
 type Schema struct {
 	structural *schema.Structural
 	openAPI    validation.SchemaValidator

@@ -84,7 +84,7 @@ func (o *options) check() error {
 	return manifest.CheckStdin(append([]string{o.settings}, o.files...))
 }
 
-// run is the verb: gather, judge, print.
+// run is the verb: gather, validate, print.
 func (o *options) run(ctx context.Context, streams command.Streams) error {
 	known, err := manifest.ReadSettings(o.settings, streams.In)
 	if err != nil {

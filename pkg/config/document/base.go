@@ -124,12 +124,12 @@ func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, error) {
 func (e *expander) expandMap(c, n *yaml.Node, depth int) error {
 	var merged []*yaml.Node
 	seen := map[string]bool{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, err := e.expand(n.Content[i], depth+1)
+	for pair := range slices.Chunk(n.Content, 2) {
+		key, err := e.expand(pair[0], depth+1)
 		if err != nil {
 			return err
 		}
-		value, err := e.expand(n.Content[i+1], depth+1)
+		value, err := e.expand(pair[1], depth+1)
 		if err != nil {
 			return err
 		}
@@ -163,10 +163,10 @@ func mergeInto(c, m *yaml.Node, seen map[string]bool) error {
 		if source.Kind != yaml.MappingNode {
 			return fmt.Errorf("line %d: a merge key needs a map", source.Line)
 		}
-		for i := 0; i+1 < len(source.Content); i += 2 {
-			if key := source.Content[i]; !seen[key.Value] {
+		for pair := range slices.Chunk(source.Content, 2) {
+			if key := pair[0]; !seen[key.Value] {
 				seen[key.Value] = true
-				c.Content = append(c.Content, key, source.Content[i+1])
+				c.Content = append(c.Content, key, pair[1])
 			}
 		}
 	}

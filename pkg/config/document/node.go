@@ -71,9 +71,9 @@ func Keys(n *yaml.Node) []string {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
 	}
-	names := make([]string, 0, len(n.Content)/2)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		names = append(names, n.Content[i].Value)
+	var names []string
+	for pair := range slices.Chunk(n.Content, 2) {
+		names = append(names, pair[0].Value)
 	}
 	return names
 }
@@ -84,8 +84,8 @@ func Members(n *yaml.Node) iter.Seq2[string, *yaml.Node] {
 		if n == nil || n.Kind != yaml.MappingNode {
 			return
 		}
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if !yield(n.Content[i].Value, n.Content[i+1]) {
+		for pair := range slices.Chunk(n.Content, 2) {
+			if !yield(pair[0].Value, pair[1]) {
 				return
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -35,16 +36,16 @@ func (p *piece) place() place { return place{p.section, p.api, p.id} }
 // pieces cuts a tree. The order is that of the text.
 func pieces(root *yaml.Node) []piece {
 	var cut []piece
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		section := piece{section: root.Content[i].Value, keys: [2]*yaml.Node{root.Content[i]}, value: root.Content[i+1]}
+	for pair := range slices.Chunk(root.Content, 2) {
+		section := piece{section: pair[0].Value, keys: [2]*yaml.Node{pair[0]}, value: pair[1]}
 		if section.section != "providers" || section.value.Kind != yaml.MappingNode || len(section.value.Content) == 0 {
 			cut = append(cut, section)
 			continue
 		}
-		for j := 0; j+1 < len(section.value.Content); j += 2 {
+		for pair := range slices.Chunk(section.value.Content, 2) {
 			api := section
 			api.heads = []string{section.section + ":\n"}
-			api.keys[1], api.value = section.value.Content[j], section.value.Content[j+1]
+			api.keys[1], api.value = pair[0], pair[1]
 			api.api = api.keys[1].Value
 			cut = append(cut, entries(api)...)
 		}

@@ -105,7 +105,7 @@ func (c *check) connectors() {
 }
 
 // providerID checks one reference to a provider. An absent or empty one is skipped by the server, and one that
-// the environment decides cannot be judged; a provider that may be there counts as there.
+// the environment decides cannot be validated; a provider that may be there counts as there.
 func (c *check) providerID(ref *yaml.Node, api string, providers *document.ProviderSet, path func() string) {
 	name := document.IdentityOf(ref)
 	if _, known := providers.Find(name.ID); name.ID == "" || known || providers.HasUnknown || c.problems.Full(problem.Error) {

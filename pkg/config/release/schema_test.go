@@ -30,7 +30,7 @@ func TestLinesOfStarter(t *testing.T) {
 		data, _ := distributions.Base("starter", line)
 		got := schemasOf(t, data)
 		if !slices.Contains(got, line) || slices.Contains(alone, line) && len(got) > 1 {
-			t.Errorf("the starter base of %s is of the dialects %q", line, got)
+			t.Errorf("the starter base of %s has the config schemas of %q", line, got)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func TestLines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := schemasOf(t, []byte(c.base)); !slices.Equal(got, c.want) {
-				t.Errorf("%s is of the dialects %q, want %q", c.base, got, c.want)
+				t.Errorf("%s has the config schemas of %q, want %q", c.base, got, c.want)
 			}
 		})
 	}

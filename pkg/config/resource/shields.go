@@ -140,7 +140,7 @@ func (r *registration) asksModel(provider document.Identity) bool {
 	return known && slices.Contains(row.Needs, parse.APIInference.Name)
 }
 
-// warnAbsentModel reports a shield whose model is served by a provider that nothing surely turns on. It is not an error: the image may set
+// warnAbsentModel reports a shield whose model is served by a provider that is not unconditionally enabled. It is not an error: the image may set
 // the variable, and where it does not, what asks for the shield fails instead of going on without it.
 func (r *shieldSearch) warnAbsentModel(s *parse.Shield, entry *yaml.Node, provider document.Identity) {
 	model := document.Text(document.Child(entry, shieldModelKey))

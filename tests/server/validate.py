@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges config.yaml files by the real server's own code, without starting it.
+"""Validates config.yaml files by the real server's own code, without starting it.
 
 Run it with the Python of a virtual environment that holds the server (venv.sh prints it):
 
-    "$(./venv.sh 0.7)" judge.py [--json] [--loaded] [--base] [--env K=V]... [--env-file FILE]... [--dummy PREFIX] CONFIG...
+    "$(./venv.sh 0.7)" validate.py [--json] [--loaded] [--base] [--env K=V]... [--env-file FILE]... [--dummy PREFIX] CONFIG...
 
 For each file it resolves ${env.…} as the server does, builds the server's config class, looks up every provider that is
 switched on in the server's registry and builds its config class. It reports what fails there, what would fail only at
@@ -11,7 +11,7 @@ boot because one part names what another part lacks, and every key that the serv
 A base (--base) need not say how it is encrypted: what is laid over it does.
 
 Only the given environment counts, not the caller's: --env over --env-file over a file named `env` beside the config.
-Exit status: 0 all configs are good, 1 something was found, 2 the judge itself could not work.
+Exit status: 0 all configs are good, 1 something was found, 2 the validation itself could not work.
 """
 
 import argparse
@@ -41,11 +41,11 @@ KEPT_VARIABLES = ("HOME", "PATH")
 
 @dataclass
 class Verdict:
-    """What the judge says about one file."""
+    """What the validation reports about one file."""
 
     config: str
     providers: list[str] = field(default_factory=list)
-    """Providers that were judged, as api/id."""
+    """Providers that were validated, as api/id."""
     switched_off: int = 0
     findings: list[Finding] = field(default_factory=list)
     is_base: bool = False
@@ -53,15 +53,15 @@ class Verdict:
     """What the server's classes made of each provider's config, by api/id: secrets in clear text."""
 
 
-def judge(server: ServerPackage, path: Path, env: dict[str, str], is_base: bool = False) -> Verdict:
-    """Judges one file in exactly this environment."""
+def validate(server: ServerPackage, path: Path, env: dict[str, str], is_base: bool = False) -> Verdict:
+    """Validates one file in exactly this environment."""
     verdict = Verdict(str(path), is_base=is_base)
     with mock.patch.dict(os.environ, env, clear=True):
-        verdict.findings.extend(_judge(server, path, verdict))
+        verdict.findings.extend(_validate(server, path, verdict))
     return verdict
 
 
-def _judge(server: ServerPackage, path: Path, verdict: Verdict) -> Iterator[Finding]:
+def _validate(server: ServerPackage, path: Path, verdict: Verdict) -> Iterator[Finding]:
     try:
         written = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
@@ -100,7 +100,7 @@ def _providers(
     verdict: Verdict,
     specs: dict[str, dict[str, Any]],
 ) -> Iterator[Finding]:
-    """Judges the config of every provider that is switched on; fills specs (API to provider id to specification)."""
+    """Validates the config of every provider that is switched on; fills specs (API to provider id to specification)."""
     try:
         registry = {api.value: types for api, types in server.provider_registry(config).items()}
     except Exception as error:  # an external provider's module can raise anything
@@ -214,7 +214,7 @@ def _dummy(name: str) -> str:
 
 
 def environment(path: Path, arguments: argparse.Namespace) -> dict[str, str]:
-    """The environment in which a file is judged."""
+    """The environment in which a file is validated."""
     env = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
     if arguments.dummy:
         env |= dummies(path, arguments.dummy)
@@ -228,7 +228,7 @@ def report(verdicts: list[Verdict]) -> str:
     """The verdicts as text for people."""
     lines = []
     for verdict in verdicts:
-        count = f"{len(verdict.providers)} providers judged, {verdict.switched_off} switched off"
+        count = f"{len(verdict.providers)} providers validated, {verdict.switched_off} switched off"
         lines.append(f"{verdict.config}: {len(verdict.findings) or 'no'} findings ({count})")
         lines.extend(f"  {f.kind}  {f.path or '(whole file)'}: {f.message}" for f in verdict.findings)
     return "\n".join(lines)
@@ -252,20 +252,20 @@ def main() -> int:
             server = server_package.load()
             environments = [environment(path, arguments) for path in arguments.configs]
         except (ImportError, OSError, argparse.ArgumentTypeError) as error:
-            print(f"judge: {error}", file=sys.stderr)
+            print(f"validate: {error}", file=sys.stderr)
             return 2
         verdicts = [
-            judge(server, path, env, arguments.base)
+            validate(server, path, env, arguments.base)
             for path, env in zip(arguments.configs, environments, strict=True)
         ]
         if not arguments.loaded:
             for verdict in verdicts:
                 verdict.loaded = {}
     if arguments.json:
-        judged_by = {"package": server.package, "version": server.version}
-        print(json.dumps(judged_by | {"verdicts": [asdict(v) for v in verdicts]}, indent=2))
+        validated_by = {"package": server.package, "version": server.version}
+        print(json.dumps(validated_by | {"verdicts": [asdict(v) for v in verdicts]}, indent=2))
     else:
-        print(f"judged by {server.package} {server.version}")
+        print(f"validated by {server.package} {server.version}")
         print(report(verdicts))
     return 1 if any(v.findings for v in verdicts) else 0
 

@@ -21,11 +21,11 @@ import (
 const (
 	// venvTimeout bounds building the virtual environment: seconds with a warm package cache, minutes without.
 	venvTimeout = 15 * time.Minute
-	// judgeTimeout bounds one run of a script in it.
-	judgeTimeout = 5 * time.Minute
+	// scriptTimeout bounds one run of a script in it.
+	scriptTimeout = 5 * time.Minute
 )
 
-// verdict is what the judge says about one file.
+// verdict is what the validation reports about one file.
 type verdict struct {
 	Config      string    `json:"config"`
 	Providers   []string  `json:"providers"`
@@ -101,7 +101,7 @@ func serverPython(t *testing.T, r release) string {
 // runScript runs one of this folder's scripts with a release and returns its output; a script that found something is not an error.
 func runScript(t *testing.T, r release, script string, args ...string) (output []byte, found bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), judgeTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), scriptTimeout)
 	defer cancel()
 	python := serverPython(t, r)
 	command := exec.CommandContext(ctx, python, append([]string{script}, args...)...)
@@ -127,20 +127,20 @@ func pythonEnv(python string) []string {
 	}), "PYTHONPYCACHEPREFIX="+filepath.Join(filepath.Dir(filepath.Dir(python)), "pycache"))
 }
 
-// judge returns one verdict per config, in the order of the arguments that are files.
-func judge(t *testing.T, r release, args ...string) []verdict {
+// validate returns one verdict per config, in the order of the arguments that are files.
+func validate(t *testing.T, r release, args ...string) []verdict {
 	t.Helper()
-	out, found := runScript(t, r, "judge.py", append([]string{"--json"}, args...)...)
+	out, found := runScript(t, r, "validate.py", append([]string{"--json"}, args...)...)
 	var report struct{ Verdicts []verdict }
 	if err := json.NewDecoder(bytes.NewReader(out)).Decode(&report); err != nil {
-		t.Fatalf("judge.py's answer: %v", err)
+		t.Fatalf("validate.py's answer: %v", err)
 	}
 	something := false
 	for _, v := range report.Verdicts {
 		something = something || len(v.Findings) > 0
 	}
 	if something != found {
-		t.Errorf("judge.py's exit status and its findings contradict each other")
+		t.Errorf("validate.py's exit status and its findings contradict each other")
 	}
 	return report.Verdicts
 }

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package document
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+)
+
+func scalar(tag, value string, style yaml.Style) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value, Style: style}
+}
+
+// Two trees are the same only where everything is that decides how they are written.
+func TestSameComparesAllThatIsWritten(t *testing.T) {
+	list := func(items ...*yaml.Node) *yaml.Node { return &yaml.Node{Kind: yaml.SequenceNode, Content: items} }
+	a := scalar("!!str", "x", 0)
+	for name, other := range map[string]*yaml.Node{
+		"value": scalar("!!str", "y", 0), "tag": scalar("!!int", "x", 0), "style": scalar("!!str", "x", yaml.DoubleQuotedStyle),
+		"kind": {Kind: yaml.AliasNode, Tag: "!!str", Value: "x"},
+	} {
+		if same(a, other) || same(list(a), list(other)) || same(list(a, other), list(a, a)) {
+			t.Errorf("another %s is the same", name)
+		}
+	}
+	if same(list(a), list()) || same(list(a), list(a, a)) || !same(list(a, a), list(scalar("!!str", "x", 0), a)) || !same(list(), list()) {
+		t.Error("the number of items counts, and nothing else")
+	}
+}
+
+// The providers of a document are cut into their entries, all other sections stay whole.
+func TestPiecesCutsProvidersIntoEntries(t *testing.T) {
+	cut := func(text string) string {
+		root, err := Read([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		for _, p := range pieces(root) {
+			fmt.Fprintf(&b, "%s/%s/%s %d\n", p.section, p.api, p.id, len(p.heads))
+		}
+		return b.String()
+	}
+	for text, want := range map[string]string{
+		"apis: [a]\nversion: 2\n":                  "apis// 0\nversion// 0\n",
+		"providers: {}\n":                          "providers// 0\n",
+		"providers: null\n":                        "providers// 0\n",
+		"other: {inference: [{provider_id: a}]}\n": "other// 0\n",
+		"providers: {inference: [{provider_id: a}, {provider_id: b}], safety: []}\n": "providers/inference/a 2\nproviders/inference/b 2\nproviders/safety/ 1\n",
+		"providers: {inference: [{provider_id: a}, {x: b}]}\n":                       "providers/inference/ 1\n",
+		"providers: {inference: [{provider_id: ''}]}\n":                              "providers/inference/ 1\n",
+		"providers: {\"inference\": [{provider_id: a}]}\n":                           "providers/inference/ 1\n",
+		"providers: {yes: [{provider_id: a}]}\n":                                     "providers/yes/ 1\n",
+	} {
+		if diff := cmp.Diff(want, cut(text)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+// What an edit leaves alone is not written again: the text is that of the base.
+func TestTextsOfTheBaseAreUsedAgain(t *testing.T) {
+	base, err := ParseBase("b", []byte("version: 2\nproviders: {inference: [{provider_id: a}, {provider_id: b}]}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := base.Edit()
+	Set(Items(doc.ProvidersOf("inference"))[1], "provider_type", String("new"))
+	for _, p := range pieces(doc.Root()) {
+		kept, err := base.texts[p.place()].text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := base.textOf(&p, bounds.ConfigBytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := &got[0] == &kept[0]; again == (p.id == "b") {
+			t.Errorf("%v: the text of the base is used: %v", p.place(), again)
+		}
+	}
+}
+
+func TestWriteStopsAtTheLimit(t *testing.T) {
+	base, err := ParseBase("b", []byte("version: 2\nimage_name: x\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := base.Edit()
+	plain, err := doc.Write(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := strings.Repeat("#", bounds.ConfigBytes-len(plain))
+	if all, err := doc.Write(t.Context(), header); err != nil || len(all) != bounds.ConfigBytes {
+		t.Errorf("%d bytes, %v", len(all), err)
+	}
+	if _, err := doc.Write(t.Context(), header+"#"); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("one byte more: %v", err)
+	}
+	// The same for a piece that is written anew.
+	p := piece{section: "providers", api: "inference", id: "a", value: Value(map[string]any{"provider_id": "a"})}
+	p.keys = [2]*yaml.Node{String("providers"), String("inference")}
+	p.heads = []string{"providers:\n", "  inference:\n"}
+	text, err := p.write(bounds.ConfigBytes)
+	if err != nil || string(text) != "  - provider_id: a\n" {
+		t.Fatalf("%q, %v", text, err)
+	}
+	if _, err := p.write(len(text)); err != nil {
+		t.Error(err)
+	}
+	if _, err := p.write(len(text) - 1); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("one byte less: %v", err)
+	}
+}
+
+// A document may nest so deep, and no deeper.
+func TestReadBoundsLevels(t *testing.T) {
+	for _, nest := range []func(levels int) string{
+		func(levels int) string { return strings.Repeat("{a: ", levels) + "x" + strings.Repeat("}", levels) },
+		func(levels int) string {
+			return "{a: " + strings.Repeat("[", levels-1) + "x" + strings.Repeat("]", levels-1) + "}"
+		},
+	} {
+		if _, err := Read([]byte(nest(bounds.DocumentLevels))); err != nil {
+			t.Error(err)
+		}
+		if _, err := Read([]byte(nest(bounds.DocumentLevels + 1))); err == nil {
+			t.Error("one level more is read")
+		}
+	}
+	// An alias is as deep as what it stands for.
+	deep := strings.Repeat("[", bounds.DocumentLevels-2) + "x" + strings.Repeat("]", bounds.DocumentLevels-2)
+	if _, err := Read([]byte("a: &a " + deep + "\nb: [*a]\n")); err == nil {
+		t.Error("an alias hides levels")
+	}
+}
+
+func TestNameStaysOnOneLine(t *testing.T) {
+	base, err := ParseBase("a\nb\u2028c\u2029d\x00e", []byte("version: 2\n"))
+	if err != nil || base.Name() != "abcde" {
+		t.Errorf("%q, %v", base.Name(), err)
+	}
+}
