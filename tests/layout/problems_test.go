@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// Every place in the product that makes a problem gives it a reason and a path: no finding is without a field, and so without a line.
+// Every place in the product that makes a problem gives it a reason and a path: every finding names a field, which has its place in the file.
 // A problem without any property stands for none.
 //
 // Proves: R74.

@@ -62,7 +62,7 @@ func TestSplitSaysWhatIsWrong(t *testing.T) {
 func TestHasUserInfoFindsAUserInEveryForm(t *testing.T) {
 	for in, want := range map[string]bool{
 		"http://u:p@h": true, "u@h:1": true, "//u@h": true, "http:/u@h": true, `http:\\u@h`: true, "u:p@h/x": true, "http://u@${env.H}": true, "@h": true,
-		"http://h/@x": false, "http://h?a=@": false, "http://h#@": false, "h:1": false, "http://${env.H:=u@h}": false, "": false, "/@": true,
+		"http://h/@x": false, "http://h?a=@": false, "http://h#@": false, "h:1": false, "http://${env.H:=u@h}": false, "": false, "/@": true, "?@": false, "#a@b": false,
 	} {
 		if got := address.HasUserInfo(in); got != want {
 			t.Errorf("HasUserInfo(%q) = %v", in, got)

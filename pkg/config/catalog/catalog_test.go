@@ -376,7 +376,7 @@ func TestChosenIsTheSameEachTime(t *testing.T) {
 	}
 }
 
-// An API that a release line had before and lost is gone since the first one without it; the newest line loses nothing yet.
+// An API that a release line had before and lost is gone since the first one without it; the newest release line loses nothing yet.
 func TestAbsentNamesTheFirstReleaseLineWithoutAnAPI(t *testing.T) {
 	names := Lines()
 	for _, api := range KnownAPIs() {
