@@ -57,7 +57,7 @@ type WorkloadSpec struct {
 	// +optional
 	PodMetadata *PodMetadataSpec `json:"podMetadata,omitempty"`
 
-	// ResourceClaims are the devices that the pods ask for; resources.claims gives them to the server.
+	// ResourceClaims are the devices that the pods ask for. The resources of the server refer to them by name.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20

@@ -148,7 +148,7 @@ func needsTime(reason string) bool {
 
 // unschedulable is the scheduler's message without the part about preemption, which helps nobody.
 func unschedulable(message string) string {
-	for _, tail := range []string{" preemption: ", " no new claims to deallocate"} {
+	for _, tail := range []string{" preemption: ", ". no new "} {
 		if at := strings.Index(message, tail); at >= 0 {
 			message = message[:at]
 		}
