@@ -44,7 +44,7 @@ type TLSSpec struct {
 	// +optional
 	SecretName *string `json:"secretName,omitempty"`
 
-	// CABundle names the CA certificates that the server trusts when it calls providers, in place of those of its image.
+	// CABundle names CA certificates that the server trusts when it calls providers, in addition to those of its image.
 	// +optional
 	CABundle *CABundleConfig `json:"caBundle,omitempty"`
 }

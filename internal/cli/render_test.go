@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
@@ -22,6 +23,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // inCluster builds what the operator builds when the resource of the file is in the namespace default, with real Secrets.
@@ -56,6 +58,14 @@ func inCluster(t *testing.T, file, operatorSettings string) *desired.Desired {
 	}
 	for _, ref := range objects.PodReferences(&cr.Spec) {
 		in.PodReferences = append(in.PodReferences, desired.PodReferenceFact{Ref: ref, Content: map[string]secret.Value{"key": secret.New([]byte("value"))}})
+	}
+	if in.CABundle = in.NamedCABundle(); in.CABundle != nil {
+		in.CABundle.State = desired.Unknown
+	}
+	if in.Certificate = desired.CertificateOf(cr); in.Certificate != nil {
+		data := fixture.NewCA(t).ServerSecret([]string{objects.ServiceHost(cr.Name, cr.Namespace)})
+		in.Now, in.Certificate.Lookup = time.Now(), desired.LookIn(data, "tls.crt", "tls.key")
+		in.Certificate.Certificate, in.Certificate.Key = data["tls.crt"], secret.New(data["tls.key"])
 	}
 	d, problems := desired.Build(t.Context(), in)
 	if problems.HasErrors() {
@@ -123,7 +133,7 @@ func TestRenderIsWhatTheOperatorApplies(t *testing.T) {
 // onlyInCluster reports whether the value at the path is known in the cluster alone.
 func onlyInCluster(path string) bool {
 	for _, end := range []string{
-		"/uid", "/" + objects.AnnotationInputHash, "/" + objects.AnnotationSecretsHash, "/" + objects.AnnotationBuild,
+		"/uid", "/" + objects.AnnotationInputHash, "/" + objects.AnnotationSecretsHash, "/" + objects.AnnotationBuild, "/" + objects.AnnotationCertificateHash,
 		"/metadata/name", "/secretKeyRef/name", // of the derived Secret, whose name is a keyed hash
 	} {
 		if strings.HasSuffix(path, end) {

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -67,7 +68,7 @@ func TestCABundle(t *testing.T) {
 			for _, variable := range []string{"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"} {
 				mounted := false
 				for _, m := range pod.Containers[0].VolumeMounts {
-					mounted = mounted || m.MountPath+"/ca-bundle.crt" == files[variable] && m.ReadOnly
+					mounted = mounted || m.MountPath == path.Dir(files[variable]) && m.ReadOnly
 				}
 				if !mounted {
 					t.Errorf("%s is %q, which is not mounted", variable, files[variable])
@@ -147,7 +148,7 @@ func TestPlatformCABundle(t *testing.T) {
 		t.Errorf("the pods trust %s, warnings %v", got, d.Warnings)
 	}
 	container := deployment(t, d.Objects).Spec.Template.Spec.Containers[0]
-	if !slices.Contains(container.Env, corev1.EnvVar{Name: "SSL_CERT_FILE", Value: "/etc/ssl/certs/ca-bundle/ca-bundle.crt"}) ||
+	if !slices.Contains(container.Env, corev1.EnvVar{Name: "SSL_CERT_FILE", Value: objects.TrustPath}) ||
 		!slices.ContainsFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/etc/ssl/certs/ca-bundle" && m.ReadOnly }) {
 		t.Errorf("environment %v, mounts %v", container.Env, container.VolumeMounts)
 	}

@@ -71,6 +71,7 @@ func podTemplate(p *Params) corev1.PodTemplateSpec {
 			// not start.
 			EnableServiceLinks:        new(false),
 			SecurityContext:           podSecurity(p),
+			InitContainers:            initContainers(p),
 			Containers:                []corev1.Container{container(p)},
 			Volumes:                   volumes(p),
 			TopologySpreadConstraints: spread(p),

@@ -4,6 +4,7 @@ package objects_test
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -103,7 +104,8 @@ func TestDerivedValuesReachThePodByReference(t *testing.T) {
 	}
 }
 
-// Proves: FR-064 (the CA bundle is a file in the pod, and both variables name it).
+// Proves: FR-063, R66 (the CA bundle is a file in the pod; before the server starts, the image's own Python adds it to the roots of the image, and
+// the variables of all clients name the file with both).
 func TestCABundleIsMountedAndNamed(t *testing.T) {
 	p := everything(t)
 	bundle := objects.CABundle(p)
@@ -111,9 +113,22 @@ func TestCABundleIsMountedAndNamed(t *testing.T) {
 		t.Errorf("CA bundle %+v", bundle)
 	}
 	env, at := variables(t, p), mount(server(t, p), "/etc/ssl/certs/ca-bundle")
-	if at == nil || !at.ReadOnly || volume(pod(p), at.Name).ConfigMap.Name != bundle.Name ||
-		env["SSL_CERT_FILE"] != "/etc/ssl/certs/ca-bundle/ca-bundle.crt" || env["REQUESTS_CA_BUNDLE"] != env["SSL_CERT_FILE"] {
-		t.Errorf("mount %+v, environment %v", at, env)
+	if at == nil || !at.ReadOnly || volume(pod(p), at.Name).ConfigMap.Name != bundle.Name {
+		t.Errorf("mount %+v", at)
+	}
+	for _, name := range []string{"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", "AWS_CA_BUNDLE"} {
+		if env[name] != objects.TrustPath {
+			t.Errorf("%s=%s", name, env[name])
+		}
+	}
+	init := pod(p).InitContainers[0]
+	reads, writes, shows := mount(&init, "/etc/ssl/certs/ca-bundle"), mount(&init, path.Dir(objects.TrustPath)), mount(server(t, p), path.Dir(objects.TrustPath))
+	if reads == nil || reads.Name != at.Name || writes == nil || writes.ReadOnly || shows == nil || !shows.ReadOnly || shows.Name != writes.Name ||
+		volume(pod(p), writes.Name).EmptyDir.SizeLimit == nil {
+		t.Errorf("mounts %+v, and of the server %+v", init.VolumeMounts, shows)
+	}
+	if init.Image != p.Image || init.Command[0] != "python3" || !slices.Equal(init.Command[3:], []string{"/etc/ssl/certs/ca-bundle/ca-bundle.crt", objects.TrustPath}) {
+		t.Errorf("image %s, command %v", init.Image, init.Command)
 	}
 }
 

@@ -56,12 +56,12 @@ func with(t *testing.T, change func(*objects.Params)) *objects.Params {
 // pod returns the pod of the Deployment.
 func pod(p *objects.Params) *corev1.PodSpec { return &objects.Deployment(p).Spec.Template.Spec }
 
-// server returns the only container.
+// server returns the container of the server: there is no other one, and another one before it only for CA certificates.
 func server(t *testing.T, p *objects.Params) *corev1.Container {
 	t.Helper()
 	containers := pod(p).Containers
-	if len(containers) != 1 || len(pod(p).InitContainers) != 0 {
-		t.Fatalf("%d containers and %d init containers, want one and none", len(containers), len(pod(p).InitContainers))
+	if len(containers) != 1 || (len(pod(p).InitContainers) == 0) != (p.CABundle == "") {
+		t.Fatalf("%d containers and %d init containers", len(containers), len(pod(p).InitContainers))
 	}
 	return &containers[0]
 }

@@ -103,6 +103,9 @@ func lastOf(list []corev1.EnvVar) map[string]int {
 // volumes are the operator's that are still mounted, and the user's.
 func volumes(p *Params) []corev1.Volume {
 	mounts, user := volumeMounts(p), overridesOf(&p.CR.Spec).Volumes
+	for _, c := range initContainers(p) {
+		mounts = append(mounts, c.VolumeMounts...)
+	}
 	list := slices.DeleteFunc(ownVolumes(p), func(v corev1.Volume) bool {
 		return slices.ContainsFunc(user, func(u corev1.Volume) bool { return u.Name == v.Name }) ||
 			!slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })

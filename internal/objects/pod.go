@@ -55,12 +55,7 @@ func environment(p *Params) []corev1.EnvVar {
 	if p.Legacy.FromV1alpha1 {
 		env = append(env, legacyEnvironment(p)...)
 	}
-	if p.CABundle != "" {
-		env = append(env,
-			corev1.EnvVar{Name: "SSL_CERT_FILE", Value: CABundlePath},
-			// The exporter of telemetry, among others, does not look at the former.
-			corev1.EnvVar{Name: "REQUESTS_CA_BUNDLE", Value: CABundlePath})
-	}
+	env = append(env, trustEnvironment(p)...)
 	return append(env, generatedEnvironment(p)...)
 }
 
@@ -115,7 +110,7 @@ func ownVolumes(p *Params) []corev1.Volume {
 		volumes = append(volumes, configMapVolume(configVolume, ConfigMapName(p.CR.Name, p.Config)))
 	}
 	if p.CABundle != "" {
-		volumes = append(volumes, configMapVolume(caBundleVolume, CABundleName(p.CR.Name, p.CABundle)))
+		volumes = append(volumes, configMapVolume(caBundleVolume, CABundleName(p.CR.Name, p.CABundle)), trustVolumeOf())
 	}
 	if p.Certificate != "" {
 		// Nothing but what the server reads: the Secret may hold more.
@@ -150,7 +145,9 @@ func ownMounts(p *Params) []corev1.VolumeMount {
 		mounts = append(mounts, corev1.VolumeMount{Name: configVolume, MountPath: ConfigDir, ReadOnly: true})
 	}
 	if p.CABundle != "" {
-		mounts = append(mounts, corev1.VolumeMount{Name: caBundleVolume, MountPath: CABundleDir, ReadOnly: true})
+		mounts = append(mounts,
+			corev1.VolumeMount{Name: caBundleVolume, MountPath: CABundleDir, ReadOnly: true},
+			corev1.VolumeMount{Name: trustVolume, MountPath: trustDir, ReadOnly: true})
 	}
 	if p.Certificate != "" {
 		mounts = append(mounts, corev1.VolumeMount{Name: tlsVolume, MountPath: config.TLSDir, ReadOnly: true})

@@ -39,6 +39,11 @@ func call(t *testing.T, method, url string, body any) (int, []byte) {
 // tryCall is call where it can be that nobody answers.
 func tryCall(t *testing.T, method, url string, body any) (int, []byte, error) {
 	t.Helper()
+	return tryCallBy(t, web, method, url, body)
+}
+
+func tryCallBy(t *testing.T, by *http.Client, method, url string, body any) (int, []byte, error) {
+	t.Helper()
 	var content io.Reader = http.NoBody
 	if body != nil {
 		content = bytes.NewBufferString(asJSON(t, body))
@@ -48,7 +53,7 @@ func tryCall(t *testing.T, method, url string, body any) (int, []byte, error) {
 		return 0, nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	response, err := web.Do(request)
+	response, err := by.Do(request)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -34,6 +34,12 @@ type ask struct {
 // startTraffic begins to ask; it ends with the test or with end.
 func startTraffic(t *testing.T, service string) *traffic {
 	t.Helper()
+	return startTrafficBy(t, web, service)
+}
+
+// startTrafficBy does so with a client.
+func startTrafficBy(t *testing.T, by *http.Client, service string) *traffic {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	f := &traffic{stop: stop}
 	t.Cleanup(stop)
@@ -46,7 +52,7 @@ func startTraffic(t *testing.T, service string) *traffic {
 				return
 			case at := <-ticker.C:
 				f.done.Go(func() {
-					err := health(t.Context(), service)
+					err := health(t.Context(), by, service)
 					f.mu.Lock()
 					defer f.mu.Unlock()
 					f.asks = append(f.asks, ask{at, err})
@@ -57,14 +63,14 @@ func startTraffic(t *testing.T, service string) *traffic {
 	return f
 }
 
-func health(ctx context.Context, service string) error {
+func health(ctx context.Context, by *http.Client, service string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, service+"/v1/health", http.NoBody)
 	if err != nil {
 		return err
 	}
-	response, err := web.Do(request)
+	response, err := by.Do(request)
 	if err != nil {
 		return err
 	}

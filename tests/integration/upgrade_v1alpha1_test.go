@@ -346,7 +346,7 @@ func (u *upgraded) checkPods(d *appsv1.Deployment) {
 	u.t.Helper()
 	pod := d.Spec.Template.Spec
 	server := pod.Containers[0]
-	if len(pod.Containers) != 1 || len(pod.InitContainers) != 0 || server.Name != "main" || *pod.TerminationGracePeriodSeconds != 90 ||
+	if len(pod.Containers) != 1 || len(pod.InitContainers) != 1 || pod.InitContainers[0].Name != "trust" || server.Name != "main" || *pod.TerminationGracePeriodSeconds != 90 ||
 		server.Ports[0].ContainerPort != 8400 || server.Resources.Requests.Memory().String() != "2Gi" || d.Spec.Template.Annotations["release"] != "" ||
 		len(pod.TopologySpreadConstraints) != 1 || pod.ServiceAccountName != "full-sa" {
 		u.t.Errorf("the pods are %+v", pod)

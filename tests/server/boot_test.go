@@ -76,6 +76,12 @@ func boot(t *testing.T, config string, env ...string) (url string, log func() st
 // bootRelease does so with a release, a config that listens on loopback, and exactly this environment.
 func bootRelease(t *testing.T, r release, config string, env ...string) (url string, log func() string) {
 	t.Helper()
+	return bootAt(t, "http://127.0.0.1", client, r, config, env...)
+}
+
+// bootAt does so with a server that the client calls by scheme and host.
+func bootAt(t *testing.T, host string, by *http.Client, r release, config string, env ...string) (url string, log func() string) {
+	t.Helper()
 	dir, port := t.TempDir(), freePort(t)
 	logFile, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
@@ -105,9 +111,9 @@ func bootRelease(t *testing.T, r release, config string, env ...string) (url str
 	go func() { _ = server.Wait(); close(ended) }()
 	t.Cleanup(func() { cancel(); <-ended })
 
-	url = fmt.Sprintf("http://127.0.0.1:%d", port)
+	url = fmt.Sprintf("%s:%d", host, port)
 	deadline, tick := time.After(bootTimeout), time.Tick(pollPause)
-	for !healthy(url) {
+	for !healthyBy(by, url) {
 		select {
 		case <-tick:
 		case <-ended:
@@ -151,8 +157,10 @@ func freePort(t *testing.T) int {
 // client opens a connection for each request: one that is kept may be closed by the server just when the next request takes it.
 var client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 
-func healthy(url string) bool {
-	response, err := client.Get(url + "/v1/health")
+func healthy(url string) bool { return healthyBy(client, url) }
+
+func healthyBy(by *http.Client, url string) bool {
+	response, err := by.Get(url + "/v1/health")
 	if err != nil {
 		return false
 	}
@@ -162,7 +170,12 @@ func healthy(url string) bool {
 
 func post(t *testing.T, url, body string) (int, []byte) {
 	t.Helper()
-	response, err := client.Post(url, "application/json", strings.NewReader(body))
+	return postBy(t, client, url, body)
+}
+
+func postBy(t *testing.T, by *http.Client, url, body string) (int, []byte) {
+	t.Helper()
+	response, err := by.Post(url, "application/json", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// smallBase boots with every release, and needs nothing that is not there.
+const smallBase = `version: 2
+image_name: small
+apis: [inference]
+providers: {inference: []}
+storage:
+  backends:
+    kv_default: {type: kv_sqlite, db_path: "${env.SQLITE_STORE_DIR}/kv.db"}
+    sql_default: {type: sql_sqlite, db_path: "${env.SQLITE_STORE_DIR}/sql.db"}
+  stores:
+    metadata: {backend: kv_default, namespace: registry}
+    inference: {backend: sql_default, table_name: inference_store}
+    conversations: {backend: sql_default, table_name: conversations}
+server: {host: 127.0.0.1, port: 8321}
+`
+
+// trustedBy is the environment in which a server of the release trusts what an image trusts whose certifi has another root, and a bundle. What
+// the pod's container does before the server starts is done here, by its own command.
+func trustedBy(t *testing.T, r release, imageRoot, bundle []byte) []string {
+	t.Helper()
+	dir, python := t.TempDir(), serverPython(t, r)
+	packages := filepath.Join(dir, "packages")
+	run(t, nil, python, "-c", "import certifi, os, shutil, sys; shutil.copytree(os.path.dirname(certifi.__file__), sys.argv[1])", filepath.Join(packages, "certifi"))
+	roots, err := os.OpenFile(filepath.Join(packages, "certifi", "cacert.pem"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := roots.Write(append([]byte("\n"), imageRoot...)); err != nil {
+		t.Fatal(err)
+	}
+	if err := roots.Close(); err != nil {
+		t.Fatal(err)
+	}
+	given, file := filepath.Join(dir, "ca-bundle.crt"), filepath.Join(dir, "ca-certificates.crt")
+	writeFile(t, given, string(bundle))
+	env := []string{"PYTHONPATH=" + packages, "PATH=" + os.Getenv("PATH"), "HOME=" + dir}
+	pod := objects.Deployment(&objects.Params{CR: &v1alpha2.LlamaStackDistribution{}, CABundle: string(bundle)}).Spec.Template.Spec
+	command := slices.Clone(pod.InitContainers[0].Command)
+	command[0] = python
+	for i := range command {
+		switch command[i] {
+		case objects.CABundlePath:
+			command[i] = given
+		case objects.TrustPath:
+			command[i] = file
+		}
+	}
+	t.Log(strings.TrimSpace(run(t, env, command[0], command[1:]...)))
+	for _, v := range pod.Containers[0].Env {
+		if v.Value == objects.TrustPath {
+			env = append(env, v.Name+"="+file)
+		}
+	}
+	return env
+}
+
+// run runs a program with exactly this environment, nil for that of the test, and returns what it prints.
+func run(t *testing.T, env []string, program string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), scriptTimeout)
+	defer cancel()
+	command := exec.CommandContext(ctx, program, args...)
+	command.Env = env
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", program, err, stderrOf(err))
+	}
+	return string(out)
+}
+
+// serveTLS serves HTTP, as HTTP/2 too, with a certificate of the CA, and returns host and port.
+func serveTLS(t *testing.T, ca *fixture.CA, handler http.Handler) string {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{ca.Certificate(ca.ServerSecret([]string{"localhost"}))}, MinVersion: tls.VersionTLS12}
+	server.EnableHTTP2, server.Config.ErrorLog = true, log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return "localhost:" + server.URL[strings.LastIndex(server.URL, ":")+1:]
+}
+
+// A CA bundle adds to what the image trusts: each client library of each release reaches a server behind the private CA, and one behind a root that only
+// the image has, and still refuses any other. The same for two providers in one real server, which encrypts with the certificate of spec.networking.tls.
+//
+// Proves: FR-061, FR-062, FR-063, R26, R66, R40, L-23.
+func TestCABundleAddsToTheRootsOfTheImage(t *testing.T) {
+	t.Parallel()
+	private, image, unknown := fixture.NewCA(t), fixture.NewCA(t), fixture.NewCA(t)
+	forEachRelease(t, func(t *testing.T, r release) {
+		env := trustedBy(t, r, image.PEM, private.PEM)
+		empty := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"object":"list","data":[]}`)
+		})
+		want := map[string]string{"private": "trusted", "image": "trusted", "unknown": "refused"}
+		servers := []string{"clients.py"}
+		for name, ca := range map[string]*fixture.CA{"private": private, "image": image, "unknown": unknown} {
+			servers = append(servers, name+"="+serveTLS(t, ca, empty))
+		}
+		var got map[string]map[string]string
+		if err := json.Unmarshal([]byte(run(t, env, serverPython(t, r), servers...)), &got); err != nil {
+			t.Fatal(err)
+		}
+		for _, library := range []string{"urllib", "httpx", "requests", "openai"} {
+			if got[library] == nil {
+				t.Errorf("%s is not installed", library)
+			}
+		}
+		for library, outcomes := range got {
+			for server, outcome := range outcomes {
+				if outcome != want[server] {
+					t.Errorf("%s, server of the CA %s: %s, want %s", library, server, outcome, want[server])
+				}
+			}
+		}
+		t.Logf("client libraries: %d", len(got))
+		bothProvidersAnswer(t, r, env, map[string]*fixture.CA{"private": private, "image": image})
+	})
+}
+
+// bothProvidersAnswer boots a server that encrypts, with a provider behind each CA, and chats with both.
+func bothProvidersAnswer(t *testing.T, r release, env []string, behind map[string]*fixture.CA) {
+	t.Helper()
+	const key = "a-key"
+	var providers []any
+	for id, ca := range behind {
+		double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"model-of-" + id}, Key: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Release line 1.0 keeps a connection from its start, whose event loop is gone, and fails the first completion.
+		closing := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Connection", "close")
+			double.ServeHTTP(w, r)
+		})
+		providers = append(providers, map[string]any{
+			"id": id, "provider": "vllm", "endpoint": "https://" + serveTLS(t, ca, closing), "settings": map[string]any{"api_token": key},
+		})
+	}
+	ca := fixture.NewCA(t)
+	by := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: ca.Trust("localhost")}}
+	url, log := bootWithTLS(t, r, ca, by, providers, env)
+	defer func() {
+		if t.Failed() {
+			t.Log(log())
+		}
+	}()
+	for id := range behind {
+		status, answer := postBy(t, by, url+"/v1/chat/completions",
+			fmt.Sprintf(`{"model":"%s/model-of-%s","messages":[{"role":"user","content":"ping"}]}`, id, id))
+		if want := modelserverdouble.Answer("model-of-"+id, "ping"); status != http.StatusOK || !strings.Contains(string(answer), want) {
+			t.Errorf("provider %s: status %d, %s", id, status, answer)
+		}
+	}
+	checkHandshakes(t, r, ca, strings.TrimPrefix(url, "https://"))
+}
+
+// bootWithTLS boots the small base with what the engine makes of networking.tls and the providers. Only the directory of the certificate is another
+// one than in a pod.
+func bootWithTLS(t *testing.T, r release, ca *fixture.CA, by *http.Client, providers []any, env []string) (url string, log func() string) {
+	t.Helper()
+	dir := t.TempDir()
+	base, err := config.ParseBase("small", []byte(smallBase))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inference, err := json.Marshal(providers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := &v1alpha2.LlamaStackDistributionSpec{
+		Providers:  &v1alpha2.ProvidersSpec{Inference: &apiextensionsv1.JSON{Raw: inference}},
+		Networking: &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{Enabled: new(true), SecretName: new("s")}},
+	}
+	result, problems := config.Generate(t.Context(), config.Input{Name: "s", Namespace: "ai", Spec: parse.Parse(spec), Base: base, Line: lineOf(t, r)})
+	if problems.HasErrors() {
+		t.Fatal(problems.Message())
+	}
+	for name, content := range ca.ServerSecret([]string{"localhost"}) {
+		writeFile(t, filepath.Join(dir, name), string(content))
+	}
+	file := filepath.Join(dir, "config.yaml")
+	writeFile(t, file, strings.ReplaceAll(string(result.YAML), config.TLSDir, dir))
+	for _, v := range result.Env {
+		if v.Ref.Name == "" {
+			env = append(env, v.Name+"="+v.Value)
+		}
+	}
+	return bootAt(t, "https://localhost", by, r, file, append(env, "SQLITE_STORE_DIR="+dir)...)
+}
+
+// checkHandshakes proves what docs/networking.md says about the server's TLS.
+func checkHandshakes(t *testing.T, r release, ca *fixture.CA, address string) {
+	t.Helper()
+	accepts := func(version, suite uint16) bool {
+		trust := ca.Trust("localhost")
+		trust.MinVersion, trust.MaxVersion = version, version
+		if suite != 0 {
+			trust.CipherSuites = []uint16{suite}
+		}
+		conn, err := (&tls.Dialer{Config: trust}).DialContext(t.Context(), "tcp", address)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	}
+	for version, want := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+		if got := accepts(version, 0); got != want {
+			t.Errorf("%s is accepted: %v", tls.VersionName(version), got)
+		}
+	}
+	var suites []string
+	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
+		if slices.Contains(suite.SupportedVersions, tls.VersionTLS12) && accepts(tls.VersionTLS12, suite.ID) {
+			suites = append(suites, suite.Name)
+		}
+	}
+	slices.Sort(suites)
+	t.Logf("TLS 1.2 with %s", strings.Join(suites, ", "))
+	// Before release line 1.2, the server leaves the choice to uvicorn: the suites of TLS 1.0, and in its newer releases those of OpenSSL.
+	want := []string{"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"}
+	if lineOf(t, r).NeedsInsecure && !slices.Equal(suites, want) {
+		t.Errorf("TLS 1.2 with %v, want %v", suites, want)
+	}
+}
