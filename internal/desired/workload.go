@@ -3,6 +3,7 @@
 package desired
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -33,9 +34,26 @@ func (r *report) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec, legacy
 		r.warn(problem.NoEffect, "spec.workload.workers", fmt.Sprintf("each pod requests %d CPU, one for each worker", n),
 			"set spec.workload.resources.requests.cpu where another amount is right")
 	}
+	r.checkSize(spec.Workload)
 	r.checkAutoscaling(spec)
 	r.checkBudget(spec)
 	r.checkStorage(spec, legacy)
+}
+
+// checkSize keeps what is larger than any pod template from being encoded, sent and refused. The webhook measures the whole spec, but it
+// never refuses one of v1alpha1; the open fields have limits of their own.
+func (r *report) checkSize(workload *v1alpha2.WorkloadSpec) {
+	text, err := json.Marshal(workload)
+	if err != nil {
+		return // nothing that was decoded cannot be encoded
+	}
+	limits := bounds.Limits{Bytes: len(text), Levels: bounds.ObjectLevels, Nodes: bounds.SpecNodes}
+	if _, excess := bounds.Scan(text, limits); excess != nil {
+		r.Add(problem.Problem{
+			Reason: problem.TooLarge, Path: "spec.workload", Type: field.ErrorTypeInvalid,
+			Detail: fmt.Sprintf("may hold at most %d values", bounds.SpecNodes), Fix: "remove some",
+		})
+	}
 }
 
 // checkEnvironment says what the schema of v1alpha2 says. The API server does not apply that to what stays as it is, and v1alpha1 has no

@@ -342,3 +342,23 @@ func TestPodSpecIsChecked(t *testing.T) {
 		})
 	}
 }
+
+// Proves: R63 (what no pod can have is refused before it is encoded and sent, from v1alpha1 too, whose requests the webhook never refuses).
+func TestBuildBoundsTheSizeOfAWorkload(t *testing.T) {
+	in := inputs(t, "simple")
+	in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}
+	in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{Distribution: in.CR.Spec.Distribution}
+	in.Secrets = nil
+	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}
+	for count, want := range map[int]string{1_000: "", 40_000: "spec.workload: Invalid value: may hold at most 100000 values: remove some"} {
+		in.CR.Spec.Workload.Overrides.Volumes = nil
+		for i := range count {
+			in.CR.Spec.Workload.Overrides.Volumes = append(in.CR.Spec.Workload.Overrides.Volumes,
+				corev1.Volume{Name: fmt.Sprintf("v%d", i), VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+		}
+		result, faults := try(t.Context(), in)
+		if got := faults.Errors().Message(); got != want || (len(result.Objects) == 0) != (want != "") {
+			t.Errorf("%d volumes: %q and %d objects, want %q", count, got, len(result.Objects), want)
+		}
+	}
+}

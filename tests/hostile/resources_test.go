@@ -150,6 +150,9 @@ func nestingInputs() (all []input) {
 	return all
 }
 
+// volume is one of many. The API server stores some 45,000 of them, and takes 5 s for 40,000.
+const volume = `{"name":"v#","emptyDir":{}}`
+
 func countInputs() []input {
 	inference := func(n int, provider string) string { return `"providers":{"inference":` + list(n, provider) + `}` }
 	return []input{
@@ -167,7 +170,11 @@ func countInputs() []input {
 		spec("v1alpha2", "5000 secretRefs", starter+`,"providers":{"inference":{"provider":"vllm","endpoint":"http://a","secretRefs":`+
 			object(5000, `"f#":{"name":"s#","key":"k"}`)+`}}`),
 		spec("v1alpha2", "5000 unknown fields of a provider", starter+`,"providers":{"inference":{"provider":"vllm","endpoint":"http://a",`+items(5000, `"f#":0`)+`}}`),
-		spec("v1alpha2", "5000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(5000, `{"name":"v#","emptyDir":{}}`)+`}}`),
+		spec("v1alpha2", "5000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(5000, volume)+`}}`),
+		spec("v1alpha2", "40000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(40000, volume)+`}}`),
+		spec("v1alpha2", "90000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(90000, volume)+`}}`),
+		spec("v1alpha2", "100000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(100000, volume)+`}}`),
+		spec("v1alpha2", "40000 volume mounts", starter+`,"workload":{"overrides":{"volumes":[`+volume+`],"volumeMounts":`+list(40000, `{"name":"v#","mountPath":"/#"}`)+`}}`),
 		spec("v1alpha2", "5000 namespaces allowed", starter+`,"networking":{"allowedFrom":{"namespaces":`+list(5000, `"n#"`)+`}}`),
 	}
 }
@@ -214,7 +221,8 @@ func spokeInputs() []input {
 	return []input{
 		spec("v1alpha1", "10000 variables", server(`"containerSpec":{"env":`+list(10000, `{"name":"N#","value":"v"}`)+`}`)),
 		spec("v1alpha1", "distribution of 1 MB", `"replicas":1,"server":{"distribution":{"name":"`+strings.Repeat("a", 1_000_000)+`"}}`),
-		spec("v1alpha1", "5000 volumes", server(`"podOverrides":{"volumes":`+list(5000, `{"name":"v#","emptyDir":{}}`)+`}`)),
+		spec("v1alpha1", "5000 volumes", server(`"podOverrides":{"volumes":`+list(5000, volume)+`}`)),
+		spec("v1alpha1", "40000 volumes", server(`"podOverrides":{"volumes":`+list(40000, volume)+`}`)),
 		annotated("annotation of 9000 levels", nest(9000, "0")),
 		annotated("annotation of 60000 members", object(20000, `"k#":0`)),
 		annotated("annotation that is no JSON", strings.Repeat("[", 250_000)),
