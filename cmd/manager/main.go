@@ -112,7 +112,7 @@ func run(ctx context.Context, f *flags) error {
 		if err != nil {
 			return err
 		}
-		webhooks, err := listen(ctx, restConfig, known, f)
+		webhooks, err := listen(ctx, restConfig, scheme, known, f)
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,11 @@ func run(ctx context.Context, f *flags) error {
 }
 
 // listen makes the webhooks, which read the operator's settings from the cache, and takes their port. It asks the API server nothing.
-func listen(ctx context.Context, restConfig *rest.Config, known client.Reader, f *flags) (*webhook.Server, error) {
+func listen(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known client.Reader, f *flags) (*webhook.Server, error) {
+	live, err := client.New(restConfig, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, err
+	}
 	webhooks, err := webhook.Listen(ctx, restConfig, webhook.Options{
 		Address: f.webhookAddress, Namespace: f.operatorNamespace, Managed: f.manageCertificates, ClientAuthorities: f.validationClientCA,
 		Lifetimes: certificate.DefaultLifetimes(), Drain: webhook.DefaultDrain,
@@ -133,10 +137,10 @@ func listen(ctx context.Context, restConfig *rest.Config, known client.Reader, f
 		return nil, err
 	}
 	facts := &gather.Gatherer{
-		Live: known, OperatorNamespace: f.operatorNamespace, Build: version.Build(),
+		Live: live, CachedSettings: known, OperatorNamespace: f.operatorNamespace, Build: version.Build(),
 		Namespaces: namespaces(f.watchNamespaces), ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
 	}
-	webhooks.Handle((&webhook.Validation{Gather: facts.GatherForAdmission}).Kind())
+	webhooks.Handle((&webhook.Validation{Gather: facts.GatherForAdmission, GatherLive: facts.GatherForAdmissionLive}).Kind())
 	return webhooks, nil
 }
 

@@ -5,6 +5,8 @@ package gather
 import (
 	"context"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
@@ -20,10 +22,22 @@ import (
 // The webhooks serve before anything asks the cluster which APIs it has. So the only message that depends on that, about ingress controllers
 // other than OpenShift's router, is left to the controller.
 func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List) {
+	if g.CachedSettings == nil {
+		return g.gatherForAdmission(ctx, cr, g.Live)
+	}
+	return g.gatherForAdmission(ctx, cr, g.CachedSettings)
+}
+
+// GatherForAdmissionLive is GatherForAdmission with the operator's settings as the API server has them.
+func (g *Gatherer) GatherForAdmissionLive(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List) {
+	return g.gatherForAdmission(ctx, cr, g.Live)
+}
+
+func (g *Gatherer) gatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, from client.Reader) (*desired.Inputs, problem.List) {
 	in := desired.NewInputs(cr)
 	in.Build, in.ClusterAssignsUserIDs, in.OperatorNamespace = g.Build, true, g.OperatorNamespace
 	var problems problem.Collector
-	known, f := g.settings(ctx)
+	known, f := g.settings(ctx, from)
 	if f == nil {
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = known.NetworkPolicy, known.Forbidden, known.Edge
 		in.Distribution, f = known.Resolve(&cr.Spec.Distribution)

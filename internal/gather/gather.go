@@ -29,10 +29,12 @@ import (
 
 // Gatherer reads the inputs of a reconcile. Its fields are set once, before the first call.
 type Gatherer struct {
-	// Live reads from the API server: Secrets and ConfigMaps. For admission, a cache of the operator's settings is enough.
+	// Live reads from the API server: Secrets and ConfigMaps.
 	Live client.Reader
 	// Cached reads what the operator itself wrote.
 	Cached client.Reader
+	// CachedSettings reads the operator's ConfigMap for admission; nil means that Live does.
+	CachedSettings client.Reader
 	// OperatorNamespace is where the operator's ConfigMap and hash key are.
 	OperatorNamespace string
 	// HashKey is the operator's key for hashes of secret content.
@@ -80,7 +82,7 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	out := &Gathered{Inputs: in}
 	var problems problem.Collector
 	var f *problem.Problem
-	if out.Settings, f = g.settings(ctx); f == nil {
+	if out.Settings, f = g.settings(ctx, g.Live); f == nil {
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = out.Settings.NetworkPolicy, out.Settings.Forbidden, out.Settings.Edge
 		in.Distribution, f = out.Settings.Resolve(&cr.Spec.Distribution)
 	}
@@ -103,10 +105,10 @@ func lookupFailed(condition, path, what string, err error) *problem.Problem {
 }
 
 // settings reads the operator's ConfigMap. It need not exist.
-func (g *Gatherer) settings(ctx context.Context) (*settings.Settings, *problem.Problem) {
+func (g *Gatherer) settings(ctx context.Context, from client.Reader) (*settings.Settings, *problem.Problem) {
 	var cm corev1.ConfigMap
 	key := types.NamespacedName{Namespace: g.OperatorNamespace, Name: settings.ConfigMapName}
-	if err := g.Live.Get(ctx, key, &cm); err != nil && !apierrors.IsNotFound(err) {
+	if err := from.Get(ctx, key, &cm); err != nil && !apierrors.IsNotFound(err) {
 		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, "operator settings", "ConfigMap "+key.String(), err)
 	}
 	g.mu.Lock()

@@ -18,7 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// NewSettingsCache returns a cache of the operator's settings and of nothing else, so that admission sends no request. It asks the API
+// NewSettingsCache returns a cache of the operator's settings and of nothing else, so that admission sends no request for what it admits. It asks the API
 // server nothing before it is started; a read waits until the API server has answered once, and fails when its context ends.
 func NewSettingsCache(ctx context.Context, config *rest.Config, operatorNamespace string) (cache.Cache, error) {
 	scheme := runtime.NewScheme()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -46,8 +47,8 @@ func (c *wrapper) Get(ctx context.Context, key client.ObjectKey, into client.Obj
 	if !ok {
 		return c.Cache.Get(ctx, key, into, options...)
 	}
-	u := NewTree()
-	if err := c.Cache.Get(ctx, key, u, options...); err != nil {
+	u := NewTree() // the cache's own: decode only reads it
+	if err := c.Cache.Get(ctx, key, u, append(slices.Clip(options), client.UnsafeDisableDeepCopy)...); err != nil {
 		return err
 	}
 	return decode(u, cr)
@@ -61,7 +62,7 @@ func (c *wrapper) List(ctx context.Context, into client.ObjectList, options ...c
 	}
 	trees := &unstructured.UnstructuredList{}
 	trees.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind + "List"))
-	if err := c.Cache.List(ctx, trees, options...); err != nil {
+	if err := c.Cache.List(ctx, trees, append(slices.Clip(options), client.UnsafeDisableDeepCopy)...); err != nil {
 		return err
 	}
 	list.Items = make([]v1alpha2.LlamaStackDistribution, len(trees.Items))

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -35,8 +36,34 @@ const (
 
 // Validation answers AdmissionReviews for LlamaStackDistributions.
 type Validation struct {
-	// Gather reads what the resource is validated by.
-	Gather func(context.Context, *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List)
+	// Gather reads what the resource is validated by. It sends no request.
+	Gather Gather
+	// GatherLive asks the API server for it, before a resource is refused: it may use what was registered a moment ago. Nil is none.
+	GatherLive Gather
+}
+
+// Gather reads what a resource is validated by.
+type Gather func(context.Context, *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List)
+
+// result validates by what is known, or by what the API server knows where only that admits the resource.
+func (v *Validation) result(ctx context.Context, request *admission.Request) admission.Result {
+	facts, problems := v.Gather(ctx, request.New)
+	result := admission.Validate(ctx, request, facts, problems)
+	if len(result.Errors) == 0 || v.GatherLive == nil {
+		return result
+	}
+	live, problems := v.GatherLive(ctx, request.New)
+	if sameSettings(facts, live) {
+		return result
+	}
+	return admission.Validate(ctx, request, live, problems)
+}
+
+// sameSettings reports whether the operator's settings mean the same for a resource. Why they have no distribution for it can differ: it is
+// unknown, its registration is broken, or the API server did not answer.
+func sameSettings(a, b *desired.Inputs) bool {
+	return a.Distribution != nil && reflect.DeepEqual(a.NetworkPolicyFlag, b.NetworkPolicyFlag) && reflect.DeepEqual(a.Forbidden, b.Forbidden) &&
+		reflect.DeepEqual(a.Distribution, b.Distribution) // what was parsed once is one pointer in both
 }
 
 // Kind is the kind of review that the Validation answers.
@@ -131,8 +158,7 @@ func (in *admissionReview) validate(ctx context.Context) *admissionv1.AdmissionR
 	validated.New.Namespace = in.request.Namespace
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	facts, problems := in.validation.Gather(ctx, validated.New)
-	result := admission.Validate(ctx, validated, facts, problems)
+	result := in.validation.result(ctx, validated)
 	if len(result.Errors) == 0 {
 		admitted.Warnings = result.Warnings
 		return admitted

@@ -195,3 +195,54 @@ func FuzzValidation(f *testing.F) {
 		}
 	})
 }
+
+// Proves: R64, L-01 (what was registered a moment ago counts, though the cache has not heard of it; what only the settings are to blame for is admitted).
+func TestValidationAsksBeforeItRefuses(t *testing.T) {
+	const body = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u-1","namespace":"ai","name":"a",
+		"kind":{"group":"llamastack.io","version":"v1alpha2","kind":"LlamaStackDistribution"},
+		"object":{"apiVersion":"llamastack.io/v1alpha2","kind":"LlamaStackDistribution","metadata":{"name":"a"},"spec":{"distribution":{"name":"mine"}}}}}`
+	by := func(t *testing.T, data map[string]string, failed *problem.Problem, calls *int) Gather {
+		t.Helper()
+		known, err := settings.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List) {
+			*calls++
+			in := desired.NewInputs(cr)
+			if failed != nil {
+				return in, problem.List{*failed}
+			}
+			var p *problem.Problem
+			in.Distribution, p = known.Resolve(&cr.Spec.Distribution)
+			if p != nil {
+				return in, problem.List{*p}
+			}
+			return in, nil
+		}
+	}
+	registered := map[string]string{settings.KeyDistributions: "mine:\n  image: registry.example/mine:1\n  serverVersion: 0.7.1\n"}
+	away := problem.New(problem.Problem{Reason: problem.LookupFailed, Path: "operator settings", Detail: "could not be read", Fix: "trying again"})
+	broken := problem.New(problem.Problem{Reason: problem.InvalidOperatorSettings, Path: "operator settings", Detail: "is broken", Fix: "correct it"})
+	for name, c := range map[string]struct {
+		cached, live map[string]string
+		failed       *problem.Problem
+		allowed      bool
+		calls        int
+	}{
+		"registered a moment ago":  {nil, registered, nil, true, 1},
+		"registered":               {registered, registered, nil, true, 0},
+		"removed a moment ago":     {registered, nil, nil, true, 0},
+		"unknown":                  {nil, nil, nil, false, 1},
+		"API server away":          {nil, nil, away, true, 1},
+		"wrong for another reason": {nil, nil, broken, true, 1},
+	} {
+		cached, live := 0, 0
+		v := &Validation{Gather: by(t, c.cached, nil, &cached), GatherLive: by(t, c.live, c.failed, &live)}
+		recorder := httptest.NewRecorder()
+		NewIntake().Handler(v.Kind()).ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, ValidationPath, strings.NewReader(body)))
+		if got := strings.Contains(recorder.Body.String(), `"allowed":true`); got != c.allowed || cached != 1 || live != c.calls {
+			t.Errorf("%s: asked %d times of the cache and %d of the API server: %s", name, cached, live, recorder.Body)
+		}
+	}
+}

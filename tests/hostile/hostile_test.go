@@ -9,9 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -35,7 +39,7 @@ type input struct {
 	want []string
 }
 
-// Proves: R63, R64, R65, R71, R74 (whatever is sent, the operator stays the process that was started, within its memory, says clearly
+// Proves: R7, R63, R64, R65, R71, R74 (whatever is sent, the operator stays the process that was started, within its memory, says clearly
 // what is wrong, and goes on with everyone else's resources).
 func TestNothingBringsTheOperatorDown(t *testing.T) {
 	w := newWorld(t)
@@ -78,9 +82,28 @@ func (w *world) check(t *testing.T) {
 	if peak := w.report.peak(); peak > maxPeak {
 		t.Errorf("it used %d MiB, want at most %d", peak>>20, maxPeak>>20)
 	}
+	w.checkSecrets(t)
 	t.Logf("the control group, page cache included, used at most %d MiB", w.operator.group.peak(t)>>20)
 	if info, err := w.operator.log.Stat(); err != nil || info.Size() > maxLog {
 		t.Errorf("its log has %d bytes, want at most %d (%v)", info.Size(), maxLog, err)
+	}
+}
+
+// checkSecrets searches the cluster and the operator's log for the value of a Secret that was in use all the time.
+func (w *world) checkSecrets(t *testing.T) {
+	t.Helper()
+	objects, err := cluster.ObjectsButSecrets(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(w.operator.log.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for place, text := range map[string]string{"an object": objects, "the operator's log": string(log)} {
+		for _, found := range w.canaries.In(text) {
+			t.Errorf("%s contains %s", place, found)
+		}
 	}
 }
 
@@ -123,7 +146,9 @@ func (w *world) one(t *testing.T, in input) {
 func (w *world) startEdits(t *testing.T) {
 	t.Helper()
 	const name = "busy"
-	if denied, err := w.store(t, "v1alpha2", bystanders, name, resource("v1alpha2", name, starter)); denied != "" || err != nil {
+	w.create(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: bystanders, Name: "keys"}, StringData: map[string]string{"token": w.canaries.New()}})
+	keyed := starter + `,"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000","apiKey":{"name":"keys","key":"token"}}}`
+	if denied, err := w.store(t, "v1alpha2", bystanders, name, resource("v1alpha2", name, keyed)); denied != "" || err != nil {
 		t.Fatal(denied, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

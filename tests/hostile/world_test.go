@@ -43,6 +43,7 @@ type world struct {
 	host     string
 	operator *operator
 	report   *report
+	canaries fixture.Canaries
 }
 
 func newWorld(t *testing.T) *world {
