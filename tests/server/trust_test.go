@@ -170,10 +170,10 @@ func bothProvidersAnswer(t *testing.T, r release, env []string, behind map[strin
 	}
 	ca := fixture.NewCA(t)
 	by := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: ca.Trust("localhost")}}
-	url, log := bootWithTLS(t, r, ca, by, providers, env)
+	url, printed := bootWithTLS(t, r, ca, by, providers, env)
 	defer func() {
 		if t.Failed() {
-			t.Log(log())
+			t.Log(printed())
 		}
 	}()
 	for id := range behind {
@@ -188,7 +188,7 @@ func bothProvidersAnswer(t *testing.T, r release, env []string, behind map[strin
 
 // bootWithTLS boots the small base with what the engine makes of networking.tls and the providers. Only the directory of the certificate is another
 // one than in a pod.
-func bootWithTLS(t *testing.T, r release, ca *fixture.CA, by *http.Client, providers []any, env []string) (url string, log func() string) {
+func bootWithTLS(t *testing.T, r release, ca *fixture.CA, by *http.Client, providers []any, env []string) (url string, printed func() string) {
 	t.Helper()
 	dir := t.TempDir()
 	base, err := config.ParseBase("small", []byte(smallBase))
