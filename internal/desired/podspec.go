@@ -60,8 +60,9 @@ func (r *report) checkClaims(w *v1alpha2.WorkloadSpec) {
 		}
 		if slices.Contains(names, c.Name) {
 			r.Add(problem.Problem{
-				Reason: problem.ConflictingFields, Path: path + ".name", Type: field.ErrorTypeDuplicate, Value: c.Name, Detail: "each ResourceClaim needs a name of its own",
-				Fix: "keep one of them",
+				Reason: problem.ConflictingFields, Path: path + ".name", Type: field.ErrorTypeDuplicate, Value: c.Name,
+				Detail: "each ResourceClaim needs a name of its own",
+				Fix:    "keep one of them",
 			})
 		}
 		if (c.ResourceClaimName == nil) == (c.ResourceClaimTemplateName == nil) {

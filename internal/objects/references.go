@@ -35,59 +35,65 @@ type PodReference struct {
 // left out: the API server refuses its Deployment.
 func PodReferences(spec *v1alpha2.LlamaStackDistributionSpec) []PodReference {
 	const field = "spec.workload.overrides"
-	o := overridesOf(spec)
-	var list []PodReference
-	add := func(kind, name string, keys []string, optional *bool, path string) {
-		if name != "" {
-			list = append(list, PodReference{kind, name, keys, ptr.Deref(optional, false), path})
-		}
-	}
+	o, r := overridesOf(spec), &podReferences{}
 	last := lastOf(o.Env)
 	for i := range o.Env {
-		from := o.Env[i].ValueFrom
-		if from == nil || last[o.Env[i].Name] != i {
-			continue
-		}
-		path := fmt.Sprintf("%s.env[%d].valueFrom", field, i)
-		if s := from.SecretKeyRef; s != nil {
-			add(KindSecret, s.Name, []string{s.Key}, s.Optional, path+".secretKeyRef")
-		}
-		if c := from.ConfigMapKeyRef; c != nil {
-			add(KindConfigMap, c.Name, []string{c.Key}, c.Optional, path+".configMapKeyRef")
+		if from := o.Env[i].ValueFrom; from != nil && last[o.Env[i].Name] == i {
+			r.ofVariable(from, fmt.Sprintf("%s.env[%d].valueFrom", field, i))
 		}
 	}
 	for i := range o.EnvFrom {
 		path := fmt.Sprintf("%s.envFrom[%d]", field, i)
 		if s := o.EnvFrom[i].SecretRef; s != nil {
-			add(KindSecret, s.Name, nil, s.Optional, path+".secretRef")
+			r.add(KindSecret, s.Name, nil, s.Optional, path+".secretRef")
 		}
 		if c := o.EnvFrom[i].ConfigMapRef; c != nil {
-			add(KindConfigMap, c.Name, nil, c.Optional, path+".configMapRef")
+			r.add(KindConfigMap, c.Name, nil, c.Optional, path+".configMapRef")
 		}
 	}
 	for i := range o.Volumes {
-		v := &o.Volumes[i]
-		path := fmt.Sprintf("%s.volumes[%d]", field, i)
-		if s := v.Secret; s != nil {
-			add(KindSecret, s.SecretName, keysOf(s.Items), s.Optional, path+".secret")
+		r.ofVolume(&o.Volumes[i], fmt.Sprintf("%s.volumes[%d]", field, i))
+	}
+	return r.list
+}
+
+// podReferences collects references.
+type podReferences struct{ list []PodReference }
+
+func (r *podReferences) add(kind, name string, keys []string, optional *bool, path string) {
+	if name != "" {
+		r.list = append(r.list, PodReference{kind, name, keys, ptr.Deref(optional, false), path})
+	}
+}
+
+func (r *podReferences) ofVariable(from *corev1.EnvVarSource, path string) {
+	if s := from.SecretKeyRef; s != nil {
+		r.add(KindSecret, s.Name, []string{s.Key}, s.Optional, path+".secretKeyRef")
+	}
+	if c := from.ConfigMapKeyRef; c != nil {
+		r.add(KindConfigMap, c.Name, []string{c.Key}, c.Optional, path+".configMapKeyRef")
+	}
+}
+
+func (r *podReferences) ofVolume(v *corev1.Volume, path string) {
+	if s := v.Secret; s != nil {
+		r.add(KindSecret, s.SecretName, keysOf(s.Items), s.Optional, path+".secret")
+	}
+	if c := v.ConfigMap; c != nil {
+		r.add(KindConfigMap, c.Name, keysOf(c.Items), c.Optional, path+".configMap")
+	}
+	if v.Projected == nil {
+		return
+	}
+	for j := range v.Projected.Sources {
+		source, path := &v.Projected.Sources[j], fmt.Sprintf("%s.projected.sources[%d]", path, j)
+		if s := source.Secret; s != nil {
+			r.add(KindSecret, s.Name, keysOf(s.Items), s.Optional, path+".secret")
 		}
-		if c := v.ConfigMap; c != nil {
-			add(KindConfigMap, c.Name, keysOf(c.Items), c.Optional, path+".configMap")
-		}
-		if v.Projected == nil {
-			continue
-		}
-		for j := range v.Projected.Sources {
-			source, path := &v.Projected.Sources[j], fmt.Sprintf("%s.projected.sources[%d]", path, j)
-			if s := source.Secret; s != nil {
-				add(KindSecret, s.Name, keysOf(s.Items), s.Optional, path+".secret")
-			}
-			if c := source.ConfigMap; c != nil {
-				add(KindConfigMap, c.Name, keysOf(c.Items), c.Optional, path+".configMap")
-			}
+		if c := source.ConfigMap; c != nil {
+			r.add(KindConfigMap, c.Name, keysOf(c.Items), c.Optional, path+".configMap")
 		}
 	}
-	return list
 }
 
 func keysOf(items []corev1.KeyToPath) []string {

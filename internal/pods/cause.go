@@ -4,6 +4,7 @@ package pods
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,8 +36,8 @@ func cause(log string, p *corev1.Pod, known *Secrets) string {
 		lines = lines[1:] // cut, perhaps within a secret value
 	}
 	last := ""
-	for i := len(lines) - 1; i >= 0; i-- {
-		line := strings.TrimRight(lines[i], "\r ")
+	for i, line := range slices.Backward(lines) {
+		line = strings.TrimRight(line, "\r ")
 		switch {
 		case noise.MatchString(line):
 		case exception.MatchString(line):

@@ -38,7 +38,7 @@ const (
 type Validation struct {
 	// Gather reads what the resource is validated by. It sends no request.
 	Gather Gather
-	// GatherLive asks the API server for it, before a resource is refused: it may use what was registered a moment ago. Nil is none.
+	// GatherLive asks the API server for it, before a resource is refused: it may use what was registered a moment ago. Nil asks nobody.
 	GatherLive Gather
 }
 
