@@ -22,7 +22,8 @@ type NetworkingSpec struct {
 	// +optional
 	TLS *TLSSpec `json:"tls,omitempty"`
 
-	// Expose controls external access by an Ingress: true, false, or an object with enabled and hostname.
+	// Expose controls external access by a Route, HTTPRoute or Ingress: true, false, or an object with enabled and
+	// hostname.
 	// {} and {hostname: ...} mean enabled.
 	// +optional
 	Expose *apiextensionsv1.JSON `json:"expose,omitempty"`

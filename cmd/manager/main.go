@@ -18,12 +18,14 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/logging"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
 )
@@ -92,7 +94,7 @@ func run(ctx context.Context, f *flags) error {
 		return errors.New("--forbid-foreign-configmaps and --allow-foreign-configmaps exclude each other: remove one of them")
 	}
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme), objects.AddToScheme(scheme)); err != nil {
 		return err
 	}
 	restConfig, err := ctrl.GetConfig()
@@ -112,19 +114,38 @@ func run(ctx context.Context, f *flags) error {
 		if err != nil {
 			return err
 		}
-		webhooks, err := listen(ctx, restConfig, scheme, known, f)
+		apis, err := edgeAPIs(restConfig)
+		if err != nil {
+			return err
+		}
+		webhooks, err := listen(ctx, restConfig, scheme, known, apis, f)
 		if err != nil {
 			return err
 		}
 		ready["webhooks"] = webhooks.Ready
-		run = append(run, webhooks.Run, known.Start)
+		run = append(run, webhooks.Run, known.Start, apis.Start)
 	}
 	ctrl.Log.Info("operator starts", "version", version.Version(), "build", version.Build())
 	return together(ctx, append(run, healthServer(f.healthAddress, ready))...)
 }
 
+// edgeAPIs makes what asks for the APIs of the cluster.
+func edgeAPIs(restConfig *rest.Config) (*gather.KnownEdgeAPIs, error) {
+	httpClient, err := rest.HTTPClientFor(restConfig)
+	if err != nil {
+		return nil, err
+	}
+	mapper, err := apiutil.NewDynamicRESTMapper(restConfig, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	return gather.NewKnownEdgeAPIs(mapper), nil
+}
+
 // listen makes the webhooks, which read the operator's settings from the cache, and takes their port. It asks the API server nothing.
-func listen(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known client.Reader, f *flags) (*webhook.Server, error) {
+func listen(
+	ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known client.Reader, apis *gather.KnownEdgeAPIs, f *flags,
+) (*webhook.Server, error) {
 	live, err := client.New(restConfig, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, err
@@ -139,6 +160,7 @@ func listen(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme
 	facts := &gather.Gatherer{
 		Live: live, CachedSettings: known, OperatorNamespace: f.operatorNamespace, Build: version.Build(),
 		Namespaces: namespaces(f.watchNamespaces), ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
+		EdgeAPIs: apis.Get,
 	}
 	webhooks.Handle((&webhook.Validation{Gather: facts.GatherForAdmission, GatherLive: facts.GatherForAdmissionLive}).Kind())
 	return webhooks, nil

@@ -20,7 +20,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/migration"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/leftovers"
 )
 
@@ -93,7 +92,7 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	again, stopping := true, stopTimeout
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:                        scheme,
-		NewCache:                      readable.NewCache,
+		NewCache:                      caching.New,
 		Cache:                         caching.Options(watched, f.operatorNamespace),
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: caching.UncachedKinds()}},
 		Controller:                    config.Controller{SkipNameValidation: &again}, // the names of the former manager's controllers

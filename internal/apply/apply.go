@@ -38,6 +38,8 @@ type Applier struct {
 	Cached client.Reader
 	// Live reads from the API server.
 	Live client.Reader
+	// EdgeAPIs are the APIs of the cluster by which servers can be exposed.
+	EdgeAPIs objects.EdgeAPIs
 
 	mu sync.Mutex
 	// last is by owner, then by kind and name of the object, which are few and fixed: what is generated gets a name of its own with

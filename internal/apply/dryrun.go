@@ -52,6 +52,8 @@ var fieldsOfKinds = map[string]string{
 	"HorizontalPodAutoscaler": "spec.workload.autoscaling",
 	"Service":                 "spec.networking.port",
 	"Ingress":                 "spec.networking.expose",
+	"Route":                   "spec.networking.expose",
+	"HTTPRoute":               "spec.networking.expose",
 }
 
 // fieldsOfPods is the field of the spec that is in a field of the Deployment, by the beginning of that.

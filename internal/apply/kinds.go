@@ -5,6 +5,7 @@ package apply
 import (
 	"slices"
 
+	routev1 "github.com/openshift/api/route/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
 // OwnedKinds are the kinds of objects that a resource owns, as the caches hold them: full objects of what the operator
@@ -27,6 +31,30 @@ func FullKinds() []client.Object {
 		&corev1.ServiceAccount{}, &corev1.PersistentVolumeClaim{}, &appsv1.Deployment{}, &corev1.Service{},
 		&autoscalingv2.HorizontalPodAutoscaler{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{}, &networkingv1.Ingress{},
 	}
+}
+
+// EdgeKinds are the owned kinds that a cluster may lack, of the APIs that it has. They are cached as FullKinds are.
+func EdgeKinds(apis objects.EdgeAPIs) []client.Object {
+	var kinds []client.Object
+	if apis.Route {
+		kinds = append(kinds, &routev1.Route{})
+	}
+	if apis.HTTPRoute {
+		kinds = append(kinds, &gatewayv1.HTTPRoute{})
+	}
+	return kinds
+}
+
+// edgeLists are the lists of EdgeKinds.
+func edgeLists(apis objects.EdgeAPIs) []client.ObjectList {
+	var lists []client.ObjectList
+	if apis.Route {
+		lists = append(lists, &routev1.RouteList{})
+	}
+	if apis.HTTPRoute {
+		lists = append(lists, &gatewayv1.HTTPRouteList{})
+	}
+	return lists
 }
 
 // prunedLists are lists of the kinds that are removed when nobody wants them any more, in the order of removal: what leads to the pods

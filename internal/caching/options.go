@@ -20,15 +20,14 @@ import (
 // Options restricts what the operator holds in memory: its own objects in full, and of Secrets and ConfigMaps a
 // few metadata. An empty list of namespaces means all of them.
 func Options(namespaces []string, operatorNamespace string) cache.Options {
-	own := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{objects.LabelManagedBy: objects.ManagedBy})}
 	o := cache.Options{
 		DefaultTransform: strip,
 		ByObject:         map[client.Object]cache.ByObject{},
 	}
 	for _, kind := range apply.FullKinds() {
-		o.ByObject[kind] = own
+		o.ByObject[kind] = ownObjects()
 	}
-	podsOfServers := own
+	podsOfServers := ownObjects()
 	podsOfServers.Transform = stripPod
 	o.ByObject[&corev1.Pod{}] = podsOfServers
 	if len(namespaces) == 0 {
@@ -43,6 +42,11 @@ func Options(namespaces []string, operatorNamespace string) cache.Options {
 	}
 	o.ByObject[&corev1.ConfigMap{}] = cache.ByObject{Namespaces: withOwn}
 	return o
+}
+
+// ownObjects restricts a kind to what the operator labels as its own.
+func ownObjects() cache.ByObject {
+	return cache.ByObject{Label: labels.SelectorFromSet(labels.Set{objects.LabelManagedBy: objects.ManagedBy})}
 }
 
 // UncachedKinds are never read from a cache: a full copy of every Secret or ConfigMap of a cluster does not fit.

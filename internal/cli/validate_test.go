@@ -192,6 +192,7 @@ var withoutAFile = map[problem.Reason]string{
 	problem.Conflict:            "another object of the cluster has the name",
 	problem.ObjectRejected:      "the API server rejects what is made of it",
 	problem.ClaimNotResizable:   "the PVC is there already",
+	problem.EdgeUnavailable:     "the cluster lacks an API",
 }
 
 // odd are custom resources with problems that no other test data has.

@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sync/semaphore"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -52,6 +51,7 @@ const (
 // Reconciler brings a LlamaStackDistribution into force.
 type Reconciler struct {
 	client   client.Client
+	live     client.Reader
 	gatherer *gather.Gatherer
 	applier  *apply.Applier
 	adopter  *adoption.Adopter
@@ -74,6 +74,10 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses;networkpolicies,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=route.openshift.io,resources=routes,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=route.openshift.io,resources=routes/custom-host,verbs=create;update
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=gateways,verbs=get
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=rolebindings,verbs=get;delete
 // +kubebuilder:rbac:groups="",resources=configmaps;secrets;serviceaccounts;services,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create
@@ -232,12 +236,7 @@ func (r *Reconciler) look(ctx context.Context, s *scope) {
 			s.claim = claim
 		}
 	}
-	if s.gathered.Inputs.Spec.Expose.Enabled {
-		ingress := &networkingv1.Ingress{}
-		if r.client.Get(ctx, key(objects.IngressName(s.cr.Name)), ingress) == nil && metav1.IsControlledBy(ingress, s.cr) {
-			s.exposure = objects.ExposedByIngress(ingress)
-		}
-	}
+	r.lookAtEdge(ctx, s)
 }
 
 // lookAtPods reads from the cache what the pods report. Where they cannot be read, the status says what the Deployment reports.

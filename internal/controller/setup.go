@@ -72,6 +72,13 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
+	apis, err := gather.EdgeAPIs(mgr.GetRESTMapper())
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(&apiWatch{mapper: mgr.GetRESTMapper(), known: apis}); err != nil {
+		return err
+	}
 	if o.Build == "" {
 		o.Build = version.Build()
 	}
@@ -87,8 +94,10 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			Live: mgr.GetAPIReader(), Cached: mgr.GetCache(), OperatorNamespace: o.OperatorNamespace,
 			HashKey: key, Build: o.Build, ClusterAssignsUserIDs: assignsUserIDs,
 			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps, AllowForeignConfigMaps: o.AllowForeignConfigMaps,
+			EdgeAPIs: func() objects.EdgeAPIs { return apis },
 		},
-		applier: &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
+		applier: &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), EdgeAPIs: apis},
+		live:    mgr.GetAPIReader(),
 		adopter: &adoption.Adopter{
 			Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), SwitchoverDelay: adoption.SwitchoverDelay,
 		},
@@ -127,7 +136,7 @@ func (r *Reconciler) watch(ctx context.Context, mgr manager.Manager, o Options) 
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(serverOfPod), builder.WithPredicates(podChanged())).
 		WatchesRawSource(source.Channel(r.prober.Answers(), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Channel(r.turns.Next(), &handler.EnqueueRequestForObject{}))
-	for _, kind := range apply.OwnedKinds() {
+	for _, kind := range append(apply.OwnedKinds(), apply.EdgeKinds(r.applier.EdgeAPIs)...) {
 		b = b.Watches(kind, owner)
 	}
 	return b.Complete(r)

@@ -20,7 +20,7 @@ import (
 // is known although a Secret is missing), but Objects only where there are none. When the context ends, so does the work, with a
 // transient error.
 func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
-	d := &Desired{Distribution: in.distribution(), Expose: in.Spec.Expose}
+	d := &Desired{Distribution: in.distribution(), Expose: in.Spec.Expose, Edge: in.edge()}
 	d.problems.checkName(in.CR.Name)
 	d.problems.AddAll(in.Spec.ExposeProblems)
 	d.problems.checkForbidden(in)
@@ -95,7 +95,8 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		Legacy:                in.Legacy,
 		Expose:                in.Spec.Expose,
 		NetworkPolicy:         d.networkPolicy(in, &in.Legacy),
-		Edge:                  in.edge(),
+		Edge:                  d.Edge,
+		Passthrough:           d.passthrough(in),
 		OperatorNamespace:     in.OperatorNamespace,
 		CR:                    in.CR,
 		Image:                 d.Distribution.Image,
@@ -121,6 +122,9 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 	}
 	if d.Override != nil {
 		p.Config, p.Overridden = d.OverrideContent, true
+	}
+	if d.Certificate != nil {
+		p.ServerCA = string(d.Certificate.CA)
 	}
 	return p
 }
@@ -148,6 +152,8 @@ func buildObjects(p *objects.Params) []objects.Object {
 	add(&list, objects.HorizontalPodAutoscaler(p))
 	add(&list, objects.Service(p))
 	add(&list, objects.Ingress(p))
+	add(&list, objects.Route(p))
+	add(&list, objects.HTTPRoute(p))
 	return list
 }
 

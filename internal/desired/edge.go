@@ -3,6 +3,7 @@
 package desired
 
 import (
+	"crypto/x509"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -17,10 +18,29 @@ const pathExpose = "spec.networking.expose"
 // edge is the operator's setting, with the kind that it comes to in this cluster.
 func (in *Inputs) edge() settings.Edge {
 	edge := in.Edge
-	if edge.Kind == "" || edge.Kind == settings.EdgeAuto {
+	if edge.Kind != "" && edge.Kind != settings.EdgeAuto {
+		return edge
+	}
+	switch {
+	case in.EdgeAPIs.Route:
+		edge.Kind = settings.EdgeRoute
+	case in.EdgeAPIs.HTTPRoute && edge.Gateway != nil:
+		edge.Kind = settings.EdgeHTTPRoute
+	default:
 		edge.Kind = settings.EdgeIngress
 	}
 	return edge
+}
+
+// passthrough reports whether the edge has to forward TLS connections as they are: where the server wants certificates of clients, where its
+// certificate is not known, and where it has a certificate for the name that clients use.
+func (d *Desired) passthrough(in *Inputs) bool {
+	if d.Certificate == nil || d.TLS().ClientCertificates() {
+		return true
+	}
+	host := objects.Hostname(in.CR, d.Expose, &d.Edge)
+	leaf, err := x509.ParseCertificate(d.Certificate.Leaf)
+	return err != nil || (host != "" && leaf.VerifyHostname(host) == nil)
 }
 
 // isHostless reports whether what exposes the server takes the requests for every name.
@@ -40,6 +60,12 @@ func (r *report) checkExpose(in *Inputs) {
 		r.Add(problem.Problem{
 			Reason: problem.InvalidOperatorSettings, Path: pathExpose, Type: field.ErrorTypeInvalid, Detail: "operator settings: " + edge.Err.Error(),
 			Fix: "correct the ConfigMap " + settings.ConfigMapName, Err: edge.Err,
+		})
+	case edge.Kind == settings.EdgeRoute && !in.EdgeAPIs.Route, edge.Kind == settings.EdgeHTTPRoute && !in.EdgeAPIs.HTTPRoute:
+		r.Add(problem.Problem{
+			Reason: problem.EdgeUnavailable, Path: pathExpose, Type: field.ErrorTypeNotFound,
+			Detail: fmt.Sprintf("the cluster does not have the API of %ss, which the operator's administrator chose", edge.Kind),
+			Fix:    fmt.Sprintf("install it, or change kind in the key %s of the ConfigMap %s", settings.KeyEdge, settings.ConfigMapName),
 		})
 	case edge.Kind == settings.EdgeNone:
 		r.warn(problem.NoEffect, pathExpose, fmt.Sprintf("has no effect: the operator's administrator exposes no server (kind in the key %s of the "+

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -62,9 +63,51 @@ func TestBuildWarnsOfMissingHostnames(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, warnings, c.want)
 		}
 		in.Forbidden = []settings.Restriction{settings.ForbidIngressWithoutHostname}
-		_, problems := Build(t.Context(), in)
+		_, problems := try(t.Context(), in)
 		if forbidden := problems.HasErrors(); forbidden != (c.want == problem.NoHostname) {
 			t.Errorf("%s: forbidden %v: %s", name, forbidden, problems.Message())
+		}
+	}
+}
+
+// Proves: FR-064, R62 (a Route where the cluster has them, an HTTPRoute where the settings name a Gateway, else an Ingress; the setting chooses,
+// and an API that the cluster lacks is waited for).
+func TestBuildChoosesTheEdge(t *testing.T) {
+	gateway := &settings.Gateway{Name: "public", Namespace: "gateways"}
+	all := objects.EdgeAPIs{Route: true, HTTPRoute: true}
+	for name, c := range map[string]struct {
+		apis objects.EdgeAPIs
+		edge settings.Edge
+		want string
+	}{
+		"nothing":                   {objects.EdgeAPIs{}, settings.Edge{}, "Ingress"},
+		"Route":                     {all, settings.Edge{Kind: settings.EdgeAuto, Gateway: gateway}, "Route"},
+		"Gateway API and Gateway":   {objects.EdgeAPIs{HTTPRoute: true}, settings.Edge{Kind: settings.EdgeAuto, Gateway: gateway}, "HTTPRoute"},
+		"Gateway API alone":         {objects.EdgeAPIs{HTTPRoute: true}, settings.Edge{Kind: settings.EdgeAuto}, "Ingress"},
+		"Gateway alone":             {objects.EdgeAPIs{}, settings.Edge{Kind: settings.EdgeAuto, Gateway: gateway}, "Ingress"},
+		"chosen: Ingress":           {all, settings.Edge{Kind: settings.EdgeIngress}, "Ingress"},
+		"chosen: HTTPRoute":         {all, settings.Edge{Kind: settings.EdgeHTTPRoute, Gateway: gateway}, "HTTPRoute"},
+		"chosen: none":              {all, settings.Edge{Kind: settings.EdgeNone}, ""},
+		"chosen: a missing Route":   {objects.EdgeAPIs{}, settings.Edge{Kind: settings.EdgeRoute}, "missing"},
+		"chosen: a missing Gateway": {objects.EdgeAPIs{Route: true}, settings.Edge{Kind: settings.EdgeHTTPRoute, Gateway: gateway}, "missing"},
+	} {
+		in := exposed(t, "{hostname: a.example}", c.edge)
+		in.EdgeAPIs = c.apis
+		d, problems := try(t.Context(), in)
+		if c.want == "missing" {
+			if errs := problems.Of(problem.WaitingForDependency); len(errs) != 1 || errs[0].Reason != problem.EdgeUnavailable || len(d.Objects) > 0 {
+				t.Errorf("%s: %s", name, problems.Message())
+			}
+			continue
+		}
+		var got []string
+		for _, o := range d.Objects {
+			if kind := o.GetObjectKind().GroupVersionKind().Kind; slices.Contains([]string{"Ingress", "Route", "HTTPRoute"}, kind) {
+				got = append(got, kind)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %v, want %s: %s", name, got, c.want, problems.Message())
 		}
 	}
 }

@@ -38,6 +38,8 @@ type Inputs struct {
 	Forbidden []settings.Restriction
 	// Edge is the operator's setting of how servers are exposed.
 	Edge settings.Edge
+	// EdgeAPIs are the APIs of the cluster by which servers can be exposed.
+	EdgeAPIs objects.EdgeAPIs
 	// OperatorNamespace is the operator's namespace; empty in tools without a cluster.
 	OperatorNamespace string
 	// CABundle is what was found at spec.networking.tls.caBundle, else the PlatformCABundle; nil where there is neither, or where nobody could
@@ -107,6 +109,8 @@ type Desired struct {
 	Expose parse.Expose
 	// Held are objects that stay as they are in the cluster: neither applied nor pruned.
 	Held []objects.Object
+	// Edge is how the server is exposed, where it is.
+	Edge settings.Edge
 	// Certificate is the certificate that the server shows; nil where the operator does not know it.
 	Certificate *ServerCertificate
 	// Recheck is when the certificate begins or ends to be valid, without an event; zero where that is not known.

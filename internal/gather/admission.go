@@ -39,6 +39,7 @@ func (g *Gatherer) gatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaSta
 	var problems problem.Collector
 	known, f := g.settings(ctx, from)
 	if f == nil {
+		in.EdgeAPIs = g.edgeAPIs()
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = known.NetworkPolicy, known.Forbidden, known.Edge
 		in.Distribution, f = known.Resolve(&cr.Spec.Distribution)
 	}

@@ -49,6 +49,8 @@ type Gatherer struct {
 	AllowForeignConfigMaps bool
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
 	ClusterAssignsUserIDs bool
+	// EdgeAPIs reports the APIs of the cluster by which servers can be exposed; nil means none.
+	EdgeAPIs func() objects.EdgeAPIs
 
 	mu     sync.Mutex
 	parsed parsedSettings
@@ -83,6 +85,7 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	var problems problem.Collector
 	var f *problem.Problem
 	if out.Settings, f = g.settings(ctx, g.Live); f == nil {
+		in.EdgeAPIs = g.edgeAPIs()
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = out.Settings.NetworkPolicy, out.Settings.Forbidden, out.Settings.Edge
 		in.Distribution, f = out.Settings.Resolve(&cr.Spec.Distribution)
 	}

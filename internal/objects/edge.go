@@ -4,9 +4,13 @@ package objects
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 
+	routev1 "github.com/openshift/api/route/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -22,6 +26,19 @@ func Hostname(cr *v1alpha2.LlamaStackDistribution, expose parse.Expose, edge *se
 		made = cr.Name + "-" + cr.Namespace + "." + edge.Domain
 	}
 	return cmp.Or(expose.Hostname, made)
+}
+
+// EdgeAPIs are the APIs of the cluster that it may lack, and that servers can be exposed by.
+type EdgeAPIs struct {
+	// Route is OpenShift's API of Routes.
+	Route bool
+	// HTTPRoute is the Gateway API.
+	HTTPRoute bool
+}
+
+// AddToScheme adds the types of EdgeAPIs to a scheme.
+func AddToScheme(scheme *runtime.Scheme) error {
+	return errors.Join(routev1.Install(scheme), gatewayv1.Install(scheme))
 }
 
 // edgeStamp is the metadata of what exposes the server.

@@ -85,6 +85,12 @@ func NetworkPolicyName(resource string) string { return resource + "-network-pol
 // IngressName is the name of the Ingress.
 func IngressName(resource string) string { return resource + "-ingress" }
 
+// RouteName is the name of the Route.
+func RouteName(resource string) string { return resource + "-route" }
+
+// HTTPRouteName is the name of the HTTPRoute.
+func HTTPRouteName(resource string) string { return resource + "-httproute" }
+
 // ConfigMapName is the name of the generated ConfigMap: the content is part of it, so that a name never changes its
 // content.
 func ConfigMapName(resource string, content []byte) string {

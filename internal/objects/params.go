@@ -44,6 +44,10 @@ type Params struct {
 	// Edge is how the server is exposed, where it is: the operator's setting, with the kind that this cluster has. Any kind but those of Routes,
 	// HTTPRoutes and none at all means an Ingress.
 	Edge settings.Edge
+	// Passthrough reports that the edge forwards TLS connections as they are: only the server has the certificate that clients expect.
+	Passthrough bool
+	// ServerCA are the CA certificates that verify the server's certificate, as PEM; empty where they are not known.
+	ServerCA string
 	// Env are the variables that the server needs beside the configuration.
 	Env []config.EnvVar
 	// Derived is what was made of secret values, by the variable that carries it, and DerivedName the name of its Secret.

@@ -130,6 +130,8 @@ const (
 	CertificateForOtherHost Reason = "CertificateForOtherHost"
 	// InvalidCABundle: a CA bundle cannot be used.
 	InvalidCABundle Reason = "InvalidCABundle"
+	// EdgeUnavailable: the cluster lacks the API by which servers shall be exposed.
+	EdgeUnavailable Reason = "EdgeUnavailable"
 	// LookupFailed: something could not be read.
 	LookupFailed Reason = "LookupFailed"
 )

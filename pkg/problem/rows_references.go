@@ -109,6 +109,16 @@ var referenceRows = []Row{
 		Remedy: "Correct the ConfigMap. The operator watches it.",
 	},
 	{
+		Reason: EdgeUnavailable, Class: WaitingForDependency, Conditions: inConfigGenerated,
+		Meaning: "The operator's settings choose an API to expose servers by, and the cluster does not have it.",
+		Example: Problem{
+			Path: "spec.networking.expose", Type: field.ErrorTypeNotFound,
+			Detail: "the cluster does not have the API of HTTPRoutes, which the operator's administrator chose",
+			Fix:    "install it, or change kind in the key edge of the ConfigMap llama-stack-operator-config",
+		},
+		Remedy: "The operator's administrator installs the API, or changes the setting. The operator notices both.",
+	},
+	{
 		Reason: LookupFailed, Class: Transient, Conditions: []string{configGenerated, secretsResolved, deploymentUpdated, available}, Elsewhere: true,
 		Meaning: "Something could not be read. The operator tries again.",
 		Example: Problem{

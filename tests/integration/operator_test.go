@@ -26,7 +26,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -108,7 +107,7 @@ func (e *env) startOperator(o operatorOptions) *operator {
 	restConfig.Wrap(op.requests.wrap)
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:     scheme,
-		NewCache:   readable.NewCache,
+		NewCache:   caching.New,
 		Cache:      caching.Options(o.namespaces, operatorNamespace),
 		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: caching.UncachedKinds()}},
 		Metrics:    metricsserver.Options{BindAddress: "0"},

@@ -16,6 +16,8 @@ const operatorUser = "system:serviceaccount:" + operatorNamespace + ":" + operat
 var usedOtherwise = map[string]string{
 	"manager-role: llamastack.io llamastackdistributions/finalizers update": "no request has this verb: the admission plugin " +
 		"OwnerReferencesPermissionEnforcement, which OpenShift turns on, checks it where an object gets an owner that blocks deletion",
+	"manager-role: route.openshift.io routes/custom-host create": "no request has this resource: OpenShift checks it where a Route gets a host name",
+	"manager-role: route.openshift.io routes/custom-host update": "no request has this resource: OpenShift checks it where the host name of a Route changes",
 }
 
 // requests are those that ServiceAccounts made to the clusters of these tests, but for the ones of the shared cluster.

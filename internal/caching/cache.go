@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package caching
+
+import (
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
+)
+
+// New makes the cache of the operator from what Options returned. Kinds that the cluster may lack are added here, because a cache cannot be made
+// with kinds that the cluster does not have.
+func New(config *rest.Config, options cache.Options) (cache.Cache, error) {
+	apis, err := gather.EdgeAPIs(options.Mapper)
+	if err != nil {
+		return nil, err
+	}
+	for _, kind := range apply.EdgeKinds(apis) {
+		options.ByObject[kind] = ownObjects()
+	}
+	return readable.NewCache(config, options)
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	routev1 "github.com/openshift/api/route/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// lookAtEdge reads what came of exposing the server.
+func (r *Reconciler) lookAtEdge(ctx context.Context, s *scope) {
+	if s.desired == nil || !s.desired.Expose.Enabled {
+		return
+	}
+	own := func(o client.Object, name string) bool {
+		err := r.client.Get(ctx, client.ObjectKey{Namespace: s.cr.Namespace, Name: name}, o)
+		return err == nil && metav1.IsControlledBy(o, s.cr)
+	}
+	switch apis := r.applier.EdgeAPIs; s.desired.Edge.Kind {
+	case settings.EdgeIngress:
+		ingress := &networkingv1.Ingress{}
+		if own(ingress, objects.IngressName(s.cr.Name)) {
+			s.exposure = objects.ExposedByIngress(ingress)
+		}
+	case settings.EdgeRoute:
+		route := &routev1.Route{}
+		if apis.Route && own(route, objects.RouteName(s.cr.Name)) {
+			s.exposure = objects.ExposedByRoute(route)
+		}
+	case settings.EdgeHTTPRoute:
+		route := &gatewayv1.HTTPRoute{}
+		if apis.HTTPRoute && own(route, objects.HTTPRouteName(s.cr.Name)) {
+			s.exposure = r.exposedByGateway(ctx, route)
+		}
+	case settings.EdgeAuto, settings.EdgeNone:
+	}
+}
+
+// exposedByGateway reads the Gateway, which is the administrator's and may be in any namespace, from the API server.
+func (r *Reconciler) exposedByGateway(ctx context.Context, route *gatewayv1.HTTPRoute) objects.Exposure {
+	if len(route.Spec.ParentRefs) == 0 {
+		return objects.Exposure{}
+	}
+	parent := route.Spec.ParentRefs[0]
+	key := client.ObjectKey{Namespace: string(ptr.Deref(parent.Namespace, "")), Name: string(parent.Name)}
+	gateway := &gatewayv1.Gateway{}
+	switch err := r.live.Get(ctx, key, gateway); {
+	case apierrors.IsNotFound(err):
+		return objects.ExposedByHTTPRoute(route, nil)
+	case err != nil:
+		logf.FromContext(ctx).Error(err, "cannot read the Gateway", "gateway", key.String())
+		return objects.Exposure{Pending: "Gateway " + key.String() + " cannot be read"}
+	}
+	return objects.ExposedByHTTPRoute(route, gateway)
+}
+
+// apiWatchInterval is how often the operator looks for APIs that were installed or removed.
+const apiWatchInterval = 5 * time.Minute
+
+// apiWatch ends the manager when the cluster gets or loses an API by which servers can be exposed. The next manager has the caches and watches for
+// what there is then; the webhooks and the process go on.
+type apiWatch struct {
+	mapper meta.RESTMapper
+	known  objects.EdgeAPIs
+}
+
+var errOtherAPIs = errors.New("the cluster has other APIs to expose servers by than before")
+
+// Start looks until the context ends.
+func (w *apiWatch) Start(ctx context.Context) error {
+	ticker := time.NewTicker(apiWatchInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		// What cannot be asked counts as before.
+		if apis, err := gather.EdgeAPIs(w.mapper); err == nil && apis != w.known {
+			return errOtherAPIs
+		}
+	}
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+// The kinds of objects.EdgeAPIs.
+var (
+	routeKind     = schema.GroupVersionKind{Group: "route.openshift.io", Version: "v1", Kind: "Route"}
+	httpRouteKind = schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"}
+)
+
+// EdgeAPIs asks the cluster which of these APIs it has.
+func EdgeAPIs(mapper meta.RESTMapper) (objects.EdgeAPIs, error) {
+	var apis objects.EdgeAPIs
+	for kind, has := range map[schema.GroupVersionKind]*bool{routeKind: &apis.Route, httpRouteKind: &apis.HTTPRoute} {
+		_, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		if err != nil && !meta.IsNoMatchError(err) {
+			return objects.EdgeAPIs{}, fmt.Errorf("asking the cluster for the API of %ss: %w", kind.Kind, err)
+		}
+		*has = err == nil
+	}
+	return apis, nil
+}
+
+// How often KnownEdgeAPIs asks: until it knows, and from then on.
+const (
+	edgeRetry    = 10 * time.Second
+	edgeInterval = 5 * time.Minute
+)
+
+// KnownEdgeAPIs are the APIs as they were asked for last, for webhooks, which ask nothing themselves.
+type KnownEdgeAPIs struct {
+	mapper meta.RESTMapper
+	known  atomic.Pointer[objects.EdgeAPIs]
+}
+
+// NewKnownEdgeAPIs returns what Start keeps up to date.
+func NewKnownEdgeAPIs(mapper meta.RESTMapper) *KnownEdgeAPIs { return &KnownEdgeAPIs{mapper: mapper} }
+
+// Get returns the APIs. Until they are known, the cluster counts as one that has all: what only the controller can know is left to it.
+func (k *KnownEdgeAPIs) Get() objects.EdgeAPIs {
+	if known := k.known.Load(); known != nil {
+		return *known
+	}
+	return objects.EdgeAPIs{Route: true, HTTPRoute: true}
+}
+
+// Start asks until the context ends.
+func (k *KnownEdgeAPIs) Start(ctx context.Context) error {
+	for {
+		pause := edgeRetry
+		if apis, err := EdgeAPIs(k.mapper); err == nil {
+			k.known.Store(&apis)
+			pause = edgeInterval
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (g *Gatherer) edgeAPIs() objects.EdgeAPIs {
+	if g.EdgeAPIs == nil {
+		return objects.EdgeAPIs{}
+	}
+	return g.EdgeAPIs()
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+// mapper has some kinds, or fails.
+type mapper struct {
+	meta.RESTMapper
+	kinds []string
+	err   error
+	asked int
+}
+
+func (m *mapper) RESTMapping(kind schema.GroupKind, _ ...string) (*meta.RESTMapping, error) {
+	m.asked++
+	if m.err != nil {
+		return nil, m.err
+	}
+	for _, k := range m.kinds {
+		if k == kind.String() {
+			return &meta.RESTMapping{}, nil
+		}
+	}
+	return nil, &meta.NoKindMatchError{GroupKind: kind}
+}
+
+// Proves: FR-064 (what the cluster has decides, and what could not be asked is no answer).
+func TestEdgeAPIs(t *testing.T) {
+	m := &mapper{}
+	if got, err := gather.EdgeAPIs(m); err != nil || got != (objects.EdgeAPIs{}) {
+		t.Errorf("%+v %v", got, err)
+	}
+	m.kinds = []string{"Route.route.openshift.io", "HTTPRoute.gateway.networking.k8s.io"}
+	if got, err := gather.EdgeAPIs(m); err != nil || got != (objects.EdgeAPIs{Route: true, HTTPRoute: true}) {
+		t.Errorf("%+v %v", got, err)
+	}
+	m.err = errors.New("no answer in time")
+	if _, err := gather.EdgeAPIs(m); !errors.Is(err, m.err) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Proves: R64 (who reaches the webhooks cannot make the operator ask the API server).
+func TestKnownEdgeAPIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mapper{err: errors.New("no answer in time")}
+		known := gather.NewKnownEdgeAPIs(m)
+		if got := known.Get(); m.asked != 0 || got != (objects.EdgeAPIs{Route: true, HTTPRoute: true}) {
+			t.Errorf("before anything is known: %+v, asked %d times", got, m.asked)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = known.Start(ctx) }()
+		synctest.Wait()
+		m.err = nil
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		before := m.asked
+		for range 100 {
+			known.Get()
+		}
+		if got := known.Get(); got != (objects.EdgeAPIs{}) || m.asked != before {
+			t.Errorf("%+v, asked %d times more", got, m.asked-before)
+		}
+		m.kinds = []string{"Route.route.openshift.io"}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if got := known.Get(); !got.Route {
+			t.Errorf("an API that appeared is not known: %+v", got)
+		}
+	})
+}

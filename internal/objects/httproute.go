@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// HTTPRoute builds the HTTPRoute of the Gateway API; nil where none is desired. What the API server would set by itself is set here, so that a
+// comparison with what it stores finds no difference.
+func HTTPRoute(p *Params) *gatewayv1.HTTPRoute {
+	if !p.Expose.Enabled || p.Edge.Kind != settings.EdgeHTTPRoute || p.Edge.Gateway == nil {
+		return nil
+	}
+	gateway := p.Edge.Gateway
+	parent := gatewayv1.ParentReference{
+		Group: ptr.To(gatewayv1.Group(gatewayv1.GroupName)), Kind: ptr.To(gatewayv1.Kind("Gateway")),
+		Namespace: ptr.To(gatewayv1.Namespace(gateway.Namespace)), Name: gatewayv1.ObjectName(gateway.Name),
+	}
+	if gateway.SectionName != "" {
+		parent.SectionName = ptr.To(gatewayv1.SectionName(gateway.SectionName))
+	}
+	route := &gatewayv1.HTTPRoute{
+		TypeMeta:   metav1.TypeMeta{APIVersion: gatewayv1.GroupVersion.String(), Kind: "HTTPRoute"},
+		ObjectMeta: edgeStamp(p, HTTPRouteName(p.CR.Name)),
+		Spec: gatewayv1.HTTPRouteSpec{
+			CommonRouteSpec: gatewayv1.CommonRouteSpec{ParentRefs: []gatewayv1.ParentReference{parent}},
+			Rules: []gatewayv1.HTTPRouteRule{{
+				Matches: []gatewayv1.HTTPRouteMatch{{
+					Path: &gatewayv1.HTTPPathMatch{Type: ptr.To(gatewayv1.PathMatchPathPrefix), Value: ptr.To("/")},
+				}},
+				BackendRefs: []gatewayv1.HTTPBackendRef{{BackendRef: gatewayv1.BackendRef{
+					BackendObjectReference: gatewayv1.BackendObjectReference{
+						Group: ptr.To(gatewayv1.Group("")), Kind: ptr.To(gatewayv1.Kind("Service")),
+						Name: gatewayv1.ObjectName(ServiceName(p.CR.Name)), Port: ptr.To(Port(&p.CR.Spec)),
+					},
+					Weight: ptr.To[int32](1),
+				}}},
+			}},
+		},
+	}
+	if host := Hostname(p.CR, p.Expose, &p.Edge); host != "" {
+		route.Spec.Hostnames = []gatewayv1.Hostname{gatewayv1.Hostname(host)}
+	}
+	return route
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	routev1 "github.com/openshift/api/route/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// allWeight is the weight of a Service that gets all requests, as the APIs have it by default.
+const allWeight int32 = 100
+
+// Route builds the Route of OpenShift; nil where none is desired. Clients always use TLS: plain requests are redirected.
+func Route(p *Params) *routev1.Route {
+	if !p.Expose.Enabled || p.Edge.Kind != settings.EdgeRoute {
+		return nil
+	}
+	return &routev1.Route{
+		TypeMeta:   metav1.TypeMeta{APIVersion: routev1.GroupVersion.String(), Kind: "Route"},
+		ObjectMeta: edgeStamp(p, RouteName(p.CR.Name)),
+		Spec: routev1.RouteSpec{
+			Host:           Hostname(p.CR, p.Expose, &p.Edge),
+			To:             routev1.RouteTargetReference{Kind: "Service", Name: ServiceName(p.CR.Name), Weight: new(allWeight)},
+			Port:           &routev1.RoutePort{TargetPort: intstr.FromString(ServicePortName)},
+			WildcardPolicy: routev1.WildcardPolicyNone,
+			TLS:            termination(p),
+		},
+	}
+}
+
+// termination says who decrypts: the router where the server speaks HTTP; the router and the server where the router can verify the server;
+// the server alone where only it has the certificate that clients expect.
+func termination(p *Params) *routev1.TLSConfig {
+	tls := &routev1.TLSConfig{Termination: routev1.TLSTerminationEdge, InsecureEdgeTerminationPolicy: routev1.InsecureEdgeTerminationPolicyRedirect}
+	switch {
+	case p.Scheme != corev1.URISchemeHTTPS:
+	case p.Passthrough:
+		tls.Termination = routev1.TLSTerminationPassthrough
+	default:
+		tls.Termination, tls.DestinationCACertificate = routev1.TLSTerminationReencrypt, p.ServerCA
+	}
+	return tls
+}

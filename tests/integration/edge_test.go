@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// moduleDir is where the source of a Go module is, of the version that the operator is built with.
+func moduleDir(t *testing.T, module string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module)
+	command.Dir = fixture.Root()
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// routeStatus is what OpenShift's router writes, httpRouteStatus what an implementation of the Gateway API writes, and ingressStatus what an ingress
+// controller writes.
+const (
+	routeStatus = `{"status":{"ingress":[{"host":"s-route-ai.apps.example.com","routerName":"default",
+		"conditions":[{"type":"Admitted","status":"True"}]}]}}`
+	httpRouteStatus = `{"status":{"parents":[{"controllerName":"example.com/gateway","parentRef":{"name":"public","namespace":"gateways"},"conditions":[
+		{"type":"Accepted","status":"True","reason":"Accepted","message":"","lastTransitionTime":"2026-01-01T00:00:00Z","observedGeneration":1},
+		{"type":"ResolvedRefs","status":"True","reason":"ResolvedRefs","message":"","lastTransitionTime":"2026-01-01T00:00:00Z","observedGeneration":1}]}]}}`
+	ingressStatus = `{"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}}`
+)
+
+const gateway = `{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: public, namespace: gateways}, spec: {gatewayClassName: example,
+  listeners: [{name: https, protocol: HTTPS, port: 8443, tls: {certificateRefs: [{name: public}]}}]}}`
+
+// The real API server has the real types of OpenShift and of the Gateway API. There is no data plane: the test writes the status that one would
+// write. The operator runs with its released permissions, and is denied nothing.
+//
+// Proves: FR-064, FR-065, US-5.1, US-5.2, R61, R62, L-19.
+func TestEdgeFollowsTheSettingWithStatusWrittenByTheTest(t *testing.T) {
+	s := newServing(t)
+	s.install()
+	s.kubectl("apply", "-f", filepath.Join(moduleDir(t, "github.com/openshift/api"), "route", "v1", "zz_generated.crd-manifests", "routes.crd.yaml"))
+	s.kubectl("apply", "--server-side", "-f", filepath.Join(moduleDir(t, "sigs.k8s.io/gateway-api"), "config", "crd", "standard"))
+	s.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/routes.route.openshift.io", "crd/httproutes.gateway.networking.k8s.io",
+		"crd/gateways.gateway.networking.k8s.io")
+	for _, namespace := range []string{"gateways", "ai"} {
+		s.kubectl("create", "namespace", namespace)
+	}
+	nodeDouble(t, s.admin, "ai")
+	s.apply(gateway)
+	p := s.run(buildManager(t))
+	fixture.Eventually(t, installTimeout, "the replica is ready", p.ready)
+	s.service.add(p.webhook)
+
+	s.apply(manifest("s", "distribution: {name: starter}\nnetworking: {expose: true, allowedFrom: {namespaces: [clients]}}"), "-n", "ai")
+	s.waitEdge("route/s-route", "Route s-route: no router has admitted it")
+	s.admit("route/s-route", routeStatus)
+	s.waitURL("https://s-route-ai.apps.example.com")
+
+	s.edge(`{kind: HTTPRoute, domain: example.com, gateway: {name: public, namespace: gateways}}`)
+	s.waitEdge("httproute/s-httproute", "HTTPRoute s-httproute: Gateway gateways/public has not admitted it")
+	s.admit("httproute/s-httproute", httpRouteStatus)
+	s.waitURL("https://s-ai.example.com:8443")
+	if out := s.kubectl("get", "networkpolicy", "s-network-policy", "-n", "ai", "-o", "yaml"); !strings.Contains(out, "kubernetes.io/metadata.name: gateways") {
+		t.Errorf("the Gateway's namespace is not let in:\n%s", out)
+	}
+
+	s.edge(`{kind: Ingress, domain: example.com, ingressClassName: nginx, tlsSecretName: "{name}-tls", annotations: {example.com/a: b}}`)
+	s.waitEdge("ingress/s-ingress", "Ingress s-ingress has no address: no ingress controller of class nginx has admitted it")
+	s.admit("ingress/s-ingress", ingressStatus)
+	s.waitURL("https://s-ai.example.com")
+
+	s.kubectl("patch", "llsd", "s", "-n", "ai", "--type=merge", "-p", `{"spec":{"networking":{"expose":{"hostname":"llama.example.com"}}}}`)
+	s.waitURL("https://llama.example.com")
+	s.edge(`{kind: None}`)
+	s.waitEdge("", "")
+	p.terminate(t)
+	s.nothingWasDenied()
+}
+
+// edge writes the setting.
+func (s *serving) edge(value string) {
+	s.t.Helper()
+	s.apply(fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: llama-stack-operator-config, namespace: %s}, data: {edge: %q}}",
+		operatorNamespace, value))
+}
+
+// admit writes the status that a router, gateway or ingress controller would write.
+func (s *serving) admit(object, status string) {
+	s.t.Helper()
+	s.kubectl("patch", object, "-n", "ai", "--subresource=status", "--type=merge", "-p", status)
+}
+
+// waitEdge waits until this object alone exposes the server, and Ready reports what it waits for.
+func (s *serving) waitEdge(object, pending string) {
+	s.t.Helper()
+	fixture.Eventually(s.t, 2*time.Minute, "exposed by "+object, func() error {
+		out, err := s.cluster.KubectlRun(s.t.Context(), "get", "routes.route.openshift.io,httproutes,ingresses", "-n", "ai", "-o", "name")
+		if err != nil {
+			return err
+		}
+		var names []string
+		for name := range strings.FieldsSeq(out) {
+			kind, rest, _ := strings.Cut(name, "/")
+			kind, _, _ = strings.Cut(kind, ".")
+			names = append(names, kind+"/"+rest)
+		}
+		if got := strings.Join(names, " "); got != object {
+			return fmt.Errorf("exposed by %q", got)
+		}
+		ready, err := s.cluster.KubectlRun(s.t.Context(), "get", "llsd", "s", "-n", "ai", "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].message}`)
+		if err == nil && !strings.Contains(ready, pending) {
+			err = errors.New(ready)
+		}
+		return err
+	})
+}
+
+func (s *serving) waitURL(want string) {
+	s.t.Helper()
+	fixture.Eventually(s.t, 2*time.Minute, "the URL "+want, func() error {
+		got, err := s.cluster.KubectlRun(s.t.Context(), "get", "llsd", "s", "-n", "ai", "-o", "jsonpath={.status.routeURL}")
+		if err == nil && got != want {
+			err = fmt.Errorf("the URL is %q", got)
+		}
+		return err
+	})
+}
+
+// nothingWasDenied reports requests of the operator's that the API server denied.
+func (s *serving) nothingWasDenied() {
+	s.t.Helper()
+	made, err := s.cluster.Requests()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := range made {
+		if r := &made[i]; r.User == operatorUser && r.Denied() {
+			s.t.Errorf("denied: %s %s", r.Verb, r.Path)
+		}
+	}
+}
