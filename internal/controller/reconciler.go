@@ -258,11 +258,11 @@ func (r *Reconciler) lookAtPods(ctx context.Context, s *scope) {
 // report writes the status where it changed, and reports what changed by events.
 func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) {
 	log := logf.FromContext(ctx)
-	before := s.cr.DeepCopy()
+	before := s.cr.Status.DeepCopy()
 	s.cr.Status = status.Compute(s.facts(version.Version()))
 	// Right after a start of the operator, the messages lack what the server answered last; its next answer starts a reconcile.
-	pending := s.serverPending && status.DiffersInMessagesOnly(&before.Status, &s.cr.Status)
-	if !pending && !equality.Semantic.DeepEqual(before.Status, s.cr.Status) {
+	pending := s.serverPending && status.DiffersInMessagesOnly(before, &s.cr.Status)
+	if !pending && !equality.Semantic.DeepEqual(before, &s.cr.Status) {
 		err := r.writeStatus(ctx, before, s.cr)
 		switch {
 		case apierrors.IsConflict(err):
@@ -274,7 +274,7 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 		case err != nil:
 			return ctrl.Result{}, err
 		}
-		for _, e := range events.Of(before.Status.Conditions, s.cr.Status.Conditions, len(s.problems.Warnings()) > 0) {
+		for _, e := range events.Of(before.Conditions, s.cr.Status.Conditions, len(s.problems.Warnings()) > 0) {
 			r.recorder.Eventf(s.cr, nil, e.Type, e.Reason, e.Action, "%s", e.Note)
 		}
 		ready := ptr.Deref(meta.FindStatusCondition(s.cr.Status.Conditions, v1alpha2.ConditionReady), metav1.Condition{})
@@ -293,10 +293,12 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 	return ctrl.Result{RequeueAfter: s.next(time.Now())}, nil
 }
 
-// writeStatus patches the status. The answer is read as a tree, since the resource may be one that Go's types cannot read.
-func (r *Reconciler) writeStatus(ctx context.Context, before, cr *v1alpha2.LlamaStackDistribution) error {
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	data, err := patch.Data(cr)
+// writeStatus patches the status. The answer is read as a tree, since the resource may be one that Go's types cannot read. The patch is made
+// without the spec, which both sides have in common: of a large one, that took more memory than all the rest of the reconcile.
+func (r *Reconciler) writeStatus(ctx context.Context, before *v1alpha2.LlamaStackDistributionStatus, cr *v1alpha2.LlamaStackDistribution) error {
+	identity := metav1.ObjectMeta{Namespace: cr.Namespace, Name: cr.Name, ResourceVersion: cr.ResourceVersion}
+	patch := client.MergeFromWithOptions(&v1alpha2.LlamaStackDistribution{ObjectMeta: identity, Status: *before}, client.MergeFromWithOptimisticLock{})
+	data, err := patch.Data(&v1alpha2.LlamaStackDistribution{ObjectMeta: identity, Status: cr.Status})
 	if err != nil {
 		return err
 	}
