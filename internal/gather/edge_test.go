@@ -66,7 +66,7 @@ func TestKnownEdgeAPIs(t *testing.T) {
 		go func() { _ = known.Start(ctx) }()
 		synctest.Wait()
 		m.err = nil
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute) // of the bubble
 		synctest.Wait()
 		before := m.asked
 		for range 100 {
@@ -76,7 +76,7 @@ func TestKnownEdgeAPIs(t *testing.T) {
 			t.Errorf("%+v, asked %d times more", got, m.asked-before)
 		}
 		m.kinds = []string{"Route.route.openshift.io"}
-		time.Sleep(10 * time.Minute)
+		<-time.After(10 * time.Minute)
 		synctest.Wait()
 		if got := known.Get(); !got.Route {
 			t.Errorf("an API that appeared is not known: %+v", got)

@@ -4,7 +4,6 @@ package objects
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -18,11 +17,11 @@ func HTTPRoute(p *Params) *gatewayv1.HTTPRoute {
 	}
 	gateway := p.Edge.Gateway
 	parent := gatewayv1.ParentReference{
-		Group: ptr.To(gatewayv1.Group(gatewayv1.GroupName)), Kind: ptr.To(gatewayv1.Kind("Gateway")),
-		Namespace: ptr.To(gatewayv1.Namespace(gateway.Namespace)), Name: gatewayv1.ObjectName(gateway.Name),
+		Group: new(gatewayv1.Group(gatewayv1.GroupName)), Kind: new(gatewayv1.Kind("Gateway")),
+		Namespace: new(gatewayv1.Namespace(gateway.Namespace)), Name: gatewayv1.ObjectName(gateway.Name),
 	}
 	if gateway.SectionName != "" {
-		parent.SectionName = ptr.To(gatewayv1.SectionName(gateway.SectionName))
+		parent.SectionName = new(gatewayv1.SectionName(gateway.SectionName))
 	}
 	route := &gatewayv1.HTTPRoute{
 		TypeMeta:   metav1.TypeMeta{APIVersion: gatewayv1.GroupVersion.String(), Kind: "HTTPRoute"},
@@ -31,14 +30,14 @@ func HTTPRoute(p *Params) *gatewayv1.HTTPRoute {
 			CommonRouteSpec: gatewayv1.CommonRouteSpec{ParentRefs: []gatewayv1.ParentReference{parent}},
 			Rules: []gatewayv1.HTTPRouteRule{{
 				Matches: []gatewayv1.HTTPRouteMatch{{
-					Path: &gatewayv1.HTTPPathMatch{Type: ptr.To(gatewayv1.PathMatchPathPrefix), Value: ptr.To("/")},
+					Path: &gatewayv1.HTTPPathMatch{Type: new(gatewayv1.PathMatchPathPrefix), Value: new("/")},
 				}},
 				BackendRefs: []gatewayv1.HTTPBackendRef{{BackendRef: gatewayv1.BackendRef{
 					BackendObjectReference: gatewayv1.BackendObjectReference{
-						Group: ptr.To(gatewayv1.Group("")), Kind: ptr.To(gatewayv1.Kind("Service")),
-						Name: gatewayv1.ObjectName(ServiceName(p.CR.Name)), Port: ptr.To(Port(&p.CR.Spec)),
+						Group: new(gatewayv1.Group("")), Kind: new(gatewayv1.Kind("Service")),
+						Name: gatewayv1.ObjectName(ServiceName(p.CR.Name)), Port: new(Port(&p.CR.Spec)),
 					},
-					Weight: ptr.To[int32](1),
+					Weight: new(int32(1)),
 				}}},
 			}},
 		},

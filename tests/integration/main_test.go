@@ -94,12 +94,12 @@ func highestLogLevel(w io.Writer) (logr.Logger, error) {
 func secretsAreNowhereElse() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	objects, err := cluster.ObjectsButSecrets(ctx)
+	stored, err := cluster.ObjectsButSecrets(ctx)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for place, text := range map[string]string{"an object": objects, "the operator's log": operatorLog.String()} {
+	for place, text := range map[string]string{"an object": stored, "the operator's log": operatorLog.String()} {
 		for _, found := range canaries.In(text) {
 			errs = append(errs, fmt.Errorf("after all tests, %s contains %s", place, found))
 		}
