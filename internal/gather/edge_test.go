@@ -37,7 +37,7 @@ func (m *mapper) RESTMapping(kind schema.GroupKind, _ ...string) (*meta.RESTMapp
 	return nil, &meta.NoKindMatchError{GroupKind: kind}
 }
 
-// Proves: FR-064 (what the cluster has decides, and what could not be asked is no answer).
+// Proves: FR-064 (what the cluster has decides, and what could not be asked counts for nothing).
 func TestEdgeAPIs(t *testing.T) {
 	m := &mapper{}
 	if got, err := gather.EdgeAPIs(m); err != nil || got != (objects.EdgeAPIs{}) {
