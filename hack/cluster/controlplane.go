@@ -119,9 +119,18 @@ func (c config) startControlPlane(ctx context.Context, progress io.Writer, start
 	return api, nil
 }
 
-// portTaken reports whether a process ended because another program took a port
-// between its choice and its use.
-func portTaken(err error) bool {
+// startAgain reports whether the processes of the control plane did not start for a reason that passes, and says which: another program took a
+// port between its choice and its use, or a busy machine took longer than the minute that kube-apiserver gives its own start.
+func startAgain(err error) (why string) {
 	var ended *process.EndedError
-	return errors.As(err, &ended) && strings.Contains(process.LogTail(ended.Log), "address already in use")
+	if !errors.As(err, &ended) {
+		return ""
+	}
+	switch log := process.LogTail(ended.Log); {
+	case strings.Contains(log, "address already in use"):
+		return "another program took a port; trying others"
+	case strings.Contains(log, "PostStartHook") && strings.Contains(log, "failed"):
+		return "kube-apiserver gave up its own start; trying again"
+	}
+	return ""
 }

@@ -32,9 +32,8 @@ type Options struct {
 	Progress io.Writer
 }
 
-// portAttempts bounds the starts of a control plane whose ports are taken by
-// another program between their choice and their use.
-const portAttempts = 3
+// startAttempts bounds the starts of a control plane, see startAgain.
+const startAttempts = 3
 
 // Up starts the cluster and returns when it is usable, or returns the running
 // one. What an earlier cluster in the directory left is removed first. After an
@@ -151,10 +150,11 @@ func startLocalControlPlane(ctx context.Context, s *state, bin string, progress 
 			s.Processes = append(s.Processes, p)
 			return s.save()
 		})
-		if err == nil || attempt == portAttempts || !portTaken(err) {
+		why := startAgain(err)
+		if why == "" || attempt == startAttempts {
 			return err
 		}
-		_, _ = fmt.Fprintln(progress, "another program took a port; trying others")
+		_, _ = fmt.Fprintln(progress, why)
 		if err := clean(s.Result.Dir, s, io.Discard); err != nil {
 			return err
 		}
