@@ -74,3 +74,18 @@ func TestCheckTakesWhatKubernetesTakes(t *testing.T) {
 		}
 	}
 }
+
+// Proves: NFR-001 (the same spec gives the same problems, in the same order).
+func TestCheckReportsInTheSameOrder(t *testing.T) {
+	wrong := spec(t, "workload: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, "+
+		"nodeAffinityPolicy: Obey, nodeTaintsPolicy: Obey}]}")
+	first := passthrough.Check(wrong, nil).Message()
+	if !strings.Contains(first, "nodeAffinityPolicy") || !strings.Contains(first, "nodeTaintsPolicy") {
+		t.Fatal(first)
+	}
+	for range 100 {
+		if again := passthrough.Check(wrong, nil).Message(); again != first {
+			t.Fatalf("first %s\nthen %s", first, again)
+		}
+	}
+}

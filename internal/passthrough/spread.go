@@ -28,9 +28,12 @@ func (c *check) spread(list []corev1.TopologySpreadConstraint, at *field.Path) {
 		if s.MinDomains != nil {
 			c.minDomains(s, at.Child("minDomains"))
 		}
-		for name, policy := range map[string]*corev1.NodeInclusionPolicy{"nodeAffinityPolicy": s.NodeAffinityPolicy, "nodeTaintsPolicy": s.NodeTaintsPolicy} {
-			if policy != nil {
-				c.oneOf(at.Child(name), string(*policy), string(corev1.NodeInclusionPolicyHonor), string(corev1.NodeInclusionPolicyIgnore))
+		for _, p := range []struct {
+			name  string
+			value *corev1.NodeInclusionPolicy
+		}{{"nodeAffinityPolicy", s.NodeAffinityPolicy}, {"nodeTaintsPolicy", s.NodeTaintsPolicy}} {
+			if p.value != nil {
+				c.oneOf(at.Child(p.name), string(*p.value), string(corev1.NodeInclusionPolicyHonor), string(corev1.NodeInclusionPolicyIgnore))
 			}
 		}
 		if pair := [2]string{s.TopologyKey, string(s.WhenUnsatisfiable)}; seen[pair] {
