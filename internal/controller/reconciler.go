@@ -252,7 +252,7 @@ func (r *Reconciler) lookAtPods(ctx context.Context, s *scope) {
 	if s.desired != nil {
 		known = &pods.Secrets{Hash: s.desired.SecretsHash, Values: s.desired.SecretValues}
 	}
-	s.pods = pods.Observe(list.Items, cmp.Or(v1alpha2.Legacy(s.cr).ContainerName, objects.ContainerName), known)
+	s.pods = pods.Observe(list.Items, cmp.Or(s.gathered.Inputs.Legacy.ContainerName, objects.ContainerName), known)
 }
 
 // report writes the status where it changed, and reports what changed by events.

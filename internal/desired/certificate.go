@@ -24,7 +24,7 @@ import (
 // PathCertificate is the field that names the Secret with the server's certificate.
 const PathCertificate = "spec.networking.tls.secretName"
 
-// CertificateKeys are the keys of a Secret of type kubernetes.io/tls.
+// certificateKeys are the keys of a Secret of type kubernetes.io/tls.
 var certificateKeys = []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey}
 
 // CertificateFact is what was found at spec.networking.tls.secretName.
@@ -43,7 +43,7 @@ type CertificateFact struct {
 
 // CertificateOf reports which Secret holds the certificate of the server; nil where TLS is not enabled.
 func CertificateOf(cr *v1alpha2.LlamaStackDistribution) *CertificateFact {
-	if n := cr.Spec.Networking; n == nil || n.TLS == nil || !ptr.Deref(n.TLS.Enabled, false) || ptr.Deref(n.TLS.SecretName, "") == "" {
+	if !config.TLSEnabled(&cr.Spec) || ptr.Deref(cr.Spec.Networking.TLS.SecretName, "") == "" {
 		return nil
 	}
 	return &CertificateFact{Name: *cr.Spec.Networking.TLS.SecretName}
@@ -69,12 +69,11 @@ type ServerCertificate struct {
 
 // checkCertificate reports what keeps the server from using the certificate, and clients from trusting it.
 func (d *Desired) checkCertificate(in *Inputs) {
-	n := in.CR.Spec.Networking
-	if n == nil || n.TLS == nil || !ptr.Deref(n.TLS.Enabled, false) {
+	if !config.TLSEnabled(&in.CR.Spec) {
 		return
 	}
 	f := in.Certificate
-	name := ptr.Deref(n.TLS.SecretName, "")
+	name := ptr.Deref(in.CR.Spec.Networking.TLS.SecretName, "")
 	switch {
 	case name == "":
 		d.problems.Add(problem.Problem{
@@ -185,8 +184,7 @@ func (f *CertificateFact) invalid(detail string) problem.Problem {
 
 // warnPlainOverride warns of a certificate that the user's own configuration does not use.
 func (d *Desired) warnPlainOverride(in *Inputs, read *config.Override) {
-	n := in.CR.Spec.Networking
-	if n == nil || n.TLS == nil || !ptr.Deref(n.TLS.Enabled, false) || read.TLS.Mounted() {
+	if !config.TLSEnabled(&in.CR.Spec) || read.TLS.Mounted() {
 		return
 	}
 	detail := "has no effect beside spec.overrideConfig, whose configuration names other files"

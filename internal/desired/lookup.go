@@ -65,14 +65,14 @@ func LookIn[V any](content map[string]V, keys ...string) Lookup {
 }
 
 // absent is the problem of a reference that cannot be used, nil where it can, or where nobody knows. Where the object or a key is missing, it heals by
-// itself: the object is watched. The text another is a way out than to create what is missing; own is the namespace of the custom resource.
+// itself: the object is watched. own is the namespace of the custom resource; another continues the fix with a further way out, or is empty.
 func (l *Lookup) absent(ref *Reference, own, another string) *problem.Problem {
+	if len(validation.IsDNS1123Subdomain(ref.Name)) > 0 {
+		return nil // nothing can have that name, which is reported as such
+	}
 	p := problem.Problem{Reason: problem.SecretNotFound, Path: ref.Path}
 	if ref.Kind == objects.KindConfigMap {
 		p.Reason = problem.ConfigMapNotFound
-	}
-	if len(validation.IsDNS1123Subdomain(ref.Name)) > 0 {
-		return nil // nothing can have that name, which is reported as such
 	}
 	switch l.State {
 	case Missing:
@@ -83,10 +83,11 @@ func (l *Lookup) absent(ref *Reference, own, another string) *problem.Problem {
 		p.Fix += another
 	case KeyMissing:
 		p.Detail = fmt.Sprintf("%s %s (namespace %s) has no %s", ref.Kind, ref.Name, ref.Namespace, theKeys(l.MissingKeys))
-		p.Fix = "add it" + another + l.existing()
+		add := "add it"
 		if len(l.MissingKeys) > 1 {
-			p.Fix = "add them" + another + l.existing()
+			add = "add them"
 		}
+		p.Fix = add + another + l.existing()
 	case Empty:
 		p.Detail = fmt.Sprintf("the value of %s in %s %s/%s is empty, which the server takes for unset", theKeys(ref.Keys), ref.Kind, ref.Namespace, ref.Name)
 		p.Fix = "give it a value"

@@ -82,6 +82,9 @@ const (
 	TLSKeyFile  = server.TLSKeyFile
 )
 
+// TLSEnabled reports whether a spec asks for TLS.
+func TLSEnabled(spec *v1alpha2.LlamaStackDistributionSpec) bool { return server.TLSEnabled(spec) }
+
 // TLSOf returns what a base says about encryption, for an image that runs it unchanged.
 func TLSOf(base *Base) TLS { return server.ReadTLS(base.Root()) }
 
