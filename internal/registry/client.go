@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+)
+
+// Options say how registries are reached.
+type Options struct {
+	// Authorities are the CA certificates of registries; nil stands for those of the system.
+	Authorities *x509.CertPool
+	// PlainHTTP are the registries, as host or host:port, that are asked without TLS.
+	PlainHTTP []string
+	// Allowed are the registries, as host or host:port, that may be asked; empty allows all.
+	Allowed []string
+	// Mirrors say where images are really found.
+	Mirrors Mirrors
+	// Platform is the platform whose image counts where a reference names several; the zero value stands for that of this program on Linux.
+	Platform v1.Platform
+	// UserAgent is what the client calls itself.
+	UserAgent string
+}
+
+// Client asks registries. It may be used by several goroutines at once.
+type Client struct {
+	options      Options
+	own, foreign *http.Transport
+}
+
+// New makes a client.
+func New(options Options) *Client {
+	if options.Platform.OS == "" {
+		options.Platform = v1.Platform{OS: "linux", Architecture: runtime.GOARCH}
+	}
+	return &Client{
+		options: options, own: newTransport(options.Authorities, false), foreign: newTransport(options.Authorities, true),
+	}
+}
+
+// Image is what a registry says of an image.
+type Image struct {
+	// Digest is the digest of what the reference names: of an index, where it names several platforms. This is what a node pulls.
+	Digest string
+	// Labels are the labels of the image for the platform; nil where it has none.
+	Labels map[string]string
+	// Layers are the digests and sizes in bytes of the compressed layers, the lowest first.
+	Layers []Blob
+}
+
+// Blob is one part of an image.
+type Blob struct {
+	// Digest is the digest, with its algorithm: "sha256:…".
+	Digest string
+	// Size is the size in bytes, as the manifest says.
+	Size int64
+}
+
+// Digest returns the digest that a tag stands for now, by one request without a body. A reference with a digest is answered without any.
+func (c *Client) Digest(ctx context.Context, reference string, keys authn.Keychain) (string, error) {
+	ref, trip, err := c.target(reference)
+	if err != nil {
+		return "", err
+	}
+	if digest, ok := ref.(name.Digest); ok {
+		return digest.DigestStr(), nil
+	}
+	head, err := remote.Head(ref, c.remoteOptions(ctx, trip, keys)...)
+	if err != nil {
+		return "", wrap(ref.Name(), err, trip)
+	}
+	return head.Digest.String(), nil
+}
+
+// Image reads the labels of an image: one manifest and one configuration; two manifests where the reference names an index.
+func (c *Client) Image(ctx context.Context, reference string, keys authn.Keychain) (*Image, error) {
+	ref, trip, err := c.target(reference)
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.image(ctx, ref, trip, keys)
+	if err != nil {
+		return nil, wrap(ref.Name(), err, trip)
+	}
+	return found, nil
+}
+
+func (c *Client) image(ctx context.Context, ref name.Reference, trip *roundTripper, keys authn.Keychain) (*Image, error) {
+	descriptor, err := remote.Get(ref, c.remoteOptions(ctx, trip, keys)...)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case descriptor.MediaType.IsIndex(), descriptor.MediaType.IsImage():
+	default:
+		return nil, &Error{Kind: NotAnImage, Reference: ref.Name(), Err: fmt.Errorf("it is no image but of type %q", descriptor.MediaType)}
+	}
+	image, err := descriptor.Image()
+	if err != nil {
+		return nil, c.explainImage(descriptor, ref, err)
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := image.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	found := &Image{Digest: descriptor.Digest.String(), Labels: config.Config.Labels}
+	for i := range manifest.Layers {
+		found.Layers = append(found.Layers, Blob{Digest: manifest.Layers[i].Digest.String(), Size: manifest.Layers[i].Size})
+	}
+	return found, nil
+}
+
+// explainImage names the platforms that there are where the wanted one is not among them.
+func (c *Client) explainImage(descriptor *remote.Descriptor, ref name.Reference, err error) error {
+	index, indexErr := descriptor.ImageIndex()
+	if indexErr != nil {
+		return err
+	}
+	manifest, manifestErr := index.IndexManifest()
+	if manifestErr != nil {
+		return manifestErr
+	}
+	var platforms []string
+	for i := range manifest.Manifests {
+		p := manifest.Manifests[i].Platform
+		if p == nil || p.OS == "unknown" {
+			continue
+		}
+		if p.Satisfies(c.options.Platform) {
+			return err // there is one: the trouble is another
+		}
+		platforms = append(platforms, p.String())
+	}
+	slices.Sort(platforms)
+	return &Error{Kind: NotAnImage, Reference: ref.Name(),
+		Err: fmt.Errorf("it has no image for %s, only for: %s", c.options.Platform, strings.Join(slices.Compact(platforms), ", "))}
+}
+
+// target reads a reference, applies the mirrors and the list of registries, and makes the way there.
+func (c *Client) target(reference string) (name.Reference, *roundTripper, error) {
+	rewritten, err := c.options.Mirrors.Rewrite(reference)
+	if err != nil {
+		return nil, nil, err
+	}
+	ref, err := name.ParseReference(rewritten)
+	if err != nil {
+		return nil, nil, &Error{Kind: InvalidReference, Reference: reference, Err: err}
+	}
+	registry := ref.Context().RegistryStr()
+	plain := slices.Contains(c.options.PlainHTTP, registry)
+	if plain {
+		// The library asks by plain HTTP only for names that are parsed with this option.
+		if ref, err = name.ParseReference(rewritten, name.Insecure); err != nil {
+			return nil, nil, &Error{Kind: InvalidReference, Reference: reference, Err: err}
+		}
+	}
+	if len(c.options.Allowed) > 0 && !slices.Contains(c.options.Allowed, registry) {
+		return nil, nil, &Error{Kind: Refused, Reference: ref.Name(),
+			Err: fmt.Errorf("registry %s is not among those that the operator's settings allow: %s", registry, strings.Join(c.options.Allowed, ", "))}
+	}
+	return ref, &roundTripper{registry: registry, plainHTTP: plain, own: c.own, foreign: c.foreign}, nil
+}
+
+func (c *Client) remoteOptions(ctx context.Context, trip *roundTripper, keys authn.Keychain) []remote.Option {
+	if keys == nil {
+		keys = anonymous{}
+	}
+	return []remote.Option{
+		remote.WithContext(ctx),
+		remote.WithTransport(trip),
+		remote.WithAuthFromKeychain(keys),
+		remote.WithPlatform(c.options.Platform),
+		remote.WithUserAgent(c.options.UserAgent),
+		// The caller has a pace of its own.
+		remote.WithRetryBackoff(remote.Backoff{Duration: time.Millisecond, Factor: 1, Steps: 1}),
+		remote.WithRetryStatusCodes(),
+		remote.WithRetryPredicate(func(error) bool { return false }),
+	}
+}
+
+// anonymous has no credentials for anybody. The library's default would read files of the user that runs the program.
+type anonymous struct{}
+
+// Resolve returns no credentials.
+func (anonymous) Resolve(authn.Resource) (authn.Authenticator, error) { return authn.Anonymous, nil }

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// dialTimeout, headerTimeout and idleTimeout bound what a silent registry can hold; the context bounds the whole.
+	dialTimeout   = 10 * time.Second
+	headerTimeout = 15 * time.Second
+	idleTimeout   = 30 * time.Second
+	// headerBytes bounds the headers of an answer.
+	headerBytes = 64 << 10
+	// documentBytes bounds manifests, configurations of images and tokens. Manifests of images are a few kilobytes; labels with a
+	// configuration of the largest size in base64 make 1.4 MB.
+	documentBytes = 4 << 20
+	// retryLimit is the longest time that a registry can ask to be left alone.
+	retryLimit = 6 * time.Hour
+)
+
+// newTransport makes a transport that trusts the authorities; nil stands for those of the system. A guarded one connects to no loopback and no
+// link-local address.
+func newTransport(authorities *x509.CertPool, guarded bool) *http.Transport {
+	dialer := &net.Dialer{Timeout: dialTimeout}
+	if guarded {
+		dialer.Control = func(_, address string, _ syscall.RawConn) error { return checkAddress(address) }
+	}
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    dialTimeout,
+		ResponseHeaderTimeout:  headerTimeout,
+		IdleConnTimeout:        idleTimeout,
+		MaxIdleConnsPerHost:    2,
+		MaxResponseHeaderBytes: headerBytes,
+		ForceAttemptHTTP2:      true,
+	}
+}
+
+// checkAddress refuses what only this machine and its cloud have: loopback, link-local and unspecified addresses.
+func checkAddress(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	if err != nil {
+		return nil // a name: what it resolves to is checked when the connection is made
+	}
+	if ip = ip.Unmap(); ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast() || ip.IsUnspecified() || ip.IsMulticast() {
+		return fmt.Errorf("%w: it leads to the address %s", errRefused, ip)
+	}
+	return nil
+}
+
+// roundTripper is the way of one question to one registry. It bounds every answer, and remembers what the registry says of its pace.
+type roundTripper struct {
+	// registry is the host and port of the registry that is asked.
+	registry string
+	// plainHTTP allows http:// to it.
+	plainHTTP bool
+	// own leads to the registry, foreign to wherever it sends the client: to its token service and its storage.
+	own, foreign http.RoundTripper
+
+	mu         sync.Mutex
+	failure    error
+	status     int
+	retryAfter time.Duration
+	layerBytes int64
+}
+
+// RoundTrip makes one request.
+func (t *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
+	ownHost := request.URL.Host == t.registry
+	if request.URL.Scheme != "https" && (!ownHost || !t.plainHTTP) {
+		if failed := t.failed(); ownHost && failed != nil {
+			return nil, failed // the library tries hosts with private addresses by plain HTTP when TLS has failed
+		}
+		return nil, fmt.Errorf("%w: it wants plain HTTP at %s, which the settings do not allow", errRefused, request.URL.Host)
+	}
+	way := t.own
+	if !ownHost && request.URL.Hostname() != hostname(t.registry) {
+		if err := checkAddress(request.URL.Host); err != nil {
+			return nil, err
+		}
+		way = t.foreign
+	}
+	response, err := way.RoundTrip(request)
+	t.note(response, err)
+	if err != nil {
+		return nil, err
+	}
+	limit := t.limit()
+	if response.ContentLength > limit && request.Method != http.MethodHead {
+		_ = response.Body.Close()
+		return nil, fmt.Errorf("%w: %d bytes where at most %d are read", errTooLarge, response.ContentLength, limit)
+	}
+	response.Body = &limitedBody{ReadCloser: response.Body, left: limit}
+	return response, nil
+}
+
+// limit returns how much of an answer is read.
+func (t *roundTripper) limit() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return max(t.layerBytes, documentBytes)
+}
+
+// allowLayer raises the limit for what follows. Registries send clients elsewhere for layers, under paths of any form, so that no path
+// tells a layer from a manifest.
+func (t *roundTripper) allowLayer() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.layerBytes = layerBytes
+}
+
+// note remembers what the library does not pass on: the first failure, the last status and the pace.
+func (t *roundTripper) note(response *http.Response, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil {
+		t.failure = cmp.Or(t.failure, err)
+		return
+	}
+	t.status = response.StatusCode
+	if t.status != http.StatusTooManyRequests && t.status != http.StatusServiceUnavailable {
+		return
+	}
+	wait := time.Duration(0)
+	text := response.Header.Get("Retry-After")
+	if seconds, err := strconv.Atoi(text); err == nil && seconds > 0 {
+		wait = time.Duration(min(seconds, int(retryLimit/time.Second))) * time.Second
+	} else if at, err := http.ParseTime(text); err == nil {
+		wait = time.Until(at)
+	}
+	t.retryAfter = min(max(wait, 0), retryLimit)
+}
+
+func (t *roundTripper) failed() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.failure
+}
+
+// last returns the status of the last answer, zero where there was none, and how long the registry wants to be left alone.
+func (t *roundTripper) last() (status int, retryAfter time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.status, t.retryAfter
+}
+
+func hostname(hostport string) string {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		return hostport
+	}
+	return host
+}
+
+// limitedBody is an answer of which so much is read. One that goes on is an error, not an end.
+type limitedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *limitedBody) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		var one [1]byte
+		if n, err := b.ReadCloser.Read(one[:]); n == 0 {
+			return 0, err
+		}
+		return 0, errTooLarge
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
