@@ -20,8 +20,8 @@ import (
 
 // Options say how registries are reached.
 type Options struct {
-	// Authorities are the CA certificates of registries; nil stands for those of the system.
-	Authorities *x509.CertPool
+	// CACertificates are those of registries; nil stands for the system's.
+	CACertificates *x509.CertPool
 	// PlainHTTP are the registries, as host or host:port, that are asked without TLS.
 	PlainHTTP []string
 	// Allowed are the registries, as host or host:port, that may be asked; empty allows all.
@@ -46,11 +46,11 @@ func New(options Options) *Client {
 		options.Platform = v1.Platform{OS: "linux", Architecture: runtime.GOARCH}
 	}
 	return &Client{
-		options: options, own: newTransport(options.Authorities, false), foreign: newTransport(options.Authorities, true),
+		options: options, own: newTransport(options.CACertificates, nil), foreign: newTransport(options.CACertificates, checkConnection),
 	}
 }
 
-// Image is what a registry says of an image.
+// Image is what a registry reports about an image.
 type Image struct {
 	// Digest is the digest of what the reference names: of an index, where it names several platforms. This is what a node pulls.
 	Digest string
@@ -126,7 +126,7 @@ func (c *Client) image(ctx context.Context, ref name.Reference, trip *roundTripp
 	return found, nil
 }
 
-// explainImage names the platforms that there are where the wanted one is not among them.
+// explainImage names the platforms that there are where the one of the nodes is not among them.
 func (c *Client) explainImage(descriptor *remote.Descriptor, ref name.Reference, err error) error {
 	index, indexErr := descriptor.ImageIndex()
 	if indexErr != nil {
@@ -174,7 +174,11 @@ func (c *Client) target(reference string) (name.Reference, *roundTripper, error)
 		return nil, nil, &Error{Kind: Refused, Reference: ref.Name(),
 			Err: fmt.Errorf("registry %s is not among those that the operator's settings allow: %s", registry, strings.Join(c.options.Allowed, ", "))}
 	}
-	return ref, &roundTripper{registry: registry, plainHTTP: plain, own: c.own, foreign: c.foreign}, nil
+	own := c.foreign
+	if plain || len(c.options.Allowed) > 0 || c.options.Mirrors.leadTo(registry) {
+		own = c.own // the settings name it, so it may have any address
+	}
+	return ref, &roundTripper{registry: registry, plainHTTP: plain, own: own, foreign: c.foreign}, nil
 }
 
 func (c *Client) remoteOptions(ctx context.Context, trip *roundTripper, keys authn.Keychain) []remote.Option {

@@ -254,17 +254,17 @@ func TestImageTrustsTheGivenAuthorities(t *testing.T) {
 	reference := s.push(t, image(t, map[string]string{"a": "b"}))
 	authorities := x509.NewCertPool()
 	authorities.AddCert(s.Certificate())
-	found, err := registry.New(registry.Options{Authorities: authorities}).Image(until(t), reference, nil)
+	found, err := registry.New(registry.Options{CACertificates: authorities, Allowed: []string{s.host()}}).Image(until(t), reference, nil)
 	if err != nil || found.Labels["a"] != "b" {
 		t.Errorf("with the authority: %v, %v", found, err)
 	}
-	_, err = registry.New(registry.Options{}).Image(until(t), reference, nil)
+	_, err = registry.New(registry.Options{Allowed: []string{s.host()}}).Image(until(t), reference, nil)
 	if kindOf(err) != registry.Unreachable || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("without it: %v", err)
 	}
 }
 
-// A name like localhost or 10.1.2.3 is no consent to plain HTTP, though the library takes it for one.
+// The library takes a name like localhost or 10.1.2.3 for consent to plain HTTP. It is not one.
 func TestPlainHTTPNeedsASetting(t *testing.T) {
 	s := serve(t, httptest.NewServer)
 	reference := s.push(t, image(t, nil))
@@ -348,7 +348,7 @@ func TestErrorsHaveKinds(t *testing.T) {
 			}
 		})
 	}
-	_, err := registry.New(registry.Options{}).Image(until(t), "127.0.0.1:1/team/none:1", nil)
+	_, err := registry.New(registry.Options{Allowed: []string{"127.0.0.1:1"}}).Image(until(t), "127.0.0.1:1/team/none:1", nil)
 	if kindOf(err) != registry.Unreachable || !kindOf(err).Passes() {
 		t.Errorf("nobody there: %v is %s", err, kindOf(err))
 	}
@@ -356,6 +356,11 @@ func TestErrorsHaveKinds(t *testing.T) {
 	cancel()
 	if _, err := registry.New(registry.Options{}).Image(ended, "127.0.0.1:1/team/none:1", nil); kindOf(err) != registry.Unreachable {
 		t.Errorf("nobody waits: %v is %s", err, kindOf(err))
+	}
+	for _, reference := range []string{"127.0.0.1:1/team/none:1", "169.254.169.254/team/none:1", "localhost:1/none:1"} {
+		if _, err := registry.New(registry.Options{}).Image(until(t), reference, nil); kindOf(err) != registry.Refused {
+			t.Errorf("%s, which no setting names: %v is %s", reference, err, kindOf(err))
+		}
 	}
 	if _, err := registry.New(registry.Options{}).Image(until(t), "A B", nil); kindOf(err) != registry.InvalidReference {
 		t.Errorf("no reference: %v", err)

@@ -4,8 +4,8 @@
 //
 // Contract: the Client asks a registry only for an image that its caller names, with the caller's credentials. It reads manifests, the
 // configuration of one image and at most one layer, each with a limit in bytes, and verifies every digest. It goes by plain HTTP only to
-// registries that the settings name, and a registry cannot lead it elsewhere than to public or private hosts: redirects and token services on
-// loopback and link-local addresses, where clouds keep their metadata services, are refused. An Error has a Kind, so that callers decide
+// registries that the settings name. It connects to loopback and link-local addresses, where clouds keep their metadata services, only where the
+// settings name the registry there: neither a reference nor a redirect leads to one. An Error has a Kind, so that callers decide
 // without reading its text, and its text never holds credentials.
 //
 // It does no caching, waits for nothing but the answer, and tries nothing twice: pace and memory belong to its caller. It does not know

@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
-// Kind tells why an image could not be read.
+// Kind is why an image could not be read, for programs.
 type Kind string
 
 // The kinds.
@@ -86,7 +86,7 @@ func wrap(reference string, err error, trip *roundTripper) error {
 	if known := (*Error)(nil); errors.As(err, &known) {
 		return err
 	}
-	// What the library says of content, it says without types. So everything counts as content that is no answer and no failed request.
+	// The library's errors about content have no types. So an error that is neither an answer nor a failed request is about content.
 	wrapped := &Error{Kind: Corrupt, Reference: reference, Err: err}
 	var answer *transport.Error
 	var request *url.Error
@@ -120,15 +120,19 @@ func kindOf(answer *transport.Error) Kind {
 		return RateLimited
 	}
 	for _, d := range answer.Errors {
-		switch d.Code {
-		case transport.UnauthorizedErrorCode, transport.DeniedErrorCode:
-			return Unauthorized
-		case transport.ManifestUnknownErrorCode, transport.NameUnknownErrorCode, transport.BlobUnknownErrorCode:
-			return NotFound
-		case transport.TooManyRequestsErrorCode:
-			return RateLimited
-		default:
+		if kind, known := kindsOfCodes[d.Code]; known {
+			return kind
 		}
 	}
 	return Unreachable
+}
+
+// kindsOfCodes are the kinds of the codes that registries send with other statuses than theirs.
+var kindsOfCodes = map[transport.ErrorCode]Kind{
+	transport.UnauthorizedErrorCode:    Unauthorized,
+	transport.DeniedErrorCode:          Unauthorized,
+	transport.ManifestUnknownErrorCode: NotFound,
+	transport.NameUnknownErrorCode:     NotFound,
+	transport.BlobUnknownErrorCode:     NotFound,
+	transport.TooManyRequestsErrorCode: RateLimited,
 }

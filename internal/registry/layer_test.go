@@ -22,8 +22,7 @@ import (
 )
 
 func retryAfter(err error) time.Duration {
-	var known *registry.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*registry.Error](err); ok {
 		return known.RetryAfter
 	}
 	return 0
@@ -64,7 +63,7 @@ func packed(t *testing.T, how types.MediaType, content []byte) v1.Layer {
 	t.Helper()
 	var out bytes.Buffer
 	var w io.WriteCloser
-	switch how {
+	switch how { //nolint:exhaustive // each form that is read; the others are not compressed
 	case types.OCILayer:
 		w = gzip.NewWriter(&out)
 	case types.OCILayerZStd:

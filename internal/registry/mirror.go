@@ -43,6 +43,16 @@ func (m Mirrors) Rewrite(reference string) (string, error) {
 	return rewritten + separator + ref.Identifier(), nil
 }
 
+// leadTo reports whether a mirror is at the registry.
+func (m Mirrors) leadTo(registry string) bool {
+	for _, mirror := range m {
+		if host, _, _ := strings.Cut(mirror.Location, "/"); host == registry {
+			return true
+		}
+	}
+	return false
+}
+
 // canonical is the repository as people write it in full: docker.io, not index.docker.io.
 func canonical(repository name.Repository) string {
 	registry := repository.RegistryStr()

@@ -39,8 +39,7 @@ func TestRewriteFollowsTheLongestPrefix(t *testing.T) {
 }
 
 func kindOf(err error) registry.Kind {
-	var known *registry.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*registry.Error](err); ok {
 		return known.Kind
 	}
 	return ""

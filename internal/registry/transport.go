@@ -32,17 +32,13 @@ const (
 	retryLimit = 6 * time.Hour
 )
 
-// newTransport makes a transport that trusts the authorities; nil stands for those of the system. A guarded one connects to no loopback and no
-// link-local address.
-func newTransport(authorities *x509.CertPool, guarded bool) *http.Transport {
-	dialer := &net.Dialer{Timeout: dialTimeout}
-	if guarded {
-		dialer.Control = func(_, address string, _ syscall.RawConn) error { return checkAddress(address) }
-	}
+// newTransport makes a transport that trusts the CA certificates; nil stands for the system's. The check may refuse each connection.
+func newTransport(certificates *x509.CertPool, check func(network, address string, c syscall.RawConn) error) *http.Transport {
+	dialer := &net.Dialer{Timeout: dialTimeout, Control: check}
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            dialer.DialContext,
-		TLSClientConfig:        &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:        &tls.Config{RootCAs: certificates, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    dialTimeout,
 		ResponseHeaderTimeout:  headerTimeout,
 		IdleConnTimeout:        idleTimeout,
@@ -52,23 +48,23 @@ func newTransport(authorities *x509.CertPool, guarded bool) *http.Transport {
 	}
 }
 
+// checkConnection refuses a connection to an address that checkAddress refuses.
+func checkConnection(_, address string, _ syscall.RawConn) error { return checkAddress(address) }
+
 // checkAddress refuses what only this machine and its cloud have: loopback, link-local and unspecified addresses.
 func checkAddress(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		host = address
 	}
-	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	if err != nil {
-		return nil // a name: what it resolves to is checked when the connection is made
-	}
+	ip, _ := netip.ParseAddr(strings.Trim(host, "[]")) // not valid for a name: what it resolves to is checked when the connection is made
 	if ip = ip.Unmap(); ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast() || ip.IsUnspecified() || ip.IsMulticast() {
 		return fmt.Errorf("%w: it leads to the address %s", errRefused, ip)
 	}
 	return nil
 }
 
-// roundTripper is the way of one question to one registry. It bounds every answer, and remembers what the registry says of its pace.
+// roundTripper is the way of one question to one registry. It bounds every answer, and remembers which pace the registry asks for.
 type roundTripper struct {
 	// registry is the host and port of the registry that is asked.
 	registry string
@@ -122,7 +118,7 @@ func (t *roundTripper) limit() int64 {
 }
 
 // allowLayer raises the limit for what follows. Registries send clients elsewhere for layers, under paths of any form, so that no path
-// tells a layer from a manifest.
+// shows whether it is a layer.
 func (t *roundTripper) allowLayer() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
