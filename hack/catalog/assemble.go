@@ -22,6 +22,7 @@ func assemble(name string, answer *introspection, over *overlay) (*catalog.Line,
 		Name: name, Package: answer.Package, Release: answer.Release,
 		PortEnv: answer.Env.Port, LogEnv: answer.Env.Log, HomeEnv: answer.Env.Home,
 		NeedsInsecure: answer.NeedsInsecure, RegistersToolGroups: answer.ToolGroupsRegistered, AllProviders: answer.RegisteredEverywhere,
+		VerifiesAuthTLS: answer.VerifiesAuthTLS, Rules: answer.Rules,
 		ServesModelID: answer.ServesModelID, HostForWorkers: answer.HostForWorkers, APIsMustBeServed: answer.APIsMustBeServed,
 		APIs: answer.APIs, InternalAPIs: answer.Internal,
 		Sections: catalogFields(answer.Sections),
@@ -58,6 +59,9 @@ func assemble(name string, answer *introspection, over *overlay) (*catalog.Line,
 			}
 			line.Rows[api] = append(line.Rows[api], *row)
 		}
+	}
+	if err := assembleAuth(line, answer, over); err != nil {
+		return nil, err
 	}
 	keepReachable(line, answer.Objects)
 	if err := line.Check(); err != nil {
@@ -110,6 +114,42 @@ func assembleRow(line, api, providerType string, p provider, over *overlay) (*ca
 	}, nil
 }
 
+// assembleAuth makes a row of each class of server.auth.provider_config. The server has one union of them, whose field type chooses; the rows
+// take its place.
+func assembleAuth(line *catalog.Line, answer *introspection, over *overlay) error {
+	server := answer.Objects[line.Sections["server"].Object]
+	auth := answer.Objects[server["auth"].Object]
+	union, ok := auth["provider_config"]
+	if !ok {
+		return nil
+	}
+	classes := catalogFields(answer.Objects[union.Object])
+	for _, authType := range slices.Sorted(slices.Values(classes["type"].Values)) {
+		written, err := over.auth(line.Name, authType)
+		if err != nil {
+			return err
+		}
+		fields := catalog.Chosen(classes, func(string) string { return authType })
+		for name, field := range fields {
+			field.Only = nil
+			fields[name] = field
+		}
+		delete(fields, "type")
+		row := catalog.AuthType{
+			Type: authType, Short: written.Short, Source: written.Source, OneOf: written.OneOf, Example: written.Example, Fields: fields,
+		}
+		// A field that comes with a later release is not in the row before it.
+		if _, known := fields[written.Tenant]; known {
+			row.Tenant = written.Tenant
+		}
+		row.Secrets = written.Secrets
+		line.Auth = append(line.Auth, row)
+	}
+	union.Object = ""
+	auth["provider_config"] = union
+	return nil
+}
+
 func catalogFields(fields map[string]field) map[string]catalog.Field {
 	converted := make(map[string]catalog.Field, len(fields))
 	for name, f := range fields {
@@ -136,6 +176,9 @@ func keepReachable(line *catalog.Line, objects map[string]map[string]field) {
 	visit(line.Sections)
 	for _, store := range line.Stores {
 		add(store.Object)
+	}
+	for i := range line.Auth {
+		visit(line.Auth[i].Fields)
 	}
 	for _, rows := range line.Rows {
 		for i := range rows {

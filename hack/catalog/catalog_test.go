@@ -232,3 +232,43 @@ func TestFieldKind(t *testing.T) {
 		}
 	}
 }
+
+// A type of authentication that came with a new release must get a row before it can be used; the fields of its class alone are its own.
+//
+// Proves: R83.
+func TestAssembleAuthWantsARowOfEachType(t *testing.T) {
+	answer := func() *introspection {
+		return &introspection{
+			Package: "ogx", Release: "1.6.0", Env: environment{Port: "OGX_PORT"},
+			Sections: map[string]field{
+				"server": {Type: catalog.TypeMap, Object: "Server"}, "providers": {Type: catalog.TypeMap}, "storage": {Type: catalog.TypeMap},
+			},
+			Objects: map[string]map[string]field{
+				"Server": {"auth": {Type: catalog.TypeMap, Object: "Auth"}},
+				"Auth":   {"provider_config": {Type: catalog.TypeMap, Object: "A|B"}},
+				"A|B": {
+					"type": {Type: catalog.TypeString, Required: true, Values: []string{"b", "a"}, Chooses: true},
+					"both": {Type: catalog.TypeString}, "only_a": {Type: catalog.TypeString, Only: []string{"a"}},
+				},
+			},
+		}
+	}
+	const rows = "apis: {}\ntoolGroups: {}\nproviders: {}\nauth:\n  a: {source: somewhere, tenant: only_a}\n"
+	if _, err := assemble("1.6", answer(), overlayOf(t, rows)); err == nil || !strings.Contains(err.Error(), "no row for the authentication b") {
+		t.Errorf("without a row: %v", err)
+	}
+	line, err := assemble("1.6", answer(), overlayOf(t, rows+"  b: {source: somewhere, tenant: only_a}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []catalog.AuthType{
+		{Type: "a", Source: "somewhere", Tenant: "only_a", Fields: map[string]catalog.Field{"both": {Type: catalog.TypeString}, "only_a": {Type: catalog.TypeString}}},
+		{Type: "b", Source: "somewhere", Fields: map[string]catalog.Field{"both": {Type: catalog.TypeString}}},
+	}
+	if diff := cmp.Diff(want, line.Auth); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, left := line.Objects["A|B"]; left {
+		t.Error("the union of the classes is still there")
+	}
+}

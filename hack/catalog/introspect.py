@@ -324,6 +324,20 @@ def behaviour(server: ServerPackage) -> dict[str, bool]:
         # Several workers share one socket, and a socket has one address: a list of addresses as the default fails.
         "hostForWorkers": stands("config.server.host or [", "cli/stack/run.py"),
         "servesModelID": by_model_id,
+        "verifiesAuthTLS": stands("verify_tls=False in auth provider config", "core/server/server.py"),
+    }
+
+
+def rules(server: ServerPackage) -> dict[str, Any]:
+    """What the rules of policies can say: the code alone tells which patterns and conditions it understands."""
+    sources = {path.name: path.read_text(encoding="utf-8") for path in (server.home / "core" / "access_control").glob("*.py")}
+    routes = sources.get("route_access.py", "") + (server.home / "core" / "server" / "auth.py").read_text(encoding="utf-8")
+    regex = 'startswith("regex:")'
+    return {
+        "regexResources": regex in sources["access_control.py"],
+        "regexPaths": regex in routes,
+        "unowned": '"unowned"' in sources["conditions.py"],
+        "resources": server.resource_types,
     }
 
 
@@ -366,6 +380,7 @@ def main() -> int:
             "sections": about.fields(server.config_class),
             "providers": about.providers(),
             "storage": about.storage(),
+            "rules": rules(server),
             "toolGroupsRegistered": not server.drops_tool_groups,
             "starter": starter(server, "starter"),
             "distributions": distributions(server),

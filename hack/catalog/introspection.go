@@ -32,6 +32,8 @@ type introspection struct {
 	APIsMustBeServed     bool                           `json:"apisMustBeServed"`
 	HostForWorkers       bool                           `json:"hostForWorkers"`
 	ServesModelID        bool                           `json:"servesModelID"`
+	VerifiesAuthTLS      bool                           `json:"verifiesAuthTLS"`
+	Rules                catalog.Rules                  `json:"rules"`
 	APIs                 map[string]catalog.API         `json:"apis"`
 	Internal             []string                       `json:"internal"`
 	Sections             map[string]field               `json:"sections"`

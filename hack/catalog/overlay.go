@@ -20,6 +20,7 @@ type overlay struct {
 	APIs       map[string]struct{ Instead string }  `yaml:"apis"`
 	ToolGroups map[string]string                    `yaml:"toolGroups"`
 	Backends   map[string]map[string]any            `yaml:"backends"`
+	Auth       map[string]map[string]any            `yaml:"auth"`
 	Providers  map[string]map[string]map[string]any `yaml:"providers"`
 }
 
@@ -45,6 +46,16 @@ type backendRow struct {
 	Echoed      bool                   `yaml:"echoed"`
 	Instead     map[string]string      `yaml:"instead"`
 	Environment map[string]string      `yaml:"environment"`
+}
+
+// authRow is the hand-written part of a type of authentication on one line.
+type authRow struct {
+	Source  string         `yaml:"source"`
+	Short   string         `yaml:"short"`
+	OneOf   []string       `yaml:"oneOf"`
+	Secrets []string       `yaml:"secrets"`
+	Tenant  string         `yaml:"tenant"`
+	Example map[string]any `yaml:"example"`
 }
 
 func readOverlay(file string) (*overlay, error) {
@@ -97,6 +108,22 @@ func (o *overlay) backend(line, kind string) (*backendRow, error) {
 	return merged, nil
 }
 
+// auth returns the hand-written part of a type of authentication for a release line.
+func (o *overlay) auth(line, authType string) (*authRow, error) {
+	written, ok := o.Auth[authType]
+	if !ok {
+		return nil, fmt.Errorf("overlay.yaml has no row for the authentication %s: add one", authType)
+	}
+	merged := &authRow{}
+	if err := onLine(line, written, merged); err != nil {
+		return nil, fmt.Errorf("overlay: auth %s: %w", authType, err)
+	}
+	if merged.Source == "" {
+		return nil, fmt.Errorf("overlay: auth %s has no source", authType)
+	}
+	return merged, nil
+}
+
 // onLine decodes what is written, with the changes that apply to the release line.
 func onLine(line string, written map[string]any, into any) error {
 	keys := maps.Clone(written)
@@ -142,6 +169,14 @@ func (o *overlay) unused(lines []*catalog.Line) error {
 			return ok
 		}) {
 			return fmt.Errorf("overlay: no release line has the backend %s", kind)
+		}
+	}
+	for _, authType := range slices.Sorted(maps.Keys(o.Auth)) {
+		if !slices.ContainsFunc(lines, func(line *catalog.Line) bool {
+			_, ok := line.AuthType(authType)
+			return ok
+		}) {
+			return fmt.Errorf("overlay: no release line has the authentication %s", authType)
 		}
 	}
 	for _, api := range slices.Sorted(maps.Keys(o.Providers)) {

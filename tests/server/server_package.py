@@ -54,6 +54,8 @@ class ServerPackage:
     """Tells whether the server refuses an API under `apis` that no provider serves (up to 1.4) or skips it."""
     drops_tool_groups: bool
     """Tells whether the server drops registered tool groups and makes its own (from 0.7 on)."""
+    resource_types: list[str]
+    """The types of resources that the rules of policies can name, sorted."""
     demands_tls: bool
     """Tells whether the server refuses to start without TLS unless server.insecure is true (from 1.2 on)."""
 
@@ -112,5 +114,17 @@ def _load(package: str, version: str, home: Path) -> ServerPackage:
         # The release that made the list optional also began to skip what nothing serves.
         apis_must_be_served=config_class.model_fields["apis"].get_default(call_default_factory=True) is not None,
         drops_tool_groups=bool(datatypes.RegisteredResources.model_fields["tool_groups"].deprecated),
+        resource_types=_resource_types(package),
         demands_tls="insecure" in datatypes.ServerConfig.model_fields,
     )
+
+
+def _resource_types(package: str) -> list[str]:
+    # The APIs became a package of their own with 0.4.
+    for name in (f"{package}_api.resource", f"{package}.apis.resource"):
+        try:
+            module = importlib.import_module(name)
+        except ModuleNotFoundError:
+            continue
+        return sorted(member.value for member in module.ResourceType)
+    raise ImportError("no module has the types of resources")

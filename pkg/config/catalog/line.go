@@ -36,6 +36,8 @@ type Line struct {
 	// APIsMustBeServed reports whether the server refuses to start when an API under apis has no provider; where not, it leaves the API
 	// out, and takes an empty list by its word: no list at all means every API on each release line.
 	APIsMustBeServed bool `yaml:"apisMustBeServed"`
+	// VerifiesAuthTLS reports whether the server refuses to start with verify_tls: false in its authentication, unless it encrypts nothing.
+	VerifiesAuthTLS bool `yaml:"verifiesAuthTLS"`
 	// APIs are the APIs that can be named under apis and have providers, by the server's name.
 	APIs map[string]API `yaml:"apis,omitempty"`
 	// InternalAPIs are the APIs that the server serves by itself and that have no providers, sorted.
@@ -48,6 +50,10 @@ type Line struct {
 	Stores map[string]Store `yaml:"stores,omitempty"`
 	// Rows are the provider types of each API, by the server's name of the API, sorted by type.
 	Rows map[string][]Provider `yaml:"providers"`
+	// Auth are the types of authentication, sorted by type.
+	Auth []AuthType `yaml:"auth,omitempty"`
+	// Rules are what the rules of policies can say.
+	Rules Rules `yaml:"rules"`
 	// Objects are the fields of the maps that a Field names as its Object.
 	Objects map[string]map[string]Field `yaml:"objects,omitempty"`
 }

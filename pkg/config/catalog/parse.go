@@ -64,6 +64,9 @@ func (l *Line) Check() error {
 			return fmt.Errorf("store %s is of the unknown kind %q", name, kind)
 		}
 	}
+	if err := l.checkAuth(); err != nil {
+		return err
+	}
 	return l.checkFields(l.Sections)
 }
 

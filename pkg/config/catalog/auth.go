@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// AuthType is what a release line knows about one way to authenticate requests: a value of server.auth.provider_config.type.
+type AuthType struct {
+	// Type is that value: "oauth2_token".
+	Type string `yaml:"type"`
+	// Short is what the custom resource may call it also: "oauth2"; empty for no other name.
+	Short string `yaml:"short,omitempty"`
+	// Source reports where the hand-written part of the row comes from.
+	Source string `yaml:"source,omitempty"`
+	// OneOf are fields of which the server wants exactly one; empty where it has no such rule.
+	OneOf []string `yaml:"oneOf,omitempty"`
+	// Secrets are the fields whose values are secrets, sorted; a dot leads into a map: "introspection.client_secret".
+	Secrets []string `yaml:"secrets,omitempty"`
+	// Tenant is the field that says where in a request the tenant stands; empty where the type tells no tenants apart.
+	Tenant string `yaml:"tenant,omitempty"`
+	// Example are settings that a working example needs, for the documentation and for the matrix test.
+	Example map[string]any `yaml:"example,omitempty"`
+	// Fields are the fields of provider_config but type, by name.
+	Fields map[string]Field `yaml:"fields"`
+}
+
+// Names returns what the custom resource may call the type.
+func (t *AuthType) Names() []string {
+	if t.Short == "" || t.Short == t.Type {
+		return []string{t.Type}
+	}
+	return []string{t.Short, t.Type}
+}
+
+// Rules are what the rules of policies can say on a release line.
+type Rules struct {
+	// RegexResources and RegexPaths report whether the pattern of a resource, or of a path, may be a regular expression, as in
+	// "regex:model::llama-.*".
+	RegexResources bool `yaml:"regexResources"`
+	RegexPaths     bool `yaml:"regexPaths"`
+	// Unowned reports whether a condition may be "resource is unowned".
+	Unowned bool `yaml:"unowned"`
+	// Resources are the types of resources, sorted: "model".
+	Resources []string `yaml:"resources,omitempty"`
+}
+
+// AuthType returns the row of a type of authentication, by either of its names.
+func (l *Line) AuthType(name string) (*AuthType, bool) {
+	for i := range l.Auth {
+		if slices.Contains(l.Auth[i].Names(), name) {
+			return &l.Auth[i], true
+		}
+	}
+	return nil, false
+}
+
+// AuthNames returns the short names of the types of authentication, sorted.
+func (l *Line) AuthNames() []string {
+	names := make([]string, 0, len(l.Auth))
+	for i := range l.Auth {
+		names = append(names, l.Auth[i].Names()[0])
+	}
+	slices.Sort(names)
+	return names
+}
+
+// AuthFields returns the fields of server.auth.
+func (l *Line) AuthFields() map[string]Field { return l.Objects[l.ServerFields()["auth"].Object] }
+
+// FirstLineWith returns the oldest release line that has something; empty where none has it.
+func FirstLineWith(has func(*Line) bool) string {
+	for _, name := range Lines() {
+		if line, _ := Get(name); has(line) {
+			return name
+		}
+	}
+	return ""
+}
+
+// checkAuth finds contradictions in the rows of authentication.
+func (l *Line) checkAuth() error {
+	for i := range l.Auth {
+		row := &l.Auth[i]
+		if i > 0 && l.Auth[i-1].Type >= row.Type {
+			return fmt.Errorf("auth: %s stands after %s: rows are sorted by type and stand once", row.Type, l.Auth[i-1].Type)
+		}
+		named := append(slices.Clone(row.OneOf), row.Secrets...)
+		named = slices.AppendSeq(append(named, row.Tenant), maps.Keys(row.Example))
+		for _, path := range named {
+			if path == "" {
+				continue
+			}
+			if _, ok := l.AuthField(row, path); !ok {
+				return fmt.Errorf("auth %s: no such field: %s", row.Type, path)
+			}
+		}
+		if err := l.checkFields(row.Fields); err != nil {
+			return fmt.Errorf("auth %s: %w", row.Type, err)
+		}
+	}
+	return nil
+}
+
+// AuthField returns a field of a type of authentication; a dot in the path leads into a map.
+func (l *Line) AuthField(row *AuthType, path string) (Field, bool) {
+	fields, names := row.Fields, strings.Split(path, ".")
+	for i, name := range names {
+		field, ok := fields[name]
+		if !ok || i == len(names)-1 {
+			return field, ok
+		}
+		fields = l.Objects[field.Object]
+	}
+	return Field{}, false
+}
