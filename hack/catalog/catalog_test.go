@@ -216,23 +216,6 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// The page reports what a field takes in words.
-func TestFieldKind(t *testing.T) {
-	one, three, zero := 1.0, 3.0, 0.0
-	for want, field := range map[string]catalog.Field{
-		"map":                        {Type: catalog.TypeMap, Object: "o"},
-		"list of string":             {Type: catalog.TypeList, Elements: catalog.TypeString, Values: []string{"a"}},
-		"bool or string":             {Type: catalog.TypeAny, AnyOf: []catalog.FieldType{catalog.TypeBool, catalog.TypeString}},
-		"one of a, b":                {Type: catalog.TypeString, Values: []string{"a", "b"}},
-		"int, at least 1, at most 3": {Type: catalog.TypeInt, Min: &one, Max: &three},
-		"float, above 0":             {Type: catalog.TypeFloat, Above: &zero},
-	} {
-		if got := fieldKind(field); got != want {
-			t.Errorf("%+v is told as %q, want %q", field, got, want)
-		}
-	}
-}
-
 // A type of authentication that came with a new release must get a row before it can be used; the fields of its class alone are its own.
 //
 // Proves: R83.

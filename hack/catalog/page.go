@@ -4,14 +4,12 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
+	"github.com/llamastack/llama-stack-k8s-operator/internal/describe"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
@@ -188,7 +186,7 @@ func (p *page) fields(variants []variant) {
 		if field.Default != nil {
 			fallback = "`" + fmt.Sprint(field.Default) + "`"
 		}
-		notes := fieldNotes(newest, name, field)
+		notes := fieldNotes(newest, name)
 		if len(there) < len(variants) {
 			var lines []string
 			for _, v := range there {
@@ -196,153 +194,33 @@ func (p *page) fields(variants []variant) {
 			}
 			notes = append(notes, "release lines "+p.span(lines))
 		}
-		fmt.Fprintf(p.b, "| `%s` | %s | %s | %s |\n", name, fieldKind(field), fallback, strings.Join(notes, ", "))
+		fmt.Fprintf(p.b, "| `%s` | %s | %s | %s |\n", name, describe.Kind(field), fallback, strings.Join(notes, ", "))
 	}
 	p.b.WriteString("\n")
 }
 
-// fieldKind reports what values a field takes.
-func fieldKind(field catalog.Field) string {
-	kind := string(field.Type)
-	switch {
-	case len(field.AnyOf) > 0:
-		each := make([]string, len(field.AnyOf))
-		for i, t := range field.AnyOf {
-			each[i] = string(t)
-		}
-		kind = strings.Join(each, " or ")
-	case field.Elements != "":
-		kind += " of " + string(field.Elements)
-	case len(field.Values) > 0:
-		kind = "one of " + strings.Join(field.Values, ", ")
-	}
-	for _, limit := range []struct {
-		words string
-		value *float64
-	}{{"at least", field.Min}, {"above", field.Above}, {"at most", field.Max}} {
-		if limit.value != nil {
-			kind += fmt.Sprintf(", %s %v", limit.words, *limit.value)
-		}
-	}
-	return kind
-}
-
-func fieldNotes(row *catalog.Provider, name string, field catalog.Field) []string {
+// fieldNotes are the notes about a field, with the fields of the custom resource in bold.
+func fieldNotes(row *catalog.Provider, name string) []string {
 	var notes []string
-	if e := row.Endpoint; e != nil && (name == e.Field || name == e.PortField) {
-		note := "**endpoint**"
-		if e.DefaultPath != "" {
-			note += " (path `" + e.DefaultPath + "` where none is given)"
+	for _, n := range describe.Notes(row, name) {
+		if n.Target != "" {
+			n.Target = "**" + n.Target + "**"
 		}
-		notes = append(notes, note)
-	}
-	for _, target := range [][2]string{{row.Key, "key"}, {row.Region, "region"}, {row.DeploymentName, "deploymentName"}} {
-		if target[0] == name {
-			notes = append(notes, "**"+target[1]+"**")
+		for i := range n.Names {
+			n.Names[i] = "`" + n.Names[i] + "`"
 		}
+		notes = append(notes, n.String())
 	}
-	required := field.Required || row.Endpoint != nil && row.Endpoint.Required && row.Endpoint.Field == name
-	// What the operator writes where the resource does not say it is not asked of the user.
-	filled := required && name != endpointField(row) && (field.Store != "" || field.Nullable || name == row.DataPath)
-	for note, holds := range map[string]bool{
-		"required": required && !filled, "filled in where absent": filled, "secret": field.Secret,
-		"store (" + string(field.Store) + ")": field.Store != "",
-	} {
-		if holds {
-			notes = append(notes, note)
-		}
-	}
-	var others []string
-	for other, f := range row.Fields {
-		if f.AliasOf == name {
-			others = append(others, "`"+other+"`")
-		}
-	}
-	slices.Sort(others)
-	if len(others) > 0 {
-		notes = append(notes, "also "+strings.Join(others, ", "))
-	}
-	slices.SortStableFunc(notes, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 	return notes
 }
 
-func endpointField(row *catalog.Provider) string {
-	if row.Endpoint == nil {
-		return ""
-	}
-	return row.Endpoint.Field
-}
-
-// rank orders notes: the fields of the custom resource, then the rest by the alphabet.
-func rank(note string) string {
-	if strings.HasPrefix(note, "**") {
-		return ""
-	}
-	return note
-}
-
 func (p *page) example(api, providerType string, row *catalog.Provider) {
-	_, short, _ := strings.Cut(providerType, "::")
-	if strings.Contains(short, "::") || strings.HasPrefix(providerType, "inline::") {
-		short = providerType
-	}
-	entry := mapping()
-	put(entry, "provider", scalar(short))
-	if row.Endpoint != nil {
-		put(entry, "endpoint", scalar(exampleEndpoint(row.Endpoint)))
-	}
-	if row.Key != "" {
-		key := mapping()
-		put(key, "name", scalar("my-secret"))
-		put(key, "key", scalar("token"))
-		key.Style = yaml.FlowStyle
-		put(entry, "apiKey", key)
-	}
-	if len(row.Example) > 0 {
-		put(entry, "settings", plainNode(row.Example))
-	}
-	root, providers := mapping(), mapping()
-	put(providers, api, entry)
-	put(root, "providers", providers)
-	var text bytes.Buffer
-	encoder := yaml.NewEncoder(&text)
-	encoder.SetIndent(2)
-	if err := encoder.Encode(root); err != nil {
+	text, err := describe.Example(api, providerType, row)
+	if err != nil {
 		panic(fmt.Sprintf("catalog: %v", err))
 	}
-	fmt.Fprintf(p.b, "```yaml\n%s```\n\n", text.String())
-}
-
-func exampleEndpoint(e *catalog.Endpoint) string {
-	switch {
-	case e.Kind == catalog.EndpointHostPort:
-		return "database.example.com:5432"
-	case e.Kind == catalog.EndpointAddress:
-		return "server.example.com:8080"
-	case len(e.Schemes) > 0:
-		return e.Schemes[0] + "://server.example.com:7687"
-	default:
-		return "http://server.example.com:8000"
-	}
+	fmt.Fprintf(p.b, "```yaml\n%s```\n\n", text)
 }
 
 // span writes release lines: a run of neighbors as "0.3 to 0.7".
-func (p *page) span(with []string) string {
-	var runs []string
-	for i := 0; i < len(with); {
-		end := i
-		for end+1 < len(with) && slices.Index(p.names, with[end+1]) == slices.Index(p.names, with[end])+1 {
-			end++
-		}
-		switch end {
-		case i:
-			runs = append(runs, with[i])
-		case i + 1:
-			runs = append(runs, with[i], with[end])
-		default:
-			runs = append(runs, with[i]+" to "+with[end])
-		}
-		i = end + 1
-	}
-	return strings.Join(runs, ", ")
-}
+func (p *page) span(with []string) string { return describe.Lines(with, p.names) }

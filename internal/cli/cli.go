@@ -10,13 +10,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/convert"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/downgrade"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/explain"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/render"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/validate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/version"
 )
 
-const long = `Work with LlamaStackDistributions without a cluster: show what the operator makes of them, check them, and convert
-them to the other version of the API. Only one command needs a cluster: it prepares the downgrade to release 0.9.`
+const long = `Work with LlamaStackDistributions without a cluster: show what the operator makes of them, check them, convert them to the
+other version of the API, and explain fields, provider types and reasons. Only one command needs a cluster: it prepares the downgrade
+to release 0.9.`
 
 const examples = `  # The config.yaml that the server gets
   kubectl llamastack render -f my-stack.yaml
@@ -41,7 +43,9 @@ func New(streams command.Streams) *cobra.Command {
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
-	root.AddCommand(render.New(streams), validate.New(streams), convert.New(streams), downgrade.New(streams), version.New(streams))
+	root.AddCommand(
+		render.New(streams), validate.New(streams), convert.New(streams), explain.New(streams), downgrade.New(streams), version.New(streams),
+	)
 	return root
 }
 

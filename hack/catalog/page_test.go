@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// The page has the words of package describe: whoever changes them makes the page again.
+func TestProvidersPageIsThatOfTheCatalog(t *testing.T) {
+	var lines []*catalog.Line
+	for _, name := range catalog.Lines() {
+		line, _ := catalog.Get(name)
+		lines = append(lines, line)
+	}
+	_, made, _ := bytes.Cut(providersPage(lines), []byte("-->\n"))
+	page, err := os.ReadFile(filepath.Join(fixture.Root(), "docs", "providers.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, written, _ := bytes.Cut(page, []byte("-->\n"))
+	if diff := cmp.Diff(string(written), string(made)); diff != "" || len(made) < 10_000 {
+		t.Errorf("docs/providers.md (-written +made, %d bytes): make catalog\n%s", len(made), diff)
+	}
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+)
+
+// Output is the flag --output of a verb that prints for eyes by default.
+type Output struct{ format string }
+
+const (
+	formatJSON = "json"
+	formatYAML = "yaml"
+)
+
+func outputFormats() []string { return []string{formatJSON, formatYAML} }
+
+// AddTo adds the flag to a command.
+func (o *Output) AddTo(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&o.format, "output", "o", "", "print for programs: "+strings.Join(outputFormats(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputFormats(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// Check reports what is wrong with the flag.
+func (o *Output) Check() error {
+	if o.format != "" && !slices.Contains(outputFormats(), o.format) {
+		return fmt.Errorf("--output %q: choose one of %s", o.format, strings.Join(outputFormats(), ", "))
+	}
+	return nil
+}
+
+// ForPrograms reports whether the result is printed for programs.
+func (o *Output) ForPrograms() bool { return o.format != "" }
+
+// Print prints a value in the format of the flag, otherwise by the function that prints for eyes.
+func (o *Output) Print(w io.Writer, value any, forEyes func(io.Writer) error) error {
+	switch o.format {
+	case formatJSON:
+		encoder := json.NewEncoder(w)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(value)
+	case formatYAML:
+		text, err := yaml.Marshal(value)
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		return err
+	}
+	return forEyes(w)
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/config/crd"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+)
+
+// field is what the CustomResourceDefinition says about a field.
+type field struct {
+	Path        string `json:"path"`
+	Type        string `json:"type"`
+	Required    bool   `json:"required,omitempty"`
+	Default     any    `json:"default,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Limits are what values the field takes, and Rules what else must hold, as the API server says it.
+	Limits []string `json:"limits,omitempty"`
+	Rules  []string `json:"rules,omitempty"`
+	// Fields are the fields of an object, or of the objects of a list.
+	Fields []field `json:"fields,omitempty"`
+}
+
+type props = apiextensionsv1.JSONSchemaProps
+
+// schema is the schema of the version that is stored.
+type schema struct{ root *props }
+
+var errNoVersion = errors.New("the CustomResourceDefinition does not have version " + v1alpha2.GroupVersion.Version)
+
+func readSchema() (*schema, error) {
+	var definition apiextensionsv1.CustomResourceDefinition
+	if err := yaml.Unmarshal(crd.LlamaStackDistributions(), &definition); err != nil {
+		return nil, err
+	}
+	for i := range definition.Spec.Versions {
+		if v := &definition.Spec.Versions[i]; v.Name == v1alpha2.GroupVersion.Version && v.Schema != nil {
+			root := v.Schema.OpenAPIV3Schema
+			fillOpenFields(root)
+			return &schema{root}, nil
+		}
+	}
+	return nil, errNoVersion
+}
+
+// index is that of an item of a list in a path.
+var index = regexp.MustCompile(`\[\w*\]`)
+
+// find returns the field at a path from the root; nil where the name does not look like one, and an error where a part of it does not exist.
+func (s *schema) find(path string) (*field, error) {
+	parts := strings.Split(index.ReplaceAllString(path, ""), ".")
+	if _, known := s.root.Properties[parts[0]]; !known {
+		return nil, nil
+	}
+	at, required := s.root, false
+	for i, part := range parts {
+		at = contents(at)
+		next, known := at.Properties[part]
+		if !known {
+			parent := strings.Join(parts[:i], ".")
+			return nil, fmt.Errorf("%s has no field %q: %sits fields are: %s", parent, part,
+				suggest.Sentence(part, slices.Collect(maps.Keys(at.Properties))), orNone(slices.Sorted(maps.Keys(at.Properties))))
+		}
+		required = slices.Contains(at.Required, part)
+		at = &next
+	}
+	f := describeField(strings.Join(parts, "."), at, required)
+	inner := contents(at)
+	for _, name := range slices.Sorted(maps.Keys(inner.Properties)) {
+		child := inner.Properties[name]
+		f.Fields = append(f.Fields, describeField(f.Path+"."+name, &child, slices.Contains(inner.Required, name)))
+	}
+	return &f, nil
+}
+
+func orNone(names []string) string {
+	if len(names) == 0 {
+		return "none that the schema knows"
+	}
+	return strings.Join(names, ", ")
+}
+
+// contents is the schema whose properties are the fields: that of the items of a list, or of the values of a map.
+func contents(at *props) *props {
+	for {
+		switch {
+		case at.Items != nil && at.Items.Schema != nil:
+			at = at.Items.Schema
+		case len(at.Properties) == 0 && at.AdditionalProperties != nil && at.AdditionalProperties.Schema != nil:
+			at = at.AdditionalProperties.Schema
+		default:
+			return at
+		}
+	}
+}
+
+func describeField(path string, at *props, required bool) field {
+	f := field{Path: path, Type: typeOf(at), Required: required, Description: at.Description, Limits: limitsOf(at)}
+	if at.Default != nil {
+		_ = json.Unmarshal(at.Default.Raw, &f.Default) // what the API server takes is JSON
+	}
+	for _, rule := range at.XValidations {
+		if rule.Message != "" {
+			f.Rules = append(f.Rules, rule.Message)
+		}
+	}
+	return f
+}
+
+func typeOf(at *props) string {
+	switch {
+	case at.XIntOrString:
+		return "integer or string"
+	case at.Items != nil && at.Items.Schema != nil:
+		return "list of " + typeOf(at.Items.Schema)
+	case at.AdditionalProperties != nil && at.AdditionalProperties.Schema != nil:
+		return "map of " + typeOf(at.AdditionalProperties.Schema)
+	case at.Type == "":
+		return "any"
+	}
+	return at.Type
+}
+
+func limitsOf(at *props) []string {
+	var limits []string
+	add := func(format string, value any) { limits = append(limits, fmt.Sprintf(format, value)) }
+	if at.Minimum != nil {
+		add("at least %v", *at.Minimum)
+	}
+	if at.Maximum != nil {
+		add("at most %v", *at.Maximum)
+	}
+	if at.MinLength != nil {
+		add("at least %v characters", *at.MinLength)
+	}
+	if at.MaxLength != nil {
+		add("at most %v characters", *at.MaxLength)
+	}
+	if at.MaxItems != nil {
+		add("at most %v items", *at.MaxItems)
+	}
+	if at.Pattern != "" {
+		add("matches %s", at.Pattern)
+	}
+	if len(at.Enum) > 0 {
+		var values []string
+		for _, value := range at.Enum {
+			values = append(values, strings.Trim(string(value.Raw), `"`))
+		}
+		add("one of %s", strings.Join(values, ", "))
+	}
+	return limits
+}
+
+// paths are the paths of all fields that have a description, sorted: those of Kubernetes' own types have none.
+func (s *schema) paths() []string {
+	var list []string
+	var walk func(prefix string, at *props)
+	walk = func(prefix string, at *props) {
+		at = contents(at)
+		for name := range at.Properties {
+			child := at.Properties[name]
+			if child.Description == "" {
+				continue
+			}
+			list = append(list, prefix+name)
+			walk(prefix+name+".", &child)
+		}
+	}
+	walk("", s.root)
+	slices.Sort(list)
+	return list
+}
+
+// ending returns the paths of the spec whose last part is a name, or that end with a path such as workload.replicas.
+func (s *schema) ending(name string) []string {
+	var list []string
+	for _, path := range s.paths() {
+		if strings.HasPrefix(path, "spec.") && strings.HasSuffix(strings.ToLower(path), "."+strings.ToLower(name)) {
+			list = append(list, path)
+		}
+	}
+	return list
+}

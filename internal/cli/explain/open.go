@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// sentence is the name of a field, its type and what it means.
+type sentence struct{ name, kind, meaning string }
+
+// secretReference is how a reference to a key of a Secret is written.
+const secretReference = "{name, key} of a Secret in the namespace of the resource"
+
+// openFields are the fields whose schema the CustomResourceDefinition leaves open, because they take one object or a list, or a text or an
+// object. Package parse reads them.
+var openFields = []struct {
+	path   []string
+	kind   string
+	fields []sentence
+}{
+	{[]string{"spec", "providers", "inference"}, "object or list of objects", providerSentences},
+	{[]string{"spec", "providers", "safety"}, "object or list of objects", providerSentences},
+	{[]string{"spec", "providers", "vectorIo"}, "object or list of objects", providerSentences},
+	{[]string{"spec", "providers", "toolRuntime"}, "object or list of objects", providerSentences},
+	{[]string{"spec", "providers", "telemetry"}, "object or list of objects", providerSentences},
+	{[]string{"spec", "resources", "models"}, "string or object", []sentence{
+		{"name", "string", "Name is the model's name, the model_id in the server's configuration. Required."},
+		{"provider", "string", "Provider is the id of the inference provider that serves the model. Absent: the default provider."},
+		{"modelType", "string", "ModelType is llm, embedding or rerank. Absent: llm."},
+		{"contextLength", "integer", "ContextLength is the context window in tokens."},
+		{"quantization", "string", "Quantization names the quantization of the weights."},
+		{"embeddingDimension", "integer", "EmbeddingDimension is the length of the vectors that an embedding model returns."},
+		{"providerModelId", "string", "ProviderModelID is the model server's name of the model, where it differs from name."},
+		{"metadata", "object", "Metadata is free: it becomes the metadata of the registered model."},
+	}},
+	{[]string{"spec", "resources", "tools"}, "string or object", []sentence{
+		{"name", "string", "Name is the tool group, such as websearch, rag or mcp::github. Required."},
+		{"provider", "string", "Provider is the id of the toolRuntime provider that serves it. Absent: the default provider."},
+		{"endpoint", "string", "Endpoint is the URL of an MCP server."},
+	}},
+	{[]string{"spec", "resources", "shields"}, "string or object", []sentence{
+		{"id", "string", "ID is the shield_id in the server's configuration. Required."},
+		{"provider", "string", "Provider is the id of the safety provider. Absent: the default provider."},
+		{"model", "string", "Model is the registered model that the shield asks."},
+	}},
+	{[]string{"spec", "networking", "expose"}, "boolean or object", []sentence{
+		{"enabled", "boolean", "Enabled exposes the server. Absent: true."},
+		{"hostname", "string", "Hostname is the external host name. Absent: a generated one, where the operator's settings have a domain."},
+	}},
+}
+
+var providerSentences = []sentence{
+	{"id", "string", "ID is the provider_id in the server's configuration. Required in a list of several. Absent: the name of the type."},
+	{"provider", "string", "Provider is the provider type, such as vllm or remote::vllm: see kubectl llamastack explain TYPE. Required."},
+	{"endpoint", "string", "Endpoint is the URL or the address of the provider's model server or database."},
+	{"apiKey", "object", "APIKey refers to the key that the endpoint demands: " + secretReference + "."},
+	{"settings", "object", "Settings are fields of the provider's config: they are merged into it unchanged. A value of a Secret belongs under secretRefs."},
+	{"region", "string", "Region is the cloud region, for provider types that have one."},
+	{"deploymentName", "string", "DeploymentName is the deployment, for provider types that have one."},
+	{"secretRefs", "map of object", "SecretRefs are config fields whose values come from Secrets: for the name of each field " + secretReference + "."},
+}
+
+// fillOpenFields adds what is known of the open fields to the schema, for reading it.
+func fillOpenFields(root *props) {
+	for _, open := range openFields {
+		fill(root, open.path, open.kind, open.fields)
+	}
+}
+
+func fill(at *props, path []string, kind string, fields []sentence) {
+	if len(path) > 0 {
+		child, known := at.Properties[path[0]]
+		if !known {
+			return
+		}
+		fill(&child, path[1:], kind, fields)
+		at.Properties[path[0]] = child
+		return
+	}
+	inner := contents(at)
+	inner.Type = kind
+	inner.Properties = map[string]apiextensionsv1.JSONSchemaProps{}
+	for _, f := range fields {
+		child := apiextensionsv1.JSONSchemaProps{Type: f.kind, Description: f.meaning}
+		if f.kind == "map of object" {
+			child.Type = "object"
+			child.AdditionalProperties = &apiextensionsv1.JSONSchemaPropsOrBool{Schema: &apiextensionsv1.JSONSchemaProps{Type: "object"}}
+		}
+		inner.Properties[f.name] = child
+	}
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/describe"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// width is where text for eyes is wrapped, in characters.
+const width = 100
+
+// print prints for eyes.
+func (e *explanation) print(w io.Writer) error {
+	var out bytes.Buffer
+	for i, t := range e.Items {
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		switch {
+		case t.Field != nil:
+			t.Field.print(&out)
+		case t.Provider != nil:
+			t.Provider.print(&out)
+		case t.Reason != nil:
+			t.Reason.print(&out)
+		}
+	}
+	_, err := w.Write(trailing.ReplaceAll(out.Bytes(), nil))
+	return err
+}
+
+// trailing are the blanks of a table whose last cell is empty.
+var trailing = regexp.MustCompile(`(?m) +$`)
+
+// head writes what a topic begins with: names and values in two columns; an empty value is left out.
+func head(out io.Writer, pairs ...[2]string) {
+	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	for _, pair := range pairs {
+		if pair[1] != "" {
+			_, _ = fmt.Fprintf(table, "%s:\t%s\n", pair[0], pair[1])
+		}
+	}
+	_ = table.Flush() // into memory
+}
+
+// paragraph writes a title and text below it, indented and wrapped.
+func paragraph(out io.Writer, title, text string) {
+	if text == "" {
+		return
+	}
+	_, _ = fmt.Fprintf(out, "\n%s:\n%s", title, wrapped(text))
+}
+
+func wrapped(text string) string {
+	var b strings.Builder
+	column := 0
+	for _, word := range strings.Fields(text) {
+		switch {
+		case column == 0:
+			b.WriteString("  ")
+			column = 2
+		case column+1+len(word) > width:
+			b.WriteString("\n  ")
+			column = 2
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += len(word)
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+func (f *field) print(out io.Writer) {
+	kind := f.Type
+	if f.Required {
+		kind += ", required"
+	}
+	if len(f.Limits) > 0 {
+		kind += ", " + strings.Join(f.Limits, ", ")
+	}
+	head(out, [2]string{"FIELD", f.Path}, [2]string{"TYPE", kind}, [2]string{"DEFAULT", asText(f.Default)})
+	description := f.Description
+	if description == "" {
+		description = "A field of Kubernetes' own types: see kubectl explain of the object that has it."
+	}
+	paragraph(out, "DESCRIPTION", description)
+	for i, rule := range f.Rules {
+		if i == 0 {
+			_, _ = fmt.Fprint(out, "\nRULES:\n")
+		}
+		_, _ = io.WriteString(out, wrapped("- "+rule))
+	}
+	if len(f.Fields) == 0 {
+		return
+	}
+	_, _ = fmt.Fprint(out, "\nFIELDS:\n")
+	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	for _, child := range f.Fields {
+		kind := child.Type
+		if child.Required {
+			kind += ", required"
+		}
+		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\n", child.Path[len(f.Path)+1:], kind, firstSentence(child.Description))
+	}
+	_ = table.Flush()
+}
+
+func asText(value any) string {
+	if value == nil {
+		return ""
+	}
+	return fmt.Sprint(value)
+}
+
+// firstSentence is what a table has room for.
+func firstSentence(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if at := strings.Index(text, ". "); at >= 0 {
+		return text[:at+1]
+	}
+	return text
+}
+
+func (p *providerType) print(out io.Writer) {
+	configured := "only a distribution configures it"
+	if p.Field != "" {
+		configured = "spec.providers." + p.Field
+	}
+	head(out, [2]string{"PROVIDER", p.Type}, [2]string{"API", p.API + " (" + configured + ")"},
+		[2]string{"RELEASE LINES", describe.Lines(p.Lines, catalog.Lines())})
+	for i, note := range p.Notes {
+		if i == 0 {
+			_, _ = fmt.Fprint(out, "\nNOTES:\n")
+		}
+		_, _ = io.WriteString(out, wrapped("- "+note))
+	}
+	if len(p.Fields) > 0 {
+		_, _ = fmt.Fprint(out, "\nFIELDS OF settings:\n")
+		table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+		for _, f := range p.Fields {
+			notes := f.Notes
+			if len(f.Lines) > 0 {
+				notes = append(notes[:len(notes):len(notes)], "release lines "+describe.Lines(f.Lines, catalog.Lines()))
+			}
+			if f.Default != nil {
+				notes = append([]string{"default " + asText(f.Default)}, notes...)
+			}
+			_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\n", f.Name, f.Type, strings.Join(notes, ", "))
+		}
+		_ = table.Flush()
+	}
+	if p.Example != "" {
+		_, _ = fmt.Fprint(out, "\nEXAMPLE:\n  spec:\n")
+		for line := range strings.Lines(p.Example) {
+			_, _ = io.WriteString(out, "    "+line)
+		}
+	}
+}
+
+func (r *reason) print(out io.Writer) {
+	head(out, [2]string{"REASON", r.Name}, [2]string{"CONDITION", strings.Join(r.Conditions, ", ")}, [2]string{"STATE", r.State})
+	paragraph(out, "MEANING", r.Meaning)
+	paragraph(out, "EXAMPLE", r.Example)
+	paragraph(out, "WHAT TO DO", r.Remedy)
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/describe"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+)
+
+// providerType is what is known of a provider type of an API.
+type providerType struct {
+	Type string `json:"type"`
+	// API is the server's name of the API, and Field the field of spec.providers that configures it; empty where only a distribution can.
+	API   string `json:"api"`
+	Field string `json:"field,omitempty"`
+	// Lines are the release lines that have the type, oldest first.
+	Lines  []string        `json:"releaseLines"`
+	Notes  []string        `json:"notes,omitempty"`
+	Fields []providerField `json:"fields,omitempty"`
+	// Example is a working entry of spec.providers; empty where the custom resource cannot configure the type.
+	Example string `json:"example,omitempty"`
+}
+
+// providerField is a field of the provider's config, which settings can set.
+type providerField struct {
+	Name    string   `json:"name"`
+	Type    string   `json:"type"`
+	Default any      `json:"default,omitempty"`
+	Notes   []string `json:"notes,omitempty"`
+	// Lines are the release lines that have the field, where not all do that have the type.
+	Lines []string `json:"releaseLines,omitempty"`
+}
+
+// specFields are the fields of spec.providers by the server's name of their API.
+func specFields() map[string]string {
+	fields := map[string]string{}
+	for _, api := range []parse.ProviderAPI{parse.APIInference, parse.APISafety, parse.APIVectorIO, parse.APIToolRuntime} {
+		fields[api.Name] = api.Field
+	}
+	return fields
+}
+
+// rows calls a function for each provider type of each release line, oldest first.
+func rows(visit func(line, api string, row *catalog.Provider)) {
+	for _, name := range catalog.Lines() {
+		line, _ := catalog.Get(name)
+		for _, api := range slices.Sorted(maps.Keys(line.Rows)) {
+			for i := range line.Rows[api] {
+				visit(name, api, &line.Rows[api][i])
+			}
+		}
+	}
+}
+
+// findProviders returns the provider types with a name: with its prefix, or what follows it. One name can be a type of several APIs.
+func findProviders(name string) ([]*providerType, error) {
+	type key struct{ api, providerType string }
+	variants := map[key][]*catalog.Provider{}
+	lines := map[key][]string{}
+	rows(func(line, api string, row *catalog.Provider) {
+		if _, short, _ := strings.Cut(row.Type, "::"); !strings.EqualFold(name, row.Type) && !strings.EqualFold(name, short) {
+			return
+		}
+		k := key{api, row.Type}
+		variants[k], lines[k] = append(variants[k], row), append(lines[k], line)
+	})
+	var found []*providerType
+	for _, k := range slices.SortedFunc(maps.Keys(variants), func(a, b key) int {
+		return strings.Compare(a.api+a.providerType, b.api+b.providerType)
+	}) {
+		p, err := describeProvider(k.api, variants[k], lines[k])
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, p)
+	}
+	return found, nil
+}
+
+func describeProvider(api string, variants []*catalog.Provider, lines []string) (*providerType, error) {
+	newest := variants[len(variants)-1]
+	p := &providerType{Type: newest.Type, API: api, Field: specFields()[api], Lines: lines, Notes: providerNotes(newest)}
+	fieldLines := map[string][]string{}
+	latest := map[string]*catalog.Provider{}
+	for i, row := range variants {
+		for _, name := range row.FieldNames() {
+			fieldLines[name], latest[name] = append(fieldLines[name], lines[i]), row
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(latest)) {
+		field := latest[name].Fields[name]
+		f := providerField{Name: name, Type: describe.Kind(field), Default: field.Default}
+		for _, note := range describe.Notes(latest[name], name) {
+			f.Notes = append(f.Notes, note.String())
+		}
+		if len(fieldLines[name]) < len(lines) {
+			f.Lines = fieldLines[name]
+		}
+		p.Fields = append(p.Fields, f)
+	}
+	if p.Field == "" || newest.Refused {
+		return p, nil
+	}
+	var err error
+	p.Example, err = describe.Example(p.Field, newest.Type, newest)
+	return p, err
+}
+
+// providerNotes are remarks about the type.
+func providerNotes(row *catalog.Provider) []string {
+	var notes []string
+	if row.Deprecated {
+		notes = append(notes, "deprecated: the server warns of it")
+	}
+	if row.Refused {
+		notes = append(notes, "the server does not start with it")
+	}
+	switch row.ToolGroup {
+	case "":
+	case catalog.MCPToolGroups:
+		notes = append(notes, "serves the tool groups "+row.ToolGroup+"<id>")
+	default:
+		notes = append(notes, "serves the tool group "+row.ToolGroup)
+	}
+	if len(row.Needs) > 0 {
+		notes = append(notes, "works only where these APIs are served: "+strings.Join(row.Needs, ", "))
+	}
+	for _, name := range slices.Sorted(maps.Keys(row.Instead)) {
+		notes = append(notes, fmt.Sprintf("no %s: %s", name, row.Instead[name]))
+	}
+	return notes
+}
+
+func providerNames() []string {
+	var list []string
+	rows(func(_, _ string, row *catalog.Provider) { list = append(list, row.Type) })
+	slices.Sort(list)
+	return slices.Compact(list)
+}

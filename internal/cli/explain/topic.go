@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+)
+
+// explanation is the result, and its form for programs.
+type explanation struct {
+	// Items are what goes by the name, at least one.
+	Items []topic `json:"items"`
+}
+
+// topic is one thing that is explained. Exactly one of its fields is set.
+type topic struct {
+	Field    *field        `json:"field,omitempty"`
+	Provider *providerType `json:"provider,omitempty"`
+	Reason   *reason       `json:"reason,omitempty"`
+}
+
+// lookup finds what a name stands for: a path of a field, a provider type, a reason, or the last part of the path of one field.
+func lookup(tree *schema, name string) (*explanation, error) {
+	result := &explanation{}
+	if f, err := tree.find(name); f != nil || err != nil {
+		if err == nil {
+			result.Items = append(result.Items, topic{Field: f})
+		}
+		return result, err
+	}
+	for _, r := range findReasons(name) {
+		result.Items = append(result.Items, topic{Reason: r})
+	}
+	providers, err := findProviders(name)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range providers {
+		result.Items = append(result.Items, topic{Provider: p})
+	}
+	if len(result.Items) > 0 {
+		return result, nil
+	}
+	switch paths := tree.ending(name); len(paths) {
+	case 0:
+		return nil, unknown(name, tree)
+	case 1:
+		f, err := tree.find(paths[0])
+		return &explanation{Items: []topic{{Field: f}}}, err
+	default:
+		return nil, fmt.Errorf("several fields are called %q: name the path of one of them:\n  %s", name, strings.Join(paths, "\n  "))
+	}
+}
+
+func unknown(name string, tree *schema) error {
+	return fmt.Errorf("there is no field, provider type or reason %q: %suse a path such as spec.workload.replicas, a type such as remote::vllm, "+
+		"or a reason such as SecretNotFound", name, suggest.Sentence(name, names(tree)))
+}
+
+// names are all names that can be explained, sorted, for suggestions and completion.
+func names(tree *schema) []string {
+	all := slices.Concat(tree.paths(), reasonNames(), providerNames())
+	slices.Sort(all)
+	return slices.Compact(all)
+}

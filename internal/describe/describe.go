@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package describe
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// Lines writes release lines: a run of neighbors among all of them as "0.3 to 0.7". Both lists are ordered, oldest first.
+func Lines(with, all []string) string {
+	var runs []string
+	for i := 0; i < len(with); {
+		end := i
+		for end+1 < len(with) && slices.Index(all, with[end+1]) == slices.Index(all, with[end])+1 {
+			end++
+		}
+		switch end {
+		case i:
+			runs = append(runs, with[i])
+		case i + 1:
+			runs = append(runs, with[i], with[end])
+		default:
+			runs = append(runs, with[i]+" to "+with[end])
+		}
+		i = end + 1
+	}
+	return strings.Join(runs, ", ")
+}
+
+// Kind reports what values a field takes.
+func Kind(field catalog.Field) string {
+	kind := string(field.Type)
+	switch {
+	case len(field.AnyOf) > 0:
+		each := make([]string, len(field.AnyOf))
+		for i, t := range field.AnyOf {
+			each[i] = string(t)
+		}
+		kind = strings.Join(each, " or ")
+	case field.Elements != "":
+		kind += " of " + string(field.Elements)
+	case len(field.Values) > 0:
+		kind = "one of " + strings.Join(field.Values, ", ")
+	}
+	for _, limit := range []struct {
+		words string
+		value *float64
+	}{{"at least", field.Min}, {"above", field.Above}, {"at most", field.Max}} {
+		if limit.value != nil {
+			kind += fmt.Sprintf(", %s %v", limit.words, *limit.value)
+		}
+	}
+	return kind
+}
+
+// Note is one remark about a config field of a provider type.
+type Note struct {
+	// Target is the field of the custom resource that sets the config field; empty for a remark in words.
+	Target string
+	// Text is the remark: for a target what it does beyond, which may be empty. Names are the names in it.
+	Text  string
+	Names []string
+}
+
+// String returns the note as plain text.
+func (n Note) String() string {
+	text := n.Text
+	for _, name := range n.Names {
+		text = strings.Replace(text, "%s", name, 1)
+	}
+	switch {
+	case n.Target == "":
+		return text
+	case text == "":
+		return n.Target
+	}
+	return n.Target + " (" + text + ")"
+}
+
+// Notes returns the remarks about a config field of a provider type: the fields of the custom resource that set it first, the rest sorted.
+func Notes(row *catalog.Provider, name string) []Note {
+	field := row.Fields[name]
+	var notes []Note
+	if e := row.Endpoint; e != nil && (name == e.Field || name == e.PortField) {
+		note := Note{Target: "endpoint"}
+		if e.DefaultPath != "" {
+			note.Text, note.Names = "path %s where none is given", []string{e.DefaultPath}
+		}
+		notes = append(notes, note)
+	}
+	for _, target := range [][2]string{{row.Key, "key"}, {row.Region, "region"}, {row.DeploymentName, "deploymentName"}} {
+		if target[0] == name {
+			notes = append(notes, Note{Target: target[1]})
+		}
+	}
+	endpoint := row.Endpoint != nil && row.Endpoint.Field == name
+	required := field.Required || endpoint && row.Endpoint.Required
+	// What the operator writes where the resource does not say it is not asked of the user.
+	filled := required && !endpoint && (field.Store != "" || field.Nullable || name == row.DataPath)
+	for text, holds := range map[string]bool{
+		"required": required && !filled, "filled in where absent": filled, "secret": field.Secret,
+		"store (" + string(field.Store) + ")": field.Store != "",
+	} {
+		if holds {
+			notes = append(notes, Note{Text: text})
+		}
+	}
+	var others []string
+	for other, f := range row.Fields {
+		if f.AliasOf == name {
+			others = append(others, other)
+		}
+	}
+	if slices.Sort(others); len(others) > 0 {
+		notes = append(notes, Note{Text: "also %s" + strings.Repeat(", %s", len(others)-1), Names: others})
+	}
+	slices.SortStableFunc(notes, func(a, b Note) int { return cmp.Compare(a.rank(), b.rank()) })
+	return notes
+}
+
+// rank orders notes: the fields of the custom resource, then the rest by the alphabet.
+func (n Note) rank() string {
+	if n.Target != "" {
+		return ""
+	}
+	return n.Text
+}
+
+// Example returns a working entry of spec.providers for a provider type, as YAML that begins with "providers:". The API is the name of the field
+// under spec.providers.
+func Example(api, providerType string, row *catalog.Provider) (string, error) {
+	_, short, _ := strings.Cut(providerType, "::")
+	if strings.Contains(short, "::") || strings.HasPrefix(providerType, "inline::") {
+		short = providerType
+	}
+	entry := []member{{"provider", short}}
+	if row.Endpoint != nil {
+		entry = append(entry, member{"endpoint", exampleEndpoint(row.Endpoint)})
+	}
+	if row.Key != "" {
+		key := mapping([]member{{"name", "my-secret"}, {"key", "token"}})
+		key.Style = yaml.FlowStyle
+		entry = append(entry, member{"apiKey", key})
+	}
+	if len(row.Example) > 0 {
+		entry = append(entry, member{"settings", row.Example})
+	}
+	var text bytes.Buffer
+	encoder := yaml.NewEncoder(&text)
+	encoder.SetIndent(2)
+	err := encoder.Encode(mapping([]member{{"providers", mapping([]member{{api, mapping(entry)}})}}))
+	return text.String(), err
+}
+
+// member is a member of a map: a *yaml.Node, or something that YAML can say.
+type member struct {
+	name  string
+	value any
+}
+
+// mapping is a map with its members in this order.
+func mapping(members []member) *yaml.Node {
+	node := &yaml.Node{Kind: yaml.MappingNode}
+	for _, m := range members {
+		value, made := m.value.(*yaml.Node)
+		if !made {
+			value = &yaml.Node{}
+			if err := value.Encode(m.value); err != nil {
+				value.SetString(fmt.Sprint(m.value)) // no example of the catalog is of this sort
+			}
+		}
+		key := &yaml.Node{}
+		key.SetString(m.name)
+		node.Content = append(node.Content, key, value)
+	}
+	return node
+}
+
+func exampleEndpoint(e *catalog.Endpoint) string {
+	switch {
+	case e.Kind == catalog.EndpointHostPort:
+		return "database.example.com:5432"
+	case e.Kind == catalog.EndpointAddress:
+		return "server.example.com:8080"
+	case len(e.Schemes) > 0:
+		return e.Schemes[0] + "://server.example.com:7687"
+	default:
+		return "http://server.example.com:8000"
+	}
+}
