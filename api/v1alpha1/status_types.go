@@ -147,13 +147,29 @@ type ProviderHealthStatus struct {
 
 // ResolvedDistributionStatus reports which image runs and where its base configuration comes from.
 type ResolvedDistributionStatus struct {
+	// Name is the name of the distribution. It is absent for an image that no known distribution uses.
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// NameSource reports what the name was derived from.
+	// +optional
+	NameSource string `json:"nameSource,omitempty"`
+
 	// Image is the resolved container image reference.
 	// +optional
 	Image string `json:"image,omitempty"`
 
-	// ImageDigest is the digest of the image that the pods run, such as "sha256:…", as their node reports it.
+	// ImageSource reports where the image comes from.
+	// +optional
+	ImageSource string `json:"imageSource,omitempty"`
+
+	// ImageDigest is the digest of the image that the pods run, such as "sha256:…".
 	// +optional
 	ImageDigest string `json:"imageDigest,omitempty"`
+
+	// ImageDigestSource reports who says so: the node of a pod, or the registry.
+	// +optional
+	ImageDigestSource string `json:"imageDigestSource,omitempty"`
 
 	// ConfigSource is the origin of the base configuration.
 	// +optional

@@ -26,8 +26,8 @@ type Options struct {
 	PlainHTTP []string
 	// Allowed are the registries, as host or host:port, that may be asked; empty allows all.
 	Allowed []string
-	// Mirrors say where images are really found.
-	Mirrors Mirrors
+	// Local are the registries that may have a loopback or link-local address. Those of PlainHTTP may, too.
+	Local []string
 	// Platform is the platform whose image counts where a reference names several; the zero value stands for that of this program on Linux.
 	Platform v1.Platform
 	// UserAgent is what the client calls itself.
@@ -152,13 +152,9 @@ func (c *Client) explainImage(descriptor *remote.Descriptor, ref name.Reference,
 		Err: fmt.Errorf("it has no image for %s, only for: %s", c.options.Platform, strings.Join(slices.Compact(platforms), ", "))}
 }
 
-// target reads a reference, applies the mirrors and the list of registries, and makes the way there.
+// target reads a reference, applies the list of registries, and makes the way there.
 func (c *Client) target(reference string) (name.Reference, *roundTripper, error) {
-	rewritten, err := c.options.Mirrors.Rewrite(reference)
-	if err != nil {
-		return nil, nil, err
-	}
-	ref, err := name.ParseReference(rewritten)
+	ref, err := name.ParseReference(reference)
 	if err != nil {
 		return nil, nil, &Error{Kind: InvalidReference, Reference: reference, Err: err}
 	}
@@ -166,19 +162,27 @@ func (c *Client) target(reference string) (name.Reference, *roundTripper, error)
 	plain := slices.Contains(c.options.PlainHTTP, registry)
 	if plain {
 		// The library asks by plain HTTP only for names that are parsed with this option.
-		if ref, err = name.ParseReference(rewritten, name.Insecure); err != nil {
+		if ref, err = name.ParseReference(reference, name.Insecure); err != nil {
 			return nil, nil, &Error{Kind: InvalidReference, Reference: reference, Err: err}
 		}
 	}
-	if len(c.options.Allowed) > 0 && !slices.Contains(c.options.Allowed, registry) {
+	if len(c.options.Allowed) > 0 && !slices.Contains(c.options.Allowed, canonical(registry)) {
 		return nil, nil, &Error{Kind: Refused, Reference: ref.Name(),
-			Err: fmt.Errorf("registry %s is not among those that the operator's settings allow: %s", registry, strings.Join(c.options.Allowed, ", "))}
+			Err: fmt.Errorf("registry %s is not among those that the operator's settings allow: %s", canonical(registry), strings.Join(c.options.Allowed, ", "))}
 	}
 	own := c.foreign
-	if plain || len(c.options.Allowed) > 0 || c.options.Mirrors.leadTo(registry) {
-		own = c.own // the settings name it, so it may have any address
+	if plain || slices.Contains(c.options.Local, registry) {
+		own = c.own
 	}
 	return ref, &roundTripper{registry: registry, plainHTTP: plain, own: own, foreign: c.foreign}, nil
+}
+
+// canonical is a registry as people write it: docker.io, not index.docker.io.
+func canonical(registry string) string {
+	if registry == name.DefaultRegistry {
+		return "docker.io"
+	}
+	return registry
 }
 
 func (c *Client) remoteOptions(ctx context.Context, trip *roundTripper, keys authn.Keychain) []remote.Option {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
+	"errors"
 	"io"
 	"log"
 	"net/http"
@@ -254,11 +255,11 @@ func TestImageTrustsTheGivenAuthorities(t *testing.T) {
 	reference := s.push(t, image(t, map[string]string{"a": "b"}))
 	authorities := x509.NewCertPool()
 	authorities.AddCert(s.Certificate())
-	found, err := registry.New(registry.Options{CACertificates: authorities, Allowed: []string{s.host()}}).Image(until(t), reference, nil)
+	found, err := registry.New(registry.Options{CACertificates: authorities, Local: []string{s.host()}}).Image(until(t), reference, nil)
 	if err != nil || found.Labels["a"] != "b" {
 		t.Errorf("with the authority: %v, %v", found, err)
 	}
-	_, err = registry.New(registry.Options{Allowed: []string{s.host()}}).Image(until(t), reference, nil)
+	_, err = registry.New(registry.Options{Local: []string{s.host()}}).Image(until(t), reference, nil)
 	if kindOf(err) != registry.Unreachable || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("without it: %v", err)
 	}
@@ -348,7 +349,7 @@ func TestErrorsHaveKinds(t *testing.T) {
 			}
 		})
 	}
-	_, err := registry.New(registry.Options{Allowed: []string{"127.0.0.1:1"}}).Image(until(t), "127.0.0.1:1/team/none:1", nil)
+	_, err := registry.New(registry.Options{Local: []string{"127.0.0.1:1"}}).Image(until(t), "127.0.0.1:1/team/none:1", nil)
 	if kindOf(err) != registry.Unreachable || !kindOf(err).Passes() {
 		t.Errorf("nobody there: %v is %s", err, kindOf(err))
 	}
@@ -383,4 +384,11 @@ func TestWrongDigestsAreRefused(t *testing.T) {
 	if kindOf(err) != registry.Corrupt {
 		t.Errorf("%v is %s, want %s", err, kindOf(err), registry.Corrupt)
 	}
+}
+
+func kindOf(err error) registry.Kind {
+	if known, ok := errors.AsType[*registry.Error](err); ok {
+		return known.Kind
+	}
+	return ""
 }

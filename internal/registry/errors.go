@@ -57,7 +57,7 @@ func (k Kind) Passes() bool {
 type Error struct {
 	// Kind is the reason for programs.
 	Kind Kind
-	// Reference is the image as it was asked for, with mirrors applied.
+	// Reference is the image as it was asked for.
 	Reference string
 	// RetryAfter is how long the registry wants to be left alone; zero where it does not say.
 	RetryAfter time.Duration

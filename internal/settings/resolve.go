@@ -26,10 +26,10 @@ const pathDistribution = "spec.distribution"
 
 // Distribution is what spec.distribution resolves to.
 type Distribution struct {
-	// Name is the name of the distribution; empty for an image that no known distribution uses.
-	Name string
-	// Image is the image to run, as written.
-	Image string
+	// Name is the name of the distribution; empty for an image that no known distribution uses. NameSource reports what it was derived from.
+	Name, NameSource string
+	// Image is the image to run: as written, or where a mirror has it. ImageSource reports where it comes from.
+	Image, ImageSource string
 	// Line is the release line of the server; nil where it is not known.
 	Line *catalog.Line
 	// LineSource reports what the release line was derived from.
@@ -50,6 +50,8 @@ type Distribution struct {
 	// ForeignImage reports that the image's own configuration is that of another distribution: the base must be generated even for a
 	// resource that names nothing but the distribution.
 	ForeignImage bool
+
+	labelsCount bool
 }
 
 // Hints are what is known of a distribution in addition to the settings. The zero value has none.
@@ -100,11 +102,12 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 			Fix: "correct the ConfigMap " + ConfigMapName, Err: e.err,
 		})
 	case !known && name != "":
-		e = entry{name: name, image: hints.Image, embedded: name}
+		e = entry{name: name, image: hints.Image, embedded: name, imageSource: "the caller"}
 	case !known:
 		e = entry{image: image}
 	}
-	d := &Distribution{Name: e.name, Image: e.image, Embedded: e.embedded, ForeignImage: e.foreignImage}
+	d := &Distribution{Name: e.name, Embedded: e.embedded, ForeignImage: e.foreignImage}
+	d.setSources(&e, name, s.Registries.Mirrors)
 	labels := hints.Labels
 	if labels == nil || e.origin == builtIn && !e.otherImage {
 		labels = &oci.Labels{}
@@ -119,7 +122,38 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 			d.Source = v1alpha2.ConfigSourceEmbedded
 		}
 	}
+	d.labelsCount = d.Source != v1alpha2.ConfigSourceRegistered && !e.knownBuiltIn(d)
 	return d, nil
+}
+
+// LabelsCount reports whether the labels of the image can change what the distribution resolves to. They cannot where the settings have the base
+// configuration, and where the image is that of a built-in distribution, or a copy, of a known release: these need no registry.
+func (d *Distribution) LabelsCount() bool { return d.labelsCount }
+
+// knownBuiltIn reports whether the image is a built-in distribution's of a known release.
+func (e *entry) knownBuiltIn(d *Distribution) bool {
+	if e.origin == builtIn && !e.otherImage {
+		return true
+	}
+	_, standing := catalog.ForVersion(imageTag(e.image))
+	return (e.origin == builtIn || e.copied) && standing == catalog.OfLine && EmbeddedBase(e.embedded, d.Line) != nil
+}
+
+// setSources sets the image, as a mirror has it, and where name and image come from.
+func (d *Distribution) setSources(e *entry, named string, mirrors Mirrors) {
+	image, mirror := mirrors.Rewrite(e.image)
+	d.Image, d.ImageSource = image, e.imageSource
+	switch {
+	case named != "":
+		d.NameSource = pathDistribution + ".name"
+	case e.name != "":
+		d.NameSource, d.ImageSource = "repository of the image", pathDistribution+".image"
+	default:
+		d.ImageSource = pathDistribution + ".image"
+	}
+	if mirror != nil {
+		d.ImageSource += fmt.Sprintf("; mirror of %s by %s", mirror.Prefix, keySource(KeyRegistries))
+	}
 }
 
 // Adopt returns the distribution with another image, which release 0.9 left running: with the release line of its tag,
@@ -127,6 +161,7 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 func (d *Distribution) Adopt(image string) *Distribution {
 	adopted := *d
 	adopted.Image, adopted.ForeignImage = image, false // it has run with the configuration that it has
+	adopted.ImageSource = "the Deployment of release 0.9"
 	if line, standing := catalog.ForVersion(imageTag(image)); standing != catalog.NoVersion {
 		adopted.Line, adopted.Standing, adopted.Release = line, standing, imageTag(image)
 		adopted.LineSource, adopted.Candidates = "tag of the image", nil
@@ -189,13 +224,25 @@ func (d *Distribution) setLine(e *entry, hints Hints, labels *oci.Labels) {
 	}
 }
 
-// lookup finds an entry by name, or by image: an entry with exactly this image, else one whose image is of the same repository. What the platform
-// team registers comes first. An override is for its name alone: it does not change what an image stands for.
+// lookup finds an entry by name, or by image. An image at a mirror is what it is a copy of.
 func (s *Settings) lookup(name, image string) (entry, bool) {
 	if name != "" {
 		e, ok := s.entries[name]
 		return e, ok
 	}
+	e, ok := s.lookupImage(image)
+	if !ok {
+		if origin, mirror := s.Registries.Mirrors.Origin(image); mirror != nil {
+			e, ok = s.lookupImage(origin)
+			e.image = image
+		}
+	}
+	return e, ok
+}
+
+// lookupImage finds an entry with exactly this image, else one whose image is of the same repository. What the platform team registers comes first.
+// An override is for its name alone: it does not change what an image stands for.
+func (s *Settings) lookupImage(image string) (entry, bool) {
 	if i := slices.IndexFunc(s.images, func(e entry) bool { return e.image == image }); i >= 0 {
 		return s.images[i], true
 	}

@@ -34,7 +34,7 @@ const (
 
 // Keys returns the keys of the operator's ConfigMap that Parse reads.
 func Keys() []string {
-	return []string{KeyDistributions, KeyImageOverrides, KeyFeatureFlags, KeyForbid, KeyEdge}
+	return []string{KeyDistributions, KeyImageOverrides, KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries}
 }
 
 // Registration is an entry of KeyDistributions: a distribution of the platform team's own.
@@ -57,10 +57,12 @@ type entry struct {
 	serverVersion string // empty: the image decides
 	likelyVersion string // where the image does not have it either
 	lineSource    string
+	imageSource   string
 	origin        origin
 	embedded      string       // the name of the embedded base configuration
 	foreignImage  bool         // the image runs another configuration where it is given none
 	otherImage    bool         // the image is another one of the same repository
+	copied        bool         // the image is of a repository with the name of the built-in one's
 	base          *config.Base // the registered base configuration
 	err           error        // what is wrong with the entry
 }
@@ -82,6 +84,8 @@ type Settings struct {
 	Forbidden []Restriction
 	// Edge says how servers are exposed.
 	Edge Edge
+	// Registries says where images are, and how their labels are read.
+	Registries Registries
 
 	entries map[string]entry // by name
 	images  []entry          // what images stand for, the first that fits: what is registered, by name, then what is built in
@@ -99,7 +103,7 @@ func Parse(data map[string]string) (*Settings, error) {
 	for _, d := range distributions.All() {
 		s.entries[d.Name] = entry{
 			name: d.Name, image: d.Image, serverVersion: d.ServerVersion, embedded: d.Base, foreignImage: !d.ImageHasConfig,
-			origin: builtIn, lineSource: "the operator's list of distributions",
+			origin: builtIn, lineSource: listOfDistributions, imageSource: listOfDistributions,
 		}
 		s.images = append(s.images, s.entries[d.Name])
 	}
@@ -136,6 +140,9 @@ func Parse(data map[string]string) (*Settings, error) {
 	if s.Forbidden, err = parseForbid(data[KeyForbid]); err != nil {
 		return nil, err
 	}
+	if s.Registries, err = parseRegistries(data[KeyRegistries]); err != nil {
+		return nil, err
+	}
 	s.Edge = parseEdge(data[KeyEdge])
 	return s, nil
 }
@@ -160,7 +167,7 @@ var (
 func (s *Settings) override(name string, raw []byte) entry {
 	e := s.entries[name]
 	former := e.image
-	e.name, e.origin, e.image = name, overridden, ""
+	e.name, e.origin, e.image, e.imageSource = name, overridden, "", keySource(KeyImageOverrides)
 	if e.embedded == "" {
 		e.embedded = name
 	}
@@ -168,7 +175,8 @@ func (s *Settings) override(name string, raw []byte) entry {
 		e.err = errOverride
 	}
 	// A mirror of the built-in image needs the same configuration; any other image brings its own.
-	e.foreignImage = e.foreignImage && path.Base(repository(e.image)) == path.Base(repository(former))
+	e.copied = former != "" && path.Base(repository(e.image)) == path.Base(repository(former))
+	e.foreignImage = e.foreignImage && e.copied
 	// The image is more precise than what the operator was built with, even a release that no release line knows.
 	e.serverVersion, e.likelyVersion = "", e.serverVersion
 	e.checkName()
@@ -177,7 +185,7 @@ func (s *Settings) override(name string, raw []byte) entry {
 
 // register reads an entry of KeyDistributions.
 func (s *Settings) register(name string, raw []byte) entry {
-	e := entry{name: name, origin: registered, embedded: name}
+	e := entry{name: name, origin: registered, embedded: name, imageSource: keySource(KeyDistributions)}
 	var r Registration
 	if err := yaml.UnmarshalStrict(raw, &r); err != nil {
 		e.err = err
@@ -219,6 +227,11 @@ func repository(image string) string {
 	}
 	return ref.Context().Name()
 }
+
+// listOfDistributions is where the images and releases of built-in distributions come from.
+const listOfDistributions = "the operator's list of distributions"
+
+func keySource(key string) string { return "ConfigMap " + ConfigMapName + ", key " + key }
 
 func (e *entry) checkName() {
 	if e.err == nil && !distributionName.MatchString(e.name) {

@@ -25,7 +25,9 @@ func setResolvedDistribution(f *Facts, s *statusOf) {
 		return
 	}
 	d := f.Distribution
-	r := &v1alpha2.ResolvedDistributionStatus{Image: d.Image, ConfigSource: v1alpha2.ConfigSourceImage}
+	r := &v1alpha2.ResolvedDistributionStatus{
+		Name: d.Name, NameSource: d.NameSource, Image: d.Image, ImageSource: d.ImageSource, ConfigSource: v1alpha2.ConfigSourceImage,
+	}
 	if d.Line != nil {
 		r.ServerLine, r.ServerLineSource = d.Line.Name, d.LineSource
 	}
@@ -38,10 +40,10 @@ func setResolvedDistribution(f *Facts, s *statusOf) {
 	}
 	// Of the same image, the digest stays known while no pod is ready.
 	if last := s.ResolvedDistribution; last != nil && last.Image == r.Image {
-		r.ImageDigest = last.ImageDigest
+		r.ImageDigest, r.ImageDigestSource = last.ImageDigest, last.ImageDigestSource
 	}
 	if f.Pods.ImageDigest != "" && RolledOut(f.Deployment) {
-		r.ImageDigest = f.Pods.ImageDigest
+		r.ImageDigest, r.ImageDigestSource = f.Pods.ImageDigest, "node"
 	}
 	s.ResolvedDistribution = r
 }

@@ -23,13 +23,14 @@ func equal(t *testing.T, what string, want, got any) {
 	}
 }
 
-// Proves: STAT, R29, R50 (every field of a resource that is applied).
+// Proves: STAT, R29, R50, R60 (every field of a resource that is applied).
 func TestFields(t *testing.T) {
 	f := serving(t, resource())
 	s := compute(t, f)
 	at := new(metav1.NewTime(now))
 	equal(t, "resolvedDistribution", &v1alpha2.ResolvedDistributionStatus{
-		Image: image, ConfigSource: v1alpha2.ConfigSourceEmbedded, ConfigHash: f.Distribution.Base.Hash(),
+		Name: "starter", NameSource: "spec.distribution.name", Image: image, ImageSource: "the operator's list of distributions",
+		ConfigSource: v1alpha2.ConfigSourceEmbedded, ConfigHash: f.Distribution.Base.Hash(),
 		ServerLine: "0.7", ServerLineSource: "the operator's list of distributions",
 	}, s.ResolvedDistribution)
 	equal(t, "configGeneration", &v1alpha2.ConfigGenerationStatus{
@@ -102,7 +103,7 @@ func TestImageDigestIsThatOfThePods(t *testing.T) {
 	f := serving(t, cr)
 	f.Pods = pods.Observation{ImageDigest: "sha256:1"}
 	cr.Status = compute(t, f)
-	if r := cr.Status.ResolvedDistribution; r.ImageDigest != "sha256:1" || r.Image != image {
+	if r := cr.Status.ResolvedDistribution; r.ImageDigest != "sha256:1" || r.ImageDigestSource != "node" || r.Image != image {
 		t.Errorf("%+v", r)
 	}
 	f = serving(t, cr)
@@ -149,7 +150,7 @@ func TestActiveDistributionOfAnImage(t *testing.T) {
 		t.Errorf("activeDistribution %q", got)
 	}
 	equal(t, "resolvedDistribution", &v1alpha2.ResolvedDistributionStatus{
-		Image: "registry.example/mine", ConfigSource: v1alpha2.ConfigSourceImage,
+		Image: "registry.example/mine", ImageSource: "spec.distribution.image", ConfigSource: v1alpha2.ConfigSourceImage,
 	}, s.ResolvedDistribution)
 }
 

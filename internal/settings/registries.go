@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	reference "github.com/google/go-containerregistry/pkg/name"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+)
+
+// KeyRegistries is the key of a YAML Registries.
+const KeyRegistries = "registries"
+
+// Registries says where images are, and how the operator reads their labels. The zero value is what holds without the setting.
+type Registries struct {
+	// ReadLabels reports whether the operator asks registries for the labels of images; nil means that it does.
+	ReadLabels *bool `json:"readLabels,omitempty"`
+	// Mirrors are where images are found instead of where they are named, by pods as well.
+	Mirrors Mirrors `json:"mirrors,omitempty"`
+	// Allowed are the registries that may be asked, as host or host:port; empty means all.
+	Allowed []string `json:"allowed,omitempty"`
+	// PlainHTTP are the registries that are asked without TLS.
+	PlainHTTP []string `json:"plainHTTP,omitempty"`
+	// CACertificates are certificates in PEM that registries are verified by, in addition to the system's.
+	CACertificates string `json:"caCertificates,omitempty"`
+}
+
+// Reads reports whether the operator asks registries for labels.
+func (r *Registries) Reads() bool { return ptr.Deref(r.ReadLabels, true) }
+
+// Named are the registries that the setting names: they may have any address.
+func (r *Registries) Named() []string {
+	named := slices.Concat(r.Allowed, r.PlainHTTP)
+	for _, m := range r.Mirrors {
+		host, _, _ := strings.Cut(m.Location, "/")
+		named = append(named, host)
+	}
+	return named
+}
+
+// Pool returns the certificates that registries are verified by: those of the system, which is given, and CACertificates.
+func (r *Registries) Pool(system *x509.CertPool) *x509.CertPool {
+	if r.CACertificates == "" {
+		return system
+	}
+	pool := system.Clone()
+	pool.AppendCertsFromPEM([]byte(r.CACertificates))
+	return pool
+}
+
+// parseRegistries reads KeyRegistries. A wrong value is an error for all: where images are decides what runs.
+func parseRegistries(text string) (Registries, error) {
+	var r Registries
+	err := yaml.UnmarshalStrict([]byte(text), &r)
+	if err == nil {
+		err = r.validate().ToAggregate()
+	}
+	if err != nil {
+		return Registries{}, fmt.Errorf("ConfigMap %s, key %s: %w", ConfigMapName, KeyRegistries, err)
+	}
+	return r, nil
+}
+
+func (r *Registries) validate() field.ErrorList {
+	var errs field.ErrorList
+	for i := range r.Mirrors {
+		path := field.NewPath("mirrors").Index(i)
+		errs = append(errs, checkLocation(path.Child("prefix"), r.Mirrors[i].Prefix)...)
+		errs = append(errs, checkLocation(path.Child("location"), r.Mirrors[i].Location)...)
+	}
+	for key, hosts := range map[string][]string{"allowed": r.Allowed, "plainHTTP": r.PlainHTTP} {
+		for i, host := range hosts {
+			if parsed, err := reference.NewRegistry(host, reference.StrictValidation); err != nil || parsed.RegistryStr() != host && host != dockerHub {
+				errs = append(errs, field.Invalid(field.NewPath(key).Index(i), bounds.Message(host), "want a registry, such as registry.example.com or registry.example.com:5000"))
+			}
+		}
+	}
+	if r.CACertificates != "" {
+		if err := checkCertificates(r.CACertificates); err != nil {
+			errs = append(errs, field.Invalid(field.NewPath("caCertificates"), field.OmitValueType{}, err.Error()))
+		}
+	}
+	slices.SortStableFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
+	return errs
+}
+
+// checkLocation wants a registry in front: "llamastack" alone would be read as one of docker.io's repositories.
+func checkLocation(path *field.Path, text string) field.ErrorList {
+	host, _, _ := strings.Cut(text, "/")
+	_, err := reference.NewRepository(strings.TrimSuffix(text, "/")+"/x/y", reference.StrictValidation)
+	if err != nil || strings.Contains(text, "//") || !strings.ContainsAny(host, ".:") && host != "localhost" {
+		return field.ErrorList{field.Invalid(path, bounds.Message(text),
+			"want a registry, or a registry and the first parts of a repository, such as docker.io/llamastack")}
+	}
+	return nil
+}
+
+// checkCertificates verifies that a text is certificates in PEM. Nothing of it is quoted: it may hold a private key.
+func checkCertificates(text string) error {
+	rest := []byte(text)
+	for number := 1; ; number++ {
+		var block *pem.Block
+		block, rest = pem.Decode(rest)
+		switch {
+		case block == nil && number == 1:
+			return errors.New("want certificates in PEM, which begin with -----BEGIN CERTIFICATE-----")
+		case block == nil:
+			return nil
+		case block.Type != "CERTIFICATE":
+			return fmt.Errorf("PEM block %d is not a certificate", number)
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return fmt.Errorf("PEM block %d is not a certificate: %w", number, err)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+const mirrored = `
+mirrors:
+- {prefix: docker.io/llamastack, location: mirror.example.com:5000/llama}
+`
+
+// Proves: R60, R14, FR-027f (an image at a mirror that the settings name means what it is a copy of, and pods get every image of the mirrored
+// registry from there).
+func TestMirrorsMeanWhatTheyCopy(t *testing.T) {
+	data := map[string]string{settings.KeyRegistries: mirrored}
+	s := parse(t, data)
+	const at = "mirror.example.com:5000/llama/distribution-starter"
+	for image, want := range map[string][4]string{ // name, release line, base, image
+		at + ":0.6.1":                                           {"starter", "0.6", "starter", at + ":0.6.1"},
+		"llamastack/distribution-starter:0.6.1":                 {"starter", "0.6", "starter", at + ":0.6.1"},
+		"docker.io/llamastack/distribution-starter:0.7.1":       {"starter", "0.7", "starter", at + ":0.7.1"},
+		"index.docker.io/llamastack/distribution-starter:0.7.1": {"starter", "0.7", "starter", at + ":0.7.1"},
+		"quay.io/llamastack/distribution-starter:0.7.1":         {"", "0.7", "", "quay.io/llamastack/distribution-starter:0.7.1"},
+	} {
+		got := resolve(t, s, imaged(image))
+		if diff := cmp.Diff(want, [4]string{got.Name, got.Line, got.Base, got.Image}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", image, diff)
+		}
+	}
+	d, f := s.Resolve(named("starter"))
+	if f != nil || d.Image != at+":0.7.1" || d.LabelsCount() || !strings.Contains(d.ImageSource, "mirror of docker.io/llamastack") {
+		t.Errorf("starter is %+v, %v", d, f)
+	}
+	if d, f := s.Resolve(named("remote-vllm")); f != nil || !d.ForeignImage || d.Image != at+":0.7.1" {
+		t.Errorf("remote-vllm is %+v, %v", d, f)
+	}
+}
+
+// Proves: R14, R60 (labels are read only where they can change what is known: not of built-in images with a known release, and not where the
+// settings have a base configuration).
+func TestLabelsCountWhereTheyCanChangeSomething(t *testing.T) {
+	s := parse(t, map[string]string{
+		"distributions":            light + "\nbare: {image: 'registry.example/bare:0.7.1'}\n",
+		settings.KeyImageOverrides: "postgres-demo: mirror.example/llamastack/distribution-starter:0.7.1\nmine: registry.example/mine:0.7.1\n",
+	})
+	for image, want := range map[string]bool{
+		starterImage: false, "llamastack/distribution-starter:0.6.1": false, "llamastack/distribution-starter@" + digest: true,
+		"llamastack/distribution-starter:latest": true, "registry.example/any:0.7.1": true, "registry.example/light:nightly": false,
+	} {
+		if d, f := s.Resolve(imaged(image)); f != nil || d.LabelsCount() != want {
+			t.Errorf("image %s: %t, %v; want %t", image, d.LabelsCount(), f, want)
+		}
+	}
+	for name, want := range map[string]bool{"starter": false, "remote-vllm": false, "light": false, "bare": true, "postgres-demo": false, "mine": true} {
+		if d, f := s.Resolve(named(name)); f != nil || d.LabelsCount() != want {
+			t.Errorf("name %s: %t, %v; want %t", name, d.LabelsCount(), f, want)
+		}
+	}
+	off := parse(t, map[string]string{settings.KeyRegistries: "readLabels: false"})
+	if off.Registries.Reads() || !s.Registries.Reads() {
+		t.Error("readLabels does not count")
+	}
+}
+
+// Proves: R60 (name, image and where each comes from).
+func TestResolveReportsSources(t *testing.T) {
+	s := parse(t, map[string]string{"distributions": light, settings.KeyImageOverrides: "starter: registry.example/mine:0.7.1\n"})
+	for _, c := range []struct{ name, image, nameSource, imageSource string }{
+		{"remote-vllm", "", "spec.distribution.name", "the operator's list of distributions"},
+		{"starter", "", "spec.distribution.name", "ConfigMap llama-stack-operator-config, key image-overrides"},
+		{"light", "", "spec.distribution.name", "ConfigMap llama-stack-operator-config, key distributions"},
+		{"", "llamastack/distribution-starter:0.6.1", "repository of the image", "spec.distribution.image"},
+		{"", "registry.example/any:0.6.1", "", "spec.distribution.image"},
+	} {
+		spec := imaged(c.image)
+		if c.name != "" {
+			spec = named(c.name)
+		}
+		d, f := s.Resolve(spec)
+		if f != nil || d.NameSource != c.nameSource || d.ImageSource != c.imageSource {
+			t.Errorf("%+v: %+v, %v", c, d, f)
+		}
+	}
+}
+
+// Proves: R63, FR-027f (a wrong setting names its field).
+func TestWrongRegistriesAreNamed(t *testing.T) {
+	key := "-----BEGIN EC PRIVATE KEY-----\nY2FuYXJ5\n-----END EC PRIVATE KEY-----\n"
+	for text, want := range map[string]string{
+		"mirrors: [{prefix: llamastack, location: a.example}]":          `mirrors[0].prefix: Invalid value: "llamastack": want a registry`,
+		"mirrors: [{prefix: docker.io}]":                                "mirrors[0].location: Invalid value",
+		"mirrors: [{prefix: docker.io, location: 'http://a.b'}]":        "mirrors[0].location: Invalid value",
+		"allowed: [registry.example.com/team]":                          "allowed[0]: Invalid value",
+		"plainHTTP: ['http://a.b']":                                     "plainHTTP[0]: Invalid value",
+		"caCertificates: none":                                          "caCertificates: Invalid value: want certificates in PEM",
+		"caCertificates: |\n  " + strings.ReplaceAll(key, "\n", "\n  "): "PEM block 1 is not a certificate",
+		"mirror: []": `unknown field "mirror"`,
+		"[]":         "cannot unmarshal",
+	} {
+		_, err := settings.Parse(map[string]string{settings.KeyRegistries: text})
+		if err == nil || !strings.HasPrefix(err.Error(), "ConfigMap llama-stack-operator-config, key registries: ") || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "Y2FuYXJ5") {
+			t.Errorf("%s: error %v, want %s", text, err, want)
+		}
+	}
+	ca := fixture.NewCA(t)
+	s := parse(t, map[string]string{settings.KeyRegistries: "allowed: [docker.io, 'registry.example.com:5000']\nplainHTTP: [localhost]\ncaCertificates: |\n  " +
+		strings.ReplaceAll(string(ca.PEM), "\n", "\n  ")})
+	if diff := cmp.Diff([]string{"docker.io", "registry.example.com:5000", "localhost"}, s.Registries.Named()); diff != "" {
+		t.Error(diff)
+	}
+}
