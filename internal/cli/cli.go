@@ -7,17 +7,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/convert"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/downgrade"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/explain"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/render"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/validate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/version"
 )
 
-const long = `Work with LlamaStackDistributions without a cluster: show what the operator makes of them, check them, convert them to the
-other version of the API, and explain fields, provider types and reasons. Only one command needs a cluster: it prepares the downgrade
+const long = `Work with LlamaStackDistributions. Without a cluster: show what the operator makes of them, check them, convert them to the other
+version of the API, and explain fields, provider types and reasons. With a cluster: show what they are doing, and prepare the downgrade
 to release 0.9.`
 
 const examples = `  # The config.yaml that the server gets
@@ -27,7 +29,10 @@ const examples = `  # The config.yaml that the server gets
   kubectl llamastack validate -f my-stack.yaml
 
   # What is it in v1alpha2?
-  kubectl llamastack convert -f my-stack.yaml --to v1alpha2`
+  kubectl llamastack convert -f my-stack.yaml --to v1alpha2
+
+  # Why is it not ready?
+  kubectl llamastack status my-stack`
 
 // New returns the plugin's command with all verbs.
 func New(streams command.Streams) *cobra.Command {
@@ -44,7 +49,9 @@ func New(streams command.Streams) *cobra.Command {
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
 	root.AddCommand(
-		render.New(streams), validate.New(streams), convert.New(streams), explain.New(streams), downgrade.New(streams), version.New(streams),
+		render.New(streams), validate.New(streams), convert.New(streams), explain.New(streams),
+		status.New(streams, cluster.Dial),
+		downgrade.New(streams), version.New(streams),
 	)
 	return root
 }

@@ -30,7 +30,7 @@ func (e *explanation) print(w io.Writer) error {
 		case t.Provider != nil:
 			t.Provider.print(&out)
 		case t.Reason != nil:
-			t.Reason.print(&out)
+			printReason(&out, t.Reason)
 		}
 	}
 	_, err := w.Write(trailing.ReplaceAll(out.Bytes(), nil))
@@ -168,7 +168,7 @@ func (p *providerType) print(out io.Writer) {
 	}
 }
 
-func (r *reason) print(out io.Writer) {
+func printReason(out io.Writer, r *reason) {
 	head(out, [2]string{"REASON", r.Name}, [2]string{"CONDITION", strings.Join(r.Conditions, ", ")}, [2]string{"STATE", r.State})
 	paragraph(out, "MEANING", r.Meaning)
 	paragraph(out, "EXAMPLE", r.Example)

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// Flags are the flags of kubectl that choose a cluster and a namespace.
+type Flags struct {
+	kubeconfig string
+	overrides  clientcmd.ConfigOverrides
+}
+
+// AddTo adds the flags to a command.
+func (f *Flags) AddTo(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.kubeconfig, clientcmd.RecommendedConfigPathFlag, "", "kubeconfig file; default as kubectl")
+	names := clientcmd.RecommendedConfigOverrideFlags("")
+	names.ContextOverrideFlags.Namespace.ShortName = "n"
+	names.ClusterOverrideFlags.APIServer.ShortName = "s"
+	clientcmd.BindOverrideFlags(&f.overrides, flags, names)
+	_ = cmd.RegisterFlagCompletionFunc("namespace", cobra.NoFileCompletions)
+}
+
+// Connection is a cluster and a namespace in it.
+type Connection struct {
+	// Client reads and writes objects; it knows Kubernetes' own types and v1alpha2.
+	Client client.WithWatch
+	// Config is for requests that are not about objects: logs, port-forward.
+	Config *rest.Config
+	// Namespace is that of the flag, otherwise of the kubeconfig's context, otherwise "default".
+	Namespace string
+}
+
+// Connect is how a verb gets its connection.
+type Connect func(*Flags) (*Connection, error)
+
+// Dial is the Connect of the plugin.
+func Dial(f *Flags) (*Connection, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.kubeconfig
+	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &f.overrides)
+	config, err := loaded.ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("cannot load kubeconfig: %w", err)
+	}
+	config.QPS, config.Burst = 50, 100 // one screen needs some ten requests
+	namespace, _, err := loaded.Namespace()
+	if err != nil {
+		return nil, fmt.Errorf("cannot load kubeconfig: %w", err)
+	}
+	scheme, err := NewScheme()
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
+	}
+	return &Connection{Client: c, Config: config, Namespace: namespace}, nil
+}
+
+// NewScheme returns the types that a connection's client knows.
+func NewScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme))
+}
+
+// Get reads a custom resource.
+func (c *Connection) Get(ctx context.Context, name string) (*v1alpha2.LlamaStackDistribution, error) {
+	cr := &v1alpha2.LlamaStackDistribution{}
+	if err := c.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, cr); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("there is no LlamaStackDistribution %q in namespace %s", name, c.Namespace)
+		}
+		return nil, fmt.Errorf("read LlamaStackDistribution %s/%s: %w", c.Namespace, name, err)
+	}
+	return cr, nil
+}
+
+// Names completes the name of a custom resource, for the only argument of a verb.
+func Names(f *Flags, connect Connect) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		connection, err := connect(f)
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		list := &v1alpha2.LlamaStackDistributionList{}
+		if err := connection.Client.List(cmd.Context(), list, client.InNamespace(connection.Namespace)); err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []cobra.Completion
+		for i := range list.Items {
+			names = append(names, list.Items[i].Name)
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// Settings reads the operator's settings. Who may not read them, and who has no operator there, gets the settings of an operator without any; known
+// is false then.
+func (c *Connection) Settings(ctx context.Context, operatorNamespace string) (s *settings.Settings, known bool, err error) {
+	cm := &corev1.ConfigMap{}
+	err = c.Client.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: settings.ConfigMapName}, cm)
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
+		return nil, false, fmt.Errorf("read the operator's settings: %w", err)
+	}
+	known = err == nil
+	s, err = settings.Parse(cm.Data)
+	if err != nil {
+		return nil, false, fmt.Errorf("the operator's settings, ConfigMap %s/%s: %w", operatorNamespace, settings.ConfigMapName, err)
+	}
+	return s, known, nil
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/describe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+// screen is what is shown of one custom resource, and its form for programs.
+type screen struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Verdict says in a few words how it is; Good reports whether there is nothing to do.
+	Verdict string  `json:"verdict"`
+	Good    bool    `json:"good"`
+	Causes  []cause `json:"causes,omitempty"`
+
+	Phase       string `json:"phase,omitempty"`
+	Pods        string `json:"pods,omitempty"`
+	URL         string `json:"url,omitempty"`
+	ExternalURL string `json:"externalURL,omitempty"`
+	Image       string `json:"image,omitempty"`
+	ReleaseLine string `json:"releaseLine,omitempty"`
+	Server      string `json:"serverVersion,omitempty"`
+	Config      string `json:"config,omitempty"`
+	Operator    string `json:"operatorVersion,omitempty"`
+
+	Providers []provider `json:"providers,omitempty"`
+	Models    []model    `json:"models,omitempty"`
+	// Try are commands that ask the first model.
+	Try     []string `json:"try,omitempty"`
+	Objects []object `json:"objects,omitempty"`
+	Events  []event  `json:"events,omitempty"`
+	Unread  []string `json:"unread,omitempty"`
+}
+
+// cause is why a resource is not ready.
+type cause struct {
+	Condition string `json:"condition"`
+	Reason    string `json:"reason"`
+	Message   string `json:"message"`
+	// Remedy says what to do; empty where there is nothing to do.
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// event is a Warning that an Event reports.
+type event struct {
+	Last    time.Time `json:"last"`
+	Object  string    `json:"object"`
+	Reason  string    `json:"reason"`
+	Message string    `json:"message"`
+	Count   int32     `json:"count"`
+}
+
+// maxEvents is how many of the last Events are shown.
+const maxEvents = 5
+
+// newScreen makes the screen of what was read.
+func newScreen(f *facts) *screen {
+	cr := f.cr
+	s := &screen{Namespace: cr.Namespace, Name: cr.Name, Phase: string(cr.Status.Phase), URL: cr.Status.ServiceURL, Unread: f.unread}
+	s.Verdict, s.Good = verdict(cr)
+	s.Causes = causes(cr)
+	s.ExternalURL = ptr.Deref(cr.Status.RouteURL, "")
+	s.Pods = fmt.Sprintf("%d of %d available", cr.Status.AvailableReplicas, cr.Status.Replicas)
+	if r := cr.Status.ResolvedDistribution; r != nil {
+		s.Image, s.ReleaseLine, s.Config = r.Image, r.ServerLine, string(r.ConfigSource)
+	}
+	if g := cr.Status.ConfigGeneration; g != nil && g.ConfigMapName != "" {
+		s.Config = "ConfigMap " + g.ConfigMapName
+	}
+	if v := cr.Status.Version; v != nil {
+		s.Server, s.Operator = v.LlamaStackServerVersion, v.OperatorVersion
+	}
+	given := f.environment()
+	s.Providers, s.Models = f.providers(given), f.models(given)
+	s.Try = try(cr, s.Models)
+	s.Objects = f.objects()
+	s.Events = f.warnings()
+	return s
+}
+
+// verdict says how a resource is, in a few words, and whether there is nothing to do.
+func verdict(cr *v1alpha2.LlamaStackDistribution) (text string, good bool) {
+	ready := meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionReady)
+	available := meta.IsStatusConditionTrue(cr.Status.Conditions, v1alpha2.ConditionAvailable)
+	stalled := meta.IsStatusConditionTrue(cr.Status.Conditions, v1alpha2.ConditionStalled)
+	current := cr.Status.ObservedGeneration == cr.Generation
+	switch {
+	case cr.DeletionTimestamp != nil:
+		return "being deleted", false
+	case ready == nil:
+		return "the operator has not reconciled it: is the operator running?", false
+	case !current && ready.Status == metav1.ConditionTrue:
+		return "the operator has not seen the last edit yet; the server answers", false
+	case ready.Status == metav1.ConditionTrue && !available:
+		return "scaled to zero", true
+	case ready.Status == metav1.ConditionTrue:
+		return "ready", true
+	case stalled && available:
+		return "your last edit was rejected; the server answers with the configuration before it", false
+	case stalled:
+		return "rejected: it needs an edit", false
+	case available:
+		return "the server answers; the last edit is not complete", false
+	}
+	return "not ready", false
+}
+
+// causes are the conditions that are not as they should be, without those that only repeat others.
+func causes(cr *v1alpha2.LlamaStackDistribution) []cause {
+	var list []cause
+	for i := range cr.Status.Conditions {
+		c := &cr.Status.Conditions[i]
+		repeats := c.Type == v1alpha2.ConditionReady || c.Type == v1alpha2.ConditionStalled || c.Reason == v1alpha2.ReasonNotApplied ||
+			slices.Contains(v1alpha2.LegacyConditions(), c.Type)
+		if repeats || c.Status == metav1.ConditionTrue || c.Reason == v1alpha2.ReasonScaledToZero {
+			continue
+		}
+		if c.Type == v1alpha2.ConditionAvailable && len(list) > 0 {
+			continue // what keeps the pods from being up to date keeps them from being available
+		}
+		list = append(list, cause{Condition: c.Type, Reason: c.Reason, Message: c.Message, Remedy: describe.Remedy(c.Reason)})
+	}
+	return list
+}
+
+// deployment is the Deployment of the resource; nil where there is none.
+func (f *facts) deployment() *appsv1.Deployment {
+	for _, o := range f.owned {
+		if d, ok := o.(*appsv1.Deployment); ok && d.Name == objects.DeploymentName(f.cr.Name) {
+			return d
+		}
+	}
+	return nil
+}
+
+// warnings are the last Warnings about the resource and what belongs to it, newest first.
+func (f *facts) warnings() []event {
+	names := map[string]bool{f.cr.Name: true}
+	for _, o := range f.owned {
+		names[o.GetName()] = true
+	}
+	for i := range f.pods {
+		names[f.pods[i].Name] = true
+	}
+	var list []event
+	for i := range f.events {
+		e := &f.events[i]
+		// A ReplicaSet has the name of the Deployment and a hash.
+		own := names[e.InvolvedObject.Name] || e.InvolvedObject.Kind == "ReplicaSet" && strings.HasPrefix(e.InvolvedObject.Name, f.cr.Name+"-")
+		if e.Type != corev1.EventTypeWarning || !own {
+			continue
+		}
+		last := cmp.Or(e.LastTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time)
+		count := max(e.Count, 1)
+		if e.Series != nil {
+			last, count = e.Series.LastObservedTime.Time, e.Series.Count
+		}
+		list = append(list, event{
+			Last: last.UTC(), Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name, Reason: e.Reason,
+			Message: strings.Join(strings.Fields(e.Message), " "), Count: count,
+		})
+	}
+	slices.SortStableFunc(list, func(a, b event) int {
+		return cmp.Or(b.Last.Compare(a.Last), strings.Compare(a.Object+a.Reason, b.Object+b.Reason))
+	})
+	return list[:min(len(list), maxEvents)]
+}
