@@ -25,6 +25,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.problems.AddAll(in.Spec.ExposeProblems)
 	d.problems.checkForbidden(in)
 	d.problems.checkExpose(in)
+	d.problems.warnTaken(in)
 	d.problems.warnLegacy(in)
 	d.generate(ctx, in)
 	d.checkSecrets(in)

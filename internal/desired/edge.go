@@ -50,6 +50,30 @@ func (in *Inputs) isHostless() bool {
 		objects.Hostname(in.CR, in.Spec.Expose, &edge) == ""
 }
 
+// SharesHost reports whether other custom resources can take requests that are meant for the server: where it is exposed, unless a router makes a host
+// name of its own for it.
+func (in *Inputs) SharesHost() bool {
+	edge := in.edge()
+	if !in.Spec.Expose.Enabled || edge.Err != nil || edge.Kind == settings.EdgeNone {
+		return false
+	}
+	return edge.Kind != settings.EdgeRoute || objects.Hostname(in.CR, in.Spec.Expose, &edge) != ""
+}
+
+// warnTaken warns of an older custom resource that uses the same host.
+func (r *report) warnTaken(in *Inputs) {
+	if in.Elder == nil {
+		return
+	}
+	edge := in.edge()
+	what := "has no host name either"
+	if host := objects.Hostname(in.CR, in.Spec.Expose, &edge); host != "" {
+		what = "uses the host name " + host + ", too"
+	}
+	r.warn(problem.HostnameTaken, pathExpose, fmt.Sprintf("the older LlamaStackDistribution %s %s: the requests reach the older server, this one, or both",
+		in.Elder, what), "set another "+pathExpose+".hostname in one of them")
+}
+
 // checkExpose reports what keeps the server from being exposed.
 func (r *report) checkExpose(in *Inputs) {
 	expose, edge := in.Spec.Expose, in.edge()

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -108,6 +110,56 @@ func TestBuildChoosesTheEdge(t *testing.T) {
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %v, want %s: %s", name, got, c.want, problems.Message())
+		}
+	}
+}
+
+// Proves: R62 (the younger of two custom resources that use one host is warned, with the name of the elder).
+func TestBuildWarnsOfATakenHost(t *testing.T) {
+	for name, c := range map[string]struct {
+		expose string
+		edge   settings.Edge
+		want   string
+	}{
+		"host name":    {"{hostname: a.example}", settings.Edge{}, "the older LlamaStackDistribution ns/elder uses the host name a.example, too: "},
+		"made":         {"true", settings.Edge{Domain: "example"}, "the older LlamaStackDistribution ns/elder uses the host name s-ns.example, too: "},
+		"no host name": {"true", settings.Edge{}, "the older LlamaStackDistribution ns/elder has no host name either: "},
+	} {
+		in := exposed(t, c.expose, c.edge)
+		in.CR.Name, in.CR.Namespace = "s", "ns"
+		if slices.ContainsFunc(build(t, in).Warnings, func(p problem.Problem) bool { return p.Reason == problem.HostnameTaken }) {
+			t.Errorf("%s: warned without an elder", name)
+		}
+		in.Elder = &types.NamespacedName{Namespace: "ns", Name: "elder"}
+		warnings := build(t, in).Warnings
+		if !slices.ContainsFunc(warnings, func(p problem.Problem) bool {
+			return p.Reason == problem.HostnameTaken && strings.HasPrefix(p.Detail, c.want) && p.Path == pathExpose
+		}) {
+			t.Errorf("%s: %v, want %q", name, warnings, c.want)
+		}
+	}
+}
+
+// Proves: R62 (a host name that OpenShift's router makes is nobody else's).
+func TestSharesHostFollowsTheEdge(t *testing.T) {
+	for name, c := range map[string]struct {
+		expose string
+		edge   settings.Edge
+		want   bool
+	}{
+		"Ingress without host name": {"true", settings.Edge{Kind: settings.EdgeIngress}, true},
+		"Route without host name":   {"true", settings.Edge{Kind: settings.EdgeRoute}, false},
+		"Route with host name":      {"{hostname: a.example}", settings.Edge{Kind: settings.EdgeRoute}, true},
+		"Route with a domain":       {"true", settings.Edge{Kind: settings.EdgeRoute, Domain: "example"}, true},
+		"HTTPRoute":                 {"true", settings.Edge{Kind: settings.EdgeHTTPRoute}, true},
+		"exposed by nothing":        {"{hostname: a.example}", settings.Edge{Kind: settings.EdgeNone}, false},
+		"not exposed":               {"{enabled: false, hostname: a.example}", settings.Edge{}, false},
+		"wrong setting":             {"{hostname: a.example}", settings.Edge{Err: errors.New("wrong")}, false},
+	} {
+		in := exposed(t, c.expose, c.edge)
+		reread(in)
+		if got := in.SharesHost(); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }

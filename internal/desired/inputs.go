@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
@@ -40,6 +41,8 @@ type Inputs struct {
 	Edge settings.Edge
 	// EdgeAPIs are the APIs of the cluster by which servers can be exposed.
 	EdgeAPIs objects.EdgeAPIs
+	// Elder is an older custom resource that uses the same host; nil where there is none, or where nobody could know.
+	Elder *types.NamespacedName
 	// OperatorNamespace is the operator's namespace; empty in tools without a cluster.
 	OperatorNamespace string
 	// CABundle is what was found at spec.networking.tls.caBundle, else the PlatformCABundle; nil where there is neither, or where nobody could

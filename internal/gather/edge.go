@@ -10,7 +10,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/hosts"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
@@ -77,4 +80,28 @@ func (g *Gatherer) edgeAPIs() objects.EdgeAPIs {
 		return objects.EdgeAPIs{}
 	}
 	return g.EdgeAPIs()
+}
+
+// elder is an older custom resource that uses the same host; nil where there is none.
+func (g *Gatherer) elder(in *desired.Inputs) *types.NamespacedName {
+	if !in.SharesHost() {
+		return nil
+	}
+	use := hosts.Use{
+		Name: types.NamespacedName{Namespace: in.CR.Namespace, Name: in.CR.Name}, Created: in.CR.CreationTimestamp.Time, Hostname: in.Spec.Expose.Hostname,
+	}
+	if elder, found := g.Hosts.Elder(use, in.Edge.Domain); found {
+		return &elder
+	}
+	return nil
+}
+
+// Domain is the domain of exposed servers in the operator's settings as they were read last; empty where there is none, or where they were not read.
+func (g *Gatherer) Domain() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.parsed.settings == nil {
+		return ""
+	}
+	return g.parsed.settings.Edge.Domain
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/hosts"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -51,6 +52,9 @@ type Gatherer struct {
 	ClusterAssignsUserIDs bool
 	// EdgeAPIs reports the APIs of the cluster by which servers can be exposed; nil means none.
 	EdgeAPIs func() objects.EdgeAPIs
+
+	// Hosts are the hosts that custom resources use; nil where nobody records them.
+	Hosts *hosts.Table
 
 	mu     sync.Mutex
 	parsed parsedSettings
@@ -87,6 +91,7 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	if out.Settings, f = g.settings(ctx, g.Live); f == nil {
 		in.EdgeAPIs = g.edgeAPIs()
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = out.Settings.NetworkPolicy, out.Settings.Forbidden, out.Settings.Edge
+		in.Elder = g.elder(in)
 		in.Distribution, f = out.Settings.Resolve(&cr.Spec.Distribution)
 	}
 	problems.AddFound(f)

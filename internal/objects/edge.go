@@ -10,6 +10,7 @@ import (
 	routev1 "github.com/openshift/api/route/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -23,10 +24,13 @@ import (
 func Hostname(cr *v1alpha2.LlamaStackDistribution, expose parse.Expose, edge *settings.Edge) string {
 	made := ""
 	if edge.Domain != "" {
-		made = cr.Name + "-" + cr.Namespace + "." + edge.Domain
+		made = HostLabel(types.NamespacedName{Namespace: cr.Namespace, Name: cr.Name}) + "." + edge.Domain
 	}
 	return cmp.Or(expose.Hostname, made)
 }
+
+// HostLabel is what comes before the domain of the operator's settings in the host name of a custom resource that names none.
+func HostLabel(resource types.NamespacedName) string { return resource.Name + "-" + resource.Namespace }
 
 // EdgeAPIs are the APIs of the cluster that it may lack, and that servers can be exposed by.
 type EdgeAPIs struct {

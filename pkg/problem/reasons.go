@@ -26,6 +26,8 @@ const (
 	NoEffect Reason = "NoEffect"
 	// NoHostname: what exposes the server has no host name. A warning.
 	NoHostname Reason = "NoHostname"
+	// HostnameTaken: an older custom resource uses the same host. A warning.
+	HostnameTaken Reason = "HostnameTaken"
 	// TooLarge: the spec, or what is made of it, is larger than a limit.
 	TooLarge Reason = "TooLarge"
 	// MoreProblems: there may be more problems than are shown.

@@ -80,6 +80,14 @@ func TestEdgeFollowsTheSettingWithStatusWrittenByTheTest(t *testing.T) {
 
 	s.kubectl("patch", "llsd", "s", "-n", "ai", "--type=merge", "-p", `{"spec":{"networking":{"expose":{"hostname":"llama.example.com"}}}}`)
 	s.waitURL("https://llama.example.com")
+
+	s.apply(manifest("t", "distribution: {name: starter}\nnetworking: {expose: {hostname: llama.example.com}}"), "-n", "ai")
+	taken := "the older LlamaStackDistribution ai/s uses the host name llama.example.com, too"
+	s.waitMessage("t", "ConfigGenerated", func(message string) bool { return strings.Contains(message, taken) })
+	s.kubectl("patch", "llsd", "s", "-n", "ai", "--type=merge", "-p", `{"spec":{"networking":{"expose":{"hostname":"other.example.com"}}}}`)
+	s.waitMessage("t", "ConfigGenerated", func(message string) bool { return message != "" && !strings.Contains(message, taken) })
+	s.kubectl("delete", "llsd", "t", "-n", "ai", "--cascade=foreground")
+
 	s.edge(`{kind: None}`)
 	s.waitEdge("", "")
 	p.terminate(t)
@@ -119,6 +127,18 @@ func (s *serving) waitEdge(object, pending string) {
 		ready, err := s.cluster.KubectlRun(s.t.Context(), "get", "llsd", "s", "-n", "ai", "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].message}`)
 		if err == nil && !strings.Contains(ready, pending) {
 			err = errors.New(ready)
+		}
+		return err
+	})
+}
+
+// waitMessage waits until the message of a condition is as it shall be.
+func (s *serving) waitMessage(name, condition string, is func(message string) bool) {
+	s.t.Helper()
+	fixture.Eventually(s.t, 2*time.Minute, condition+" of "+name, func() error {
+		got, err := s.cluster.KubectlRun(s.t.Context(), "get", "llsd", name, "-n", "ai", "-o", `jsonpath={.status.conditions[?(@.type=="`+condition+`")].message}`)
+		if err == nil && !is(got) {
+			err = errors.New(got)
 		}
 		return err
 	})

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"encoding/json"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/hosts"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+)
+
+// recordHosts records the hosts that custom resources use, and has those reconciled whose warning of an older one may change. All uses that there are when
+// the operator starts are recorded before its first reconcile.
+func recordHosts(table *hosts.Table, domain func() string) handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	add := func(q queue, names []types.NamespacedName) {
+		for _, name := range names {
+			q.Add(reconcile.Request{NamespacedName: name})
+		}
+	}
+	record := func(o client.Object) []types.NamespacedName {
+		use := hosts.Use{Name: client.ObjectKeyFromObject(o), Created: o.GetCreationTimestamp().Time}
+		expose := exposeOf(o)
+		if !expose.Enabled {
+			return table.Remove(use.Name, domain())
+		}
+		use.Hostname = expose.Hostname
+		return table.Put(use, domain())
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
+			if concerned := record(e.Object); !e.IsInInitialList { // all of that list are reconciled anyway
+				add(q, concerned)
+			}
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+			if e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || e.ObjectOld.GetUID() != e.ObjectNew.GetUID() {
+				add(q, record(e.ObjectNew))
+			}
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
+			add(q, table.Remove(client.ObjectKeyFromObject(e.Object), domain()))
+		},
+	}
+}
+
+// exposeOf reads how a custom resource is exposed from the tree that the cache has; not at all where that cannot be read, which a reconcile reports.
+func exposeOf(o client.Object) parse.Expose {
+	tree, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return parse.Expose{}
+	}
+	value, found, err := unstructured.NestedFieldNoCopy(tree.Object, "spec", "networking", "expose")
+	if !found || err != nil {
+		return parse.Expose{}
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return parse.Expose{}
+	}
+	expose, problems := parse.ExposeField(&apiextensionsv1.JSON{Raw: raw})
+	if len(problems) > 0 {
+		return parse.Expose{}
+	}
+	return expose
+}
