@@ -193,6 +193,7 @@ var withoutAFile = map[problem.Reason]string{
 	problem.ObjectRejected:      "the API server rejects what is made of it",
 	problem.ClaimNotResizable:   "the PVC is there already",
 	problem.EdgeUnavailable:     "the cluster lacks an API",
+	problem.HostnameTaken:       "another custom resource has the host name",
 }
 
 // odd are custom resources with problems that no other test data has.
