@@ -323,6 +323,8 @@ def behaviour(server: ServerPackage) -> dict[str, bool]:
     return {
         # Several workers share one socket, and a socket has one address: a list of addresses as the default fails.
         "hostForWorkers": stands("config.server.host or [", "cli/stack/run.py"),
+        # The workers read what the command has resolved; one file is all that it writes there.
+        "writesConfig": stands("tempfile.", "cli/stack/run.py"),
         "servesModelID": by_model_id,
         "verifiesAuthTLS": stands("verify_tls=False in auth provider config", "core/server/server.py"),
     }

@@ -31,6 +31,7 @@ type introspection struct {
 	ToolGroupsRegistered bool                           `json:"toolGroupsRegistered"`
 	APIsMustBeServed     bool                           `json:"apisMustBeServed"`
 	HostForWorkers       bool                           `json:"hostForWorkers"`
+	WritesConfig         bool                           `json:"writesConfig"`
 	ServesModelID        bool                           `json:"servesModelID"`
 	VerifiesAuthTLS      bool                           `json:"verifiesAuthTLS"`
 	Rules                catalog.Rules                  `json:"rules"`

@@ -105,7 +105,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		Scheme:                d.Scheme(),
 		PortVariables:         portVariables(d.Distribution.Line),
 		HomeVariables:         homeVariables(d.Distribution.Line),
-		MemoryTmp:             writesConfiguration(d.Distribution.Line),
+		MemoryTmp:             writesConfig(d.Distribution.Line),
 		ClusterAssignsUserIDs: in.ClusterAssignsUserIDs,
 		SecretsHash:           secretsHash(in),
 		InputHash:             inputHash(in),

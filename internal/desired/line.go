@@ -24,9 +24,6 @@ func homeVariables(line *catalog.Line) []string {
 	return []string{"LLAMA_STACK_CONFIG_DIR", "OGX_CONFIG_DIR"}
 }
 
-// writesConfiguration reports whether servers of the release line write their configuration below /tmp with the values of Secrets, which are
-// to stay in memory. Of a release line that is not known it is not assumed: memory counts against the limit of a server that runs well.
-func writesConfiguration(line *catalog.Line) bool {
-	const since = "1.2"
-	return line != nil && catalog.Compare(line.Name, since) >= 0
-}
+// writesConfig reports whether servers of the release line write the values of Secrets below /tmp, which is to be in memory then. It is not
+// assumed of a release line that is not known: memory counts against the limit of a server that runs well.
+func writesConfig(line *catalog.Line) bool { return line != nil && line.WritesConfig }

@@ -110,7 +110,7 @@ func TestRowsDifferByLine(t *testing.T) {
 	}
 }
 
-// Proves: R16, R24, R26, R36.
+// Proves: R16, R24, R26, R27, R36.
 func TestLines(t *testing.T) {
 	if lines := Lines(); !slices.IsSortedFunc(lines, Compare) || lines[0] != "0.3" || len(lines) < 12 || Newest() != lines[len(lines)-1] {
 		t.Fatalf("lines %v, newest %s", lines, Newest())
@@ -126,6 +126,9 @@ func TestLines(t *testing.T) {
 			t.Errorf("line %s: %s, %s, %s", name, line.PortEnv, line.LogEnv, line.HomeEnv)
 		}
 		_, insecure := line.ServerFields()["insecure"]
+		if line.WritesConfig != fips {
+			t.Errorf("line %s writes its configuration: %v", name, line.WritesConfig)
+		}
 		if line.NeedsInsecure != fips || insecure != fips || line.AllProviders != renamed {
 			t.Errorf("line %s: insecure needed %v, there %v; provider all %v", name, line.NeedsInsecure, insecure, line.AllProviders)
 		}

@@ -33,6 +33,8 @@ type Line struct {
 	ServesModelID bool `yaml:"servesModelID"`
 	// HostForWorkers reports whether several workers need server.host: without it the server listens on two addresses, which fails.
 	HostForWorkers bool `yaml:"hostForWorkers"`
+	// WritesConfig reports whether the server writes its configuration, with the values of Secrets, into its directory for temporary files.
+	WritesConfig bool `yaml:"writesConfig"`
 	// APIsMustBeServed reports whether the server refuses to start when an API under apis has no provider; where not, it leaves the API
 	// out, and takes an empty list by its word: no list at all means every API on each release line.
 	APIsMustBeServed bool `yaml:"apisMustBeServed"`
