@@ -141,7 +141,7 @@ test-unit: ## Run the tests that need nothing but Go.
 .PHONY: test-integration
 test-integration: cluster ## Run the tests against a real API server.
 	$(BIN)/cluster build --tier controlplane
-	LLSD_CLUSTER=$(BIN)/cluster go test -count=1 -timeout 40m $(TESTFLAGS) ./tests/integration/...
+	LLSD_CLUSTER=$(BIN)/cluster go test -count=1 -timeout 40m -parallel 4 $(TESTFLAGS) ./tests/integration/...
 
 # LLSD_HOSTILE_REPORT=FILE writes the table of what each input took there.
 .PHONY: test-hostile

@@ -25,7 +25,7 @@ func assemble(name string, answer *introspection, over *overlay) (*catalog.Line,
 		VerifiesAuthTLS: answer.VerifiesAuthTLS, Rules: answer.Rules,
 		ServesModelID: answer.ServesModelID, HostForWorkers: answer.HostForWorkers, WritesConfig: answer.WritesConfig,
 		APIsMustBeServed: answer.APIsMustBeServed,
-		APIs: answer.APIs, InternalAPIs: answer.Internal,
+		APIs:             answer.APIs, InternalAPIs: answer.Internal,
 		Sections: catalogFields(answer.Sections),
 		Backends: map[string]catalog.Backend{}, Stores: map[string]catalog.Store{}, Rows: map[string][]catalog.Provider{},
 	}

@@ -26,6 +26,7 @@ func manifest(name, spec string) string {
 
 // Proves: FR-002, FR-013, FR-070, API-VAL, R30 to R33, FR-075 (each message says how to fix it).
 func TestAdmissionRejects(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	const starter = "distribution: {name: starter}\n"
 	for name, c := range map[string]struct{ spec, want string }{
@@ -73,6 +74,7 @@ func TestAdmissionRejects(t *testing.T) {
 
 // Proves: R34 (a name from which no Service name can be made is refused before anything is half built).
 func TestAdmissionRejectsNames(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	for _, name := range []string{"my.stack", "1st", strings.Repeat("a", 56)} {
 		out, err := e.apply(manifest(name, "distribution: {name: starter}"))
@@ -86,6 +88,7 @@ func TestAdmissionRejectsNames(t *testing.T) {
 // Proves: FR-001, FR-003, FR-004, FR-006 to FR-012, FR-014 (the API server accepts every field and keeps the user's spelling,
 // R4), R2 (both forms of a secret reference).
 func TestAdmissionAcceptsEveryField(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	for _, file := range []string{"full-objects.yaml", "full-lists.yaml"} {
 		t.Run(file, func(t *testing.T) {
@@ -133,6 +136,7 @@ func (e *env) unstructured(name string) *unstructured.Unstructured {
 
 // Proves: API-DEF, R30 (defaults where the reference lists them, and never on a parent).
 func TestDefaults(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.mustApply(manifest("bare", "distribution: {name: starter}"))
 	e.mustApply(manifest("parents", "distribution: {name: starter}\nworkload: {}\nnetworking: {}\nstorage: {kv: {}, sql: {}}"))
@@ -153,6 +157,7 @@ func TestDefaults(t *testing.T) {
 
 // Proves: API-COL, R80, STAT, L-32 (the manifest can be applied by a client: the CRD stays below the limit of an annotation).
 func TestColumnsAndSize(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.createSecret("vllm-creds", map[string]string{"token": canary})
 	e.startOperator(operatorOptions{})

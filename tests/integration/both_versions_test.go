@@ -23,6 +23,7 @@ import (
 
 // Proves: R52, R57, FR-075 (what release 0.9 admitted is admitted in v1alpha1, with warnings, where v1alpha2 refuses it).
 func TestV1alpha1IsNeverRefused(t *testing.T) {
+	t.Parallel()
 	s := serveOne(t)
 	s.awaitValidation()
 	long := strings.Repeat("a", 60)
@@ -187,6 +188,7 @@ func (s *serving) everything(version string) map[string]unstructured.Unstructure
 // Proves: L-29, US-7.1, MIG-SVM, FR-081 (in neither version is a spec defaulted into or rewritten: after an apply nothing differs from the
 // manifest, be it stored as release 0.9 has stored it, or rewritten, or created since; and the migration changes nothing that anyone sees).
 func TestNoDiffBeforeAndAfterMigration(t *testing.T) {
+	t.Parallel()
 	s := newServing(t)
 	s.apply(release09CRD(t))
 	s.kubectl("wait", "--for=condition=Established", "--timeout=30s", crdName)

@@ -21,6 +21,7 @@ import (
 //
 // Proves: R7, NFR-003.
 func TestProgramPrintsNoSecretValueAtTheHighestLogLevel(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	key, password, dsnPassword := canaries.New(), canaries.New(), canaries.New()
 	e.createSecret("keys", map[string]string{

@@ -42,6 +42,7 @@ func (e *env) create(object string) error {
 // Proves: R63 (an object that the API server could store and never read again is rejected, whether it can ask the operator or not; what
 // is deep or wide and within the bounds is accepted; what is neither does not depend on the operator).
 func TestDeepObjectsAreRejectedWhereTheAPIServerCannotReadThem(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	webhook := e.startValidation()
 	const around = 4 // the object, its spec, the providers, the provider

@@ -45,6 +45,7 @@ const gateway = `{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metad
 //
 // Proves: FR-064, FR-065, US-5.1, US-5.2, R61, R62, L-19.
 func TestEdgeFollowsTheSettingWithStatusWrittenByTheTest(t *testing.T) {
+	t.Parallel()
 	s := newServing(t)
 	s.install()
 	s.kubectl("apply", "-f", filepath.Join(moduleDir(t, "github.com/openshift/api"), "route", "v1", "zz_generated.crd-manifests", "routes.crd.yaml"))

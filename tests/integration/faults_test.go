@@ -29,6 +29,7 @@ import (
 
 // Proves: R19, R49, FR-034, FR-075, US-2.2, L-17, L-35 (a failing edit says where and how to fix it; what runs continues).
 func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.withoutPolicy()
 	op := e.ready()
@@ -107,6 +108,7 @@ func (e *env) replaceSpec(name, file string) {
 
 // Proves: R20, EC-2, FR-073, US-1.2 (a missing Secret is named with namespace and field, and heals by itself).
 func TestMissingSecretHeals(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.startOperator(operatorOptions{})
 	e.mustApply(sample(t, "v1alpha2-simple.yaml"))
@@ -143,6 +145,7 @@ func TestMissingSecretHeals(t *testing.T) {
 
 // Proves: L-08 (an object of somebody else's in the way is named and left alone).
 func TestForeignObjectIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.createSecret("vllm-creds", map[string]string{"token": canary})
 	foreign := &corev1.Service{
@@ -340,6 +343,7 @@ func (e *env) refuse(group, resources string) (stop func()) {
 // Proves: R61, R19 (no server runs without the NetworkPolicy that its custom resource asks for; where the API server refuses the policy of an
 // edit, what runs stays as it is; and all goes on once it does not refuse it any more).
 func TestNoServerWithoutItsPolicy(t *testing.T) {
+	t.Parallel()
 	const closed = `networking: {allowedFrom: {namespaces: [friends]}}`
 	e := newEnv(t)
 	e.startOperator(operatorOptions{})
@@ -383,6 +387,7 @@ func TestNoServerWithoutItsPolicy(t *testing.T) {
 
 // Proves: R61, FR-066 (a label key that no label can have is refused with its field; a server that runs stays as it is).
 func TestLabelKeyThatNoLabelCanHave(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.withoutPolicy()
 	e.startOperator(operatorOptions{})

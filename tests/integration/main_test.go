@@ -135,7 +135,7 @@ func connect() error {
 	if admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
 		return err
 	}
-	if err := awaitPolicy(ctx, metav1.NamespaceDefault, inForce); err != nil {
+	if err := errors.Join(allowExemptions(ctx), awaitPolicy(ctx, metav1.NamespaceDefault, inForce)); err != nil {
 		return err
 	}
 	operatorConfig, err = cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)

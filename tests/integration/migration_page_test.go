@@ -44,10 +44,8 @@ func (s *serving) follower() *follower {
 	s.t.Helper()
 	f := &follower{serving: s, dir: s.t.TempDir()}
 	bin := s.t.TempDir()
-	build := exec.CommandContext(s.t.Context(), "go", "build", "-o", bin, "./cmd/kubectl-llamastack")
-	build.Dir = fixture.Root()
-	if out, err := build.CombinedOutput(); err != nil {
-		s.t.Fatalf("%v: %s", err, out)
+	if err := goBuild(s.t.Context(), bin, "./cmd/kubectl-llamastack"); err != nil {
+		s.t.Fatal(err)
 	}
 	f.path = strings.Join([]string{bin, filepath.Dir(s.cluster.Kubectl), os.Getenv("PATH")}, string(os.PathListSeparator))
 	return f
@@ -74,6 +72,7 @@ func (f *follower) run(commands string) string {
 // Proves: US-7.1, US-7.2, US-7.3, MIG-EX, L-29 (anyone who follows the page about migration gets there: nothing changes until they change it, and
 // nothing of what they replaced stays). TestMovingAnObject reports what other tools do, and why no step can be left out.
 func TestMigrationPage(t *testing.T) {
+	t.Parallel()
 	s := serveOne(t)
 	s.awaitValidation()
 	page := readMigrationPage(t)

@@ -32,6 +32,7 @@ func (s *serving) storedVersions() string {
 // Proves: MIG-SVM, L-29, R57, R22 (what lies in the store is in v1alpha2 afterwards, what v1alpha2 would refuse included, and nobody sees a
 // difference; with --migrate-storage=false nothing of it happens).
 func TestMigrationRewritesTheStore(t *testing.T) {
+	t.Parallel()
 	s := newServing(t)
 	s.apply(oldCRD)
 	s.kubectl("wait", "--for=condition=Established", "--timeout=30s", crdName)

@@ -70,6 +70,7 @@ func (s *serving) wantManifest(t *testing.T, name, manifest string) {
 // Proves: US-7.1, US-7.2, MIG-EX, L-25 (the ways that the page about migration shows end with an object that is what the last manifest says,
 // with the tools that people use; and the shortcut that it warns of does not).
 func TestMovingAnObject(t *testing.T) {
+	t.Parallel()
 	s := serveOne(t)
 	s.awaitValidation()
 	before, after := guide(t)

@@ -36,6 +36,7 @@ networking: {expose: {hostname: a.example}, allowedFrom: {namespaces: [a]}}
 //
 // Proves: L-34, L-19.
 func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
+	t.Parallel()
 	const elsewhere = "elsewhere"
 	s := newServing(t)
 	overlay := filepath.Join(fixture.Root(), "config", "overlays", "namespaced")

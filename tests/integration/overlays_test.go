@@ -21,6 +21,7 @@ import (
 
 // Proves: L-27, L-34 (the overlays for other makers of certificates build, the API server takes them, and the names in them fit together).
 func TestOverlays(t *testing.T) {
+	t.Parallel()
 	const serviceName = webhookService + "." + operatorNamespace + ".svc"
 	for overlay, want := range map[string]map[string]string{ // annotations by kind
 		"cert-manager": {"CustomResourceDefinition": "cert-manager.io/inject-ca-from=" + operatorNamespace + "/llama-stack-k8s-operator-webhook"},
@@ -75,6 +76,7 @@ func TestOverlays(t *testing.T) {
 // Proves: L-27, L-32 (the released manifest names the webhook's Service, port and path as they are, and no CA bundle: applying it
 // again must not remove those that stand in the cluster).
 func TestManifestLeadsToTheWebhook(t *testing.T) {
+	t.Parallel()
 	var crd apiextensionsv1.CustomResourceDefinition
 	var service corev1.Service
 	text, err := cluster.KubectlRun(t.Context(), "get", crdName, "-o", "jsonpath={.metadata.annotations.kubectl\\.kubernetes\\.io/last-applied-configuration}")

@@ -21,6 +21,7 @@ import (
 // Proves: R78 (what release 0.9 runs without an owner for a custom resource that cannot be built, or that cannot be adopted because of somebody
 // else's object, runs on unchanged, and goes when the custom resource is deleted).
 func TestDeletionLeavesNothingOfRelease09Running(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"was-config", "odd-volume"} {
 		for reason, spoil := range map[string]func(e *env){
 			string(problem.InvalidField): func(e *env) {
@@ -41,6 +42,7 @@ func TestDeletionLeavesNothingOfRelease09Running(t *testing.T) {
 			},
 		} {
 			t.Run(name+" "+reason, func(t *testing.T) {
+				t.Parallel()
 				e := newEnv(t)
 				e.replay(name)
 				e.waitForRevision(name, "1")

@@ -18,6 +18,7 @@ import (
 // Proves: R61, FR-074, FR-075 (a value that Kubernetes would refuse is refused by `kubectl apply --dry-run=server` already, with the field of the
 // custom resource; none is refused that Kubernetes takes).
 func TestValuesThatKubernetesRefuses(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.startValidation()
 	for _, c := range fixture.RefusedValues() {

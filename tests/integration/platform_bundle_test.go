@@ -33,6 +33,7 @@ func (e *env) trusted(d *appsv1.Deployment) string {
 
 // Proves: R40, L-23 (servers trust what the platform puts into their namespace; a change rolls them out once, and without a change it does not).
 func TestPlatformBundleIsTrustedAndWatched(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	op := e.startOperator(operatorOptions{})
 	e.mustApply(manifest("s", "distribution: {name: starter}"))

@@ -20,6 +20,7 @@ import (
 //
 // Proves: R7, R18, R76, L-17 (why a pod is not ready is in the status, in the words of its server but for secrets; the digest is the pod's).
 func TestStatusNamesTheReasonOfThePod(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.ready()
 	var pods corev1.PodList

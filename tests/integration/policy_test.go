@@ -65,23 +65,34 @@ func awaitPolicy(ctx context.Context, namespace string, want bool) error { //nol
 	})
 }
 
+// exemptLabel exempts a namespace of these tests from the policy.
+const exemptLabel = "test.llamastack.io/without-policy"
+
+// allowExemptions lets single tests exempt their namespace, and no other one, from the policy.
+func allowExemptions(ctx context.Context) error {
+	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: policyName}}
+	return admin.Patch(ctx, binding, client.RawPatch(types.MergePatchType,
+		[]byte(`{"spec":{"matchResources":{"namespaceSelector":{"matchExpressions":[{"key":"`+exemptLabel+`","operator":"DoesNotExist"}]}}}}`)))
+}
+
 // withoutPolicy exempts the namespace of the test from the policy, for what only the operator shall validate.
 func (e *env) withoutPolicy() {
 	e.t.Helper()
-	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: policyName}}
-	set := func(ctx context.Context, selector string, want bool) {
-		patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"matchResources":`+selector+`}}`))
-		if err := errors.Join(admin.Patch(ctx, binding, patch), awaitPolicy(ctx, e.namespace, want)); err != nil {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}
+	set := func(ctx context.Context, label string, want bool) {
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"`+exemptLabel+`":`+label+`}}}`))
+		if err := errors.Join(admin.Patch(ctx, namespace, patch), awaitPolicy(ctx, e.namespace, want)); err != nil {
 			e.t.Error(err)
 		}
 	}
 	e.t.Cleanup(func() { set(context.Background(), "null", inForce) })
-	set(e.t.Context(), `{"namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["`+e.namespace+`"]}]}}`, exempt)
+	set(e.t.Context(), `""`, exempt)
 }
 
 // Proves: FR-070, FR-071, FR-072, FR-075, US-2.2, US-2.3, R3, R4, R33, R34, L-34 (the API server alone refuses, and what kubectl
 // prints has field, problem and fix).
 func TestPolicyMessages(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	raw, err := os.ReadFile(filepath.Join(fixture.Root(), "config", "policy", "testdata", "messages.yaml"))
 	if err != nil {
@@ -109,6 +120,7 @@ func TestPolicyMessages(t *testing.T) {
 
 // Proves: R57 (labels, status and what else is not the spec never fail on an old object; an edit of the spec is validated).
 func TestPolicyLeavesOldObjectsAlone(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	t.Run("an object from before the policy", func(t *testing.T) {
 		old := *e
@@ -138,6 +150,7 @@ func TestPolicyLeavesOldObjectsAlone(t *testing.T) {
 //
 // Proves: FR-070, L-34 (whatever stands in an open field, the answer is not a raw evaluation error).
 func TestPolicyNeverFails(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.strictPolicy()
 	names := []string{"providers.inference", "providers.telemetry", "resources.models", "resources.tools", "resources.shields", "networking.expose"}
@@ -201,6 +214,7 @@ func (e *env) strictPolicy() {
 
 // Proves: L-29, R4 (the spec is never defaulted into or rewritten: after an apply nothing differs from the manifest).
 func TestSamplesShowNoDiff(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	samples, err := filepath.Glob(filepath.Join(fixture.Root(), "config", "samples", "v1*.yaml"))
 	if err != nil || len(samples) == 0 {

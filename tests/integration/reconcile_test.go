@@ -97,6 +97,7 @@ func (e *env) deployment(name string) *appsv1.Deployment {
 
 // Proves: FLOW, FR-021, FR-023, FR-024, FR-025, FR-026, R17, R21, R27, STAT, R29, R50.
 func TestResourceBecomesReady(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.ready()
 	cr := e.resource("my-stack")
@@ -196,6 +197,7 @@ func (e *env) quiet(op *operator) {
 // Proves: FR-024, FR-026, NFR-005, R17, US-2.1 (a new ConfigMap and one rollout for each edit; the previous ConfigMap stays,
 // older ones go).
 func TestEditsRollOnceAndKeepThePreviousConfig(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.ready()
 	first := e.resource("my-stack").Status.ConfigGeneration.ConfigMapName
@@ -233,6 +235,7 @@ func (e *env) patchSpec(name, spec string) {
 
 // Proves: L-04, L-31 (what is set and then unset is gone; fields, labels and restarts of others survive).
 func TestUnsetFieldsGoAndForeignFieldsStay(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.ready()
 	if _, err := cluster.KubectlRun(t.Context(), "rollout", "restart", "-n", e.namespace, "deployment/my-stack"); err != nil {
@@ -257,6 +260,7 @@ func TestUnsetFieldsGoAndForeignFieldsStay(t *testing.T) {
 
 // Proves: L-23, R54 (new content of a referenced key rolls the pods exactly once; another key and labels never).
 func TestSecretRotation(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	op := e.ready()
 	generation := e.deployment("my-stack").Generation
@@ -281,6 +285,7 @@ func TestSecretRotation(t *testing.T) {
 
 // Proves: L-23, R20 (the same for what overrides bring into the pods: variables and files; the operator reports what is missing and waits for it).
 func TestOverridesRotation(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	op := e.startOperator(operatorOptions{})
 	e.mustApply(manifest("s", `
@@ -341,6 +346,7 @@ workload:
 
 // Proves: R39, FR-062, STAT (a configuration of the user's own with TLS: probes, Service, status and the operator's questions speak HTTPS).
 func TestOverrideWithTLS(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	plain := e.server
 	e.server = httptest.NewTLSServer(plain.Config.Handler)
@@ -386,6 +392,7 @@ func (e *env) patchSecret(name, patch string) {
 
 // Proves: FR-025 (deleting the resource removes everything it owned).
 func TestDeletingRemovesEverything(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.ready()
 	cr := e.resource("my-stack")
@@ -405,6 +412,7 @@ func TestDeletingRemovesEverything(t *testing.T) {
 
 // Proves: R48, L-28 (an upgrade of the operator rolls nothing, the next edit brings the newer form).
 func TestOperatorUpgradeRollsNothing(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	op := e.ready()
 	op.stop()
@@ -432,6 +440,7 @@ func TestOperatorUpgradeRollsNothing(t *testing.T) {
 
 // Proves: R51, API-DEF (the scale subresource works on the resource; scaled to zero is as desired).
 func TestScale(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.ready()
 	scale := func(n string) {
@@ -457,6 +466,7 @@ func TestScale(t *testing.T) {
 // Proves: R17, L-04, L-35 (what somebody changes by hand on the operator's own objects comes back, a renumbered port of the Service
 // too, which the API server merges into a duplicate).
 func TestHandEditsComeBack(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.ready()
 	for name, patch := range map[string]string{
@@ -496,6 +506,7 @@ func TestHandEditsComeBack(t *testing.T) {
 //
 // Proves: R17.
 func TestLeftoversAreRemoved(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.ready()
 	leftover := func(o client.Object, like client.Object) {
@@ -525,6 +536,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 //
 // Proves: R17, R24.
 func TestFormerDerivedSecretsAreRemoved(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.createSecret("redis", map[string]string{"password": canaries.New()})
 	e.startOperator(operatorOptions{})

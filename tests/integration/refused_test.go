@@ -74,8 +74,10 @@ func (e *env) written() map[string]string {
 // when its custom resource is edited, and of a new one none is made where the kind holds values of the spec. The message names the field, the
 // object and what the API server says; and all goes on when nothing is refused any more).
 func TestRefusedKindLeavesTheOthersAsTheyWere(t *testing.T) {
+	t.Parallel()
 	for _, r := range refusable {
 		t.Run(r.kind, func(t *testing.T) {
+			t.Parallel()
 			e := newEnv(t)
 			e.createSecret("redis", map[string]string{"password": canaries.New()})
 			e.startOperator(operatorOptions{})
@@ -132,6 +134,7 @@ func TestRefusedKindLeavesTheOthersAsTheyWere(t *testing.T) {
 // Proves: R61, R56 (a new custom resource costs few requests: what is asked before it is written is what an API server may refuse because of
 // the spec).
 func TestNewCustomResourceCostsFewRequests(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.createSecret("vllm-creds", map[string]string{"token": canary})
 	op := e.startOperator(operatorOptions{})

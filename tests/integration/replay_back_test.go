@@ -54,6 +54,7 @@ func (r *replayed) release09Again() (refused int) {
 // more, is healed by applying ours again; after downgrade-prepare release 0.9's CRD is admitted, everything is stored in v1alpha1
 // as it was, and its manager makes of every object what it was; and the way forth works after that as at first).
 func TestReplayGoesBackAndForth(t *testing.T) {
+	t.Parallel()
 	s := newServing(t)
 	r := s.replay()
 	before := r.states()

@@ -176,8 +176,10 @@ func (o *oneOperator) adopt(name string) error {
 // Proves: R78, R56, R48, L-25 (an operator that is killed between any two writes of an adoption leaves something that the next one finishes,
 // with one rollout, with nothing that belongs to release 0.9, and with nothing left to write).
 func TestAdoptionSurvivesBeingKilledAtEveryWrite(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"everything", "was-config", "odd-volume"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			steps := int64(0)
 			var template any
 			for killed := true; killed; steps++ {

@@ -4,7 +4,6 @@ package integration
 
 import (
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,6 +20,7 @@ import (
 // one rollout of each and without a Service that loses its last endpoint; the pods differ from those of release 0.9 in what was reviewed
 // and in nothing else; a second upgrade changes nothing; what is unset is gone).
 func TestReplayOfRelease09IsAdopted(t *testing.T) {
+	t.Parallel()
 	s := newServing(t)
 	r := s.replay()
 	before, oldPods := r.states(), r.pods()
@@ -82,11 +82,8 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 func otherBuild(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "manager")
-	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-X github.com/llamastack/llama-stack-k8s-operator/internal/version.commit=other",
-		"-o", binary, "./cmd/manager")
-	build.Dir = fixture.Root()
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if err := goBuild(t.Context(), binary, "-ldflags", "-X github.com/llamastack/llama-stack-k8s-operator/internal/version.commit=other", "./cmd/manager"); err != nil {
+		t.Fatal(err)
 	}
 	return binary
 }

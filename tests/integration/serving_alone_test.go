@@ -83,6 +83,7 @@ func (p *process) converts(trust *tls.Config) error {
 // Proves: R71 (a process that starts without the API server waits for it; one that loses the API server, and with it the lease, goes on
 // to convert, and reconciles again afterwards: the same process throughout).
 func TestWebhooksOutliveTheAPIServer(t *testing.T) {
+	t.Parallel()
 	s := newServing(t)
 	s.install()
 	way, open, kubeconfig := s.wayToTheAPIServer()
@@ -137,6 +138,7 @@ func (s *serving) reconciled(name string) func() error {
 
 // Proves: R71 (metrics by HTTPS, for those only who may read them).
 func TestMetricsNeedPermission(t *testing.T) {
+	t.Parallel()
 	s := newServing(t)
 	s.install()
 	p := s.run(buildManager(t))

@@ -20,6 +20,7 @@ import (
 // Proves: R64 (with the CA of the API server's client certificate, the API server gets answers to what it wants validated, and nobody else;
 // conversion, for which no API server can show a certificate, goes on).
 func TestOnlyTheAPIServerGetsValidation(t *testing.T) {
+	t.Parallel()
 	s := newServing(t)
 	s.install()
 	p := s.run(buildManager(t), "--validation-client-ca-file="+filepath.Join(s.cluster.Dir, "pki", "ca.crt"))

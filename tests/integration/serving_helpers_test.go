@@ -13,7 +13,9 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,6 +42,9 @@ const (
 	installTimeout = time.Minute
 )
 
+// clusters counts those that tests started, for their names.
+var clusters atomic.Int32
+
 // serving is a cluster of its own, in which the API server reaches webhooks of this process.
 type serving struct {
 	t       *testing.T
@@ -50,7 +55,7 @@ type serving struct {
 
 func newServing(t *testing.T) *serving {
 	t.Helper()
-	c, err := fixture.Up(fixture.ControlPlane, "serving")
+	c, err := fixture.Up(fixture.ControlPlane, "serving", strconv.Itoa(int(clusters.Add(1))))
 	if err != nil {
 		t.Fatal(err)
 	}

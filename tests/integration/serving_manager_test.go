@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -47,14 +48,28 @@ type process struct {
 	err     error
 }
 
-// buildManager builds the operator's program.
-func buildManager(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "manager")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/manager")
+// manager is the operator's program, which is built once for all tests.
+var manager = sync.OnceValues(func() (string, error) {
+	binary := filepath.Join(cluster.Dir, "manager")
+	return binary, goBuild(context.Background(), binary, "./cmd/manager")
+})
+
+// goBuild builds a program of this module, into the file or directory.
+func goBuild(ctx context.Context, output string, args ...string) error {
+	build := exec.CommandContext(ctx, "go", append([]string{"build", "-o", output}, args...)...)
 	build.Dir = fixture.Root()
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+// buildManager builds the operator's program, unless another test has built it already.
+func buildManager(t *testing.T) string {
+	t.Helper()
+	binary, err := manager()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return binary
 }

@@ -53,6 +53,7 @@ func (s *serving) wantFields(version, name string, want map[string]any) {
 // Proves: FR-080, FR-081, FR-082, US-7.2, US-7.3, L-25, R52 (both versions through a real API server; the columns and the selectable fields of
 // v1alpha1 are those of release 0.9).
 func TestBothVersions(t *testing.T) {
+	t.Parallel()
 	s := serveOne(t)
 
 	t.Run("created as either, read as both", func(*testing.T) {
@@ -140,7 +141,7 @@ func TestBothVersions(t *testing.T) {
 				if !ok || u.GetAPIVersion() != "llamastack.io/"+version || u.GetLabels()["seen-in"] != version {
 					t.Errorf("%s: event %+v", version, event)
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(time.Minute):
 				t.Errorf("%s: no event", version)
 			}
 			watch.Stop()
@@ -360,6 +361,7 @@ func TestRollingUnderLoad(t *testing.T) {
 
 // Proves: L-25, L-27 (any order of coming and going leaves nothing stuck).
 func TestComingAndGoing(t *testing.T) {
+	t.Parallel()
 	s := newServing(t)
 	s.install()
 	s.kubectl("delete", crdName)

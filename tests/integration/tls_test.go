@@ -55,6 +55,7 @@ const withTLS = "distribution: {name: starter}\nnetworking: {tls: {enabled: true
 // Proves: FR-061, FR-062, US-5.3, R20, R39 (the operator waits for the Secret, names what is wrong with it before anything is rolled out, and continues
 // by itself; Service, status and the operator's own requests use HTTPS, which it verifies).
 func TestTLSFromASecret(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	ca := fixture.NewCA(t)
 	hosts := []string{"s-service." + e.namespace + ".svc"}
@@ -68,16 +69,18 @@ func TestTLSFromASecret(t *testing.T) {
 	}
 	wrong := ca.ServerSecret(hosts)
 	wrong["tls.key"] = data["tls.key"]
-	early := ca.ServerSecret(hosts, func(c *x509.Certificate) { c.NotBefore = time.Now().Add(20 * time.Second) })
 	for _, step := range []struct {
 		reason problem.Reason
-		data   map[string][]byte
+		data   func() map[string][]byte
 	}{
-		{problem.InvalidCertificate, wrong},
-		{problem.CertificateForOtherHost, ca.ServerSecret([]string{"llama.example"})},
-		{problem.CertificateNotYetValid, early},
+		{problem.InvalidCertificate, func() map[string][]byte { return wrong }},
+		{problem.CertificateForOtherHost, func() map[string][]byte { return ca.ServerSecret([]string{"llama.example"}) }},
+		// Made when it is written: a slow machine shall see it before it begins to be valid.
+		{problem.CertificateNotYetValid, func() map[string][]byte {
+			return ca.ServerSecret(hosts, func(c *x509.Certificate) { c.NotBefore = time.Now().Add(20 * time.Second) })
+		}},
 	} {
-		e.putTLSSecret("llama-tls", step.data)
+		e.putTLSSecret("llama-tls", step.data())
 		e.waitFor("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(step.reason))
 		if len(e.owned()) > 0 {
 			t.Errorf("%s: there is something already: %v", step.reason, e.owned())
@@ -102,6 +105,7 @@ func TestTLSFromASecret(t *testing.T) {
 
 // Proves: FR-062, L-28, R19 (another certificate rolls the pods once; one that clients would reject rolls nothing, and what runs stays available).
 func TestRotatedCertificateRollsOnce(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	ca := fixture.NewCA(t)
 	hosts := []string{"s-service." + e.namespace + ".svc"}
@@ -138,6 +142,7 @@ func TestRotatedCertificateRollsOnce(t *testing.T) {
 
 // Proves: FR-061, R39 (what shows another certificate is not believed: the status has no version that it reports).
 func TestAnotherServerIsNotBelieved(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	ca, other := fixture.NewCA(t), fixture.NewCA(t)
 	hosts := []string{"s-service." + e.namespace + ".svc"}

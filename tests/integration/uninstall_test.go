@@ -14,6 +14,7 @@ import (
 // Proves: L-25, R57 (who removes the operator's namespace first, and with it the webhooks, can still use and remove resources, namespaces with
 // resources and the rest, and install it again).
 func TestNamespaceOfTheOperatorGoesFirst(t *testing.T) {
+	t.Parallel()
 	s := newServing(t)
 	s.install()
 	r := s.start(replicaOptions{})

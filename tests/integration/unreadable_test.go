@@ -15,6 +15,7 @@ import (
 // Proves: L-26, L-35 (a resource that the schema admits and Go's types cannot read reports that, and no other one suffers; what it ran before
 // goes on).
 func TestUnreadableResource(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	const unreadable = "distribution: {name: starter}\nworkload: {resources: {limits: {memory: 1e1.5}}}"
 	e.mustApply(manifest("worse", unreadable))

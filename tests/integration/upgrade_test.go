@@ -76,6 +76,7 @@ func (e *env) replicaSets(resource string) int {
 // Proves: R21, R48, R22, L-25, L-28, L-04, L-06 (a cluster of release 0.9 goes on: the same objects, the same image, one rollout; what the
 // old operator set and nobody wants is gone).
 func TestUpgradeFromRelease09(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	uids := e.release09(oldImage)
 	fixture.Eventually(t, time.Minute, "the old server runs", func() error {
@@ -159,6 +160,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 
 // Proves: R16 (a server that is older than all that is known is left alone), R19.
 func TestServersBeforeTheFirstLineAreLeftAlone(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	const image = "docker.io/llamastack/distribution-starter:0.2.12"
 	e.release09(image)
@@ -175,6 +177,7 @@ func TestServersBeforeTheFirstLineAreLeftAlone(t *testing.T) {
 // Proves: L-04, R41, R42, R43, R44, L-05, L-22 (set and then unset is never set, for everything that the workload and the network have;
 // the number of pods does not fall while an autoscaler takes it over).
 func TestSetThenUnsetIsNeverSet(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.startOperator(operatorOptions{})
 	e.mustApply(manifest("never", "distribution: {name: starter}"))

@@ -179,6 +179,7 @@ func (s *serving) startProgram(binary string, args ...string) *process {
 // Proves: R21, R22, R41, R42, R45, R48, R53, R65, US-7.1, MIG-SVM, L-04, L-22, L-28 (a resource that is stored as release 0.9 stores it, with
 // everything that v1alpha1 can say and all that this release made for it, goes on with one rollout; what only v1alpha1 can say works on).
 func TestUpgradeOfEverything(t *testing.T) {
+	t.Parallel()
 	s := newServing(t)
 	u := s.release09()
 	nodeDouble(t, s.admin, "ai")
@@ -377,6 +378,7 @@ func (u *upgraded) checkPods(d *appsv1.Deployment) {
 
 // Proves: R21, L-04 (what release 0.9 made is taken over where its Deployment is gone).
 func TestUpgradeWithoutDeployment(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	uids := e.release09(oldImage)
 	if err := admin.Delete(t.Context(), e.deployment("old"), client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {

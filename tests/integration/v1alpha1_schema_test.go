@@ -11,6 +11,7 @@ import (
 
 // Proves: R52, API-VAL (the limits of v1alpha1 are the API server's: what is within them is admitted, what is not is refused with its field).
 func TestV1alpha1Limits(t *testing.T) {
+	t.Parallel()
 	s := serveOne(t)
 	bundle := func(keys ...string) string {
 		list, err := json.Marshal(keys)

@@ -91,6 +91,7 @@ const validVLLM = "distribution: {name: starter}\nproviders: {inference: {provid
 
 // Proves: FR-073, FR-074, FR-075, NFR-004, EC-5, R3, R20, R34, R57, R64 (what kubectl prints of the webhook's answers).
 func TestValidatingWebhook(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.startValidation()
 	e.createSecret("creds", map[string]string{"token": canary})
@@ -134,6 +135,7 @@ func TestValidatingWebhook(t *testing.T) {
 
 // Proves: R57 (nothing but a change of the spec is asked about, each request once, and no answer refuses nothing).
 func TestValidatingWebhookIsAskedOnce(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	v := e.startValidation()
 	count := func(what string, want int32, args ...string) {

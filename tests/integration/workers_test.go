@@ -15,6 +15,7 @@ import (
 // Proves: R15, R21, R22 (a custom resource as release 0.9 knows it, with an image of its own and a number of workers, is admitted and runs; its
 // status says what the number does not do).
 func TestImageOfItsOwnWithWorkersRuns(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.startValidation()
 	e.startOperator(operatorOptions{})
