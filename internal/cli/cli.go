@@ -10,6 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/convert"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/diff"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/downgrade"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/explain"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/render"
@@ -19,8 +20,8 @@ import (
 )
 
 const long = `Work with LlamaStackDistributions. Without a cluster: show what the operator makes of them, check them, convert them to the other
-version of the API, and explain fields, provider types and reasons. With a cluster: show what they are doing, and prepare the downgrade
-to release 0.9.`
+version of the API, and explain fields, provider types and reasons. With a cluster: show what they are doing and what an edit would
+change, and prepare the downgrade to release 0.9.`
 
 const examples = `  # The config.yaml that the server gets
   kubectl llamastack render -f my-stack.yaml
@@ -50,7 +51,7 @@ func New(streams command.Streams) *cobra.Command {
 	root.SetErr(streams.Err)
 	root.AddCommand(
 		render.New(streams), validate.New(streams), convert.New(streams), explain.New(streams),
-		status.New(streams, cluster.Dial),
+		status.New(streams, cluster.Dial), diff.New(streams, cluster.Dial),
 		downgrade.New(streams), version.New(streams),
 	)
 	return root

@@ -28,6 +28,8 @@ const (
 type InputError struct {
 	// Err reports what is wrong; nil where the verb has said so itself.
 	Err error
+	// Code is the exit code; 0 stands for Wrong.
+	Code int
 }
 
 // Error returns what is wrong.
@@ -49,6 +51,9 @@ func Fail(err error) error {
 	return &InputError{Err: err}
 }
 
+// FailWith wraps an error as an InputError with an exit code of its own.
+func FailWith(code int, err error) error { return &InputError{Err: err, Code: code} }
+
 // Finish reports the error, where the verb has not, and returns the exit code. The hint names the help of the command.
 func Finish(err error, streams Streams, hint string) int {
 	var failure *InputError
@@ -60,6 +65,9 @@ func Finish(err error, streams Streams, hint string) int {
 		return WrongUsage
 	case failure.Err != nil:
 		_, _ = fmt.Fprintf(streams.Err, "error: %v\n", failure.Err)
+	}
+	if failure.Code != OK {
+		return failure.Code
 	}
 	return Wrong
 }

@@ -42,6 +42,12 @@ func (d *Document) Name() string {
 	return textAt(metadata, "name")
 }
 
+// Namespace returns metadata.namespace, empty where there is none.
+func (d *Document) Namespace() string {
+	metadata, _ := d.Object["metadata"].(map[string]any)
+	return textAt(metadata, "namespace")
+}
+
 // Place returns "file:line".
 func (d *Document) Place() string { return place(d.File, d.Line) }
 

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/difference"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+const long = `Show what applying a file would change: the server's config.yaml by its meaning, the objects, whether pods restart, and whether state
+moves. Nothing is changed.
+
+The command makes both sides with the operator's own code: those of the cluster's custom resource, and those of the file, whose spec counts as a
+whole. It reads no Secret: a Secret with a new value is no difference. The exit code is 0 if nothing differs, 1 if something does, and
+greater than 1 for an error.`
+
+const examples = `  # What would this edit do?
+  kubectl llamastack diff -f my-stack.yaml
+
+  # In CI: fail if the cluster differs from the repository
+  kubectl llamastack diff -f deploy/`
+
+// options are the flags.
+type options struct {
+	cluster.Flags
+	output            command.Output
+	files             []string
+	operatorNamespace string
+}
+
+// New returns the command.
+func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:     "diff -f FILE",
+		Short:   "Show what applying a file would change",
+		Long:    long,
+		Example: examples,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := errors.Join(o.output.Check(), manifest.CheckStdin(o.files)); err != nil {
+				return err
+			}
+			connection, err := connect(&o.Flags)
+			if err != nil {
+				return command.FailWith(command.WrongUsage, err)
+			}
+			return o.run(cmd.Context(), connection, streams)
+		},
+	}
+	o.AddTo(cmd)
+	o.output.AddTo(cmd)
+	cmd.Flags().StringArrayVarP(&o.files, "filename", "f", nil, `file or directory with the resources; "-" is standard input. Can be given several times`)
+	cmd.Flags().StringVar(&o.operatorNamespace, "operator-namespace", settings.DefaultNamespace, "namespace of the operator, whose settings are read")
+	_ = cmd.MarkFlagRequired("filename")
+	return cmd
+}
+
+// result is what differs, and its form for programs.
+type result struct {
+	Items []item `json:"items"`
+}
+
+// item is what differs for one custom resource.
+type item struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// New reports that the cluster does not have the custom resource. Rejected reports that the operator rejects what the cluster has, so
+	// that an older spec runs: the file is then shown as if it was new.
+	New      bool `json:"new,omitempty"`
+	Rejected bool `json:"rejected,omitempty"`
+	difference.Report
+}
+
+var (
+	errNothing = errors.New("no LlamaStackDistribution in what --filename names")
+	// errDiffers is the exit code of a difference, which has been printed.
+	errDiffers = &command.InputError{}
+)
+
+// run is the verb: gather, compare, print.
+func (o *options) run(ctx context.Context, c *cluster.Connection, streams command.Streams) error {
+	found, err := o.compare(ctx, c, streams)
+	if err != nil {
+		return command.FailWith(command.WrongUsage, err)
+	}
+	style := command.StyleFor(streams.Out)
+	if err := o.output.Print(streams.Out, found, func(w io.Writer) error { return found.print(w, style) }); err != nil {
+		return command.FailWith(command.WrongUsage, err)
+	}
+	for i := range found.Items {
+		if !found.Items[i].Empty() {
+			return errDiffers
+		}
+	}
+	return nil
+}
+
+// errInvalid says that the problems of a file have been printed.
+var errInvalid = errors.New("the file has errors: nothing would be changed")
+
+// compare compares each custom resource of the files with that of the cluster.
+func (o *options) compare(ctx context.Context, c *cluster.Connection, streams command.Streams) (*result, error) {
+	documents, errs := manifest.Read(o.files, false, streams.In)
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	known, _, err := c.Settings(ctx, o.operatorNamespace)
+	if err != nil {
+		return nil, err
+	}
+	made, err := offline.NewCluster(known)
+	if err != nil {
+		return nil, err
+	}
+	found, failed := &result{Items: []item{}}, false
+	for _, d := range documents {
+		if !offline.Recognizes(d) {
+			continue
+		}
+		one, resource, err := compareOne(ctx, c, made, documents, d)
+		if err != nil {
+			return nil, err
+		}
+		resource.Print(streams.Err)
+		if failed = failed || resource.Failed(); one != nil {
+			found.Items = append(found.Items, *one)
+		}
+	}
+	switch {
+	case failed:
+		return nil, errInvalid
+	case len(found.Items) == 0:
+		return nil, errNothing
+	}
+	return found, nil
+}
+
+// compareOne compares a document with the cluster. The item is nil where the document has errors.
+func compareOne(ctx context.Context, c *cluster.Connection, made *offline.Cluster, all []*manifest.Document, d *manifest.Document) (*item, *offline.Resource, error) {
+	namespace := d.Namespace()
+	if namespace == "" {
+		namespace = c.Namespace
+	}
+	made.Namespace = namespace
+	live, configMaps, err := c.Document(ctx, namespace, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	made.Fill(append(configMaps, all...)) // what the files say replaces what the cluster has
+	after := made.DryRun(ctx, d)
+	if after.Failed() {
+		return nil, after, nil
+	}
+	one := &item{Namespace: namespace, Name: d.Name(), New: live == nil}
+	before := &offline.Resource{}
+	if live != nil {
+		made.Fill(configMaps)
+		before = made.DryRun(ctx, live)
+		one.Rejected = before.Failed()
+	}
+	report, err := difference.Between(before.Desired, after.Desired)
+	if err != nil {
+		return nil, nil, err
+	}
+	one.Report = *report
+	return one, after, nil
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package difference
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// Report is what differs, and its form for programs.
+type Report struct {
+	// Config are the leaves of config.yaml that differ.
+	Config []Change `json:"config,omitempty"`
+	// Objects are the objects that differ, but for the ConfigMap of config.yaml.
+	Objects []Object `json:"objects,omitempty"`
+	// Restart says why pods are replaced; empty where they go on.
+	Restart []string `json:"restart,omitempty"`
+	// State says which state of the server moves to another place, or is left behind; empty where none does.
+	State []string `json:"state,omitempty"`
+}
+
+// Object is an object that differs.
+type Object struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	// Action is "create", "delete", "change", or "keep" for a PVC that stays and is no longer used.
+	Action  string   `json:"action"`
+	Changes []Change `json:"changes,omitempty"`
+}
+
+// The actions.
+const (
+	Create = "create"
+	Delete = "delete"
+	Modify = "change"
+	Keep   = "keep"
+)
+
+// Empty reports whether nothing differs.
+func (r *Report) Empty() bool { return len(r.Config)+len(r.Objects)+len(r.Restart) == 0 }
+
+// Between compares what is made. Before may be nil: then everything is new.
+func Between(before, after *desired.Desired) (*Report, error) {
+	r := &Report{}
+	old, err := readConfig(before)
+	if err != nil {
+		return nil, err
+	}
+	now, err := readConfig(after)
+	if err != nil {
+		return nil, err
+	}
+	r.Config = Trees(old, now)
+	if err := r.objects(before, after); err != nil {
+		return nil, err
+	}
+	if before != nil {
+		r.State = append(r.State, stateOf(r.Config, line(before), line(after))...)
+	}
+	return r, nil
+}
+
+func line(d *desired.Desired) *catalog.Line {
+	if d == nil || d.Distribution == nil {
+		return nil
+	}
+	return d.Distribution.Line
+}
+
+// readConfig returns the configuration that the server reads; that of the image where nothing is generated and it is known.
+func readConfig(d *desired.Desired) (any, error) {
+	var text []byte
+	switch {
+	case d == nil:
+		return map[string]any{}, nil
+	case d.Config != nil:
+		text = d.Config.YAML
+	case d.Override != nil:
+		text = d.OverrideContent
+	case d.Distribution != nil && d.Distribution.Base != nil:
+		return ConfigOf(d.Distribution.Base)
+	}
+	var content any = map[string]any{}
+	err := yaml.Unmarshal(text, &content)
+	return content, err
+}
+
+// generated is the end of a name that contains the hash of the content.
+var generated = regexp.MustCompile(`-(config|ca-bundle|env)-([0-9a-f]{10}|<on-cluster>)$`)
+
+// objects compares the objects by kind and name.
+func (r *Report) objects(before, after *desired.Desired) error {
+	old, err := contents(before)
+	if err != nil {
+		return err
+	}
+	now, err := contents(after)
+	if err != nil {
+		return err
+	}
+	keys := slices.Clone(old.keys)
+	for _, key := range now.keys {
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	for _, key := range keys {
+		was, is := old.byKey[key], now.byKey[key]
+		o := Object{Kind: key.kind, Name: key.name, Action: Modify}
+		switch {
+		case is == nil && key.kind == "PersistentVolumeClaim":
+			o.Action = Keep
+		case is == nil:
+			o.Action = Delete
+		case was == nil:
+			o.Action = Create
+		default:
+			o.Changes = Trees(was, is)
+		}
+		if o.Action == Modify && len(o.Changes) == 0 {
+			continue
+		}
+		r.note(&o)
+		// A hash repeats what else is shown.
+		shown := slices.DeleteFunc(slices.Clone(o.Changes), func(c Change) bool { return strings.HasSuffix(c.Path, "-hash]") })
+		if o.Action != Modify || len(shown) > 0 {
+			o.Changes = shown
+			r.Objects = append(r.Objects, o)
+		}
+	}
+	return nil
+}
+
+// note notes what the change of an object means for pods and state.
+func (r *Report) note(o *Object) {
+	switch {
+	case o.Kind == "PersistentVolumeClaim" && o.Action == Create:
+		r.State = append(r.State, "the data volume becomes the PersistentVolumeClaim "+o.Name+": what the pods have on their disks is lost")
+	case o.Action == Keep:
+		r.State = append(r.State, "the server no longer uses the PersistentVolumeClaim "+o.Name+", which stays")
+	case o.Kind != "Deployment" || o.Action != Modify:
+		return
+	}
+	for _, c := range o.Changes {
+		if strings.HasPrefix(c.Path, "spec.template.") {
+			r.Restart = append(r.Restart, because(c.Path))
+		}
+		if strings.HasPrefix(c.Path, "spec.template.") && strings.HasSuffix(c.Path, ".subPath") {
+			r.State = append(r.State, "the directory of the state on the volume changes from "+c.Before+" to "+c.After)
+		}
+	}
+	slices.Sort(r.Restart)
+	r.Restart = slices.Compact(r.Restart)
+}
+
+// because says why a field of the pod template replaces pods.
+func because(path string) string {
+	switch {
+	case strings.Contains(path, objects.AnnotationConfigHash):
+		return "config.yaml changes"
+	case strings.HasSuffix(path, "].image"):
+		return "the image changes"
+	case strings.Contains(path, "].env["):
+		return "the environment changes"
+	case strings.Contains(path, "].resources."):
+		return "the resources change"
+	case strings.Contains(path, "olumes[") || strings.Contains(path, "olumeMounts["):
+		return "the volumes change"
+	}
+	return strings.TrimPrefix(path, "spec.template.") + " changes"
+}
+
+type objectKey struct{ kind, name string }
+
+// contentsOf are objects by kind and name, in their order.
+type contentsOf struct {
+	keys  []objectKey
+	byKey map[objectKey]any
+}
+
+// contents are the objects without the ConfigMap of config.yaml, and with names that do not depend on content.
+func contents(d *desired.Desired) (*contentsOf, error) {
+	all := &contentsOf{byKey: map[objectKey]any{}}
+	if d == nil {
+		return all, nil
+	}
+	for _, o := range append(slices.Clone(d.Objects), d.Held...) {
+		kind := o.GetObjectKind().GroupVersionKind().Kind
+		if kind == "ConfigMap" && d.ConfigMapName != "" && o.GetName() == d.ConfigMapName {
+			continue
+		}
+		content, err := objects.Content(o)
+		if err != nil {
+			return nil, err
+		}
+		key := objectKey{kind, generated.ReplaceAllString(o.GetName(), "-$1-*")}
+		all.keys, all.byKey[key] = append(all.keys, key), stableNames(content)
+	}
+	return all, nil
+}
+
+// stableNames replaces the names that contain a hash of their content.
+func stableNames(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		renamed := make(map[string]any, len(v))
+		for key, each := range v {
+			renamed[key] = stableNames(each)
+		}
+		return renamed
+	case []any:
+		renamed := make([]any, len(v))
+		for i, each := range v {
+			renamed[i] = stableNames(each)
+		}
+		return renamed
+	case string:
+		return generated.ReplaceAllString(v, "-$1-*")
+	}
+	return value
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package difference
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+)
+
+// valueBytes is how much of a value is shown.
+const valueBytes = 120
+
+// Print prints the report for eyes. Leaves are shown only where something runs already: of something new they say nothing.
+func (r *Report) Print(w io.Writer, style command.Style, runs bool) {
+	if runs {
+		section(w, style, "config.yaml", rowsOf(style, r.Config))
+	}
+	var rows [][]string
+	for _, o := range r.Objects {
+		mark := style.Bold("~")
+		switch o.Action {
+		case Create:
+			mark = style.Good("+")
+		case Delete:
+			mark = style.Bad("-")
+		}
+		title := mark + " " + o.Kind + "/" + o.Name
+		if o.Action == Keep {
+			title += " stays, and is no longer used"
+		}
+		rows = append(rows, []string{title})
+		for _, row := range rowsOf(style, o.Changes) {
+			row[0] = "    " + row[0]
+			rows = append(rows, row)
+		}
+	}
+	section(w, style, "Objects", rows)
+	if !runs {
+		return
+	}
+	_, _ = fmt.Fprintf(w, "\n%s %s\n", style.Bold("Pods restart:"), yesOrNo(strings.Join(r.Restart, ", ")))
+	_, _ = fmt.Fprintf(w, "%s %s\n", style.Bold("State moves:"), yesOrNo(strings.Join(r.State, "; ")))
+}
+
+func yesOrNo(why string) string {
+	if why == "" {
+		return "no"
+	}
+	return "yes: " + why
+}
+
+func section(w io.Writer, style command.Style, title string, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	_, _ = fmt.Fprintf(w, "\n%s\n", style.Bold(title))
+	_ = command.Table(w, 2, rows) // what cannot be written is reported by the next write
+}
+
+// rowsOf are the rows of changes: a mark with the path, and the values.
+func rowsOf(style command.Style, changes []Change) [][]string {
+	var rows [][]string
+	for _, c := range changes {
+		switch {
+		case c.Before == "":
+			rows = append(rows, []string{style.Good("+ " + c.Path), cut(c.After)})
+		case c.After == "":
+			rows = append(rows, []string{style.Bad("- " + c.Path), cut(c.Before)})
+		default:
+			rows = append(rows, []string{style.Bold("~ " + c.Path), cut(c.Before) + " → " + cut(c.After)})
+		}
+	}
+	return rows
+}
+
+func cut(text string) string { return bounds.Cut(strings.Join(strings.Fields(text), " "), valueBytes) }

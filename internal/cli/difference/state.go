@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package difference
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+)
+
+// ConfigOf returns a base configuration as JSON data has it.
+func ConfigOf(base *config.Base) (any, error) { return document.Plain(base.Root()), nil }
+
+// inProvider is the path of a field of a provider's config.
+var inProvider = regexp.MustCompile(`^providers\.(\w+)\[(.*)\]\.config\.(\w+)`)
+
+// stateOf says which changes of a configuration move state: those of storage backends and stores, and those of the fields of providers that refer to
+// a backend or name a place on the disk.
+func stateOf(changes []Change, lines ...*catalog.Line) []string {
+	stateful := statefulFields(lines)
+	var moved []string
+	for _, c := range changes {
+		m := inProvider.FindStringSubmatch(c.Path)
+		if !strings.HasPrefix(c.Path, "storage.") && (m == nil || !stateful[m[1]+" "+m[3]]) || isCredential(c.Path) {
+			continue
+		}
+		switch {
+		case c.Before == "":
+			continue // something new has no state
+		case c.After == "":
+			moved = append(moved, fmt.Sprintf("%s is gone, it was %s", c.Path, c.Before))
+		default:
+			moved = append(moved, fmt.Sprintf("%s changes from %s to %s", c.Path, c.Before, c.After))
+		}
+	}
+	return moved
+}
+
+// isCredential reports whether the field says how to get at a state, not where it is.
+func isCredential(path string) bool {
+	for _, end := range []string{".password", ".user", ".ssl_mode", ".ca_cert_path", ".pool_size", ".max_overflow"} {
+		if strings.HasSuffix(path, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// statefulFields are the config fields, as "api field", that say where the state of a provider is.
+func statefulFields(lines []*catalog.Line) map[string]bool {
+	found := map[string]bool{}
+	for _, line := range lines {
+		if line == nil {
+			continue
+		}
+		for _, api := range slices.Sorted(maps.Keys(line.Rows)) {
+			for i := range line.Rows[api] {
+				row := &line.Rows[api][i]
+				for name, field := range row.Fields {
+					if field.Store != "" || name == row.DataPath {
+						found[api+" "+name] = true
+					}
+				}
+			}
+		}
+	}
+	return found
+}
