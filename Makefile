@@ -43,7 +43,7 @@ help: ## Show this list.
 ##@ Development
 
 .PHONY: generate
-generate: generate-code generate-crds generate-rbac generate-docs install-manifest ## Generate everything that is generated and committed.
+generate: generate-code generate-crds generate-rbac generate-docs install-manifest generate-chart generate-bundle ## Generate everything that is generated and committed.
 
 .PHONY: generate-code
 generate-code: $(GENERATORS) # deepcopy functions of the API types
@@ -69,6 +69,14 @@ generate-docs: $(GENERATORS) # docs/api-overview.md, docs/requirements.md, docs/
 	$(CRD_REF_DOCS) --log-level=ERROR --source-path=./api --config=hack/crd-ref-docs/config.yaml \
 	  --templates-dir=hack/crd-ref-docs/templates --renderer=markdown --output-path=docs/api-overview.md
 
+.PHONY: generate-chart
+generate-chart: install-manifest # charts/, from dist/install.yaml
+	go run ./hack/chart
+
+.PHONY: generate-bundle
+generate-bundle: install-manifest # bundle/, for the Operator Lifecycle Manager, from dist/install.yaml
+	go run ./hack/bundle
+
 # LINE=1.5 asks only the package of that release line.
 .PHONY: catalog
 catalog: ## Read what the server's release lines know from their packages: catalog, starter bases, docs/providers.md (LINE=1.5 for one).
@@ -89,7 +97,7 @@ lint: lint-prose $(GOLANGCI_LINT) ## Check the words of the pages, and run golan
 
 # All pages, those that are generated too, but for the reference of the API; and all messages.
 PROSE := README.md ARCHITECTURE.md CONTRIBUTING.md SECURITY.md $(filter-out docs/api-overview.md,$(wildcard docs/*.md docs/*/*.md)) \
-  $(wildcard hack/*/README.md) hack/messages/messages.txt
+  $(wildcard hack/*/README.md charts/*/README.md) hack/messages/messages.txt
 
 PROSE_CODE = $(shell git ls-files '*.go')
 
@@ -164,6 +172,12 @@ test-e2e: cluster image ## Run the tests against a real cluster with real server
 	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR_IMAGE=$(BIN)/operator-image.tar LLSD_SERVER_IMAGE="$$server_image" LLSD_NEWEST_SERVER_IMAGE="$$newest_image" \
 	  go test -C tests/e2e -count=1 -timeout $(E2E_TIMEOUT) $(TESTFLAGS)
 
+# The libraries of Helm, Argo CD and Flux are in a module of their own.
+.PHONY: test-packages
+test-packages: cluster ## Test the packages with the libraries of Helm, Flux and Argo CD, in a real API server too.
+	$(BIN)/cluster build --tier controlplane
+	LLSD_CLUSTER=$(BIN)/cluster go test -C hack/tools/packages -count=1 -timeout 20m $(TESTFLAGS) ./...
+
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (10m), one after the other.
 	hack/make/fuzz.sh $(FUZZTIME)
@@ -208,6 +222,26 @@ server-image: ## Build an image archive of the real server for tests and the dem
 install-manifest: $(GENERATORS) ## Write dist/install.yaml, which installs the operator image IMG.
 	@mkdir -p dist
 	$(KUSTOMIZE) build config/default | sed 's|image: controller:latest$$|image: $(IMG)|' > dist/install.yaml
+
+RELEASE := $(BIN)/release
+PLUGIN_PLATFORMS ?= darwin/amd64 darwin/arm64 linux/amd64 linux/arm64 windows/amd64
+IMAGE_ARCHITECTURES ?= amd64 arm64
+
+# The same commit gives the same bytes with the same Go. Nothing is downloaded but modules that are not in the module cache yet.
+.PHONY: release
+release: ## Make the files of a release in bin/release: images, plugin, chart, SBOMs, checksums (docs/releasing.md).
+	rm -rf $(RELEASE) $(BIN)/build
+	@for p in $(PLUGIN_PLATFORMS); do echo "kubectl-llamastack for $$p"; \
+	  GOOS=$${p%/*} GOARCH=$${p#*/} $(GO_BUILD) -buildvcs=false -o $(BIN)/build/plugin/$${p/\//-}/ ./cmd/kubectl-llamastack || exit 1; done
+	@for arch in $(IMAGE_ARCHITECTURES); do echo "operator for linux/$$arch"; mkdir -p $(BIN)/build/image/$$arch; \
+	  GOOS=linux GOARCH=$$arch $(GO_BUILD) -buildvcs=false -o $(BIN)/build/image/$$arch/manager ./cmd/manager || exit 1; \
+	  go -C hack/cluster run ./cmd/image --platform linux/$$arch --binary $(BIN)/build/image/$$arch/manager --ref '$(IMG)' \
+	    --file $(CURDIR)/LICENSE:/licenses/LICENSE --output $(BIN)/build/image/linux-$$arch.tar \
+	    --label org.opencontainers.image.version='$(VERSION)' --label org.opencontainers.image.revision='$(COMMIT)' || exit 1; \
+	  mv $(BIN)/build/image/$$arch/manager $(BIN)/build/image/manager-linux-$$arch; done
+	go run ./hack/release -build $(BIN)/build -output $(RELEASE) -version $(VERSION) -commit '$(COMMIT)' -image '$(IMG)' \
+	  -time $$(git log -1 --format=%ct)
+	@cat $(RELEASE)/checksums.txt
 
 ##@ Demo
 

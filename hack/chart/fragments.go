@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// fragmentsOf puts markers into an object where a part of a template belongs, and returns these parts.
+func fragmentsOf(o object) map[string]string {
+	switch o["kind"] {
+	case "CustomResourceDefinition":
+		return definition(o)
+	case "ValidatingWebhookConfiguration":
+		return webhooks(o)
+	case "Deployment":
+		return deployment(o)
+	case "ServiceAccount":
+		meta(o)[last+"annotations"] = "@@annotations@@"
+		return map[string]string{"annotations": optional("annotations", ".Values.serviceAccount.annotations")}
+	case "Service":
+		return service(o)
+	case "PodDisruptionBudget":
+		return replaced(child(o, "spec"), "maxUnavailable", `maxUnavailable: {{ .Values.podDisruptionBudget.maxUnavailable }}`)
+	case "NetworkPolicy":
+		return networkPolicy(o)
+	}
+	return nil
+}
+
+// injection are the annotations with which others inject the CA bundle.
+const injection = `
+{{- if eq .Values.certificates.maker "cert-manager" }}
+cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/llama-stack-k8s-operator-webhook
+{{- else if eq .Values.certificates.maker "openshift" }}
+service.beta.openshift.io/inject-cabundle: "true"
+{{- end }}`
+
+// given is the CA bundle of certificates that the user makes. Otherwise no manifest names one: who makes the certificate injects it.
+const given = `
+{{- if eq .Values.certificates.maker "given" }}
+caBundle: {{ required "certificates.caBundle is required with certificates.maker given: set the PEM text of the CA certificates" .Values.certificates.caBundle | b64enc }}
+{{- end }}`
+
+func definition(o object) map[string]string {
+	annotations := child(o, "metadata", "annotations")
+	annotations[last+"keep"], annotations[last+"injection"] = "@@keep@@", "@@injection@@"
+	spec := child(o, "spec")
+	versions, _ := spec["versions"].([]any)
+	fragments := map[string]string{
+		"keep":      "{{- if .Values.crds.keep }}\nhelm.sh/resource-policy: keep\n{{- end }}",
+		"injection": injection,
+	}
+	for _, v := range versions {
+		if version, _ := v.(object); version["name"] == "v1alpha1" { // without webhooks nobody converts it
+			delete(version, "served")
+			version[last+"served"] = "@@served@@"
+			fragments["served"] = "served: {{ not .Values.namespaced.enabled }}"
+		}
+	}
+	client := child(o, "spec", "conversion", "webhook", "clientConfig")
+	text := strings.TrimSpace(block(inNamespace(client).(object)))
+	text = "clientConfig:\n" + indent(text, 2) + "\n" + indent(strings.TrimSpace(given), 2)
+	webhook := child(o, "spec", "conversion", "webhook")
+	delete(webhook, "clientConfig")
+	rest := strings.TrimSpace(block(webhook))
+	delete(spec, "conversion")
+	spec[last+"conversion"] = "@@conversion@@"
+	fragments["conversion"] = "conversion:\n{{- if .Values.namespaced.enabled }}\n  strategy: None\n{{- else }}\n  strategy: Webhook\n  webhook:\n" +
+		indent(text, 4) + "\n" + indent(rest, 4) + "\n{{- end }}"
+	return fragments
+}
+
+func webhooks(o object) map[string]string {
+	meta(o)[last+"annotations"] = "@@annotations@@"
+	list, _ := o["webhooks"].([]any)
+	for _, w := range list {
+		child(w.(object), "clientConfig")[last+"bundle"] = "@@bundle@@"
+	}
+	return map[string]string{
+		"bundle": given,
+		"annotations": `{{- if has .Values.certificates.maker (list "cert-manager" "openshift") }}` + "\nannotations:\n" +
+			indent(strings.TrimSpace(injection), 2) + "\n{{- end }}",
+	}
+}
+
+func service(o object) map[string]string {
+	if name, _ := meta(o)["name"].(string); !strings.HasSuffix(name, "webhook-service") {
+		return nil
+	}
+	meta(o)[last+"annotations"] = "@@annotations@@"
+	return map[string]string{"annotations": `
+{{- if eq .Values.certificates.maker "openshift" }}
+annotations:
+  service.beta.openshift.io/serving-cert-secret-name: llama-stack-operator-webhook-cert
+{{- end }}`}
+}
+
+func networkPolicy(o object) map[string]string {
+	ingress, _ := child(o, "spec")["ingress"].([]any)
+	fragments := map[string]string{}
+	for _, r := range ingress {
+		rule := r.(object)
+		if _, limited := rule["from"]; limited {
+			delete(rule, "from")
+			rule[last+"metrics"] = "@@metrics@@"
+			fragments["metrics"] = "from:\n{{- toYaml .Values.networkPolicy.metricsFrom | nindent INDENT }}"
+			continue
+		}
+		rule[last+"webhook"] = "@@webhook@@"
+		fragments["webhook"] = optional("from", ".Values.networkPolicy.webhookFrom")
+	}
+	return fragments
+}
+
+func deployment(o object) map[string]string {
+	fragments := map[string]string{}
+	template := child(o, "spec", "template")
+	pod := child(template, "spec")
+	container := pod["containers"].([]any)[0].(object)
+	add := func(to object, key, fragment string) {
+		delete(to, key)
+		name := strings.ToLower(key)
+		to[last+name] = "@@" + name + "@@"
+		fragments[name] = fragment
+	}
+	add(child(o, "spec"), "replicas", "replicas: {{ .Values.replicas }}")
+	add(child(template, "metadata", "annotations"), "annotations", optionalKeys(".Values.podAnnotations"))
+	add(child(template, "metadata", "labels"), "labels", optionalKeys(".Values.podLabels"))
+	for _, key := range []string{"imagePullSecrets", "nodeSelector", "tolerations", "affinity"} {
+		add(pod, key, optional(key, ".Values."+key))
+	}
+	add(pod, "priorityClassName", "{{- with .Values.priorityClassName }}\npriorityClassName: {{ . }}\n{{- end }}")
+	container["image"] = `{{ include "llama-stack-k8s-operator.image" . }}`
+	container["imagePullPolicy"] = "{{ .Values.image.pullPolicy }}"
+	add(container, "resources", "resources:\n{{- toYaml .Values.resources | nindent INDENT }}")
+	for _, e := range container["env"].([]any) {
+		if variable := e.(object); variable["name"] == "GOMEMLIMIT" {
+			variable["value"] = "{{ .Values.goMemoryLimit }}"
+		}
+	}
+	container["args"] = append(container["args"].([]any), "@@arguments@@")
+	fragments["arguments"] = arguments
+	return fragments
+}
+
+// arguments are behind those of the manifest. Of a flag that is given twice the last counts.
+const arguments = `
+{{- if .Values.namespaced.enabled }}
+- --watch-namespaces={{ join "," .Values.namespaced.watch }}
+- --webhook-bind-address=0
+- --metrics-bind-address=0
+{{- else if ne .Values.certificates.maker "operator" }}
+- --manage-certificates=false
+{{- end }}
+{{- range .Values.extraArgs }}
+- {{ . | quote }}
+{{- end }}`
+
+// optional is a field that is there only if the value is not empty.
+func optional(field, value string) string {
+	return "{{- with " + value + " }}\n" + field + ":\n{{- toYaml . | nindent INDENT }}\n{{- end }}"
+}
+
+// optionalKeys are the keys of a map beside those that are there.
+func optionalKeys(value string) string {
+	return "{{- range $key, $value := " + value + " }}\n{{ $key }}: {{ $value | quote }}\n{{- end }}"
+}
+
+// replaced is a field whose value is a template that is not a string.
+func replaced(parent object, key, fragment string) map[string]string {
+	delete(parent, key)
+	name := strings.ToLower(key)
+	parent[last+name] = "@@" + name + "@@"
+	return map[string]string{name: fragment}
+}
+
+func meta(o object) object { return child(o, "metadata") }
+
+// child returns the map at the path, which the objects here have.
+func child(o object, path ...string) object {
+	for _, key := range path {
+		next, ok := o[key].(object)
+		if !ok {
+			next = object{}
+			o[key] = next
+		}
+		o = next
+	}
+	return o
+}
+
+func block(o object) string {
+	text, err := yaml.Marshal(o)
+	if err != nil {
+		panic(err) // it was parsed from YAML
+	}
+	return string(text)
+}
+
+// indent indents a part of a template, except for actions, which print nothing.
+func indent(text string, spaces int) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if !strings.HasPrefix(line, "{{-") {
+			lines[i] = strings.Repeat(" ", spaces) + line
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package packages
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"helm.sh/helm/v3/pkg/action"
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	appsv1 "k8s.io/api/apps/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+const operatorNamespace = "llama-stack-k8s-operator-system"
+
+type values = map[string]any
+
+// Helm installs the objects of the manifest, except for the namespace, which "helm install --create-namespace" makes, and for the annotation
+// that keeps the CRD when the chart is uninstalled.
+func TestChartInstallsWhatTheManifestInstalls(t *testing.T) {
+	want := documents(t, readFile(t, "dist", "install.yaml"))
+	delete(want, "Namespace/"+operatorNamespace)
+	got := render(t, values{})
+	const crd = "CustomResourceDefinition/llamastackdistributions.llamastack.io"
+	annotations := got[crd].GetAnnotations()
+	if annotations["helm.sh/resource-policy"] != "keep" {
+		t.Error("uninstalling the chart deletes the CRD, and every server with it")
+	}
+	delete(annotations, "helm.sh/resource-policy")
+	got[crd].SetAnnotations(annotations)
+	if len(got) != len(want) {
+		t.Errorf("the chart has %d objects, the manifest has %d", len(got), len(want))
+	}
+	for key, o := range want {
+		if diff := cmp.Diff(o, got[key]); diff != "" {
+			t.Errorf("%s (-dist/install.yaml +chart):\n%.2000s", key, diff)
+		}
+	}
+}
+
+func TestChartPassesHelmLint(t *testing.T) {
+	lint := action.NewLint()
+	lint.Strict, lint.WithSubcharts = true, true
+	for name, v := range map[string]values{
+		"default":    {},
+		"namespaced": {"namespaced": values{"enabled": true, "watch": []any{"a", "b"}}},
+		"monitored":  {"serviceMonitor": values{"enabled": true}, "certificates": values{"maker": "cert-manager"}},
+	} {
+		result := lint.Run([]string{chartDir()}, v)
+		for _, message := range result.Messages {
+			if !strings.Contains(message.Err.Error(), "icon is recommended") {
+				t.Errorf("%s: %s", name, message)
+			}
+		}
+		if result.TotalChartsLinted != 1 {
+			t.Errorf("%s: %d charts were checked", name, result.TotalChartsLinted)
+		}
+	}
+}
+
+func TestSchemaRejectsWrongValues(t *testing.T) {
+	for name, v := range map[string]values{
+		"unknown":                   {"replica": 1},
+		"unknown below":             {"image": values{"name": "x"}},
+		"misspelled maker":          {"certificates": values{"maker": "certmanager"}},
+		"digest without algorithm":  {"image": values{"digest": strings.Repeat("0", 64)}},
+		"no namespaces":             {"namespaced": values{"enabled": true}},
+		"setting that is not known": {"settings": values{"distribution": values{}}},
+		"argument that is no flag":  {"extraArgs": []any{"v=1"}},
+	} {
+		if _, err := rendered(t, v); err == nil || !strings.Contains(err.Error(), "schema") {
+			t.Errorf("%s: error %v, want one of the schema", name, err)
+		}
+	}
+	if _, err := rendered(t, values{"certificates": values{"maker": "given"}}); err == nil || !strings.Contains(err.Error(), "certificates.caBundle") {
+		t.Errorf("a given certificate without its CA: error %v", err)
+	}
+}
+
+// A misspelled value must not be ignored, on no level.
+func TestSchemaIsClosed(t *testing.T) {
+	var root map[string]any
+	if err := json.Unmarshal(readFile(t, "charts", "llama-stack-k8s-operator", "values.schema.json"), &root); err != nil {
+		t.Fatal(err)
+	}
+	closed := 0
+	var walk func(path string, s map[string]any)
+	walk = func(path string, s map[string]any) {
+		properties, ok := s["properties"].(map[string]any)
+		if !ok {
+			return
+		}
+		if s["additionalProperties"] != false {
+			t.Errorf("%s takes unknown values", path)
+		}
+		closed++
+		for name, p := range properties {
+			walk(path+"."+name, p.(map[string]any))
+		}
+	}
+	walk("", root)
+	if closed < 9 {
+		t.Errorf("only %d objects have properties", closed)
+	}
+	known := root["properties"].(map[string]any)["settings"].(map[string]any)["properties"].(map[string]any)
+	for _, key := range settings.Keys() {
+		if known[key] == nil {
+			t.Errorf("settings.%s is missing", key)
+		}
+	}
+	if len(known) != len(settings.Keys()) {
+		t.Errorf("the schema has %d settings, the operator reads %v", len(known), settings.Keys())
+	}
+}
+
+func TestChartTakesEveryValueOver(t *testing.T) {
+	got := render(t, values{
+		"image":    values{"repository": "registry.example.com/operator", "digest": "sha256:" + strings.Repeat("a", 64), "pullPolicy": "Always"},
+		"replicas": 3, "resources": values{"limits": values{"memory": "1Gi"}}, "goMemoryLimit": "512MiB",
+		"nodeSelector": values{"pool": "system"}, "tolerations": []any{values{"key": "system", "operator": "Exists"}},
+		"affinity":          values{"nodeAffinity": values{"preferredDuringSchedulingIgnoredDuringExecution": []any{}}},
+		"priorityClassName": "system-cluster-critical", "imagePullSecrets": []any{values{"name": "registry"}},
+		"podAnnotations": values{"a": "1"}, "podLabels": values{"b": "2"}, "extraArgs": []any{"--zap-log-level=debug"},
+		"serviceAccount":      values{"annotations": values{"c": "3"}},
+		"podDisruptionBudget": values{"enabled": false},
+		"networkPolicy":       values{"webhookFrom": []any{values{"ipBlock": values{"cidr": "192.0.2.0/28"}}}},
+		"serviceMonitor":      values{"enabled": true, "labels": values{"release": "prometheus"}},
+		"settings":            values{"forbid": []any{"hostPathVolumes"}, "image-overrides": values{"starter": "mirror.example.com/starter:0.7.1"}},
+	})
+	var d appsv1.Deployment
+	convert(t, got["Deployment/llama-stack-k8s-operator-controller-manager"], &d)
+	pod := d.Spec.Template.Spec
+	container := pod.Containers[0]
+	if *d.Spec.Replicas != 3 || container.Image != "registry.example.com/operator@sha256:"+strings.Repeat("a", 64) || container.ImagePullPolicy != "Always" ||
+		container.Resources.Limits.Memory().String() != "1Gi" || pod.NodeSelector["pool"] != "system" || len(pod.Tolerations) != 1 || pod.Affinity == nil ||
+		pod.PriorityClassName != "system-cluster-critical" || pod.ImagePullSecrets[0].Name != "registry" || d.Spec.Template.Annotations["a"] != "1" ||
+		d.Spec.Template.Labels["b"] != "2" || container.Args[len(container.Args)-1] != "--zap-log-level=debug" || container.Env[1].Value != "512MiB" {
+		t.Errorf("the Deployment is %+v", d.Spec)
+	}
+	if got["PodDisruptionBudget/llama-stack-k8s-operator-controller-manager"] != nil {
+		t.Error("there is a PodDisruptionBudget")
+	}
+	for key, want := range map[string]string{
+		"NetworkPolicy/llama-stack-k8s-operator-controller-manager":  `"cidr":"192.0.2.0/28"`,
+		"ServiceMonitor/llama-stack-k8s-operator-controller-manager": `"release":"prometheus"`,
+		"ServiceAccount/llama-stack-k8s-operator-controller-manager": `"c":"3"`,
+	} {
+		if text, err := json.Marshal(got[key]); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %v: %s", key, err, text)
+		}
+	}
+	data, _, err := unstructured.NestedStringMap(got["ConfigMap/"+settings.ConfigMapName].Object, "data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := settings.Parse(data)
+	if err != nil {
+		t.Errorf("the operator does not read the settings: %v", err)
+	}
+	_ = parsed
+}
+
+// Proves: L-27 (for each maker of the certificate, the operator and the objects agree on who makes it).
+func TestChartCertificates(t *testing.T) {
+	const pem = "-----BEGIN CERTIFICATE-----\nMAo=\n-----END CERTIFICATE-----\n"
+	for maker, want := range map[string]string{
+		"operator": "", "given": "", "openshift": "service.beta.openshift.io/inject-cabundle", "cert-manager": "cert-manager.io/inject-ca-from",
+	} {
+		v := values{"maker": maker}
+		if maker == "given" {
+			v["caBundle"] = pem
+		}
+		got := render(t, values{"certificates": v})
+		var d appsv1.Deployment
+		convert(t, got["Deployment/llama-stack-k8s-operator-controller-manager"], &d)
+		if unmanaged := slices.Contains(d.Spec.Template.Spec.Containers[0].Args, "--manage-certificates=false"); unmanaged != (maker != "operator") {
+			t.Errorf("%s: the operator leaves certificates to others: %t", maker, unmanaged)
+		}
+		var crd apiextensionsv1.CustomResourceDefinition
+		convert(t, got["CustomResourceDefinition/llamastackdistributions.llamastack.io"], &crd)
+		bundle := string(crd.Spec.Conversion.Webhook.ClientConfig.CABundle)
+		if (bundle == pem) != (maker == "given") || maker != "given" && bundle != "" {
+			t.Errorf("%s: the CRD has the CA bundle %q", maker, bundle)
+		}
+		webhooks := got["ValidatingWebhookConfiguration/llama-stack-k8s-operator-validating-webhook-configuration"]
+		if text, err := json.Marshal(webhooks); err != nil || strings.Count(string(text), `"caBundle"`) != map[bool]int{true: 2}[maker == "given"] {
+			t.Errorf("%s: %v: %s", maker, err, text)
+		}
+		if want != "" && (crd.Annotations[want] == "" || webhooks.GetAnnotations()[want] == "") {
+			t.Errorf("%s: nobody injects the CA bundle: %v, %v", maker, crd.Annotations, webhooks.GetAnnotations())
+		}
+		issued := got["Certificate/llama-stack-k8s-operator-webhook"]
+		if (issued != nil) != (maker == "cert-manager") {
+			t.Errorf("%s: Certificate %v", maker, issued)
+		}
+	}
+}
+
+// Proves: L-34 (with Roles only, the chart has nothing outside of namespaces, and its Roles are those of the overlay).
+func TestNamespacedChartHasNothingInTheCluster(t *testing.T) {
+	got := render(t, values{
+		"namespaced": values{"enabled": true, "watch": []any{"team-a", "team-b"}},
+		"crds":       values{"install": false}, "admissionPolicy": values{"install": false},
+	})
+	namespaces := map[string]int{}
+	for key, o := range got {
+		if o.GetNamespace() == "" {
+			t.Errorf("%s is in no namespace", key)
+		}
+		namespaces[o.GetNamespace()]++
+	}
+	var want unstructured.Unstructured
+	if err := yaml.Unmarshal(readFile(t, "config", "overlays", "namespaced", "watched", "role.yaml"), &want.Object); err != nil {
+		t.Fatal(err)
+	}
+	for _, namespace := range []string{"team-a", "team-b"} {
+		role := got["Role/"+want.GetName()+"@"+namespace]
+		if role == nil {
+			t.Fatalf("no Role in %s: %v", namespace, namespaces)
+		}
+		if diff := cmp.Diff(want.Object["rules"], role.Object["rules"]); diff != "" {
+			t.Errorf("(-overlay +chart):\n%s", diff)
+		}
+		if binding := got["RoleBinding/llama-stack-k8s-operator-manager-rolebinding@"+namespace]; binding == nil {
+			t.Errorf("no RoleBinding in %s", namespace)
+		}
+	}
+	var d appsv1.Deployment
+	convert(t, got["Deployment/llama-stack-k8s-operator-controller-manager"], &d)
+	for _, flag := range []string{"--watch-namespaces=team-a,team-b", "--webhook-bind-address=0", "--metrics-bind-address=0"} {
+		if !slices.Contains(d.Spec.Template.Spec.Containers[0].Args, flag) {
+			t.Errorf("the operator does not get %s: %v", flag, d.Spec.Template.Spec.Containers[0].Args)
+		}
+	}
+	var crd apiextensionsv1.CustomResourceDefinition
+	convert(t, render(t, values{"namespaced": values{"enabled": true, "watch": []any{"a"}}})["CustomResourceDefinition/llamastackdistributions.llamastack.io"], &crd)
+	if crd.Spec.Conversion.Strategy != apiextensionsv1.NoneConverter || crd.Spec.Conversion.Webhook != nil || crd.Spec.Versions[0].Served {
+		t.Errorf("nobody converts, but conversion is %+v", crd.Spec.Conversion)
+	}
+}
+
+func chartDir() string { return filepath.Join(fixture.Root(), "charts", "llama-stack-k8s-operator") }
+
+func loadChart(t *testing.T) *chart.Chart {
+	t.Helper()
+	c, err := loader.Load(chartDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// rendered is what Helm makes of the chart, with its schema checked.
+func rendered(t *testing.T, v values) (map[string]string, error) {
+	t.Helper()
+	c := loadChart(t)
+	options := chartutil.ReleaseOptions{Name: "operator", Namespace: operatorNamespace, Revision: 1, IsInstall: true}
+	all, err := chartutil.ToRenderValues(c, v, options, chartutil.DefaultCapabilities)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Render(c, all)
+}
+
+// render returns the objects of the chart, as documents does.
+func render(t *testing.T, v values) map[string]*unstructured.Unstructured {
+	t.Helper()
+	files, err := rendered(t, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := map[string]*unstructured.Unstructured{}
+	for name, text := range files {
+		if strings.HasSuffix(name, ".yaml") {
+			for key, o := range documents(t, []byte(text)) {
+				if objects[key] != nil {
+					t.Errorf("%s is there twice", key)
+				}
+				objects[key] = o
+			}
+		}
+	}
+	return objects
+}
+
+// documents returns the objects of a manifest by kind and name, with "@namespace" where that is not the operator's.
+func documents(t *testing.T, manifest []byte) map[string]*unstructured.Unstructured {
+	t.Helper()
+	objects := map[string]*unstructured.Unstructured{}
+	for document := range strings.SplitSeq("\n"+string(manifest), "\n---\n") {
+		o := &unstructured.Unstructured{}
+		if err := yaml.UnmarshalStrict([]byte(document), &o.Object); err != nil {
+			t.Fatalf("%v in:\n%s", err, document)
+		}
+		if len(o.Object) == 0 {
+			continue
+		}
+		key := o.GetKind() + "/" + o.GetName()
+		if n := o.GetNamespace(); n != "" && n != operatorNamespace {
+			key += "@" + n
+		}
+		objects[key] = o
+	}
+	return objects
+}
+
+func convert(t *testing.T, o *unstructured.Unstructured, into any) {
+	t.Helper()
+	if o == nil {
+		t.Fatalf("there is no %T", into)
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, into, true); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readFile(t *testing.T, path ...string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(append([]string{fixture.Root()}, path...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

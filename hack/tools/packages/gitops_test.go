@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package packages
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	lua "github.com/yuin/gopher-lua"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	operator "github.com/llamastack/llama-stack-k8s-operator/internal/status"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// verdicts are what the tools make of a resource.
+type verdicts struct {
+	flux status.Status
+	argo string
+}
+
+var (
+	healthy     = verdicts{status.CurrentStatus, "Healthy"}
+	progressing = verdicts{status.InProgressStatus, "Progressing"}
+	degraded    = verdicts{status.FailedStatus, "Degraded"}
+	leaving     = verdicts{status.TerminatingStatus, "Progressing"}
+)
+
+// Proves: R18, R50 (the tools' own libraries see what the operator reports, for every reason that a reconcile can have).
+func TestEveryProblemIsSeenByGitOps(t *testing.T) {
+	check := argoHealth(t)
+	rows := 0
+	for _, row := range problem.Rows() {
+		found := problem.New(row.Example)
+		want := progressing
+		switch {
+		case found.Severity == problem.Warning:
+			want = healthy
+		case found.Class == problem.Terminal:
+			want = degraded
+		}
+		cr := resource()
+		f := applied(t, cr)
+		cr.Status = operator.Compute(f)
+		cr.Generation++ // an edit brings the problem
+		f.Problems, f.Now = append(f.Problems, *found), now.Add(time.Hour)
+		cr.Status = operator.Compute(f)
+		rows++
+		expect(t, check, string(row.Reason), cr, want)
+	}
+	if rows < 20 {
+		t.Errorf("only %d reasons", rows)
+	}
+}
+
+func TestEveryStateIsSeenByGitOps(t *testing.T) {
+	check := argoHealth(t)
+	for name, c := range map[string]struct {
+		change func(*operator.Facts)
+		want   verdicts
+	}{
+		"being created":       {func(f *operator.Facts) { f.Deployment = nil }, progressing},
+		"pods start":          {func(f *operator.Facts) { f.Deployment = deployment(2, 1) }, progressing},
+		"serves":              {func(*operator.Facts) {}, healthy},
+		"Deployment unknown":  {func(f *operator.Facts) { f.Deployment, f.DeploymentUnknown = nil, true }, progressing},
+		"being removed":       {func(f *operator.Facts) { f.CR.DeletionTimestamp = &metav1.Time{Time: now} }, leaving},
+		"scaled to zero":      {scaledToZero, healthy},
+		"old Deployment seen": {func(f *operator.Facts) { f.Deployment.Status.ObservedGeneration-- }, progressing},
+	} {
+		cr := resource()
+		f := applied(t, cr)
+		c.change(f)
+		cr.Status = operator.Compute(f)
+		expect(t, check, name, cr, c.want)
+	}
+	// kstatus takes an object without a status for complete, as docs/gitops.md says.
+	expect(t, check, "no status", resource(), verdicts{status.CurrentStatus, "Progressing"})
+	cr := resource()
+	cr.Status = operator.Compute(applied(t, cr))
+	cr.Generation++
+	expect(t, check, "an edit that the operator has not seen", cr, progressing)
+}
+
+func expect(t *testing.T, check func(map[string]any) (string, string), name string, cr *v1alpha2.LlamaStackDistribution, want verdicts) {
+	t.Helper()
+	o, err := runtime.DefaultUnstructuredConverter.ToUnstructured(cr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := status.Compute(&unstructured.Unstructured{Object: o})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	argo, message := check(o)
+	if got := (verdicts{result.Status, argo}); got != want {
+		text, _ := json.Marshal(cr.Status.Conditions)
+		t.Errorf("%s: %+v (%s), want %+v: observedGeneration %d of %d, %s", name, got, result.Message, want, cr.Status.ObservedGeneration, cr.Generation, text)
+	}
+	if message == "" {
+		t.Errorf("%s: Argo CD shows no message", name)
+	}
+}
+
+// resource is a resource with one provider, of which nothing was reported yet.
+func resource() *v1alpha2.LlamaStackDistribution {
+	cr := &v1alpha2.LlamaStackDistribution{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha2.GroupVersion.String(), Kind: v1alpha2.Kind}}
+	cr.Name, cr.Namespace, cr.UID, cr.Generation = "my-stack", "ai", "u1", 1
+	cr.Spec.Distribution.Name = new("starter")
+	cr.Spec.Providers = &v1alpha2.ProvidersSpec{Inference: &apiextensionsv1.JSON{Raw: []byte(`{"provider":"vllm","endpoint":"http://vllm:8000"}`)}}
+	return cr
+}
+
+// applied are the facts of a reconcile that has applied the spec, of a server that runs.
+func applied(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *operator.Facts {
+	t.Helper()
+	s, err := settings.Parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, p := s.Resolve(&cr.Spec.Distribution)
+	if p != nil {
+		t.Fatal(p)
+	}
+	in := desired.NewInputs(cr)
+	in.Distribution, in.HashKey, in.Build = d, secret.New(make([]byte, 32)), "1.0.0"
+	uses, _ := config.SecretUses(in.Spec)
+	want, problems := desired.Build(t.Context(), in)
+	return &operator.Facts{
+		CR: cr, Now: now, OperatorVersion: "1.0.0", Images: s.Images(), Distribution: d, Desired: want,
+		SecretCount: len(uses), Problems: problems, Deployment: deployment(1, 1),
+	}
+}
+
+func scaledToZero(f *operator.Facts) {
+	f.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Replicas: new(int32(0))}
+	f.Deployment = deployment(0, 0)
+}
+
+// deployment is a Deployment with so many up-to-date pods, and so many available ones.
+func deployment(replicas, available int32) *appsv1.Deployment {
+	d := &appsv1.Deployment{}
+	d.Generation = 3
+	d.Spec.Replicas = new(replicas)
+	d.Status = appsv1.DeploymentStatus{
+		ObservedGeneration: 3, Replicas: replicas, UpdatedReplicas: replicas, AvailableReplicas: available,
+		Conditions: []appsv1.DeploymentCondition{
+			{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue},
+			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"},
+		},
+	}
+	if available < replicas {
+		d.Status.Conditions[0].Status, d.Status.Conditions[1].Reason = corev1.ConditionFalse, "ReplicaSetUpdated"
+	}
+	return d
+}
+
+// argoHealth returns the health check of docs/gitops.md, run as Argo CD does: a Lua program without libraries that reach outside, with the
+// object in the global obj.
+func argoHealth(t *testing.T) func(map[string]any) (health, message string) {
+	t.Helper()
+	var settings corev1.ConfigMap
+	for block := range strings.SplitSeq(string(readFile(t, "docs", "gitops.md")), "```yaml\n") {
+		if text, _, _ := strings.Cut(block, "```"); strings.Contains(text, "name: argocd-cm") {
+			if err := yaml.UnmarshalStrict([]byte(text), &settings); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	program := settings.Data["resource.customizations.health.llamastack.io_LlamaStackDistribution"]
+	if program == "" {
+		t.Fatal("docs/gitops.md has no health check for Argo CD")
+	}
+	return func(o map[string]any) (health, message string) {
+		l := lua.NewState(lua.Options{SkipOpenLibs: true})
+		defer l.Close()
+		l.Push(l.NewFunction(lua.OpenBase))
+		l.Call(0, 0)
+		l.SetGlobal("obj", toLua(l, o))
+		if err := l.DoString(program); err != nil {
+			t.Fatal(err)
+		}
+		result, ok := l.Get(-1).(*lua.LTable)
+		if !ok {
+			t.Fatalf("the health check returns %v", l.Get(-1))
+		}
+		return lua.LVAsString(result.RawGetString("status")), lua.LVAsString(result.RawGetString("message"))
+	}
+}
+
+func toLua(l *lua.LState, value any) lua.LValue {
+	switch v := value.(type) {
+	case map[string]any:
+		table := l.NewTable()
+		for key, below := range v {
+			table.RawSetString(key, toLua(l, below))
+		}
+		return table
+	case []any:
+		table := l.NewTable()
+		for _, below := range v {
+			table.Append(toLua(l, below))
+		}
+		return table
+	case string:
+		return lua.LString(v)
+	case bool:
+		return lua.LBool(v)
+	case int64:
+		return lua.LNumber(v)
+	case float64:
+		return lua.LNumber(v)
+	}
+	return lua.LNil
+}
