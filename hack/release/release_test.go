@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	root  = "../.."
+	image = "quay.io/llamastack/llama-stack-k8s-operator"
+)
+
+var released = []string{
+	"checksums.txt",
+	"install.yaml",
+	"kubectl-llamastack_V_darwin_arm64.tar.gz",
+	"kubectl-llamastack_V_darwin_arm64.tar.gz.spdx.json",
+	"kubectl-llamastack_V_windows_amd64.zip",
+	"kubectl-llamastack_V_windows_amd64.zip.spdx.json",
+	"llama-stack-k8s-operator-chart-V.tgz",
+	"llamastack.krew.yaml",
+	"operator-image-linux-amd64.spdx.json",
+	"operator-image-linux-arm64.spdx.json",
+	"operator-image.digest",
+	"operator-image.oci.tar",
+	"provenance.json",
+}
+
+// The same sources give the same bytes, wherever and whenever they are built.
+func TestReleaseIsReproducible(t *testing.T) {
+	first, second := makeRelease(t, built(t)), makeRelease(t, built(t))
+	var want []string
+	for _, file := range released {
+		want = append(want, strings.ReplaceAll(file, "_V_", "_"+version(t)+"_"))
+	}
+	for i := range want {
+		want[i] = strings.ReplaceAll(want[i], "-V.", "-"+version(t)+".")
+	}
+	entries, err := os.ReadDir(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, entry := range entries {
+		got = append(got, entry.Name())
+		if read(t, first, entry.Name()) != read(t, second, entry.Name()) {
+			t.Errorf("%s differs", entry.Name())
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestReleaseFitsTogether(t *testing.T) {
+	out := makeRelease(t, built(t))
+	sums := map[string]string{}
+	for line := range strings.Lines(read(t, out, "checksums.txt")) {
+		sum, file, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		if got, err := checksum(filepath.Join(out, file)); err != nil || got != sum {
+			t.Errorf("%s: checksum %s, listed as %s (%v)", file, got, sum, err)
+		}
+		sums[file] = sum
+	}
+	if len(sums) != len(released)-1 {
+		t.Errorf("%d checksums of %d files", len(sums), len(released))
+	}
+
+	var krew krewPlugin
+	if err := yaml.UnmarshalStrict([]byte(read(t, out, "llamastack.krew.yaml")), &krew); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range krew.Spec.Platforms {
+		archive := filepath.Base(p.URI)
+		members := tarMembers
+		if strings.HasSuffix(archive, ".zip") {
+			members = zipMembers
+		}
+		if want := []string{p.Bin + " 755", "LICENSE 644"}; sums[archive] != p.Sha256 || !slices.Equal(members(t, filepath.Join(out, archive)), want) {
+			t.Errorf("krew installs %+v; the archive has %v", p, members(t, filepath.Join(out, archive)))
+		}
+	}
+	if len(krew.Spec.Platforms) != 2 || krew.Metadata["name"] != "llamastack" {
+		t.Errorf("the krew manifest is %+v", krew)
+	}
+
+	var made statement
+	if err := json.Unmarshal([]byte(read(t, out, "provenance.json")), &made); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range made.Subject {
+		if sums[s.Name] != s.Digest["sha256"] {
+			t.Errorf("the provenance has %s with %v, its checksum is %s", s.Name, s.Digest, sums[s.Name])
+		}
+	}
+	if len(made.Subject) != len(sums)-1 {
+		t.Errorf("%d subjects, %d checksums", len(made.Subject), len(sums))
+	}
+}
+
+func TestImageArchiveHasAllArchitectures(t *testing.T) {
+	out := makeRelease(t, built(t))
+	dir := t.TempDir()
+	if text, err := exec.Command("tar", "-xf", filepath.Join(out, "operator-image.oci.tar"), "-C", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	index, err := layout.ImageIndexFromPath(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	top, err := index.IndexManifest()
+	if err != nil || len(top.Manifests) != 1 {
+		t.Fatalf("%v: %+v", err, top)
+	}
+	if got := top.Manifests[0]; got.Annotations[refName] != image+":v"+version(t) || got.Digest.String()+"\n" != read(t, out, "operator-image.digest") {
+		t.Errorf("the archive has %+v", got)
+	}
+	all, err := index.ImageIndex(top.Manifests[0].Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := all.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range manifest.Manifests {
+		got = append(got, m.Platform.String())
+		if _, err := all.Image(m.Digest); err != nil {
+			t.Error(err)
+		}
+	}
+	if want := []string{"linux/amd64", "linux/arm64"}; !slices.Equal(got, want) {
+		t.Errorf("platforms %v, want %v", got, want)
+	}
+}
+
+// A test is a program with modules.
+func TestSBOMNamesEveryModule(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := parse([]string{"-build", "x", "-output", t.TempDir(), "-version", "1", "-image", image, "-time", "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.sbom(program, "this"); err != nil {
+		t.Fatal(err)
+	}
+	text := read(t, r.output, "this.spdx.json")
+	for _, want := range []string{`"pkg:golang/sigs.k8s.io/yaml@v`, `"pkg:golang/std@` + runtime.Version() + `"`, `"SPDX-2.3"`, `"1970-01-01T00:00:01Z"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%.3000s", want, text)
+		}
+	}
+}
+
+func TestReleaseRejectsOtherVersions(t *testing.T) {
+	build := built(t)
+	for want, args := range map[string][]string{
+		"Chart.yaml has another version": arguments(t, build, t.TempDir(), "9.9.9", image+":v"+version(t)),
+		"dist/install.yaml does not":     arguments(t, build, t.TempDir(), version(t), image+":latest"),
+		"-time is required":              {"-build", build, "-output", t.TempDir(), "-version", "1", "-image", image},
+		"-version is required":           {"-build", build, "-output", t.TempDir(), "-image", image, "-time", "1"},
+		"no images in":                   arguments(t, filepath.Join(build, "none"), t.TempDir(), version(t), image),
+	} {
+		if want == "no images in" {
+			if err := os.MkdirAll(filepath.Join(build, "none", "plugin"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := run(args); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+func version(t *testing.T) string { t.Helper(); return strings.TrimSpace(read(t, root, "VERSION")) }
+
+func arguments(t *testing.T, build, out, version, ref string) []string {
+	t.Helper()
+	return []string{"-root", root, "-build", build, "-output", out, "-version", version, "-commit", "abc", "-image", ref, "-time", "1767323045"}
+}
+
+func makeRelease(t *testing.T, build string) string {
+	t.Helper()
+	out := t.TempDir()
+	if err := run(arguments(t, build, out, version(t), image+":v"+version(t))); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// built is a build directory with a small program in place of the plugin and the operator.
+func built(t *testing.T) string {
+	t.Helper()
+	dir, source := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(source, "go.mod"), "module example.com/small\n\ngo 1.26.0\n")
+	write(t, filepath.Join(source, "main.go"), "package main\n\nfunc main() {}\n")
+	small := filepath.Join(source, "small")
+	build := exec.Command("go", "build", "-trimpath", "-o", small, ".")
+	build.Dir = source
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	program, err := os.ReadFile(small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"plugin/darwin-arm64/kubectl-llamastack", "plugin/windows-amd64/kubectl-llamastack.exe", "image/manager-linux-amd64", "image/manager-linux-arm64"} {
+		write(t, filepath.Join(dir, path), string(program))
+	}
+	for _, arch := range []string{"amd64", "arm64"} {
+		packed, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{OS: "linux", Architecture: arch})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ref, err := name.NewTag(image + ":v1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tarball.WriteToFile(filepath.Join(dir, "image", "linux-"+arch+".tar"), ref, packed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, dir, file string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+func tarMembers(t *testing.T, path string) (members []string) {
+	t.Helper()
+	in, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close() //nolint:errcheck // nothing was written
+	content, err := gzip.NewReader(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive := tar.NewReader(content)
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return members
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		members = append(members, member(header.Name, header.FileInfo().Mode()))
+	}
+}
+
+func zipMembers(t *testing.T, path string) (members []string) {
+	t.Helper()
+	archive, err := zip.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close() //nolint:errcheck // nothing was written
+	for _, f := range archive.File {
+		members = append(members, member(f.Name, f.Mode()))
+	}
+	return members
+}
+
+func member(name string, mode os.FileMode) string {
+	return name + " " + map[os.FileMode]string{0o755: "755", 0o644: "644"}[mode.Perm()]
+}
