@@ -13,6 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/diff"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/downgrade"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/explain"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/migrate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/render"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/validate"
@@ -20,7 +21,7 @@ import (
 )
 
 const long = `Work with LlamaStackDistributions. Without a cluster: show what the operator makes of them, check them, convert them to the other
-version of the API, and explain fields, provider types and reasons. With a cluster: show what they are doing and what an edit would
+version of the API, rewrite their environment variables as providers, and explain fields, provider types and reasons. With a cluster: show what they are doing and what an edit would
 change, and prepare the downgrade to release 0.9.`
 
 const examples = `  # The config.yaml that the server gets
@@ -50,7 +51,7 @@ func New(streams command.Streams) *cobra.Command {
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
 	root.AddCommand(
-		render.New(streams), validate.New(streams), convert.New(streams), explain.New(streams),
+		render.New(streams), validate.New(streams), convert.New(streams), migrate.New(streams), explain.New(streams),
 		status.New(streams, cluster.Dial), diff.New(streams, cluster.Dial),
 		downgrade.New(streams), version.New(streams),
 	)

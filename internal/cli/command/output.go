@@ -40,6 +40,9 @@ func (o *Output) Check() error {
 // ForPrograms reports whether the result is printed for programs.
 func (o *Output) ForPrograms() bool { return o.format != "" }
 
+// SetYAML selects YAML, as the flag does.
+func (o *Output) SetYAML() { o.format = formatYAML }
+
 // Print prints a value in the format of the flag, otherwise by the function that prints for eyes.
 func (o *Output) Print(w io.Writer, value any, forEyes func(io.Writer) error) error {
 	switch o.format {

@@ -4,6 +4,7 @@ package offline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admission"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -117,6 +119,19 @@ func (r *Converted) variables(c *Cluster) {
 				name, strings.Join(providers, ", ")), "v1alpha2 can say it in spec.providers")
 		}
 	}
+}
+
+// Distribution returns what the distribution of an object of v1alpha2 resolves to.
+func (c *Cluster) Distribution(object map[string]any) (*settings.Distribution, error) {
+	cr, err := typed(object)
+	if err != nil {
+		return nil, err
+	}
+	distribution, unresolved := c.Replacement.resolve(c.Settings, &cr.Spec.Distribution)
+	if unresolved != nil {
+		return nil, errors.New(unresolved.String())
+	}
+	return distribution, nil
 }
 
 // allowedFrom reports, in the operator's words, when no NetworkPolicy is made for a resource that asks for one, because of the annotation.

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package difference
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+)
+
+// Effective returns the configuration as the server reads it: with the environment of its container, and without the entries that this environment
+// disables. A value that comes from a Secret reads as a reference to it. What the image's own environment would add is not known.
+func Effective(d *desired.Desired) (any, error) {
+	config, err := readConfig(d)
+	if err != nil {
+		return nil, err
+	}
+	return resolve(config, environmentOf(d)), nil
+}
+
+// environmentOf is the environment of the server's container, by names.
+func environmentOf(d *desired.Desired) map[string]string {
+	values := map[string]string{}
+	for _, o := range d.Objects {
+		deployment, ok := o.(*appsv1.Deployment)
+		if !ok {
+			continue
+		}
+		for _, v := range deployment.Spec.Template.Spec.Containers[0].Env {
+			values[v.Name] = valueOf(v)
+		}
+	}
+	return values
+}
+
+func valueOf(v corev1.EnvVar) string {
+	if v.ValueFrom == nil {
+		return v.Value
+	}
+	if ref := v.ValueFrom.SecretKeyRef; ref != nil {
+		return "key " + ref.Key + " of Secret " + ref.Name
+	}
+	return "from elsewhere: " + v.Name
+}
+
+var references = regexp.MustCompile(`\$\{env\.[A-Z0-9_]+(?::[=+][^}]*)?\}`)
+
+// resolve puts the environment into a configuration.
+func resolve(value any, env map[string]string) any {
+	switch v := value.(type) {
+	case map[string]any:
+		resolved := maps.Clone(v)
+		for key, each := range v {
+			resolved[key] = resolve(each, env)
+		}
+		return resolved
+	case []any:
+		resolved := make([]any, 0, len(v))
+		for _, each := range v {
+			if item := resolve(each, env); !isDisabled(each, item) {
+				resolved = append(resolved, item)
+			}
+		}
+		return resolved
+	case string:
+		return references.ReplaceAllStringFunc(v, func(text string) string {
+			ref, _ := document.WholeReference(text)
+			switch set := env[ref.Name]; {
+			case ref.Operator == document.IfSet && set != "":
+				return ref.Value
+			case ref.Operator == document.IfSet:
+				return ""
+			case set == "":
+				return ref.Value
+			default:
+				return set
+			}
+		})
+	}
+	return value
+}
+
+// isDisabled reports whether the server leaves an entry out: its id came out empty, or is the one that disables.
+func isDisabled(written, resolved any) bool {
+	was, _ := written.(map[string]any)
+	is, _ := resolved.(map[string]any)
+	return slices.ContainsFunc([]string{"provider_id", "model_id", "shield_id"}, func(field string) bool {
+		id, ok := is[field].(string)
+		return ok && was[field] != nil && (id == "" || id == document.DisabledID)
+	})
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/difference"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+)
+
+// proof is what a comparison of both configurations says.
+type proof struct {
+	// improved are differences that are meant; different are all others.
+	improved, different []string
+	// restarts reports whether applying the result replaces the pods.
+	restarts bool
+}
+
+// prove compares what the server reads before and after.
+func prove(before, after *offline.Resource, models []string) (*proof, error) {
+	old, err := difference.Effective(before.Desired)
+	if err != nil {
+		return nil, err
+	}
+	now, err := difference.Effective(after.Desired)
+	if err != nil {
+		return nil, err
+	}
+	report, err := difference.Between(before.Desired, after.Desired)
+	if err != nil {
+		return nil, err
+	}
+	p := &proof{restarts: len(report.Restart) > 0}
+	for _, c := range difference.Trees(old, now) {
+		text := c.Path + " is " + orNothing(c.After) + ", and was " + orNothing(c.Before)
+		switch {
+		case isCompleted(c):
+			p.improved = append(p.improved, text+": an endpoint gets the path that the provider's API is at")
+		case isModel(c, models):
+			if strings.HasSuffix(c.Path, ".provider_id") {
+				p.improved = append(p.improved, strings.TrimSuffix(c.Path, ".provider_id")+" is registered now: nothing read its variable")
+			}
+		case isEmptyList(c):
+		default:
+			p.different = append(p.different, text)
+		}
+	}
+	for _, o := range report.Objects {
+		if o.Kind != "Deployment" && o.Kind != "ConfigMap" {
+			p.different = append(p.different, o.Kind+" "+o.Name+": "+o.Action)
+		}
+	}
+	return p, nil
+}
+
+func orNothing(text string) string {
+	if text == "" {
+		return "absent"
+	}
+	return text
+}
+
+// isCompleted reports whether an endpoint got nothing but the path of its API.
+func isCompleted(c difference.Change) bool {
+	rest, longer := strings.CutPrefix(c.After, strings.TrimSuffix(c.Before, "/"))
+	return c.Before != "" && longer && strings.HasPrefix(rest, "/") && strings.Contains(c.Path, ".config.")
+}
+
+// isModel reports whether a difference is the registration of one of the models.
+func isModel(c difference.Change, models []string) bool {
+	return c.Before == "" && slices.ContainsFunc(models, func(model string) bool {
+		return strings.HasPrefix(c.Path, "registered_resources.models["+model+"]")
+	})
+}
+
+// isEmptyList reports whether an empty list got items, which are differences of their own, or the other way round.
+func isEmptyList(c difference.Change) bool { return c.Before == "[]" || c.After == "[]" }

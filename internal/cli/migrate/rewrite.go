@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+)
+
+// rewriting is the work on one custom resource of v1alpha2.
+type rewriting struct {
+	object map[string]any
+	line   *catalog.Line
+	base   *document.Document
+	// env are the variables of the container, as the spec has them.
+	env []any
+	// used are the variables that became fields.
+	used map[string]bool
+	// moved and stays say what became of each variable.
+	moved, stays []string
+}
+
+// envPath is where v1alpha2 has the variables.
+var envPath = []string{"spec", "workload", "overrides", "env"}
+
+// rewrite moves variables into spec.providers and spec.resources. The object is changed.
+func rewrite(object map[string]any, d *settings.Distribution) *rewriting {
+	r := &rewriting{object: object, used: map[string]bool{}}
+	r.env, _, _ = unstructured.NestedSlice(object, envPath...)
+	if _, overridden, _ := unstructured.NestedMap(object, "spec", "overrideConfig"); overridden {
+		return r // the ConfigMap has the configuration, and whatever variables it reads
+	}
+	if d == nil || d.Base == nil || d.Line == nil {
+		r.stays = append(r.stays, "all variables: the operator does not know the configuration of this distribution")
+		return r
+	}
+	r.line, r.base = d.Line, d.Base.Edit()
+	var ids []string
+	for _, api := range []parse.ProviderAPI{parse.APIInference, parse.APISafety, parse.APIVectorIO, parse.APIToolRuntime} {
+		ids = append(ids, r.api(api)...)
+	}
+	r.models(ids)
+	r.removeUsed()
+	return r
+}
+
+// api rewrites the providers of an API that a variable of the spec turns on, and returns the ids of those of inference.
+func (r *rewriting) api(api parse.ProviderAPI) []string {
+	if _, there, _ := unstructured.NestedFieldNoCopy(r.object, "spec", "providers", api.Field); there {
+		return nil // the spec configures this API itself
+	}
+	var entries []any
+	var ids []string
+	for entry := range r.base.Providers() {
+		id := entry.Identity()
+		ref, _ := document.WholeReference(id.Raw)
+		if entry.API != api.Name || id.Presence != document.Conditional || ref.Operator != document.IfSet || r.plain(ref.Name) == "" {
+			continue
+		}
+		made, used, why := r.provider(entry, id.ID)
+		if made == nil {
+			r.stays = append(r.stays, fmt.Sprintf("%s, for provider %s: %s", ref.Name, id.ID, why))
+			continue
+		}
+		r.used[ref.Name] = true
+		for _, name := range used {
+			r.used[name] = true
+		}
+		r.moved = append(r.moved, fmt.Sprintf("%s became spec.providers.%s with id %s", strings.Join(appendOnce(used, ref.Name), ", "), api.Field, id.ID))
+		entries = append(entries, made)
+		ids = append(ids, id.ID)
+	}
+	switch {
+	case len(entries) == 1:
+		_ = unstructured.SetNestedField(r.object, entries[0], "spec", "providers", api.Field) // conversion made the objects above
+	case len(entries) > 1:
+		_ = unstructured.SetNestedSlice(r.object, entries, "spec", "providers", api.Field)
+	}
+	if api != parse.APIInference {
+		return nil
+	}
+	return ids
+}
+
+func appendOnce(list []string, name string) []string {
+	list = append(slices.Clone(list), name)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// provider makes the entry of a provider out of the variables that its config reads; nil where one of them cannot be said in spec.providers.
+func (r *rewriting) provider(entry document.Entry, id string) (made map[string]any, used []string, why string) {
+	row, known := r.line.Provider(entry.API, entry.Type())
+	if !known {
+		return nil, nil, "release line " + r.line.Name + " does not know the type " + entry.Type()
+	}
+	made = map[string]any{"id": id, "provider": strings.TrimPrefix(entry.Type(), "remote::")}
+	for name, node := range document.Members(entry.Config()) {
+		for _, variable := range document.VariablesIn(node) {
+			v := r.variable(variable)
+			if v == nil {
+				continue
+			}
+			if _, whole := document.WholeReference(document.Text(node)); !whole {
+				return nil, nil, variable + " is a part of the field " + name
+			}
+			if why := put(made, row, name, node, v); why != "" {
+				return nil, nil, variable + " " + why
+			}
+			used = append(used, variable)
+		}
+	}
+	return made, used, ""
+}
+
+// put puts the value of a variable where the entry of a provider has a place for it, and reports why it cannot.
+func put(made map[string]any, row *catalog.Provider, name string, node *yaml.Node, variable map[string]any) (why string) {
+	secret, _, _ := unstructured.NestedMap(variable, "valueFrom", "secretKeyRef")
+	value, _ := variable["value"].(string)
+	switch {
+	case secret != nil && secret["optional"] == true:
+		return "comes from a Secret that may be absent"
+	case secret != nil && name == row.Key:
+		made["apiKey"] = map[string]any{"name": secret["name"], "key": secret["key"]}
+	case secret != nil:
+		refs, _ := made["secretRefs"].(map[string]any)
+		if refs == nil {
+			refs = map[string]any{}
+		}
+		refs[name] = map[string]any{"name": secret["name"], "key": secret["key"]}
+		made["secretRefs"] = refs
+	case variable["valueFrom"] != nil:
+		return "does not come from a Secret"
+	case row.Fields[name].Secret:
+		return "has its value in the spec: put the value into a Secret, and read the variable from it"
+	case strings.Contains(value, "$("):
+		return "refers to another variable"
+	case row.Endpoint != nil && name == row.Endpoint.Field && row.Endpoint.Kind == catalog.EndpointURL:
+		made["endpoint"] = value
+	default:
+		settings, _ := made["settings"].(map[string]any)
+		if settings == nil {
+			settings = map[string]any{}
+		}
+		settings[name] = typed(value)
+		made["settings"] = settings
+	}
+	return ""
+}
+
+// typed is the value as the server reads it: it turns text that looks like a number or a boolean into one.
+func typed(text string) any {
+	var value any
+	if err := yaml.Unmarshal([]byte(text), &value); err != nil {
+		return text
+	}
+	switch v := value.(type) {
+	case int:
+		return int64(v)
+	case bool, float64:
+		return v
+	}
+	return text
+}
+
+// models registers the models that variables name. Only older distributions read such variables; the others ignore them.
+func (r *rewriting) models(inference []string) {
+	if _, there, _ := unstructured.NestedFieldNoCopy(r.object, "spec", "resources", "models"); there || len(inference) == 0 {
+		return
+	}
+	read := document.VariablesIn(r.base.Root())
+	var models []any
+	for _, item := range r.env {
+		variable, _ := item.(map[string]any)
+		name, _ := variable["name"].(string)
+		model := r.plain(name)
+		if model == "" || !strings.HasSuffix(name, "INFERENCE_MODEL") || slices.Contains(read, name) {
+			continue
+		}
+		provider := providerOf(name, inference)
+		if provider == "" {
+			r.stays = append(r.stays, name+": several inference providers could serve the model; write it under spec.resources.models")
+			continue
+		}
+		entry := map[string]any{"name": model, "provider": provider}
+		if !slices.ContainsFunc(models, func(other any) bool { return fmt.Sprint(other) == fmt.Sprint(entry) }) {
+			models = append(models, entry)
+		}
+		r.used[name] = true
+		r.moved = append(r.moved, fmt.Sprintf("%s, which this distribution ignores, became spec.resources.models", name))
+	}
+	if len(models) > 0 {
+		_ = unstructured.SetNestedSlice(r.object, models, "spec", "resources", "models")
+	}
+}
+
+// providerOf returns the provider whose name the variable begins with, as in OLLAMA_INFERENCE_MODEL, else the only one.
+func providerOf(variable string, ids []string) string {
+	for _, id := range ids {
+		if strings.HasPrefix(variable, strings.ToUpper(strings.ReplaceAll(id, "-", "_"))+"_") {
+			return id
+		}
+	}
+	if len(ids) == 1 && variable == "INFERENCE_MODEL" {
+		return ids[0]
+	}
+	return ""
+}
+
+// variable returns a variable of the spec that has a value; nil where it has none.
+func (r *rewriting) variable(name string) map[string]any {
+	for _, item := range r.env {
+		v, _ := item.(map[string]any)
+		if v["name"] == name && (v["valueFrom"] != nil || v["value"] != nil && v["value"] != "") {
+			return v
+		}
+	}
+	return nil
+}
+
+// plain returns the value of a variable of the spec; empty where it has none, or where it comes from elsewhere.
+func (r *rewriting) plain(name string) string {
+	value, _ := r.variable(name)["value"].(string)
+	return value
+}
+
+// removeUsed removes the variables that became fields, unless something else of the configuration reads them too.
+func (r *rewriting) removeUsed() {
+	var left []any
+	for _, item := range r.env {
+		variable, _ := item.(map[string]any)
+		name, _ := variable["name"].(string)
+		switch {
+		case !r.used[name]:
+			left = append(left, item)
+			r.note(name)
+		case r.isReferredTo(name):
+			left = append(left, item)
+			r.stays = append(r.stays, name+": another variable refers to it")
+		}
+	}
+	if len(left) == len(r.env) {
+		return
+	}
+	if len(left) > 0 {
+		_ = unstructured.SetNestedSlice(r.object, left, envPath...)
+		return
+	}
+	for i := len(envPath); i > 1; i-- { // and the objects that are empty without them
+		unstructured.RemoveNestedField(r.object, envPath[:i]...)
+		if rest, _, _ := unstructured.NestedMap(r.object, envPath[:i-1]...); len(rest) > 0 {
+			return
+		}
+	}
+}
+
+// isReferredTo reports whether the value of another variable refers to a variable.
+func (r *rewriting) isReferredTo(name string) bool {
+	return slices.ContainsFunc(r.env, func(item any) bool {
+		variable, _ := item.(map[string]any)
+		value, _ := variable["value"].(string)
+		return strings.Contains(value, "$("+name+")")
+	})
+}
+
+// note says that a variable stays, where nothing has been said about it.
+func (r *rewriting) note(name string) {
+	if !slices.ContainsFunc(r.stays, func(text string) bool { return strings.Contains(text, name) }) {
+		r.stays = append(r.stays, name+": it configures nothing that this command knows")
+	}
+}
