@@ -46,6 +46,8 @@ const (
 	// foreignDelay is how often a reconcile looks whether an object of someone else's that is in the way has gone: the
 	// operator does not watch what is not its own.
 	foreignDelay = 30 * time.Second
+	// labelsGrace is how long a registry may take to answer before the status reports that it is being asked. Most answer at once.
+	labelsGrace = 3 * time.Second
 )
 
 // Reconciler brings a LlamaStackDistribution into force.
@@ -101,6 +103,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		r.prober.Forget(req.NamespacedName)
 		r.applier.Forget(req.NamespacedName)
 		r.adopter.Forget(req.NamespacedName)
+		r.gatherer.Labels.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	case errors.As(err, &unreadable):
 		s.fail(problem.New(problem.Problem{
@@ -124,7 +127,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	} {
 		phase(ctx, s)
 		if s.postponed {
-			return ctrl.Result{}, nil // an event follows
+			return ctrl.Result{RequeueAfter: s.again}, nil // at the latest: an event follows
 		}
 	}
 	return r.report(ctx, s)
@@ -133,6 +136,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 func (r *Reconciler) gather(ctx context.Context, s *scope) {
 	var problems problem.List
 	s.gathered, problems = r.gatherer.Gather(ctx, s.cr)
+	if since := s.gathered.LabelsPending; !since.IsZero() && time.Since(since) < labelsGrace {
+		s.postponed, s.again = true, labelsGrace
+	}
 	if !s.problems.HasErrors() { // of a spec that could not be read nothing else can be said
 		s.problems = append(s.problems, problems...)
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/hosts"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
@@ -89,6 +90,10 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			return o.ServerURL(cr, scheme), ""
 		}
 	}
+	labels := imagelabels.New(ctx, imagelabels.Options{
+		Connect: &imagelabels.Clients{UserAgent: objects.ManagedBy + "/" + version.Version()}, Key: key,
+		Store: &imagelabels.ConfigMaps{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
+	})
 	r := &Reconciler{
 		client: mgr.GetClient(),
 		gatherer: &gather.Gatherer{
@@ -97,6 +102,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps, AllowForeignConfigMaps: o.AllowForeignConfigMaps,
 			EdgeAPIs: func() objects.EdgeAPIs { return apis },
 			Hosts:    hosts.New(),
+			Labels:   labels,
 		},
 		applier: &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), EdgeAPIs: apis},
 		live:    mgr.GetAPIReader(),
@@ -138,6 +144,7 @@ func (r *Reconciler) watch(ctx context.Context, mgr manager.Manager, o Options) 
 		Watches(&v1alpha2.LlamaStackDistribution{}, recordHosts(r.gatherer.Hosts, r.gatherer.Domain)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(serverOfPod), builder.WithPredicates(podChanged())).
 		WatchesRawSource(source.Channel(r.prober.Answers(), &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Channel(r.gatherer.Labels.Answers(), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Channel(r.turns.Next(), &handler.EnqueueRequestForObject{}))
 	for _, kind := range append(apply.OwnedKinds(), apply.EdgeKinds(r.applier.EdgeAPIs)...) {
 		b = b.Watches(kind, owner)

@@ -59,6 +59,13 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	return d, d.problems.List()
 }
 
+// NeedsBase reports whether a base configuration is needed, because something is generated from it.
+func (in *Inputs) NeedsBase() bool {
+	_, named := in.OverrideRef()
+	dist := in.distribution()
+	return !named && (dist.ForeignImage || config.Needed(&in.CR.Spec, dist.Line)) && !workersAlone(in)
+}
+
 // generate makes the configuration, where one is needed.
 func (d *Desired) generate(ctx context.Context, in *Inputs) {
 	dist := d.Distribution
@@ -75,7 +82,7 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 		return
 	}
 	if p := missingBase(dist); p != nil {
-		if !workersAlone(in) {
+		if !workersAlone(in) && !in.LabelsUnread {
 			d.problems.AddFound(p)
 		}
 		return

@@ -27,6 +27,8 @@ type Inputs struct {
 	Legacy v1alpha2.LegacySettings
 	// Distribution is what spec.distribution resolves to.
 	Distribution *settings.Distribution
+	// LabelsUnread is true where the labels of the image count and nobody asked for them, so that a base configuration may be known elsewhere.
+	LabelsUnread bool
 	// Secrets are the secret values that the spec refers to, found or not.
 	Secrets []SecretFact
 	// Override is what was found at spec.overrideConfig; nil where the spec has none, or where it cannot be known.

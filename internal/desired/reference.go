@@ -3,6 +3,8 @@
 package desired
 
 import (
+	"fmt"
+
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
@@ -23,8 +25,8 @@ type Reference struct {
 }
 
 // References returns every Secret and ConfigMap that the custom resource refers to, once for each field: those of providers and storage, the
-// user's own configuration, the CA bundle (that of the platform where the spec names none), the server's certificate, and what the overrides bring into
-// the pods.
+// user's own configuration, the CA bundle (that of the platform where the spec names none), the server's certificate, what the overrides bring into
+// the pods, and the credentials for the image.
 // References that the spec gives in a wrong form are left out; Build reports them.
 func References(cr *v1alpha2.LlamaStackDistribution) []Reference {
 	in := NewInputs(cr)
@@ -50,6 +52,14 @@ func References(cr *v1alpha2.LlamaStackDistribution) []Reference {
 	}
 	for _, ref := range objects.PodReferences(&cr.Spec) {
 		list = append(list, *podReference(&ref, cr.Namespace))
+	}
+	if w := cr.Spec.Workload; w != nil {
+		for i := range w.ImagePullSecrets {
+			list = append(list, Reference{
+				Kind: objects.KindSecret, Namespace: cr.Namespace, Name: w.ImagePullSecrets[i].Name, Optional: true,
+				Path: fmt.Sprintf("spec.workload.imagePullSecrets[%d]", i),
+			})
+		}
 	}
 	return list
 }

@@ -42,6 +42,7 @@ func (g *Gatherer) gatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaSta
 		in.EdgeAPIs = g.edgeAPIs()
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = known.NetworkPolicy, known.Forbidden, known.Edge
 		in.Distribution, f = known.Resolve(&cr.Spec.Distribution)
+		in.LabelsUnread = f == nil && in.Distribution.LabelsCount() && known.Registries.Reads()
 	}
 	problems.AddFound(f)
 	uses, _ := config.SecretUses(in.Spec) // the engine reports what is wrong there

@@ -19,6 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/hosts"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -50,6 +51,8 @@ type Gatherer struct {
 	AllowForeignConfigMaps bool
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
 	ClusterAssignsUserIDs bool
+	// Labels knows the labels of images; nil means that they do not count.
+	Labels *imagelabels.Reader
 	// EdgeAPIs reports the APIs of the cluster by which servers can be exposed; nil means none.
 	EdgeAPIs func() objects.EdgeAPIs
 
@@ -76,6 +79,8 @@ type Gathered struct {
 	Settings *settings.Settings
 	// Rival is a Deployment of the resource's name and selector that is not the resource's own: its pods are what the Service leads to.
 	Rival *appsv1.Deployment
+	// LabelsPending is since when the registry is being asked for the labels of the image; zero where it is not, or has answered. An event follows.
+	LabelsPending time.Time
 	// DeploymentUnknown is true where the Deployment could not be read.
 	DeploymentUnknown bool
 }
@@ -95,6 +100,7 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 		in.Distribution, f = out.Settings.Resolve(&cr.Spec.Distribution)
 	}
 	problems.AddFound(f)
+	g.labels(ctx, out, &problems)
 	g.references(ctx, in, &problems)
 	in.Live, out.Rival, f = g.deployment(ctx, cr)
 	out.DeploymentUnknown = f != nil

@@ -65,7 +65,7 @@ func podTemplate(p *Params) corev1.PodTemplateSpec {
 			Labels: withPodMetadata(user.Labels, objectLabels(p.CR.Name)), Annotations: withPodMetadata(user.Annotations, annotations),
 		},
 		Spec: corev1.PodSpec{
-			ServiceAccountName:           serviceAccountOf(p),
+			ServiceAccountName:           PodServiceAccountName(p.CR),
 			AutomountServiceAccountToken: automount(p),
 			// Service links would inject LLAMA_STACK_PORT=tcp://... for a Service of that name, and the server would
 			// not start.
@@ -82,12 +82,12 @@ func podTemplate(p *Params) corev1.PodTemplateSpec {
 	return template
 }
 
-// serviceAccountOf is the ServiceAccount of the pods.
-func serviceAccountOf(p *Params) string {
-	if OwnServiceAccount(&p.CR.Spec) {
-		return ServiceAccountName(p.CR.Name)
+// PodServiceAccountName is the name of the ServiceAccount of the pods.
+func PodServiceAccountName(cr *v1alpha2.LlamaStackDistribution) string {
+	if OwnServiceAccount(&cr.Spec) {
+		return ServiceAccountName(cr.Name)
 	}
-	return *p.CR.Spec.Workload.Overrides.ServiceAccountName
+	return *cr.Spec.Workload.Overrides.ServiceAccountName
 }
 
 // automount keeps the token of the operator's ServiceAccount, which has no permissions, out of the pods. Who names another

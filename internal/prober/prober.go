@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/lanes"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 )
 
@@ -42,7 +43,7 @@ type Asker interface {
 type Prober struct {
 	asker   Asker
 	answers chan event.GenericEvent
-	lanes   *lanes
+	lanes   *lanes.Lanes
 
 	ctx context.Context //nolint:containedctx // the manager's: it ends what is under way
 
@@ -65,7 +66,7 @@ type server struct {
 func New(ctx context.Context, a Asker) *Prober {
 	return &Prober{
 		ctx: ctx, asker: a, answers: make(chan event.GenericEvent, maxProbes),
-		lanes: newLanes(maxProbes, maxProbesPerNamespace), servers: map[types.NamespacedName]*server{},
+		lanes: lanes.New(maxProbes, maxProbesPerNamespace), servers: map[types.NamespacedName]*server{},
 	}
 }
 
@@ -141,7 +142,7 @@ func (p *Prober) note(s *server, observation *probe.Observation, err error) bool
 }
 
 func (p *Prober) askOnce(ctx context.Context, s *server, key types.NamespacedName, at probe.Server) (*probe.Observation, error) {
-	leave, err := p.lanes.enter(ctx, key.Namespace)
+	leave, err := p.lanes.Enter(ctx, key.Namespace)
 	if err != nil {
 		return nil, err
 	}

@@ -287,8 +287,8 @@ func TestProberIsFairToOtherNamespaces(t *testing.T) {
 		}
 		cancel()
 		synctest.Wait()
-		if len(p.lanes.namespaces) != 0 || len(p.lanes.all) != 0 {
-			t.Errorf("%d namespaces and %d places are left behind", len(p.lanes.namespaces), len(p.lanes.all))
+		if namespaces, places := p.lanes.InUse(); namespaces != 0 || places != 0 {
+			t.Errorf("%d namespaces and %d places are left behind", namespaces, places)
 		}
 	})
 }

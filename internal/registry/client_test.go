@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
-	"errors"
 	"io"
 	"log"
 	"net/http"
@@ -187,7 +186,7 @@ func TestImageChoosesThePlatform(t *testing.T) {
 		t.Errorf("labels %v of %s; want those for arm64, and the digest of the index %s", found.Labels, found.Digest, digest)
 	}
 	_, err = s.client(on("s390x")).Image(until(t), reference, nil)
-	if kindOf(err) != registry.NotAnImage || !strings.Contains(err.Error(), "only for: linux/amd64, linux/arm64") {
+	if registry.KindOf(err) != registry.NotAnImage || !strings.Contains(err.Error(), "only for: linux/amd64, linux/arm64") {
 		t.Errorf("for a platform that is not there: %v", err)
 	}
 }
@@ -241,7 +240,7 @@ func TestImageUsesCredentials(t *testing.T) {
 			}
 			for name, keys := range map[string]authn.Keychain{"none": nil, "wrong": key{"pull", "canary-5f2"}} {
 				_, err := s.client().Image(until(t), reference, keys)
-				if kindOf(err) != registry.Unauthorized || strings.Contains(err.Error(), "canary-5f2") {
+				if registry.KindOf(err) != registry.Unauthorized || strings.Contains(err.Error(), "canary-5f2") {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
@@ -260,7 +259,7 @@ func TestImageTrustsTheGivenAuthorities(t *testing.T) {
 		t.Errorf("with the authority: %v, %v", found, err)
 	}
 	_, err = registry.New(registry.Options{Local: []string{s.host()}}).Image(until(t), reference, nil)
-	if kindOf(err) != registry.Unreachable || !strings.Contains(err.Error(), "certificate") {
+	if registry.KindOf(err) != registry.Unreachable || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("without it: %v", err)
 	}
 }
@@ -274,7 +273,7 @@ func TestPlainHTTPNeedsASetting(t *testing.T) {
 		t.Errorf("%v after %v; want a refusal", err, s.requests)
 	}
 	_, err = s.client(func(o *registry.Options) { o.Allowed = []string{"registry.example.com"} }).Image(until(t), reference, nil)
-	if kindOf(err) != registry.Refused || !strings.Contains(err.Error(), "registry.example.com") {
+	if registry.KindOf(err) != registry.Refused || !strings.Contains(err.Error(), "registry.example.com") {
 		t.Errorf("a registry outside of the list: %v", err)
 	}
 }
@@ -296,7 +295,7 @@ func TestAddressesOfTheMachineAreRefused(t *testing.T) {
 		reference := s.push(t, image(t, nil))
 		leads = true
 		_, err := s.client().Image(until(t), reference, nil)
-		if kindOf(err) != registry.Refused && (err == nil || !strings.Contains(err.Error(), "SSRF")) {
+		if registry.KindOf(err) != registry.Refused && (err == nil || !strings.Contains(err.Error(), "SSRF")) {
 			t.Errorf("%s: %v; want a refusal", target, err)
 		}
 	}
@@ -341,8 +340,8 @@ func TestErrorsHaveKinds(t *testing.T) {
 			}
 			s := serve(t, httptest.NewServer, before...)
 			_, err := s.client().Image(until(t), s.host()+"/team/none:1", nil)
-			if kindOf(err) != c.want || len(err.Error()) > 1<<10 {
-				t.Fatalf("%v is %s, want %s", err, kindOf(err), c.want)
+			if registry.KindOf(err) != c.want || len(err.Error()) > 1<<10 {
+				t.Fatalf("%v is %s, want %s", err, registry.KindOf(err), c.want)
 			}
 			if got := retryAfter(err); got != c.wait {
 				t.Errorf("to wait: %s, want %s", got, c.wait)
@@ -350,20 +349,20 @@ func TestErrorsHaveKinds(t *testing.T) {
 		})
 	}
 	_, err := registry.New(registry.Options{Local: []string{"127.0.0.1:1"}}).Image(until(t), "127.0.0.1:1/team/none:1", nil)
-	if kindOf(err) != registry.Unreachable || !kindOf(err).Passes() {
-		t.Errorf("nobody there: %v is %s", err, kindOf(err))
+	if registry.KindOf(err) != registry.Unreachable || !registry.KindOf(err).Passes() {
+		t.Errorf("nobody there: %v is %s", err, registry.KindOf(err))
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := registry.New(registry.Options{}).Image(ended, "127.0.0.1:1/team/none:1", nil); kindOf(err) != registry.Unreachable {
-		t.Errorf("nobody waits: %v is %s", err, kindOf(err))
+	if _, err := registry.New(registry.Options{}).Image(ended, "127.0.0.1:1/team/none:1", nil); registry.KindOf(err) != registry.Unreachable {
+		t.Errorf("nobody waits: %v is %s", err, registry.KindOf(err))
 	}
 	for _, reference := range []string{"127.0.0.1:1/team/none:1", "169.254.169.254/team/none:1", "localhost:1/none:1"} {
-		if _, err := registry.New(registry.Options{}).Image(until(t), reference, nil); kindOf(err) != registry.Refused {
-			t.Errorf("%s, which no setting names: %v is %s", reference, err, kindOf(err))
+		if _, err := registry.New(registry.Options{}).Image(until(t), reference, nil); registry.KindOf(err) != registry.Refused {
+			t.Errorf("%s, which no setting names: %v is %s", reference, err, registry.KindOf(err))
 		}
 	}
-	if _, err := registry.New(registry.Options{}).Image(until(t), "A B", nil); kindOf(err) != registry.InvalidReference {
+	if _, err := registry.New(registry.Options{}).Image(until(t), "A B", nil); registry.KindOf(err) != registry.InvalidReference {
 		t.Errorf("no reference: %v", err)
 	}
 }
@@ -381,14 +380,7 @@ func TestWrongDigestsAreRefused(t *testing.T) {
 	reference := s.push(t, image(t, map[string]string{"a": "b"}))
 	lies = true
 	_, err := s.client().Image(until(t), reference, nil)
-	if kindOf(err) != registry.Corrupt {
-		t.Errorf("%v is %s, want %s", err, kindOf(err), registry.Corrupt)
+	if registry.KindOf(err) != registry.Corrupt {
+		t.Errorf("%v is %s, want %s", err, registry.KindOf(err), registry.Corrupt)
 	}
-}
-
-func kindOf(err error) registry.Kind {
-	if known, ok := errors.AsType[*registry.Error](err); ok {
-		return known.Kind
-	}
-	return ""
 }

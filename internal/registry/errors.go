@@ -42,6 +42,14 @@ const (
 	InvalidReference Kind = "InvalidReference"
 )
 
+// KindOf returns the kind of an error of this package; empty for others.
+func KindOf(err error) Kind {
+	if known, ok := errors.AsType[*Error](err); ok {
+		return known.Kind
+	}
+	return ""
+}
+
 // Passes reports whether the same question can have another answer later without anybody changing the custom resource or the image.
 func (k Kind) Passes() bool {
 	switch k {

@@ -118,8 +118,8 @@ func TestFileExplainsWhatItCannotRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := fileOf(t, c.layer, "app/config.yaml")
-			if kindOf(err) != c.want || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("%v is %s, want %s with %q", err, kindOf(err), c.want, c.says)
+			if registry.KindOf(err) != c.want || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v is %s, want %s with %q", err, registry.KindOf(err), c.want, c.says)
 			}
 		})
 	}
@@ -145,11 +145,11 @@ func TestFileRefusesLargeLayersUnread(t *testing.T) {
 	large := "sha256:" + strings.Repeat("0a", 32)
 	found := &registry.Image{Layers: []registry.Blob{{Digest: large, Size: 2 << 30}}}
 	_, err := s.client().File(until(t), reference, found, large, "a", nil)
-	if kindOf(err) != registry.TooLarge || len(s.requests) != 0 {
+	if registry.KindOf(err) != registry.TooLarge || len(s.requests) != 0 {
 		t.Errorf("%v after %v", err, s.requests)
 	}
 	_, err = s.client().File(until(t), reference, found, "sha256:"+strings.Repeat("0b", 32), "a", nil)
-	if kindOf(err) != registry.NotFound {
+	if registry.KindOf(err) != registry.NotFound {
 		t.Errorf("a layer of another image: %v", err)
 	}
 }

@@ -30,6 +30,8 @@ type Distribution struct {
 	Name, NameSource string
 	// Image is the image to run: as written, or where a mirror has it. ImageSource reports where it comes from.
 	Image, ImageSource string
+	// Digest is the digest that the image had when its labels were read; empty where they were not.
+	Digest string
 	// Line is the release line of the server; nil where it is not known.
 	Line *catalog.Line
 	// LineSource reports what the release line was derived from.

@@ -19,6 +19,12 @@ import (
 
 type statusOf = v1alpha2.LlamaStackDistributionStatus
 
+// Who reports the digest of the image.
+const (
+	digestOfNode     = "node"
+	digestOfRegistry = "registry"
+)
+
 // setResolvedDistribution reports what runs: a failing edit leaves it as it was.
 func setResolvedDistribution(f *Facts, s *statusOf) {
 	if !f.inForce() {
@@ -39,11 +45,14 @@ func setResolvedDistribution(f *Facts, s *statusOf) {
 		r.ConfigSource, r.ConfigHash = d.Source, d.Base.Hash()
 	}
 	// Of the same image, the digest stays known while no pod is ready.
-	if last := s.ResolvedDistribution; last != nil && last.Image == r.Image {
+	if last := s.ResolvedDistribution; last != nil && last.Image == r.Image && last.ImageDigestSource != digestOfRegistry {
 		r.ImageDigest, r.ImageDigestSource = last.ImageDigest, last.ImageDigestSource
 	}
+	if r.ImageDigest == "" && d.Digest != "" {
+		r.ImageDigest, r.ImageDigestSource = d.Digest, digestOfRegistry
+	}
 	if f.Pods.ImageDigest != "" && RolledOut(f.Deployment) {
-		r.ImageDigest, r.ImageDigestSource = f.Pods.ImageDigest, "node"
+		r.ImageDigest, r.ImageDigestSource = f.Pods.ImageDigest, digestOfNode
 	}
 	s.ResolvedDistribution = r
 }

@@ -100,6 +100,18 @@ const (
 	MissingConfigLabels Reason = "MissingConfigLabels"
 	// InvalidConfigLabels: the labels of the image cannot be used.
 	InvalidConfigLabels Reason = "InvalidConfigLabels"
+	// ReadingImageLabels: the registry is being asked for the labels of the image.
+	ReadingImageLabels Reason = "ReadingImageLabels"
+	// RegistryUnavailable: the registry of the image does not answer, or sends what is damaged.
+	RegistryUnavailable Reason = "RegistryUnavailable"
+	// RegistryUnauthorized: the registry refuses the credentials.
+	RegistryUnauthorized Reason = "RegistryUnauthorized"
+	// RegistryForbidden: the operator may not ask the registry.
+	RegistryForbidden Reason = "RegistryForbidden"
+	// ImageNotFound: the registry has no such image.
+	ImageNotFound Reason = "ImageNotFound"
+	// InvalidImage: what the registry has is not an image for the nodes.
+	InvalidImage Reason = "InvalidImage"
 	// InvalidBaseConfig: the base configuration cannot be read.
 	InvalidBaseConfig Reason = "InvalidBaseConfig"
 	// UnsupportedConfigVersion: the base configuration has a schema version that the operator does not know.

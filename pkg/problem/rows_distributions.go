@@ -4,6 +4,10 @@ package problem
 
 import "k8s.io/apimachinery/pkg/util/validation/field"
 
+// waysOut are what a user can do where labels cannot be read.
+const waysOut = "what runs stays; the operator tries again. To go on without the registry, register the image with its base configuration in the " +
+	"ConfigMap llama-stack-operator-config, set readLabels: false under registries there, or use overrideConfig"
+
 // distributionRows are the reasons about the distribution and its base configuration.
 var distributionRows = []Row{
 	{
@@ -54,6 +58,59 @@ var distributionRows = []Row{
 		Meaning: "The labels of the image hold a configuration that cannot be used.",
 		Example: Problem{Path: "spec.distribution.image", Type: field.ErrorTypeInvalid, Value: "quay.io/example/server:1.0", Detail: "the label is not YAML"},
 		Remedy:  "Use an image with correct labels, or `spec.overrideConfig`.",
+	},
+	{
+		Reason: ReadingImageLabels, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
+		Meaning: "The operator asks the registry for the labels of the image, and has no answer yet.",
+		Example: Problem{
+			Path: "spec.distribution", Detail: "the registry is being asked for the labels of image quay.io/example/server:1.0", Fix: "waiting for its answer",
+		},
+		Remedy: "Usually nothing: the registry answers, or the operator gives up after a minute and reports why.",
+	},
+	{
+		Reason: RegistryUnavailable, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true, BySettings: true,
+		Meaning: "The labels of the image could not be read, because the registry does not answer or asks for fewer requests. The operator tries again.",
+		Example: Problem{
+			Path: "spec.distribution", Detail: "the labels of the image could not be read: image quay.io/example/server:1.0: no answer in time", Fix: waysOut,
+		},
+		Remedy: "Usually nothing: what runs keeps running, and the operator asks again within minutes. If the operator cannot reach the registry, register the " +
+			"image with its base configuration, or set `readLabels: false` in the operator's settings.",
+	},
+	{
+		Reason: RegistryUnauthorized, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true, BySettings: true,
+		Meaning: "The registry does not let the operator read the image with the pod's credentials. Registries also answer so if an image does not exist.",
+		Example: Problem{
+			Path: "spec.distribution", Type: field.ErrorTypeForbidden,
+			Detail: "the labels of the image could not be read: image quay.io/example/server:1.0: the registry answers 401 Unauthorized", Fix: waysOut,
+		},
+		Remedy: "Check the name of the image, and the Secrets in `spec.workload.imagePullSecrets` or of the pod's ServiceAccount.",
+	},
+	{
+		Reason: RegistryForbidden, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true, BySettings: true,
+		Meaning: "The operator may not ask the registry: its settings do not allow it, or the registry has an address of the machine itself.",
+		Example: Problem{
+			Path: "spec.distribution", Type: field.ErrorTypeForbidden,
+			Detail: "image quay.io/example/server:1.0: registry quay.io is not among those that the operator's settings allow: registry.example.com", Fix: waysOut,
+		},
+		Remedy: "Use an image of an allowed registry, or ask the administrator to name the registry under `registries` in the operator's settings.",
+	},
+	{
+		Reason: ImageNotFound, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
+		Meaning: "The registry has no such image, tag or digest.",
+		Example: Problem{
+			Path: "spec.distribution", Type: field.ErrorTypeNotFound, Value: "quay.io/example/server:1.0",
+			Detail: "the registry answers 404 Not Found", Fix: "correct the image, or push it",
+		},
+		Remedy: "Correct the image, or push it. The operator looks again within an hour, and at once when you edit the resource.",
+	},
+	{
+		Reason: InvalidImage, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
+		Meaning: "What the registry has under this name is not an image that can run here.",
+		Example: Problem{
+			Path: "spec.distribution", Type: field.ErrorTypeInvalid, Value: "quay.io/example/server:1.0",
+			Detail: "it has no image for linux/amd64, only for: linux/arm64", Fix: "use another image",
+		},
+		Remedy: "Use an image for the platform of the nodes.",
 	},
 	{
 		Reason: InvalidBaseConfig, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package imagelabels decides when registries are asked for the labels of images, and keeps what they answered; package registry does the asking.
+//
+// Contract: a Reader asks off the reconcile worker. It asks once for an image by digest, and then never again. A tag is asked again after some
+// hours, and when a custom resource that uses it changes: by one request without a body while it stands for the same digest. An answer stays in
+// force until there is a newer one, whatever happens to the registry, and survives restarts in a Store. What fails is asked again with back-off,
+// and never earlier than the registry permits. Two custom resources share an answer only if they have the same credentials for the image, so
+// that nobody learns of an image that they may not pull. How much is asked at once and kept is bounded. What is new becomes an event on the
+// channel of Answers. Everything that was started ends with the context of New.
+//
+// It does not choose which images to ask for, and does not interpret a configuration: that is package settings.
+package imagelabels

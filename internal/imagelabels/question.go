@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package imagelabels
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// Question is about the labels of one image.
+type Question struct {
+	// Image is where the image is found.
+	Image string
+	// Keys are the credentials; nil means none.
+	Keys authn.Keychain
+	// Registries are the operator's settings for registries.
+	Registries *settings.Registries
+	// Generation is that of the custom resource: when it changes, a tag is asked again.
+	Generation int64
+}
+
+// Answer is what is known of the labels of an image.
+type Answer struct {
+	// Pending is true as long as the registry has not answered for the first time; Since is when the first custom resource asked.
+	Pending bool
+	Since   time.Time
+	// Digest is the digest that the image had when its labels were read; empty where they could not be read.
+	Digest string
+	// Labels is what the labels say. A configuration in a layer is in Config, as one in a label is. Nil without an answer.
+	Labels *oci.Labels
+	// Err is why there is no answer: a *registry.Error or a *LabelError.
+	Err error
+}
+
+// LabelError is a label that cannot be used.
+type LabelError struct{ Err error }
+
+// Error is what is wrong with the label.
+func (e *LabelError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *LabelError) Unwrap() error { return e.Err }
+
+func isLabelError(err error) bool {
+	_, is := errors.AsType[*LabelError](err)
+	return is
+}
+
+// settled reports whether the registry has answered: a label that cannot be used is an answer, too.
+func (a *Answer) settled() bool { return a.Digest != "" }
+
+// Registry reads images. registry.Client does.
+type Registry interface {
+	Digest(ctx context.Context, reference string, keys authn.Keychain) (string, error)
+	Image(ctx context.Context, reference string, keys authn.Keychain) (*registry.Image, error)
+	File(ctx context.Context, reference string, image *registry.Image, layer, file string, keys authn.Keychain) ([]byte, error)
+}
+
+// Read asks a registry for the labels of an image: one manifest and one configuration, and a layer where a label says that the configuration is
+// in it.
+func Read(ctx context.Context, from Registry, image string, keys authn.Keychain) (digest string, _ *oci.Labels, _ error) {
+	found, err := from.Image(ctx, image, keys)
+	if err != nil {
+		return "", nil, err
+	}
+	labels, err := oci.Read(found.Labels)
+	if err != nil {
+		return found.Digest, nil, &LabelError{err}
+	}
+	if at := labels.Layer; at != nil {
+		content, err := from.File(ctx, image, found, at.Digest, at.Path, keys)
+		if err = layerError(err); isLabelError(err) {
+			return found.Digest, nil, err
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		labels.Config, labels.ConfigLabel = content, oci.LabelConfigLayer
+	}
+	return found.Digest, labels, nil
+}
+
+// layerError makes what is wrong with a layer a fault of the label that names it. What may pass stays as it is.
+func layerError(err error) error {
+	switch registry.KindOf(err) {
+	case registry.NotFound, registry.NoFile, registry.TooLarge, registry.NotAnImage:
+		return &LabelError{fmt.Errorf("label %s: %w", oci.LabelConfigLayer, err)}
+	case registry.Unreachable, registry.RateLimited, registry.Unauthorized, registry.Corrupt, registry.Refused, registry.InvalidReference:
+	}
+	return err
+}
+
+// identify returns what questions with the same answer have in common: the image and the credentials for it. It is a keyed hash.
+func identify(key secret.Value, q *Question) (id string, ref name.Reference, _ error) {
+	ref, err := name.ParseReference(q.Image)
+	if err != nil {
+		return "", nil, &registry.Error{Kind: registry.InvalidReference, Reference: q.Image, Err: err}
+	}
+	h := secret.NewHash(key)
+	h.Text("labels of an image")
+	h.Text(ref.Name())
+	if q.Keys != nil {
+		who, err := q.Keys.Resolve(ref.Context())
+		if err == nil {
+			var credentials *authn.AuthConfig
+			credentials, err = who.Authorization()
+			if err == nil && *credentials != (authn.AuthConfig{}) {
+				h.Text(cmp.Or(credentials.Username, "-"))
+				raw, _ := json.Marshal(credentials) //nolint:errchkjson // text fields alone
+				h.Value(secret.New(raw))
+			}
+		}
+		if err != nil {
+			return "", nil, &registry.Error{Kind: registry.Unauthorized, Reference: q.Image, Err: err}
+		}
+	}
+	return h.Sum(), ref, nil
+}

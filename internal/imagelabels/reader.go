@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package imagelabels
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/lanes"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+)
+
+const (
+	// maxQuestions bounds the questions that are asked at once, and maxPerLane those of one namespace to one registry.
+	maxQuestions = 64
+	maxPerLane   = 4
+	// maxImages and maxBytes bound what is kept: images, and bytes of their configurations. Those that were used longest ago go first.
+	maxImages = 200
+	maxBytes  = 16 << 20
+)
+
+// Options are the choices of New.
+type Options struct {
+	// Connect makes the client for the operator's settings.
+	Connect Connector
+	// Store keeps answers across restarts; nil keeps none.
+	Store Store
+	// Key is the operator's key for hashes of secret content.
+	Key secret.Value
+}
+
+// Reader knows the labels of images.
+type Reader struct {
+	options Options
+	answers chan event.GenericEvent
+	lanes   *lanes.Lanes
+
+	ctx context.Context //nolint:containedctx // the manager's: it ends what is under way
+
+	mu     sync.Mutex
+	loaded bool
+	images map[string]*image
+	// asked is the image of each custom resource.
+	asked map[types.NamespacedName]string
+	// count makes the order in which images were used.
+	count uint64
+}
+
+// image is what is known of the labels of an image, for those with the same credentials.
+type image struct {
+	id       string
+	ref      name.Reference
+	question Question
+	lane     string
+	answer   Answer
+	// users are the custom resources that use it, with the generation in which they asked last.
+	users map[types.NamespacedName]int64
+	used  uint64
+	// asked is when the registry was asked last, failures how often it failed since it answered, and after how long it permits a question.
+	asked    time.Time
+	failures int
+	after    time.Duration
+	err      error
+	wake     chan struct{}
+	stop     context.CancelFunc
+}
+
+// New returns a reader. What it starts ends with the context.
+func New(ctx context.Context, o Options) *Reader {
+	return &Reader{
+		ctx: ctx, options: o, answers: make(chan event.GenericEvent, maxQuestions), lanes: lanes.New(maxQuestions, maxPerLane),
+		images: map[string]*image{}, asked: map[types.NamespacedName]string{},
+	}
+}
+
+// Answers is the channel of events: each names a custom resource for whose image there is something new.
+func (r *Reader) Answers() <-chan event.GenericEvent { return r.answers }
+
+// Labels returns what is known of the labels of the image that a custom resource uses. It sends no request: where there is something to ask, an
+// event follows.
+func (r *Reader) Labels(user types.NamespacedName, q Question) Answer {
+	id, ref, err := identify(r.options.Key, &q)
+	if err != nil {
+		r.Forget(user)
+		return Answer{Err: err}
+	}
+	r.load()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if former := r.asked[user]; former != id {
+		r.leave(user, former)
+	}
+	r.asked[user] = id
+	i := r.images[id]
+	if i == nil {
+		i = &image{id: id, answer: Answer{Pending: true, Since: time.Now()}}
+		r.images[id] = i
+	}
+	r.count++
+	i.used = r.count
+	r.begin(i, user, ref, q)
+	r.evict(i)
+	return i.answer
+}
+
+// begin makes the custom resource a user of the image, and wakes or starts what asks the registry.
+func (r *Reader) begin(i *image, user types.NamespacedName, ref name.Reference, q Question) {
+	if i.users == nil {
+		i.users = map[types.NamespacedName]int64{}
+	}
+	former, known := i.users[user]
+	i.users[user] = q.Generation
+	changed := i.stop != nil && r.options.Connect.Differ(i.question.Registries, q.Registries)
+	i.ref, i.question, i.lane = ref, q, user.Namespace+" "+ref.Context().RegistryStr()
+	if i.stop == nil {
+		var ctx context.Context
+		ctx, i.stop = context.WithCancel(r.ctx)
+		i.wake = make(chan struct{}, 1)
+		go r.keepAsking(ctx, i)
+		return
+	}
+	if changed && i.err != nil || known && former != q.Generation {
+		if changed {
+			i.after = 0
+		}
+		select {
+		case i.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Forget drops the interest of a custom resource that is gone, or that needs no labels any more.
+func (r *Reader) Forget(user types.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.leave(user, r.asked[user])
+	delete(r.asked, user)
+}
+
+// leave removes a user. The answer stays for the next one.
+func (r *Reader) leave(user types.NamespacedName, id string) {
+	i := r.images[id]
+	if i == nil {
+		return
+	}
+	delete(i.users, user)
+	if len(i.users) > 0 || i.stop == nil {
+		return
+	}
+	i.stop()
+	i.stop = nil
+	if i.answer.Labels == nil {
+		delete(r.images, id)
+	}
+}
+
+// evict keeps within the bounds. Images without users go first, then those that were used longest ago: their users ask again.
+func (r *Reader) evict(newest *image) {
+	for {
+		size := 0
+		var oldest *image
+		for _, i := range r.images {
+			if i.answer.Labels != nil {
+				size += len(i.answer.Labels.Config)
+			}
+			if i != newest && (oldest == nil || before(i, oldest)) {
+				oldest = i
+			}
+		}
+		if oldest == nil || len(r.images) <= maxImages && size <= maxBytes {
+			return
+		}
+		if oldest.stop != nil {
+			oldest.stop()
+		}
+		delete(r.images, oldest.id)
+		for user := range oldest.users {
+			delete(r.asked, user)
+		}
+		r.drop(oldest.id)
+	}
+}
+
+func before(a, b *image) bool {
+	if (len(a.users) == 0) != (len(b.users) == 0) {
+		return len(a.users) == 0
+	}
+	return a.used < b.used
+}
+
+// announce makes an event for each user of an image.
+func (r *Reader) announce(ctx context.Context, i *image) {
+	r.mu.Lock()
+	users := make([]types.NamespacedName, 0, len(i.users))
+	for user := range i.users {
+		users = append(users, user)
+	}
+	r.mu.Unlock()
+	for _, user := range users {
+		cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: user.Namespace, Name: user.Name}}
+		select {
+		case r.answers <- event.GenericEvent{Object: cr}:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package imagelabels_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+const (
+	tagged   = "registry.example.com/team/server:1"
+	pinned   = "registry.example.com/team/server@sha256:0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a"
+	encoded  = "dmVyc2lvbjogMgo="
+	content  = "version: 2\n"
+	oneLayer = "sha256:0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b"
+)
+
+// fakeRegistry answers all references alike, and keeps count.
+type fakeRegistry struct {
+	mu       sync.Mutex
+	requests []string
+	digest   string
+	labels   map[string]string
+	file     string
+	err      error
+	hangs    string // a part of the references that get no answer
+}
+
+func (f *fakeRegistry) ask(ctx context.Context, kind, reference string) error {
+	f.mu.Lock()
+	f.requests = append(f.requests, kind)
+	err, hangs := f.err, f.hangs
+	f.mu.Unlock()
+	if hangs != "" && strings.Contains(reference, hangs) {
+		<-ctx.Done()
+		return &registry.Error{Kind: registry.Unreachable, Reference: reference, Err: ctx.Err()}
+	}
+	return err
+}
+
+func (f *fakeRegistry) Digest(ctx context.Context, reference string, _ authn.Keychain) (string, error) {
+	return f.digest, f.ask(ctx, "head", reference)
+}
+
+func (f *fakeRegistry) Image(ctx context.Context, reference string, _ authn.Keychain) (*registry.Image, error) {
+	if err := f.ask(ctx, "image", reference); err != nil {
+		return nil, err
+	}
+	return &registry.Image{Digest: f.digest, Labels: f.labels}, nil
+}
+
+func (f *fakeRegistry) File(ctx context.Context, reference string, _ *registry.Image, _, _ string, _ authn.Keychain) ([]byte, error) {
+	return []byte(f.file), f.ask(ctx, "layer", reference)
+}
+
+// asked returns the requests since the last call.
+func (f *fakeRegistry) asked() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	text := strings.Join(f.requests, " ")
+	f.requests = nil
+	return text
+}
+
+func (f *fakeRegistry) set(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}
+
+func (f *fakeRegistry) Client(*settings.Registries) imagelabels.Registry { return f }
+
+func (*fakeRegistry) Differ(a, b *settings.Registries) bool {
+	return a.Reads() != b.Reads() || len(a.Allowed) != len(b.Allowed)
+}
+
+// fakeStore keeps answers in memory.
+type fakeStore struct {
+	mu   sync.Mutex
+	kept map[string]imagelabels.Kept
+}
+
+func (s *fakeStore) Load(context.Context) ([]imagelabels.Kept, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []imagelabels.Kept
+	for _, k := range s.kept {
+		list = append(list, k)
+	}
+	return list, nil
+}
+
+func (s *fakeStore) Keep(_ context.Context, k *imagelabels.Kept) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept[k.ID] = *k
+	return nil
+}
+
+func (s *fakeStore) Drop(_ context.Context, id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.kept, id)
+	return nil
+}
+
+type world struct {
+	*testing.T
+	*imagelabels.Reader
+	registry *fakeRegistry
+	store    *fakeStore
+	stop     context.CancelFunc
+}
+
+// inBubble runs a test with a clock of its own; all that a reader has started must end with its context.
+func inBubble(t *testing.T, test func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{
+			T: t, registry: &fakeRegistry{digest: "sha256:1", labels: map[string]string{oci.LabelConfigBase64: encoded}},
+			store: &fakeStore{kept: map[string]imagelabels.Kept{}},
+		}
+		w.start()
+		defer func() { w.stop() }()
+		test(w)
+	})
+}
+
+// start starts the reader of a new process.
+func (w *world) start() {
+	if w.stop != nil {
+		w.stop()
+		synctest.Wait()
+	}
+	var ctx context.Context
+	ctx, w.stop = context.WithCancel(context.Background())
+	w.Reader = imagelabels.New(ctx, imagelabels.Options{Connect: w.registry, Store: w.store, Key: secret.New(make([]byte, 32))})
+}
+
+func user(n int) types.NamespacedName {
+	return types.NamespacedName{Namespace: "ai", Name: fmt.Sprint("s", n)}
+}
+
+func question(image string) imagelabels.Question {
+	return imagelabels.Question{Image: image, Registries: &settings.Registries{}, Generation: 1}
+}
+
+// know asks and waits for the answer.
+func (w *world) know(u types.NamespacedName, q imagelabels.Question) imagelabels.Answer {
+	w.Helper()
+	w.Labels(u, q)
+	synctest.Wait()
+	return w.Labels(u, q)
+}
+
+func (w *world) announced() []string {
+	var names []string
+	for {
+		select {
+		case e := <-w.Answers():
+			names = append(names, e.Object.GetName())
+		default:
+			return names
+		}
+	}
+}
+
+// Proves: NFR-006, FR-020, FR-027d (one question for each new digest, whatever the number of custom resources, and none when idle).
+func TestManyUsersOfADigestAskOnce(t *testing.T) {
+	inBubble(t, func(w *world) {
+		if a := w.Labels(user(0), question(pinned)); !a.Pending {
+			t.Errorf("%+v before anybody asked", a)
+		}
+		synctest.Wait()
+		if got := w.announced(); len(got) != 1 || got[0] != "s0" {
+			t.Errorf("announced %v", got)
+		}
+		for n := range 500 {
+			if a := w.Labels(user(n), question(pinned)); a.Err != nil || a.Pending || a.Digest != "sha256:1" || string(a.Labels.Config) != content {
+				t.Fatalf("%+v", a)
+			}
+		}
+		synctest.Wait()
+		if got := w.registry.asked(); got != "image" {
+			t.Errorf("500 custom resources asked: %s", got)
+		}
+		<-time.After(time.Hour)
+		synctest.Wait()
+		edited := question(pinned)
+		edited.Generation = 2
+		w.know(user(3), edited)
+		<-time.After(30 * 24 * time.Hour)
+		synctest.Wait()
+		if got := w.registry.asked() + fmt.Sprint(w.announced()); got != "[]" {
+			t.Errorf("afterwards: %s", got)
+		}
+	})
+}
+
+// Proves: FR-027d, NFR-006 (a tag is asked again after hours and on an edit, by one request without a body; a new digest is read and announced).
+func TestTagsAreAskedAgain(t *testing.T) {
+	inBubble(t, func(w *world) {
+		q := question(tagged)
+		w.know(user(1), q)
+		w.announced()
+		w.registry.asked()
+		<-time.After(time.Hour)
+		if got := w.registry.asked(); got != "" {
+			t.Errorf("idle for an hour: %s", got)
+		}
+		<-time.After(6 * time.Hour)
+		synctest.Wait()
+		if got := w.registry.asked() + fmt.Sprint(w.announced()); got != "head[]" {
+			t.Errorf("after hours: %s, want one request and no news", got)
+		}
+		<-time.After(time.Hour)
+		w.registry.set(func() {
+			w.registry.digest, w.registry.labels = "sha256:2", map[string]string{oci.LabelConfigBase64: "dmVyc2lvbjogMQo="}
+		})
+		q.Generation = 2
+		if a := w.Labels(user(1), q); a.Digest != "sha256:1" {
+			t.Errorf("%+v while the tag is asked again", a)
+		}
+		synctest.Wait()
+		if got := w.registry.asked() + fmt.Sprint(w.announced()); got != "head image[s1]" {
+			t.Errorf("after an edit: %s", got)
+		}
+		if a := w.Labels(user(1), q); a.Digest != "sha256:2" || string(a.Labels.Config) != "version: 1\n" {
+			t.Errorf("%+v", a)
+		}
+	})
+}
+
+// Proves: R14, R19 (what was read stays whatever the registry does; without an answer the question is repeated with back-off).
+func TestFailuresChangeNothingThatIsKnown(t *testing.T) {
+	inBubble(t, func(w *world) {
+		q := question(tagged)
+		w.know(user(1), q)
+		w.announced()
+		down := &registry.Error{Kind: registry.Unreachable, Err: errors.New("refused")}
+		w.registry.set(func() { w.registry.err = down })
+		<-time.After(24 * time.Hour)
+		synctest.Wait()
+		if a := w.Labels(user(1), q); a.Err != nil || a.Digest != "sha256:1" || len(w.announced()) != 0 {
+			t.Errorf("%+v though it was known", a)
+		}
+		w.registry.asked()
+		other := question("registry.example.com/team/other:1")
+		if a := w.know(user(2), other); !errors.Is(a.Err, down) || a.Pending {
+			t.Errorf("%+v", a)
+		}
+		<-time.After(24 * time.Hour)
+		synctest.Wait()
+		if got := strings.Count(w.registry.asked(), "image"); got < 50 || got > 110 {
+			t.Errorf("asked %d times in a day", got)
+		}
+		if got := fmt.Sprint(w.announced()); got != "[s2]" {
+			t.Errorf("announced %s; want the failure, once", got)
+		}
+		w.registry.set(func() { w.registry.err = nil })
+		<-time.After(20 * time.Minute)
+		synctest.Wait()
+		if a := w.Labels(user(2), other); a.Err != nil || fmt.Sprint(w.announced()) != "[s2]" {
+			t.Errorf("%+v after the registry is back", a)
+		}
+	})
+}
+
+// Proves: R14 (a registry that asks for fewer requests is left alone as long as it says, whatever is edited).
+func TestRegistryIsLeftAloneAsLongAsItSays(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.registry.err = &registry.Error{Kind: registry.RateLimited, RetryAfter: time.Hour, Err: errors.New("429")}
+		q := question(tagged)
+		w.know(user(1), q)
+		for range 10 {
+			q.Generation++
+			w.know(user(1), q)
+			<-time.After(5 * time.Minute)
+		}
+		if got := w.registry.asked(); got != "image" {
+			t.Errorf("asked within the hour: %s", got)
+		}
+		w.registry.set(func() { w.registry.err = nil })
+		<-time.After(15 * time.Minute)
+		synctest.Wait()
+		if a := w.Labels(user(1), q); a.Err != nil || a.Pending {
+			t.Errorf("%+v", a)
+		}
+	})
+}
+
+// Proves: FR-027d (what was read survives a restart, with the registry away).
+func TestAnswersSurviveARestart(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.know(user(1), question(tagged))
+		synctest.Wait()
+		w.registry.asked()
+		w.registry.set(func() { w.registry.err = &registry.Error{Kind: registry.Unreachable, Err: errors.New("refused")} })
+		w.start()
+		if a := w.Labels(user(1), question(tagged)); a.Pending || a.Digest != "sha256:1" || string(a.Labels.Config) != content {
+			t.Errorf("%+v after a restart", a)
+		}
+		synctest.Wait()
+		if got := w.registry.asked(); got != "" {
+			t.Errorf("after a restart: %s", got)
+		}
+	})
+}
+
+type keychain string
+
+func (k keychain) Resolve(authn.Resource) (authn.Authenticator, error) {
+	return &authn.Basic{Username: "pull", Password: string(k)}, nil
+}
+
+// Proves: FR-027c, NFR-003 (nobody learns of an image that was read with the credentials of others; nothing kept shows them).
+func TestCredentialsAreNotShared(t *testing.T) {
+	inBubble(t, func(w *world) {
+		mine := question(pinned)
+		mine.Keys = keychain("canary-3c1")
+		w.know(user(1), mine)
+		w.registry.set(func() { w.registry.err = &registry.Error{Kind: registry.Unauthorized, Err: errors.New("401")} })
+		if a := w.know(user(2), question(pinned)); registry.KindOf(a.Err) != registry.Unauthorized {
+			t.Errorf("without credentials: %+v", a)
+		}
+		same := mine
+		if a := w.Labels(user(3), same); a.Err != nil || a.Pending {
+			t.Errorf("with the same credentials: %+v", a)
+		}
+		if kept := fmt.Sprintf("%+v", w.store.kept); strings.Contains(kept, "canary-3c1") {
+			t.Errorf("kept: %s", kept)
+		}
+	})
+}
+
+// Proves: L-03, R14 (a registry that hangs delays nobody else, and each question has an end).
+func TestRegistryThatHangsDelaysNobody(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.registry.hangs = "hanging.example.com"
+		for n := range 200 {
+			w.Labels(user(n), question(fmt.Sprintf("hanging.example.com/team/server:%d", n)))
+		}
+		synctest.Wait()
+		if a := w.know(user(1000), question(tagged)); a.Pending || a.Err != nil {
+			t.Errorf("%+v", a)
+		}
+		<-time.After(2 * time.Minute)
+		synctest.Wait()
+		if a := w.Labels(user(199), question("hanging.example.com/team/server:199")); a.Err == nil && !a.Pending {
+			t.Errorf("%+v", a)
+		}
+	})
+}
+
+// Proves: FR-027a, FR-027b, R14 (a label that cannot be used is an answer, and is not asked for again).
+func TestLabelsThatCannotBeUsed(t *testing.T) {
+	layer := map[string]string{oci.LabelConfigLayer: oneLayer, oci.LabelConfigPath: "/app/config.yaml"}
+	for name, c := range map[string]struct {
+		labels map[string]string
+		want   string
+	}{
+		"not base64":     {map[string]string{oci.LabelConfigBase64: "%"}, "label io.llamastack.config.base64: not base64"},
+		"layer, no path": {map[string]string{oci.LabelConfigLayer: oneLayer}, "label io.llamastack.config.layer needs label io.llamastack.config.path"},
+	} {
+		inBubble(t, func(w *world) {
+			w.registry.labels = c.labels
+			a := w.know(user(1), question(pinned))
+			if _, ok := errors.AsType[*imagelabels.LabelError](a.Err); !ok || !strings.Contains(a.Err.Error(), c.want) {
+				t.Errorf("%s: %+v", name, a)
+			}
+			<-time.After(24 * time.Hour)
+			if got := w.registry.asked(); got != "image" {
+				t.Errorf("%s: asked %s", name, got)
+			}
+		})
+	}
+	inBubble(t, func(w *world) {
+		w.registry.labels, w.registry.file = layer, content
+		if a := w.know(user(1), question(pinned)); a.Err != nil || string(a.Labels.Config) != content || a.Labels.ConfigLabel != oci.LabelConfigLayer {
+			t.Errorf("%+v", a)
+		}
+		if got := w.registry.asked(); got != "image layer" {
+			t.Errorf("asked %s", got)
+		}
+	})
+	inBubble(t, func(w *world) {
+		if a := w.know(user(1), question("not a reference")); registry.KindOf(a.Err) != registry.InvalidReference {
+			t.Errorf("%+v", a)
+		}
+	})
+}
+
+// Proves: R63 (what is kept has a bound, in memory and in the store), L-03 (nobody asks for what no custom resource uses).
+func TestKeptImagesHaveABound(t *testing.T) {
+	inBubble(t, func(w *world) {
+		for n := range 300 {
+			w.know(user(1), question(fmt.Sprintf("registry.example.com/team/server:%d", n)))
+			w.announced()
+		}
+		synctest.Wait()
+		if got := len(w.store.kept); got > 200 {
+			t.Errorf("%d images are kept", got)
+		}
+		w.registry.asked()
+		w.Forget(user(1))
+		<-time.After(24 * time.Hour)
+		if got := w.registry.asked(); got != "" {
+			t.Errorf("without users: %s", got)
+		}
+		if a := w.Labels(user(1), question("registry.example.com/team/server:299")); a.Pending {
+			t.Error("the newest was dropped")
+		}
+	})
+}
+
+// Proves: R14 (the settings that forbade a registry are changed: it is asked at once).
+func TestChangedSettingsAskAgain(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.registry.err = &registry.Error{Kind: registry.Refused, Err: errors.New("not allowed")}
+		q := question(tagged)
+		w.know(user(1), q)
+		<-time.After(20 * time.Second)
+		w.registry.set(func() { w.registry.err = nil })
+		q.Registries = &settings.Registries{Allowed: []string{"registry.example.com"}}
+		if a := w.know(user(1), q); a.Err != nil {
+			t.Errorf("%+v", a)
+		}
+	})
+}

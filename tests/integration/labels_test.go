@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	ociregistry "github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+var pullPassword = canaries.Add("pull-canary-91ab")
+
+// privateRegistry is a registry with a private CA and basic authentication, which counts what it is asked for.
+type privateRegistry struct {
+	*httptest.Server
+	host string
+	ca   []byte
+
+	mu       sync.Mutex
+	requests []string
+	open     bool
+}
+
+func newPrivateRegistry(t *testing.T) *privateRegistry {
+	t.Helper()
+	images := ociregistry.New(ociregistry.Logger(log.New(io.Discard, "", 0)))
+	r := &privateRegistry{}
+	r.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		r.mu.Lock()
+		open := r.open
+		if !open && (strings.Contains(q.URL.Path, "/manifests/") || strings.Contains(q.URL.Path, "/blobs/")) {
+			r.requests = append(r.requests, q.Method+" "+q.URL.Path)
+		}
+		r.mu.Unlock()
+		if user, password, _ := q.BasicAuth(); !open && (user != "pull" || password != pullPassword) {
+			w.Header().Set("WWW-Authenticate", `Basic realm="private"`)
+			http.Error(w, `{"errors":[{"code":"UNAUTHORIZED"}]}`, http.StatusUnauthorized)
+			return
+		}
+		images.ServeHTTP(w, q)
+	}))
+	t.Cleanup(r.Close)
+	r.host = strings.TrimPrefix(r.URL, "https://")
+	r.ca = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.Certificate().Raw})
+	return r
+}
+
+// push puts an image with the labels there.
+func (r *privateRegistry) push(t *testing.T, repository string, labels map[string]string) {
+	t.Helper()
+	image, err := mutate.Config(empty.Image, v1.Config{Labels: labels})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, err := name.ParseReference(r.host + "/" + repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.mu.Lock()
+	r.open = true
+	r.mu.Unlock()
+	err = remote.Push(ref, image, remote.WithTransport(r.Client().Transport))
+	r.mu.Lock()
+	r.open, r.requests = false, nil
+	r.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r *privateRegistry) asked() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]string{}, r.requests...)
+}
+
+// setRegistries makes the operator's settings for registries; they go with the test.
+func setRegistries(t *testing.T, format string, args ...any) {
+	t.Helper()
+	cm := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: settings.ConfigMapName},
+		Data:       map[string]string{settings.KeyRegistries: fmt.Sprintf(format, args...)},
+	}
+	if err := admin.Create(t.Context(), cm); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = admin.Delete(context.Background(), cm) })
+}
+
+const vllmProvider = "providers: {inference: {provider: vllm, endpoint: 'http://vllm:8000'}}"
+
+// An image of a private registry, named by the address that the registry mirrors, gets a configuration from its labels. What was read survives
+// the end of the registry and of the operator.
+//
+// Proves: FR-020, FR-021, FR-027a, FR-027b, FR-027c, FR-027d, FR-027f, NFR-006, R14, R60, R76, R7.
+func TestImageWithLabelsGetsItsConfiguration(t *testing.T) {
+	e := newEnv(t)
+	site := newPrivateRegistry(t)
+	base, _ := distributions.Base("starter", "0.7")
+	site.push(t, "team/server:build-7", map[string]string{
+		oci.LabelImageVersion: "0.7.1", oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(base),
+	})
+	setRegistries(t, "mirrors: [{prefix: registry.example.com, location: %q}]\ncaCertificates: |\n  %s", site.host,
+		strings.ReplaceAll(string(site.ca), "\n", "\n  "))
+	op := e.startOperator(operatorOptions{})
+	spec := "distribution: {image: 'registry.example.com/team/server:build-7'}\n" + vllmProvider
+	e.mustApply(manifest("s", spec+"\nworkload: {imagePullSecrets: [{name: pull}]}"))
+	message := e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.RegistryUnauthorized))
+	if !strings.Contains(message, "imagePullSecrets") {
+		t.Errorf("message %q", message)
+	}
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "pull"}, Type: corev1.SecretTypeDockerConfigJson,
+		StringData: map[string]string{corev1.DockerConfigJsonKey: fmt.Sprintf(`{"auths":{%q:{"username":"pull","password":%q}}}`, site.host, pullPassword)},
+	}
+	if err := admin.Create(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
+	if got := e.deployment("s").Spec.Template.Spec.Containers[0].Image; got != site.host+"/team/server:build-7" {
+		t.Errorf("the pods run %s", got)
+	}
+	r := e.resource("s").Status.ResolvedDistribution
+	if r.ConfigSource != v1alpha2.ConfigSourceOCILabel || r.ServerLine != "0.7" || r.ServerLineSource != "label "+oci.LabelImageVersion+" of the image" {
+		t.Errorf("resolvedDistribution %+v", r)
+	}
+	before := len(site.asked())
+	if got := strings.Join(site.asked()[before-2:], "\n"); strings.Count(got, "GET ") != 2 || strings.Count(got, "/manifests/") != 1 || strings.Count(got, "/blobs/") != 1 {
+		t.Errorf("the last requests are %s; want one manifest and one configuration", got)
+	}
+	e.mustApply(manifest("second", spec+"\nworkload: {imagePullSecrets: [{name: pull}]}"))
+	e.waitFor("second", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
+	if got := site.asked()[before:]; len(got) != 0 {
+		t.Errorf("a second resource asked: %v", got)
+	}
+	op.stop()
+	site.Close()
+	e.startOperator(operatorOptions{})
+	e.mustApply(manifest("third", spec+"\nworkload: {imagePullSecrets: [{name: pull}]}"))
+	e.waitFor("third", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
+	e.mustApply(manifest("fourth", strings.Replace(spec, "build-7", "build-8", 1)))
+	message = e.waitFor("fourth", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.RegistryUnavailable))
+	for _, way := range []string{"register the image", "readLabels: false", "overrideConfig"} {
+		if !strings.Contains(message, way) {
+			t.Errorf("message %q does not name the way out %q", message, way)
+		}
+	}
+	e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
+}
+
+// Proves: FR-027e (word for word), FR-027g, R14, R19.
+func TestImageWithoutLabelsNamesTheWayOut(t *testing.T) {
+	e := newEnv(t)
+	site := newPrivateRegistry(t)
+	site.push(t, "team/bare:1", nil)
+	site.mu.Lock()
+	site.open = true
+	site.mu.Unlock()
+	setRegistries(t, "allowed: [%q]\ncaCertificates: |\n  %s", site.host, strings.ReplaceAll(string(site.ca), "\n", "\n  "))
+	e.startOperator(operatorOptions{})
+	image := site.host + "/team/bare:1"
+	e.mustApply(manifest("s", "distribution: {image: '"+image+"'}\n"+vllmProvider))
+	message := e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.MissingConfigLabels))
+	want := "Distribution image " + image + " missing config labels. Add labels using `crane mutate` or use `overrideConfig` to provide configuration " +
+		"manually. See docs/configuration.md for details."
+	if !strings.Contains(message, want) {
+		t.Errorf("message %q, want %q", message, want)
+	}
+	e.mustApply(manifest("none", "distribution: {image: '"+site.host+"/team/none:1'}\n"+vllmProvider))
+	e.waitFor("none", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.ImageNotFound))
+	e.mustApply(manifest("other", "distribution: {image: 'registry.example.com/team/none:1'}\n"+vllmProvider))
+	message = e.waitFor("other", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.RegistryForbidden))
+	if !strings.Contains(message, site.host) {
+		t.Errorf("message %q does not name the allowed registries", message)
+	}
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "mine"}, Data: map[string]string{"config.yaml": "version: 2\napis: []\n"}}
+	if err := admin.Create(t.Context(), cm); err != nil {
+		t.Fatal(err)
+	}
+	e.mustApply(manifest("s", "distribution: {image: '"+image+"'}\noverrideConfig: {configMapName: mine}"))
+	e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonOverride)
+}
+
+// A registry that never answers delays nobody else.
+//
+// Proves: R14, L-03.
+func TestRegistryThatHangsDelaysNoOtherResource(t *testing.T) {
+	e := newEnv(t)
+	release := make(chan struct{})
+	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(func() { close(release); hanging.Close() })
+	host := strings.TrimPrefix(hanging.URL, "http://")
+	setRegistries(t, "plainHTTP: [%q]", host)
+	e.startOperator(operatorOptions{})
+	for n := range 12 {
+		e.mustApply(manifest(fmt.Sprint("hangs-", n), fmt.Sprintf("distribution: {image: '%s/team/server:%d'}\n%s", host, n, vllmProvider)))
+	}
+	e.mustApply(manifest("s", "distribution: {name: starter}\n"+vllmProvider))
+	e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
+	e.waitFor("hangs-11", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, "")
+	fixture.Eventually(t, 2*time.Minute, "the registry that hangs is reported", func() error {
+		c := meta.FindStatusCondition(e.resource("hangs-0").Status.Conditions, v1alpha2.ConditionConfigGenerated)
+		if c == nil || c.Reason != string(problem.RegistryUnavailable) {
+			return fmt.Errorf("%+v", c)
+		}
+		return nil
+	})
+}
