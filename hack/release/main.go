@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/release/sbom"
 )
 
 // release is what is released, and from where to where.
@@ -118,6 +120,17 @@ func (r *release) files() ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+// sbom writes which modules an artifact was built from.
+func (r *release) sbom(program, artifact string) error {
+	text, err := sbom.Of{
+		Program: program, Artifact: artifact, Version: r.version, Namespace: r.download + "/v" + r.version, Created: r.time,
+	}.JSON()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(r.path(artifact+".spdx.json"), text, 0o644)
 }
 
 func checksum(path string) (string, error) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package sbom
 
 import (
+	"crypto/sha256"
 	"debug/buildinfo"
 	"encoding/json"
 	"fmt"
@@ -12,15 +13,15 @@ import (
 	"time"
 )
 
-// spdx is an SPDX 2.3 document, as far as it is used here.
-type spdx struct {
+// document is an SPDX 2.3 document, as far as it is used here.
+type document struct {
 	Version           string         `json:"spdxVersion"`
 	DataLicense       string         `json:"dataLicense"`
 	ID                string         `json:"SPDXID"`
 	Name              string         `json:"name"`
 	DocumentNamespace string         `json:"documentNamespace"`
 	CreationInfo      creation       `json:"creationInfo"`
-	Packages          []spdxPackage  `json:"packages"`
+	Packages          []part         `json:"packages"`
 	Relationships     []relationship `json:"relationships"`
 }
 
@@ -29,7 +30,7 @@ type creation struct {
 	Creators []string `json:"creators"`
 }
 
-type spdxPackage struct {
+type part struct {
 	ID               string      `json:"SPDXID"`
 	Name             string      `json:"name"`
 	VersionInfo      string      `json:"versionInfo,omitempty"`
@@ -62,23 +63,36 @@ type relationship struct {
 // notInIdentifiers is what an SPDX identifier must not contain.
 var notInIdentifiers = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 
-// sbom writes which modules a program was built from. Go notes them in the program itself.
-func (r *release) sbom(program, artifact string) error {
-	info, err := buildinfo.ReadFile(program)
+// Of describes a program that Go built: which modules it consists of. Go notes them in the program itself.
+type Of struct {
+	// Program is the path of the program.
+	Program string
+	// Artifact names the file or image that contains it, and Version is the release.
+	Artifact, Version string
+	// Namespace is a URL of the release, from which the document's own URL is made.
+	Namespace string
+	// Created is the time of the release, not of the call.
+	Created time.Time
+}
+
+// JSON returns the SPDX document. The same program gives the same bytes.
+func (o Of) JSON() ([]byte, error) {
+	info, err := buildinfo.ReadFile(o.Program)
 	if err != nil {
-		return fmt.Errorf("%s: %w", program, err)
+		return nil, fmt.Errorf("%s: %w", o.Program, err)
 	}
-	digest, err := checksum(program)
+	content, err := os.ReadFile(o.Program)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	digest := fmt.Sprintf("%x", sha256.Sum256(content))
 	const none, root = "NOASSERTION", "SPDXRef-Program"
-	document := spdx{
-		Version: "SPDX-2.3", DataLicense: "CC0-1.0", ID: "SPDXRef-DOCUMENT", Name: artifact,
-		DocumentNamespace: r.download + "/v" + r.version + "/" + artifact + "-" + digest[:16],
-		CreationInfo:      creation{Created: r.time.Format(time.RFC3339), Creators: []string{"Tool: llama-stack-k8s-operator-release"}},
-		Packages: []spdxPackage{{
-			ID: root, Name: artifact, VersionInfo: r.version, DownloadLocation: none, LicenseConcluded: "Apache-2.0", LicenseDeclared: "Apache-2.0",
+	d := document{
+		Version: "SPDX-2.3", DataLicense: "CC0-1.0", ID: "SPDXRef-DOCUMENT", Name: o.Artifact,
+		DocumentNamespace: o.Namespace + "/" + o.Artifact + "-" + digest[:16],
+		CreationInfo:      creation{Created: o.Created.Format(time.RFC3339), Creators: []string{"Tool: llama-stack-k8s-operator-release"}},
+		Packages: []part{{
+			ID: root, Name: o.Artifact, VersionInfo: o.Version, DownloadLocation: none, LicenseConcluded: "Apache-2.0", LicenseDeclared: "Apache-2.0",
 			CopyrightText: none, Checksums: []sum{{"SHA256", digest}},
 		}},
 		Relationships: []relationship{{"SPDXRef-DOCUMENT", root, "DESCRIBES"}},
@@ -89,15 +103,12 @@ func (r *release) sbom(program, artifact string) error {
 			m = m.Replace
 		}
 		id := "SPDXRef-" + notInIdentifiers.ReplaceAllString(m.Path+"-"+m.Version, "-")
-		document.Packages = append(document.Packages, spdxPackage{
+		d.Packages = append(d.Packages, part{
 			ID: id, Name: m.Path, VersionInfo: m.Version, DownloadLocation: none, LicenseConcluded: none, LicenseDeclared: none, CopyrightText: none,
 			ExternalRefs: []reference{{"PACKAGE-MANAGER", "purl", "pkg:golang/" + m.Path + "@" + m.Version}},
 		})
-		document.Relationships = append(document.Relationships, relationship{root, id, "DEPENDS_ON"})
+		d.Relationships = append(d.Relationships, relationship{root, id, "DEPENDS_ON"})
 	}
-	text, err := json.MarshalIndent(document, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(r.path(artifact+".spdx.json"), append(text, '\n'), 0o644)
+	text, err := json.MarshalIndent(d, "", "  ")
+	return append(text, '\n'), err
 }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package packages
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	spdx "github.com/spdx/tools-golang/json"
+	"github.com/spdx/tools-golang/spdxlib"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/release/sbom"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// The library of the SPDX project reads the document, and finds in it what the program was built from.
+func TestSBOMIsValidSPDX(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "program")
+	if text, err := exec.Command("go", "build", "-C", fixture.Root(), "-o", program, "./hack/release").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	text, err := sbom.Of{Program: program, Artifact: "a_1.0.0.tar.gz", Version: "1.0.0", Namespace: "https://example.com/v1.0.0", Created: now}.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := spdx.Read(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := spdxlib.ValidateDocument(document); err != nil {
+		t.Error(err)
+	}
+	roots, err := spdxlib.GetDescribedPackageIDs(document)
+	if err != nil || len(roots) != 1 {
+		t.Errorf("it describes %v (%v)", roots, err)
+	}
+	var names []string
+	for _, p := range document.Packages {
+		names = append(names, p.PackageName)
+	}
+	for _, want := range []string{"std", "sigs.k8s.io/yaml", "github.com/google/go-containerregistry"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%s is missing in %s", want, strings.Join(names, " "))
+		}
+	}
+}
