@@ -16,13 +16,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/migrate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/render"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/status"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/upgrade"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/validate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/version"
 )
 
 const long = `Work with LlamaStackDistributions. Without a cluster: show what the operator makes of them, check them, convert them to the other
-version of the API, rewrite their environment variables as providers, and explain fields, provider types and reasons. With a cluster: show what they are doing and what an edit would
-change, and prepare the downgrade to release 0.9.`
+version of the API, rewrite their environment variables as providers, and explain fields, provider types and reasons. With a cluster: show what they are doing and what an edit or an
+upgrade would change, and prepare the downgrade to release 0.9.`
 
 const examples = `  # The config.yaml that the server gets
   kubectl llamastack render -f my-stack.yaml
@@ -52,7 +53,7 @@ func New(streams command.Streams) *cobra.Command {
 	root.SetErr(streams.Err)
 	root.AddCommand(
 		render.New(streams), validate.New(streams), convert.New(streams), migrate.New(streams), explain.New(streams),
-		status.New(streams, cluster.Dial), diff.New(streams, cluster.Dial),
+		status.New(streams, cluster.Dial), diff.New(streams, cluster.Dial), upgrade.New(streams, cluster.Dial),
 		downgrade.New(streams), version.New(streams),
 	)
 	return root

@@ -24,6 +24,8 @@ type Report struct {
 	Restart []string `json:"restart,omitempty"`
 	// State says which state of the server moves to another place, or is left behind; empty where none does.
 	State []string `json:"state,omitempty"`
+	// Effective are the leaves that differ in what the server reads: with its environment, and without what that disables.
+	Effective []Change `json:"-"`
 }
 
 // Object is an object that differs.
@@ -61,9 +63,17 @@ func Between(before, after *desired.Desired) (*Report, error) {
 	if err := r.objects(before, after); err != nil {
 		return nil, err
 	}
-	if before != nil {
-		r.State = append(r.State, stateOf(r.Config, line(before), line(after))...)
+	if before == nil {
+		return r, nil
 	}
+	if old, err = Effective(before); err != nil {
+		return nil, err
+	}
+	if now, err = Effective(after); err != nil {
+		return nil, err
+	}
+	r.Effective = Trees(old, now)
+	r.State = append(r.State, stateOf(r.Effective, line(before), line(after))...)
 	return r, nil
 }
 

@@ -20,19 +20,36 @@ func ConfigOf(base *config.Base) (any, error) { return document.Plain(base.Root(
 // inProvider is the path of a field of a provider's config.
 var inProvider = regexp.MustCompile(`^providers\.(\w+)\[(.*)\]\.config\.(\w+)`)
 
+// refersToBackend is the end of the path of a field that says where in a storage backend something is, however deep it is.
+var refersToBackend = regexp.MustCompile(`\.(backend|namespace|table_name)$`)
+
 // stateOf says which changes of a configuration move state: those of storage backends and stores, and those of the fields of providers that refer to
 // a backend or name a place on the disk.
 func stateOf(changes []Change, lines ...*catalog.Line) []string {
-	stateful := statefulFields(lines)
+	stateful, gone := statefulFields(lines), map[string]bool{}
+	for _, c := range changes {
+		if provider, ok := strings.CutSuffix(c.Path, ".provider_type"); ok && c.After == "" {
+			gone[provider] = true
+		}
+	}
 	var moved []string
 	for _, c := range changes {
 		m := inProvider.FindStringSubmatch(c.Path)
-		if !strings.HasPrefix(c.Path, "storage.") && (m == nil || !stateful[m[1]+" "+m[3]]) || isCredential(c.Path) {
+		where := strings.HasPrefix(c.Path, "storage.") || m != nil && (stateful[m[1]+" "+m[3]] || refersToBackend.MatchString(c.Path))
+		if !where || isCredential(c.Path) {
 			continue
+		}
+		provider, _, _ := strings.Cut(c.Path, ".config.")
+		if strings.TrimSuffix(c.Before, "?") == strings.TrimSuffix(c.After, "?") {
+			continue // some release lines need a mark behind the name of the database
 		}
 		switch {
 		case c.Before == "":
 			continue // something new has no state
+		case gone[provider]:
+			if text := provider + " is gone, and what it has stored stays behind"; !slices.Contains(moved, text) {
+				moved = append(moved, text)
+			}
 		case c.After == "":
 			moved = append(moved, fmt.Sprintf("%s is gone, it was %s", c.Path, c.Before))
 		default:

@@ -49,7 +49,10 @@ type leaf struct {
 
 // shown is the value as it may be shown.
 func (l leaf) shown() string {
-	if l.secret {
+	switch {
+	case l.text == `""`:
+		return l.text
+	case l.secret:
 		return redact.Hidden
 	}
 	return redact.Value(l.name, l.text).(string)

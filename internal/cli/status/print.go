@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offered"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 )
 
@@ -94,18 +95,18 @@ func (p *printer) section(title string, rows [][]string) {
 	_ = command.Table(&p.text, indent, rows) // into memory
 }
 
-func (p *printer) providers(list []provider) [][]string {
+func (p *printer) providers(list []offered.Provider) [][]string {
 	var rows [][]string
 	off := 0
 	for _, each := range list {
 		state := p.style.Good(each.State)
 		switch {
-		case each.State == stateOff && each.Variable == "":
+		case each.State == offered.Off && each.Variable == "":
 			off++
 			continue
-		case each.State == stateOff:
+		case each.State == offered.Off:
 			state = p.style.Dim("off: " + each.Variable + " is not set")
-		case each.State == stateUnknown:
+		case each.State == offered.Unknown:
 			state = p.style.Dim("depends on " + each.Variable)
 		}
 		id := each.ID

@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offered"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/describe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
@@ -39,8 +40,8 @@ type screen struct {
 	Config      string `json:"config,omitempty"`
 	Operator    string `json:"operatorVersion,omitempty"`
 
-	Providers []provider `json:"providers,omitempty"`
-	Models    []model    `json:"models,omitempty"`
+	Providers []offered.Provider `json:"providers,omitempty"`
+	Models    []offered.Model    `json:"models,omitempty"`
 	// Try are commands that ask the first model.
 	Try     []string `json:"try,omitempty"`
 	Objects []object `json:"objects,omitempty"`
@@ -86,8 +87,8 @@ func newScreen(f *facts) *screen {
 	if v := cr.Status.Version; v != nil {
 		s.Server, s.Operator = v.LlamaStackServerVersion, v.OperatorVersion
 	}
-	given := f.environment()
-	s.Providers, s.Models = f.providers(given), f.models(given)
+	runs := f.offered()
+	s.Providers, s.Models = runs.Providers(&cr.Spec), runs.Models()
 	s.Try = try(cr, s.Models)
 	s.Objects = f.objects()
 	s.Events = f.warnings()

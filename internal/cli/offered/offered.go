@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package offered
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/resource"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+)
+
+// Provider is a provider of the configuration.
+type Provider struct {
+	API  string `json:"api"`
+	ID   string `json:"id"`
+	Type string `json:"type"`
+	// From is "spec" or "base".
+	From string `json:"from"`
+	// State is On, Off, or Unknown where only the environment of the image decides.
+	State string `json:"state"`
+	// Variable is the environment variable that would turn it on, or that decides.
+	Variable string `json:"variable,omitempty"`
+}
+
+// The states of a provider.
+const (
+	On      = "on"
+	Off     = "off"
+	Unknown = "unknown"
+)
+
+// Model is a registered model.
+type Model struct {
+	// Name is the name as clients must write it.
+	Name string `json:"name"`
+	// Type is what the model does: llm, embedding or rerank.
+	Type string `json:"type"`
+}
+
+// Config is a configuration and what decides what it offers.
+type Config struct {
+	// Base is the configuration; nil where nobody knows it.
+	Base *config.Base
+	// Line is the release line of the server; nil where nobody knows it.
+	Line *catalog.Line
+	// Given are the variables that the server's container is given.
+	Given document.Variables
+}
+
+// Of returns the configuration that is made for a custom resource.
+func Of(d *desired.Desired) (*Config, error) {
+	c := &Config{Given: document.Variables{}}
+	if d.Distribution != nil {
+		c.Base, c.Line = d.Distribution.Base, d.Distribution.Line
+	}
+	for _, o := range d.Objects {
+		if deployment, ok := o.(*appsv1.Deployment); ok {
+			c.Given = Given(&deployment.Spec.Template.Spec)
+		}
+	}
+	var text []byte
+	switch {
+	case d.Config != nil:
+		text = d.Config.YAML
+	case d.Override != nil:
+		text = d.OverrideContent
+	default:
+		return c, nil
+	}
+	var err error
+	c.Base, err = config.ParseBase("config.yaml", text)
+	return c, err
+}
+
+// Given are the variables that the containers of a pod are given. To the server an empty one is not set.
+func Given(pod *corev1.PodSpec) document.Variables {
+	given := document.Variables{}
+	for i := range pod.Containers {
+		for _, v := range pod.Containers[i].Env {
+			if v.Value != "" || v.ValueFrom != nil {
+				given[v.Name] = true
+			}
+		}
+	}
+	return given
+}
+
+// Providers are those of the configuration: those of the spec first, then those of the base that are on, then the others.
+func (c *Config) Providers(spec *v1alpha2.LlamaStackDistributionSpec) []Provider {
+	if c.Base == nil {
+		return nil
+	}
+	own := map[document.ProviderName]bool{}
+	for _, group := range parse.Parse(spec).Providers {
+		for i := range group.Providers {
+			own[document.ProviderName{API: group.API.Name, ID: group.Providers[i].EffectiveID()}] = true
+		}
+	}
+	var list []Provider
+	for entry := range c.Base.Edit().Providers() {
+		p := c.provider(entry)
+		if own[document.ProviderName{API: p.API, ID: p.ID}] {
+			p.From = "spec"
+		}
+		list = append(list, p)
+	}
+	slices.SortStableFunc(list, func(a, b Provider) int { return a.rank() - b.rank() })
+	return list
+}
+
+func (p Provider) rank() int {
+	switch {
+	case p.From == "spec":
+		return 0
+	case p.State == On:
+		return 1
+	}
+	return 2
+}
+
+func (c *Config) provider(entry document.Entry) Provider {
+	id := entry.Identity()
+	p := Provider{API: entry.API, ID: id.ID, Type: entry.Type(), From: "base", State: On}
+	switch {
+	case c.Given.Enables(id):
+	case id.Presence == document.Disabled:
+		p.State = Off
+	case c.Given.MissingSwitch(id) != "":
+		p.State, p.Variable = Off, c.Given.MissingSwitch(id)
+	default:
+		p.State = Unknown
+		if refs := document.References(id.Raw); len(refs) > 0 {
+			p.Variable = refs[0].Name
+		}
+	}
+	if p.ID == "" {
+		p.ID = id.Raw
+	}
+	return p
+}
+
+// Models are the registered models that the server has, or may have.
+func (c *Config) Models() []Model {
+	if c.Base == nil || c.Line == nil {
+		return nil
+	}
+	var list []Model
+	doc := c.Base.Edit()
+	inference := doc.Lookup("inference", c.Given)
+	for _, entry := range document.Items(doc.Registered("models")) {
+		id := document.Text(document.Child(entry, "model_id"))
+		provider := document.IdentityOf(document.Child(entry, "provider_id"))
+		if id == "" || document.HasReference(id) || provider.ID == "" || !c.Given.MayEnable(provider) {
+			continue
+		}
+		if found, there := inference.Find(provider.ID); there && !c.Given.MayEnable(found) {
+			continue
+		}
+		list = append(list, Model{
+			Name: resource.ServedName(c.Line, provider.ID, id, document.Text(document.Child(entry, "provider_model_id"))),
+			Type: string(resource.ModelTypeOf(entry)),
+		})
+	}
+	return list
+}
+
+// FirstChat returns the first model that can chat; empty where there is none.
+func FirstChat(models []Model) string {
+	for _, m := range models {
+		if m.Type == string(v1alpha2.ModelTypeLLM) {
+			return m.Name
+		}
+	}
+	return ""
+}

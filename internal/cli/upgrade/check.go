@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package upgrade
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/difference"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offered"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// check is what another release would do, and its form for programs.
+type check struct {
+	Name string `json:"name"`
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Possible reports whether the operator can make the configuration for the other release.
+	Possible bool `json:"possible"`
+	// Errors and Warnings are those that only the other release has.
+	Errors   []string `json:"errors,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	// Gone and New are providers that are on with one of the releases only, as "api/id".
+	Gone []string `json:"providersGone,omitempty"`
+	New  []string `json:"providersNew,omitempty"`
+	// Models are the names of models that clients must write in another way.
+	Models []renamed `json:"models,omitempty"`
+	// Fields are the fields of the config of providers that stay, which differ.
+	Fields []difference.Change `json:"fields,omitempty"`
+	// State says which state moves.
+	State []string `json:"state,omitempty"`
+	// Others counts all other differences of the configuration.
+	Others int `json:"otherDifferences"`
+}
+
+// renamed is the name of a model with each of the releases; empty where that does not have it.
+type renamed struct {
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+}
+
+// compare compares what is made for two releases.
+func compare(spec *v1alpha2.LlamaStackDistributionSpec, before, after *offline.Resource) (*check, error) {
+	c := &check{Name: before.Name(), Possible: !after.Failed()}
+	for _, p := range after.Problems {
+		known := slices.ContainsFunc(before.Problems, func(old problem.Problem) bool { return old.String() == p.String() })
+		switch {
+		case known:
+		case p.Severity == problem.Warning:
+			c.Warnings = append(c.Warnings, p.String())
+		default:
+			c.Errors = append(c.Errors, p.String())
+		}
+	}
+	if d := before.Desired.Distribution; d != nil && d.Line != nil {
+		c.From = d.Line.Name
+	}
+	if after.Desired == nil {
+		return c, nil
+	}
+	old, err := offered.Of(before.Desired)
+	if err != nil {
+		return nil, err
+	}
+	now, err := offered.Of(after.Desired)
+	if err != nil {
+		return nil, err
+	}
+	was, is := on(old.Providers(spec)), on(now.Providers(spec))
+	c.Gone, c.New = without(was, is), without(is, was)
+	c.Models = renames(names(old.Models()), names(now.Models()))
+	report, err := difference.Between(before.Desired, after.Desired)
+	if err != nil {
+		return nil, err
+	}
+	c.State = report.State
+	for _, change := range report.Effective {
+		if strings.Trim(change.Before+change.After, `"`) == "" {
+			continue // an empty text is none
+		}
+		if of := providerOf(change.Path); slices.Contains(was, of) && slices.Contains(is, of) {
+			c.Fields = append(c.Fields, change)
+			continue
+		}
+		c.Others++
+	}
+	return c, nil
+}
+
+// on are the providers that are on, as "api/id".
+func on(providers []offered.Provider) []string {
+	var list []string
+	for _, p := range providers {
+		if p.State == offered.On {
+			list = append(list, p.API+"/"+p.ID)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func names(models []offered.Model) []string {
+	var list []string
+	for _, m := range models {
+		list = append(list, m.Name)
+	}
+	return list
+}
+
+func without(list, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(name string) bool { return slices.Contains(others, name) })
+}
+
+// renames pairs the names of models that differ: the models of a spec stand in the same order for each release.
+func renames(before, after []string) []renamed {
+	var list []renamed
+	if len(before) == len(after) {
+		for i := range before {
+			if before[i] != after[i] {
+				list = append(list, renamed{before[i], after[i]})
+			}
+		}
+		return list
+	}
+	for _, name := range without(before, after) {
+		list = append(list, renamed{Before: name})
+	}
+	for _, name := range without(after, before) {
+		list = append(list, renamed{After: name})
+	}
+	slices.SortFunc(list, func(a, b renamed) int { return cmp.Compare(a.Before+a.After, b.Before+b.After) })
+	return list
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+)
+
+// Proves: US-2.2 (what another release does to a spec: fields, state and names of models).
+func TestUpgradeCheck(t *testing.T) {
+	for name, test := range map[string]struct {
+		sample, to string
+		code       int
+	}{
+		"same-line": {"v1alpha2-simple.yaml", "0.7.3", command.OK},
+		"next-line": {"v1alpha2-simple.yaml", "0.8", command.OK},
+		"newest":    {"v1alpha2-two-providers.yaml", "1.5", command.OK},
+		"gone-api":  {"v1alpha2-safety.yaml", "1.5", command.Wrong},
+		"postgres":  {"v1alpha2-postgres.yaml", "1.4.1", command.OK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, "", "upgrade-check", "-f", samplesDir+"/"+test.sample, "--to", test.to)
+			if r.code != test.code || r.err != "" {
+				t.Errorf("exit code %d:\n%s", r.code, r.err)
+			}
+			golden(t, filepath.Join("testdata", "upgrade-check", name+".txt"), r.out)
+		})
+	}
+}
+
+// A field that the catalog has under another name is compared by its value: the server of 0.3 calls base_url url.
+func TestUpgradeCheckForPrograms(t *testing.T) {
+	r := run(t, "", "upgrade-check", "-f", samplesDir+"/v1alpha2-simple.yaml", "--to", "0.3", "-o", "json")
+	var found struct {
+		From, To string
+		Possible bool
+		Fields   []struct{ Path, Before, After string }
+	}
+	if err := json.Unmarshal([]byte(r.out), &found); err != nil || found.From != "0.7" || found.To != "0.3" || !found.Possible {
+		t.Fatalf("%v\n%s%s", err, r.err, r.out)
+	}
+	fields := map[string]string{}
+	for _, f := range found.Fields {
+		fields[f.Path] = f.Before + " → " + f.After
+	}
+	if fields["providers.inference[vllm].config.base_url"] != "http://vllm:8000/v1 → " || fields["providers.inference[vllm].config.url"] != " → http://vllm:8000/v1" {
+		t.Errorf("%v", fields)
+	}
+}
+
+func TestUpgradeCheckRefusesWrongUsage(t *testing.T) {
+	const sample = samplesDir + "/v1alpha2-simple.yaml"
+	for want, args := range map[string][]string{
+		"give either a name or --filename":      {"--to", "1.5"},
+		"give either a name or --filename ":     {"x", "-f", sample, "--to", "1.5"},
+		`no release line of it is known`:        {"-f", sample, "--to", "9.9"},
+		`required flag(s) "to" not set`:         {"-f", sample},
+		`--output "toml": choose one of json, `: {"-f", sample, "--to", "1.5", "-o", "toml"},
+	} {
+		if r := run(t, "", append([]string{"upgrade-check"}, args...)...); r.code != command.WrongUsage || !strings.Contains(r.err, strings.TrimSpace(want)) {
+			t.Errorf("%v: exit code %d: %s", args, r.code, r.err)
+		}
+	}
+	if r := run(t, "kind: ConfigMap\n", "upgrade-check", "-f", "-", "--to", "1.5"); r.code != command.Wrong || !strings.Contains(r.err, "exactly one") {
+		t.Errorf("exit code %d: %s", r.code, r.err)
+	}
+	wrong := strings.Replace(read(t, sample), "provider: vllm", "provider: vlm", 1)
+	if r := run(t, wrong, "upgrade-check", "-f", "-", "--to", "1.5"); r.code != command.Wrong || r.out != "" || !strings.Contains(r.err, `did you mean "vllm"`) {
+		t.Errorf("exit code %d: %s", r.code, r.err)
+	}
+}
