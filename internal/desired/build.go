@@ -37,7 +37,6 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 		d.problems.warnForeign(PathCABundle, types.NamespacedName{Namespace: in.CABundle.Namespace, Name: in.CABundle.Name}, in.CR.Namespace)
 	}
 	d.warnIneffective(in)
-	d.problems.checkPodSpec(in.CR)
 	d.problems.checkWorkload(&in.CR.Spec, &in.Legacy)
 	if !in.Legacy.FromV1alpha1 {
 		d.problems.checkEnvironment(&in.CR.Spec)

@@ -86,6 +86,8 @@ func example(path string, typ reflect.Type) (reflect.Value, bool) {
 		return reflect.ValueOf(map[string]string{"example.com/x": "y"}), true
 	case reflect.TypeFor[corev1.Affinity]():
 		return reflect.ValueOf(corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}}), true
+	case reflect.TypeFor[[]corev1.Toleration]():
+		return reflect.ValueOf([]corev1.Toleration{{Operator: corev1.TolerationOpExists}}), true
 	case reflect.TypeFor[[]corev1.PodResourceClaim]():
 		return reflect.ValueOf([]corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: new("gpu")}}), true
 	case reflect.TypeFor[[]corev1.EnvFromSource]():

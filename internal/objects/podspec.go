@@ -52,6 +52,3 @@ func withPodMetadata(user, own map[string]string) map[string]string {
 	maps.Copy(all, own)
 	return all
 }
-
-// ReservedPodLabels are the labels of the pods that the operator itself sets.
-func ReservedPodLabels(resource string) map[string]string { return objectLabels(resource) }

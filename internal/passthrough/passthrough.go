@@ -42,6 +42,8 @@ func (c *check) workload(w *v1alpha2.WorkloadSpec, at *field.Path) {
 		c.podCount(b.MaxUnavailable, at.Child("podDisruptionBudget", "maxUnavailable"))
 	}
 	c.spread(w.TopologySpreadConstraints, at.Child("topologySpreadConstraints"))
+	c.pod(w, at)
+	c.usedClaims(w, at)
 	o := w.Overrides
 	if o == nil {
 		return
@@ -51,6 +53,7 @@ func (c *check) workload(w *v1alpha2.WorkloadSpec, at *field.Path) {
 		c.name(at.Child("serviceAccountName"), *o.ServiceAccountName, "ServiceAccount")
 	}
 	c.environment(o.Env, at.Child("env"))
+	c.environmentFrom(o.EnvFrom, at.Child("envFrom"))
 	c.volumes(o.Volumes, at.Child("volumes"))
 	c.mounts(o, at.Child("volumeMounts"))
 }

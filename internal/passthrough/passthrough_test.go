@@ -64,6 +64,10 @@ func TestCheckTakesWhatKubernetesTakes(t *testing.T) {
 		"workload: {resources: {requests: {cpu: 500m, memory: 1Gi, ephemeral-storage: 1Gi}, limits: {cpu: 500m, nvidia.com/gpu: 2, hugepages-2Mi: 4Mi}}}",
 		"workload: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: example.com/zone, whenUnsatisfiable: DoNotSchedule, minDomains: 1, nodeAffinityPolicy: Ignore, " +
 			"labelSelector: {matchLabels: {a: b}}, matchLabelKeys: [pod-template-hash]}, {maxSkew: 1, topologyKey: example.com/zone, whenUnsatisfiable: ScheduleAnyway}]}",
+		"workload: {scheduling: {tolerations: [{operator: Exists}, {key: a, value: b, effect: NoExecute, tolerationSeconds: -1}, {key: a, operator: Gt, value: '1'}], " +
+			"affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{}, {matchExpressions: [{key: a, operator: Lt, values: ['3']}], " +
+			"matchFields: [{key: metadata.name, operator: NotIn, values: [n]}]}]}}, podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
+			"[{topologyKey: kubernetes.io/hostname, namespaceSelector: {}, labelSelector: {matchLabels: {a: b}}, matchLabelKeys: [c]}]}}}}",
 		"workload: {overrides: {env: [{name: A, valueFrom: {}}, {name: A}, {name: a.b-c, value: x}]}}",
 		"workload: {overrides: {volumes: [{name: a, secret: {secretName: s, defaultMode: 256, items: [{key: k, path: a/b, mode: 0}]}}, {name: b, persistentVolumeClaim: {claimName: c}}, " +
 			"{name: c, projected: {sources: [{secret: {name: s}}, {configMap: {name: c}}, {serviceAccountToken: {path: t}}]}}], " +

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/passthrough"
+)
+
+// The labels that users cannot set are those that the operator sets.
+//
+// Proves: R72.
+func TestReservedPodLabelsAreTheOperatorsOwn(t *testing.T) {
+	if own := slices.Sorted(maps.Keys(objectLabels("s"))); !slices.Equal(own, passthrough.ReservedPodLabels()) {
+		t.Errorf("the operator sets %v, reserved are %v", own, passthrough.ReservedPodLabels())
+	}
+}
