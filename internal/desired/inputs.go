@@ -73,6 +73,20 @@ func NewInputs(cr *v1alpha2.LlamaStackDistribution) *Inputs {
 	return &Inputs{CR: cr, Spec: parse.Parse(&cr.Spec), Legacy: v1alpha2.Legacy(cr)}
 }
 
+// CompleteWorkload completes the spec by defaults of the operator's settings. The custom resource itself stays as it is.
+func (in *Inputs) CompleteWorkload(defaults *settings.PodDefaults) {
+	completed := defaults.Complete(in.CR.Spec.Workload)
+	if completed == in.CR.Spec.Workload {
+		return
+	}
+	if in.Legacy.TerminationGracePeriodSeconds != nil && (in.CR.Spec.Workload == nil || in.CR.Spec.Workload.TerminationGracePeriodSeconds == nil) {
+		completed.TerminationGracePeriodSeconds = nil // what only v1alpha1 can say is the resource's own
+	}
+	cr := *in.CR
+	cr.Spec.Workload = completed
+	in.CR = &cr
+}
+
 // SecretCount is the number of references to Secrets.
 func (in *Inputs) SecretCount() int {
 	count := len(in.Secrets)

@@ -41,6 +41,7 @@ func (g *Gatherer) gatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaSta
 	if f == nil {
 		in.EdgeAPIs = g.edgeAPIs()
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = known.NetworkPolicy, known.Forbidden, known.Edge
+		in.CompleteWorkload(known.PodDefaults)
 		in.Distribution, f = known.Resolve(&cr.Spec.Distribution)
 		in.LabelsUnread = f == nil && in.Distribution.LabelsCount() && known.Registries.Reads()
 	}

@@ -96,6 +96,7 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	if out.Settings, f = g.settings(ctx, g.Live); f == nil {
 		in.EdgeAPIs = g.edgeAPIs()
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = out.Settings.NetworkPolicy, out.Settings.Forbidden, out.Settings.Edge
+		in.CompleteWorkload(out.Settings.PodDefaults)
 		in.Elder = g.elder(in)
 		in.Distribution, f = out.Settings.Resolve(&cr.Spec.Distribution)
 	}

@@ -34,7 +34,7 @@ const (
 
 // Keys returns the keys of the operator's ConfigMap that Parse reads.
 func Keys() []string {
-	return []string{KeyDistributions, KeyImageOverrides, KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries}
+	return []string{KeyDistributions, KeyImageOverrides, KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries, KeyPodDefaults}
 }
 
 // Registration is an entry of KeyDistributions: a distribution of the platform team's own.
@@ -86,6 +86,8 @@ type Settings struct {
 	Edge Edge
 	// Registries says where images are, and how their labels are read.
 	Registries Registries
+	// PodDefaults are fields of spec.workload for all custom resources that do not set them; nil means none.
+	PodDefaults *PodDefaults
 
 	entries map[string]entry // by name
 	images  []entry          // what images stand for, the first that fits: what is registered, by name, then what is built in
@@ -144,6 +146,9 @@ func Parse(data map[string]string) (*Settings, error) {
 		return nil, err
 	}
 	s.Edge = parseEdge(data[KeyEdge])
+	if s.PodDefaults, err = parsePodDefaults(data[KeyPodDefaults]); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// Proves: R72, R49 (defaults reach the pods; the custom resource stays as it is, and without defaults nothing is another).
+func TestBuildCompletesTheWorkload(t *testing.T) {
+	in := inputs(t, "simple")
+	before, hash := in.CR.DeepCopy(), hashOf(in)
+	in.CompleteWorkload(nil)
+	if hashOf(in) != hash {
+		t.Error("no defaults change the inputs")
+	}
+	theirs := in.CR
+	in.CompleteWorkload(&settings.PodDefaults{
+		Scheduling:                    &v1alpha2.SchedulingSpec{PriorityClassName: ptr.To("models"), NodeSelector: map[string]string{"pool": "models"}},
+		PodMetadata:                   &v1alpha2.PodMetadataSpec{Labels: map[string]string{"team": "ai"}},
+		TerminationGracePeriodSeconds: ptr.To[int64](90),
+	})
+	if diff := cmp.Diff(before, theirs); diff != "" {
+		t.Errorf("the custom resource is changed (-before +after):\n%s", diff)
+	}
+	if hashOf(in) == hash {
+		t.Error("defaults do not change the hash of the inputs: no server would get them")
+	}
+	template := deployment(t, build(t, in).Objects).Spec.Template
+	if s := template.Spec; s.PriorityClassName != "models" || s.NodeSelector["pool"] != "models" || ptr.Deref(s.TerminationGracePeriodSeconds, 0) != 90 {
+		t.Errorf("priority class %q, node selector %v, grace period %v", s.PriorityClassName, s.NodeSelector, s.TerminationGracePeriodSeconds)
+	}
+	if template.Labels["team"] != "ai" || template.Labels["app"] != "llama-stack" {
+		t.Errorf("labels %v", template.Labels)
+	}
+}
+
+// Proves: R72, R22 (what v1alpha1 says replaces a default, too).
+func TestGracePeriodOfV1alpha1ReplacesTheDefault(t *testing.T) {
+	in := bare(t, "distribution: {name: starter}", "")
+	in.Legacy.TerminationGracePeriodSeconds = ptr.To[int64](5)
+	in.CompleteWorkload(&settings.PodDefaults{TerminationGracePeriodSeconds: ptr.To[int64](90)})
+	if own := in.CR.Spec.Workload.TerminationGracePeriodSeconds; own != nil {
+		t.Errorf("the default of %d s is in the place of the resource's own", *own)
+	}
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/passthrough"
+)
+
+// KeyPodDefaults is the key of a YAML PodDefaults.
+const KeyPodDefaults = "podDefaults"
+
+// PodDefaults are fields of spec.workload for all custom resources that do not set them.
+type PodDefaults struct {
+	Scheduling                    *v1alpha2.SchedulingSpec      `json:"scheduling,omitempty"`
+	ImagePullSecrets              []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
+	PodMetadata                   *v1alpha2.PodMetadataSpec     `json:"podMetadata,omitempty"`
+	ResourceClaims                []corev1.PodResourceClaim     `json:"resourceClaims,omitempty"`
+	TerminationGracePeriodSeconds *int64                        `json:"terminationGracePeriodSeconds,omitempty"`
+}
+
+// parsePodDefaults reads KeyPodDefaults; nil where it has nothing. What Kubernetes would refuse in a pod is an error: it would harm each server at its next
+// rollout.
+func parsePodDefaults(text string) (*PodDefaults, error) {
+	var d *PodDefaults
+	if err := yaml.UnmarshalStrict([]byte(text), &d); err != nil {
+		return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML map with fields of spec.workload about scheduling, metadata and registries: %w",
+			ConfigMapName, KeyPodDefaults, err)
+	}
+	if d == nil {
+		return nil, nil
+	}
+	if problems := passthrough.CheckPodDefaults(d.over(&v1alpha2.WorkloadSpec{}), field.NewPath(KeyPodDefaults)); len(problems) > 0 {
+		return nil, fmt.Errorf("ConfigMap %s: %w", ConfigMapName, errors.New(problems.Message()))
+	}
+	return d, nil
+}
+
+// Complete returns a workload with the defaults in the place of each field that it does not set. It is the same one where there are none. Lists and maps
+// without items count as not set, as everywhere; an empty name or affinity counts as set.
+func (d *PodDefaults) Complete(w *v1alpha2.WorkloadSpec) *v1alpha2.WorkloadSpec {
+	if d == nil {
+		return w
+	}
+	if w == nil {
+		w = &v1alpha2.WorkloadSpec{}
+	}
+	return d.over(w)
+}
+
+func (d *PodDefaults) over(w *v1alpha2.WorkloadSpec) *v1alpha2.WorkloadSpec {
+	done := *w
+	done.ImagePullSecrets = items(w.ImagePullSecrets, d.ImagePullSecrets)
+	done.ResourceClaims = items(w.ResourceClaims, d.ResourceClaims)
+	done.TerminationGracePeriodSeconds = either(w.TerminationGracePeriodSeconds, d.TerminationGracePeriodSeconds)
+	if s := d.Scheduling; s != nil {
+		own := v1alpha2.SchedulingSpec{}
+		if w.Scheduling != nil {
+			own = *w.Scheduling
+		}
+		done.Scheduling = &v1alpha2.SchedulingSpec{
+			NodeSelector:      pairs(own.NodeSelector, s.NodeSelector),
+			Tolerations:       items(own.Tolerations, s.Tolerations),
+			Affinity:          either(own.Affinity, s.Affinity),
+			PriorityClassName: either(own.PriorityClassName, s.PriorityClassName),
+			RuntimeClassName:  either(own.RuntimeClassName, s.RuntimeClassName),
+		}
+	}
+	if m := d.PodMetadata; m != nil {
+		own := v1alpha2.PodMetadataSpec{}
+		if w.PodMetadata != nil {
+			own = *w.PodMetadata
+		}
+		done.PodMetadata = &v1alpha2.PodMetadataSpec{Labels: pairs(own.Labels, m.Labels), Annotations: pairs(own.Annotations, m.Annotations)}
+	}
+	return &done
+}
+
+func either[T any](own, other *T) *T {
+	if own != nil {
+		return own
+	}
+	return other
+}
+
+func items[T any](own, other []T) []T {
+	if len(own) > 0 {
+		return own
+	}
+	return other
+}
+
+func pairs(own, other map[string]string) map[string]string {
+	if len(own) > 0 {
+		return own
+	}
+	return other
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+const allDefaults = `
+scheduling:
+  nodeSelector: {pool: a}
+  tolerations: [{key: a, operator: Exists}]
+  affinity: {podAntiAffinity: {}}
+  priorityClassName: a
+  runtimeClassName: a
+imagePullSecrets: [{name: a}]
+podMetadata: {labels: {a: a}, annotations: {a: a}}
+resourceClaims: [{name: a, resourceClaimName: a}]
+terminationGracePeriodSeconds: 1
+`
+
+// A custom resource without fields gets all defaults; one with a single field gets all others.
+//
+// Proves: R72 (a value of the custom resource replaces the default, field by field).
+func TestPodDefaultsAreReplacedFieldByField(t *testing.T) {
+	s, err := Parse(map[string]string{KeyPodDefaults: allDefaults})
+	if err != nil {
+		t.Fatal(err)
+	}
+	workload := func(text string) *v1alpha2.WorkloadSpec {
+		w := &v1alpha2.WorkloadSpec{}
+		if err := yaml.UnmarshalStrict([]byte(text), w); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		return w
+	}
+	all := workload(allDefaults)
+	if diff := cmp.Diff(all, s.PodDefaults.Complete(nil)); diff != "" {
+		t.Errorf("without a workload (-want +got):\n%s", diff)
+	}
+	for own, replace := range map[string]func(w, own *v1alpha2.WorkloadSpec){
+		"scheduling: {nodeSelector: {b: b}}":    func(w, own *v1alpha2.WorkloadSpec) { w.Scheduling.NodeSelector = own.Scheduling.NodeSelector },
+		"scheduling: {tolerations: [{key: b}]}": func(w, own *v1alpha2.WorkloadSpec) { w.Scheduling.Tolerations = own.Scheduling.Tolerations },
+		"scheduling: {affinity: {}}":            func(w, own *v1alpha2.WorkloadSpec) { w.Scheduling.Affinity = own.Scheduling.Affinity },
+		"scheduling: {priorityClassName: ''}":   func(w, own *v1alpha2.WorkloadSpec) { w.Scheduling.PriorityClassName = own.Scheduling.PriorityClassName },
+		"scheduling: {runtimeClassName: b}":     func(w, own *v1alpha2.WorkloadSpec) { w.Scheduling.RuntimeClassName = own.Scheduling.RuntimeClassName },
+		"imagePullSecrets: [{name: b}]":         func(w, own *v1alpha2.WorkloadSpec) { w.ImagePullSecrets = own.ImagePullSecrets },
+		"podMetadata: {labels: {b: b}}":         func(w, own *v1alpha2.WorkloadSpec) { w.PodMetadata.Labels = own.PodMetadata.Labels },
+		"podMetadata: {annotations: {b: b}}":    func(w, own *v1alpha2.WorkloadSpec) { w.PodMetadata.Annotations = own.PodMetadata.Annotations },
+		"resourceClaims: [{name: b}]":           func(w, own *v1alpha2.WorkloadSpec) { w.ResourceClaims = own.ResourceClaims },
+		"terminationGracePeriodSeconds: 0": func(w, own *v1alpha2.WorkloadSpec) {
+			w.TerminationGracePeriodSeconds = own.TerminationGracePeriodSeconds
+		},
+		"replicas: 3": func(w, own *v1alpha2.WorkloadSpec) { w.Replicas = own.Replicas },
+		"{scheduling: {tolerations: []}, podMetadata: {labels: {}}, imagePullSecrets: []}": func(_, _ *v1alpha2.WorkloadSpec) {},
+	} {
+		given, want := workload(own), workload(allDefaults)
+		replace(want, given)
+		if diff := cmp.Diff(want, s.PodDefaults.Complete(given)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", own, diff)
+		}
+		if diff := cmp.Diff(workload(own), given); diff != "" {
+			t.Errorf("%s: the custom resource is changed (-before +after):\n%s", own, diff)
+		}
+	}
+	w := &v1alpha2.WorkloadSpec{}
+	if (*PodDefaults)(nil).Complete(w) != w || (*PodDefaults)(nil).Complete(nil) != nil {
+		t.Error("without defaults, the workload is another one")
+	}
+}
+
+// Proves: R72 (the defaults are checked like the fields of a custom resource, and the error names the field).
+func TestParseRefusesWrongPodDefaults(t *testing.T) {
+	for text, want := range map[string]string{
+		"replicas: 3": `unknown field "replicas"`,
+		"[]":          "not a YAML map with fields of spec.workload",
+		"scheduling: {tolerations: [{key: a, operator: exists}]}": `podDefaults.scheduling.tolerations[0].operator: Unsupported value: "exists"`,
+		"scheduling: {priorityClassName: High}":                   `podDefaults.scheduling.priorityClassName: Invalid value: "High"`,
+		"imagePullSecrets: [{name: a/b}]":                         `podDefaults.imagePullSecrets[0].name: Invalid value: "a/b"`,
+		"podMetadata: {labels: {app: mine}}":                      "podDefaults.podMetadata.labels[app]: Forbidden: the label app is the operator's own",
+		"resourceClaims: [{name: a}]":                             `podDefaults.resourceClaims[0]: Invalid value: "a": needs exactly one of`,
+		"terminationGracePeriodSeconds: -1":                       "podDefaults.terminationGracePeriodSeconds: Invalid value: -1",
+	} {
+		if _, err := Parse(map[string]string{KeyPodDefaults: text}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), ConfigMapName) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	for _, text := range []string{"", "{}", "null"} {
+		if s, err := Parse(map[string]string{KeyPodDefaults: text}); err != nil || s.PodDefaults.Complete(nil) != nil && text != "{}" {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// Proves: R72, R62 (the sample is right).
+func TestSampleOfTheSettingsIsRight(t *testing.T) {
+	raw, err := os.ReadFile("../../config/samples/operator-settings.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cm corev1.ConfigMap
+	if err := yaml.UnmarshalStrict(raw, &cm); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Parse(cm.Data)
+	if err != nil || s.Edge.Err != nil || cm.Name != ConfigMapName || cm.Namespace != DefaultNamespace || s.PodDefaults == nil || s.Edge.Domain == "" {
+		t.Errorf("%v, %+v", err, s)
+	}
+	for key := range cm.Data {
+		if !slices.Contains(Keys(), key) {
+			t.Errorf("there is no key %s", key)
+		}
+	}
+}
