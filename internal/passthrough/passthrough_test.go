@@ -31,6 +31,8 @@ func TestCheckReportsEachValue(t *testing.T) {
 	for _, c := range append(fixture.RefusedValues(),
 		refused("overrideConfig: {configMapName: a/b}", `spec.overrideConfig.configMapName: Invalid value: "a/b": no ConfigMap can have this name: use lower-case letters`),
 		refused("networking: {tls: {caBundle: {configMapName: A}}}", `spec.networking.tls.caBundle.configMapName: Invalid value: "A": no ConfigMap can have this name`),
+		// Kubernetes takes that, and no Secret has such a name.
+		refused("workload: {imagePullSecrets: [{name: a/b}]}", `spec.workload.imagePullSecrets[0].name: Invalid value: "a/b": no Secret can have this name`),
 		refused("workload: {resources: {claims: [{name: a}, {name: a}]}}", `spec.workload.resources.claims[1]: Duplicate value: "a"`),
 		refused("workload: {overrides: {volumes: [{name: a}]}}", "spec.workload.overrides.volumes[0]: Required value: give the volume a source"),
 		refused("workload: {overrides: {volumes: [{name: ''}]}}", "spec.workload.overrides.volumes[0].name: Required value"),

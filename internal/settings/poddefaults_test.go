@@ -103,7 +103,7 @@ func TestParseRefusesWrongPodDefaults(t *testing.T) {
 
 // Proves: R72, R62 (the sample is right).
 func TestSampleOfTheSettingsIsRight(t *testing.T) {
-	raw, err := os.ReadFile("../../config/samples/operator-settings.yaml")
+	raw, err := os.ReadFile("../../config/samples/settings/operator-settings.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
