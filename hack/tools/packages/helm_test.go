@@ -5,6 +5,7 @@ package packages
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -93,9 +94,13 @@ func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
 	if left := h.kubectl("get", kinds, "-o", "name"); strings.Contains(left, "llama") {
 		t.Errorf("left is\n%s", left)
 	}
-	if left := h.kubectl("get", "all,configmaps,secrets,roles,rolebindings,networkpolicies,pdb", "-n", operatorNamespace, "-o", "name"); strings.Contains(left, "llama-stack") {
-		t.Errorf("left is\n%s", left)
-	}
+	fixture.Eventually(t, time.Minute, "nothing of the operator is left in its namespace", func() error { // its pods go a moment later
+		left, err := cluster.KubectlRun(t.Context(), "get", "all,configmaps,secrets,roles,rolebindings,networkpolicies,pdb", "-n", operatorNamespace, "-o", "name")
+		if err == nil && strings.Contains(left, "llama-stack") {
+			err = errors.New(left)
+		}
+		return err
+	})
 
 	h.install(loadChart(t), values{}, false)
 	h.same("installed again", uids, bundle)
