@@ -41,7 +41,7 @@ service.beta.openshift.io/inject-cabundle: "true"
 // given is the CA bundle of certificates that the user makes. Otherwise no manifest names one: who makes the certificate injects it.
 const given = `
 {{- if eq .Values.certificates.maker "given" }}
-caBundle: {{ required "certificates.caBundle is required with certificates.maker given: set the PEM text of the CA certificates" .Values.certificates.caBundle | b64enc }}
+caBundle: {{ required "certificates.caBundle is required: set the PEM text of the CA certificates" .Values.certificates.caBundle | b64enc }}
 {{- end }}`
 
 func definition(o object) map[string]string {

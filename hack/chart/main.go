@@ -33,8 +33,8 @@ func run(root string) error {
 	if err != nil {
 		return err
 	}
-	for _, make := range []func(string, map[string]string) error{metadata, readme} {
-		if err := make(root, files); err != nil {
+	for _, add := range []func(string, map[string]string) error{metadata, readme} {
+		if err := add(root, files); err != nil {
 			return err
 		}
 	}

@@ -42,8 +42,8 @@ func run(args []string) error {
 	if err := os.MkdirAll(r.output, 0o755); err != nil {
 		return err
 	}
-	for _, make := range []func() error{r.plugins, r.images, r.chart, r.manifest, r.krew, r.provenance, r.checksums} {
-		if err := make(); err != nil {
+	for _, step := range []func() error{r.plugins, r.images, r.chart, r.manifest, r.krew, r.provenance, r.checksums} {
+		if err := step(); err != nil {
 			return err
 		}
 	}

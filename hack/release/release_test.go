@@ -302,6 +302,6 @@ func zipMembers(t *testing.T, path string) (members []string) {
 	return members
 }
 
-func member(name string, mode os.FileMode) string {
-	return name + " " + map[os.FileMode]string{0o755: "755", 0o644: "644"}[mode.Perm()]
+func member(path string, mode os.FileMode) string {
+	return path + " " + map[os.FileMode]string{0o755: "755", 0o644: "644"}[mode.Perm()]
 }
