@@ -13,6 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/diff"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/downgrade"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/explain"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/label"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/migrate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/render"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/status"
@@ -54,7 +55,7 @@ func New(streams command.Streams) *cobra.Command {
 	root.AddCommand(
 		render.New(streams), validate.New(streams), convert.New(streams), migrate.New(streams), explain.New(streams),
 		status.New(streams, cluster.Dial), diff.New(streams, cluster.Dial), upgrade.New(streams, cluster.Dial),
-		downgrade.New(streams), version.New(streams),
+		label.New(streams), downgrade.New(streams), version.New(streams),
 	)
 	return root
 }

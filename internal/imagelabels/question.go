@@ -40,7 +40,7 @@ type Answer struct {
 	Digest string
 	// Labels is what the labels say. A configuration in a layer is in Config, as one in a label is. Nil without an answer.
 	Labels *oci.Labels
-	// Err is why there is no answer: a *registry.Error or a *LabelError.
+	// Err is why nothing is known: a *registry.Error or a *LabelError.
 	Err error
 }
 

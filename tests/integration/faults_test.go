@@ -27,7 +27,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// Proves: R19, R49, FR-034, FR-075, US-2.2, L-17, L-35 (a failing edit says where and how to fix it; what runs continues).
+// Proves: FR-014, R19, R49, FR-034, FR-075, US-2.2, L-17, L-35 (a failing edit says where and how to fix it; what runs continues).
 func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -24,6 +24,8 @@ type options struct {
 	base          string
 	serverVersion string
 	imageLabels   string
+	image         string
+	plainHTTP     bool
 	settings      string
 	namespace     string
 }
@@ -50,7 +52,10 @@ const examples = `  # The config.yaml that the server gets
   # With a base configuration that is not registered yet
   kubectl llamastack render -f my-stack.yaml --base config.yaml --server-version 0.7.1
 
-  # With what the labels of its image say
+  # With what the labels of its image say, read from the registry
+  kubectl llamastack render -f my-stack.yaml --image registry.example.com/my-stack:1.5.0
+
+  # With labels from a file
   crane config registry.example.com/my-stack:1.5.0 > image.json
   kubectl llamastack render -f my-stack.yaml --image-labels image.json
 
@@ -79,6 +84,8 @@ func New(streams command.Streams) *cobra.Command {
 	flags.StringVar(&o.base, "base", "", "base configuration of the distribution, a config.yaml, in place of a registered one")
 	flags.StringVar(&o.serverVersion, "server-version", "", "release of the server in the image, such as 0.7.1")
 	flags.StringVar(&o.imageLabels, "image-labels", "", "labels of the distribution's image: a JSON object, or the image's configuration")
+	flags.StringVar(&o.image, "image", "", "read the labels of this image from its registry, with your own credentials")
+	flags.BoolVar(&o.plainHTTP, "plain-http", false, "ask the registry of --image without TLS")
 	flags.StringVar(&o.settings, "settings", "", "the operator's ConfigMap, as a manifest or only its data")
 	flags.StringVarP(&o.namespace, "namespace", "n", "", `namespace of resources that name none (default "`+offline.DefaultNamespace+`")`)
 	_ = cmd.MarkFlagRequired("filename")
@@ -92,6 +99,9 @@ func (o *options) check() error {
 	if !slices.Contains(formats(), o.output) {
 		return fmt.Errorf("--output %q: choose one of %s", o.output, strings.Join(formats(), ", "))
 	}
+	if o.image != "" && o.imageLabels != "" {
+		return errors.New("--image and --image-labels exclude each other")
+	}
 	return manifest.CheckStdin(append([]string{o.base, o.imageLabels, o.settings}, o.files...))
 }
 
@@ -99,7 +109,7 @@ var errNothing = errors.New("no LlamaStackDistribution in what --filename names"
 
 // run is the verb: gather, make, print.
 func (o *options) run(ctx context.Context, streams command.Streams) error {
-	in, err := gather(o, streams)
+	in, err := gather(ctx, o, streams)
 	if err != nil {
 		return command.Fail(err)
 	}

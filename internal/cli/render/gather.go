@@ -8,10 +8,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
@@ -22,7 +26,7 @@ type inputs struct {
 }
 
 // gather reads all files. What is of another kind is left out with a note.
-func gather(o *options, streams command.Streams) (*inputs, error) {
+func gather(ctx context.Context, o *options, streams command.Streams) (*inputs, error) {
 	known, err := manifest.ReadSettings(o.settings, streams.In)
 	if err != nil {
 		return nil, err
@@ -32,7 +36,7 @@ func gather(o *options, streams command.Streams) (*inputs, error) {
 		return nil, err
 	}
 	cluster.Namespace = o.namespace
-	if cluster.Replacement, err = replacement(o, streams); err != nil {
+	if cluster.Replacement, err = replacement(ctx, o, streams); err != nil {
 		return nil, err
 	}
 	documents, errs := manifest.Read(o.files, false, streams.In)
@@ -58,7 +62,7 @@ func what(d *manifest.Document) string {
 	return strings.TrimSpace(d.Kind() + " " + d.Name())
 }
 
-func replacement(o *options, streams command.Streams) (offline.Replacement, error) {
+func replacement(ctx context.Context, o *options, streams command.Streams) (offline.Replacement, error) {
 	s := offline.Replacement{Version: o.serverVersion}
 	if o.serverVersion != "" {
 		switch _, standing := catalog.ForVersion(o.serverVersion); standing {
@@ -86,7 +90,29 @@ func replacement(o *options, streams command.Streams) (offline.Replacement, erro
 		}
 		s.Labels = labels
 	}
+	if o.image != "" {
+		labels, err := askRegistry(ctx, o)
+		if err != nil {
+			return s, fmt.Errorf("--image: %w", err)
+		}
+		s.Labels = labels
+	}
 	return s, nil
+}
+
+// askRegistry reads the labels of --image with the credentials of whoever calls the plugin.
+func askRegistry(ctx context.Context, o *options) (*oci.Labels, error) {
+	ref, err := name.ParseReference(o.image)
+	if err != nil {
+		return nil, err
+	}
+	named := []string{ref.Context().RegistryStr()}
+	options := registry.Options{Local: named, UserAgent: "kubectl-llamastack"}
+	if o.plainHTTP {
+		options.PlainHTTP = named
+	}
+	_, labels, err := imagelabels.Read(ctx, registry.New(options), o.image, authn.DefaultKeychain)
+	return labels, err
 }
 
 func readLabels(file string, streams command.Streams) (*oci.Labels, error) {

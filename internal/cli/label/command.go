@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package label
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/spf13/cobra"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// options are the flags.
+type options struct {
+	config        string
+	serverVersion string
+	push          bool
+	output        string
+	plainHTTP     bool
+}
+
+const long = `Put a base configuration into the labels of an image, so that the operator finds it there. No container engine is needed.
+
+IMAGE is the reference of an image in a registry, or oci-archive:FILE for an archive of an image in the OCI layout. The image keeps its layers.
+A configuration of 50 KB or more becomes a layer of its own, which the labels name. Of an image for several platforms, the image for each
+platform gets the labels. The image gets a new digest.
+
+Registries are asked with your own credentials, those of "docker login" or "podman login".`
+
+const examples = `  # Label an image in its registry
+  kubectl llamastack label registry.example.com/ai/server:1.5.0 --config config.yaml --push
+
+  # Say which release of the server is in the image
+  kubectl llamastack label registry.example.com/ai/server:nightly --config config.yaml --server-version 1.5.0 --push
+
+  # From archive to archive, for a registry that this machine cannot reach
+  kubectl llamastack label oci-archive:server.tar --config config.yaml -o labeled.tar`
+
+var (
+	errNowhere = errors.New("give --push, or --output with the file of an archive")
+	errDigest  = errors.New("a digest names the image as it is, and with labels it is another one: name a tag")
+	errArchive = errors.New("--push needs the reference of an image in a registry, not an archive")
+)
+
+// New returns the command.
+func New(streams command.Streams) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:     "label IMAGE --config FILE",
+		Short:   "Put a base configuration into the labels of an image",
+		Long:    long,
+		Example: examples,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !o.push && o.output == "" {
+				return errNowhere
+			}
+			return command.Fail(o.run(cmd.Context(), args[0], streams))
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.config, "config", "", `the base configuration, a config.yaml; "-" is standard input`)
+	flags.StringVar(&o.serverVersion, "server-version", "", "release of the server in the image, such as 1.5.0")
+	flags.BoolVar(&o.push, "push", false, "push the image to its registry, under the same tag")
+	flags.StringVarP(&o.output, "output", "o", "", "write the image as an archive in the OCI layout")
+	flags.BoolVar(&o.plainHTTP, "plain-http", false, "ask the registry without TLS")
+	_ = cmd.MarkFlagRequired("config")
+	_ = cmd.RegisterFlagCompletionFunc("server-version", cobra.FixedCompletions(catalog.Lines(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (o *options) run(ctx context.Context, image string, streams command.Streams) error {
+	content, err := manifest.ReadBytes(o.config, streams.In)
+	if err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	if _, err := config.ParseBase(image, content); err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	if _, standing := catalog.ForVersion(o.serverVersion); o.serverVersion != "" && standing == catalog.NoVersion {
+		return fmt.Errorf("--server-version: %q is not a release such as 1.5.0", o.serverVersion)
+	}
+	what, ref, done, err := o.open(ctx, image)
+	if err != nil {
+		return err
+	}
+	defer done()
+	labeled, err := with(what, content, o.serverVersion)
+	if err != nil {
+		return err
+	}
+	if o.output != "" {
+		if err := save(labeled, image, o.output); err != nil {
+			return err
+		}
+	}
+	if o.push {
+		if err := push(ctx, ref, labeled); err != nil {
+			return err
+		}
+	}
+	digest, err := labeled.Digest()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(streams.Out, digest)
+	return err
+}
+
+// open reads the image. What it returns reads layers when they are needed, until done is called.
+func (o *options) open(ctx context.Context, image string) (_ content, _ name.Reference, done func(), _ error) {
+	if file, ok := archiveOf(image); ok {
+		if o.push {
+			return nil, nil, nil, errArchive
+		}
+		what, done, err := load(file)
+		return what, nil, done, err
+	}
+	var options []name.Option
+	if o.plainHTTP {
+		options = append(options, name.Insecure)
+	}
+	ref, err := name.ParseReference(image, options...)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("IMAGE: %w", err)
+	}
+	if _, isDigest := ref.(name.Digest); isDigest && o.push {
+		return nil, nil, nil, errDigest
+	}
+	descriptor, err := remote.Get(ref, remoteOptions(ctx)...)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	nothing := func() {}
+	if descriptor.MediaType.IsIndex() {
+		index, err := descriptor.ImageIndex()
+		return index, ref, nothing, err
+	}
+	found, err := descriptor.Image()
+	return found, ref, nothing, err
+}
+
+func remoteOptions(ctx context.Context) []remote.Option {
+	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithUserAgent("kubectl-llamastack")}
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package label
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"maps"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/match"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+)
+
+const (
+	// inLabel is the size in bytes from which a configuration becomes a layer: registries and runtimes bound what is in labels.
+	inLabel = 50_000
+	// layerPath is the file of the configuration in its layer.
+	layerPath = "llamastack/config.yaml"
+)
+
+// content is an image, or an index of images for several platforms.
+type content = mutate.Appendable
+
+// with returns the image with the configuration in its labels.
+func with(what content, configuration []byte, version string) (content, error) {
+	labels := map[string]string{}
+	if version != "" {
+		labels[oci.LabelDistributionVersion] = version
+	}
+	var layer v1.Layer
+	if len(configuration) < inLabel {
+		labels[oci.LabelConfigBase64] = base64.StdEncoding.EncodeToString(configuration)
+	} else {
+		var err error
+		if layer, err = layerOf(configuration); err != nil {
+			return nil, err
+		}
+		digest, err := layer.Digest()
+		if err != nil {
+			return nil, err
+		}
+		labels[oci.LabelConfigLayer], labels[oci.LabelConfigPath] = digest.String(), "/"+layerPath
+	}
+	switch what := what.(type) {
+	case v1.ImageIndex:
+		return labelIndex(what, labels, layer)
+	case v1.Image:
+		return labelImage(what, labels, layer)
+	}
+	return nil, fmt.Errorf("neither an image nor an index: %T", what)
+}
+
+// labelIndex labels the image for each platform. What is for no platform, such as an attestation of how an image was built, stays.
+func labelIndex(index v1.ImageIndex, labels map[string]string, layer v1.Layer) (v1.ImageIndex, error) {
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		return nil, err
+	}
+	labeled, replaced := index, 0
+	var additions []mutate.IndexAddendum
+	for i := range manifest.Manifests {
+		d := &manifest.Manifests[i]
+		if !d.MediaType.IsImage() || d.Platform == nil || d.Platform.OS == "unknown" {
+			continue
+		}
+		image, err := index.Image(d.Digest)
+		if err != nil {
+			return nil, err
+		}
+		if image, err = labelImage(image, labels, layer); err != nil {
+			return nil, err
+		}
+		labeled = mutate.RemoveManifests(labeled, match.Digests(d.Digest))
+		additions = append(additions, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: d.Platform, Annotations: d.Annotations}})
+		replaced++
+	}
+	if replaced == 0 {
+		return nil, fmt.Errorf("the index has no image for a platform")
+	}
+	return mutate.AppendManifests(labeled, additions...), nil
+}
+
+// labelImage replaces all labels of a configuration, and no other one.
+func labelImage(image v1.Image, labels map[string]string, layer v1.Layer) (v1.Image, error) {
+	if layer != nil {
+		added := mutate.Addendum{Layer: layer, History: v1.History{CreatedBy: "kubectl llamastack label"}}
+		kind, err := image.MediaType()
+		if err != nil {
+			return nil, err
+		}
+		if kind == types.DockerManifestSchema2 {
+			added.MediaType = types.DockerLayer
+		}
+		if image, err = mutate.Append(image, added); err != nil {
+			return nil, err
+		}
+	}
+	file, err := image.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	file = file.DeepCopy()
+	kept := maps.Clone(file.Config.Labels)
+	if kept == nil {
+		kept = map[string]string{}
+	}
+	for _, former := range []string{oci.LabelConfigBase64, oci.LabelConfigLayer, oci.LabelConfigPath} {
+		delete(kept, former)
+	}
+	maps.Copy(kept, labels)
+	file.Config.Labels = kept
+	return mutate.ConfigFile(image, file)
+}
+
+// layerOf is a layer with the configuration alone. The same configuration makes the same layer.
+func layerOf(configuration []byte) (v1.Layer, error) {
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	if err := w.WriteHeader(&tar.Header{Name: layerPath, Mode: 0o644, Size: int64(len(configuration)), Typeflag: tar.TypeReg}); err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(configuration); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return tarball.LayerFromOpener(
+		func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil }, tarball.WithMediaType(types.OCILayer),
+	)
+}
+
+// push writes the image to its registry.
+func push(ctx context.Context, ref name.Reference, what content) error {
+	switch what := what.(type) {
+	case v1.ImageIndex:
+		return remote.WriteIndex(ref, what, remoteOptions(ctx)...)
+	case v1.Image:
+		return remote.Write(ref, what, remoteOptions(ctx)...)
+	}
+	return fmt.Errorf("neither an image nor an index: %T", what)
+}

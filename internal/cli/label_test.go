@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"log"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	ociregistry "github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/random"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
+)
+
+// imageSite starts a registry without TLS and puts an image there; it returns the image's reference by tag.
+func imageSite(t *testing.T, what remote.Taggable) string {
+	t.Helper()
+	t.Setenv("DOCKER_CONFIG", t.TempDir()) // nobody's own credentials
+	site := httptest.NewServer(ociregistry.New(ociregistry.Logger(log.New(io.Discard, "", 0))))
+	t.Cleanup(site.Close)
+	reference := strings.TrimPrefix(site.URL, "http://") + "/team/server:1"
+	ref, err := name.ParseReference(reference, name.Insecure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.Push(ref, what); err != nil {
+		t.Fatal(err)
+	}
+	return reference
+}
+
+// readBack reads the labels as the operator does.
+func readBack(t *testing.T, reference, architecture string) (string, *oci.Labels) {
+	t.Helper()
+	host, _, _ := strings.Cut(reference, "/")
+	client := registry.New(registry.Options{PlainHTTP: []string{host}, Platform: v1.Platform{OS: "linux", Architecture: architecture}})
+	digest, labels, err := imagelabels.Read(t.Context(), client, reference, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return digest, labels
+}
+
+func file(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// randomImage has a layer, and a label that is to stay.
+func randomImage(t *testing.T) v1.Image {
+	t.Helper()
+	image, err := random.Image(100, 2)
+	if err == nil {
+		image, err = mutate.Config(image, v1.Config{Labels: map[string]string{"maintainer": "me", oci.LabelConfigPath: "/old"}, Entrypoint: []string{"/run"}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return image
+}
+
+const smallBase = "version: 2\napis: [inference]\nproviders: {inference: []}\n"
+
+// Proves: FR-027a, FR-027b (what the plugin writes is what the operator reads, in a label and in a layer; the image stays as it was otherwise).
+func TestLabelPutsAConfigurationIntoAnImage(t *testing.T) {
+	for name, content := range map[string]string{"label": smallBase, "layer": smallBase + "# " + strings.Repeat("x", 60_000) + "\n"} {
+		t.Run(name, func(t *testing.T) {
+			reference := imageSite(t, randomImage(t))
+			digest := strings.TrimSpace(mustRun(t, "", "label", reference, "--config", file(t, content), "--server-version", "0.7.1", "--push", "--plain-http"))
+			got, labels := readBack(t, reference, "amd64")
+			if got != digest || string(labels.Config) != content || labels.Version != "0.7.1" || (labels.Layer != nil) != (name == "layer") {
+				t.Errorf("%s: %+v; want digest %s", got, labels, digest)
+			}
+			ref, _ := name2ref(reference)
+			image, err := remote.Image(ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			config, err := image.ConfigFile()
+			if err != nil || config.Config.Labels["maintainer"] != "me" || config.Config.Entrypoint[0] != "/run" || len(config.RootFS.DiffIDs) < 2 {
+				t.Errorf("%+v, %v", config, err)
+			}
+			again := strings.TrimSpace(mustRun(t, "", "label", reference, "--config", file(t, smallBase), "--push", "--plain-http"))
+			if got, labels := readBack(t, reference, "amd64"); got != again || string(labels.Config) != smallBase || labels.Layer != nil {
+				t.Errorf("labeled again: %s, %+v", got, labels)
+			}
+		})
+	}
+}
+
+func name2ref(reference string) (name.Reference, error) {
+	return name.ParseReference(reference, name.Insecure)
+}
+
+// Proves: FR-027a (each platform of an image).
+func TestLabelReachesEachPlatform(t *testing.T) {
+	index := mutate.AppendManifests(empty.Index,
+		mutate.IndexAddendum{Add: randomImage(t), Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: "arm64"}}},
+		mutate.IndexAddendum{Add: randomImage(t), Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: "amd64"}}},
+		mutate.IndexAddendum{Add: randomImage(t), Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "unknown", Architecture: "unknown"}}},
+	)
+	reference := imageSite(t, index)
+	mustRun(t, "", "label", reference, "--config", file(t, smallBase), "--push", "--plain-http")
+	for _, architecture := range []string{"arm64", "amd64"} {
+		if _, labels := readBack(t, reference, architecture); string(labels.Config) != smallBase {
+			t.Errorf("%s: %+v", architecture, labels)
+		}
+	}
+	ref, _ := name2ref(reference)
+	labeled, err := remote.Index(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if manifest, err := labeled.IndexManifest(); err != nil || len(manifest.Manifests) != 3 {
+		t.Errorf("%+v, %v", manifest, err)
+	}
+}
+
+// Proves: FR-027f (without a registry at hand).
+func TestLabelWritesArchives(t *testing.T) {
+	reference := imageSite(t, randomImage(t))
+	first, second := filepath.Join(t.TempDir(), "first.tar"), filepath.Join(t.TempDir(), "second.tar")
+	a := mustRun(t, "", "label", reference, "--config", file(t, smallBase), "-o", first, "--plain-http")
+	b := mustRun(t, "", "label", "oci-archive:"+first, "--config", file(t, smallBase), "-o", second)
+	c := mustRun(t, "", "label", reference, "--config", file(t, smallBase), "--push", "--plain-http")
+	if a != b || a != c {
+		t.Errorf("digests %s, %s, %s; want the same", a, b, c)
+	}
+	if info, err := os.Stat(second); err != nil || info.Size() < 1000 {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+func TestLabelRefusesWhatTheOperatorWould(t *testing.T) {
+	reference := imageSite(t, randomImage(t))
+	good := file(t, smallBase)
+	for want, args := range map[string][]string{
+		"--config:":                     {reference, "--config", file(t, "- a"), "--push"},
+		"--server-version: \"latest\"":  {reference, "--config", good, "--server-version", "latest", "--push"},
+		"a digest names the image":      {reference + "@sha256:" + strings.Repeat("0a", 32), "--config", good, "--push"},
+		"--push needs the reference":    {"oci-archive:x.tar", "--config", good, "--push"},
+		"IMAGE: could not parse":        {"A B", "--config", good, "--push"},
+		"not an archive in the OCI":     {"oci-archive:" + tarOf(t), "--config", good, "-o", filepath.Join(t.TempDir(), "x.tar")},
+		"no such file or directory":     {"oci-archive:none.tar", "--config", good, "-o", filepath.Join(t.TempDir(), "x.tar")},
+		"MANIFEST_UNKNOWN":              {strings.Replace(reference, ":1", ":2", 1)[:len(reference)-1] + "2", "--config", good, "--push", "--plain-http"},
+		"give --push, or --output with": {reference, "--config", good},
+	} {
+		r := run(t, "", append([]string{"label"}, args...)...)
+		if r.code == command.OK || !strings.Contains(r.err, want) {
+			t.Errorf("%v: exit code %d, %s; want %s", args, r.code, r.err, want)
+		}
+	}
+}
+
+// tarOf is an empty archive.
+func tarOf(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "empty.tar")
+	if err := os.WriteFile(path, make([]byte, 1024), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Proves: R14, FR-020 (labels of a registry count as those of a file do).
+func TestRenderReadsLabelsFromTheRegistry(t *testing.T) {
+	base, _ := distributions.Base("starter", "0.7")
+	image, err := mutate.Config(empty.Image, v1.Config{Labels: map[string]string{
+		oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(base), oci.LabelImageVersion: "0.7.1",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reference := imageSite(t, image)
+	const spec = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s}\nspec:\n  distribution: {image: %s}\n" +
+		"  providers: {inference: {provider: vllm, endpoint: 'http://vllm:8000'}}\n"
+	document := fmt.Sprintf(spec, reference)
+	if got := mustRun(t, document, "render", "-f", "-", "--image", reference, "--plain-http"); !strings.Contains(got, "base_url: http://vllm:8000/v1") {
+		t.Errorf("%s", got)
+	}
+	for want, args := range map[string][]string{
+		"--image: image " + reference: {"--image", reference},
+		"404 Not Found":               {"--image", strings.TrimSuffix(reference, ":1") + ":2", "--plain-http"},
+		"exclude each other":          {"--image", reference, "--image-labels", "x"},
+	} {
+		if r := run(t, document, append([]string{"render", "-f", "-"}, args...)...); r.code == command.OK || !strings.Contains(r.err, want) {
+			t.Errorf("%v: %s; want %s", args, r.err, want)
+		}
+	}
+}
