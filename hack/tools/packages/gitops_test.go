@@ -228,3 +228,39 @@ func toLua(l *lua.LState, value any) lua.LValue {
 	}
 	return lua.LNil
 }
+
+// Users copy the examples: they name this release, a chart that exists, and values that it takes.
+func TestGitOpsExamplesInstallThisRelease(t *testing.T) {
+	release := "v" + strings.TrimSpace(string(readFile(t, "VERSION")))
+	for block := range strings.SplitSeq(string(readFile(t, "docs", "gitops.md")), "```yaml\n") {
+		text, _, closed := strings.Cut(block, "\n```")
+		if !closed || !strings.HasPrefix(text, "apiVersion:") {
+			continue
+		}
+		for key, o := range documents(t, []byte(text)) {
+			for path, want := range map[string]string{
+				"Application spec source targetRevision":      release,
+				"Application spec source path":                "charts/llama-stack-k8s-operator",
+				"Application spec destination namespace":      operatorNamespace,
+				"GitRepository spec ref tag":                  release,
+				"HelmRelease spec chart spec chart":           "charts/llama-stack-k8s-operator",
+				"HelmRelease spec targetNamespace":            operatorNamespace,
+				"HelmRelease spec chart spec sourceRef name":  "llama-stack-k8s-operator",
+				"Kustomization spec sourceRef kind":           "GitRepository",
+				"ConfigMap metadata name":                     "argocd-cm",
+				"Application spec syncPolicy automated prune": "",
+			} {
+				kind, fields, _ := strings.Cut(path, " ")
+				if kind != o.GetKind() {
+					continue
+				}
+				if got, _, err := unstructured.NestedString(o.Object, strings.Fields(fields)...); err != nil || got != want {
+					t.Errorf("%s: %s is %q (%v), want %q", key, fields, got, err, want)
+				}
+			}
+			if v, found, err := unstructured.NestedMap(o.Object, "spec", "values"); err != nil || found {
+				render(t, v)
+			}
+		}
+	}
+}
