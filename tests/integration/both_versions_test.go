@@ -191,7 +191,7 @@ func TestNoDiffBeforeAndAfterMigration(t *testing.T) {
 	t.Parallel()
 	s := newServing(t)
 	s.apply(release09CRD(t))
-	s.kubectl("wait", "--for=condition=Established", "--timeout=30s", crdName)
+	s.established(crdName)
 	old, current := manifests{}, manifests{}
 	old.add(t, "before", "api/v1alpha1/testdata/conversion/*/before.yaml")
 	old.add(t, "full", "tests/integration/testdata/v1alpha1-full.yaml")

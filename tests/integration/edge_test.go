@@ -50,7 +50,7 @@ func TestEdgeFollowsTheSettingWithStatusWrittenByTheTest(t *testing.T) {
 	s.install()
 	s.kubectl("apply", "-f", filepath.Join(moduleDir(t, "github.com/openshift/api"), "route", "v1", "zz_generated.crd-manifests", "routes.crd.yaml"))
 	s.kubectl("apply", "--server-side", "-f", filepath.Join(moduleDir(t, "sigs.k8s.io/gateway-api"), "config", "crd", "standard"))
-	s.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/routes.route.openshift.io", "crd/httproutes.gateway.networking.k8s.io",
+	s.established("crd/routes.route.openshift.io", "crd/httproutes.gateway.networking.k8s.io",
 		"crd/gateways.gateway.networking.k8s.io")
 	for _, namespace := range []string{"gateways", "ai"} {
 		s.kubectl("create", "namespace", namespace)

@@ -109,7 +109,7 @@ func secretsAreNowhereElse() error {
 
 // connect installs the released manifest and takes the operator's own permissions.
 func connect() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha2.AddToScheme, objects.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -119,9 +119,8 @@ func connect() error {
 	if out, err := cluster.KubectlRun(ctx, "apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml")); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
-	if out, err := cluster.KubectlRun(ctx, "wait", "--for=condition=Established", "--timeout=30s",
-		"crd/llamastackdistributions.llamastack.io"); err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
+	if err := established(ctx, cluster, crdName); err != nil {
+		return err
 	}
 	// Nobody serves webhooks in this cluster, and the second one rejects what it cannot ask about.
 	if out, err := cluster.KubectlRun(ctx, "patch", "validatingwebhookconfiguration", certificate.ValidationName, "--type=json",

@@ -35,7 +35,7 @@ func TestMigrationRewritesTheStore(t *testing.T) {
 	t.Parallel()
 	s := newServing(t)
 	s.apply(oldCRD)
-	s.kubectl("wait", "--for=condition=Established", "--timeout=30s", crdName)
+	s.established(crdName)
 	refused := map[string]string{
 		"no-distribution":       strings.Replace(spoke("no-distribution", ""), `{"name":"starter"}`, `{}`, 1),
 		"high-port":             spoke("high-port", `,"containerSpec":{"port":70000}`),

@@ -41,7 +41,7 @@ func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
 	s := newServing(t)
 	overlay := filepath.Join(fixture.Root(), "config", "overlays", "namespaced")
 	s.kubectl("apply", "-k", filepath.Join(overlay, "admin"))
-	s.kubectl("wait", "--for=condition=Established", "--timeout=60s", crdName)
+	s.established(crdName)
 	s.kubectl("create", "namespace", operatorNamespace)
 	s.kubectl("apply", "-k", overlay)
 	args, watched := overlayArgs(t, s, overlay)

@@ -71,7 +71,7 @@ func (s *serving) replay() *replayed {
 	}
 	r := &replayed{serving: s, recorded: recorded, converter: clientgoapply.NewTypeConverter(s.admin.Scheme())}
 	s.apply(oldCRD)
-	s.kubectl("wait", "--for=condition=Established", "--timeout=30s", crdName)
+	s.established(crdName)
 	namespaces := []string{"own", "names", "odh", "shared", operatorNamespace}
 	for _, namespace := range namespaces {
 		s.kubectl("create", "namespace", namespace)

@@ -85,8 +85,24 @@ func newServing(t *testing.T) *serving {
 func (s *serving) install() {
 	s.t.Helper()
 	s.kubectl("apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml"))
-	s.kubectl("wait", "--for=condition=Established", "--timeout=30s", crdName)
+	s.established(crdName)
 	s.redirect()
+}
+
+// established waits until the API server serves what the CRDs define.
+func (s *serving) established(crds ...string) {
+	s.t.Helper()
+	if err := established(s.t.Context(), s.cluster, crds...); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// established is polled, because kubectl wait ends with an error where a CRD has no condition yet.
+func established(ctx context.Context, c *fixture.Cluster, crds ...string) error {
+	return fixture.Poll(ctx, time.Minute, func() error {
+		_, err := c.KubectlRun(ctx, append([]string{"wait", "--for=condition=Established", "--timeout=60s"}, crds...)...)
+		return err
+	})
 }
 
 func (s *serving) redirect() {

@@ -163,7 +163,7 @@ func (s *serving) storageIn(version string) string {
 func TestInstallOverV09(t *testing.T) {
 	s := newServing(t)
 	s.apply(oldCRD)
-	s.kubectl("wait", "--for=condition=Established", "--timeout=30s", crdName)
+	s.established(crdName)
 	s.apply(spoke("kept", `,"containerSpec":{"name":"main","port":8400,"env":[{"name":"A","value":"1"}]}`))
 	for _, namespace := range []string{"leaving", "stuck"} {
 		s.kubectl("create", "namespace", namespace)

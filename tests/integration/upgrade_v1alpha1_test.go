@@ -44,7 +44,7 @@ type upgraded struct {
 func (s *serving) release09() *upgraded {
 	s.t.Helper()
 	s.apply(oldCRD)
-	s.kubectl("wait", "--for=condition=Established", "--timeout=30s", crdName)
+	s.established(crdName)
 	for _, namespace := range []string{"ai", "shared", operatorNamespace} {
 		s.kubectl("create", "namespace", namespace)
 	}
