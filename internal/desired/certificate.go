@@ -129,13 +129,13 @@ func (d *Desired) checkValidity(in *Inputs, f *CertificateFact, leaf *x509.Certi
 	switch {
 	case in.Now.After(leaf.NotAfter):
 		d.problems.Add(problem.Problem{
-			Reason: problem.CertificateExpired, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
+			Reason: problem.InvalidCertificate, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
 			Detail: fmt.Sprintf("the certificate in %s expired at %s", where, leaf.NotAfter.UTC().Format(time.RFC3339)), Fix: "renew it",
 		})
 	case in.Now.Before(leaf.NotBefore):
 		d.Recheck = leaf.NotBefore
 		d.problems.Add(problem.Problem{
-			Reason: problem.CertificateNotYetValid, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
+			Reason: problem.InvalidCertificate, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
 			Detail: fmt.Sprintf("the certificate in %s is not valid before %s", where, leaf.NotBefore.UTC().Format(time.RFC3339)),
 			Fix:    "wait, or issue another one",
 		})
@@ -152,7 +152,7 @@ func (d *Desired) checkHost(in *Inputs, f *CertificateFact, leaf *x509.Certifica
 		return
 	}
 	p := problem.Problem{
-		Reason: problem.CertificateForOtherHost, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
+		Reason: problem.InvalidCertificate, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
 		Detail: fmt.Sprintf("the certificate in %s is not for the server's Service: its DNS names are %s", where, dnsNames(leaf)),
 		Fix:    fmt.Sprintf("issue one with the DNS name %s; %s.cluster.local should be among its names too", host, host),
 	}

@@ -37,7 +37,7 @@ func newerRelease(dist *settings.Distribution) *problem.Problem {
 		return nil
 	}
 	return problem.New(problem.Problem{
-		Reason: problem.UnknownServerRelease, Severity: problem.Warning, Path: pathDistribution,
+		Reason: problem.UnknownServerLine, Severity: problem.Warning, Path: pathDistribution,
 		Detail: fmt.Sprintf("this operator does not know server release %s of image %s: it is treated like release line %s, the newest known one before it",
 			dist.Release, dist.Image, dist.Line.Name),
 		Fix: "use an operator that knows the release, or where the image holds another one " + fixRelease,

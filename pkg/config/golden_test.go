@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -60,11 +61,12 @@ func TestGolden(t *testing.T) {
 //
 // Proves: FR-075, NFR-003, NFR-004, R7.
 func TestProblemsAreActionable(t *testing.T) {
-	seen := map[problem.Reason]bool{}
+	seen, fields := map[problem.Reason]bool{}, ""
 	for _, dir := range cases(t) {
 		_, findings := config.Generate(t.Context(), input(t, dir, goldenLine))
 		for _, f := range findings {
 			seen[f.Reason] = true
+			fields += fmt.Sprintf("%s %s\n", f.Reason, f.Path)
 			if f.Path == "" || f.Body() == "" {
 				t.Errorf("%s: incomplete problem %+v", dir, f)
 			}
@@ -77,13 +79,20 @@ func TestProblemsAreActionable(t *testing.T) {
 		}
 	}
 	for _, reason := range []problem.Reason{
-		problem.InvalidField, problem.UnsupportedByOperator, problem.UnsupportedConfigVersion, problem.UnknownProvider, problem.UnknownProviderType,
+		problem.InvalidField, problem.UnsupportedByOperator, problem.InvalidBaseConfig, problem.UnknownProvider, problem.UnknownProviderType,
 		problem.UnsupportedByRelease, problem.DisabledAPI, problem.DeprecatedProviderType, problem.LiteralSecret, problem.UnknownField,
-		problem.AmbiguousProvider, problem.UnknownModel, problem.MissingCredential, problem.ConflictingFields, problem.InvalidEndpoint,
-		problem.BrokenReference,
+		problem.MissingField, problem.ConflictingFields, problem.BrokenReference,
 	} {
 		if !seen[reason] {
 			t.Errorf("no case with a problem of reason %s", reason)
+		}
+	}
+	for _, pattern := range []string{
+		`InvalidBaseConfig config.yaml: version`, `InvalidField spec\.providers\.\w+\S*\.endpoint`, `MissingField spec\.resources\.models`,
+		`MissingField spec\.resources\.tools`, `BrokenReference spec\.resources\.shields`,
+	} {
+		if !regexp.MustCompile(pattern).MatchString(fields) {
+			t.Errorf("no case with a problem like %s", pattern)
 		}
 	}
 }

@@ -109,7 +109,7 @@ func duplicateModels(models []Model) problem.List {
 		id := [2]string{m.Provider, m.Name}
 		if at, seen := first[id]; seen {
 			problems = append(problems, made(problem.Problem{
-				Reason: problem.DuplicateResource, Path: m.Path, Type: field.ErrorTypeDuplicate, Value: m.Name,
+				Reason: problem.ConflictingFields, Path: m.Path, Type: field.ErrorTypeDuplicate, Value: m.Name,
 				Detail: "the same model with the same provider stands at " + at, Fix: "remove one of them",
 			}))
 			continue

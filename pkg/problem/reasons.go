@@ -12,15 +12,15 @@ const (
 
 // Reasons about a field of the spec.
 const (
-	// InvalidField: the value of a field has the wrong type, form or range.
+	// InvalidField: the value of a field, or the name of the custom resource, has the wrong type, form or range.
 	InvalidField Reason = "InvalidField"
-	// MissingField: a required field is absent.
+	// MissingField: a required field is absent. A warning where only some uses need it.
 	MissingField Reason = "MissingField"
 	// UnknownField: there is no such field.
 	UnknownField Reason = "UnknownField"
 	// UnsupportedValue: the value is not one of those that a field takes.
 	UnsupportedValue Reason = "UnsupportedValue"
-	// ConflictingFields: two places of the spec set the same thing.
+	// ConflictingFields: two places of the spec set the same thing, or register it twice.
 	ConflictingFields Reason = "ConflictingFields"
 	// NoEffect: a field is set and does nothing. A warning.
 	NoEffect Reason = "NoEffect"
@@ -32,8 +32,6 @@ const (
 	TooLarge Reason = "TooLarge"
 	// MoreProblems: there may be more problems than are shown.
 	MoreProblems Reason = "MoreProblems"
-	// InvalidName: the custom resource has a name that its objects cannot have.
-	InvalidName Reason = "InvalidName"
 	// ForbiddenBySettings: the operator's settings forbid what the spec asks for.
 	ForbiddenBySettings Reason = "ForbiddenBySettings"
 	// UnsupportedByOperator: this operator cannot do what the spec asks for.
@@ -56,33 +54,21 @@ const (
 	UnknownProviderType Reason = "UnknownProviderType"
 	// DeprecatedProviderType: the provider type will be removed from the server. A warning.
 	DeprecatedProviderType Reason = "DeprecatedProviderType"
-	// InvalidEndpoint: an endpoint cannot be used.
-	InvalidEndpoint Reason = "InvalidEndpoint"
 	// LiteralSecret: a secret stands in the spec itself. A warning.
 	LiteralSecret Reason = "LiteralSecret"
-	// MissingCredential: a provider works only with a key, and has none. A warning.
-	MissingCredential Reason = "MissingCredential"
 	// SharedStorageLocation: two providers or backends would keep their state in one storage location.
 	SharedStorageLocation Reason = "SharedStorageLocation"
 	// EphemeralState: state is lost or differs between pods. A warning.
 	EphemeralState Reason = "EphemeralState"
 	// UnknownProvider: a model, tool or shield names a provider that does not exist.
 	UnknownProvider Reason = "UnknownProvider"
-	// AmbiguousProvider: a model, tool or shield names no provider, and there is not exactly one.
-	AmbiguousProvider Reason = "AmbiguousProvider"
 	// ProviderNotEnabled: a provider that is used is enabled only by an environment variable.
 	ProviderNotEnabled Reason = "ProviderNotEnabled"
-	// DuplicateResource: a model, tool or shield is registered twice.
-	DuplicateResource Reason = "DuplicateResource"
-	// UnknownModel: a shield names no model that it could ask.
-	UnknownModel Reason = "UnknownModel"
-	// UnknownTool: there are no tools of this name.
-	UnknownTool Reason = "UnknownTool"
 	// DisabledAPI: the spec uses or removes what spec.disabled names.
 	DisabledAPI Reason = "DisabledAPI"
 	// UndefinedVariable: the configuration refers to an environment variable that nothing in the spec sets. A warning.
 	UndefinedVariable Reason = "UndefinedVariable"
-	// BrokenReference: the configuration refers to something that it does not have.
+	// BrokenReference: the spec or the configuration refers to something that the configuration does not have.
 	BrokenReference Reason = "BrokenReference"
 )
 
@@ -90,10 +76,8 @@ const (
 const (
 	// UnknownDistribution: no distribution has this name.
 	UnknownDistribution Reason = "UnknownDistribution"
-	// UnknownServerLine: nothing says which release line the server has.
+	// UnknownServerLine: nothing says which release line the server has. A warning where it is newer than all that the operator knows.
 	UnknownServerLine Reason = "UnknownServerLine"
-	// UnknownServerRelease: the server is newer than every release line that the operator knows. A warning.
-	UnknownServerRelease Reason = "UnknownServerRelease"
 	// UnsupportedRelease: the server is older than every supported release line.
 	UnsupportedRelease Reason = "UnsupportedRelease"
 	// MissingConfigLabels: no base configuration is known for the image.
@@ -112,10 +96,8 @@ const (
 	ImageNotFound Reason = "ImageNotFound"
 	// InvalidImage: what the registry has is not an image for the nodes.
 	InvalidImage Reason = "InvalidImage"
-	// InvalidBaseConfig: the base configuration cannot be read.
+	// InvalidBaseConfig: the base configuration cannot be used.
 	InvalidBaseConfig Reason = "InvalidBaseConfig"
-	// UnsupportedConfigVersion: the base configuration has a schema version that the operator does not know.
-	UnsupportedConfigVersion Reason = "UnsupportedConfigVersion"
 	// InvalidOperatorSettings: the operator's settings cannot be used.
 	InvalidOperatorSettings Reason = "InvalidOperatorSettings"
 )
@@ -134,14 +116,8 @@ const (
 	SecretNotFound Reason = "SecretNotFound"
 	// SecretInvalid: the value of a Secret cannot be used.
 	SecretInvalid Reason = "SecretInvalid"
-	// InvalidCertificate: the server's certificate or its key cannot be used.
+	// InvalidCertificate: clients would reject the server's certificate. A warning where it is for the exposed hostname.
 	InvalidCertificate Reason = "InvalidCertificate"
-	// CertificateExpired: the server's certificate is no longer valid.
-	CertificateExpired Reason = "CertificateExpired"
-	// CertificateNotYetValid: the server's certificate is not valid yet.
-	CertificateNotYetValid Reason = "CertificateNotYetValid"
-	// CertificateForOtherHost: the server's certificate is not for the Service. A warning where it is for the exposed hostname.
-	CertificateForOtherHost Reason = "CertificateForOtherHost"
 	// InvalidCABundle: a CA bundle cannot be used.
 	InvalidCABundle Reason = "InvalidCABundle"
 	// EdgeUnavailable: the cluster lacks the API by which servers shall be exposed.

@@ -30,15 +30,6 @@ var contentRows = []Row{
 		Remedy: "Change to another provider.",
 	},
 	{
-		Reason: InvalidEndpoint, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "An endpoint cannot be used.",
-		Example: Problem{
-			Path: "spec.providers.inference[0].endpoint", Type: field.ErrorTypeInvalid, Value: "vllm:8000", Detail: "must begin with http:// or https://",
-			Fix: "for example http://vllm.example.svc:8000/v1",
-		},
-		Remedy: "Write the address in the form that the message shows.",
-	},
-	{
 		Reason: LiteralSecret, Class: Terminal, Conditions: inConfigGenerated,
 		Meaning: "A secret stands in the spec itself, where many can read it.",
 		Example: Problem{
@@ -46,14 +37,6 @@ var contentRows = []Row{
 			Fix: "put it into a Secret, and refer to it with apiKey or secretRefs",
 		},
 		Remedy: "Put it into a Secret, and refer to it with `apiKey` or `secretRefs`.",
-	},
-	{
-		Reason: MissingCredential, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "A provider works only with a key, and has none.",
-		Example: Problem{
-			Severity: Warning, Path: "spec.resources.tools[0]", Detail: "the provider of these tools has no key", Fix: "configure it with apiKey",
-		},
-		Remedy: "Configure the provider with `apiKey`.",
 	},
 	{
 		Reason: SharedStorageLocation, Class: Terminal, Conditions: inConfigGenerated,
@@ -83,15 +66,6 @@ var contentRows = []Row{
 		Remedy: "Name one of the providers of the message, or configure the provider.",
 	},
 	{
-		Reason: AmbiguousProvider, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "A model, tool or shield names no provider, and there is not exactly one that it could mean.",
-		Example: Problem{
-			Path: "spec.resources.models[0].provider", Type: field.ErrorTypeRequired, Detail: "there are several inference providers",
-			Fix: "name one of openai, vllm",
-		},
-		Remedy: "Name the provider.",
-	},
-	{
 		Reason: ProviderNotEnabled, Class: Terminal, Conditions: inConfigGenerated,
 		Meaning: "A provider that is used is enabled only by an environment variable. A warning where the server starts all the same.",
 		Example: Problem{
@@ -99,24 +73,6 @@ var contentRows = []Row{
 			Detail: "provider vllm is off unless VLLM_URL is set, and then this model is missing", Fix: "configure vllm under spec.providers.inference",
 		},
 		Remedy: "Configure the provider under `spec.providers`, or set the variable in `spec.workload.overrides.env`.",
-	},
-	{
-		Reason: DuplicateResource, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "A model, tool or shield is registered twice.",
-		Example: Problem{Path: "spec.resources.models[1]", Type: field.ErrorTypeDuplicate, Value: "vllm/llama3", Fix: "keep one of them"},
-		Remedy:  "Keep one of them.",
-	},
-	{
-		Reason: UnknownModel, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "A shield names no model that it could ask.",
-		Example: Problem{Path: "spec.resources.shields[0].id", Type: field.ErrorTypeNotFound, Value: "lama-guard", Fix: `did you mean "llama-guard"?`},
-		Remedy:  "Name a model of the server.",
-	},
-	{
-		Reason: UnknownTool, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The release line has no tools of this name.",
-		Example: Problem{Path: "spec.resources.tools[0].name", Type: field.ErrorTypeNotSupported, Value: "websearch", Fix: `did you mean "builtin::websearch"?`},
-		Remedy:  "Use a name that the message shows, or `mcp::<id>` for the tools of an MCP server.",
 	},
 	{
 		Reason: DisabledAPI, Class: Terminal, Conditions: inConfigGenerated,
@@ -137,7 +93,7 @@ var contentRows = []Row{
 	},
 	{
 		Reason: BrokenReference, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The configuration refers to a provider, model, API or storage backend that it does not have.",
+		Meaning: "The spec or the configuration refers to a provider, model, API or storage backend that the configuration does not have.",
 		Example: Problem{
 			Path: "config.yaml: vector_stores.default_provider_id", Type: field.ErrorTypeNotFound, Value: "faiss", Fix: "configure a provider with this id",
 		},

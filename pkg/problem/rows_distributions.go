@@ -18,21 +18,13 @@ var distributionRows = []Row{
 	},
 	{
 		Reason: UnknownServerLine, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true, BySettings: true,
-		Meaning: "Nothing says which release line the server in the image has.",
+		Meaning: "Nothing says which release line the server in the image has. A warning where the server is newer than every release line that the " +
+			"operator knows: it is treated like the newest one.",
 		Example: Problem{
 			Path: "spec.distribution", Type: field.ErrorTypeInvalid, Value: "quay.io/example/server:latest", Detail: "nothing says the release of its server",
 			Fix: "register the distribution with its serverVersion in the ConfigMap llama-stack-operator-config",
 		},
-		Remedy: "Use an image with a version tag, or register the distribution with its `serverVersion`.",
-	},
-	{
-		Reason: UnknownServerRelease, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
-		Meaning: "The server is newer than every release line that the operator knows, and is treated like the newest known one.",
-		Example: Problem{
-			Severity: Warning, Path: "spec.distribution", Detail: "this operator does not know server release 9.9.0: it is treated like release line 1.0",
-			Fix: "use an operator that knows the release",
-		},
-		Remedy: "Upgrade the operator.",
+		Remedy: "Use an image with a version tag, or register the distribution with its `serverVersion`. For a newer server, upgrade the operator.",
 	},
 	{
 		Reason: UnsupportedRelease, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
@@ -114,18 +106,9 @@ var distributionRows = []Row{
 	},
 	{
 		Reason: InvalidBaseConfig, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
-		Meaning: "The base configuration of the distribution cannot be used.",
+		Meaning: "The base configuration of the distribution cannot be used: it is broken, or has a schema version that this operator does not know.",
 		Example: Problem{Path: "config.yaml: providers", Type: field.ErrorTypeInvalid, Detail: "must be a map", Fix: "correct the base configuration"},
-		Remedy:  "Correct the base configuration in the operator's settings.",
-	},
-	{
-		Reason: UnsupportedConfigVersion, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
-		Meaning: "The base configuration has a schema version that this operator does not know.",
-		Example: Problem{
-			Path: "config.yaml: version", Type: field.ErrorTypeNotSupported, Value: 3, Detail: "Unsupported config.yaml version 3. Supported versions: 1, 2",
-			Fix: "use a distribution whose configuration has one of these versions",
-		},
-		Remedy: "Use another distribution, or an operator that knows the version.",
+		Remedy:  "Correct the base configuration in the operator's settings, or use another distribution.",
 	},
 	{
 		Reason: InvalidOperatorSettings, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,

@@ -8,16 +8,16 @@ import "k8s.io/apimachinery/pkg/util/validation/field"
 var fieldRows = []Row{
 	{
 		Reason: InvalidField, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The value of a field has the wrong type, form or range.",
+		Meaning: "The value of a field, or the name of the custom resource, has the wrong type, form or range.",
 		Example: Problem{
 			Path: "spec.networking.port", Type: field.ErrorTypeInvalid, Value: 80, Detail: "the server refuses ports outside of 1024 to 65535",
 			Fix: "choose a port in this range, or remove the field for 8321",
 		},
-		Remedy: "Correct the field that the message names.",
+		Remedy: "Correct the field that the message names. A custom resource with a wrong name must be created under another one.",
 	},
 	{
 		Reason: MissingField, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "A required field is absent.",
+		Meaning: "A required field is absent. A warning where the server starts without it, and some of it does not work.",
 		Example: Problem{
 			Path: "spec.providers.inference[0].endpoint", Type: field.ErrorTypeRequired, Detail: "remote::vllm has no default address",
 			Fix: "for example endpoint: http://vllm.example.svc:8000/v1",
@@ -38,7 +38,7 @@ var fieldRows = []Row{
 	},
 	{
 		Reason: ConflictingFields, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "Two places set the same thing.",
+		Meaning: "Two places set the same thing, or register the same model, tool or shield.",
 		Example: Problem{
 			Path: "spec.overrideConfig", Type: field.ErrorTypeForbidden, Detail: "excludes spec.providers", Fix: "keep one of them",
 		},
@@ -83,15 +83,6 @@ var fieldRows = []Row{
 		Meaning: "There are more problems than are shown, or may be.",
 		Example: Problem{Path: "spec", Type: field.ErrorTypeTooMany, Value: 7, Detail: "more problems are left out here", Fix: "fix the others first"},
 		Remedy:  "Fix the problems that are shown first.",
-	},
-	{
-		Reason: InvalidName, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The custom resource has a name that its Service cannot have.",
-		Example: Problem{
-			Path: "metadata.name", Type: field.ErrorTypeInvalid, Value: "1st", Detail: "a Service is named after it",
-			Fix: "use at most 55 lower-case letters, digits and '-', beginning with a letter",
-		},
-		Remedy: "Create the custom resource under another name.",
 	},
 	{
 		Reason: ForbiddenBySettings, Class: Terminal, Conditions: inConfigGenerated,

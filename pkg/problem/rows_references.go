@@ -63,41 +63,15 @@ var referenceRows = []Row{
 	},
 	{
 		Reason: InvalidCertificate, Class: WaitingForDependency, Conditions: inSecretsResolved, Elsewhere: true,
-		Meaning: "The server's certificate or its key cannot be used.",
+		Meaning: "Clients would reject the server's certificate: it is broken, has another key, is not valid at this time, or is not for the DNS name " +
+			"of the Service. A warning where it is for the hostname under `networking.expose`.",
 		Example: Problem{
 			Path: "spec.networking.tls.secretName", Type: field.ErrorTypeInvalid, Value: "llama-tls",
 			Detail: `the key "tls.key" of Secret mine/llama-tls holds a private key that does not fit the certificate`,
 			Fix:    "put a certificate and its key into the Secret",
 		},
-		Remedy: "Correct the Secret, or have it issued again. The operator watches it. What runs keeps its certificate.",
-	},
-	{
-		Reason: CertificateExpired, Class: WaitingForDependency, Conditions: inSecretsResolved, Elsewhere: true,
-		Meaning: "The server's certificate is no longer valid: clients reject it.",
-		Example: Problem{
-			Path: "spec.networking.tls.secretName", Type: field.ErrorTypeInvalid, Value: "llama-tls",
-			Detail: "the certificate in Secret mine/llama-tls expired at 2026-01-31T00:00:00Z", Fix: "renew it",
-		},
-		Remedy: "Renew the certificate. The operator watches the Secret and rolls out the new certificate.",
-	},
-	{
-		Reason: CertificateNotYetValid, Class: WaitingForDependency, Conditions: inSecretsResolved, Elsewhere: true,
-		Meaning: "The server's certificate is not valid yet: clients reject it.",
-		Example: Problem{
-			Path: "spec.networking.tls.secretName", Type: field.ErrorTypeInvalid, Value: "llama-tls",
-			Detail: "the certificate in Secret mine/llama-tls is not valid before 2026-01-31T00:00:00Z", Fix: "wait, or issue another one",
-		},
-		Remedy: "Nothing: the operator continues at that time. If the time is wrong, check the clocks and issue another certificate.",
-	},
-	{
-		Reason: CertificateForOtherHost, Class: WaitingForDependency, Conditions: inSecretsResolved, Elsewhere: true,
-		Meaning: "The server's certificate is not for the DNS name of its Service. A warning where it is for the hostname under `networking.expose`.",
-		Example: Problem{
-			Path: "spec.networking.tls.secretName", Type: field.ErrorTypeInvalid, Value: "llama-tls",
-			Detail: "the certificate in Secret mine/llama-tls is not for the server's Service: its DNS names are llama.example.com",
-			Fix:    "issue one with the DNS name my-stack-service.mine.svc",
-		},
-		Remedy: "Issue a certificate with the DNS name of the Service. The operator watches the Secret.",
+		Remedy: "Correct the Secret, or renew the certificate. The operator watches the Secret, and continues by itself when a certificate becomes valid. " +
+			"What runs keeps its certificate.",
 	},
 	{
 		Reason: InvalidCABundle, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,

@@ -50,7 +50,7 @@ func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
 			string(problem.MissingField), []string{"spec.providers.inference[0].id", "spec.providers.inference[1].id", "needs an id: for example id: vllm-1"},
 		},
 		"endpoint without scheme": {
-			`{"providers":{"inference":{"provider":"vllm","endpoint":"vllm:8000"}}}`, string(problem.InvalidEndpoint),
+			`{"providers":{"inference":{"provider":"vllm","endpoint":"vllm:8000"}}}`, string(problem.InvalidField),
 			[]string{"spec.providers.inference.endpoint", "http://"},
 		},
 		"model of an unknown provider": {

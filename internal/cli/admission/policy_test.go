@@ -207,7 +207,7 @@ func parsed(t *testing.T, object map[string]any) problem.List {
 
 // leftToOperator reports whether a problem of the parsers is one that the policy does not look for.
 func leftToOperator(p problem.Problem) bool {
-	return slices.Contains([]problem.Reason{problem.ConflictingFields, problem.DuplicateResource, problem.UnsupportedValue, problem.UnknownField}, p.Reason) ||
+	return slices.Contains([]problem.Reason{problem.ConflictingFields, problem.UnsupportedValue, problem.UnknownField}, p.Reason) ||
 		strings.HasSuffix(p.Path, ".embeddingDimension") && p.Reason == problem.MissingField ||
 		p.Detail == "is not a name of a Secret" || p.Detail == "is not a key of a Secret"
 }

@@ -188,7 +188,7 @@ func (c *Cluster) refusals(ctx context.Context, object map[string]any) []admissi
 	lenient := v1alpha2.Legacy(cr).FromV1alpha1
 	_, problems := desired.Build(ctx, in)
 	for _, p := range problems.Of(problem.Terminal) {
-		if p.FixedBySpec() && !known.Covers(p.Path) && (!lenient || p.Reason == problem.InvalidName) {
+		if p.FixedBySpec() && !known.Covers(p.Path) && (!lenient || p.Path == "metadata.name") {
 			refusals = append(refusals, admission.Refusal{Problem: p, Kind: admission.Value})
 		}
 	}

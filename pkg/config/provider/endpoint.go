@@ -50,7 +50,7 @@ func ResolveEndpoint(endpoint, path string, row *catalog.Endpoint, problems *pro
 const noUserInfo = "must not contain user name or password, because it would stand in a ConfigMap for all to read"
 
 func refuseEndpoint(path, detail, fix string, problems *problem.Collector) {
-	problems.Add(problem.Problem{Reason: problem.InvalidEndpoint, Path: path, Type: field.ErrorTypeInvalid, Detail: detail, Fix: fix})
+	problems.Add(problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid, Detail: detail, Fix: fix})
 }
 
 // beginsWithScheme is an address with a scheme.

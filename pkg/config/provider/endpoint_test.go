@@ -111,7 +111,7 @@ func TestResolveEndpoint(t *testing.T) {
 			if got := ResolveEndpoint(in, "spec.x", kind.row, &found); got != nil {
 				t.Errorf("%s: ResolveEndpoint(%q) = %s", name, in, fieldsText(got))
 			}
-			if len(found.List().Errors()) != 1 || found.List()[0].Reason != problem.InvalidEndpoint {
+			if len(found.List().Errors()) != 1 || found.List()[0].Reason != problem.InvalidField {
 				t.Errorf("%s: ResolveEndpoint(%q) finds %v", name, in, found.List())
 			}
 			if strings.Contains(found.List().Message(), "hunter2") {

@@ -70,7 +70,7 @@ func (c *settingsCheck) checkValue(of catalog.Field, value any, path string) {
 	}
 	if s, ok := value.(string); ok && beginsWithScheme.MatchString(s) && address.HasUserInfo(s) {
 		c.problems.Add(problem.Problem{
-			Reason: problem.InvalidEndpoint, Path: path, Type: field.ErrorTypeInvalid, Detail: noUserInfo,
+			Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid, Detail: noUserInfo,
 			Fix: "remove everything up to the @, or put it into an environment variable and refer to that as ${env.…}",
 		})
 	}

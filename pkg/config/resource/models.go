@@ -50,7 +50,7 @@ func (r *registration) applyModels(models []parse.Model) {
 		served := ServedName(r.line, provider.ID, m.Name, m.ProviderModelID)
 		if at, twice := paths[served]; twice {
 			r.problems.Add(problem.Problem{
-				Reason: problem.DuplicateResource, Path: m.Path, Type: field.ErrorTypeDuplicate,
+				Reason: problem.ConflictingFields, Path: m.Path, Type: field.ErrorTypeDuplicate,
 				Detail: fmt.Sprintf("is served as %s, and so is %s", served, at),
 				Fix:    "keep one of them",
 			})
@@ -122,7 +122,7 @@ func (r *registration) modelProvider(m *parse.Model, providers *document.Provide
 		return document.Identity{}, false
 	}
 	r.problems.Add(problem.Problem{
-		Reason: problem.AmbiguousProvider, Path: m.Path, Type: field.ErrorTypeRequired,
+		Reason: problem.MissingField, Path: m.Path, Type: field.ErrorTypeRequired,
 		Detail: "the spec configures no inference provider, and the base does not have exactly one that is unconditionally enabled",
 		Fix:    "write {name, provider} with one of " + providers.Names() + ", or configure spec.providers.inference",
 	})

@@ -90,7 +90,7 @@ func TestApplyRegistersModels(t *testing.T) {
 		two  = "providers: {inference: [{provider_id: a, provider_type: remote::vllm}, {provider_id: b, provider_type: remote::vllm}]}\n"
 		// one is always there, and one only where a variable is set.
 		conditional = "providers: {inference: [{provider_id: '${env.C:+c}', provider_type: remote::vllm}, {provider_id: v, provider_type: remote::vllm}]}\n"
-		ambiguous   = "AmbiguousProvider spec.resources.models[0]: the spec configures no inference provider, and the base does not have exactly one that is " +
+		ambiguous   = "MissingField spec.resources.models[0]: the spec configures no inference provider, and the base does not have exactly one that is " +
 			"unconditionally enabled\n"
 	)
 	run(t, "registered_resources", map[string]testCase{
@@ -141,7 +141,7 @@ func TestApplyRegistersModels(t *testing.T) {
 		"served under one name": {
 			base: vllm, uses: "inference/v " + models + "[0]\n", spec: "resources: {models: [{name: m}, {name: x, providerModelId: m}]}",
 			want:     "{models: [{model_id: m, provider_id: v, model_type: llm}]}",
-			problems: "DuplicateResource spec.resources.models[1]: is served as v/m, and so is spec.resources.models[0]\n",
+			problems: "ConflictingFields spec.resources.models[1]: is served as v/m, and so is spec.resources.models[0]\n",
 		},
 		"a type that the release line lacks": {
 			line: "0.3", base: vllm, uses: "inference/v " + models + "[0]\n", spec: "resources: {models: [{name: m, modelType: rerank}]}",

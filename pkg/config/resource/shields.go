@@ -43,7 +43,7 @@ func (r *registration) applyShields(shields []parse.Shield) {
 		s := &shields[i]
 		if at, twice := paths[s.ID]; twice {
 			r.problems.Add(problem.Problem{
-				Reason: problem.DuplicateResource, Path: s.Path, Type: field.ErrorTypeDuplicate,
+				Reason: problem.ConflictingFields, Path: s.Path, Type: field.ErrorTypeDuplicate,
 				Detail: "registers the shield of " + at + " once more",
 				Fix:    "keep one of them",
 			})
@@ -119,7 +119,7 @@ func (r *shieldSearch) provider(s *parse.Shield, entry *yaml.Node) (document.Ide
 		return document.Identity{}, false
 	}
 	r.problems.Add(problem.Problem{
-		Reason: problem.AmbiguousProvider, Path: s.Path, Type: field.ErrorTypeRequired,
+		Reason: problem.MissingField, Path: s.Path, Type: field.ErrorTypeRequired,
 		Detail: "the spec configures no safety provider, and the base does not have exactly one that is unconditionally enabled",
 		Fix:    "write {id, provider} with one of " + r.safety.Names() + ", or configure spec.providers.safety",
 	})
@@ -199,7 +199,7 @@ func (r *shieldSearch) model(s *parse.Shield, entry *yaml.Node, provider documen
 	if r.problems.Full(problem.Error) {
 		return false
 	}
-	p := problem.Problem{Reason: problem.UnknownModel, Path: path, Type: field.ErrorTypeNotFound, Value: s.Model, Fix: choicesOf(r.models.all)}
+	p := problem.Problem{Reason: problem.BrokenReference, Path: path, Type: field.ErrorTypeNotFound, Value: s.Model, Fix: choicesOf(r.models.all)}
 	if p.Detail = "is not a registered model"; s.Model == "" {
 		p.Type, p.Value, p.Detail = field.ErrorTypeRequired, nil, "names no model, and no registered one is obviously meant"
 	}

@@ -19,7 +19,7 @@ func TestApplyRegistersShields(t *testing.T) {
 		two     = "providers: {safety: [{provider_id: s, provider_type: inline::code-scanner}, {provider_id: other, provider_type: inline::code-scanner}]}\n"
 		// one is always there, and one only where a variable is set.
 		conditional = "providers: {safety: [{provider_id: '${env.C:+c}', provider_type: inline::code-scanner}, {provider_id: s, provider_type: inline::code-scanner}]}\n"
-		ambiguous   = "AmbiguousProvider spec.resources.shields[0]: the spec configures no safety provider, and the base does not have exactly one that is " +
+		ambiguous   = "MissingField spec.resources.shields[0]: the spec configures no safety provider, and the base does not have exactly one that is " +
 			"unconditionally enabled\n"
 	)
 	uses := func(id string) string { return "safety/" + id + " " + shields + "[0]\n" }
@@ -52,7 +52,7 @@ func TestApplyRegistersShields(t *testing.T) {
 		},
 		"one shield, twice": {
 			base: scanner, spec: "resources: {shields: [x, x]}", want: "{shields: [{shield_id: x, provider_id: s}]}", uses: uses("s"),
-			problems: "DuplicateResource spec.resources.shields[1]: registers the shield of spec.resources.shields[0] once more\n",
+			problems: "ConflictingFields spec.resources.shields[1]: registers the shield of spec.resources.shields[0] once more\n",
 		},
 		"a model for a provider that asks none": {
 			base: scanner, spec: "resources: {shields: [{id: x, model: m}]}", want: "{shields: [{shield_id: x, provider_id: s, provider_shield_id: m}]}", uses: uses("s"),
@@ -82,7 +82,7 @@ providers:
 	const (
 		guard   = "{model_id: Llama-Guard 3_8b, provider_id: v}"
 		other   = "{model_id: m, provider_id: v}"
-		unknown = "UnknownModel spec.resources.shields[0]: names no model, and no registered one is obviously meant\n"
+		unknown = "BrokenReference spec.resources.shields[0]: names no model, and no registered one is obviously meant\n"
 	)
 	for name, c := range map[string]struct{ models, base, shield, want, problems string }{
 		"by the name under which it is served": {models: other, shield: "{id: x, model: v/m}", want: "v/m"},
@@ -100,7 +100,7 @@ providers:
 		},
 		"the base's empty one": {base: "shields: [{shield_id: x, provider_shield_id: '${env.M:=}'}]", models: guard, shield: "x", want: "v/Llama-Guard 3_8b"},
 		"unknown": {
-			models: other, shield: "{id: x, model: gone/m}", problems: "UnknownModel spec.resources.shields[0].model: is not a registered model\n",
+			models: other, shield: "{id: x, model: gone/m}", problems: "BrokenReference spec.resources.shields[0].model: is not a registered model\n",
 		},
 		"a provider that may be off": {
 			models: "{model_id: m, provider_id: '${env.C:+c}'}", shield: "{id: x, model: m}", want: "c/m",

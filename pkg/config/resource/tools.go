@@ -53,7 +53,7 @@ func (r *toolStep) apply(tools []parse.Tool) {
 		id := r.toolGroup(t.Name)
 		if at, twice := paths[id]; twice {
 			r.problems.Add(problem.Problem{
-				Reason: problem.DuplicateResource, Path: t.Path, Type: field.ErrorTypeDuplicate,
+				Reason: problem.ConflictingFields, Path: t.Path, Type: field.ErrorTypeDuplicate,
 				Detail: "asks for the tools of " + at + " once more",
 				Fix:    "keep one of them",
 			})
@@ -107,7 +107,7 @@ func (r *toolStep) applyBuiltin(t *parse.Tool, id string) {
 	r.uses = append(r.uses, Use{API: parse.APIToolRuntime.Name, ID: provider.ID, Path: t.Path})
 	if !r.hasKey(provider) && !r.refusesToolProvider() {
 		r.problems.Add(problem.Problem{
-			Reason: problem.MissingCredential, Severity: problem.Warning, Path: t.Path,
+			Reason: problem.MissingField, Severity: problem.Warning, Path: t.Path,
 			Detail: "the provider of these tools has no key: they work only for clients that send one with their requests",
 			Fix:    "configure the provider under spec.providers.toolRuntime with apiKey: {name: <Secret>, key: <key within it>}",
 		})
@@ -138,7 +138,7 @@ func (r *toolStep) unknownTool(t *parse.Tool) {
 	}
 	short := strings.TrimPrefix(t.Name, builtinToolGroups)
 	r.problems.Add(problem.Problem{
-		Reason: problem.UnknownTool, Path: t.Path, Type: field.ErrorTypeNotFound,
+		Reason: problem.UnsupportedValue, Path: t.Path, Type: field.ErrorTypeNotFound,
 		Detail: fmt.Sprintf("release line %s has no tools of this name", r.line.Name),
 		Fix:    suggest.Sentence(short, known) + "there are " + strings.Join(known, ", ") + ", and mcp::<id> for those of an MCP server",
 	})

@@ -23,7 +23,7 @@ func TestApplyRegistersToolGroups(t *testing.T) {
 		brave  = "{provider_id: b, provider_type: remote::brave-search, config: {api_key: k}}"
 		tavily = "{provider_id: t, provider_type: remote::tavily-search, config: {api_key: '${env.TAVILY_KEY:=}'}}"
 		base   = "providers: {tool_runtime: [" + tavily + ", " + brave + "]}\n"
-		noKey  = "Warning MissingCredential spec.resources.tools[0]: the provider of these tools has no key: they work only for clients that send one with their requests\n"
+		noKey  = "Warning MissingField spec.resources.tools[0]: the provider of these tools has no key: they work only for clients that send one with their requests\n"
 	)
 	group := func(id string) string {
 		return "{tool_groups: [{toolgroup_id: builtin::websearch, provider_id: " + id + "}]}"
@@ -75,7 +75,7 @@ func TestApplyRegistersToolGroups(t *testing.T) {
 		},
 		"twice": {
 			line: "0.6", base: base, spec: "resources: {tools: [websearch, {name: 'builtin::websearch'}]}", want: group("b"), uses: usesTool("b"),
-			problems: "DuplicateResource spec.resources.tools[1]: asks for the tools of spec.resources.tools[0] once more\n",
+			problems: "ConflictingFields spec.resources.tools[1]: asks for the tools of spec.resources.tools[0] once more\n",
 		},
 		"an endpoint": {
 			line: "0.6", base: base, spec: "resources: {tools: [{name: websearch, endpoint: 'http://x'}]}", want: absent,
@@ -83,7 +83,7 @@ func TestApplyRegistersToolGroups(t *testing.T) {
 		},
 		"unknown tools": {
 			line: "0.6", base: base, spec: "resources: {tools: [nonsense]}", want: absent,
-			problems: "UnknownTool spec.resources.tools[0]: release line 0.6 has no tools of this name\n",
+			problems: "UnsupportedValue spec.resources.tools[0]: release line 0.6 has no tools of this name\n",
 		},
 		"unknown tools of a provider that it names": {
 			line: "0.6", base: "providers: {tool_runtime: [{provider_id: w, provider_type: remote::own}]}\n", spec: "resources: {tools: [{name: own, provider: w}]}",
@@ -121,7 +121,7 @@ func TestApplyPutsTheProviderOfToolsFirst(t *testing.T) {
 		},
 		"unknown tools have no provider": {
 			base: "providers: " + list("w") + "\n", spec: "resources: {tools: [{name: nonsense, provider: w}]}", want: list("w"),
-			problems: "UnknownTool spec.resources.tools[0]: release line 0.7 has no tools of this name\n",
+			problems: "UnsupportedValue spec.resources.tools[0]: release line 0.7 has no tools of this name\n",
 		},
 	})
 }
@@ -183,7 +183,7 @@ func TestApplyMakesToolGroupsOfMCPServers(t *testing.T) {
 		},
 		"an address that is not one": {
 			line: "0.6", base: server, spec: "resources: {tools: [{name: 'mcp::github', endpoint: 'g:1'}]}", want: absent,
-			problems: "InvalidEndpoint spec.resources.tools[0].endpoint: must begin with http:// or https://\n",
+			problems: "InvalidField spec.resources.tools[0].endpoint: must begin with http:// or https://\n",
 		},
 		"an id that is not one": {
 			line: "0.6", base: server, spec: "resources: {tools: [{name: 'mcp::a/b', endpoint: 'http://g'}]}", want: absent,
@@ -210,7 +210,7 @@ func TestApplyMakesConnectorsOfMCPServers(t *testing.T) {
 		},
 		"a release line without connectors": {
 			line: "1.0", base: "", spec: tool, want: absent, change: func(l *catalog.Line) { l.Sections = nil },
-			problems: "UnknownTool spec.resources.tools[0]: release line 1.0 has no tools of this name\n",
+			problems: "UnsupportedValue spec.resources.tools[0]: release line 1.0 has no tools of this name\n",
 		},
 	})
 }
@@ -233,7 +233,7 @@ func TestApplyDoesNotWarnOfKeysBesideAWrongProvider(t *testing.T) {
 		found := &problem.Collector{}
 		found.Add(problem.Problem{Reason: problem.InvalidField, Path: path})
 		c.apply(t.Context(), t, found)
-		if got := strings.Count(step.Problems(found), "MissingCredential"); got != want {
+		if got := strings.Count(step.Problems(found), "MissingField"); got != want {
 			t.Errorf("with a problem at %s: %s", path, step.Problems(found))
 		}
 	}

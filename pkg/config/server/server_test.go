@@ -118,7 +118,7 @@ func TestApplyTelemetrySetsVariables(t *testing.T) {
 		},
 		"the port of gRPC": {
 			line: "1.0", telemetry: "{provider: otel, endpoint: 'http://c:4317'}", variables: strings.Replace(variables, "4318", "4317", 1), configuration: "null",
-			problems: "Warning InvalidEndpoint " + path + ".endpoint: names port 4317, where collectors usually listen for gRPC; the server sends HTTP\n",
+			problems: "Warning InvalidField " + path + ".endpoint: names port 4317, where collectors usually listen for gRPC; the server sends HTTP\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -135,13 +135,13 @@ func TestApplyTelemetryReportsWhatAnExporterCannotHave(t *testing.T) {
 	for telemetryText, want := range map[string]string{
 		"[{id: a, provider: otel, endpoint: 'http://c'}, {id: b, provider: otel, endpoint: 'http://d'}]": "ConflictingFields " + path + "[1]: is a second exporter: the server has one\n",
 		"{provider: otel}": "MissingField " + path + ".endpoint: \n",
-		"{provider: otel, endpoint: '${env.C}'}": "InvalidEndpoint " + path +
+		"{provider: otel, endpoint: '${env.C}'}": "InvalidField " + path +
 			".endpoint: must not refer to the environment: it becomes an environment variable itself\n",
-		"{provider: otel, endpoint: 'c:4318'}":     "InvalidEndpoint " + path + ".endpoint: must begin with http:// or https://\n",
-		"{provider: otel, endpoint: 'http://%zz'}": "InvalidEndpoint " + path + ".endpoint: is not a URL with a host\n",
-		"{provider: otel, endpoint: 'http://c?a'}": "InvalidEndpoint " + path + ".endpoint: must not have a query: paths are added to it\n",
-		"{provider: otel, endpoint: 'http://c#a'}": "InvalidEndpoint " + path + ".endpoint: must not have a query: paths are added to it\n",
-		"{provider: otel, endpoint: 'http://c/v1/traces/'}": "InvalidEndpoint " + path + ".endpoint: ends with the path of one signal: traces would go to /v1/traces " +
+		"{provider: otel, endpoint: 'c:4318'}":     "InvalidField " + path + ".endpoint: must begin with http:// or https://\n",
+		"{provider: otel, endpoint: 'http://%zz'}": "InvalidField " + path + ".endpoint: is not a URL with a host\n",
+		"{provider: otel, endpoint: 'http://c?a'}": "InvalidField " + path + ".endpoint: must not have a query: paths are added to it\n",
+		"{provider: otel, endpoint: 'http://c#a'}": "InvalidField " + path + ".endpoint: must not have a query: paths are added to it\n",
+		"{provider: otel, endpoint: 'http://c/v1/traces/'}": "InvalidField " + path + ".endpoint: ends with the path of one signal: traces would go to /v1/traces " +
 			"and metrics to /v1/metrics below that, where no collector listens\n",
 	} {
 		variables, _, problems := telemetry(t, "1.0", "", telemetryText)

@@ -142,7 +142,7 @@ func (t *telemetry) endpoint(p *parse.Provider) (string, bool) {
 	path := p.Path + ".endpoint"
 	fail := func(detail, fix string) (string, bool) {
 		t.problems.Add(problem.Problem{
-			Reason: problem.InvalidEndpoint, Path: path, Type: field.ErrorTypeInvalid,
+			Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid,
 			Detail: detail,
 			Fix:    fix,
 		})
@@ -173,7 +173,7 @@ func (t *telemetry) endpoint(p *parse.Provider) (string, bool) {
 			"remove "+signal+": the server adds such paths itself")
 	case u.Port() == grpcPort:
 		t.problems.Add(problem.Problem{
-			Reason: problem.InvalidEndpoint, Severity: problem.Warning, Path: path,
+			Reason: problem.InvalidField, Severity: problem.Warning, Path: path,
 			Detail: "names port " + grpcPort + ", where collectors usually listen for gRPC; the server sends HTTP",
 			Fix:    "use the collector's port for HTTP, usually 4318",
 		})

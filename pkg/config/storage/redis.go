@@ -61,7 +61,7 @@ func (s *step) redisFields(spec *v1alpha2.KVStorageSpec) ([]entryField, bool) {
 // redisEndpoint reads host:port or redis://host:port. An IPv6 address keeps its brackets: the server makes a URL of it.
 func (s *step) redisEndpoint(endpoint, path string) (host string, port int, ok bool) {
 	fail := func(detail, fix string) (string, int, bool) {
-		s.problems.Add(problem.Problem{Reason: problem.InvalidEndpoint, Path: path, Type: field.ErrorTypeInvalid, Detail: detail, Fix: fix})
+		s.problems.Add(problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid, Detail: detail, Fix: fix})
 		return "", 0, false
 	}
 	if endpoint == "" {

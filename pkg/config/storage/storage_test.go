@@ -331,7 +331,7 @@ func TestApplyWritesCredentialsAsTheReleaseLineTakesThem(t *testing.T) {
 
 // Proves: FR-050, R7.
 func TestApplyReadsTheEndpointOfRedis(t *testing.T) {
-	const invalid = "InvalidEndpoint spec.storage.kv.endpoint: "
+	const invalid = "InvalidField spec.storage.kv.endpoint: "
 	for endpoint, want := range map[string]string{
 		"redis.ns:6380": "redis.ns 6380", "redis.ns": "redis.ns 6379", "redis://redis.ns": "redis.ns 6379", "REDIS://redis.ns:1/": "redis.ns 1",
 		"10.0.0.1:65535": "10.0.0.1 65535", "[fd00::1]": "[fd00::1] 6379", "redis://[fd00::1]:7/": "[fd00::1] 7",
