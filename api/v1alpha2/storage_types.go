@@ -5,7 +5,7 @@ package v1alpha2
 // StateStorageSpec configures where the server keeps its state. If kv or sql is omitted, it stays as the distribution
 // has it; an empty half means sqlite.
 type StateStorageSpec struct {
-	// KV configures the key-value storage backend (sqlite or redis).
+	// KV configures the key-value storage backend (sqlite, redis or postgres).
 	// +optional
 	KV *KVStorageSpec `json:"kv,omitempty"`
 
@@ -15,13 +15,14 @@ type StateStorageSpec struct {
 }
 
 // KVStorageType is a key-value storage backend.
-// +kubebuilder:validation:Enum=sqlite;redis
+// +kubebuilder:validation:Enum=sqlite;redis;postgres
 type KVStorageType string
 
 // The key-value storage backends.
 const (
-	KVStorageSQLite KVStorageType = "sqlite"
-	KVStorageRedis  KVStorageType = "redis"
+	KVStorageSQLite   KVStorageType = "sqlite"
+	KVStorageRedis    KVStorageType = "redis"
+	KVStoragePostgres KVStorageType = "postgres"
 )
 
 // KVStorageSpec configures the key-value storage backend.
@@ -29,6 +30,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || self.type != 'redis' || (has(self.endpoint) && self.endpoint.size() > 0)",message="type redis needs an endpoint: for example endpoint: redis.example.svc:6379"
 // +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type == 'redis') || !has(self.endpoint) || self.endpoint.size() == 0",message="endpoint belongs to type redis: set type: redis, or remove endpoint"
 // +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type == 'redis') || !has(self.password)",message="password belongs to type redis: set type: redis, or remove password"
+// +kubebuilder:validation:XValidation:rule="!has(self.type) || self.type != 'postgres' || has(self.connectionString)",message="type postgres needs a connectionString: a secret reference to a DSN such as postgresql://user:password@host:5432/db"
+// +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type == 'postgres') || !has(self.connectionString)",message="connectionString belongs to type postgres: set type: postgres, or remove connectionString"
 type KVStorageSpec struct {
 	// Type is the key-value storage backend.
 	// +optional
@@ -42,6 +45,11 @@ type KVStorageSpec struct {
 	// Password refers to the Secret that holds the Redis password.
 	// +optional
 	Password *SecretKeyRef `json:"password,omitempty"`
+
+	// ConnectionString refers to the Secret that holds the connection string of a PostgreSQL database. It can be the
+	// database of sql. Required when type is "postgres".
+	// +optional
+	ConnectionString *SecretKeyRef `json:"connectionString,omitempty"`
 }
 
 // SQLStorageType is a relational storage backend.

@@ -99,6 +99,43 @@ func TestDerivedSecret(t *testing.T) {
 	}
 }
 
+// Proves: R24, R67 (one PostgreSQL for all state: the client of the key-value state takes the parts as they are, the password is there once).
+func TestDerivedSecretOfOneDatabaseForAllState(t *testing.T) {
+	const dsn = "postgresql://us%40er:" + canary + "@db/stack"
+	for name, want := range map[string]map[string]string{
+		"0.7": {
+			"LLSD_STORAGE_KV_HOST": "db", "LLSD_STORAGE_KV_PORT": "5432", "LLSD_STORAGE_KV_DB": "stack", "LLSD_STORAGE_KV_USER": "us@er",
+			"LLSD_STORAGE_SQL_HOST": "db", "LLSD_STORAGE_SQL_PORT": "5432", "LLSD_STORAGE_SQL_DB": "stack", "LLSD_STORAGE_SQL_USER": "us%40er",
+			"PGPASSWORD": canary,
+		},
+		"1.5": {
+			"LLSD_STORAGE_KV_CONNECTION_STRING":  "postgresql://us%40er:" + canary + "@db:5432/stack",
+			"LLSD_STORAGE_SQL_CONNECTION_STRING": "postgresql://us%40er:" + canary + "@db:5432/stack",
+		},
+	} {
+		in := inputs(t, "one-postgres")
+		line, _ := catalog.Get(name)
+		d := *in.Distribution
+		d.Line, d.Base = line, settings.EmbeddedBase("starter", line)
+		in.Distribution = &d
+		if len(in.Secrets) != 2 {
+			t.Fatalf("%d secret references", len(in.Secrets))
+		}
+		for i := range in.Secrets {
+			in.Secrets[i].Value = secret.New([]byte(dsn))
+		}
+		made := build(t, in)
+		got := map[string]string{}
+		for key, value := range derivedSecret(t, made.Objects).Data {
+			got[key] = string(value)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		checkNothingOutsideSecrets(t, made, canary)
+	}
+}
+
 // checkNothingOutsideSecrets proves that a value is in no other object, as text or as base64.
 //
 // Proves: R7, NFR-003.

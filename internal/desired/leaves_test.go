@@ -171,6 +171,7 @@ var changesNothing = map[string]string{
 // incomplete are the structs that fail by name when they are empty.
 var incomplete = []string{
 	"spec.storage.kv.password{}", "spec.storage.kv.password.secretKeyRef{}",
+	"spec.storage.kv.connectionString{}", "spec.storage.kv.connectionString.secretKeyRef{}",
 	"spec.storage.sql.connectionString{}", "spec.storage.sql.connectionString.secretKeyRef{}", "spec.networking.tls.caBundle{}",
 }
 
@@ -191,6 +192,12 @@ var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
 	},
 	"spec.storage.kv.password.secretKeyRef": func(s *v1alpha2.LlamaStackDistributionSpec) {
 		*kvStorage(s) = v1alpha2.KVStorageSpec{Type: new(v1alpha2.KVStorageRedis), Endpoint: new("redis:6379"), Password: nestedReference()}
+	},
+	"spec.storage.kv.connectionString": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		*kvStorage(s) = v1alpha2.KVStorageSpec{Type: new(v1alpha2.KVStoragePostgres), ConnectionString: &v1alpha2.SecretKeyRef{Name: new("a"), Key: new("b")}}
+	},
+	"spec.storage.kv.connectionString.secretKeyRef": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		*kvStorage(s) = v1alpha2.KVStorageSpec{Type: new(v1alpha2.KVStoragePostgres), ConnectionString: nestedReference()}
 	},
 	"spec.storage.sql.type": func(s *v1alpha2.LlamaStackDistributionSpec) {
 		sqlStorage(s).ConnectionString = &v1alpha2.SecretKeyRef{Name: new("a"), Key: new("b")}
@@ -341,7 +348,7 @@ func found(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) *Inputs
 	uses, _ := config.SecretUses(in.Spec)
 	for _, use := range uses {
 		value := canary
-		if strings.HasPrefix(use.Path, "spec.storage.sql") {
+		if strings.HasSuffix(use.Path, ".connectionString") {
 			value = "postgresql://user:" + canary + "@db.example/stack"
 		}
 		in.Secrets = append(in.Secrets, SecretFact{Use: use, Value: secret.New([]byte(value))})

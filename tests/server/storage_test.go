@@ -56,6 +56,12 @@ spec:
   networking: {tls: {caBundle: {configMapName: trusted-ca}}}
 `
 
+// keysIn is where the server keeps the key-value state: in a Redis on a port, or, without one, in the PostgreSQL of the other state.
+type keysIn struct {
+	port     int
+	password string
+}
+
 // storageBase is a base that every release can boot from, with its storage left to the server.
 const storageBase = `
 version: 2
@@ -78,11 +84,14 @@ type pod struct {
 
 // podFor builds what the operator builds for a resource, and puts together the environment as a node would: from plain values and
 // from Secrets. The file with CA certificates is the test's own, as is the directory of files.
-func podFor(t *testing.T, r release, redisPort int, redisPassword, dsn, ca string) pod {
+func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
-	if err := yaml.UnmarshalStrict(fmt.Appendf(nil, storageCR, redisPort), cr); err != nil {
+	if err := yaml.UnmarshalStrict(fmt.Appendf(nil, storageCR, keys.port), cr); err != nil {
 		t.Fatal(err)
+	}
+	if keys.port == 0 {
+		cr.Spec.Storage.KV = &v1alpha2.KVStorageSpec{Type: new(v1alpha2.KVStoragePostgres), ConnectionString: cr.Spec.Storage.SQL.ConnectionString}
 	}
 	apis, urlField := "apis: [inference]", "base_url"
 	if line, _ := catalog.Get(r.line); !line.APIsMustBeServed {
@@ -110,7 +119,7 @@ func podFor(t *testing.T, r release, redisPort int, redisPassword, dsn, ca strin
 	for _, use := range uses {
 		value := dsn
 		if use.Ref.Name == "redis-creds" {
-			value = redisPassword
+			value = keys.password
 		}
 		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, Value: secret.New([]byte(value))})
 	}
@@ -120,7 +129,7 @@ func podFor(t *testing.T, r release, redisPort int, redisPassword, dsn, ca strin
 	}
 	p := pod{env: environmentOf(t, d)}
 	for name, value := range p.env { // paths of the pod
-		p.env[name] = strings.ReplaceAll(strings.ReplaceAll(value, objects.CABundlePath, ca), inURL(objects.CABundlePath), inURL(ca))
+		p.env[name] = strings.NewReplacer(objects.CABundlePath, ca, inURL(objects.CABundlePath), inURL(ca), objects.TrustPath, ca).Replace(value)
 	}
 	dir := t.TempDir()
 	p.env["SQLITE_STORE_DIR"], p.env["HOME"], p.env["TMPDIR"], p.env["PATH"] = dir, dir, dir, os.Getenv("PATH")
@@ -168,7 +177,7 @@ func dsnOf(port int, userName, password, database, query string) string {
 // The storage classes of every release reach a real Redis and a real PostgreSQL, TLS verified, with what the operator makes of passwords,
 // users and databases that are hard to write.
 //
-// Proves: FR-050, FR-050a, FR-051, FR-052, R24, X14, X26, L-09.
+// Proves: FR-050, FR-050a, FR-051, FR-052, R24, R67, X14, X26, L-09.
 func TestStorageTakesEveryPassword(t *testing.T) {
 	t.Parallel()
 	database, keys := startPostgres(t), startRedis(t, hardPasswords...)
@@ -180,30 +189,38 @@ func TestStorageTakesEveryPassword(t *testing.T) {
 	database.account(t, "us@er/ 1", "secret", "da:ta base")
 	database.account(t, "12345", "secret", "67890")
 	forEachRelease(t, func(t *testing.T, r release) {
-		var cases []map[string]any
-		var names []string
-		add := func(name, redisPassword, dsn string) {
-			port := keys.port
-			if r.line == "0.3" {
-				port = open.port
-			}
-			p := podFor(t, r, port, redisPassword, dsn, database.ca)
-			cases, names = append(cases, map[string]any{"config": p.config, "env": p.env}), append(names, name)
+		inRedis := keys.port
+		if r.line == "0.3" { // which takes no password
+			inRedis = open.port
 		}
-		for i, password := range hardPasswords {
-			name := fmt.Sprintf("user%d", i)
-			add("password "+password, password, dsnOf(database.port, name, password, name, []string{"sslmode=verify-full", "", "sslmode=verify-ca"}[i%3]))
-		}
-		add("user and database", hardPasswords[0], dsnOf(database.port, "us@er/ 1", "secret", "da:ta base", "sslmode=require"))
-		if form := lineOf(t, r).Backends["sql_postgres"].Credentials; form != "parts" {
-			add("numbers for names", hardPasswords[0], dsnOf(database.port, "12345", "secret", "67890", ""))
-		}
-		for i, problem := range runStorage(t, r, cases) {
-			if problem != nil {
-				t.Errorf("%s: %s", names[i], *problem)
-			}
-		}
+		tryPasswords(t, r, database, "sql_postgres", func(password string) keysIn { return keysIn{inRedis, password} })
+		tryPasswords(t, r, database, "kv_postgres", func(string) keysIn { return keysIn{} })
 	})
+}
+
+// tryPasswords tries every password and name, with the key-value state in one kind of database. hardest is the type of backends that takes
+// the fewest names.
+func tryPasswords(t *testing.T, r release, database *postgres, hardest string, keys func(password string) keysIn) {
+	t.Helper()
+	var cases []map[string]any
+	var names []string
+	add := func(name, password, dsn string) {
+		p := podFor(t, r, keys(password), dsn, database.ca)
+		cases, names = append(cases, map[string]any{"config": p.config, "env": p.env}), append(names, name)
+	}
+	for i, password := range hardPasswords {
+		name := fmt.Sprintf("user%d", i)
+		add("password "+password, password, dsnOf(database.port, name, password, name, []string{"sslmode=verify-full", "", "sslmode=verify-ca"}[i%3]))
+	}
+	add("user and database", hardPasswords[0], dsnOf(database.port, "us@er/ 1", "secret", "da:ta base", "sslmode=require"))
+	if form := lineOf(t, r).Backends[hardest].Credentials; form != catalog.CredentialsParts {
+		add("numbers for names", hardPasswords[0], dsnOf(database.port, "12345", "secret", "67890", ""))
+	}
+	for i, problem := range runStorage(t, r, cases) {
+		if problem != nil {
+			t.Errorf("%s as far as %s: %s", names[i], hardest, *problem)
+		}
+	}
 }
 
 // The proof is proven: what is wrong is found.
@@ -212,8 +229,9 @@ func TestStorageProofFindsWhatIsWrong(t *testing.T) {
 	database, keys := startPostgres(t), startRedis(t, "right")
 	database.account(t, "user", "right", "user")
 	r := imageRelease(t)
-	changed := func(variable, value string) map[string]any {
-		p := podFor(t, r, keys.port, "right", dsnOf(database.port, "user", "right", "user", "sslmode=verify-full"), database.ca)
+	inRedis := keysIn{keys.port, "right"}
+	changed := func(keys keysIn, variable, value string) map[string]any {
+		p := podFor(t, r, keys, dsnOf(database.port, "user", "right", "user", "sslmode=verify-full"), database.ca)
 		if _, ok := p.env[variable]; !ok {
 			t.Fatalf("%s is not set", variable)
 		}
@@ -221,8 +239,10 @@ func TestStorageProofFindsWhatIsWrong(t *testing.T) {
 		return map[string]any{"config": p.config, "env": p.env}
 	}
 	problems := runStorage(t, r, []map[string]any{
-		changed("LLSD_STORAGE_KV_PASSWORD", "wrong"), changed("PGPASSWORD", "wrong"), changed("LLSD_STORAGE_SQL_HOST", "127.0.0.1"),
-		changed("PGSSLROOTCERT", "/etc/hostname"), changed("LLSD_STORAGE_SQL_DB", "other"),
+		changed(inRedis, "LLSD_STORAGE_KV_PASSWORD", "wrong"), changed(inRedis, "PGPASSWORD", "wrong"),
+		changed(inRedis, "LLSD_STORAGE_SQL_HOST", "127.0.0.1"), changed(inRedis, "PGSSLROOTCERT", "/etc/hostname"),
+		changed(inRedis, "LLSD_STORAGE_SQL_DB", "other"), changed(keysIn{}, "LLSD_STORAGE_KV_DB", "other"),
+		changed(keysIn{}, "LLSD_STORAGE_KV_HOST", "127.0.0.1"),
 	})
 	for i, problem := range problems {
 		if problem == nil {
@@ -255,13 +275,13 @@ func runStorage(t *testing.T, r release, cases []map[string]any) []*string {
 	return problems
 }
 
-// A real server keeps its state in Redis and PostgreSQL and finds it again when it is started anew; what it prints has no secret in it.
+// A real server keeps its state in Redis and PostgreSQL, or in PostgreSQL alone, and finds it again when it is started anew; what it
+// prints has no secret in it.
 //
-// Proves: US-4.1, US-4.2, FR-051a, R24, R7, NFR-003.
+// Proves: US-4.1, US-4.2, FR-051a, R24, R67, R7, NFR-003.
 func TestStateSurvivesARestart(t *testing.T) {
 	const password = `c@n:/#%41?&"' ary`
-	database, keys := startPostgres(t), startRedis(t, password)
-	open := startRedis(t)
+	database, inRedis, open := startPostgres(t), startRedis(t, password), startRedis(t)
 	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"m1"}, Key: "none"})
 	if err != nil {
 		t.Fatal(err)
@@ -272,40 +292,61 @@ func TestStateSurvivesARestart(t *testing.T) {
 		if r.version != imageRelease(t).version && r.line != catalog.Newest() && os.Getenv(everywhere) == "" { // the full run boots all
 			continue
 		}
-		t.Run(r.version, func(t *testing.T) {
-			name := "of_" + strings.ReplaceAll(r.version, ".", "_")
-			database.account(t, name, password, name)
-			store := keys
-			if r.line == "0.3" {
-				store = open
-			}
-			p := podFor(t, r, store.port, password, dsnOf(database.port, name, password, name, "sslmode=verify-full"), database.ca)
-			p.env["VLLM_URL"] = backend.URL + "/v1"
-			written := useServer(t, r, p, func(t *testing.T, server string) string {
-				t.Helper()
-				answer := answered(t, http.MethodPost, server+"/v1/chat/completions", `{"model":"vllm/m1","messages":[{"role":"user","content":"remember"}]}`)
-				var completion struct{ ID string }
-				if err := json.Unmarshal([]byte(answer), &completion); err != nil || completion.ID == "" {
-					t.Fatal(answer)
+		keys := map[string]keysIn{"redis": {inRedis.port, password}, "postgres": {}}
+		if r.line == "0.3" {
+			keys["redis"] = keysIn{open.port, password}
+		}
+		for _, kind := range []string{"redis", "postgres"} {
+			t.Run(r.version+"/"+kind, func(t *testing.T) {
+				name := kind + "_of_" + strings.ReplaceAll(r.version, ".", "_")
+				database.account(t, name, password, name)
+				p := podFor(t, r, keys[kind], dsnOf(database.port, name, password, name, "sslmode=verify-full"), database.ca)
+				p.env["VLLM_URL"] = backend.URL + "/v1"
+				readBack(t, r, p)
+				if count := database.query(t, fmt.Sprintf("\\c %s\nSELECT count(*) FROM inference_store", name)); strings.HasSuffix(count, "0") {
+					t.Errorf("%s rows in PostgreSQL", count)
 				}
-				return completion.ID
-			})
-			if count := database.query(t, fmt.Sprintf("\\c %s\nSELECT count(*) FROM inference_store", name)); strings.HasSuffix(count, "0") {
-				t.Errorf("%s rows in PostgreSQL", count)
-			}
-			useServer(t, r, p, func(t *testing.T, server string) string {
-				t.Helper()
-				got := answered(t, http.MethodGet, server+"/v1/chat/completions/"+written, "")
-				if !strings.Contains(got, "remember") {
-					t.Errorf("the completion is gone: %s", got)
+				if kind == "redis" && r.line != "0.3" && len(inRedis.keys(t, password)) == 0 {
+					t.Error("Redis holds nothing")
 				}
-				return ""
+				tables := database.query(t, fmt.Sprintf("\\c %s\nSELECT string_agg(tablename, ' ') FROM pg_tables WHERE schemaname = 'public'", name))
+				if has := strings.Contains(tables, "_kvstore"); has != (kind == "postgres") {
+					t.Errorf("PostgreSQL has the tables %s", tables)
+				}
 			})
-			if r.line != "0.3" && len(store.keys(t, password)) == 0 {
-				t.Error("Redis holds nothing")
-			}
-		})
+		}
 	}
+}
+
+// readBack has the server keep a completion and a prompt, and a server that is started anew find them.
+func readBack(t *testing.T, r release, p pod) {
+	t.Helper()
+	var prompt struct {
+		ID string `json:"prompt_id"`
+	}
+	written := useServer(t, r, p, func(t *testing.T, server string) string {
+		t.Helper()
+		answer := answered(t, http.MethodPost, server+"/v1/chat/completions", `{"model":"vllm/m1","messages":[{"role":"user","content":"remember"}]}`)
+		var completion struct{ ID string }
+		if err := json.Unmarshal([]byte(answer), &completion); err != nil || completion.ID == "" {
+			t.Fatal(answer)
+		}
+		answer = answered(t, http.MethodPost, server+"/v1/prompts", `{"prompt":"Say {{ word }}.","variables":["word"]}`)
+		if err := json.Unmarshal([]byte(answer), &prompt); err != nil || prompt.ID == "" {
+			t.Fatal(answer)
+		}
+		return completion.ID
+	})
+	useServer(t, r, p, func(t *testing.T, server string) string {
+		t.Helper()
+		if got := answered(t, http.MethodGet, server+"/v1/chat/completions/"+written, ""); !strings.Contains(got, "remember") {
+			t.Errorf("the completion is gone: %s", got)
+		}
+		if got := answered(t, http.MethodGet, server+"/v1/prompts/"+prompt.ID, ""); !strings.Contains(got, "Say {{ word }}.") {
+			t.Errorf("the prompt is gone: %s", got)
+		}
+		return ""
+	})
 }
 
 // The base of postgres-demo boots the real server, has what the resource asks for, and keeps everything in the one PostgreSQL that its

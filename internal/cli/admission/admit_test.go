@@ -85,10 +85,12 @@ func TestRejections(t *testing.T) {
 		"postgres without DSN":          {starter + "storage: {sql: {type: postgres}}", []string{"spec.storage.sql: Invalid value: type postgres needs a connectionString: a secret reference to a DSN such as postgresql://user:password@host:5432/db"}},
 		"redis without endpoint":        {starter + "storage: {kv: {type: redis}}", []string{"spec.storage.kv: Invalid value: type redis needs an endpoint: for example endpoint: redis.example.svc:6379"}},
 		"sqlite with DSN":               {starter + "storage: {sql: {connectionString: {name: s, key: k}}}", []string{"spec.storage.sql: Invalid value: connectionString belongs to type postgres: set type: postgres, or remove connectionString"}},
+		"sqlite with DSN in kv":         {starter + "storage: {kv: {connectionString: {name: s, key: k}}}", []string{"spec.storage.kv: Invalid value: connectionString belongs to type postgres: set type: postgres, or remove connectionString"}},
+		"postgres in kv, no DSN":        {starter + "storage: {kv: {type: postgres}}", []string{"spec.storage.kv: Invalid value: type postgres needs a connectionString: a secret reference to a DSN such as postgresql://user:password@host:5432/db"}},
 		"sqlite with endpoint":          {starter + "storage: {kv: {endpoint: 'r:6379'}}", []string{"spec.storage.kv: Invalid value: endpoint belongs to type redis: set type: redis, or remove endpoint"}},
 		"sqlite with password":          {starter + "storage: {kv: {password: {name: s, key: k}}}", []string{"spec.storage.kv: Invalid value: password belongs to type redis: set type: redis, or remove password"}},
 		"unknown field":                 {starter + "workloads: {replicas: 1}", []string{`spec.workloads: unknown field: did you mean "workload"?`}},
-		"unknown kv type":               {starter + "storage: {kv: {type: etcd}}", []string{`spec.storage.kv.type: Unsupported value: "etcd": supported values: "sqlite", "redis"`, unchecked}},
+		"unknown kv type":               {starter + "storage: {kv: {type: etcd}}", []string{`spec.storage.kv.type: Unsupported value: "etcd": supported values: "sqlite", "redis", "postgres"`, unchecked}},
 		"unknown sql type":              {starter + "storage: {sql: {type: mysql}}", []string{`spec.storage.sql.type: Unsupported value: "mysql": supported values: "sqlite", "postgres"`, unchecked}},
 	} {
 		t.Run(name, func(t *testing.T) {

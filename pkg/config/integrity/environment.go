@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/storage"
@@ -154,7 +153,7 @@ func (c *check) bystanders(own map[string]string) {
 }
 
 func (c *check) bystander(who, path string, reads map[string]string, config *yaml.Node, own map[string]string) {
-	var tls bool
+	var tls string
 	for _, variable := range slices.Sorted(maps.Keys(reads)) {
 		from, set := own[variable]
 		name := reads[variable]
@@ -162,31 +161,20 @@ func (c *check) bystander(who, path string, reads map[string]string, config *yam
 			continue
 		}
 		if variable != "PGPASSWORD" {
-			tls = true
+			tls = from
 			continue
 		}
 		c.problems.Add(problem.Problem{
 			Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeForbidden,
 			Detail: fmt.Sprintf("%s has no %s of its own, and would give that of %s to its own database", who, name, from),
-			Fix:    "give it one" + c.elsewhere(),
+			Fix:    "give it one" + storage.OwnPasswords(c.line),
 		})
 	}
-	if tls {
+	if tls != "" {
 		c.problems.Add(problem.Problem{
 			Reason: problem.ConflictingFields, Severity: problem.Warning, Path: path,
-			Detail: fmt.Sprintf("%s takes the TLS mode of its connections from %s too, where that names one", who, storage.PathConnectionString),
-			Fix:    "let both databases do the same" + c.elsewhere(),
+			Detail: fmt.Sprintf("%s takes the TLS mode of its connections from %s too, where that names one", who, tls),
+			Fix:    "let both databases do the same" + storage.OwnPasswords(c.line),
 		})
 	}
-}
-
-// elsewhere reports the release lines on which nothing is shared.
-func (c *check) elsewhere() string {
-	for _, name := range catalog.Lines() {
-		line, _ := catalog.Get(name)
-		if line.Backends["sql_postgres"].Credentials == catalog.CredentialsURI && catalog.Compare(name, c.line.Name) > 0 {
-			return ", or use release line " + name + " or a newer one, which share nothing"
-		}
-	}
-	return ""
 }

@@ -89,26 +89,43 @@ func sqliteFields(name string) []entryField {
 // kvBackend is what the spec asks for of the kv backend; nil where that is wrong.
 func (s *step) kvBackend(spec *v1alpha2.KVStorageSpec) *backend {
 	b := &backend{kind: catalog.KV, path: pathKV, backendType: SQLiteType(catalog.KV), fields: sqliteFields}
-	switch kind := ptr.Deref(spec.Type, v1alpha2.KVStorageSQLite); kind {
+	kind := ptr.Deref(spec.Type, v1alpha2.KVStorageSQLite)
+	var fields []entryField
+	var ok bool
+	switch kind {
 	case v1alpha2.KVStorageSQLite:
-		if ptr.Deref(spec.Endpoint, "") != "" {
-			s.refuseForeign(pathKV+".endpoint", "redis")
-		}
-		if spec.Password != nil {
-			s.refuseForeign(pathKV+".password", "redis")
-		}
+		s.refuseForeignKV(spec, kind)
+		return b
 	case v1alpha2.KVStorageRedis:
 		b.backendType = "kv_redis"
-		fields, ok := s.redisFields(spec)
-		if !ok {
-			return nil
-		}
-		b.fields = func(string) []entryField { return fields }
+		fields, ok = s.redisFields(spec)
+	case v1alpha2.KVStoragePostgres:
+		b.backendType = "kv_postgres"
+		fields, ok = s.postgresFields(kvDatabase, spec.ConnectionString)
 	default:
-		s.unknownType(pathKV+".type", string(kind), string(v1alpha2.KVStorageSQLite), string(v1alpha2.KVStorageRedis))
+		s.unknownType(pathKV+".type", string(kind),
+			string(v1alpha2.KVStorageSQLite), string(v1alpha2.KVStorageRedis), string(v1alpha2.KVStoragePostgres))
 		return nil
 	}
+	s.refuseForeignKV(spec, kind)
+	if !ok {
+		return nil
+	}
+	b.fields = func(string) []entryField { return fields }
 	return b
+}
+
+// refuseForeignKV reports the fields that belong to another type.
+func (s *step) refuseForeignKV(spec *v1alpha2.KVStorageSpec, kind v1alpha2.KVStorageType) {
+	if ptr.Deref(spec.Endpoint, "") != "" && kind != v1alpha2.KVStorageRedis {
+		s.refuseForeign(pathKV+".endpoint", "redis")
+	}
+	if spec.Password != nil && kind != v1alpha2.KVStorageRedis {
+		s.refuseForeign(pathRedisPassword, "redis")
+	}
+	if spec.ConnectionString != nil && kind != v1alpha2.KVStoragePostgres {
+		s.refuseForeign(kvDatabase.path(), "postgres")
+	}
 }
 
 // sqlBackend is what the spec asks for of the SQL backend; nil where that is wrong.
@@ -117,11 +134,11 @@ func (s *step) sqlBackend(spec *v1alpha2.SQLStorageSpec) *backend {
 	switch kind := ptr.Deref(spec.Type, v1alpha2.SQLStorageSQLite); kind {
 	case v1alpha2.SQLStorageSQLite:
 		if spec.ConnectionString != nil {
-			s.refuseForeign(pathSQL+".connectionString", "postgres")
+			s.refuseForeign(sqlDatabase.path(), "postgres")
 		}
 	case v1alpha2.SQLStoragePostgres:
 		b.backendType = "sql_postgres"
-		fields, ok := s.postgresFields(spec)
+		fields, ok := s.postgresFields(sqlDatabase, spec.ConnectionString)
 		if !ok {
 			return nil
 		}
@@ -154,8 +171,19 @@ func (s *step) row(backendType, path string) (catalog.Backend, bool) {
 	if !ok || row.Credentials == "" {
 		s.problems.Add(problem.Problem{
 			Reason: problem.UnsupportedByRelease, Path: path, Type: field.ErrorTypeForbidden,
-			Detail: fmt.Sprintf("release line %s of the server has no backend %s", s.line.Name, backendType), Fix: "choose type sqlite",
+			Detail: fmt.Sprintf("release line %s of the server has no backend %s", s.line.Name, backendType),
+			Fix:    "choose type sqlite" + firstLineWith(backendType),
 		})
 	}
 	return row, ok && row.Credentials != ""
+}
+
+// firstLineWith names the first release line that has a type of backends; empty where none has it.
+func firstLineWith(backendType string) string {
+	for _, name := range catalog.Lines() {
+		if line, _ := catalog.Get(name); line.Backends[backendType].Credentials != "" {
+			return ", or use release line " + name + ", which has it first, or a newer one"
+		}
+	}
+	return ""
 }

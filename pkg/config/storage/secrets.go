@@ -34,9 +34,10 @@ func SecretUses(spec *v1alpha2.StateStorageSpec, problems *problem.Collector) []
 	}
 	if spec != nil && spec.KV != nil {
 		add(spec.KV.Password, envRedisPassword, pathRedisPassword)
+		add(spec.KV.ConnectionString, kvDatabase.envConnectionString(), kvDatabase.path())
 	}
 	if spec != nil && spec.SQL != nil {
-		add(spec.SQL.ConnectionString, envConnectionString, PathConnectionString)
+		add(spec.SQL.ConnectionString, sqlDatabase.envConnectionString(), sqlDatabase.path())
 	}
 	return uses
 }

@@ -85,7 +85,7 @@ func Apply(
 	}
 	switch {
 	case spec.KV == nil && spec.SQL != nil:
-		s.warnLeftBehind(backends, catalog.KV, "kv: {} for SQLite, or name a Redis there")
+		s.warnLeftBehind(backends, catalog.KV, "kv: {} for SQLite, or name a Redis or PostgreSQL there")
 	case spec.SQL == nil && spec.KV != nil:
 		s.warnLeftBehind(backends, catalog.SQL, "sql: {} for SQLite, or name a PostgreSQL there")
 	}

@@ -44,8 +44,9 @@ func apply(t *testing.T, line *catalog.Line, base, spec string) (section, config
 	return step.Compact(t, step.Text(t, doc)), strings.Join(slices.Sorted(maps.Keys(names)), " "), b.String(), step.Problems(found)
 }
 
-// Proves: FR-050, FR-051, FR-052, L-13.
+// Proves: FR-050, FR-051, FR-052, R24, R67, L-13.
 func TestApplySetsBackends(t *testing.T) {
+	const shared = "PGPASSWORD=creds/dsn the password\nPGSSLMODE=creds/dsn the TLS mode\nPGSSLROOTCERT=creds/dsn the CA certificates\n"
 	for name, c := range map[string]struct{ line, base, spec, want, configured, variables, problems string }{
 		"nothing in the spec leaves the base as it is": {base: sqliteBase, spec: "{}", want: sqliteBase},
 		"an empty storage leaves the base as it is":    {base: sqliteBase, spec: "storage: {}", want: sqliteBase},
@@ -180,7 +181,28 @@ storage:
       port: "${env.LLSD_STORAGE_SQL_PORT}", db: "${env.LLSD_STORAGE_SQL_DB}?", user: "${env.LLSD_STORAGE_SQL_USER}", password: ""}`, 1),
 			variables: "LLSD_STORAGE_SQL_HOST=creds/dsn the host, for a URL\nLLSD_STORAGE_SQL_PORT=creds/dsn the port\n" +
 				"LLSD_STORAGE_SQL_DB=creds/dsn the database, for a URL\nLLSD_STORAGE_SQL_USER=creds/dsn the user, for a URL\n" +
-				"PGPASSWORD=creds/dsn the password\nPGSSLMODE=creds/dsn the TLS mode\nPGSSLROOTCERT=creds/dsn the CA certificates\n",
+				shared,
+		},
+		"key-value state in PostgreSQL: the parts as they are, and no password": {
+			line: "0.3", base: sqliteBase, configured: "kv_default",
+			spec: "storage: {kv: {type: postgres, connectionString: {name: creds, key: dsn}}}",
+			want: strings.Replace(sqliteBase, "{type: kv_sqlite, db_path: /base/kv.db, namespace: mine}", `{type: kv_postgres,
+      host: "${env.LLSD_STORAGE_KV_HOST}", port: "${env.LLSD_STORAGE_KV_PORT}", db: "${env.LLSD_STORAGE_KV_DB}", user: "${env.LLSD_STORAGE_KV_USER}"}`, 1),
+			variables: "LLSD_STORAGE_KV_HOST=creds/dsn the host\nLLSD_STORAGE_KV_PORT=creds/dsn the port\n" +
+				"LLSD_STORAGE_KV_DB=creds/dsn the database\nLLSD_STORAGE_KV_USER=creds/dsn the user\n" + shared,
+		},
+		"one PostgreSQL for all state: what all of its clients read is set once": {
+			line: "1.0", base: sqliteBase + "    prompts: null\n    connectors: null\n    vector_stores: null\n", configured: "kv_default sql_default",
+			spec: "storage: {kv: {type: postgres, connectionString: {name: creds, key: dsn}}, sql: {type: postgres, connectionString: {name: creds, key: dsn}}}",
+			want: strings.NewReplacer("{type: kv_sqlite, db_path: /base/kv.db, namespace: mine}", `{type: kv_postgres, host: "${env.LLSD_STORAGE_KV_HOST}",
+      port: "${env.LLSD_STORAGE_KV_PORT}", db: "${env.LLSD_STORAGE_KV_DB}", user: "${env.LLSD_STORAGE_KV_USER}"}`,
+				"{type: sql_sqlite, db_path: /base/sql.db}", `{type: sql_postgres, host: "${env.LLSD_STORAGE_SQL_HOST}",
+      port: "${env.LLSD_STORAGE_SQL_PORT}", db: "${env.LLSD_STORAGE_SQL_DB}", user: "${env.LLSD_STORAGE_SQL_USER}", password: ""}`).Replace(sqliteBase) +
+				"    prompts: null\n    connectors: null\n    vector_stores: null\n",
+			variables: "LLSD_STORAGE_KV_HOST=creds/dsn the host\nLLSD_STORAGE_KV_PORT=creds/dsn the port\n" +
+				"LLSD_STORAGE_KV_DB=creds/dsn the database\nLLSD_STORAGE_KV_USER=creds/dsn the user\n" + shared +
+				"LLSD_STORAGE_SQL_HOST=creds/dsn the host\nLLSD_STORAGE_SQL_PORT=creds/dsn the port\n" +
+				"LLSD_STORAGE_SQL_DB=creds/dsn the database\nLLSD_STORAGE_SQL_USER=creds/dsn the user\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -227,6 +249,26 @@ func TestApplyReportsWhatStorageCannotBe(t *testing.T) {
 		"PostgreSQL without a connection string": {
 			spec: "storage: {sql: {type: postgres}}",
 			want: "MissingField spec.storage.sql.connectionString: type postgres needs a connection string\n",
+		},
+		"fields of other types beside Redis and PostgreSQL": {
+			spec: "storage: {kv: {type: redis, endpoint: h, connectionString: {name: a, key: b}}}",
+			want: "ConflictingFields spec.storage.kv.connectionString: belongs to type postgres\n",
+		},
+		"fields of Redis beside PostgreSQL": {
+			spec: "storage: {kv: {type: postgres, endpoint: h, password: {name: a, key: b}, connectionString: {name: a, key: b}}}",
+			want: "ConflictingFields spec.storage.kv.endpoint: belongs to type redis\nConflictingFields spec.storage.kv.password: belongs to type redis\n",
+		},
+		"key-value state in PostgreSQL without a connection string": {
+			spec: "storage: {kv: {type: postgres}}",
+			want: "MissingField spec.storage.kv.connectionString: type postgres needs a connection string\n",
+		},
+		"two PostgreSQL where one password is for all": {
+			line: "1.4", spec: "storage: {kv: {type: postgres, connectionString: {name: a, key: b}}, sql: {type: postgres, connectionString: {name: a, key: c}}}",
+			want: "ConflictingFields spec.storage.sql.connectionString: names another Secret or key than spec.storage.kv.connectionString, and on release " +
+				"line 1.4 all PostgreSQL clients of the server read one PGPASSWORD\n",
+		},
+		"two PostgreSQL where each connection has its own password": {
+			line: "1.5", spec: "storage: {kv: {type: postgres, connectionString: {name: a, key: b}}, sql: {type: postgres, connectionString: {name: a, key: c}}}",
 		},
 		"an incomplete connection string is left to SecretUses": {spec: "storage: {sql: {type: postgres, connectionString: {name: '', key: ''}}}"},
 		"an incomplete password is left to SecretUses": {
@@ -299,6 +341,7 @@ providers:
 // A type of backends that the release line does not have, or of which nothing says how it takes credentials, is refused.
 func TestApplyRefusesBackendsThatTheReleaseLineLacks(t *testing.T) {
 	const spec = "storage: {kv: {type: redis, endpoint: h}, sql: {type: postgres, connectionString: {name: a, key: b}}}"
+	const first = "choose type sqlite, or use release line 0.3, which has it first, or a newer one"
 	for name, backends := range map[string]map[string]catalog.Backend{"absent": {}, "unknown credentials": {"kv_redis": {}, "sql_postgres": {}}} {
 		line := step.Newest(t)
 		line.Backends = backends
@@ -307,6 +350,13 @@ func TestApplyRefusesBackendsThatTheReleaseLineLacks(t *testing.T) {
 			"UnsupportedByRelease spec.storage.sql.type: release line " + line.Name + " of the server has no backend sql_postgres\n"
 		if problems != want || !strings.Contains(section, "kv_sqlite") || !strings.Contains(section, "sql_sqlite") {
 			t.Errorf("%s: %s\n%s", name, problems, section)
+		}
+		s, found := step.Spec(t, spec), &problem.Collector{}
+		storage.Apply(step.Document(t, sqliteBase), line, s.Storage, environment.NewSet(s), found)
+		for _, p := range found.List() {
+			if p.Fix != first {
+				t.Errorf("%s: %s: %s, want %s", name, p.Path, p.Fix, first)
+			}
 		}
 	}
 }
@@ -381,8 +431,12 @@ func TestSecretUsesNamesTheSecretsOfTheStorage(t *testing.T) {
 		"storage: {kv: {password: {name: a, key: b}}, sql: {connectionString: {name: c, key: d}}}": {
 			uses: "LLSD_STORAGE_KV_PASSWORD=a/b spec.storage.kv.password\nLLSD_STORAGE_SQL_CONNECTION_STRING=c/d spec.storage.sql.connectionString\n",
 		},
+		"storage: {kv: {connectionString: {name: a, key: b}}}": {
+			uses: "LLSD_STORAGE_KV_CONNECTION_STRING=a/b spec.storage.kv.connectionString\n",
+		},
 		"storage: {kv: {password: {name: '', key: b}}}":          {problems: "spec.storage.kv.password.name"},
 		"storage: {sql: {connectionString: {name: c, key: ''}}}": {problems: "spec.storage.sql.connectionString.key"},
+		"storage: {kv: {connectionString: {name: c, key: ''}}}":  {problems: "spec.storage.kv.connectionString.key"},
 	} {
 		var found problem.Collector
 		var b strings.Builder
