@@ -80,7 +80,7 @@ func compare(spec *v1alpha2.LlamaStackDistributionSpec, before, after *offline.R
 	c.State = report.State
 	for _, change := range report.Effective {
 		if strings.Trim(change.Before+change.After, `"`) == "" {
-			continue // an empty text is none
+			continue // an empty text says nothing
 		}
 		if of := providerOf(change.Path); slices.Contains(was, of) && slices.Contains(is, of) {
 			c.Fields = append(c.Fields, change)

@@ -25,69 +25,76 @@ func providerOf(path string) string {
 // print prints for eyes.
 func (c *check) print(w io.Writer, style command.Style) error {
 	var b strings.Builder
-	verdict := style.Good("the spec works unchanged")
-	switch {
-	case !c.Possible:
-		verdict = style.Bad("the spec needs an edit")
-	case len(c.State)+len(c.Models)+len(c.Gone) > 0:
-		verdict = style.Bad("the spec works, but read what changes for clients and state")
-	}
 	from := ""
 	if c.From != "" {
 		from = c.From + " "
 	}
-	fmt.Fprintf(&b, "%s %s→ %s: %s\n", style.Bold(c.Name), from, c.To, verdict)
-	list := func(title string, texts []string) {
-		if len(texts) == 0 {
-			return
-		}
-		b.WriteString("\n" + style.Bold(title) + "\n")
-		for _, text := range texts {
+	fmt.Fprintf(&b, "%s %s→ %s: %s\n", style.Bold(c.Name), from, c.To, c.verdict(style))
+	for _, section := range []struct {
+		title string
+		texts []string
+	}{
+		{"Errors with this release", c.Errors},
+		{"Warnings with this release", c.Warnings},
+		{"Providers that are gone", c.Gone},
+		{"Providers that are new", c.New},
+		{"Models, as clients write them", c.models()},
+		{"State that moves", c.State},
+	} {
+		for i, text := range section.texts {
+			if i == 0 {
+				b.WriteString("\n" + style.Bold(section.title) + "\n")
+			}
 			b.WriteString("  " + text + "\n")
 		}
 	}
-	list("Errors with this release", c.Errors)
-	list("Warnings with this release", c.Warnings)
-	list("Providers that are gone", c.Gone)
-	list("Providers that are new", c.New)
-	var models []string
+	if rows := c.fields(); len(rows) > 0 {
+		b.WriteString("\n" + style.Bold("Fields of providers") + "\n")
+		_ = command.Table(&b, 2, rows) // into memory
+	}
+	if c.Others > 0 {
+		fmt.Fprintf(&b, "\nand %d other differences in config.yaml: compare them with kubectl llamastack render --server-version %s\n", c.Others, c.To)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (c *check) verdict(style command.Style) string {
+	switch {
+	case !c.Possible:
+		return style.Bad("the spec needs an edit")
+	case len(c.State)+len(c.Models)+len(c.Gone) > 0:
+		return style.Bad("the spec works, but read what changes for clients and state")
+	}
+	return style.Good("the spec works unchanged")
+}
+
+func (c *check) models() []string {
+	var list []string
 	for _, m := range c.Models {
 		switch {
 		case m.After == "":
-			models = append(models, m.Before+" is gone")
+			list = append(list, m.Before+" is gone")
 		case m.Before == "":
-			models = append(models, m.After+" is new")
+			list = append(list, m.After+" is new")
 		default:
-			models = append(models, m.Before+" is called "+m.After)
+			list = append(list, m.Before+" is called "+m.After)
 		}
 	}
-	list("Models, as clients write them", models)
-	list("State that moves", c.State)
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return err
+	return list
+}
+
+func (c *check) fields() [][]string {
+	var rows [][]string
+	for _, f := range c.Fields {
+		rows = append(rows, []string{f.Path, orAbsent(f.Before) + " → " + orAbsent(f.After)})
 	}
-	if len(c.Fields) > 0 {
-		if _, err := fmt.Fprintf(w, "\n%s\n", style.Bold("Fields of providers")); err != nil {
-			return err
-		}
-		var rows [][]string
-		for _, f := range c.Fields {
-			before, after := f.Before, f.After
-			if before == "" {
-				before = "absent"
-			}
-			if after == "" {
-				after = "absent"
-			}
-			rows = append(rows, []string{f.Path, before + " → " + after})
-		}
-		if err := command.Table(w, 2, rows); err != nil {
-			return err
-		}
+	return rows
+}
+
+func orAbsent(text string) string {
+	if text == "" {
+		return "absent"
 	}
-	if c.Others > 0 {
-		_, err := fmt.Fprintf(w, "\nand %d other differences in config.yaml: compare them with kubectl llamastack render --server-version %s\n", c.Others, c.To)
-		return err
-	}
-	return nil
+	return text
 }
