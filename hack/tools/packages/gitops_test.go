@@ -174,15 +174,15 @@ func deployment(replicas, available int32) *appsv1.Deployment {
 // object in the global obj.
 func argoHealth(t *testing.T) func(map[string]any) (health, message string) {
 	t.Helper()
-	var settings corev1.ConfigMap
+	var argocd corev1.ConfigMap
 	for block := range strings.SplitSeq(string(readFile(t, "docs", "gitops.md")), "```yaml\n") {
 		if text, _, _ := strings.Cut(block, "```"); strings.Contains(text, "name: argocd-cm") {
-			if err := yaml.UnmarshalStrict([]byte(text), &settings); err != nil {
+			if err := yaml.UnmarshalStrict([]byte(text), &argocd); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	program := settings.Data["resource.customizations.health.llamastack.io_LlamaStackDistribution"]
+	program := argocd.Data["resource.customizations.health.llamastack.io_LlamaStackDistribution"]
 	if program == "" {
 		t.Fatal("docs/gitops.md has no health check for Argo CD")
 	}
