@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -32,7 +33,7 @@ func (d *Desired) warnIneffective(in *Inputs) {
 	if in.CR.Spec.Workload == nil {
 		return
 	}
-	d.warnWorkers(in)
+	d.checkWorkers(in)
 	d.warnLocalState(in)
 	if !in.Legacy.FromV1alpha1 {
 		d.warnLegacyVariables(in)
@@ -77,8 +78,8 @@ func workersAlone(in *Inputs) bool {
 	return !config.Needed(&without, in.distribution().Line) && !in.distribution().ForeignImage
 }
 
-// warnWorkers warns of a number of workers that the server does not get to know.
-func (d *Desired) warnWorkers(in *Inputs) {
+// checkWorkers reports a number of workers that the server does not get to know. What release 0.9 ran goes on, with a warning.
+func (d *Desired) checkWorkers(in *Inputs) {
 	workers := ptr.Deref(in.CR.Spec.Workload.Workers, 1)
 	if workers < 2 || d.Config != nil || usesVariable(in.CR.Spec.Workload.Overrides, objects.LegacyWorkersVariable) {
 		return
@@ -88,9 +89,16 @@ func (d *Desired) warnWorkers(in *Inputs) {
 		if d.Override.Workers == strconv.Itoa(int(workers)) {
 			return
 		}
-		d.problems.warn(problem.NoEffect, pathWorkers, "has no effect beside spec.overrideConfig, whose configuration decides",
-			fmt.Sprintf("write workers: %d under server: in the key %q of ConfigMap %s, or remove the field", workers, objects.ConfigKey,
-				in.CR.Spec.OverrideConfig.ConfigMapName))
+		detail := "has no effect beside spec.overrideConfig, whose configuration decides"
+		fix := fmt.Sprintf("write workers: %d under server: in the key %q of ConfigMap %s, or remove the field", workers, objects.ConfigKey,
+			in.CR.Spec.OverrideConfig.ConfigMapName)
+		if in.Legacy.FromV1alpha1 {
+			d.problems.warn(problem.NoEffect, pathWorkers, detail, fix)
+			return
+		}
+		d.problems.Add(problem.Problem{
+			Reason: problem.ConflictingFields, Path: pathWorkers, Type: field.ErrorTypeForbidden, Detail: detail, Fix: fix,
+		})
 	case d.Override == nil && missingBase(d.Distribution) != nil && workersAlone(in):
 		d.problems.warn(problem.NoEffect, pathWorkers,
 			"has no effect: image "+d.Distribution.Image+" runs its own configuration, and no base configuration is known for it",

@@ -32,12 +32,13 @@ func bare(t *testing.T, spec, annotation string) *Inputs {
 	return in
 }
 
-// Proves: R15, R21 (a custom resource of release 0.9 with an image of its own runs with any number of workers; where the server does not get to
-// know the number, a warning says what to write).
+// Proves: R15, R21 (a custom resource of release 0.9 runs with any number of workers; where the server does not get to know the number, a warning
+// says what to write, and an error in a custom resource that release 0.9 did not run).
 func TestWorkersWithoutGeneratedConfiguration(t *testing.T) {
 	const unknown, own = "distribution: {image: 'registry.example/mine:latest'}\n", "overrideConfig: {configMapName: mine}\n"
 	const overridden = "spec.workload.workers: has no effect beside spec.overrideConfig, whose configuration decides: " +
 		"write workers: 4 under server: in the key \"config.yaml\" of ConfigMap mine, or remove the field"
+	refused := strings.Replace(overridden, ": has", ": Forbidden: has", 1)
 	for name, c := range map[string]struct {
 		spec, annotation, fault, warning string
 	}{
@@ -46,7 +47,7 @@ func TestWorkersWithoutGeneratedConfiguration(t *testing.T) {
 		"image of its own, four workers":            {unknown + "workload: {workers: 4}", "", "missing config labels", ""},
 		"image of its own, four workers, v1alpha1":  {unknown + "workload: {workers: 4}", fromV1alpha1, "", "image registry.example/mine:latest runs its own configuration"},
 		"image of its own, workers and a provider":  {unknown + "workload: {workers: 1}\ndisabled: [eval]", "", "missing config labels", ""},
-		"own configuration, four workers":           {"distribution: {name: starter}\n" + own + "workload: {workers: 4}", "", "", overridden},
+		"own configuration, four workers":           {"distribution: {name: starter}\n" + own + "workload: {workers: 4}", "", refused, ""},
 		"own configuration, four workers, v1alpha1": {"distribution: {name: starter}\n" + own + "workload: {workers: 4}", fromV1alpha1, "", overridden},
 		"own configuration, its number":             {"distribution: {name: starter}\n" + own + "workload: {workers: 3}", "", "", ""},
 		"own configuration, one worker":             {"distribution: {name: starter}\n" + own + "workload: {workers: 1}", "", "", ""},
