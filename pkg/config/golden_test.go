@@ -7,9 +7,11 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,10 +27,10 @@ import (
 var update = flag.Bool("update", false, "write the golden files instead of comparing them")
 
 // Each folder of testdata is a case: cr.yaml (a resource), base.yaml (else the starter of the release line), and what must come out: the
-// configuration, want.env and want.findings, each absent where there is nothing. The configuration is want.<line>.changes.yaml, the
-// difference against the starter; where the case has a small base of its own, it is want.<line>.yaml, byte by byte. A case is run on
-// release line 0.7 and on every release line that it has a file want.<line>.* of; want.<line>.env and want.<line>.findings count instead of those of
-// all release lines. With -update the test writes these files.
+// configuration, want.env and want.findings, each absent where there is nothing. The configuration is want.<lines>.changes.yaml, the
+// difference against the starter, once for all release lines that have the same: want.0.3+0.7.changes.yaml. Where the case has a small base of
+// its own, it is want.<line>.yaml, byte by byte. A case is run on release line 0.7 and on every release line that a file want.<lines>.* names;
+// want.<line>.env and want.<line>.findings count instead of those of all release lines. With -update the test writes these files.
 //
 // Proves: FR-003, FR-004, FR-005, FR-006, FR-007, FR-008, FR-009, FR-021, FR-022, FR-027, FR-028, FR-029, FR-030, FR-031, FR-032, FR-033, FR-034, FR-035, FR-040, FR-041,
 // FR-042, FR-043, FR-044, FR-050, FR-050a, FR-050b, FR-051, FR-052, FR-053, FR-060, FR-075, EC-1, EC-4, EC-5, EC-6, US-3.1, US-3.2, US-3.3, US-4.1,
@@ -37,6 +39,7 @@ var update = flag.Bool("update", false, "write the golden files instead of compa
 func TestGolden(t *testing.T) {
 	for _, dir := range cases(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
+			changes := map[string]string{}
 			for _, name := range goldenLines(t, dir) {
 				c := readCase(t, dir, name)
 				result, findings := config.Generate(t.Context(), c.Input)
@@ -47,12 +50,15 @@ func TestGolden(t *testing.T) {
 				if result == nil {
 					result = &config.Result{}
 				}
-				compare(t, c.Expected(dir), wanted(t, c, result.YAML))
-				if !c.OwnBase {
+				if c.OwnBase {
+					compare(t, expected(t, c, dir), string(result.YAML))
+				} else {
+					changes[name] = wanted(t, c, result.YAML)
 					compare(t, filepath.Join(dir, "want."+name+".yaml"), "")
 				}
 				compare(t, ofLine(dir, "want.env", name), envText(result.Env))
 			}
+			compareChanges(t, dir, changes)
 		})
 	}
 }
@@ -97,6 +103,41 @@ func TestProblemsAreActionable(t *testing.T) {
 	}
 }
 
+// compareChanges compares the differences by release line with the files of a case. Each difference is in one file, which names its release lines.
+func compareChanges(t *testing.T, dir string, byLine map[string]string) {
+	t.Helper()
+	want := map[string]string{}
+	for _, line := range slices.SortedFunc(maps.Keys(byLine), catalog.Compare) {
+		text := byLine[line]
+		if text == "" || slices.Contains(slices.Collect(maps.Values(want)), text) {
+			continue
+		}
+		same := slices.DeleteFunc(catalog.Lines(), func(other string) bool { return byLine[other] != text })
+		want[golden.ChangesFile(dir, same...)] = text
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "want.*.changes.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if _, ok := want[file]; !ok {
+			want[file] = ""
+		}
+	}
+	for file, text := range want {
+		compare(t, file, text)
+	}
+}
+
+func expected(t *testing.T, c *golden.Case, dir string) string {
+	t.Helper()
+	file, err := c.Expected(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 func cases(tb testing.TB) []string {
 	tb.Helper()
 	paths, err := filepath.Glob("testdata/*/cr.yaml")
@@ -115,13 +156,14 @@ const goldenLine = "0.7"
 // goldenLines are the release lines on which a case is run.
 func goldenLines(t *testing.T, dir string) []string {
 	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "want.*"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var names []string
 	for _, name := range catalog.Lines() {
-		files, err := filepath.Glob(filepath.Join(dir, "want."+name+".*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(files) > 0 || name == goldenLine {
+		has := func(file string) bool { return slices.Contains(golden.LinesOf(file), name) }
+		if name == goldenLine || slices.ContainsFunc(files, has) {
 			names = append(names, name)
 		}
 	}
@@ -154,8 +196,8 @@ func readCase(tb testing.TB, dir, lineName string) *golden.Case {
 // expected is what the file of a case holds of a configuration. A difference is checked to lose nothing of it.
 func wanted(t *testing.T, c *golden.Case, full []byte) string {
 	t.Helper()
-	if c.OwnBase || len(full) == 0 {
-		return string(full)
+	if len(full) == 0 {
+		return ""
 	}
 	difference, err := golden.Diff(c.Base, full)
 	if err != nil {

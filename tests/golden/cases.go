@@ -8,6 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -28,12 +31,37 @@ type Case struct {
 }
 
 // Expected names the file with the expected result: the whole configuration where the base is the case's own, else the
-// difference against the base.
-func (c *Case) Expected(dir string) string {
+// difference against the base. Release lines with the same difference share a file.
+func (c *Case) Expected(dir string) (string, error) {
 	if c.OwnBase {
-		return filepath.Join(dir, "want."+c.Input.Line.Name+".yaml")
+		return filepath.Join(dir, "want."+c.Input.Line.Name+".yaml"), nil
 	}
-	return filepath.Join(dir, "want."+c.Input.Line.Name+".changes.yaml")
+	files, err := filepath.Glob(filepath.Join(dir, "want.*.changes.yaml"))
+	if err != nil {
+		return "", err
+	}
+	for _, file := range files {
+		if slices.Contains(LinesOf(file), c.Input.Line.Name) {
+			return file, nil
+		}
+	}
+	return ChangesFile(dir, c.Input.Line.Name), nil
+}
+
+// ChangesFile names the file of the difference that these release lines share: want.0.3+0.7.changes.yaml.
+func ChangesFile(dir string, lines ...string) string {
+	return filepath.Join(dir, "want."+strings.Join(lines, "+")+".changes.yaml")
+}
+
+var linesInName = regexp.MustCompile(`^want\.(\d+\.\d+(?:\+\d+\.\d+)*)\.`)
+
+// LinesOf are the release lines that the name of a file lists; none where it is for all of them.
+func LinesOf(file string) []string {
+	found := linesInName.FindStringSubmatch(filepath.Base(file))
+	if found == nil {
+		return nil
+	}
+	return strings.Split(found[1], "+")
 }
 
 // Read reads the case of a folder for a release line.

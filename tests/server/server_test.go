@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,20 +126,23 @@ func TestGoldensAreGood(t *testing.T) {
 // the case's environment beside it.
 func writeGoldens(t *testing.T, line string) []string {
 	t.Helper()
-	wanted, err := filepath.Glob(goldens + "*/want." + line + ".*yaml")
+	wanted, err := filepath.Glob(goldens + "*/want.*yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
 	var files []string
 	for _, file := range wanted {
+		if !slices.Contains(golden.LinesOf(file), line) {
+			continue
+		}
 		dir := filepath.Dir(file)
 		c, err := golden.Read(dir, line)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if file != c.Expected(dir) {
-			t.Fatalf("%s is not read: the golden of this case is %s", file, c.Expected(dir))
+		if expected, err := c.Expected(dir); err != nil || file != expected {
+			t.Fatalf("%s is not read: the golden of this case is %s, %v", file, expected, err)
 		}
 		result, findings := config.Generate(t.Context(), c.Input)
 		if result == nil {
