@@ -238,3 +238,23 @@ spec:
 		}
 	}
 }
+
+// Proves: R81 (a settings file is checked by itself, and each wrong entry is named).
+func TestValidateChecksSettingsAlone(t *testing.T) {
+	if r := run(t, "", "validate", "--settings", "testdata/settings.yaml"); r.code != command.OK || r.out != "" {
+		t.Errorf("exit code %d, %s%s", r.code, r.out, r.err)
+	}
+	const broken = "distributions: |\n  a: {imag: x}\n  b: [\n  c: {image: 'registry.example/c:0.7.1'}\nedge: 'kind: Ingres'\n"
+	r := run(t, broken, "validate", "--settings", "-")
+	if r.code != command.Wrong || strings.Count(r.out, "-: error: ") != 3 || strings.Contains(r.out, "distributions[c]") {
+		t.Errorf("exit code %d, %s%s", r.code, r.out, r.err)
+	}
+	for _, want := range []string{"distributions[a]: ", "distributions[b]: ", `kind: Unsupported value: "Ingres"`} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("%s; want %s", r.out, want)
+		}
+	}
+	if r := run(t, "", "validate"); r.code != command.WrongUsage || !strings.Contains(r.err, "--settings") {
+		t.Errorf("exit code %d, %s", r.code, r.err)
+	}
+}

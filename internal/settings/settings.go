@@ -110,14 +110,15 @@ func Parse(data map[string]string) (*Settings, error) {
 		s.images = append(s.images, s.entries[d.Name])
 	}
 	for _, key := range []struct {
-		name string
-		read func(s *Settings, name string, raw []byte) entry
+		name   string
+		origin origin
+		read   func(s *Settings, name string, raw []byte) entry
 	}{
-		{KeyImageOverrides, (*Settings).override},
-		{KeyDistributions, (*Settings).register},
+		{KeyImageOverrides, overridden, (*Settings).override},
+		{KeyDistributions, registered, (*Settings).register},
 	} {
-		var raw map[string]yamlMessage
-		if err := yaml.UnmarshalStrict([]byte(data[key.name]), &raw); err != nil {
+		raw, broken, err := readEntries(data[key.name])
+		if err != nil {
 			return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML map with distribution names as keys: %w", ConfigMapName, key.name, err)
 		}
 		for name, value := range raw {
@@ -126,6 +127,9 @@ func Parse(data map[string]string) (*Settings, error) {
 				e.err = fmt.Errorf("%s/%s[%s]: %w", ConfigMapName, key.name, name, e.err)
 			}
 			s.entries[name] = e
+		}
+		for name, err := range broken {
+			s.entries[name] = entry{name: name, origin: key.origin, err: fmt.Errorf("%s/%s[%s]: %w", ConfigMapName, key.name, name, err)}
 		}
 	}
 	s.images = slices.Concat(s.registeredImages(), slices.DeleteFunc(s.images, func(e entry) bool { return s.entries[e.name].origin == registered }))
@@ -253,6 +257,20 @@ func (s *Settings) Images() map[string]string {
 		}
 	}
 	return images
+}
+
+// Problems returns what is wrong with entries that harm only those who use them, by name.
+func (s *Settings) Problems() []error {
+	var list []error
+	for _, name := range s.names() {
+		if err := s.entries[name].err; err != nil {
+			list = append(list, err)
+		}
+	}
+	if s.Edge.Err != nil {
+		list = append(list, s.Edge.Err)
+	}
+	return list
 }
 
 func (s *Settings) names() []string { return slices.Sorted(maps.Keys(s.entries)) }

@@ -316,7 +316,7 @@ func TestWrongOverride(t *testing.T) {
 // A key that cannot be read as a map cannot be taken apart: the error names it.
 func TestUnreadableKeys(t *testing.T) {
 	for _, key := range []string{settings.KeyImageOverrides, settings.KeyDistributions} {
-		for _, text := range []string{"- a\n- b", "text", "{", "a: b\na: c"} {
+		for _, text := range []string{"- a\n- b", "text", "{", "{a: b, a: c}"} {
 			_, err := settings.Parse(map[string]string{key: text})
 			if err == nil || !strings.Contains(err.Error(), "ConfigMap llama-stack-operator-config, key "+key) {
 				t.Errorf("%s: %q: error %v, want it to name the key", key, text, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 // options are the flags.
@@ -30,7 +31,7 @@ const long = `Check LlamaStackDistributions without a cluster.
 
 The command makes the checks of the API server (unknown fields, schema, rules, admission policy) with its messages, and the checks of
 the operator (providers, models, endpoints, references, features of the server release). It does not check whether Secrets exist, and
-ignores documents of other kinds. The exit code is 1 if there is an error; warnings do not count.`
+ignores documents of other kinds. With --settings and no file, it checks the operator's settings. The exit code is 1 if there is an error; warnings do not count.`
 
 const examples = `  # One file
   kubectl llamastack validate -f my-stack.yaml
@@ -40,6 +41,9 @@ const examples = `  # One file
 
   # With the distributions that the operator of a cluster knows
   kubectl llamastack validate -f my-stack.yaml --settings settings.yaml
+
+  # The operator's settings alone
+  kubectl llamastack validate --settings settings.yaml
 
   # The output of a template
   helm template my-chart | kubectl llamastack validate -f -`
@@ -71,17 +75,30 @@ func New(streams command.Streams) *cobra.Command {
 	return cmd
 }
 
-var errNoFiles = errors.New("no files: name them with --filename")
+var errNoFiles = errors.New("no files: name them with --filename, or the operator's settings with --settings")
 
 // check reports what is wrong with the command line.
 func (o *options) check() error {
 	switch {
-	case len(o.files) == 0:
+	case len(o.files) == 0 && o.settings == "":
 		return errNoFiles
 	case !slices.Contains(formats(), o.output):
 		return fmt.Errorf("--output %q: choose one of %s", o.output, strings.Join(formats(), ", "))
 	}
 	return manifest.CheckStdin(append([]string{o.settings}, o.files...))
+}
+
+// reportSettings reports the entries of the settings that are wrong, where nothing else is to be checked.
+func (o *options) reportSettings(known *settings.Settings, streams command.Streams) error {
+	problems := known.Problems()
+	for _, err := range problems {
+		_, _ = fmt.Fprintf(streams.Out, "%s: error: %v\n", o.settings, err)
+	}
+	_, _ = fmt.Fprintf(streams.Err, "settings checked, %d errors\n", len(problems))
+	if len(problems) > 0 {
+		return &command.InputError{}
+	}
+	return nil
 }
 
 // run is the verb: gather, validate, print.
@@ -96,6 +113,9 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 	}
 	if cluster.Policy, err = admission.NewPolicy(policy.Spec()); err != nil {
 		return command.Fail(err)
+	}
+	if len(o.files) == 0 {
+		return o.reportSettings(known, streams)
 	}
 	documents, unreadable := manifest.Read(o.files, o.recursive, streams.In)
 	report := check(ctx, cluster, documents, unreadable)

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+var errTwice = errors.New("the name stands twice")
+
+// readEntries reads a YAML map with names as keys. A text that is not YAML as a whole is read entry by entry, so that a broken one harms only its own
+// name: broken has what is wrong with those. The error is for a text in which no entries can be told apart.
+func readEntries(text string) (entries map[string]yamlMessage, broken map[string]error, _ error) {
+	err := yaml.UnmarshalStrict([]byte(text), &entries)
+	if err == nil {
+		return entries, nil, nil
+	}
+	pieces, ok := split(text)
+	if !ok {
+		return nil, nil, err
+	}
+	entries, broken = map[string]yamlMessage{}, map[string]error{}
+	seen := map[string]bool{}
+	for _, p := range pieces {
+		var one map[string]yamlMessage
+		err := yaml.UnmarshalStrict([]byte(p.text), &one)
+		switch value, named := one[p.name]; {
+		case seen[p.name]:
+			broken[p.name] = errTwice
+		case err != nil:
+			// Once more, for the number of the line in the whole text.
+			broken[p.name] = yaml.UnmarshalStrict([]byte(strings.Repeat("\n", p.line)+p.text), &one)
+		case !named || len(one) != 1:
+			return nil, nil, fmt.Errorf("line %d: want the name of a distribution", p.line+1)
+		default:
+			entries[p.name] = value
+		}
+		seen[p.name] = true
+	}
+	for name := range broken {
+		delete(entries, name)
+	}
+	return entries, broken, nil
+}
+
+// piece is the text of one entry, from the line with its name on.
+type piece struct {
+	name, text string
+	line       int
+}
+
+// split cuts the text of a map before each line that is not indented: everything that belongs to an entry is. It does not know maps in braces.
+func split(text string) (pieces []piece, _ bool) {
+	for number, line := range slices.Collect(strings.SplitAfterSeq(text, "\n")) {
+		blank := strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#")
+		switch {
+		case !blank && !strings.ContainsAny(line[:1], " \t"):
+			name, _, found := strings.Cut(line, ":")
+			if !found || strings.ContainsAny(name[:min(1, len(name))], "{}[]-%&*!|>") {
+				return nil, false
+			}
+			pieces = append(pieces, piece{name: strings.Trim(strings.TrimSpace(name), `"'`), text: line, line: number})
+		case len(pieces) > 0:
+			pieces[len(pieces)-1].text += line
+		case !blank:
+			return nil, false
+		}
+	}
+	return pieces, len(pieces) > 0
+}
