@@ -91,11 +91,12 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	watched := namespaces(f.watchNamespaces)
 	again, stopping := true, stopTimeout
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
-		Scheme:                        scheme,
-		NewCache:                      caching.New,
-		Cache:                         caching.Options(watched, f.operatorNamespace),
-		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: caching.UncachedKinds()}},
-		Controller:                    config.Controller{SkipNameValidation: &again}, // the names of the former manager's controllers
+		Scheme:   scheme,
+		NewCache: caching.New,
+		Cache:    caching.Options(watched, f.operatorNamespace),
+		Client:   client.Options{Cache: &client.CacheOptions{DisableFor: caching.UncachedKinds()}},
+		// The names of the former manager's controllers are used again. A standby fills its caches before it leads.
+		Controller:                    config.Controller{SkipNameValidation: &again, EnableWarmup: &again},
 		Metrics:                       metricsserver.Options{BindAddress: off},
 		HealthProbeBindAddress:        off,
 		GracefulShutdownTimeout:       &stopping,

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -59,13 +61,18 @@ type applied struct {
 
 // Result is what came of applying.
 type Result struct {
-	// Deployment is the Deployment as the API server returned it; nil where it was not sent.
+	// Deployment, Service and Claim are the objects as the API server returned them; nil where they were not sent.
 	Deployment *appsv1.Deployment
+	Service    *corev1.Service
+	Claim      *corev1.PersistentVolumeClaim
 	// Written counts the objects that were created or changed.
 	Written int
+	// InTheWay reports that an object which was to be created exists, and is not the custom resource's own: it may be release 0.9's.
+	InTheWay bool
 }
 
-// Apply brings the objects into the cluster, in their order. What is to be written is known before the first write, and the API server has been
+// Apply brings the objects into the cluster, in their order. One that the caches do not have is created, so that a look-up is needed only where
+// it exists nevertheless. What is to be written is known before the first write, and the API server has been
 // asked where it may refuse it: either nothing is written, or everything, but for what changes in between. It stops at the first problem: what
 // depends on an object that is not there is not sent.
 func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, list []objects.Object) (*Result, *problem.Problem) {
@@ -80,7 +87,12 @@ func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 			changes = append(changes, c)
 		}
 	}
-	if f := a.dryRun(ctx, owner, changes); f != nil {
+	for _, c := range changes { // before the dry run, which would not take away what is no longer desired
+		if err := a.takeCreated(ctx, c); err != nil {
+			return result, refused(c, err)
+		}
+	}
+	if f := a.dryRun(ctx, owner, changes, result); f != nil {
 		return result, f
 	}
 	for _, c := range changes {
@@ -95,7 +107,9 @@ func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 type change struct {
 	*unstructured.Unstructured
 	gvk     schema.GroupVersionKind
-	live    metav1.Object // nil where there is none
+	object  objects.Object // the same as Unstructured
+	live    metav1.Object  // nil where none is known
+	taken   bool           // the fields of the live object are those of server-side apply
 	desired [sha256.Size]byte
 }
 
@@ -104,10 +118,11 @@ func (c *change) what() string { return c.gvk.Kind + " " + c.GetName() }
 // compare returns what is to be written of an object; nil where it is as desired.
 func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o objects.Object) (*change, *problem.Problem) {
 	gvk := o.GetObjectKind().GroupVersionKind()
-	what := gvk.Kind + " " + o.GetName()
-	live, err := a.live(ctx, o)
-	if err == nil && live != nil && !metav1.IsControlledBy(live, owner) {
-		live, err = a.fresh(ctx, o) // the caches may not know yet that it was adopted
+	what, id := gvk.Kind+" "+o.GetName(), objectID{gvk.Kind, o.GetName()}
+	live, err := a.cached(ctx, o)
+	_, wrote := a.lastOf(owner, id)
+	if err == nil && (live == nil && wrote || live != nil && !metav1.IsControlledBy(live, owner)) {
+		live, err = a.fresh(ctx, o) // the caches may not know yet that it was created or adopted
 	}
 	switch {
 	case err != nil:
@@ -115,57 +130,96 @@ func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistrib
 	case live != nil && !metav1.IsControlledBy(live, owner):
 		return nil, Conflict(what, live, owner)
 	}
-	u, desired, err := toUnstructured(o)
+	return a.difference(ctx, owner, o, live)
+}
+
+// difference returns what is to be written of an object that is not someone else's; nil where it is as desired.
+func (a *Applier) difference(
+	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o objects.Object, live client.Object,
+) (*change, *problem.Problem) {
+	gvk := o.GetObjectKind().GroupVersionKind()
+	if live != nil && isGenerated(gvk) {
+		return nil, nil // what is generated is immutable and named by its content
+	}
+	id, what := objectID{gvk.Kind, o.GetName()}, gvk.Kind+" "+o.GetName()
+	c, err := newChange(o)
 	if err != nil {
 		return nil, Failed(what, "could not be encoded", err)
 	}
-	id := objectID{gvk.Kind, o.GetName()}
-	if live != nil && (isGenerated(gvk) || a.unchanged(owner, id, live, desired)) {
-		return nil, nil // what is generated is immutable and named by its content
+	if live == nil {
+		return c, nil
 	}
-	if live != nil {
-		now, err := a.settled(ctx, u)
-		if err != nil {
-			return nil, Failed(what, "could not be read", err)
-		}
-		if now != nil {
-			a.remember(owner, id, now, desired)
-			return nil, nil
-		}
+	c.live = live
+	last, wrote := a.lastOf(owner, id)
+	switch {
+	case a.unchanged(owner, id, live, c.desired):
+		return nil, nil
+	case wrote && last.isNewerThan(live): // what the caches have is not what was written last
+		return c, nil
 	}
-	return &change{u, gvk, live, desired}, nil
+	now, err := a.settled(ctx, live, c.Unstructured, c.desired)
+	if err != nil {
+		return nil, Failed(what, "could not be read", err)
+	}
+	if now != nil {
+		a.remember(owner, id, now, c.desired)
+		return nil, nil
+	}
+	return c, nil
+}
+
+func newChange(o objects.Object) (*change, error) {
+	u, desired, err := toUnstructured(o)
+	return &change{Unstructured: u, gvk: o.GetObjectKind().GroupVersionKind(), object: o, desired: desired}, err
 }
 
 func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change, result *Result) *problem.Problem {
+	if c.live == nil {
+		return a.create(ctx, owner, c, result)
+	}
 	u := c.Unstructured
 	desired := u.DeepCopy()
-	var err error
-	if c.live != nil && c.gvk.Kind == "Deployment" {
+	err := a.takeCreated(ctx, c)
+	if err == nil && c.gvk.Kind == "Deployment" {
 		err = a.handOverReplicas(ctx, u)
 	}
 	if err == nil {
 		err = a.send(ctx, u)
 	}
-	if c.live != nil && c.gvk.Kind == "Service" && apierrors.IsInvalid(err) && !deniedByPolicy(err) {
+	if c.gvk.Kind == "Service" && apierrors.IsInvalid(err) && !deniedByPolicy(err) {
 		u = desired
 		err = a.resetPorts(ctx, u)
 	}
 	if err != nil {
 		return refused(c, err)
 	}
-	if c.live == nil || c.live.GetResourceVersion() != u.GetResourceVersion() {
+	if c.live.GetResourceVersion() != u.GetResourceVersion() {
 		result.Written++
 	}
-	if !isGenerated(c.gvk) {
-		a.remember(owner, objectID{c.gvk.Kind, c.GetName()}, u, c.desired)
-	}
-	if c.gvk.Kind == "Deployment" {
-		result.Deployment = &appsv1.Deployment{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, result.Deployment); err != nil {
-			return Failed(c.what(), "was answered with something unreadable", err)
-		}
+	a.remember(owner, objectID{c.gvk.Kind, c.GetName()}, u, c.desired)
+	if err := result.keep(u); err != nil {
+		return Failed(c.what(), "was answered with something unreadable", err)
 	}
 	return nil
+}
+
+// keep keeps what the status reports of the objects that were written.
+func (r *Result) keep(u *unstructured.Unstructured) error {
+	var into any
+	switch u.GetKind() {
+	case "Deployment":
+		r.Deployment = &appsv1.Deployment{}
+		into = r.Deployment
+	case "Service":
+		r.Service = &corev1.Service{}
+		into = r.Service
+	case "PersistentVolumeClaim":
+		r.Claim = &corev1.PersistentVolumeClaim{}
+		into = r.Claim
+	default:
+		return nil
+	}
+	return runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, into)
 }
 
 func (a *Applier) send(ctx context.Context, u *unstructured.Unstructured, options ...client.ApplyOption) error {
@@ -230,24 +284,22 @@ func (a *Applier) resetPorts(ctx context.Context, u *unstructured.Unstructured) 
 	return a.send(ctx, u)
 }
 
-// live finds the object in the cluster. The caches hold only what carries the operator's label, so that an object which
-// is not there is looked up once more before it is created.
-func (a *Applier) live(ctx context.Context, o objects.Object) (metav1.Object, error) {
-	key := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+// cached returns the object as the caches have it; nil where they have none. They hold only what carries the operator's label.
+func (a *Applier) cached(ctx context.Context, o objects.Object) (client.Object, error) {
 	gvk := o.GetObjectKind().GroupVersionKind()
 	var found client.Object = MetadataOf(gvk)
 	if !isGenerated(gvk) {
 		found = o.DeepCopyObject().(client.Object)
 	}
-	err := a.Cached.Get(ctx, key, found)
+	err := a.Cached.Get(ctx, client.ObjectKeyFromObject(o), found)
 	if apierrors.IsNotFound(err) {
-		return a.fresh(ctx, o)
+		return nil, nil
 	}
 	return found, err
 }
 
 // fresh reads the metadata of the object from the API server; nil where it does not exist.
-func (a *Applier) fresh(ctx context.Context, o objects.Object) (metav1.Object, error) {
+func (a *Applier) fresh(ctx context.Context, o objects.Object) (client.Object, error) {
 	found := MetadataOf(o.GetObjectKind().GroupVersionKind())
 	err := a.Live.Get(ctx, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}, found)
 	if apierrors.IsNotFound(err) {
@@ -256,14 +308,51 @@ func (a *Applier) fresh(ctx context.Context, o objects.Object) (metav1.Object, e
 	return found, err
 }
 
+// unchanged reports whether the live object is what was written last, and what is desired has not changed since. Caches that do not know
+// yet what was written last show an older version.
 func (a *Applier) unchanged(owner *v1alpha2.LlamaStackDistribution, id objectID, live metav1.Object, desired [sha256.Size]byte) bool {
+	last, ok := a.lastOf(owner, id)
+	return ok && last.uid == live.GetUID() && last.desired == desired && (last.resourceVersion == live.GetResourceVersion() || last.isNewerThan(live))
+}
+
+// IsAsWritten reports whether the caches have an object as it was written last; of what is generated, whether they have it. Of the object only its
+// type, namespace and name matter.
+func (a *Applier) IsAsWritten(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o objects.Object) (bool, error) {
+	gvk := o.GetObjectKind().GroupVersionKind()
+	found, err := a.cached(ctx, o)
+	if err != nil {
+		return false, err
+	}
+	if found == nil {
+		return false, apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, o.GetName())
+	}
+	last, _ := a.lastOf(owner, objectID{gvk.Kind, o.GetName()})
+	return metav1.IsControlledBy(found, owner) && (isGenerated(gvk) || last.uid == found.GetUID() && last.resourceVersion == found.GetResourceVersion()), nil
+}
+
+// Named returns an object of the same type, namespace and name, and without content.
+func Named(o objects.Object) objects.Object {
+	empty := reflect.New(reflect.TypeOf(o).Elem()).Interface().(objects.Object)
+	empty.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
+	empty.SetNamespace(o.GetNamespace())
+	empty.SetName(o.GetName())
+	return empty
+}
+
+func (a *Applier) lastOf(owner *v1alpha2.LlamaStackDistribution, id objectID) (applied, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	last, ok := a.last[client.ObjectKeyFromObject(owner)][id]
-	return ok && last == applied{uid: live.GetUID(), resourceVersion: live.GetResourceVersion(), desired: desired}
+	return last, ok
 }
 
-func (a *Applier) remember(owner *v1alpha2.LlamaStackDistribution, id objectID, u *unstructured.Unstructured, desired [sha256.Size]byte) {
+// isNewerThan reports whether this version came after that of the live object.
+func (l *applied) isNewerThan(live metav1.Object) bool {
+	order, err := resourceversion.CompareResourceVersion(l.resourceVersion, live.GetResourceVersion())
+	return err == nil && order > 0 && l.uid == live.GetUID()
+}
+
+func (a *Applier) remember(owner *v1alpha2.LlamaStackDistribution, id objectID, o metav1.Object, desired [sha256.Size]byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	key := client.ObjectKeyFromObject(owner)
@@ -273,7 +362,7 @@ func (a *Applier) remember(owner *v1alpha2.LlamaStackDistribution, id objectID, 
 	if a.last[key] == nil {
 		a.last[key] = map[objectID]applied{}
 	}
-	a.last[key][id] = applied{uid: u.GetUID(), resourceVersion: u.GetResourceVersion(), desired: desired}
+	a.last[key][id] = applied{uid: o.GetUID(), resourceVersion: o.GetResourceVersion(), desired: desired}
 }
 
 // Forget drops what was remembered of an owner that is gone.

@@ -18,14 +18,18 @@ import (
 
 // dryRun asks the API server whether it takes the changes: quotas, policies and webhooks of others decide, too. The first change is not asked for: it
 // is written first, and refusing it leaves everything as it was.
-func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, changes []*change) *problem.Problem {
+func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, changes []*change, result *Result) *problem.Problem {
 	edit := slices.ContainsFunc(changes, func(c *change) bool { return c.live != nil })
 	for i, c := range changes {
 		if i == 0 || !edit && !passesThrough(owner, c) {
 			continue
 		}
-		err := a.send(ctx, c.DeepCopy(), client.DryRunAll)
+		err := a.tryOut(ctx, c)
 		switch {
+		case c.live == nil && apierrors.IsAlreadyExists(err): // for new custom resources, nothing was looked up before
+			if _, p := a.existing(ctx, owner, c, result); p != nil {
+				return p
+			}
 		case err == nil, apierrors.IsBadRequest(err): // a webhook that knows no dry run
 		case c.gvk.Kind == "Service" && c.live != nil && apierrors.IsInvalid(err) && !deniedByPolicy(err): // ports that somebody else added: writing it resets them
 		default:
@@ -33,6 +37,13 @@ func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 		}
 	}
 	return nil
+}
+
+func (a *Applier) tryOut(ctx context.Context, c *change) error {
+	if c.live == nil {
+		return a.Client.Create(ctx, c.new(), client.DryRunAll, client.FieldOwner(FieldManager))
+	}
+	return a.send(ctx, c.DeepCopy(), client.DryRunAll)
 }
 
 // passesThrough reports whether values of the spec are in an object as they are. The others hold what the operator decides: asking for them before a

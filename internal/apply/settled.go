@@ -5,51 +5,69 @@ package apply
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
-// settled reads the object from the API server and returns it where applying the desired one would change nothing: after a restart, or
-// after someone else wrote the object, the operator does not know what it applied. It returns nil where something is to be applied.
-func (a *Applier) settled(ctx context.Context, desired *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	live := &unstructured.Unstructured{}
-	live.SetGroupVersionKind(desired.GroupVersionKind())
-	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(desired), live); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil, nil
+// settled returns the live object where applying the desired one would change nothing: after a restart, or
+// after someone else wrote the object, the operator does not know what it applied. It returns nil where something is to be applied. The caches
+// have the fields that are the operator's; where only the metadata of the object is known, it is read from the API server.
+func (a *Applier) settled(
+	ctx context.Context, live client.Object, desired *unstructured.Unstructured, hash [sha256.Size]byte,
+) (*unstructured.Unstructured, error) {
+	whole := &unstructured.Unstructured{}
+	if _, partial := live.(*metav1.PartialObjectMetadata); partial {
+		whole.SetGroupVersionKind(desired.GroupVersionKind())
+		if err := a.Live.Get(ctx, client.ObjectKeyFromObject(desired), whole); err != nil {
+			return nil, client.IgnoreNotFound(err)
 		}
-		return nil, err
+	} else {
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
+		if err != nil {
+			return nil, err
+		}
+		whole.Object = content
 	}
-	if isApplied(live, desired) {
-		return live, nil
+	if isApplied(whole, desired, hash) {
+		return whole, nil
 	}
 	return nil, nil
 }
 
 // isApplied reports whether the operator's fields of the live object are those of the desired one, no more and no fewer, with the same
 // values. It may say no where applying would change nothing, but never yes where it would change something.
-func isApplied(live, desired *unstructured.Unstructured) bool {
+//
+// Of an object that was created, the API server's defaults are also the operator's fields: there, the annotation reports that no more is desired.
+func isApplied(live, desired *unstructured.Unstructured, hash [sha256.Size]byte) bool {
 	var own []metav1.ManagedFieldsEntry
 	for _, e := range live.GetManagedFields() {
 		if e.Manager == FieldManager && e.Subresource == "" {
 			own = append(own, e)
 		}
 	}
-	if len(own) != 1 || own[0].Operation != metav1.ManagedFieldsOperationApply || own[0].FieldsV1 == nil {
+	if len(own) != 1 || own[0].FieldsV1 == nil {
+		return false
+	}
+	created := own[0].Operation == metav1.ManagedFieldsOperationUpdate
+	if created && live.GetAnnotations()[objects.AnnotationCreatedFrom] != hex.EncodeToString(hash[:]) {
 		return false
 	}
 	var fields map[string]any
 	if err := json.Unmarshal(own[0].FieldsV1.GetRawBytes(), &fields); err != nil {
 		return false
 	}
-	return sameFields(fields, withoutIdentity(desired.Object), live.Object)
+	return (&comparison{created}).sameFields(fields, withoutIdentity(desired.Object), live.Object)
 }
 
 // withoutIdentity leaves out what no field manager owns.
@@ -72,27 +90,34 @@ func withoutIdentity(object map[string]any) map[string]any {
 	return out
 }
 
+// comparison is how fields are compared: more may allow fields that are not desired.
+type comparison struct{ more bool }
+
 // sameFields reports whether the desired value has exactly the fields, and the live one has them with the same values. The fields are in
 // the form of metadata.managedFields: "f:" and a name, "k:" and the keys of an item of a list, "v:" and an item; none of them means
 // the whole value.
-func sameFields(fields map[string]any, desired, live any) bool {
-	count := 0
+func (c *comparison) sameFields(fields map[string]any, desired, live any) bool {
+	count, some := 0, false
 	for name, below := range fields {
 		if name == "." {
 			continue
 		}
-		count++
+		some = true
 		next, ok := below.(map[string]any)
 		if !ok {
 			return false
 		}
 		d, inDesired := step(desired, name)
+		if !inDesired && c.more {
+			continue
+		}
 		l, inLive := step(live, name)
-		if !inDesired || !inLive || !sameFields(next, d, l) {
+		if !inDesired || !inLive || !c.sameFields(next, d, l) {
 			return false
 		}
+		count++
 	}
-	if count == 0 {
+	if !some {
 		return sameValue(desired, live)
 	}
 	return count == size(desired)

@@ -3,6 +3,7 @@
 package apply
 
 import (
+	"crypto/sha256"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -76,7 +77,7 @@ func TestIsApplied(t *testing.T) {
 			if c.desired != nil {
 				c.desired(desired)
 			}
-			if got := isApplied(live, desired); got != c.want {
+			if got := isApplied(live, desired, [sha256.Size]byte{1}); got != c.want {
 				t.Errorf("applied: %v, want %v", got, c.want)
 			}
 		})

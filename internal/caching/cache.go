@@ -3,9 +3,12 @@
 package caching
 
 import (
+	"context"
+
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
@@ -21,5 +24,13 @@ func New(config *rest.Config, options cache.Options) (cache.Cache, error) {
 	for _, kind := range apply.EdgeKinds(apis) {
 		options.ByObject[kind] = ownObjects()
 	}
-	return readable.NewCache(config, options)
+	f := &filter{}
+	options.NewInformer = f.newInformer
+	c, err := readable.NewCache(config, options)
+	if err != nil {
+		return nil, err
+	}
+	ctx := context.Background() // of the cache, which has none before it is started
+	f.referred = func(value string) bool { return isReferred(ctx, c, value) }
+	return c, c.IndexField(ctx, &v1alpha2.LlamaStackDistribution{}, ReferenceIndex, References)
 }

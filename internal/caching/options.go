@@ -3,6 +3,8 @@
 package caching
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -80,7 +82,18 @@ func strip(in any) (any, error) {
 		o.ObjectMeta = kept
 		return o, nil
 	case metav1.Object:
-		o.SetManagedFields(release09.Writers(o))
+		o.SetManagedFields(writers(o))
 	}
 	return in, nil
+}
+
+// writers are the managed fields that the operator uses: its own, to know what it applied, and of others' who they are, for release 0.9.
+func writers(o metav1.Object) []metav1.ManagedFieldsEntry {
+	kept := slices.DeleteFunc(release09.Writers(o), func(e metav1.ManagedFieldsEntry) bool { return e.Manager == apply.FieldManager })
+	for _, e := range o.GetManagedFields() {
+		if e.Manager == apply.FieldManager && e.Subresource == "" {
+			kept = append(kept, e)
+		}
+	}
+	return kept
 }

@@ -63,6 +63,10 @@ type Reconciler struct {
 	// turns and builds keep large resources from delaying small ones.
 	turns  *turns
 	builds *semaphore.Weighted
+	// patience holds back what the status is about to report again, in other words, within a moment.
+	patience patience
+	// first are the first rollouts of new custom resources.
+	first firstRollouts
 }
 
 // controller-gen reads these only where they stand apart.
@@ -104,6 +108,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		r.applier.Forget(req.NamespacedName)
 		r.adopter.Forget(req.NamespacedName)
 		r.gatherer.Labels.Forget(req.NamespacedName)
+		r.patience.forget(req.NamespacedName)
+		r.gatherer.Forget(req.NamespacedName)
+		r.first.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	case errors.As(err, &unreadable):
 		s.fail(problem.New(problem.Problem{
@@ -116,20 +123,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	if s.cr.DeletionTimestamp != nil {
 		return r.report(ctx, s)
 	}
-	for _, phase := range []func(context.Context, *scope){
-		r.gather,
-		r.await,
-		r.build,
-		r.apply,
-		r.own,
-		r.prune,
-		r.observe,
-	} {
+	phases := []func(context.Context, *scope){r.begins, r.gather, r.await, r.build, r.apply, r.own, r.prune, r.observe}
+	if r.reuse(ctx, s) {
+		phases = []func(context.Context, *scope){r.observe}
+	}
+	for _, phase := range phases {
 		phase(ctx, s)
 		if s.postponed {
 			return ctrl.Result{RequeueAfter: s.again}, nil // at the latest: an event follows
 		}
+		if s.startOver {
+			return ctrl.Result{RequeueAfter: time.Millisecond}, nil
+		}
 	}
+	r.remember(s)
 	return r.report(ctx, s)
 }
 
@@ -177,6 +184,14 @@ func (r *Reconciler) apply(ctx context.Context, s *scope) {
 	}
 	s.again = again
 	result, p := r.applier.Apply(ctx, s.cr, list)
+	if result.InTheWay {
+		if s.startOver = r.gatherer.Doubt(s.cr); s.startOver {
+			return
+		}
+		if p = r.adopter.AdoptInTheWay(ctx, s.cr, s.gathered.Inputs.Live, s.wanted()); p == nil {
+			result, p = r.applier.Apply(ctx, s.cr, list)
+		}
+	}
 	s.applied = result
 	s.fail(p)
 }
@@ -232,15 +247,17 @@ func trust(c *desired.ServerCertificate) *probe.Trust {
 // look reads from the cache what the status reports in addition to the Deployment. What applies an object reports that it cannot be read.
 func (r *Reconciler) look(ctx context.Context, s *scope) {
 	key := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: s.cr.Namespace, Name: name} }
-	service := &corev1.Service{}
-	if r.client.Get(ctx, key(objects.ServiceName(s.cr.Name)), service) == nil {
+	if s.applied != nil { // the cache need not have it yet
+		s.service, s.claim = s.applied.Service, s.applied.Claim
+	}
+	service, claim := &corev1.Service{}, &corev1.PersistentVolumeClaim{}
+	if s.service == nil && r.client.Get(ctx, key(objects.ServiceName(s.cr.Name)), service) == nil {
 		s.service = service
 	}
-	if w := s.cr.Spec.Workload; w != nil && w.Storage != nil {
-		claim := &corev1.PersistentVolumeClaim{}
-		if r.client.Get(ctx, key(objects.PVCName(s.cr.Name)), claim) == nil {
-			s.claim = claim
-		}
+	if w := s.cr.Spec.Workload; w == nil || w.Storage == nil {
+		s.claim = nil
+	} else if s.claim == nil && r.client.Get(ctx, key(objects.PVCName(s.cr.Name)), claim) == nil {
+		s.claim = claim
 	}
 	r.lookAtEdge(ctx, s)
 }
@@ -268,7 +285,15 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 	s.cr.Status = status.Compute(s.facts(version.Version()))
 	// Right after a start of the operator, the messages lack what the server answered last; its next answer starts a reconcile.
 	pending := s.serverPending && status.DiffersInMessagesOnly(before, &s.cr.Status)
-	if !pending && !equality.Semantic.DeepEqual(before, &s.cr.Status) {
+	changed := !pending && !equality.Semantic.DeepEqual(before, &s.cr.Status)
+	hold := time.Duration(0)
+	if changed {
+		hold = r.patience.hold(s, before)
+	}
+	if later := r.patience.remaining(s.key, hold, time.Now()); later > 0 {
+		return ctrl.Result{RequeueAfter: later}, nil
+	}
+	if changed {
 		err := r.writeStatus(ctx, before, s.cr)
 		switch {
 		case apierrors.IsConflict(err):

@@ -12,37 +12,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// referenceIndex indexes custom resources by the Secrets and ConfigMaps that they refer to.
-const referenceIndex = "references"
-
-// indexValue is the value of an object in the index.
-func indexValue(kind, namespace, name string) string { return kind + " " + namespace + "/" + name }
-
-func indexReferences(ctx context.Context, indexer client.FieldIndexer) error {
-	return indexer.IndexField(ctx, &v1alpha2.LlamaStackDistribution{}, referenceIndex, func(o client.Object) []string {
-		var values []string
-		for _, ref := range desired.References(o.(*v1alpha2.LlamaStackDistribution)) {
-			values = append(values, indexValue(ref.Kind, ref.Namespace, ref.Name))
-		}
-		return values
-	})
-}
-
 // referrersOfSecret maps a Secret to the resources that refer to it.
 func (r *Reconciler) referrersOfSecret(ctx context.Context, o client.Object) []reconcile.Request {
-	return r.requests(ctx, client.MatchingFields{referenceIndex: indexValue(objects.KindSecret, o.GetNamespace(), o.GetName())})
+	return r.requests(ctx, client.MatchingFields{caching.ReferenceIndex: caching.IndexValue(objects.KindSecret, o.GetNamespace(), o.GetName())})
 }
 
 // referrersOfConfigMap maps a ConfigMap to the resources that refer to it, and the operator's own to every resource.
 func (r *Reconciler) referrersOfConfigMap(operatorNamespace string) handler.MapFunc {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
 		if o.GetNamespace() != operatorNamespace || o.GetName() != settings.ConfigMapName {
-			return r.requests(ctx, client.MatchingFields{referenceIndex: indexValue(objects.KindConfigMap, o.GetNamespace(), o.GetName())})
+			return r.requests(ctx, client.MatchingFields{caching.ReferenceIndex: caching.IndexValue(objects.KindConfigMap, o.GetNamespace(), o.GetName())})
 		}
 		return r.requests(ctx)
 	}

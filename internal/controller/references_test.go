@@ -3,7 +3,6 @@
 package controller
 
 import (
-	"context"
 	"slices"
 	"testing"
 
@@ -16,15 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
 )
-
-// indexer hands an index over to a client in memory.
-type indexer struct{ builder *fake.ClientBuilder }
-
-func (i indexer) IndexField(_ context.Context, o client.Object, field string, extract client.IndexerFunc) error {
-	i.builder.WithIndex(o, field, extract)
-	return nil
-}
 
 func reconciler(t *testing.T, resources ...client.Object) *Reconciler {
 	t.Helper()
@@ -33,9 +25,7 @@ func reconciler(t *testing.T, resources ...client.Object) *Reconciler {
 		t.Fatal(err)
 	}
 	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(resources...)
-	if err := indexReferences(t.Context(), indexer{builder}); err != nil {
-		t.Fatal(err)
-	}
+	builder.WithIndex(&v1alpha2.LlamaStackDistribution{}, caching.ReferenceIndex, caching.References)
 	return &Reconciler{client: builder.Build()}
 }
 

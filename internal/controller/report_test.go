@@ -89,7 +89,7 @@ func TestReportWritesOnce(t *testing.T) {
 	if r.writes != 1 {
 		t.Errorf("%d writes of the same status", r.writes)
 	}
-	if got := len(r.recorder.Events); got != 2 { // DeploymentUpdated and Available
+	if got := len(r.recorder.Events); got != 1 { // of DeploymentUpdated
 		t.Errorf("%d events", got)
 	}
 }

@@ -34,6 +34,10 @@ type scope struct {
 	desired *desired.Desired
 	// Set by apply, where build found no errors.
 	applied *apply.Result
+	// versions are those of what a new custom resource refers to; nil for any other.
+	versions map[referred]string
+	// startOver ends the reconcile because something exists that it assumed not to: the next one looks it up.
+	startOver bool
 	// again is when the next step of a switchover is due; zero where none is.
 	again time.Duration
 	// Set by observe.

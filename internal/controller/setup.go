@@ -57,6 +57,8 @@ type Options struct {
 	ForbidForeignConfigMaps bool
 	// AllowForeignConfigMaps takes ConfigMaps of other namespaces without the consent of their owners, as release 0.9 does.
 	AllowForeignConfigMaps bool
+	// Patience is how long the status holds back a change that a next one is about to replace, for tests that count writes; zero means a second or two.
+	Patience time.Duration
 	// Build overrides the build of the operator; empty means the real one.
 	Build string
 }
@@ -114,8 +116,9 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		recorder: mgr.GetEventRecorder(objects.ManagedBy),
 		turns:    newTurns(ctx, largeWorkers),
 		builds:   semaphore.NewWeighted(largeBuilds),
+		patience: patience{own: o.Patience},
 	}
-	return r.watch(ctx, mgr, o)
+	return r.watch(mgr, o)
 }
 
 // clusterAssignsUserIDs reports whether the cluster gives pods their user id, as OpenShift does.
@@ -130,10 +133,7 @@ func clusterAssignsUserIDs(mapper meta.RESTMapper) (bool, error) {
 	return true, nil
 }
 
-func (r *Reconciler) watch(ctx context.Context, mgr manager.Manager, o Options) error {
-	if err := indexReferences(ctx, mgr.GetFieldIndexer()); err != nil {
-		return err
-	}
+func (r *Reconciler) watch(mgr manager.Manager, o Options) error {
 	owner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1alpha2.LlamaStackDistribution{}, handler.OnlyControllerOwner())
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("llamastackdistribution").
@@ -147,9 +147,14 @@ func (r *Reconciler) watch(ctx context.Context, mgr manager.Manager, o Options) 
 		WatchesRawSource(source.Channel(r.gatherer.Labels.Answers(), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Channel(r.turns.Next(), &handler.EnqueueRequestForObject{}))
 	for _, kind := range append(apply.OwnedKinds(), apply.EdgeKinds(r.applier.EdgeAPIs)...) {
-		b = b.Watches(kind, owner)
+		b = b.Watches(kind, owner, builder.WithPredicates(notCreated()))
 	}
 	return b.Complete(r)
+}
+
+// notCreated lets through what happens to owned objects but for their creation: the operator creates them, and knows what came of it.
+func notCreated() predicate.Predicate {
+	return predicate.Funcs{CreateFunc: func(event.CreateEvent) bool { return false }}
 }
 
 // serverOfPod maps a pod to the custom resource that it belongs to.

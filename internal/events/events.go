@@ -23,10 +23,12 @@ type Event struct {
 	Note string
 }
 
-// Of returns the Events for conditions that changed: on the edge alone. Conditions that only repeat what others say get none. The
-// configuration's condition also shows the warnings, if there are any.
+// Of returns the Events for conditions that changed: on the edge alone. Each condition that is wrong gets a Warning, and so do the warnings, which
+// the configuration's condition shows. Where nothing is wrong, there is one for a rollout that begins and one for the custom resource that becomes
+// ready: a new one makes these two.
 func Of(before, after []metav1.Condition, warned bool) []Event {
 	var list []Event
+	ready := becameReady(before, after)
 	for i := range after {
 		c := &after[i]
 		last := meta.FindStatusCondition(before, c.Type)
@@ -34,17 +36,39 @@ func Of(before, after []metav1.Condition, warned bool) []Event {
 		if last != nil && last.Status == c.Status && last.Reason == c.Reason && (!warns || last.Message == c.Message) {
 			continue
 		}
-		if c.Type == v1alpha2.ConditionReady || c.Type == v1alpha2.ConditionStalled || c.Reason == v1alpha2.ReasonNotApplied ||
-			slices.Contains(v1alpha2.LegacyConditions(), c.Type) {
-			continue
-		}
 		kind := eventType(c, last)
 		if warns {
 			kind = corev1.EventTypeWarning
 		}
+		if isRepeated(c, ready) || kind == corev1.EventTypeNormal && !isStep(c, ready) {
+			continue
+		}
 		list = append(list, Event{Type: kind, Reason: c.Reason, Action: c.Type, Note: bounds.Message(c.Message)})
 	}
 	return list
+}
+
+func becameReady(before, after []metav1.Condition) bool {
+	return meta.IsStatusConditionTrue(after, v1alpha2.ConditionReady) && !meta.IsStatusConditionTrue(before, v1alpha2.ConditionReady)
+}
+
+// isRepeated reports whether a condition only says what another one does.
+func isRepeated(c *metav1.Condition, ready bool) bool {
+	return c.Type == v1alpha2.ConditionReady && !ready || c.Type == v1alpha2.ConditionStalled || c.Reason == v1alpha2.ReasonNotApplied ||
+		slices.Contains(v1alpha2.LegacyConditions(), c.Type)
+}
+
+// isStep reports whether a condition with which nothing is wrong is a step that users wait for.
+func isStep(c *metav1.Condition, ready bool) bool {
+	switch c.Type {
+	case v1alpha2.ConditionReady:
+		return true
+	case v1alpha2.ConditionDeploymentUpdated:
+		return c.Status != metav1.ConditionTrue || !ready
+	case v1alpha2.ConditionAvailable:
+		return c.Status == metav1.ConditionTrue && !ready || c.Reason == v1alpha2.ReasonScaledToZero || c.Reason == v1alpha2.ReasonAutoscalingPaused
+	}
+	return false
 }
 
 // eventType is Warning for what is wrong. A server that is not available yet is on its way; one that was is not.

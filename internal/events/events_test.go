@@ -42,7 +42,7 @@ func TestOf(t *testing.T) {
 			nil,
 			list("ConfigGenerated True ConfigGenerationSucceeded made", "SecretsResolved False SecretNotFound gone", "DeploymentUpdated False NotApplied gone",
 				"Available False NotDeployed none", "Ready False SecretNotFound gone"),
-			[]string{"Normal ConfigGenerationSucceeded made", "Warning SecretNotFound gone", "Normal NotDeployed none"},
+			[]string{"Warning SecretNotFound gone"},
 		},
 		"nothing new": {
 			list("ConfigGenerated True ConfigGenerationSucceeded made"), list("ConfigGenerated True ConfigGenerationSucceeded made"), nil,
@@ -60,8 +60,18 @@ func TestOf(t *testing.T) {
 		"becoming available": {
 			list("Available False ServerUnavailable 0 of 1"), list("Available True ServerAvailable 1 of 1"), []string{"Normal ServerAvailable 1 of 1"},
 		},
+		"becoming ready": {
+			list("DeploymentUpdated False RolloutInProgress 1", "Available False ServerUnavailable 0 of 1", "Ready False RolloutInProgress 1"),
+			list("DeploymentUpdated True RolloutComplete all", "Available True ServerAvailable 1 of 1", "Ready True Ready applied"),
+			[]string{"Normal Ready applied"},
+		},
+		"an edit while the server is available": {
+			list("DeploymentUpdated True RolloutComplete all", "Ready True Ready applied"),
+			list("DeploymentUpdated False RolloutInProgress 1", "Ready False RolloutInProgress 1"),
+			[]string{"Normal RolloutInProgress 1"},
+		},
 		"not available yet": {
-			list("Available False NotDeployed none"), list("Available False ServerUnavailable 0 of 1"), []string{"Normal ServerUnavailable 0 of 1"},
+			list("Available False NotDeployed none"), list("Available False ServerUnavailable 0 of 1"), nil,
 		},
 		"not available any more": {
 			list("Available True ServerAvailable 1 of 1"), list("Available False ServerUnavailable 0 of 1"), []string{"Warning ServerUnavailable 0 of 1"},
@@ -84,6 +94,26 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// Proves: R70 (a new custom resource makes at most three Events: created, ready, and its warnings).
+func TestNewCustomResourceMakesThreeEvents(t *testing.T) {
+	created := list("ConfigGenerated True ConfigGenerationSucceeded made; odd", "SecretsResolved True AllSecretsFound 1", "DeploymentUpdated False RolloutInProgress begins",
+		"Available False ServerUnavailable 0 of 1", "Ready False RolloutInProgress begins", "ServiceReady True ServiceReady there")
+	progress := list("ConfigGenerated True ConfigGenerationSucceeded made; odd", "SecretsResolved True AllSecretsFound 1", "DeploymentUpdated False RolloutInProgress 0 of 1",
+		"Available False ServerUnavailable 0 of 1", "Ready False RolloutInProgress 0 of 1", "ServiceReady True ServiceReady there")
+	ready := list("ConfigGenerated True ConfigGenerationSucceeded made; odd", "SecretsResolved True AllSecretsFound 1", "DeploymentUpdated True RolloutComplete all",
+		"Available True ServerAvailable 1 of 1", "Ready True Ready applied", "ServiceReady True ServiceReady there")
+	var got []string
+	var before []metav1.Condition
+	for _, after := range [][]metav1.Condition{created, progress, ready, ready} {
+		got = append(got, emitted(before, after, true)...)
+		before = after
+	}
+	want := []string{"Warning ConfigGenerationSucceeded made; odd", "Normal RolloutInProgress begins", "Normal Ready applied"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
 // Proves: R12 (warnings are Events, once for each text).
 func TestOfWarnings(t *testing.T) {
 	const made = "ConfigGenerated True ConfigGenerationSucceeded made"
@@ -94,7 +124,7 @@ func TestOfWarnings(t *testing.T) {
 	}{
 		"first": {
 			nil, list(made+"; odd", "SecretsResolved True AllSecretsFound found"), true,
-			[]string{"Warning ConfigGenerationSucceeded made; odd", "Normal AllSecretsFound found"},
+			[]string{"Warning ConfigGenerationSucceeded made; odd"},
 		},
 		"the same":    {list(made + "; odd"), list(made + "; odd"), true, nil},
 		"another":     {list(made + "; odd"), list(made + "; odder"), true, []string{"Warning ConfigGenerationSucceeded made; odder"}},

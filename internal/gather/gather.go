@@ -61,6 +61,8 @@ type Gatherer struct {
 
 	mu     sync.Mutex
 	parsed parsedSettings
+	// doubted are new custom resources for which something exists nevertheless.
+	doubted map[types.NamespacedName]types.UID
 }
 
 // parsedSettings spares parsing the operator's ConfigMap again while it has not changed.
@@ -123,6 +125,9 @@ func lookupFailed(condition, path, what string, err error) *problem.Problem {
 func (g *Gatherer) settings(ctx context.Context, from client.Reader) (*settings.Settings, *problem.Problem) {
 	var cm corev1.ConfigMap
 	key := types.NamespacedName{Namespace: g.OperatorNamespace, Name: settings.ConfigMapName}
+	if known := g.knownSettings(ctx, key, from); known != nil {
+		return known, nil
+	}
 	if err := from.Get(ctx, key, &cm); err != nil && !apierrors.IsNotFound(err) {
 		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, "operator settings", "ConfigMap "+key.String(), err)
 	}
@@ -139,6 +144,26 @@ func (g *Gatherer) settings(ctx context.Context, from client.Reader) (*settings.
 		})
 	}
 	return g.parsed.settings, nil
+}
+
+// knownSettings returns the settings where the metadata in the cache says that they are those that were parsed last; nil where it does not.
+// A change of the ConfigMap is an event that reconciles every custom resource.
+func (g *Gatherer) knownSettings(ctx context.Context, key types.NamespacedName, from client.Reader) *settings.Settings {
+	if g.Cached == nil || from != g.Live {
+		return nil
+	}
+	metadata := &metav1.PartialObjectMetadata{}
+	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	err := g.Cached.Get(ctx, key, metadata)
+	if client.IgnoreNotFound(err) != nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if p := &g.parsed; p.err == nil && p.uid == metadata.UID && p.version == metadata.ResourceVersion {
+		return p.settings
+	}
+	return nil
 }
 
 // secrets reads the Secrets that the configuration needs. References that the spec spells wrong are reported by the engine.
@@ -176,12 +201,13 @@ func secretFact(use config.SecretUse, s *corev1.Secret) desired.SecretFact {
 
 // deployment reads the Deployment of the resource's name. It is the resource's own where the resource controls it, or where release 0.9
 // made it for the resource; else it is a rival where it has the selector of the resource's pods. The cache holds what carries the
-// operator's label: one that release 0.9 has left need not.
+// operator's label: one that release 0.9 has left need not. For a new custom resource, the API server is not asked: what is in the way shows when
+// it is created.
 func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (own, rival *appsv1.Deployment, f *problem.Problem) {
 	var d appsv1.Deployment
 	key := types.NamespacedName{Namespace: cr.Namespace, Name: objects.DeploymentName(cr.Name)}
 	err := g.Cached.Get(ctx, key, &d)
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) && !g.assumesNothing(cr) {
 		err = g.Live.Get(ctx, key, &d)
 	}
 	switch {
@@ -195,6 +221,37 @@ func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistri
 		return nil, &d, nil
 	}
 	return nil, nil, nil
+}
+
+// assumesNothing reports whether nothing was made for a custom resource yet, as far as anybody can tell who asks nobody: nobody has reported on it.
+func (g *Gatherer) assumesNothing(cr *v1alpha2.LlamaStackDistribution) bool {
+	if cr.Status.Phase != "" || len(cr.Status.Conditions) > 0 {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.doubted[client.ObjectKeyFromObject(cr)] != cr.UID
+}
+
+// Doubt reports whether the next reconcile of a custom resource learns more: this one assumed that nothing was made for it, and something exists.
+func (g *Gatherer) Doubt(cr *v1alpha2.LlamaStackDistribution) bool {
+	if !g.assumesNothing(cr) {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.doubted == nil {
+		g.doubted = map[types.NamespacedName]types.UID{}
+	}
+	g.doubted[client.ObjectKeyFromObject(cr)] = cr.UID
+	return true
+}
+
+// Forget drops what was remembered of a custom resource that is gone.
+func (g *Gatherer) Forget(key types.NamespacedName) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.doubted, key)
 }
 
 // caBundle reads the ConfigMap that spec.networking.tls.caBundle names.

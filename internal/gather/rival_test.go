@@ -7,7 +7,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
@@ -48,8 +50,22 @@ func TestDeploymentOutsideTheCache(t *testing.T) {
 		Namespace: "ai", Name: "my-stack",
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "llamastack.io/v1alpha1", Kind: "LlamaStackDistribution", Name: "my-stack", UID: "u1", Controller: new(true)}},
 	}}
-	got, faults := newGatherer(newCluster(t, d), newCluster(t)).Gather(t.Context(), resource())
-	if got.Inputs.Live == nil {
+	g := newGatherer(newCluster(t, d), newCluster(t))
+	reported, fresh := resource(), resource()
+	reported.Status.Phase = v1alpha2.PhaseReady
+	if got, faults := g.Gather(t.Context(), reported); got.Inputs.Live == nil {
 		t.Errorf("the Deployment was not found, faults %s", faults.Message())
+	}
+
+	// Proves: R69 (for a new custom resource it is looked for only where something is in the way).
+	if got, _ := g.Gather(t.Context(), fresh); got.Inputs.Live != nil || !g.Doubt(fresh) || g.Doubt(fresh) {
+		t.Error("a new custom resource: the Deployment was looked for, or is not from now on")
+	}
+	if got, faults := g.Gather(t.Context(), fresh); got.Inputs.Live == nil {
+		t.Errorf("something is in the way: the Deployment was not found, faults %s", faults.Message())
+	}
+	g.Forget(client.ObjectKeyFromObject(fresh))
+	if !g.Doubt(fresh) {
+		t.Error("what was remembered stays when the custom resource is gone")
 	}
 }

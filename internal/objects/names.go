@@ -56,6 +56,8 @@ const (
 	AnnotationAdoptedImage = "llamastack.io/adopted-image"
 	// AnnotationBuild on the Deployment is the build of the operator that made it.
 	AnnotationBuild = "llamastack.io/operator-build"
+	// AnnotationCreatedFrom on an object that was created, and not changed by the operator since, is the hash of what it was created from.
+	AnnotationCreatedFrom = "llamastack.io/created-from"
 )
 
 // nameHashLength is how much of a hash stands in a name.

@@ -7,8 +7,10 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
@@ -38,14 +40,15 @@ func HasWritten(e *metav1.ManagedFieldsEntry, resource string) bool {
 // programs have the name of its program.
 func Owns(o metav1.Object, resource string) bool {
 	entries := o.GetManagedFields()
-	own := slices.ContainsFunc(entries, isOwnApply)
+	own := slices.ContainsFunc(entries, isOwn)
 	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
 		return HasWritten(&e, resource) && (e.Operation == metav1.ManagedFieldsOperationApply || !own)
 	})
 }
 
-func isOwnApply(e metav1.ManagedFieldsEntry) bool {
-	return e.Manager == objects.ManagedBy && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
+// isOwn reports whether this operator created or applied the object.
+func isOwn(e metav1.ManagedFieldsEntry) bool {
+	return e.Manager == objects.ManagedBy && e.Subresource == ""
 }
 
 // Writers returns, of an object's managed fields, what Owns and IsOrphan need: who wrote, but not what. Of an object that this
@@ -53,15 +56,20 @@ func isOwnApply(e metav1.ManagedFieldsEntry) bool {
 func Writers(o metav1.Object) []metav1.ManagedFieldsEntry {
 	var kept []metav1.ManagedFieldsEntry
 	entries := o.GetManagedFields()
-	own := slices.ContainsFunc(entries, isOwnApply)
+	own := slices.ContainsFunc(entries, isOwn)
 	for i := range entries {
 		e := &entries[i]
 		old := MayHaveWritten(e) && (e.Operation == metav1.ManagedFieldsOperationApply || !own)
-		if old || isOwnApply(*e) && metav1.GetControllerOf(o) == nil {
+		if old || isOwn(*e) && metav1.GetControllerOf(o) == nil {
 			kept = append(kept, metav1.ManagedFieldsEntry{Manager: e.Manager, Operation: e.Operation})
 		}
 	}
 	return kept
+}
+
+// Reported reports whether release 0.9 was the last to write the status of a custom resource: it has none of this operator's conditions.
+func Reported(s *v1alpha2.LlamaStackDistributionStatus) bool {
+	return (s.Phase != "" || len(s.Conditions) > 0) && meta.FindStatusCondition(s.Conditions, v1alpha2.ConditionReady) == nil
 }
 
 // Left reports whether a Deployment is as release 0.9 left it: this operator has not applied it yet, or release 0.9 has written it
@@ -75,5 +83,5 @@ func Left(d *appsv1.Deployment) bool {
 // the object; nil where its kind has none.
 func IsOrphan(o metav1.Object, selector map[string]string, resource string) bool {
 	return metav1.GetControllerOf(o) == nil && o.GetLabels()[objects.LabelManagedBy] == objects.ManagedBy &&
-		(Owns(o, resource) || slices.ContainsFunc(o.GetManagedFields(), isOwnApply)) && (selector == nil || maps.Equal(selector, objects.Selector(resource)))
+		(Owns(o, resource) || slices.ContainsFunc(o.GetManagedFields(), isOwn)) && (selector == nil || maps.Equal(selector, objects.Selector(resource)))
 }

@@ -98,5 +98,13 @@ func DiffersInMessagesOnly(before, after *v1alpha2.LlamaStackDistributionStatus)
 	return equality.Semantic.DeepEqual(before, worded) && !equality.Semantic.DeepEqual(before, after)
 }
 
+// DiffersInProgressOnly reports whether the second status differs from the first in how far a rollout is, and in nothing else: messages of
+// conditions, and numbers of pods.
+func DiffersInProgressOnly(before, after *v1alpha2.LlamaStackDistributionStatus) bool {
+	progressed := before.DeepCopy()
+	progressed.Replicas, progressed.AvailableReplicas = after.Replicas, after.AvailableReplicas
+	return DiffersInMessagesOnly(progressed, after) || !equality.Semantic.DeepEqual(before, after) && equality.Semantic.DeepEqual(progressed, after)
+}
+
 // inForce reports whether nothing kept the spec from being applied.
 func (f *Facts) inForce() bool { return f.Desired != nil && !f.Problems.HasErrors() }

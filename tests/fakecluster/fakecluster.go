@@ -32,8 +32,9 @@ import (
 // Cluster is an API server in memory.
 type Cluster struct {
 	client.WithWatch
-	// Applied, Patched and Deleted name what was sent, as "Kind/name", and Asked what was sent as a dry run.
-	Applied, Patched, Deleted, Asked []string
+	// Applied, Patched and Deleted name what was sent, as "Kind/name", and Asked what was sent as a dry run. Created is what was not there: it is
+	// also among Applied.
+	Applied, Created, Patched, Deleted, Asked []string
 	// Refuse are the answers to what is not taken, by "Kind/name".
 	Refuse map[string]error
 	// ListsOfReplicaSets counts the lists of ReplicaSets.
@@ -53,6 +54,7 @@ func New(t *testing.T, initial ...client.Object) *Cluster {
 			c.Patched = append(c.Patched, kindOf(o)+"/"+o.GetName())
 			return inner.Patch(ctx, o, patch, opts...)
 		},
+		Create: c.create,
 		Apply: func(ctx context.Context, inner client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 			named := o.(applyObject)
 			what := named.GetKind() + "/" + named.GetName()
@@ -90,6 +92,28 @@ func New(t *testing.T, initial ...client.Object) *Cluster {
 		},
 	}).Build()
 	return c
+}
+
+// create notes what is created.
+func (c *Cluster) create(ctx context.Context, inner client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+	what := kindOf(o) + "/" + o.GetName()
+	options := &client.CreateOptions{}
+	options.ApplyOptions(opts)
+	if len(options.DryRun) > 0 {
+		c.Asked = append(c.Asked, what)
+		return c.Refuse[what]
+	}
+	if err := c.Refuse[what]; err != nil {
+		c.Applied = append(c.Applied, what)
+		return err
+	}
+	o.SetUID(types.UID(what))
+	if err := inner.Create(ctx, o, opts...); err != nil {
+		return err // it exists: nothing was written
+	}
+	c.Applied = append(c.Applied, what)
+	c.Created = append(c.Created, what)
+	return nil
 }
 
 // applyObject is what the client hands over for server-side apply.

@@ -56,13 +56,20 @@ type requestLog struct {
 func (l *requestLog) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Query().Get("watch") != "true" {
+			request := r.Method + " " + r.URL.Path
+			if r.URL.Query().Get("dryRun") != "" {
+				request += dryRun
+			}
 			l.mu.Lock()
-			l.requests = append(l.requests, r.Method+" "+r.URL.Path)
+			l.requests = append(l.requests, request)
 			l.mu.Unlock()
 		}
 		return next.RoundTrip(r)
 	})
 }
+
+// dryRun ends a request that changes nothing.
+const dryRun = " (dry run)"
 
 type roundTripper func(*http.Request) (*http.Response, error)
 
@@ -91,6 +98,7 @@ type operatorOptions struct {
 	build      string
 	namespaces []string
 	config     *rest.Config
+	patience   time.Duration
 }
 
 // startOperator runs the operator with its own permissions, for the namespace of the test unless the options say otherwise.
@@ -118,7 +126,7 @@ func (e *env) startOperator(o operatorOptions) *operator {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	err = controller.Setup(ctx, mgr, controller.Options{
-		OperatorNamespace: operatorNamespace, Build: o.build,
+		OperatorNamespace: operatorNamespace, Build: o.build, Patience: o.patience,
 		ServerURL: func(_ *v1alpha2.LlamaStackDistribution, scheme corev1.URIScheme) string {
 			return strings.ToLower(string(scheme)) + "://" + e.server.Listener.Addr().String()
 		},

@@ -4,7 +4,10 @@ package integration
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -132,21 +135,77 @@ func TestRefusedKindLeavesTheOthersAsTheyWere(t *testing.T) {
 	}
 }
 
-// Proves: R61, R56 (a new custom resource costs few requests: what is asked before it is written is what an API server may refuse because of
-// the spec).
+// Proves: R69, R70, R56, R61, L-03 (a new custom resource costs at most 12 requests until it is Ready, 9 of which write, and makes at most three
+// Events; nothing is written afterwards, nor by an operator that starts then, which does not read what is in its caches either).
 func TestNewCustomResourceCostsFewRequests(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	e.createSecret("vllm-creds", map[string]string{"token": canary})
-	op := e.startOperator(operatorOptions{})
-	e.quiet(op)
-	idle := len(op.requests.all())
-	e.mustApply(sample(t, "v1alpha2-simple.yaml"))
-	e.waitReady("my-stack")
-	e.quiet(op)
-	made := op.requests.all()[idle:]
-	t.Logf("%d requests:\n%s", len(made), strings.Join(made, "\n"))
-	if len(made) == 0 {
-		t.Error("no request is seen")
+	for name, c := range map[string]struct {
+		spec string
+		kept []string // that were made
+	}{
+		"plain":                   {"distribution: {name: starter}", []string{"deployments", "services", "serviceaccounts"}},
+		"with a provider":         {withProvider, []string{"configmaps"}},
+		"with a derived Secret":   {withProvider + "\nstorage: {kv: {type: redis, endpoint: 'redis:6379', password: {name: keys, key: token}}}", []string{"secrets"}},
+		"with a warning":          {withProvider + "\nworkload: {workers: 4}", nil},
+		"with values of the user": {withProvider + "\nworkload: {resources: {requests: {cpu: 100m}}}", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t)
+			e.createSecret("keys", map[string]string{"token": canary})
+			op := e.startOperator(operatorOptions{patience: time.Hour}) // on a slow machine, the rollout may take long
+			e.quiet(op)
+			idle := len(op.requests.all())
+			e.mustApply(manifest("s", c.spec))
+			e.waitReady("s")
+			e.quiet(op)
+			made := op.requests.all()[idle:]
+			reads, events := 0, 0
+			for _, request := range made {
+				if strings.HasPrefix(request, http.MethodGet) || strings.HasSuffix(request, dryRun) {
+					reads++
+				}
+				if strings.HasSuffix(request, "/events") {
+					events++
+				}
+			}
+			if len(made) > 12 || len(made)-reads > 9 || events > 3 {
+				t.Errorf("%d requests, %d of which write, and %d Events:\n%s", len(made), len(made)-reads, events, strings.Join(made, "\n"))
+			}
+			for _, resources := range c.kept {
+				if !strings.Contains(strings.Join(made, "\n"), "POST /api") || !strings.Contains(strings.Join(made, "\n"), "/"+resources) {
+					t.Errorf("no %s are created:\n%s", resources, strings.Join(made, "\n"))
+				}
+			}
+			t.Logf("%d requests, %d of which write, %d Events:\n%s", len(made), len(made)-reads, events, strings.Join(made, "\n"))
+			op.stop()
+			e.restartIsSilent("s")
+		})
 	}
+}
+
+const withProvider = `
+distribution: {name: starter}
+providers: {inference: {provider: vllm, endpoint: 'http://vllm:8000', apiKey: {name: keys, key: token}}}`
+
+// restartIsSilent starts another operator, which must write nothing, and read nothing that its caches hold. An edit shows that it has begun.
+func (e *env) restartIsSilent(name string) {
+	e.t.Helper()
+	op := e.startOperator(operatorOptions{})
+	e.waitFor(name, v1alpha2.ConditionReady, metav1.ConditionTrue, "")
+	e.quiet(op)
+	owned := regexp.MustCompile(`/(deployments|services|serviceaccounts)/`)
+	for _, request := range op.requests.all() {
+		if !strings.HasPrefix(request, http.MethodGet) || owned.MatchString(request) {
+			e.t.Errorf("after a restart: %s", request)
+		}
+	}
+	begun := len(op.requests.all())
+	e.patchSpec(name, `{"networking":{"port":9000}}`)
+	fixture.Eventually(e.t, time.Minute, "the operator works", func() error {
+		if len(op.requests.writes(begun)) == 0 {
+			return errors.New("it wrote nothing")
+		}
+		return nil
+	})
 }

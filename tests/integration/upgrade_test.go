@@ -184,7 +184,7 @@ func TestSetThenUnsetIsNeverSet(t *testing.T) {
 	e.mustApply(manifest("was", "distribution: {name: starter}\nworkload: {replicas: 3}"))
 	e.waitReady("never")
 	e.waitReady("was")
-	e.mustApply(manifest("was", `
+	const full = `
 distribution: {name: starter}
 networking: {port: 9000, expose: {hostname: a.example}, allowedFrom: {namespaces: [a]}}
 workload:
@@ -200,8 +200,11 @@ workload:
     args: [fast]
     volumes: [{name: v, emptyDir: {}}]
     volumeMounts: [{name: v, mountPath: /v}]
-`))
+`
+	e.mustApply(manifest("was", full))
+	e.mustApply(manifest("born", full)) // the same, set when it is created
 	e.waitFor("was", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionTrue, "")
+	e.waitFor("born", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionTrue, "")
 	if d := e.deployment("was"); *d.Spec.Replicas != 3 || d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
 		t.Errorf("replicas %d, strategy %s", *d.Spec.Replicas, d.Spec.Strategy.Type)
 	}
@@ -210,22 +213,21 @@ workload:
 			t.Errorf("no %s: %v", kind, err)
 		}
 	}
-	e.mustApply(manifest("was", "distribution: {name: starter}"))
-	e.waitReady("was")
+	for _, name := range []string{"was", "born"} {
+		e.mustApply(manifest(name, "distribution: {name: starter}"))
+		e.waitReady(name)
+	}
 	fixture.Eventually(t, time.Minute, "what was set is gone", func() error {
-		was, never := e.deployment("was"), e.deployment("never")
-		text, err := yaml.Marshal(was.Spec)
-		if err != nil {
-			return err
+		for _, name := range []string{"was", "born"} {
+			for _, resources := range []string{"deployment", "service"} {
+				if err := e.sameSpec(resources, name, "never"); err != nil {
+					return err
+				}
+			}
 		}
-		var spec appsv1.DeploymentSpec
-		if err := yaml.Unmarshal([]byte(strings.ReplaceAll(string(text), "was", "never")), &spec); err != nil {
-			return err
-		}
-		if diff := cmp.Diff(never.Spec, spec); diff != "" {
-			return fmt.Errorf("the Deployments differ (-never set +set and unset):\n%s", diff)
-		}
-		for kind, want := range map[string]string{"ingress": "", "networkpolicy": "", "hpa": "", "pdb": "", "pvc": "persistentvolumeclaim/was-pvc"} {
+		for kind, want := range map[string]string{
+			"ingress": "", "networkpolicy": "", "hpa": "", "pdb": "", "pvc": "persistentvolumeclaim/born-pvc\npersistentvolumeclaim/was-pvc",
+		} {
 			out, err := cluster.KubectlRun(t.Context(), "get", kind, "-n", e.namespace, "-o", "name")
 			if err != nil || strings.TrimSpace(out) != want {
 				return fmt.Errorf("%s: %q, want %q: %w", kind, out, want, err)
@@ -233,4 +235,27 @@ workload:
 		}
 		return nil
 	})
+}
+
+// sameSpec compares the specs of objects of two custom resources, which differ in their names alone.
+func (e *env) sameSpec(resources, one, other string) error {
+	var specs [2]any
+	for i, name := range []string{one, other} {
+		object := map[string]string{"deployment": name, "service": name + "-service"}[resources]
+		out, err := cluster.KubectlRun(e.t.Context(), "get", resources, object, "-n", e.namespace, "-o", "yaml")
+		if err != nil {
+			return err
+		}
+		var o struct{ Spec map[string]any }
+		if err := yaml.Unmarshal([]byte(strings.ReplaceAll(out, name, other)), &o); err != nil {
+			return err
+		}
+		delete(o.Spec, "clusterIP")
+		delete(o.Spec, "clusterIPs")
+		specs[i] = o.Spec
+	}
+	if diff := cmp.Diff(specs[1], specs[0]); diff != "" {
+		return fmt.Errorf("the %ss differ (-%s +%s):\n%s", resources, other, one, diff)
+	}
+	return nil
 }

@@ -56,14 +56,22 @@ func legacyObjects() []legacyObject {
 }
 
 // Adopt takes over what release 0.9 made for the custom resource, where it is as that release left it, where that release has written it
-// again since, or where the Deployment is gone: fields that release 0.9 owns become the operator's own, so that server-side apply can take
+// again since, or where the Deployment is gone and anything is in the way of a new one, or release 0.9 was the last to report on the custom
+// resource: fields that release 0.9 owns become the operator's own, so that server-side apply can take
 // away what is not desired any more; an object that lost its owner gets it back; what is not desired at all is removed. All objects
 // are looked at before the first write: where one that is desired is someone else's, none is adopted. It can be repeated, and goes on
 // where it was interrupted.
 func (a *Adopter) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, wanted []objects.Object) *problem.Problem {
-	if live != nil && !release09.Left(live) && !a.writtenAgain(ctx, owner) {
+	if live == nil && !release09.Reported(&owner.Status) || live != nil && !release09.Left(live) && !a.writtenAgain(ctx, owner) {
 		return nil
 	}
+	return a.AdoptInTheWay(ctx, owner, live, wanted)
+}
+
+// AdoptInTheWay is Adopt where something exists that the operator did not make.
+func (a *Adopter) AdoptInTheWay(
+	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, wanted []objects.Object,
+) *problem.Problem {
 	adoptions, f := a.plan(ctx, owner, live, wanted)
 	if f != nil {
 		return f
@@ -214,8 +222,12 @@ func own(ctx context.Context, writer client.Writer, owner *v1alpha2.LlamaStackDi
 	before := o.DeepCopy()
 	o.OwnerReferences = append(o.OwnerReferences, *objects.ControllerRef(owner))
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	return writer.Patch(ctx, o, patch, client.FieldOwner(apply.FieldManager))
+	return writer.Patch(ctx, o, patch, client.FieldOwner(ownerManager))
 }
+
+// ownerManager is the field manager of owners that were given back: an update of the operator's own field manager would look as if the operator
+// had created the object.
+const ownerManager = objects.ManagedBy + "-owner"
 
 // takeFields rewrites the field managers of an object. The version goes along, so that what was written in between is not lost.
 func takeFields(ctx context.Context, writer client.Writer, resource string, o *metav1.PartialObjectMetadata) error {
@@ -284,7 +296,7 @@ func takenOver(entries []metav1.ManagedFieldsEntry, resource string) (out []meta
 
 // isLegacy reports whether release 0.9 made the entry, or whether it belongs to its adoption.
 func isLegacy(e *metav1.ManagedFieldsEntry, resource string) bool {
-	ownUpdate := e.Operation == metav1.ManagedFieldsOperationUpdate && e.Manager == apply.FieldManager && e.Subresource == ""
+	ownUpdate := e.Operation == metav1.ManagedFieldsOperationUpdate && (e.Manager == apply.FieldManager || e.Manager == ownerManager) && e.Subresource == ""
 	return e.FieldsV1 != nil && (ownUpdate || release09.HasWritten(e, resource) || oldUpdate(e, resource))
 }
 

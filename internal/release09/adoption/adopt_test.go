@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
@@ -60,17 +61,25 @@ func TestAdopt(t *testing.T) {
 		}
 	}
 	made := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{objects.AnnotationBuild: "1.0.0"}}}
+	reported := func(condition string) v1alpha2.LlamaStackDistributionStatus {
+		return v1alpha2.LlamaStackDistributionStatus{Phase: "Ready", Conditions: []metav1.Condition{{Type: condition}}}
+	}
 	for name, c := range map[string]struct {
 		live    *appsv1.Deployment
+		status  v1alpha2.LlamaStackDistributionStatus
 		deleted string
 	}{
-		"as release 0.9 left it": {&appsv1.Deployment{}, "[RoleBinding/my-stack-rb]"},
-		"gone":                   {nil, "[RoleBinding/my-stack-rb]"},
-		"the operator's own":     {made, "[]"},
+		"as release 0.9 left it": {&appsv1.Deployment{}, v1alpha2.LlamaStackDistributionStatus{}, "[RoleBinding/my-stack-rb]"},
+		"gone":                   {nil, reported("DeploymentReady"), "[RoleBinding/my-stack-rb]"},
+		"new":                    {nil, v1alpha2.LlamaStackDistributionStatus{}, "[]"},
+		"gone later":             {nil, reported(v1alpha2.ConditionReady), "[]"},
+		"the operator's own":     {made, v1alpha2.LlamaStackDistributionStatus{}, "[]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := fakecluster.New(t, left()...)
-			if f := adopter(cluster).Adopt(t.Context(), fakecluster.Owner(), c.live, fakecluster.Desired("a: b\n")); f != nil {
+			owner := fakecluster.Owner()
+			owner.Status = c.status
+			if f := adopter(cluster).Adopt(t.Context(), owner, c.live, fakecluster.Desired("a: b\n")); f != nil {
 				t.Fatal(f)
 			}
 			if got := fakecluster.Sorted(cluster.Deleted); got != c.deleted {

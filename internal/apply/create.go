@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/csaupgrade"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+var errGone = errors.New("it existed and is gone; trying again")
+
+// create creates an object that the caches do not have. Where it exists nevertheless, it is someone else's, or the caches are behind.
+func (a *Applier) create(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change, result *Result) *problem.Problem {
+	o := c.new()
+	err := a.Client.Create(ctx, o, client.FieldOwner(FieldManager))
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		next, p := a.existing(ctx, owner, c, result)
+		if p != nil || next == nil {
+			return p
+		}
+		return a.write(ctx, owner, next, result)
+	case err != nil:
+		return refused(c, err)
+	}
+	result.Written++
+	if !isGenerated(c.gvk) {
+		a.remember(owner, objectID{c.gvk.Kind, c.GetName()}, o, c.desired)
+	}
+	if err := result.keep(o); err != nil {
+		return Failed(c.what(), "was answered with something unreadable", err)
+	}
+	return nil
+}
+
+// new is the object to create. The annotation reports from which desired object it was made, until it is applied for the first time: the
+// API server counts its defaults among the fields of who creates an object, so the fields alone would not report it.
+func (c *change) new() *unstructured.Unstructured {
+	o := c.DeepCopy()
+	if isGenerated(c.gvk) {
+		return o
+	}
+	annotations := o.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[objects.AnnotationCreatedFrom] = hex.EncodeToString(c.desired[:])
+	o.SetAnnotations(annotations)
+	return o
+}
+
+// existing returns what is to be written of an object that could not be created because it exists; nil where it is as desired.
+func (a *Applier) existing(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change, result *Result) (*change, *problem.Problem) {
+	live, err := a.fresh(ctx, c.object)
+	switch {
+	case err != nil:
+		return nil, Failed(c.what(), "could not be read", err)
+	case live == nil:
+		return nil, Failed(c.what(), "could not be applied", errGone)
+	case !metav1.IsControlledBy(live, owner):
+		result.InTheWay = true
+		return nil, Conflict(c.what(), live, owner)
+	}
+	return a.difference(ctx, owner, c.object, live)
+}
+
+// takeCreated makes the fields of an object that the operator created, and has not applied yet, those of server-side apply: otherwise what is
+// no longer desired would stay.
+func (a *Applier) takeCreated(ctx context.Context, c *change) error {
+	if c.live == nil || c.taken || !hasUpdated(c.live.GetManagedFields()) {
+		return nil
+	}
+	c.taken = true
+	o := MetadataOf(c.gvk)
+	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(c), o); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	patch, err := csaupgrade.UpgradeManagedFieldsPatch(o, sets.New(FieldManager), FieldManager)
+	if err != nil || patch == nil {
+		return err
+	}
+	return a.Client.Patch(ctx, o, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldManager))
+}
+
+// hasUpdated reports whether the operator created the object, or updated it, and has not made the fields those of server-side apply since.
+func hasUpdated(entries []metav1.ManagedFieldsEntry) bool {
+	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == FieldManager && e.Operation == metav1.ManagedFieldsOperationUpdate && e.Subresource == ""
+	})
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
+)
+
+// Proves: R69, L-04 (new objects are created; the first later apply makes their fields those of server-side apply, so that what is no longer desired
+// goes, and the annotation of what they were created from with it).
+func TestNewObjectsAreCreatedAndLaterApplied(t *testing.T) {
+	c := fakecluster.New(t)
+	a := applier(c)
+	cr, list := full(1)
+	if _, f := a.Apply(t.Context(), cr, list); f != nil || len(c.Created) != len(list) {
+		t.Fatalf("created %v, %v", c.Created, f)
+	}
+	service := &corev1.Service{}
+	key := client.ObjectKey{Namespace: "ai", Name: "my-stack-service"}
+	if err := c.Get(t.Context(), key, service); err != nil || service.Annotations[objects.AnnotationCreatedFrom] == "" || !hasUpdated(service.ManagedFields) {
+		t.Errorf("the Service was not created: %v, %+v", err, service.ObjectMeta)
+	}
+	configMaps := &corev1.ConfigMapList{}
+	if err := c.List(t.Context(), configMaps); err != nil || len(configMaps.Items) != 1 || configMaps.Items[0].Annotations[objects.AnnotationCreatedFrom] != "" {
+		t.Errorf("ConfigMaps %+v, %v: what is generated is never applied", configMaps.Items, err)
+	}
+
+	cr, list = full(2)
+	c.Created = nil
+	if _, f := a.Apply(t.Context(), cr, list); f != nil || len(c.Created) != 1 { // the ConfigMap
+		t.Fatalf("created %v, %v", c.Created, f)
+	}
+	service = &corev1.Service{}
+	if err := c.Get(t.Context(), key, service); err != nil || service.Annotations[objects.AnnotationCreatedFrom] != "" || hasUpdated(service.ManagedFields) {
+		t.Errorf("the Service was not applied: %v, %+v", err, service.ObjectMeta)
+	}
+	if len(service.Spec.Ports) != 1 || service.Spec.Ports[0].Port != 8002 {
+		t.Errorf("ports %+v", service.Spec.Ports)
+	}
+}
+
+// Proves: R69, R56 (caches that do not have an object yet, or have it as it was before, cost no write).
+func TestCachesThatAreBehindCostNoWrite(t *testing.T) {
+	c := fakecluster.New(t)
+	a := applier(c)
+	a.Cached = fakecluster.New(t) // they have not got anything yet
+	for range 2 {
+		c.Applied = nil
+		if _, f := a.Apply(t.Context(), fakecluster.Owner(), fakecluster.Desired("a: 1")); f != nil {
+			t.Fatal(f)
+		}
+	}
+	if len(c.Applied) > 0 {
+		t.Errorf("written again: %v", c.Applied)
+	}
+	// An operator that was killed in between does not know what it created.
+	if _, f := (&Applier{Client: c, Cached: a.Cached, Live: c}).Apply(t.Context(), fakecluster.Owner(), fakecluster.Desired("a: 1")); f != nil ||
+		slices.ContainsFunc(c.Applied, func(what string) bool { return what != "Deployment/my-stack" }) { // of which this API server says that the status is the operator's
+		t.Errorf("written again: %v, %v", c.Applied, f)
+	}
+}
+
+// Proves: R69, L-08, R78 (an object that exists and is not the custom resource's own may be release 0.9's: who applies is told).
+func TestApplyReportsWhatIsInTheWay(t *testing.T) {
+	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack-service"}}
+	for name, c := range map[string]struct {
+		live client.Object
+		want bool
+	}{
+		"somebody's": {theirs, true},
+		"its own":    {fakecluster.Owned(theirs.DeepCopy(), "u1"), false},
+		"none":       {&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "another"}}, false},
+	} {
+		cluster := fakecluster.New(t, c.live)
+		a := applier(cluster)
+		a.Cached = fakecluster.New(t)
+		result, f := a.Apply(t.Context(), fakecluster.Owner(), fakecluster.Desired("a: 1"))
+		if result.InTheWay != c.want || (f != nil) != c.want {
+			t.Errorf("%s: in the way: %v, %v", name, result.InTheWay, f)
+		}
+	}
+}
+
+// Proves: R69 (an object is as it was written where the caches have that version of it, and nothing is said of one that they lack).
+func TestIsAsWritten(t *testing.T) {
+	c := fakecluster.New(t)
+	a := applier(c)
+	list := fakecluster.Desired("a: 1")
+	service := list[len(list)-1]
+	if is, err := a.IsAsWritten(t.Context(), fakecluster.Owner(), Named(service)); is || client.IgnoreNotFound(err) != nil || err == nil {
+		t.Errorf("before: %v %v", is, err)
+	}
+	if _, f := a.Apply(t.Context(), fakecluster.Owner(), list); f != nil {
+		t.Fatal(f)
+	}
+	for _, o := range list {
+		if is, err := a.IsAsWritten(t.Context(), fakecluster.Owner(), Named(o)); !is || err != nil {
+			t.Errorf("%s: %v %v", o.GetName(), is, err)
+		}
+	}
+	live := &corev1.Service{}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(service), live); err != nil {
+		t.Fatal(err)
+	}
+	live.Labels["theirs"] = "x"
+	if err := c.Update(t.Context(), live); err != nil {
+		t.Fatal(err)
+	}
+	if is, err := a.IsAsWritten(t.Context(), fakecluster.Owner(), Named(service)); is || err != nil {
+		t.Errorf("after somebody's update: %v %v", is, err)
+	}
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Proves: R69, L-03 (what was built is used again only while nothing but the status of the Deployment, and what its controller notes, has changed).
+func TestOnlyTheStatusOfADeploymentMayChange(t *testing.T) {
+	before := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+		UID: "u", Generation: 1, Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"c": "d"},
+		OwnerReferences: []metav1.OwnerReference{{UID: "o"}},
+	}}
+	for name, c := range map[string]struct {
+		change func(*appsv1.Deployment)
+		want   bool
+	}{
+		"nothing":    {func(*appsv1.Deployment) {}, true},
+		"status":     {func(d *appsv1.Deployment) { d.ResourceVersion, d.Status.Replicas = "2", 1 }, true},
+		"revision":   {func(d *appsv1.Deployment) { d.Annotations["deployment.kubernetes.io/revision"] = "1" }, true},
+		"spec":       {func(d *appsv1.Deployment) { d.Generation = 2 }, false},
+		"label":      {func(d *appsv1.Deployment) { d.Labels["a"] = "x" }, false},
+		"annotation": {func(d *appsv1.Deployment) { delete(d.Annotations, "c") }, false},
+		"owner":      {func(d *appsv1.Deployment) { d.OwnerReferences = nil }, false},
+		"another":    {func(d *appsv1.Deployment) { d.UID = "v" }, false},
+		"deleted":    {func(d *appsv1.Deployment) { d.DeletionTimestamp = new(metav1.Now()) }, false},
+	} {
+		now := before.DeepCopy()
+		c.change(now)
+		if got := isSameButStatus(before, now); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// Proves: L-01 (what is remembered of first rollouts is bounded, and goes with the custom resource).
+func TestFirstRolloutsAreBounded(t *testing.T) {
+	var f firstRollouts
+	for i := range 2 * maxFirstRollouts {
+		f.put(named(fmt.Sprint(i)), &firstRollout{})
+	}
+	if len(f.all) != maxFirstRollouts || f.get(named("0")) == nil {
+		t.Errorf("%d are remembered", len(f.all))
+	}
+	f.forget(named("0"))
+	if f.get(named("0")) != nil {
+		t.Error("it was forgotten and is still there")
+	}
+}
