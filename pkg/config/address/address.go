@@ -20,8 +20,8 @@ func Split(address string) (host, port, fault string) {
 		return "", "", "must be host and port: nothing may follow them"
 	}
 	at := strings.Index(masked, ":")
-	if end := strings.Index(masked, "]"); strings.HasPrefix(masked, "[") && end > 0 {
-		at = end + 1
+	if before, _, closed := strings.Cut(masked, "]"); closed && strings.HasPrefix(before, "[") {
+		at = len(before) + len("]")
 	} else if at < 0 {
 		at = len(masked)
 	}
