@@ -69,6 +69,19 @@ func (v Value) forms() []string {
 	}
 }
 
+// minHidden is the length of the shortest value that HideIn hides, in bytes: shorter ones are parts of any text.
+const minHidden = 4
+
+// HideIn returns a text in which the value, in the forms that programs print values in, is replaced.
+func (v Value) HideIn(text, with string) string {
+	for _, form := range v.forms() {
+		if len(form) >= minHidden {
+			text = strings.ReplaceAll(text, form, with)
+		}
+	}
+	return text
+}
+
 // hider marks parts of values in a text.
 type hider struct {
 	line   string

@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,8 +43,10 @@ func (f *Flags) AddTo(cmd *cobra.Command) {
 type Connection struct {
 	// Client reads and writes objects; it knows Kubernetes' own types and v1alpha2.
 	Client client.WithWatch
-	// Config is for requests that are not about objects: logs, port-forward.
+	// Config is for requests that are not about objects.
 	Config *rest.Config
+	// Logs opens the log of a pod; who calls it closes it.
+	Logs func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error)
 	// Namespace is that of the flag, otherwise of the kubeconfig's context, otherwise "default".
 	Namespace string
 }
@@ -72,7 +76,14 @@ func Dial(f *Flags) (*Connection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
 	}
-	return &Connection{Client: c, Config: config, Namespace: namespace}, nil
+	core, err := corev1client.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
+	}
+	logs := func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error) {
+		return core.Pods(namespace).GetLogs(pod, options).Stream(ctx)
+	}
+	return &Connection{Client: c, Config: config, Logs: logs, Namespace: namespace}, nil
 }
 
 // NewScheme returns the types that a connection's client knows.

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+// Found is what was found of a custom resource's belongings.
+type Found struct {
+	// Objects are the objects that the operator made, in a fixed order of kinds, without ConfigMaps and Secrets.
+	Objects []client.Object
+	// Pods are the server's pods, and Events all Events of the namespace.
+	Pods   []corev1.Pod
+	Events []corev1.Event
+	// Unread names what may not be read.
+	Unread []string
+}
+
+// Find reads what belongs to a custom resource. What the user may not list is named, and the rest is read.
+func (c *Connection) Find(ctx context.Context, namespace, name string) (*Found, error) {
+	f := &Found{}
+	own := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels(objects.Selector(name))}
+	var (
+		deployments appsv1.DeploymentList
+		services    corev1.ServiceList
+		claims      corev1.PersistentVolumeClaimList
+		autoscalers autoscalingv2.HorizontalPodAutoscalerList
+		budgets     policyv1.PodDisruptionBudgetList
+		policies    networkingv1.NetworkPolicyList
+		ingresses   networkingv1.IngressList
+		pods        corev1.PodList
+		events      corev1.EventList
+	)
+	for _, kind := range []struct {
+		name string
+		list client.ObjectList
+		opts []client.ListOption
+	}{
+		{"Deployments", &deployments, own}, {"Services", &services, own}, {"PersistentVolumeClaims", &claims, own},
+		{"HorizontalPodAutoscalers", &autoscalers, own}, {"PodDisruptionBudgets", &budgets, own}, {"NetworkPolicies", &policies, own},
+		{"Ingresses", &ingresses, own}, {"Pods", &pods, own}, {"Events", &events, []client.ListOption{client.InNamespace(namespace)}},
+	} {
+		err := c.Client.List(ctx, kind.list, kind.opts...)
+		switch {
+		case apierrors.IsForbidden(err):
+			f.Unread = append(f.Unread, kind.name+": you may not list them")
+		case err != nil:
+			return nil, fmt.Errorf("read %s: %w", kind.name, err)
+		}
+	}
+	add(f, deployments.Items)
+	add(f, services.Items)
+	add(f, claims.Items)
+	add(f, autoscalers.Items)
+	add(f, budgets.Items)
+	add(f, policies.Items)
+	add(f, ingresses.Items)
+	f.Pods, f.Events = pods.Items, events.Items
+	return f, nil
+}
+
+// add adds the items of a list.
+func add[T any, O interface {
+	*T
+	client.Object
+}](f *Found, items []T) {
+	for i := range items {
+		f.Objects = append(f.Objects, O(&items[i]))
+	}
+}

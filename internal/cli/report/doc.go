@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package report is the verb that packs an archive for a bug report.
+//
+// Contract: no Secret is packed. Values of the Secrets that the pods read are read where the user may, only to hide them wherever they appear; what
+// looks like a secret is hidden in any case (packages redact and secret). What may not be read is named in the archive. It changes nothing in
+// the cluster.
+package report
