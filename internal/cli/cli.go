@@ -14,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/downgrade"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/explain"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/label"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/logs"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/migrate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/render"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/report"
@@ -56,7 +57,7 @@ func New(streams command.Streams) *cobra.Command {
 	root.AddCommand(
 		render.New(streams), validate.New(streams), convert.New(streams), migrate.New(streams), explain.New(streams),
 		status.New(streams, cluster.Dial), diff.New(streams, cluster.Dial), upgrade.New(streams, cluster.Dial),
-		report.New(streams, cluster.Dial),
+		report.New(streams, cluster.Dial), logs.New(streams, cluster.Dial),
 		label.New(streams), downgrade.New(streams), version.New(streams),
 	)
 	return root

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package logs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+const long = `Print the log of a server. The command takes the newest pod that is not ready, because that is where something is wrong; otherwise the
+newest one. Standard error names the pod. The log is printed as it is.`
+
+const examples = `  # The log of the server
+  kubectl llamastack logs my-stack
+
+  # What it writes from now on
+  kubectl llamastack logs my-stack --follow --tail 0
+
+  # Why did it restart?
+  kubectl llamastack logs my-stack --previous`
+
+// options are the flags.
+type options struct {
+	cluster.Flags
+	follow, previous bool
+	tail             int64
+}
+
+// New returns the command.
+func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:               "logs NAME",
+		Short:             "Print the log of a server",
+		Long:              long,
+		Example:           examples,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: cluster.Names(&o.Flags, connect),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			connection, err := connect(&o.Flags)
+			if err != nil {
+				return command.Fail(err)
+			}
+			return command.Fail(o.run(cmd.Context(), connection, args[0], streams))
+		},
+	}
+	o.AddTo(cmd)
+	cmd.Flags().BoolVar(&o.follow, "follow", false, "print what the server writes, until you stop the command")
+	cmd.Flags().BoolVar(&o.previous, "previous", false, "print the log of the container before its last restart")
+	cmd.Flags().Int64Var(&o.tail, "tail", -1, "print so many of the last lines; -1 is all")
+	return cmd
+}
+
+var errNoPods = errors.New("the server has no pods: see kubectl llamastack status")
+
+// run is the verb: find the pod, print its log.
+func (o *options) run(ctx context.Context, c *cluster.Connection, name string, streams command.Streams) error {
+	cr, err := c.Get(ctx, name)
+	if err != nil {
+		return err
+	}
+	found, err := c.Find(ctx, cr.Namespace, name)
+	if err != nil {
+		return err
+	}
+	pod := Choose(found.Pods)
+	if pod == nil {
+		return errNoPods
+	}
+	options := &corev1.PodLogOptions{
+		Container: cmp.Or(v1alpha2.Legacy(cr).ContainerName, objects.ContainerName), Follow: o.follow, Previous: o.previous,
+	}
+	if o.tail >= 0 {
+		options.TailLines = &o.tail
+	}
+	if _, err := fmt.Fprintf(streams.Err, "pod %s, container %s\n", pod.Name, options.Container); err != nil {
+		return err
+	}
+	stream, err := c.Logs(ctx, pod.Namespace, pod.Name, options)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stream.Close() }()
+	_, err = io.Copy(streams.Out, stream)
+	return err
+}
+
+// Choose returns the newest pod that is not ready, otherwise the newest one; nil where there is none. A pod that ends does not count while there are others.
+func Choose(pods []corev1.Pod) *corev1.Pod {
+	rank := func(p *corev1.Pod) int {
+		switch {
+		case p.DeletionTimestamp != nil:
+			return 2
+		case isReady(p):
+			return 1
+		}
+		return 0
+	}
+	var best *corev1.Pod
+	for i := range pods {
+		p := &pods[i]
+		if best == nil || cmp.Or(rank(p)-rank(best), best.CreationTimestamp.Compare(p.CreationTimestamp.Time)) < 0 {
+			best = p
+		}
+	}
+	return best
+}
+
+func isReady(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package logs
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
+)
+
+func pod(name string, age int, ready bool) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ai", Name: name, Labels: objects.Selector("my-stack"), CreationTimestamp: metav1.NewTime(time.Unix(int64(1000-age), 0)),
+	}}
+	if ready {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	}
+	return p
+}
+
+// run runs the verb; a log says which pod and what options were asked for.
+func run(t *testing.T, pods []client.Object, args ...string) (text string, code int) {
+	t.Helper()
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}
+	c := fakecluster.New(t, append(pods, cr)...)
+	var out bytes.Buffer
+	streams := command.Streams{Out: &out, Err: &out}
+	cmd := New(streams, func(*cluster.Flags) (*cluster.Connection, error) {
+		return &cluster.Connection{Client: c, Namespace: "ai", Logs: func(_ context.Context, _, pod string, o *corev1.PodLogOptions) (io.ReadCloser, error) {
+			tail := int64(-1)
+			if o.TailLines != nil {
+				tail = *o.TailLines
+			}
+			return io.NopCloser(strings.NewReader(fmt.Sprintf("log of %s, follow %v, previous %v, tail %d\n", pod, o.Follow, o.Previous, tail))), nil
+		}}, nil
+	})
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(args)
+	code = command.Finish(cmd.ExecuteContext(t.Context()), streams, "")
+	return out.String(), code
+}
+
+func TestLogsTakesThePodWhereSomethingIsWrong(t *testing.T) {
+	for want, test := range map[string]struct {
+		pods []client.Object
+		args []string
+	}{
+		"log of newest, follow false, previous false, tail -1": {[]client.Object{pod("old", 9, true), pod("newest", 1, true)}, nil},
+		"log of broken, follow true, previous true, tail 5": {
+			[]client.Object{pod("broken", 5, false), pod("newest", 1, true), pod("older", 7, false)}, []string{"--follow", "--previous", "--tail", "5"},
+		},
+	} {
+		text, code := run(t, test.pods, append([]string{"my-stack"}, test.args...)...)
+		if code != command.OK || !strings.HasSuffix(text, want+"\n") || !strings.Contains(text, "container llama-stack\n") {
+			t.Errorf("exit code %d: %s\nwant %s", code, text, want)
+		}
+	}
+}
+
+func TestLogsWithoutPodsIsAnError(t *testing.T) {
+	if text, code := run(t, nil, "my-stack"); code != command.Wrong || !strings.Contains(text, "the server has no pods") {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+	if text, code := run(t, nil, "nobody"); code != command.Wrong || !strings.Contains(text, `"nobody"`) {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+}
