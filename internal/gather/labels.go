@@ -43,7 +43,7 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 		problems.AddFound(lookupFailed(v1alpha2.ConditionConfigGenerated, pathDistribution, "the credentials for the image", err))
 		return
 	}
-	answer := g.Labels.Labels(user, imagelabels.Question{
+	answer := g.Labels.Labels(user, imagelabels.Question{ //nolint:contextcheck // asking outlives the reconcile
 		Image: in.Distribution.Image, Keys: keys, Registries: &out.Settings.Registries, Generation: in.CR.Generation,
 	})
 	switch {

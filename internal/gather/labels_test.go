@@ -93,9 +93,9 @@ func ofImage(image string) *v1alpha2.LlamaStackDistribution {
 	return cr
 }
 
-func pullSecret(name, user string) *corev1.Secret {
+func pullSecret(called, user string) *corev1.Secret {
 	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: name}, Type: corev1.SecretTypeDockerConfigJson,
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: called}, Type: corev1.SecretTypeDockerConfigJson,
 		Data: map[string][]byte{corev1.DockerConfigJsonKey: fmt.Appendf(nil, `{"auths":{"registry.example.com":{"username":%q,"password":%q}}}`, user, canary)},
 	}
 }
@@ -139,11 +139,17 @@ func TestLabelsAreReadWithTheCredentialsOfThePod(t *testing.T) {
 			t.Error("a password is printed")
 		}
 	}
+	s := &site{}
+	c := newCluster(t, pullSecret("default", "default"), operatorSettings(map[string]string{settings.KeyPodDefaults: "imagePullSecrets: [{name: default}]"}))
+	withLabels(t, s, c, ofImage(mine))
+	if diff := strings.Join(s.asked, ","); diff != "default "+mine {
+		t.Errorf("with a default of the operator's settings: asked %s", diff)
+	}
 	refs := desired.References(cr)
 	if !slices.ContainsFunc(refs, func(r desired.Reference) bool { return r.Name == "own" && r.Optional }) {
 		t.Errorf("a change of the pull secret is not noticed: %+v", refs)
 	}
-	c := newCluster(t, account)
+	c = newCluster(t, account)
 	c.fails["Secret/of-account"] = errTimeout
 	if _, problems := withLabels(t, &site{}, c, ofImage(mine)); problems.Errors().Reason() != problem.LookupFailed {
 		t.Errorf("%s", problems.Message())
@@ -157,12 +163,12 @@ func TestRegistryIsNotAskedWithoutNeed(t *testing.T) {
 	overridden.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "mine"}
 	bare := ofImage(mine)
 	bare.Spec.Providers = nil
-	for name, cr := range map[string]*v1alpha2.LlamaStackDistribution{
+	for what, cr := range map[string]*v1alpha2.LlamaStackDistribution{
 		"a name": resource(), "a built-in image": ofImage("llamastack/distribution-starter:0.6.1"), "an override": overridden, "nothing to generate": bare,
 	} {
 		s := &site{}
 		if _, _ = withLabels(t, s, newCluster(t), cr); len(s.asked) > 0 {
-			t.Errorf("%s: asked %v", name, s.asked)
+			t.Errorf("%s: asked %v", what, s.asked)
 		}
 	}
 	off := newCluster(t, operatorSettings(map[string]string{settings.KeyRegistries: "readLabels: false"}))
@@ -177,8 +183,8 @@ func TestRegistryErrorsHaveReasons(t *testing.T) {
 	failed := func(kind registry.Kind) *site {
 		return &site{err: &registry.Error{Kind: kind, Err: errors.New("cause")}}
 	}
-	labelled := func(key, value string) *site { return &site{labels: map[string]string{key: value}} }
-	layer := labelled(oci.LabelConfigLayer, "sha256:"+strings.Repeat("0a", 32))
+	labeled := func(key, value string) *site { return &site{labels: map[string]string{key: value}} }
+	layer := labeled(oci.LabelConfigLayer, "sha256:"+strings.Repeat("0a", 32))
 	layer.labels[oci.LabelConfigPath] = "/config.yaml"
 	for _, c := range []struct {
 		site  *site
@@ -194,9 +200,9 @@ func TestRegistryErrorsHaveReasons(t *testing.T) {
 		{failed(registry.NotAnImage), problem.InvalidImage, problem.Terminal, "use another image"},
 		{failed(registry.TooLarge), problem.InvalidImage, problem.Terminal, "use another image"},
 		{failed(registry.Refused), problem.RegistryForbidden, problem.Terminal, "registries"},
-		{labelled(oci.LabelConfigBase64, "%"), problem.InvalidConfigLabels, problem.Terminal, "not base64"},
-		{labelled(oci.LabelConfigBase64, "LSBh"), problem.InvalidConfigLabels, problem.Terminal, "label io.llamastack.config.base64"},
-		{labelled(oci.LabelConfigLayer, "x"), problem.InvalidConfigLabels, problem.Terminal, "label io.llamastack.config.path"},
+		{labeled(oci.LabelConfigBase64, "%"), problem.InvalidConfigLabels, problem.Terminal, "not base64"},
+		{labeled(oci.LabelConfigBase64, "LSBh"), problem.InvalidConfigLabels, problem.Terminal, "label io.llamastack.config.base64"},
+		{labeled(oci.LabelConfigLayer, "x"), problem.InvalidConfigLabels, problem.Terminal, "label io.llamastack.config.path"},
 		{layer, problem.InvalidConfigLabels, problem.Terminal, "no such file"},
 	} {
 		_, problems := withLabels(t, c.site, newCluster(t), ofImage(mine))

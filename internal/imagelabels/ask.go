@@ -178,6 +178,7 @@ func (r *Reader) note(ctx context.Context, i *image, answer Answer) bool {
 	}
 	i.answer = answer
 	if answer.Labels != nil && answer.Digest != former.Digest {
+		//nolint:contextcheck // what was read is kept, even where nobody asks for it any more
 		r.keep(&Kept{ID: i.id, Image: i.ref.Name(), Digest: answer.Digest, Labels: answer.Labels})
 	}
 	// With other credentials it is another question: the custom resource has to look for them.

@@ -81,7 +81,8 @@ func (r *Registries) validate() field.ErrorList {
 	for key, hosts := range map[string][]string{"allowed": r.Allowed, "plainHTTP": r.PlainHTTP} {
 		for i, host := range hosts {
 			if parsed, err := reference.NewRegistry(host, reference.StrictValidation); err != nil || parsed.RegistryStr() != host && host != dockerHub {
-				errs = append(errs, field.Invalid(field.NewPath(key).Index(i), bounds.Message(host), "want a registry, such as registry.example.com or registry.example.com:5000"))
+				errs = append(errs, field.Invalid(field.NewPath(key).Index(i), bounds.Message(host),
+					"want a registry, such as registry.example.com or registry.example.com:5000"))
 			}
 		}
 	}

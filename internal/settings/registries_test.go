@@ -3,11 +3,15 @@
 package settings_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -116,5 +120,24 @@ func TestWrongRegistriesAreNamed(t *testing.T) {
 		strings.ReplaceAll(string(ca.PEM), "\n", "\n  ")})
 	if diff := cmp.Diff([]string{"docker.io", "registry.example.com:5000", "localhost"}, s.Registries.Named()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Proves: R47, FR-027f (the sample for platforms is right).
+func TestSampleForPlatformsIsRight(t *testing.T) {
+	raw, err := os.ReadFile("../../config/samples/settings/distributions.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cm corev1.ConfigMap
+	if err := yaml.UnmarshalStrict(raw, &cm); err != nil {
+		t.Fatal(err)
+	}
+	s := parse(t, cm.Data)
+	if got := resolve(t, s, named("platform-starter")); got.Line != "0.7" || got.Source != v1alpha2.ConfigSourceRegistered {
+		t.Errorf("%+v", got)
+	}
+	if got := resolve(t, s, named("starter")); !strings.HasPrefix(got.Image, "registry.example.com/mirror/llamastack/") || cm.Name != settings.ConfigMapName {
+		t.Errorf("%+v", got)
 	}
 }

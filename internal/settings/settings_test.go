@@ -232,7 +232,8 @@ func TestUnknownName(t *testing.T) {
 			t.Fatalf("%s resolves to %+v", name, d)
 		}
 		want := `spec.distribution.name: Unsupported value: "` + name + `": ` + hint +
-			"known distributions: light, meta-reference-gpu, postgres-demo, remote-vllm, starter; register further ones in the ConfigMap llama-stack-operator-config"
+			"known distributions: light, meta-reference-gpu, postgres-demo, remote-vllm, starter; register further ones in the ConfigMap llama-stack-operator-config, " +
+			"as config/samples/settings/distributions.yaml shows"
 		if f.String() != want {
 			t.Errorf("message\n%s\nwant\n%s", f.String(), want)
 		}

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -28,6 +29,8 @@ const (
 	// layerPath is the file of the configuration in its layer.
 	layerPath = "llamastack/config.yaml"
 )
+
+var errNoPlatform = errors.New("the index has no image for a platform")
 
 // content is an image, or an index of images for several platforms.
 type content = mutate.Appendable
@@ -86,7 +89,7 @@ func labelIndex(index v1.ImageIndex, labels map[string]string, layer v1.Layer) (
 		replaced++
 	}
 	if replaced == 0 {
-		return nil, fmt.Errorf("the index has no image for a platform")
+		return nil, errNoPlatform
 	}
 	return mutate.AppendManifests(labeled, additions...), nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
+
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"

@@ -31,7 +31,8 @@ const long = `Check LlamaStackDistributions without a cluster.
 
 The command makes the checks of the API server (unknown fields, schema, rules, admission policy) with its messages, and the checks of
 the operator (providers, models, endpoints, references, features of the server release). It does not check whether Secrets exist, and
-ignores documents of other kinds. With --settings and no file, it checks the operator's settings. The exit code is 1 if there is an error; warnings do not count.`
+ignores documents of other kinds. With --settings and no file, it checks the operator's settings. The exit code is 1 if
+there is an error; warnings do not count.`
 
 const examples = `  # One file
   kubectl llamastack validate -f my-stack.yaml
