@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/csaupgrade"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -85,15 +86,17 @@ func (a *Applier) takeCreated(ctx context.Context, c *change) error {
 		return nil
 	}
 	c.taken = true
-	o := MetadataOf(c.gvk)
-	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(c), o); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	patch, err := csaupgrade.UpgradeManagedFieldsPatch(o, sets.New(FieldManager), FieldManager)
-	if err != nil || patch == nil {
-		return err
-	}
-	return a.Client.Patch(ctx, o, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldManager))
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { // its controllers write the object, too
+		o := MetadataOf(c.gvk)
+		if err := a.Live.Get(ctx, client.ObjectKeyFromObject(c), o); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		patch, err := csaupgrade.UpgradeManagedFieldsPatch(o, sets.New(FieldManager), FieldManager)
+		if err != nil || patch == nil {
+			return err
+		}
+		return a.Client.Patch(ctx, o, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldManager))
+	})
 }
 
 // hasUpdated reports whether the operator created the object, or updated it, and has not made the fields those of server-side apply since.

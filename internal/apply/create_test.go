@@ -3,11 +3,15 @@
 package apply
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
@@ -44,6 +48,33 @@ func TestNewObjectsAreCreatedAndLaterApplied(t *testing.T) {
 	}
 	if len(service.Spec.Ports) != 1 || service.Spec.Ports[0].Port != 8002 {
 		t.Errorf("ports %+v", service.Spec.Ports)
+	}
+}
+
+// conflicting refuses the first patches because somebody else has written the object in between.
+type conflicting struct {
+	client.Client
+	left int
+}
+
+func (c *conflicting) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	if c.left--; c.left >= 0 {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "deployments"}, o.GetName(), errors.New("the object has been modified"))
+	}
+	return c.Client.Patch(ctx, o, patch, opts...)
+}
+
+// Proves: R69 (controllers that write an object at the same time do not make its first apply fail).
+func TestFirstApplyIsRetriedOnConflicts(t *testing.T) {
+	c := fakecluster.New(t)
+	cr, list := full(1)
+	if _, f := applier(c).Apply(t.Context(), cr, list); f != nil {
+		t.Fatal(f)
+	}
+	cr, list = full(2)
+	a := &Applier{Client: &conflicting{Client: c, left: 2}, Cached: c, Live: c}
+	if _, f := a.Apply(t.Context(), cr, list); f != nil {
+		t.Error(f)
 	}
 }
 
