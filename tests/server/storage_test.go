@@ -349,6 +349,63 @@ func readBack(t *testing.T, r release, p pod) {
 	})
 }
 
+// Two servers run at once, as replicas do: what one keeps in the one PostgreSQL, the other finds, although it has started before.
+//
+// Proves: R67, R73 (a completion, a conversation and a prompt made through one server are read through another).
+func TestReplicasShareOnePostgreSQL(t *testing.T) {
+	database := startPostgres(t)
+	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"m1"}, Key: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend := httptest.NewServer(double)
+	t.Cleanup(backend.Close)
+	for _, r := range releases(t) {
+		if r.version != imageRelease(t).version && r.line != catalog.Newest() && os.Getenv(everywhere) == "" { // the full run boots all
+			continue
+		}
+		t.Run(r.version, func(t *testing.T) {
+			name := "shared_" + strings.ReplaceAll(r.version, ".", "_")
+			database.account(t, name, "c@n ary", name)
+			dsn := dsnOf(database.port, name, "c@n ary", name, "sslmode=verify-full")
+			one, other := podFor(t, r, keysIn{}, dsn, database.ca), podFor(t, r, keysIn{}, dsn, database.ca)
+			one.env["VLLM_URL"], other.env["VLLM_URL"] = backend.URL+"/v1", backend.URL+"/v1"
+			useServer(t, r, one, func(t *testing.T, writer string) string {
+				t.Helper()
+				return useServer(t, r, other, func(t *testing.T, reader string) string {
+					t.Helper()
+					writeAndRead(t, writer, reader)
+					writeAndRead(t, reader, writer)
+					return ""
+				})
+			})
+		})
+	}
+}
+
+// writeAndRead makes things through one server and finds them through another.
+func writeAndRead(t *testing.T, writer, reader string) {
+	t.Helper()
+	for _, c := range []struct{ path, body, id, below, want string }{
+		{"/v1/chat/completions", `{"model":"vllm/m1","messages":[{"role":"user","content":"remember"}]}`, "id", "", "remember"},
+		{"/v1/conversations", `{"items":[{"type":"message","role":"user","content":[{"type":"input_text","text":"recall"}]}]}`, "id", "/items", "recall"},
+		{"/v1/prompts", `{"prompt":"Say {{ word }}.","variables":["word"]}`, "prompt_id", "", "Say {{ word }}."},
+	} {
+		var made map[string]any
+		answer := answered(t, http.MethodPost, writer+c.path, c.body)
+		if err := json.Unmarshal([]byte(answer), &made); err != nil || made[c.id] == nil {
+			t.Fatalf("%s: %s", c.path, answer)
+		}
+		found := ""
+		for deadline := time.Now().Add(bootTimeout); !strings.Contains(found, c.want) && time.Now().Before(deadline); { // completions are written later
+			found = answered(t, http.MethodGet, fmt.Sprintf("%s%s/%s%s", reader, c.path, made[c.id], c.below), "")
+		}
+		if !strings.Contains(found, c.want) {
+			t.Errorf("the other server answers to %s: %s", c.path, found)
+		}
+	}
+}
+
 // The base of postgres-demo boots the real server, has what the resource asks for, and keeps everything in the one PostgreSQL that its
 // variables name: a server that begins with an empty directory finds it again.
 //
