@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/chat"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/convert"
@@ -16,6 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/label"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/logs"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/migrate"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/port"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/render"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/report"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/status"
@@ -57,7 +59,7 @@ func New(streams command.Streams) *cobra.Command {
 	root.AddCommand(
 		render.New(streams), validate.New(streams), convert.New(streams), migrate.New(streams), explain.New(streams),
 		status.New(streams, cluster.Dial), diff.New(streams, cluster.Dial), upgrade.New(streams, cluster.Dial),
-		report.New(streams, cluster.Dial), logs.New(streams, cluster.Dial),
+		report.New(streams, cluster.Dial), logs.New(streams, cluster.Dial), port.New(streams, cluster.Dial), chat.New(streams, cluster.Dial),
 		label.New(streams), downgrade.New(streams), version.New(streams),
 	)
 	return root

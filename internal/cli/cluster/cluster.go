@@ -47,6 +47,8 @@ type Connection struct {
 	Config *rest.Config
 	// Logs opens the log of a pod; who calls it closes it.
 	Logs func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error)
+	// Forward reaches a port of a pod.
+	Forward Forward
 	// Namespace is that of the flag, otherwise of the kubeconfig's context, otherwise "default".
 	Namespace string
 }
@@ -83,7 +85,7 @@ func Dial(f *Flags) (*Connection, error) {
 	logs := func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error) {
 		return core.Pods(namespace).GetLogs(pod, options).Stream(ctx)
 	}
-	return &Connection{Client: c, Config: config, Logs: logs, Namespace: namespace}, nil
+	return &Connection{Client: c, Config: config, Logs: logs, Forward: forwardBy(config, core), Namespace: namespace}, nil
 }
 
 // NewScheme returns the types that a connection's client knows.

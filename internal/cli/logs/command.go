@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -103,7 +102,7 @@ func Choose(pods []corev1.Pod) *corev1.Pod {
 		switch {
 		case p.DeletionTimestamp != nil:
 			return 2
-		case isReady(p):
+		case cluster.IsReady(p):
 			return 1
 		}
 		return 0
@@ -116,10 +115,4 @@ func Choose(pods []corev1.Pod) *corev1.Pod {
 		}
 	}
 	return best
-}
-
-func isReady(p *corev1.Pod) bool {
-	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
 }

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chat
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/port"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
+)
+
+// answers is a server that repeats what it is asked.
+func answers(t *testing.T) http.Handler {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprint(w, `{"data": [{"id": "e5", "custom_metadata": {"model_type": "embedding"}}, {"id": "vllm/m1", "custom_metadata": {"model_type": "llm"}}]}`)
+	})
+	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
+		var request struct {
+			Model    string
+			Messages []struct{ Content string }
+		}
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil || request.Model == "wrong" {
+			http.Error(w, `{"detail": "no such model"}`, http.StatusNotFound)
+			return
+		}
+		_, _ = fmt.Fprintf(w, `{"choices": [{"message": {"content": "%s heard: %s"}}]}`, request.Model, request.Messages[0].Content)
+	})
+	return mux
+}
+
+// run runs a verb with a server behind the forwarded port, which must be that of the ready pod.
+func run(t *testing.T, scheme string, ready bool, args ...string) (text string, code int) {
+	t.Helper()
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}
+	cr.Status.ServiceURL = scheme + "://my-stack-service.ai.svc:8321"
+	broken := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "broken", Labels: objects.Selector("my-stack")}}
+	initial := []client.Object{cr, broken}
+	if ready {
+		pod := broken.DeepCopy()
+		pod.Name, pod.Status.Conditions = "ready", []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		initial = append(initial, pod)
+	}
+	server := httptest.NewUnstartedServer(answers(t))
+	if scheme == "https" {
+		server.StartTLS()
+	} else {
+		server.Start()
+	}
+	t.Cleanup(server.Close)
+	address := server.Listener.Addr().String()
+	var out bytes.Buffer
+	streams := command.Streams{Out: &out, Err: &out}
+	connect := func(*cluster.Flags) (*cluster.Connection, error) {
+		return &cluster.Connection{
+			Client: fakecluster.New(t, initial...), Namespace: "ai",
+			Forward: func(_ context.Context, pod *corev1.Pod, _, remote int32, listens func(int32) error) error {
+				if pod.Name != "ready" || remote != 8321 {
+					t.Errorf("forwards to port %d of pod %s", remote, pod.Name)
+				}
+				var local int32
+				if _, err := fmt.Sscanf(address[strings.LastIndex(address, ":")+1:], "%d", &local); err != nil {
+					t.Fatal(err)
+				}
+				return listens(local)
+			},
+		}, nil
+	}
+	cmd := New(streams, connect)
+	if args[0] == "port-forward" {
+		cmd, args = port.New(streams, connect), args[1:]
+	}
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(args)
+	code = command.Finish(cmd.ExecuteContext(t.Context()), streams, "")
+	return out.String(), code
+}
+
+func TestChatAsksTheFirstModelThatCanChat(t *testing.T) {
+	for _, scheme := range []string{"http", "https"} {
+		if text, code := run(t, scheme, true, "my-stack", "hello"); code != command.OK || text != "vllm/m1 heard: hello\n" {
+			t.Errorf("%s: exit code %d: %s", scheme, code, text)
+		}
+	}
+	if text, code := run(t, "http", true, "my-stack", "--model", "other", "hello"); code != command.OK || text != "other heard: hello\n" {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+}
+
+func TestChatReportsWhatTheServerSays(t *testing.T) {
+	for want, test := range map[string]struct {
+		ready bool
+		args  []string
+	}{
+		`model wrong: POST /v1/chat/completions: the server answers 404 Not Found: {"detail": "no such model"}`: {true, []string{"my-stack", "-m", "wrong", "x"}},
+		"no pod of my-stack is ready: see kubectl llamastack status my-stack":                                   {false, []string{"my-stack", "x"}},
+	} {
+		if text, code := run(t, "http", test.ready, test.args...); code != command.Wrong || !strings.Contains(text, want) {
+			t.Errorf("exit code %d: %s\nwant %s", code, text, want)
+		}
+	}
+}
+
+func TestPortForwardPrintsTheURL(t *testing.T) {
+	text, code := run(t, "https", true, "port-forward", "my-stack")
+	if code != command.OK || !strings.HasPrefix(text, "https://127.0.0.1:") || !strings.Contains(text, " forwards to pod ready: ") {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+}

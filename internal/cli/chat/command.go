@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chat
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+const long = `Ask a server one question, and print the answer. The command reaches a ready pod as port-forward does, and asks the first model that the
+server lists and that can chat, or the one that --model names, as clients write it: see kubectl llamastack status.`
+
+const examples = `  kubectl llamastack chat my-stack "Why is the sky blue?"
+
+  # Another model
+  kubectl llamastack chat my-stack --model vllm/llama3.2-8b "Hello"`
+
+// options are the flags.
+type options struct {
+	cluster.Flags
+	model   string
+	timeout time.Duration
+}
+
+// New returns the command.
+func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:               `chat NAME "MESSAGE"`,
+		Short:             "Ask a server one question",
+		Long:              long,
+		Example:           examples,
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: cluster.Names(&o.Flags, connect),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			connection, err := connect(&o.Flags)
+			if err != nil {
+				return command.Fail(err)
+			}
+			return command.Fail(o.run(cmd.Context(), connection, args[0], args[1], streams.Out))
+		},
+	}
+	o.AddTo(cmd)
+	cmd.Flags().StringVarP(&o.model, "model", "m", "", "model to ask, as clients write it (default the first one that can chat)")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to wait for the answer")
+	return cmd
+}
+
+// errAnswered ends the forwarding when the answer is there.
+var errAnswered = errors.New("answered")
+
+// run is the verb: find the pod, ask, print.
+func (o *options) run(ctx context.Context, c *cluster.Connection, name, message string, out io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	cr, err := c.Get(ctx, name)
+	if err != nil {
+		return err
+	}
+	pod, err := c.ReadyPod(ctx, cr)
+	if err != nil {
+		return err
+	}
+	err = c.Forward(ctx, pod, 0, objects.Port(&cr.Spec), func(local int32) error {
+		s := newServer(fmt.Sprintf("%s://127.0.0.1:%d", cluster.Scheme(cr), local))
+		model := o.model
+		if model == "" {
+			var err error
+			if model, err = s.firstModel(ctx); err != nil {
+				return err
+			}
+		}
+		answer, err := s.ask(ctx, model, message)
+		if err != nil {
+			return fmt.Errorf("model %s: %w", model, err)
+		}
+		if _, err := fmt.Fprintln(out, answer); err != nil {
+			return err
+		}
+		return errAnswered
+	})
+	if errors.Is(err, errAnswered) {
+		return nil
+	}
+	return err
+}
+
+// server is the server, as this machine reaches it.
+type server struct {
+	url    string
+	client *http.Client
+}
+
+func newServer(url string) *server {
+	return &server{url: url, client: &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // the connection is that of the API server to the pod; no certificate is for the loopback address
+	}}}
+}
+
+var errNoModel = errors.New("the server lists no model that can chat: register one under spec.resources.models, or name one with --model")
+
+// firstModel returns the first model that the server lists and that can chat.
+func (s *server) firstModel(ctx context.Context) (string, error) {
+	var list struct {
+		Data []struct {
+			ID         string `json:"id"`
+			Identifier string `json:"identifier"`
+			ModelType  string `json:"model_type"`
+			Metadata   struct {
+				ModelType string `json:"model_type"`
+			} `json:"custom_metadata"`
+		} `json:"data"`
+	}
+	if err := s.exchange(ctx, http.MethodGet, "/v1/models", nil, &list); err != nil {
+		return "", err
+	}
+	for _, m := range list.Data {
+		if kind := cmp.Or(m.ModelType, m.Metadata.ModelType, "llm"); kind == "llm" {
+			return cmp.Or(m.ID, m.Identifier), nil
+		}
+	}
+	return "", errNoModel
+}
+
+// ask returns the answer of a model.
+func (s *server) ask(ctx context.Context, model, message string) (string, error) {
+	var answer struct {
+		Choices []struct {
+			Message struct {
+				Content string `json:"content"`
+			} `json:"message"`
+		} `json:"choices"`
+	}
+	request := map[string]any{"model": model, "messages": []map[string]string{{"role": "user", "content": message}}}
+	if err := s.exchange(ctx, http.MethodPost, "/v1/chat/completions", request, &answer); err != nil {
+		return "", err
+	}
+	if len(answer.Choices) == 0 {
+		return "", errors.New("the server's answer has no choices")
+	}
+	return answer.Choices[0].Message.Content, nil
+}
+
+// maxAnswer bounds what is read of an answer, in bytes.
+const maxAnswer = 16 << 20
+
+// exchange sends a request and reads the answer.
+func (s *server) exchange(ctx context.Context, method, path string, body, into any) error {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, method, s.url+path, bytes.NewReader(raw))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := s.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s %s: the server answers %s: %s", method, path, response.Status, bounds.Message(string(text)))
+	}
+	return json.Unmarshal(text, into)
+}

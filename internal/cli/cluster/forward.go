@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/transport/spdy"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+// Forward is how a verb reaches a port of a pod from this machine. It listens on the loopback address, on the local port or a free one for 0, calls
+// ready with the port that it listens on, and ends with the context or when the connection is lost.
+type Forward func(ctx context.Context, pod *corev1.Pod, local, remote int32, ready func(local int32) error) error
+
+// forwardBy forwards as kubectl port-forward does.
+func forwardBy(config *rest.Config, core corev1client.CoreV1Interface) Forward {
+	return func(ctx context.Context, pod *corev1.Pod, local, remote int32, ready func(local int32) error) error {
+		transport, upgrader, err := spdy.RoundTripperFor(config)
+		if err != nil {
+			return err
+		}
+		url := core.RESTClient().Post().Resource("pods").Namespace(pod.Namespace).Name(pod.Name).SubResource("portforward").URL()
+		dialer := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		listens := make(chan struct{})
+		forwarder, err := portforward.NewOnAddressesWithContext(ctx, dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("%d:%d", local, remote)}, listens,
+			io.Discard, io.Discard)
+		if err != nil {
+			return err
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- forwarder.ForwardPorts() }()
+		select {
+		case err := <-ended:
+			return err
+		case <-listens:
+		}
+		ports, err := forwarder.GetPorts()
+		if err == nil {
+			err = ready(int32(ports[0].Local))
+		}
+		if err != nil {
+			return err
+		}
+		return <-ended
+	}
+}
+
+// ReadyPod returns the newest pod of a server that is ready.
+func (c *Connection) ReadyPod(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*corev1.Pod, error) {
+	pods := &corev1.PodList{}
+	if err := c.Client.List(ctx, pods, client.InNamespace(cr.Namespace), client.MatchingLabels(objects.Selector(cr.Name))); err != nil {
+		return nil, fmt.Errorf("read Pods: %w", err)
+	}
+	var best *corev1.Pod
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		if p.DeletionTimestamp == nil && IsReady(p) && (best == nil || best.CreationTimestamp.Before(&p.CreationTimestamp)) {
+			best = p
+		}
+	}
+	if best == nil {
+		return nil, fmt.Errorf("no pod of %s is ready: see kubectl llamastack status %s", cr.Name, cr.Name)
+	}
+	return best, nil
+}
+
+// IsReady reports whether a pod is ready.
+func IsReady(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// Scheme is the protocol of a server, as the operator reports it.
+func Scheme(cr *v1alpha2.LlamaStackDistribution) string {
+	if strings.HasPrefix(cr.Status.ServiceURL, "https:") {
+		return "https"
+	}
+	return "http"
+}

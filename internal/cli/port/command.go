@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package port
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+)
+
+const long = `Reach a server from this machine, until you stop the command. It forwards to a ready pod, with the port of the server, and prints the
+URL. It listens on the loopback address only.`
+
+const examples = `  # On the port of the server
+  kubectl llamastack port-forward my-stack
+
+  # On another port of this machine
+  kubectl llamastack port-forward my-stack --port 9000`
+
+// New returns the command.
+func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
+	flags, local := &cluster.Flags{}, int32(0)
+	cmd := &cobra.Command{
+		Use:               "port-forward NAME",
+		Short:             "Reach a server from this machine",
+		Long:              long,
+		Example:           examples,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: cluster.Names(flags, connect),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			connection, err := connect(flags)
+			if err != nil {
+				return command.Fail(err)
+			}
+			return command.Fail(run(cmd.Context(), connection, args[0], local, streams))
+		},
+	}
+	flags.AddTo(cmd)
+	cmd.Flags().Int32Var(&local, "port", 0, "port of this machine (default the port of the server)")
+	return cmd
+}
+
+// run is the verb: find the pod, forward.
+func run(ctx context.Context, c *cluster.Connection, name string, local int32, streams command.Streams) error {
+	cr, err := c.Get(ctx, name)
+	if err != nil {
+		return err
+	}
+	pod, err := c.ReadyPod(ctx, cr)
+	if err != nil {
+		return err
+	}
+	remote := objects.Port(&cr.Spec)
+	if local == 0 {
+		local = remote
+	}
+	return c.Forward(ctx, pod, local, remote, func(local int32) error {
+		_, err := fmt.Fprintf(streams.Out, "%s://127.0.0.1:%d forwards to pod %s: stop with Ctrl-C\n", cluster.Scheme(cr), local, pod.Name)
+		return err
+	})
+}
