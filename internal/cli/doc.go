@@ -4,5 +4,6 @@
 // gathers, makes and prints; package offline is what they share with each other, and with the operator.
 //
 // Contract: commands are built by functions from streams, and keep nothing in package variables. Those that need a cluster get their
-// connection from package cluster, and the others contact nobody but the registry of an image that the user names, in label and render. Run ends neither the process nor prints elsewhere.
+// connection from package cluster, and the others contact nobody but the registry of an image that the user names, in label and
+// render. Run ends neither the process nor prints elsewhere.
 package cli

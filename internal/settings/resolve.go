@@ -95,8 +95,8 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 	case name != "" && !known && hints.Image == "":
 		return nil, problem.New(problem.Problem{
 			Reason: problem.UnknownDistribution, Path: pathDistribution + ".name", Type: field.ErrorTypeNotSupported, Value: name,
-			Fix: fmt.Sprintf("%sknown distributions: %s; register further ones in the ConfigMap %s, as config/samples/settings/distributions.yaml shows", suggest.Sentence(name, s.names()),
-				bounds.Names(s.names()), ConfigMapName),
+			Fix: fmt.Sprintf("%sknown distributions: %s; register further ones in the ConfigMap %s, as config/samples/settings/distributions.yaml shows",
+				suggest.Sentence(name, s.names()), bounds.Names(s.names()), ConfigMapName),
 		})
 	case e.err != nil:
 		return nil, problem.New(problem.Problem{

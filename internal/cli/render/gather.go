@@ -101,7 +101,7 @@ func replacement(ctx context.Context, o *options, streams command.Streams) (offl
 	return s, nil
 }
 
-// askRegistry reads the labels of --image with the credentials of whoever calls the plugin.
+// askRegistry reads the labels of --image with the credentials of the user.
 func askRegistry(ctx context.Context, o *options) (*oci.Labels, error) {
 	ref, err := name.ParseReference(o.image)
 	if err != nil {
