@@ -61,10 +61,10 @@ type applied struct {
 
 // Result is what came of applying.
 type Result struct {
-	// Deployment, Service and Claim are the objects as the API server returned them; nil where they were not sent.
+	// Deployment, Service and PVC are the objects as the API server returned them; nil where they were not sent.
 	Deployment *appsv1.Deployment
 	Service    *corev1.Service
-	Claim      *corev1.PersistentVolumeClaim
+	PVC        *corev1.PersistentVolumeClaim
 	// Written counts the objects that were created or changed.
 	Written int
 	// InTheWay reports that an object which was to be created exists, and is not the custom resource's own: it may be release 0.9's.
@@ -214,8 +214,8 @@ func (r *Result) keep(u *unstructured.Unstructured) error {
 		r.Service = &corev1.Service{}
 		into = r.Service
 	case "PersistentVolumeClaim":
-		r.Claim = &corev1.PersistentVolumeClaim{}
-		into = r.Claim
+		r.PVC = &corev1.PersistentVolumeClaim{}
+		into = r.PVC
 	default:
 		return nil
 	}

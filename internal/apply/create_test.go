@@ -99,7 +99,7 @@ func TestCachesThatAreBehindCostNoWrite(t *testing.T) {
 	}
 }
 
-// Proves: R69, L-08, R78 (an object that exists and is not the custom resource's own may be release 0.9's: who applies is told).
+// Proves: R69, L-08, R78 (an object that exists and is not the custom resource's own may be release 0.9's: that is reported).
 func TestApplyReportsWhatIsInTheWay(t *testing.T) {
 	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack-service"}}
 	for name, c := range map[string]struct {

@@ -248,7 +248,7 @@ func trust(c *desired.ServerCertificate) *probe.Trust {
 func (r *Reconciler) look(ctx context.Context, s *scope) {
 	key := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: s.cr.Namespace, Name: name} }
 	if s.applied != nil { // the cache need not have it yet
-		s.service, s.claim = s.applied.Service, s.applied.Claim
+		s.service, s.claim = s.applied.Service, s.applied.PVC
 	}
 	service, claim := &corev1.Service{}, &corev1.PersistentVolumeClaim{}
 	if s.service == nil && r.client.Get(ctx, key(objects.ServiceName(s.cr.Name)), service) == nil {

@@ -138,6 +138,7 @@ func (r *Reconciler) watch(mgr manager.Manager, o Options) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("llamastackdistribution").
 		For(&v1alpha2.LlamaStackDistribution{}, builder.WithPredicates(specChanged())).
+		Watches(&v1alpha2.LlamaStackDistribution{}, editsFirst(), builder.WithPredicates(specChanged())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, ReconciliationTimeout: passTimeout}).
 		WatchesMetadata(apply.SecretMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfSecret)).
 		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfConfigMap(o.OperatorNamespace))).
