@@ -27,8 +27,9 @@ import (
 )
 
 const long = `Work with LlamaStackDistributions. Without a cluster: show what the operator makes of them, check them, convert them to the other
-version of the API, rewrite their environment variables as providers, and explain fields, provider types and reasons. With a cluster: show what they are doing and what an edit or an
-upgrade would change, and prepare the downgrade to release 0.9.`
+version of the API, rewrite their environment variables as providers, and explain fields, provider types and reasons. With a cluster:
+show what they are doing and what an edit or an upgrade would change, reach them and ask them, pack a report, and prepare the downgrade
+to release 0.9.`
 
 const examples = `  # The config.yaml that the server gets
   kubectl llamastack render -f my-stack.yaml
