@@ -14,6 +14,9 @@ const (
 	ConditionDeploymentUpdated = "DeploymentUpdated"
 	// ConditionAvailable reports whether the server serves, whatever the other conditions say.
 	ConditionAvailable = "Available"
+	// ConditionBackendsReachable reports what the server itself says about the model servers behind it, for information: Ready does not depend on it. It is
+	// absent where the spec configures no remote inference provider.
+	ConditionBackendsReachable = "BackendsReachable"
 	// ConditionStalled is True while only an edit can help (a kstatus condition); it is absent otherwise.
 	ConditionStalled = "Stalled"
 )
@@ -90,6 +93,18 @@ const (
 	ReasonAutoscalingPaused = "AutoscalingPaused"
 	// ReasonNotDeployed: there is no Deployment yet.
 	ReasonNotDeployed = "NotDeployed"
+)
+
+// The reasons of ConditionBackendsReachable.
+const (
+	// ReasonModelsListed: each model server told the server about models.
+	ReasonModelsListed = "ModelsListed"
+	// ReasonNoModelsListed: the server lists no models of a model server.
+	ReasonNoModelsListed = "NoModelsListed"
+	// ReasonOnlyRegisteredModels: the server may list no more models than the spec registers, which says nothing about the model servers.
+	ReasonOnlyRegisteredModels = "OnlyRegisteredModels"
+	// ReasonModelsUnknown: the server could not be asked for its models.
+	ReasonModelsUnknown = "ModelsUnknown"
 )
 
 // The reasons of ConditionReady that are its own; otherwise it takes the reason of the condition that is False.

@@ -25,7 +25,7 @@ type Event struct {
 
 // Of returns the Events for conditions that changed: on the edge alone. Each condition that is wrong gets a Warning, and so do the warnings, which
 // the configuration's condition shows. Where nothing is wrong, there is one for a rollout that begins and one for the custom resource that becomes
-// ready: a new one makes these two.
+// ready: a new one makes these two. What is for information gets none.
 func Of(before, after []metav1.Condition, warned bool) []Event {
 	var list []Event
 	ready := becameReady(before, after)
@@ -40,7 +40,8 @@ func Of(before, after []metav1.Condition, warned bool) []Event {
 		if warns {
 			kind = corev1.EventTypeWarning
 		}
-		if isRepeated(c, ready) || kind == corev1.EventTypeNormal && !isStep(c, ready) {
+		forInformation := c.Type == v1alpha2.ConditionBackendsReachable
+		if forInformation || isRepeated(c, ready) || kind == corev1.EventTypeNormal && !isStep(c, ready) {
 			continue
 		}
 		list = append(list, Event{Type: kind, Reason: c.Reason, Action: c.Type, Note: bounds.Message(c.Message)})

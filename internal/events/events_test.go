@@ -150,3 +150,13 @@ func TestOfBoundsTheNote(t *testing.T) {
 		}
 	}
 }
+
+// Proves: R82, R70 (what is for information makes no Events).
+func TestConditionsForInformationMakeNoEvents(t *testing.T) {
+	for _, status := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown} {
+		after := []metav1.Condition{{Type: v1alpha2.ConditionBackendsReachable, Status: status, Reason: v1alpha2.ReasonNoModelsListed}}
+		if got := Of(nil, after, false); len(got) > 0 {
+			t.Errorf("%s: %+v", status, got)
+		}
+	}
+}

@@ -67,6 +67,38 @@ func readProviders(body []byte) ([]Provider, int, error) {
 	return list, len(answer.Data) - len(list), nil
 }
 
+// readModels reads an answer of /v1/models, in either form that release lines have. What is over the limits is left out.
+func readModels(body []byte) ([]Model, error) {
+	var answer struct {
+		Data []struct {
+			ID         string `json:"id"`
+			Identifier string `json:"identifier"`
+			Provider   string `json:"provider_id"`
+			Metadata   struct {
+				Provider string `json:"provider_id"`
+			} `json:"custom_metadata"`
+		} `json:"data"`
+	}
+	if err := decode(body, &answer); err != nil {
+		return nil, err
+	}
+	known, kept := map[string]bool{}, 0
+	var list []Model
+	for _, m := range answer.Data {
+		name, provider := cmp.Or(m.ID, m.Identifier), cmp.Or(m.Metadata.Provider, m.Provider)
+		size := len(name) + len(provider)
+		if !isName(name) || !isName(provider) || known[name] || len(list) == maxProviders || kept+size > maxKept {
+			continue
+		}
+		known[name], kept = true, kept+size
+		list = append(list, Model{Provider: strings.Clone(provider), Name: strings.Clone(name)})
+	}
+	slices.SortFunc(list, func(a, b Model) int {
+		return cmp.Or(strings.Compare(a.Provider, b.Provider), strings.Compare(a.Name, b.Name))
+	})
+	return list, nil
+}
+
 // isName reports whether a text may stand in a status.
 func isName(text string) bool {
 	return text != "" && len(text) <= maxName && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })

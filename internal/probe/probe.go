@@ -40,6 +40,15 @@ type Observation struct {
 	LeftOut int
 	// ProvidersHidden is true where the server lists its providers only for authenticated users.
 	ProvidersHidden bool
+	// Models are the models it lists, each name once, sorted by provider and name; meaningless where ModelsUnknown is not empty.
+	Models []Model
+	// ModelsUnknown says why it did not list its models; empty where it did.
+	ModelsUnknown string
+}
+
+// Model is one model of a server.
+type Model struct {
+	Provider, Name string
 }
 
 // Provider is one provider of a server.
@@ -85,6 +94,14 @@ func (c *Client) Ask(ctx context.Context, server Server) (*Observation, error) {
 		o.ProvidersHidden = true
 	case err != nil:
 		return nil, err
+	}
+	// This is for information: what fails here spoils nothing.
+	err = c.get(ctx, at, "/v1/models", func(body []byte) (err error) {
+		o.Models, err = readModels(body)
+		return err
+	})
+	if err != nil {
+		o.ModelsUnknown = err.Error()
 	}
 	return o, nil
 }

@@ -44,7 +44,7 @@ func TestAsk(t *testing.T) {
 	}
 	want := &Observation{Version: "0.7.1", Providers: []Provider{
 		{API: "files", ID: "f", Type: "inline::localfs"}, {API: "inference", ID: "vllm", Type: "remote::vllm"},
-	}}
+	}, ModelsUnknown: "GET /v1/models: the server answers 404 Not Found"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -122,5 +122,38 @@ func TestAskReportsWhatFailed(t *testing.T) {
 				t.Errorf("error %v, want it to name the request and %q", err, c.want)
 			}
 		})
+	}
+}
+
+// Proves: R82, R35 (the names of the models, in both forms of the release lines; what no status may show is left out, and an answer that cannot be read
+// spoils nothing).
+func TestAskListsModels(t *testing.T) {
+	for name, c := range map[string]struct {
+		status  int
+		answer  string
+		want    []Model
+		unknown string
+	}{
+		"OpenAI's form": {200, `{"data":[{"id":"vllm/b","custom_metadata":{"provider_id":"vllm"}},{"id":"vllm/a","custom_metadata":{"provider_id":"vllm"}}]}`,
+			[]Model{{"vllm", "vllm/a"}, {"vllm", "vllm/b"}}, ""},
+		"release line 0.3": {200, `{"data":[{"identifier":"m","provider_id":"vllm"}]}`, []Model{{"vllm", "m"}}, ""},
+		"left out":         {200, `{"data":[{"id":"a\nb","provider_id":"v"},{"id":"x"},{"id":"y","provider_id":"v"},{"id":"y","provider_id":"v"},null]}`, []Model{{"v", "y"}}, ""},
+		"none":             {200, `{"data":[]}`, nil, ""},
+		"credentials":      {401, `canary`, nil, "GET /v1/models: the server asks for credentials"},
+		"broken":           {200, `{"data":`, nil, "GET /v1/models: the answer is not the expected JSON"},
+	} {
+		mux := http.NewServeMux()
+		mux.HandleFunc("GET /v1/version", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"version":"0.7.1"}`)) })
+		mux.HandleFunc("GET /v1/providers", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"data":[]}`)) })
+		mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(c.status)
+			_, _ = w.Write([]byte(c.answer))
+		})
+		server := httptest.NewServer(mux)
+		t.Cleanup(server.Close)
+		got, err := New().Ask(t.Context(), Server{URL: server.URL})
+		if err != nil || got.Version != "0.7.1" || got.ModelsUnknown != c.unknown || !cmp.Equal(got.Models, c.want) {
+			t.Errorf("%s: %+v, %v; want %v %q", name, got, err, c.want, c.unknown)
+		}
 	}
 }

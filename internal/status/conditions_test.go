@@ -236,7 +236,7 @@ func TestFailingEdit(t *testing.T) {
 			problem.List{wrong("spec.providers.inference: wrong")},
 			map[string]string{
 				"ConfigGenerated": "False InvalidField", "SecretsResolved": "True AllSecretsFound", "DeploymentUpdated": "False NotApplied",
-				"Available": "True ServerAvailable", "Ready": "False InvalidField", "Stalled": "True InvalidField",
+				"Available": "True ServerAvailable", "BackendsReachable": "True ModelsListed", "Ready": "False InvalidField", "Stalled": "True InvalidField",
 			},
 			"spec.providers.inference: wrong",
 		},
@@ -244,7 +244,7 @@ func TestFailingEdit(t *testing.T) {
 			problem.List{missing("Secret not found: x")},
 			map[string]string{
 				"ConfigGenerated": "True ConfigGenerationSucceeded", "SecretsResolved": "False SecretNotFound", "DeploymentUpdated": "False NotApplied",
-				"Available": "True ServerAvailable", "Ready": "False SecretNotFound",
+				"Available": "True ServerAvailable", "BackendsReachable": "True ModelsListed", "Ready": "False SecretNotFound",
 			},
 			"Secret not found: x",
 		},
@@ -252,7 +252,7 @@ func TestFailingEdit(t *testing.T) {
 			problem.List{missing("Secret not found: x"), wrong("spec.a: wrong")},
 			map[string]string{
 				"ConfigGenerated": "False InvalidField", "SecretsResolved": "False SecretNotFound", "DeploymentUpdated": "False NotApplied",
-				"Available": "True ServerAvailable", "Ready": "False InvalidField", "Stalled": "True InvalidField",
+				"Available": "True ServerAvailable", "BackendsReachable": "True ModelsListed", "Ready": "False InvalidField", "Stalled": "True InvalidField",
 			},
 			"spec.a: wrong",
 		},
@@ -263,7 +263,7 @@ func TestFailingEdit(t *testing.T) {
 			}},
 			map[string]string{
 				"ConfigGenerated": "True ConfigGenerationSucceeded", "SecretsResolved": "True AllSecretsFound", "DeploymentUpdated": "False Conflict",
-				"Available": "True ServerAvailable", "Ready": "False Conflict", "Stalled": "True Conflict",
+				"Available": "True ServerAvailable", "BackendsReachable": "True ModelsListed", "Ready": "False Conflict", "Stalled": "True Conflict",
 			},
 			"does not belong to this resource",
 		},

@@ -103,6 +103,26 @@ var reasons = []Reason{
 		"There is no Deployment yet.", "There is no Deployment yet", "Look at the other conditions.",
 	},
 	{
+		v1alpha2.ConditionBackendsReachable, metav1.ConditionTrue, v1alpha2.ReasonModelsListed,
+		"Each model server of the spec told the server about models, some time after the last rollout. Ready does not depend on this condition.",
+		"The server lists 2 models of the providers vllm: vllm/llama3.2-70b, vllm/llama3.2-8b", "",
+	},
+	{
+		v1alpha2.ConditionBackendsReachable, metav1.ConditionFalse, v1alpha2.ReasonNoModelsListed,
+		"The server lists no models of a provider: its model server does not answer, refuses the key, or has no models.",
+		"The server lists no models of the providers vllm", "Look at the endpoint and the key of the provider, and at the log of the server.",
+	},
+	{
+		v1alpha2.ConditionBackendsReachable, metav1.ConditionUnknown, v1alpha2.ReasonOnlyRegisteredModels,
+		"The server may list no more models than the spec registers. It lists these whether their model server answers or not.",
+		"The server lists 1 model of the providers vllm: vllm/llama3.2-8b; it lists registered models whether their model servers answer or not",
+		"To find out, send a request to a model.",
+	},
+	{
+		v1alpha2.ConditionBackendsReachable, metav1.ConditionUnknown, v1alpha2.ReasonModelsUnknown,
+		"The server could not be asked for its models.", "GET /v1/models: the server asks for credentials", "",
+	},
+	{
 		v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, "The spec is applied, and the server is available.", "The spec is applied", "",
 	},
 }

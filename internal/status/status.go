@@ -72,6 +72,7 @@ func Compute(f *Facts) v1alpha2.LlamaStackDistributionStatus {
 		setSecretsResolved,
 		setDeploymentUpdated,
 		setAvailable,
+		setBackends,
 		setReady,
 		setStalled,
 		setRelease09,

@@ -175,6 +175,7 @@ func serverDouble(t *testing.T) *httptest.Server {
 		"GET /v1/version": `{"version":"0.7.1"}`,
 		"GET /v1/providers": `{"data":[{"api":"inference","provider_id":"vllm","provider_type":"remote::vllm",
 			"config":{"api_token":"********"},"health":{"status":"Not Implemented"}}]}`,
+		"GET /v1/models": `{"data":[{"id":"vllm/llama3","custom_metadata":{"provider_id":"vllm"}}]}`,
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(answer)) })
 	}

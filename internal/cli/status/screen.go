@@ -129,7 +129,8 @@ func causes(cr *v1alpha2.LlamaStackDistribution) []cause {
 		c := &cr.Status.Conditions[i]
 		repeats := c.Type == v1alpha2.ConditionReady || c.Type == v1alpha2.ConditionStalled || c.Reason == v1alpha2.ReasonNotApplied ||
 			slices.Contains(v1alpha2.LegacyConditions(), c.Type)
-		if repeats || c.Status == metav1.ConditionTrue || c.Reason == v1alpha2.ReasonScaledToZero {
+		unknown := c.Type == v1alpha2.ConditionBackendsReachable && c.Status != metav1.ConditionFalse // nothing is known to be wrong
+		if repeats || unknown || c.Status == metav1.ConditionTrue || c.Reason == v1alpha2.ReasonScaledToZero {
 			continue
 		}
 		if c.Type == v1alpha2.ConditionAvailable && len(list) > 0 {

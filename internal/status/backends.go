@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+)
+
+// setBackends reports which models the server lists of the model servers that the spec configures. No release reports their health. What a server lists
+// that nobody asked again stays what it was.
+func setBackends(f *Facts, s *statusOf) {
+	const kind = v1alpha2.ConditionBackendsReachable
+	providers := modelServers(f)
+	switch last := meta.FindStatusCondition(s.Conditions, kind); {
+	case !f.DeploymentUnknown && !isAvailable(f), f.inForce() && len(providers) == 0:
+		meta.RemoveStatusCondition(&s.Conditions, kind)
+		return
+	case !f.inForce(), f.Server == nil:
+		if last != nil {
+			set(f, s, kind, last.Status, last.Reason, last.Message)
+		}
+		return
+	case f.Server.ModelsUnknown != "":
+		set(f, s, kind, metav1.ConditionUnknown, v1alpha2.ReasonModelsUnknown, f.Server.ModelsUnknown)
+		return
+	}
+	listed := map[string]int32{}
+	var names []string
+	for _, m := range f.Server.Models {
+		if slices.Contains(providers, m.Provider) {
+			listed[m.Provider]++
+			names = append(names, m.Name)
+		}
+	}
+	silent := slices.DeleteFunc(slices.Clone(providers), func(id string) bool { return listed[id] > 0 })
+	if len(silent) > 0 {
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonNoModelsListed, "The server lists no models of the providers "+bounds.Names(silent))
+		return
+	}
+	message := fmt.Sprintf("The server lists %s of the providers %s: %s",
+		count(int32(len(names)), "model", "models"), bounds.Names(providers), bounds.Names(names)) //nolint:gosec // package probe bounds the list
+	if slices.ContainsFunc(providers, func(id string) bool { return listed[id] <= f.Desired.Config.ModelCount }) {
+		set(f, s, kind, metav1.ConditionUnknown, v1alpha2.ReasonOnlyRegisteredModels,
+			message+"; it lists registered models whether their model servers answer or not")
+		return
+	}
+	set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonModelsListed, message)
+}
+
+// modelServers are the ids of the remote inference providers that the spec configures, sorted.
+func modelServers(f *Facts) []string {
+	if f.Desired == nil || f.Desired.Config == nil {
+		return nil
+	}
+	var ids []string
+	for _, p := range f.Desired.Config.Providers {
+		if p.API == "inference" && strings.HasPrefix(p.Type, "remote::") {
+			ids = append(ids, p.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
