@@ -77,9 +77,9 @@ func (c *check) affinity(a *corev1.Affinity, at *field.Path) {
 	}
 }
 
-func (c *check) weight(weight int32, at *field.Path) {
+func (r *report) weight(weight int32, at *field.Path) {
 	if weight < 1 || weight > 100 {
-		c.invalid(at, weight, "must be between 1 and 100", "")
+		r.invalid(at, weight, "must be between 1 and 100", "")
 	}
 }
 

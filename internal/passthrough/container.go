@@ -126,9 +126,9 @@ func (c *check) mounts(o *v1alpha2.WorkloadOverrides, at *field.Path) {
 }
 
 // below checks a path that must lead downwards.
-func (c *check) below(value string, at *field.Path) {
+func (r *report) below(value string, at *field.Path) {
 	if path.IsAbs(value) || slices.Contains(strings.Split(value, "/"), "..") {
-		c.invalid(at, value, "must be a relative path without ..", "")
+		r.invalid(at, value, "must be a relative path without ..", "")
 	}
 }
 
@@ -222,9 +222,9 @@ func (c *check) items(list []corev1.KeyToPath, mode *int32, at *field.Path) {
 	}
 }
 
-func (c *check) mode(mode *int32, at *field.Path) {
+func (r *report) mode(mode *int32, at *field.Path) {
 	if mode != nil && (*mode < 0 || *mode > 0o777) {
-		c.invalid(at, *mode, "must be between 0 and 0777 in octal, 511 in decimal", "")
+		r.invalid(at, *mode, "must be between 0 and 0777 in octal, 511 in decimal", "")
 	}
 }
 

@@ -26,10 +26,15 @@ func Check(spec *v1alpha2.LlamaStackDistributionSpec, volumes []string) problem.
 	return c.problems.List()
 }
 
-// check collects problems.
+// check checks the fields of a spec.
 type check struct {
-	volumesOfOperator []string
+	report
 
+	volumesOfOperator []string
+}
+
+// report collects problems of single values.
+type report struct {
 	problems problem.Collector
 }
 
@@ -58,43 +63,43 @@ func (c *check) workload(w *v1alpha2.WorkloadSpec, at *field.Path) {
 	c.mounts(o, at.Child("volumeMounts"))
 }
 
-func (c *check) invalid(at *field.Path, value any, detail, fix string) {
-	c.add(at, field.ErrorTypeInvalid, value, detail, fix)
+func (r *report) invalid(at *field.Path, value any, detail, fix string) {
+	r.add(at, field.ErrorTypeInvalid, value, detail, fix)
 }
 
-func (c *check) missing(at *field.Path, fix string) {
-	c.problems.Add(problem.Problem{Reason: problem.MissingField, Path: at.String(), Type: field.ErrorTypeRequired, Fix: fix})
+func (r *report) missing(at *field.Path, fix string) {
+	r.problems.Add(problem.Problem{Reason: problem.MissingField, Path: at.String(), Type: field.ErrorTypeRequired, Fix: fix})
 }
 
-func (c *check) add(at *field.Path, kind field.ErrorType, value any, detail, fix string) {
-	c.problems.Add(problem.Problem{Reason: problem.InvalidField, Path: at.String(), Type: kind, Value: value, Detail: detail, Fix: fix})
+func (r *report) add(at *field.Path, kind field.ErrorType, value any, detail, fix string) {
+	r.problems.Add(problem.Problem{Reason: problem.InvalidField, Path: at.String(), Type: kind, Value: value, Detail: detail, Fix: fix})
 }
 
-func (c *check) conflict(at *field.Path, detail string) {
-	c.problems.Add(problem.Problem{
+func (r *report) conflict(at *field.Path, detail string) {
+	r.problems.Add(problem.Problem{
 		Reason: problem.ConflictingFields, Path: at.String(), Type: field.ErrorTypeForbidden, Detail: detail, Fix: "keep one of them",
 	})
 }
 
 // name checks the name of an object.
-func (c *check) name(at *field.Path, name, kind string) {
+func (r *report) name(at *field.Path, name, kind string) {
 	if name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
-		c.invalid(at, name, "no "+kind+" can have this name", "use lower-case letters, digits, '-' and '.'")
+		r.invalid(at, name, "no "+kind+" can have this name", "use lower-case letters, digits, '-' and '.'")
 	}
 }
 
 // requiredName checks the name of an object that must be given.
-func (c *check) requiredName(at *field.Path, name, kind string) {
+func (r *report) requiredName(at *field.Path, name, kind string) {
 	if name == "" {
-		c.missing(at, "give the name of the "+kind)
+		r.missing(at, "give the name of the "+kind)
 		return
 	}
-	c.name(at, name, kind)
+	r.name(at, name, kind)
 }
 
 // labelKey checks the key of a label.
-func (c *check) labelKey(at *field.Path, key string) {
+func (r *report) labelKey(at *field.Path, key string) {
 	if len(validation.IsQualifiedName(key)) > 0 {
-		c.invalid(at, key, "no label can have this key", "write one such as team or example.com/team")
+		r.invalid(at, key, "no label can have this key", "write one such as team or example.com/team")
 	}
 }

@@ -102,19 +102,19 @@ func (c *check) podMetadata(m v1alpha2.PodMetadataSpec, at *field.Path) {
 	}
 }
 
-func (c *check) reserved(at *field.Path, what string) {
-	c.problems.Add(problem.Problem{
+func (r *report) reserved(at *field.Path, what string) {
+	r.problems.Add(problem.Problem{
 		Reason: problem.ConflictingFields, Path: at.String(), Type: field.ErrorTypeForbidden, Detail: what + " is the operator's own",
 		Fix: "choose another one, or remove it",
 	})
 }
 
 // labels checks keys and values of labels.
-func (c *check) labels(labels map[string]string, at *field.Path) {
+func (r *report) labels(labels map[string]string, at *field.Path) {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		c.labelKey(at.Key(key), key)
+		r.labelKey(at.Key(key), key)
 		if problems := validation.IsValidLabelValue(labels[key]); len(problems) > 0 {
-			c.invalid(at.Key(key), labels[key], "no label can have this value", "use at most 63 letters, digits, '-', '_' and '.'")
+			r.invalid(at.Key(key), labels[key], "no label can have this value", "use at most 63 letters, digits, '-', '_' and '.'")
 		}
 	}
 }

@@ -58,19 +58,19 @@ func (c *check) minDomains(s *corev1.TopologySpreadConstraint, at *field.Path) {
 }
 
 // selector checks a label selector.
-func (c *check) selector(s *metav1.LabelSelector, at *field.Path) {
+func (r *report) selector(s *metav1.LabelSelector, at *field.Path) {
 	if _, err := metav1.LabelSelectorAsSelector(s); err != nil {
-		c.invalid(at, nil, "is not a label selector: "+err.Error(), "")
+		r.invalid(at, nil, "is not a label selector: "+err.Error(), "")
 	}
 }
 
 // oneOf checks a value that is one of a few.
-func (c *check) oneOf(at *field.Path, value string, known ...string) {
+func (r *report) oneOf(at *field.Path, value string, known ...string) {
 	switch {
 	case slices.Contains(known, value):
 	case value == "":
-		c.missing(at, "write one of "+strings.Join(known, ", "))
+		r.missing(at, "write one of "+strings.Join(known, ", "))
 	default:
-		c.add(at, field.ErrorTypeNotSupported, value, strings.TrimSpace(suggest.Sentence(value, known)), "write one of "+strings.Join(known, ", "))
+		r.add(at, field.ErrorTypeNotSupported, value, strings.TrimSpace(suggest.Sentence(value, known)), "write one of "+strings.Join(known, ", "))
 	}
 }
