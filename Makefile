@@ -157,6 +157,13 @@ test-hostile: cluster build ## Send the operator what an attacker would send, in
 	$(BIN)/cluster build --tier controlplane
 	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager go test -count=1 -timeout 20m $(TESTFLAGS) ./tests/hostile
 
+# SIZES are the numbers of custom resources. LLSD_BENCH_REPORT=FILE writes the table there, too. It needs a machine that does nothing else.
+SIZES ?= 1,50,200,500
+.PHONY: bench-cluster
+bench-cluster: cluster build ## Measure many new custom resources, edits among them and a restart, beside a replay of the same writes (Linux and root).
+	$(BIN)/cluster build --tier controlplane
+	LLSD_BENCH=$(SIZES) LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager go test -count=1 -timeout 120m -v -run TestManyNewCustomResources $(TESTFLAGS) ./tests/hostile
+
 .PHONY: test-server
 test-server: ## Let real llama-stack servers load the generated configurations.
 	go test -timeout 60m $(TESTFLAGS) ./tests/server/...

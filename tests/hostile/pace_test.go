@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package hostile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+const (
+	// paceVariable has the numbers of custom resources to measure, separated by commas.
+	paceVariable = "LLSD_BENCH"
+	// clientsAtOnce is how many clients create custom resources, or the objects of the replay, at once.
+	clientsAtOnce = 8
+	// maxRequestsEach is how many requests of the operator a custom resource may cost here, where no pod becomes ready.
+	maxRequestsEach = 12
+	paceTimeout     = 20 * time.Minute
+)
+
+// Proves: R69, R56, L-03 (many new custom resources cost few requests each; afterwards the operator is silent, and one that starts then writes
+// nothing). It measures how long they take, beside the bare replay of the same writes, and reports that: times are not asserted.
+func TestManyNewCustomResources(t *testing.T) {
+	w := newWorld(t)
+	w.operator = newOperator(t, w.admin)
+	sizes := "50"
+	if named := os.Getenv(paceVariable); named != "" {
+		sizes = named
+	}
+	var report strings.Builder
+	fmt.Fprintf(&report, "| CRs | Deployments after | replay | factor | requests each | operator CPU each | API server CPU each (replay) | memory peak | "+
+		"edit among them (half, 95 %%, all) | edit while as many are created | restart: writes, silent after |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
+	for size := range strings.SplitSeq(sizes, ",") {
+		n, err := strconv.Atoi(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(size, func(t *testing.T) { report.WriteString(w.pace(t, n)) })
+	}
+	t.Logf("\n%s", report.String())
+	if file := os.Getenv("LLSD_BENCH_REPORT"); file != "" {
+		if err := os.WriteFile(file, []byte(report.String()), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+const withSecret = starter + `,"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000/v1","apiKey":{"name":"keys","key":"token"}}}`
+
+// pace measures so many new custom resources, and returns a row of the table.
+func (w *world) pace(t *testing.T, n int) string {
+	t.Helper()
+	many := fmt.Sprintf("pace-%d", n)
+	w.keys(t, many)
+	w.operator.resetPeak()
+	made := w.many(t, many, n, withSecret)
+	if made.requests > float64(maxRequestsEach) {
+		t.Errorf("%.1f requests for each of %d custom resources", made.requests, n)
+	}
+	replay := w.replay(t, many, n)
+	w.silent(t)
+	before, _ := w.operator.usage()
+	edits := w.someEdits(t, "among", nil)
+	beside := fmt.Sprintf("beside-%d", n)
+	w.keys(t, beside)
+	during := w.someEdits(t, "during", func() { w.many(t, beside, n, withSecret) })
+	w.silent(t)
+	writes, silent := w.restart(t)
+	if writes > 0 {
+		t.Errorf("a restart wrote %d times", writes)
+	}
+	for _, namespace := range []string{many, beside} {
+		if err := w.admin.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+			t.Error(err)
+		}
+	}
+	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000/float64(n)) }
+	return fmt.Sprintf("| %d | %.1f s | %.1f s | %.1f | %.1f | %s | %s (%s) | %d MiB | %s | %s | %d, %s |\n", n, made.took.Seconds(), replay.took.Seconds(),
+		made.took.Seconds()/replay.took.Seconds(), made.requests, ms(made.operator), ms(made.apiServer), ms(replay.apiServer), before.peak>>20, edits, during,
+		writes, silent.Round(time.Millisecond))
+}
+
+func (w *world) keys(t *testing.T, namespace string) {
+	t.Helper()
+	w.namespace(t, namespace)
+	w.create(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "keys"}, StringData: map[string]string{"token": w.canaries.New()}})
+}
+
+// cost is what something took altogether; requests are those of the operator for each custom resource.
+type cost struct {
+	took, operator, apiServer time.Duration
+	requests                  float64
+}
+
+// many creates custom resources and waits for their Deployments.
+func (w *world) many(t *testing.T, namespace string, n int, spec string) cost {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), paceTimeout)
+	defer cancel()
+	changes, err := w.admin.Watch(ctx, &appsv1.DeploymentList{}, client.InNamespace(namespace))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer changes.Stop()
+	requests := w.requestsOf(t, namespace)
+	before, err1 := w.operator.usage()
+	server := apiServerCPU(t)
+	began := time.Now()
+	creating := atOnce(n, func(i int) error {
+		name := fmt.Sprintf("s-%d", i)
+		code, answer, err := w.ask(ctx, "POST", strings.TrimSuffix(resourcePath("v1alpha2", namespace, ""), "/"), resource("v1alpha2", name, spec))
+		if err == nil && code != 201 {
+			err = errors.New(denial(code, answer))
+		}
+		return err
+	})
+	there := map[string]bool{}
+	for event := range changes.ResultChan() {
+		if d, ok := event.Object.(*appsv1.Deployment); ok {
+			there[d.Name] = true
+		}
+		if len(there) == n {
+			break
+		}
+	}
+	took := time.Since(began)
+	after, err2 := w.operator.usage()
+	if err := errors.Join(<-creating, err1, err2); err != nil || len(there) < n {
+		t.Fatalf("%d of %d Deployments, %v", len(there), n, err)
+	}
+	c := cost{took: took, operator: after.cpu - before.cpu, apiServer: apiServerCPU(t) - server}
+	w.silent(t)
+	c.requests = float64(w.requestsOf(t, namespace)-requests) / float64(n)
+	return c
+}
+
+// atOnce calls the function for each number, several at once.
+func atOnce(n int, do func(int) error) <-chan error {
+	next, done := make(chan int), make(chan error, 1)
+	var all sync.WaitGroup
+	errs := make([]error, clientsAtOnce)
+	for c := range clientsAtOnce {
+		all.Go(func() {
+			for i := range next {
+				errs[c] = errors.Join(errs[c], do(i))
+			}
+		})
+	}
+	go func() {
+		for i := range n {
+			next <- i
+		}
+		close(next)
+		all.Wait()
+		done <- errors.Join(errs...)
+	}()
+	return done
+}
+
+// replay writes what the operator wrote for a custom resource, so many times: its objects, an Event, and a patch in place of the status.
+func (w *world) replay(t *testing.T, from string, n int) cost {
+	t.Helper()
+	namespace := from + "-replay"
+	w.namespace(t, namespace)
+	templates := w.written(t, from)
+	server := apiServerCPU(t)
+	began := time.Now()
+	err := <-atOnce(n, func(i int) error {
+		var last client.Object
+		for _, template := range templates {
+			o := template.DeepCopyObject().(client.Object)
+			o.SetNamespace(namespace)
+			o.SetName(fmt.Sprintf("%s-%d", template.GetName(), i))
+			if err := w.admin.Create(t.Context(), o); err != nil {
+				return err
+			}
+			last = o
+		}
+		event := &eventsv1.Event{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "e-"}, EventTime: metav1.NowMicro(), ReportingController: "replay",
+			ReportingInstance: "replay", Action: "Replay", Reason: "Replay", Type: "Normal", Note: "as the operator's",
+			Regarding: corev1.ObjectReference{Kind: "Service", Namespace: namespace, Name: last.GetName()},
+		}
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"replay":"status"}}}`))
+		return errors.Join(w.admin.Create(t.Context(), event), w.admin.Patch(t.Context(), last, patch))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := cost{took: time.Since(began), apiServer: apiServerCPU(t) - server}
+	if err := w.admin.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+		t.Error(err)
+	}
+	return c
+}
+
+// written are the objects of the first custom resource, as new ones.
+func (w *world) written(t *testing.T, namespace string) []client.Object {
+	t.Helper()
+	var list []client.Object
+	get := func(o client.Object, name string) {
+		if err := w.admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
+			t.Fatal(err)
+		}
+		o.SetResourceVersion("")
+		o.SetUID("")
+		o.SetManagedFields(nil)
+		o.SetOwnerReferences(nil)
+		list = append(list, o)
+	}
+	get(&corev1.ServiceAccount{}, "s-0-sa")
+	configMaps := &corev1.ConfigMapList{}
+	if err := w.admin.List(t.Context(), configMaps, client.InNamespace(namespace), client.MatchingLabels{"app.kubernetes.io/instance": "s-0"}); err != nil || len(configMaps.Items) == 0 {
+		t.Fatalf("%d ConfigMaps, %v", len(configMaps.Items), err)
+	}
+	get(&corev1.ConfigMap{}, configMaps.Items[0].Name)
+	d := &appsv1.Deployment{}
+	get(d, "s-0")
+	d.Spec.Replicas = new(int32(0)) // the cluster's controllers have work with the operator's alone
+	s := &corev1.Service{}
+	get(s, "s-0-service")
+	s.Spec.ClusterIP, s.Spec.ClusterIPs = "", nil
+	return list
+}
+
+// requestsOf counts the operator's requests about a namespace.
+func (w *world) requestsOf(t *testing.T, namespace string) int {
+	t.Helper()
+	all, err := cluster.Requests()
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for i := range all {
+		if all[i].Namespace == namespace && strings.HasPrefix(all[i].User, "system:serviceaccount:"+operatorNamespace+":") {
+			count++
+		}
+	}
+	return count
+}
+
+// silent waits until the operator has used no processor time to speak of for a second.
+func (w *world) silent(t *testing.T) {
+	t.Helper()
+	last, since := usage{}, time.Now()
+	fixture.Eventually(t, paceTimeout, "the operator is silent", func() error {
+		now, err := w.operator.usage()
+		if now.cpu-last.cpu > 30*time.Millisecond { // its lease takes some
+			last, since = now, time.Now()
+		}
+		if err == nil && time.Since(since) < time.Second {
+			err = errors.New("it works")
+		}
+		return err
+	})
+}
+
+// someEdits measures edits of one custom resource while something happens, or for ten seconds.
+func (w *world) someEdits(t *testing.T, name string, happens func()) string {
+	t.Helper()
+	err := w.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: bystanders}})
+	if client.IgnoreAlreadyExists(err) != nil {
+		t.Fatal(err)
+	}
+	name = fmt.Sprintf("%s-%d", name, time.Now().UnixNano())
+	if denied, err := w.store(t, "v1alpha2", bystanders, name, resource("v1alpha2", name, starter)); denied != "" || err != nil {
+		t.Fatal(denied, err)
+	}
+	if _, err := w.verdict(t.Context(), bystanders, name); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		if happens == nil {
+			pause(ctx.Done(), 10*time.Second)
+			return
+		}
+		happens()
+	}()
+	_, deployed, err := w.editResource(t.Context(), ctx.Done(), name)
+	if err != nil {
+		t.Error(err)
+	}
+	<-ctx.Done()
+	return quantiles(deployed)
+}
+
+// restart ends the operator and starts it again. It returns how often the new one wrote about custom resources by itself, and when it was silent.
+func (w *world) restart(t *testing.T) (writes int, silent time.Duration) {
+	t.Helper()
+	w.operator.stop()
+	before, err := cluster.Requests()
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	w.operator.start(t)
+	w.silent(t)
+	all, err := cluster.Requests()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range all[len(before):] {
+		own := strings.HasPrefix(r.User, "system:serviceaccount:"+operatorNamespace+":") && r.Namespace != operatorNamespace
+		if own && (r.Verb == "create" || r.Verb == "patch" || r.Verb == "update" || r.Verb == "delete") && !strings.HasSuffix(r.Resource, "reviews") {
+			writes++
+			t.Logf("after a restart: %s %s %s/%s", r.Verb, r.Resource, r.Namespace, r.Name)
+		}
+	}
+	return writes, time.Since(began)
+}
+
+// apiServerCPU is the processor time that the API server has used.
+func apiServerCPU(t *testing.T) time.Duration {
+	t.Helper()
+	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range processes {
+		line, err := os.ReadFile(file)
+		if err != nil || !bytes.Contains(line[:min(len(line), 200)], []byte("kube-apiserver")) || !bytes.Contains(line, []byte(cluster.Dir)) {
+			continue
+		}
+		stat, err := os.ReadFile(filepath.Join(filepath.Dir(file), "stat"))
+		if err != nil {
+			continue
+		}
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		user, err1 := strconv.ParseInt(fields[11], 10, 64)
+		system, err2 := strconv.ParseInt(fields[12], 10, 64)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		return time.Duration(user+system) * time.Second / clockTicks
+	}
+	t.Fatal("there is no API server")
+	return 0
+}
