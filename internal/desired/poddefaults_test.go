@@ -22,9 +22,9 @@ func TestBuildCompletesTheWorkload(t *testing.T) {
 	}
 	theirs := in.CR
 	in.CompleteWorkload(&settings.PodDefaults{
-		Scheduling:                    &v1alpha2.SchedulingSpec{PriorityClassName: ptr.To("models"), NodeSelector: map[string]string{"pool": "models"}},
+		Scheduling:                    &v1alpha2.SchedulingSpec{PriorityClassName: new("models"), NodeSelector: map[string]string{"pool": "models"}},
 		PodMetadata:                   &v1alpha2.PodMetadataSpec{Labels: map[string]string{"team": "ai"}},
-		TerminationGracePeriodSeconds: ptr.To[int64](90),
+		TerminationGracePeriodSeconds: new(int64(90)),
 	})
 	if diff := cmp.Diff(before, theirs); diff != "" {
 		t.Errorf("the custom resource is changed (-before +after):\n%s", diff)
@@ -44,8 +44,8 @@ func TestBuildCompletesTheWorkload(t *testing.T) {
 // Proves: R72, R22 (what v1alpha1 says replaces a default, too).
 func TestGracePeriodOfV1alpha1ReplacesTheDefault(t *testing.T) {
 	in := bare(t, "distribution: {name: starter}", "")
-	in.Legacy.TerminationGracePeriodSeconds = ptr.To[int64](5)
-	in.CompleteWorkload(&settings.PodDefaults{TerminationGracePeriodSeconds: ptr.To[int64](90)})
+	in.Legacy.TerminationGracePeriodSeconds = new(int64(5))
+	in.CompleteWorkload(&settings.PodDefaults{TerminationGracePeriodSeconds: new(int64(90))})
 	if own := in.CR.Spec.Workload.TerminationGracePeriodSeconds; own != nil {
 		t.Errorf("the default of %d s is in the place of the resource's own", *own)
 	}
