@@ -90,6 +90,7 @@ var fieldMappings = []fieldMapping{
 	{hub: "spec.resources"},
 	{hub: "spec.storage"},
 	{hub: "spec.disabled"},
+	{hub: "spec.auth"},
 	{hub: "spec.externalProviders"},
 
 	// Status: the same in both versions, nothing is made up.

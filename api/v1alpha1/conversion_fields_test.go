@@ -160,6 +160,7 @@ func TestMappingTablesOfTheMigrationGuide(t *testing.T) {
 		{absent, "spec.resources", "{models: [m, {name: n}]}"},
 		{absent, "spec.storage", "{kv: {type: redis, endpoint: 'redis:6379'}}"},
 		{absent, "spec.disabled", "[eval]"},
+		{absent, "spec.auth", "{provider: custom, settings: {endpoint: a}, accessPolicy: [{permit: {actions: read}}]}"},
 		{absent, "spec.externalProviders", "{inference: [{providerId: a, image: b}]}"},
 		{"status.resolvedDistribution", "status.resolvedDistribution", "{image: i, configSource: embedded}"},
 		{"status.configGeneration", "status.configGeneration", "{configMapName: c, providerCount: 2, resourceCount: 1}"},

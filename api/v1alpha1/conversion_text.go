@@ -22,7 +22,7 @@ const answerLevels = bounds.StoredLevels - 100
 
 // openPaths are the fields of v1alpha2 that can be as large as the schema leaves them open.
 var openPaths = [][]string{
-	{"spec", "providers"}, {"spec", "resources"}, {"spec", "externalProviders"}, {"spec", "networking", "expose"},
+	{"spec", "providers"}, {"spec", "resources"}, {"spec", "externalProviders"}, {"spec", "auth"}, {"spec", "networking", "expose"},
 }
 
 // ErrNotAnObject says that a text is not the JSON of an object.

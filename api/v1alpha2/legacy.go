@@ -96,7 +96,7 @@ func keptValue[T any](record *ConversionRecord, path string) (value T, ok bool) 
 
 // usesV1alpha2Only reports whether the spec says something that v1alpha1 has no field for.
 func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
-	if s.Providers != nil || s.Resources != nil || s.Storage != nil || len(s.Disabled) > 0 || s.ExternalProviders != nil {
+	if s.Providers != nil || s.Resources != nil || s.Storage != nil || len(s.Disabled) > 0 || s.ExternalProviders != nil || s.Auth != nil {
 		return true
 	}
 	if tls := s.tls(); tls != nil && (tls.Enabled != nil || tls.SecretName != nil) {

@@ -68,6 +68,11 @@ func TestLegacySettingsOfConvertedObjects(t *testing.T) {
 			func(obj *v1alpha2.LlamaStackDistribution) { obj.Spec.OverrideConfig, obj.Spec.Networking = nil, nil },
 			v1alpha2.LegacySettings{FromV1alpha1: true, ContainerName: "main", TerminationGracePeriodSeconds: &seconds},
 		},
+		"moved on to v1alpha2 by authentication": {
+			`{server: {distribution: {}, containerSpec: {name: main}}}`,
+			func(obj *v1alpha2.LlamaStackDistribution) { obj.Spec.Auth = &v1alpha2.AuthSpec{} },
+			v1alpha2.LegacySettings{ContainerName: "main"},
+		},
 		"moved on to v1alpha2": {
 			`{server: {distribution: {}, containerSpec: {name: main}}}`,
 			func(obj *v1alpha2.LlamaStackDistribution) { obj.Spec.Providers = &v1alpha2.ProvidersSpec{} },

@@ -59,6 +59,7 @@ type LlamaStackDistributionList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.overrideConfig) || !has(self.resources)",fieldPath=".overrideConfig",message="overrideConfig excludes resources: remove spec.resources, or register models, tools and shields in the ConfigMap"
 // +kubebuilder:validation:XValidation:rule="!has(self.overrideConfig) || !has(self.storage) || (!has(self.storage.kv) && !has(self.storage.sql))",fieldPath=".overrideConfig",message="overrideConfig excludes storage: remove spec.storage, or configure the storage backends in the ConfigMap"
 // +kubebuilder:validation:XValidation:rule="!has(self.overrideConfig) || !has(self.disabled) || size(self.disabled) == 0",fieldPath=".overrideConfig",message="overrideConfig excludes disabled: remove spec.disabled, or leave the APIs out of the ConfigMap"
+// +kubebuilder:validation:XValidation:rule="!has(self.overrideConfig) || !has(self.auth)",fieldPath=".overrideConfig",message="overrideConfig excludes auth: remove spec.auth, or write server.auth into the ConfigMap"
 type LlamaStackDistributionSpec struct {
 	// Distribution identifies the llama-stack distribution to deploy.
 	// +required
@@ -86,6 +87,10 @@ type LlamaStackDistributionSpec struct {
 	// +optional
 	Networking *NetworkingSpec `json:"networking,omitempty"`
 
+	// Auth says who may call the server. If omitted, it stays as the distribution has it, which is mostly: anyone.
+	// +optional
+	Auth *AuthSpec `json:"auth,omitempty"`
+
 	// Workload consolidates Kubernetes deployment settings.
 	// +optional
 	Workload *WorkloadSpec `json:"workload,omitempty"`
@@ -96,7 +101,7 @@ type LlamaStackDistributionSpec struct {
 	ExternalProviders *apiextensionsv1.JSON `json:"externalProviders,omitempty"`
 
 	// OverrideConfig names a ConfigMap that holds the complete config.yaml.
-	// Mutually exclusive with providers, resources, storage and disabled.
+	// Mutually exclusive with providers, resources, storage, disabled and auth.
 	// +optional
 	OverrideConfig *OverrideConfigSpec `json:"overrideConfig,omitempty"`
 }

@@ -137,10 +137,14 @@ func assembleAuth(line *catalog.Line, answer *introspection, over *overlay) erro
 		}
 		delete(fields, "type")
 		row := catalog.AuthType{
-			Type: authType, Short: written.Short, Source: written.Source, OneOf: written.OneOf, Example: written.Example, Fields: fields,
+			Type: authType, Short: written.Short, Source: written.Source, OneOf: written.OneOf, Example: written.Example,
+			InCluster: written.InCluster, Fields: fields,
 		}
+		known := func(name string) bool { _, ok := fields[name]; return name == "" || ok }
+		row.Networks = slices.DeleteFunc(written.Networks, func(name string) bool { return !known(name) })
+		row.Advice = slices.DeleteFunc(written.Advice, func(a catalog.Advice) bool { return !known(a.Field) || !known(a.With) })
 		// A field that comes with a later release is not in the row before it.
-		if _, known := fields[written.Tenant]; known {
+		if known(written.Tenant) {
 			row.Tenant = written.Tenant
 		}
 		row.Secrets = written.Secrets

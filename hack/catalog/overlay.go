@@ -50,12 +50,15 @@ type backendRow struct {
 
 // authRow is the hand-written part of a type of authentication on one line.
 type authRow struct {
-	Source  string         `yaml:"source"`
-	Short   string         `yaml:"short"`
-	OneOf   []string       `yaml:"oneOf"`
-	Secrets []string       `yaml:"secrets"`
-	Tenant  string         `yaml:"tenant"`
-	Example map[string]any `yaml:"example"`
+	Source    string           `yaml:"source"`
+	Short     string           `yaml:"short"`
+	OneOf     []string         `yaml:"oneOf"`
+	Secrets   []string         `yaml:"secrets"`
+	Tenant    string           `yaml:"tenant"`
+	InCluster map[string]any   `yaml:"inCluster"`
+	Networks  []string         `yaml:"networks"`
+	Advice    []catalog.Advice `yaml:"advice"`
+	Example   map[string]any   `yaml:"example"`
 }
 
 func readOverlay(file string) (*overlay, error) {

@@ -53,49 +53,6 @@ func providersPage(lines []*catalog.Line) []byte {
 	return b.Bytes()
 }
 
-// authentication describes the types that spec.auth takes.
-func (p *page) authentication() {
-	variants := map[string][]variant{}
-	newest := map[string]*catalog.AuthType{}
-	for _, line := range p.lines {
-		for i := range line.Auth {
-			row := &line.Auth[i]
-			fields := maps.Clone(row.Fields)
-			for _, name := range row.Secrets {
-				if field, whole := fields[name]; whole {
-					field.Secret = true
-					fields[name] = field
-				}
-			}
-			variants[row.Type] = append(variants[row.Type], variant{line.Name, &catalog.Provider{Type: row.Type, Fields: fields}})
-			newest[row.Type] = row
-		}
-	}
-	p.b.WriteString("## Authentication\n\nThe types of authentication of requests that a server knows, and the fields of each.\n\n")
-	for _, name := range slices.Sorted(maps.Keys(variants)) {
-		var with []string
-		for _, v := range variants[name] {
-			with = append(with, v.line)
-		}
-		fmt.Fprintf(p.b, "### auth `%s`\n\nRelease lines: %s.", name, p.span(with))
-		row := newest[name]
-		if row.Short != "" {
-			fmt.Fprintf(p.b, " Also called `%s`.", row.Short)
-		}
-		if len(row.OneOf) > 0 {
-			fmt.Fprintf(p.b, " Exactly one of: `%s`.", strings.Join(row.OneOf, "`, `"))
-		}
-		if len(row.Secrets) > 0 {
-			fmt.Fprintf(p.b, " Secrets: `%s`.", strings.Join(row.Secrets, "`, `"))
-		}
-		if row.Tenant != "" {
-			fmt.Fprintf(p.b, " Tenants come from `%s`.", row.Tenant)
-		}
-		p.b.WriteString("\n\n")
-		p.fields(variants[name])
-	}
-}
-
 type page struct {
 	b     *bytes.Buffer
 	lines []*catalog.Line

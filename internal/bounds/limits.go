@@ -15,6 +15,8 @@ const (
 	Models  = 1_000
 	Tools   = 1_000
 	Shields = 1_000
+	// PolicyRules is how many rules each policy of spec.auth may have: each is compared with those before it.
+	PolicyRules = 200
 	// EnvironmentEntries is how many entries spec.workload.overrides.env may have.
 	EnvironmentEntries = 200
 	// References is how many Secrets, and how many ConfigMaps and Secrets of the overrides, one spec may refer to: each is read

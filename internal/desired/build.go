@@ -37,6 +37,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 		d.problems.warnForeign(PathCABundle, types.NamespacedName{Namespace: in.CABundle.Namespace, Name: in.CABundle.Name}, in.CR.Namespace)
 	}
 	d.warnIneffective(in)
+	warnOpen(d, in)
 	d.problems.checkWorkload(&in.CR.Spec, &in.Legacy)
 	if !in.Legacy.FromV1alpha1 {
 		d.problems.checkEnvironment(&in.CR.Spec)
@@ -117,6 +118,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		InputHash:             inputHash(in),
 		Build:                 in.Build,
 	}
+	p.ClusterCA = d.Config != nil && d.Config.Auth.ClusterCA
 	p.ClientCertificates = d.TLS().ClientCertificates()
 	if f := in.Certificate; f != nil {
 		p.Certificate, p.CertificateHash = f.Name, objects.CertificateHash(f.content())

@@ -184,6 +184,7 @@ func TestCertificateForTheService(t *testing.T) {
 	}
 	in := withTLS(t, ca.ServerSecret([]string{"llama.example.com"}))
 	in.CR.Spec.Networking.Expose = open(`{"hostname":"llama.example.com"}`)
+	in.CR.Spec.Auth = &v1alpha2.AuthSpec{Provider: new("kubernetes")}
 	d := build(t, in)
 	if len(d.Warnings) != 1 || d.Warnings[0].Reason != problem.InvalidCertificate || !strings.Contains(d.Warnings.Message(), "clients in the cluster") {
 		t.Errorf("a certificate of the exposed hostname: %s", d.Warnings.Message())

@@ -159,6 +159,19 @@ func (d *Desired) TLS() config.TLS {
 	return config.TLS{}
 }
 
+// Auth is what the server's configuration says about who may call it; empty where nobody knows the configuration.
+func (d *Desired) Auth() config.Auth {
+	switch {
+	case d.Override != nil:
+		return d.Override.Auth
+	case d.Config != nil:
+		return d.Config.Auth
+	case d.Distribution != nil && d.Distribution.Base != nil:
+		return config.AuthOf(d.Distribution.Base)
+	}
+	return config.Auth{}
+}
+
 // Scheme is the server's protocol.
 func (d *Desired) Scheme() corev1.URIScheme {
 	if d.TLS().Enabled() {

@@ -67,6 +67,11 @@ func example(path string, typ reflect.Type) (reflect.Value, bool) {
 		"spec.providers.vectorIo":    `{"provider":"qdrant","endpoint":"http://x:6333"}`,
 		"spec.providers.toolRuntime": `{"provider":"wolfram-alpha"}`,
 		"spec.providers.telemetry":   `{"provider":"opentelemetry","endpoint":"http://x:4318"}`,
+		"spec.auth.settings":         `{"endpoint":"http://x"}`,
+		"spec.auth.secretRefs":       `{"endpoint":{"name":"x","key":"y"}}`,
+		"spec.auth.accessPolicy":     `{"permit":{"actions":"read"}}`,
+		"spec.auth.routePolicy":      `{"permit":{"paths":"*"}}`,
+		"spec.auth.tenancy":          `{"mode":"single","default_tenant_id":"x"}`,
 		"spec.resources.models":      `{"name":"x","provider":"openai"}`,
 		"spec.resources.tools":       `{"name":"mcp::x","endpoint":"http://x:8000/mcp"}`,
 		"spec.resources.shields":     `"code-scanner"`,
@@ -113,7 +118,7 @@ func example(path string, typ reflect.Type) (reflect.Value, bool) {
 	}
 	switch typ.Kind() { //nolint:exhaustive // the kinds that the spec has
 	case reflect.String:
-		text := map[string]string{"spec.storage.kv.type": "redis", "spec.storage.sql.type": "postgres", "spec.storage.kv.endpoint": "x:6379"}[path]
+		text := map[string]string{"spec.auth.provider": "kubernetes", "spec.storage.kv.type": "redis", "spec.storage.sql.type": "postgres", "spec.storage.kv.endpoint": "x:6379"}[path]
 		return reflect.ValueOf(cmp.Or(text, "x")).Convert(typ), true
 	case reflect.Bool:
 		return reflect.ValueOf(true), true
@@ -183,6 +188,10 @@ var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
 	"spec.networking.tls.enabled": func(s *v1alpha2.LlamaStackDistributionSpec) {
 		s.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{SecretName: new("llama-tls")}}
 	},
+	"spec.auth.settings":       withAuth("custom"),
+	"spec.auth.secretRefs":     withAuth("custom"),
+	"spec.auth.accessPolicy":   withAuth("kubernetes"),
+	"spec.auth.routePolicy":    withAuth("kubernetes"),
 	"spec.storage.kv.type":     func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Endpoint = new("redis:6379") },
 	"spec.storage.kv.endpoint": func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Type = new(v1alpha2.KVStorageRedis) },
 	"spec.storage.kv.password": func(s *v1alpha2.LlamaStackDistributionSpec) {
@@ -214,6 +223,10 @@ func withAutoscaling(s *v1alpha2.LlamaStackDistributionSpec) {
 	s.Workload = &v1alpha2.WorkloadSpec{Autoscaling: &v1alpha2.AutoscalingSpec{MaxReplicas: new(int32(6000))}}
 }
 
+func withAuth(provider string) func(*v1alpha2.LlamaStackDistributionSpec) {
+	return func(s *v1alpha2.LlamaStackDistributionSpec) { s.Auth = &v1alpha2.AuthSpec{Provider: &provider} }
+}
+
 func kvStorage(s *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.KVStorageSpec {
 	s.Storage = &v1alpha2.StateStorageSpec{KV: &v1alpha2.KVStorageSpec{}}
 	return s.Storage.KV
@@ -243,8 +256,8 @@ func surround(path string) func(*v1alpha2.LlamaStackDistributionSpec) {
 	return surroundings[longest]
 }
 
-// onlyTold are settings that must be reported, though nothing needs to fail (R39).
-var onlyTold = []string{"spec.networking.tls.secretName"}
+// onlyTold are settings that must be reported, though nothing needs to fail (R39), and what the release line of the inputs lacks (R25).
+var onlyTold = []string{"spec.networking.tls.secretName", "spec.auth.tenancy"}
 
 // meaningful are the structs whose mere presence means something (R31); the presence of any other is as its absence.
 // So does that of everything within them.

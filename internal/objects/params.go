@@ -55,6 +55,8 @@ type Params struct {
 	DerivedName string
 	// CABundle are the CA certificates that the server trusts; empty for those of the image.
 	CABundle string
+	// ClusterCA reports whether the server calls the cluster's API server, and verifies it by the CA certificates that every namespace has.
+	ClusterCA bool
 	// PortVariables are the names of the variables with the server's port.
 	PortVariables []string
 	// HomeVariables are the names of the variables with the directory of the server's own files.

@@ -23,6 +23,10 @@ const (
 	tmpVolume      = "tmp"
 	caBundleVolume = "ca-bundle"
 	tlsVolume      = "server-tls"
+	clusterVolume  = "cluster-ca"
+
+	// clusterCAName is the ConfigMap with the CA certificates of the API server, which Kubernetes keeps in every namespace.
+	clusterCAName = "kube-root-ca.crt"
 
 	// tmpSize bounds the memory-backed /tmp, where some servers put the resolved configuration, and all of them uploads.
 	tmpSize = "256Mi"
@@ -112,6 +116,9 @@ func ownVolumes(p *Params) []corev1.Volume {
 	if p.CABundle != "" {
 		volumes = append(volumes, configMapVolume(caBundleVolume, CABundleName(p.CR.Name, p.CABundle)), trustVolumeOf())
 	}
+	if p.ClusterCA {
+		volumes = append(volumes, configMapVolume(clusterVolume, clusterCAName))
+	}
 	if p.Certificate != "" {
 		// Nothing but what the server reads: the Secret may hold more.
 		volumes = append(volumes, corev1.Volume{Name: tlsVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
@@ -148,6 +155,9 @@ func ownMounts(p *Params) []corev1.VolumeMount {
 		mounts = append(mounts,
 			corev1.VolumeMount{Name: caBundleVolume, MountPath: CABundleDir, ReadOnly: true},
 			corev1.VolumeMount{Name: trustVolume, MountPath: trustDir, ReadOnly: true})
+	}
+	if p.ClusterCA {
+		mounts = append(mounts, corev1.VolumeMount{Name: clusterVolume, MountPath: config.ClusterCADir, ReadOnly: true})
 	}
 	if p.Certificate != "" {
 		mounts = append(mounts, corev1.VolumeMount{Name: tlsVolume, MountPath: config.TLSDir, ReadOnly: true})

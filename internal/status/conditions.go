@@ -254,6 +254,8 @@ func serverRemarks(f *Facts) string {
 				f.Server.Version, f.Distribution.Line.Name, f.Distribution.LineSource, settings.ConfigMapName))
 		}
 		switch missing := missingProviders(f); {
+		case f.Server.ProvidersHidden:
+			remarks = append(remarks, hiddenProviders(f))
 		case f.Server.LeftOut > 0: // the missing ones may be among them
 			remarks = append(remarks, count(int32(f.Server.LeftOut), "entry", "entries")+ //nolint:gosec // an answer has at most 100,000 values
 				" of the server's list of providers left out: listed twice, without a name, or over the limits of the operator")
@@ -265,6 +267,15 @@ func serverRemarks(f *Facts) string {
 		return ""
 	}
 	return "; " + strings.Join(remarks, "; ")
+}
+
+// hiddenProviders says why the server does not tell the operator its providers: it has no credentials, and sends none.
+func hiddenProviders(f *Facts) string {
+	const hidden = "the server lists its providers to authenticated callers only, so they are not compared with the configuration"
+	if auth := f.Desired.Auth(); auth.Type != "" {
+		return hidden + " (authentication " + auth.Type + ")"
+	}
+	return hidden
 }
 
 // isAsTaken reports whether the version that the server reports is what the configuration was made for.

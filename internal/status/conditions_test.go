@@ -403,7 +403,11 @@ func TestServerRemarks(t *testing.T) {
 		}, "; 2 entries of the server's list of providers left out: "},
 		"providers hidden": {func(f *status.Facts) {
 			f.Server.Providers, f.Server.ProvidersHidden = nil, true
-		}, ""},
+		}, "; the server lists its providers to authenticated callers only, so they are not compared with the configuration"},
+		"providers hidden by spec.auth": {func(f *status.Facts) {
+			f.Server.Providers, f.Server.ProvidersHidden = nil, true
+			f.Desired.Config.Auth.Type = "kubernetes"
+		}, "so they are not compared with the configuration (authentication kubernetes)"},
 		"silent": {func(f *status.Facts) {
 			f.Server, f.ServerSilent = nil, "GET http://x/v1/version: the server answers 500"
 		}, "the server could not be asked for its version and providers: GET http://x/v1/version: the server answers 500"},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/auth"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/disabled"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
@@ -70,7 +71,18 @@ type Result struct {
 	Version int32
 	// TLS is what the YAML says about encryption.
 	TLS TLS
+	// Auth is what the YAML says about who may call the server.
+	Auth Auth
 }
+
+// Auth is what a configuration says about who may call the server.
+type Auth = auth.Auth
+
+// ClusterCADir is where the CA certificates of the cluster's API server are in the container, where Auth.ClusterCA says so.
+const ClusterCADir = auth.ClusterCADir
+
+// AuthOf returns what a base says about who may call the server, for an image that runs it unchanged.
+func AuthOf(base *Base) Auth { return auth.Read(base.Root()) }
 
 // TLS is what a configuration says about encryption.
 type TLS = server.TLS
@@ -116,6 +128,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	telemetry := spec.exporters()
 
 	server.Apply(doc, in.Line, in.Spec.Source, problems)
+	auth.Apply(doc, in.Line, in.Spec.Auth, env, problems)
 	backends := storage.Apply(doc, in.Line, in.Spec.Source.Storage, env, problems)
 	server.ApplyTelemetry(&server.Telemetry{
 		Document: doc, Line: in.Line, Environment: env, Name: in.Name, Exporters: telemetry,
@@ -150,6 +163,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 		ToolCount:     int32(len(spec.Tools)),                                        //nolint:gosec // as above
 		Version:       version,
 		TLS:           server.ReadTLS(doc.Root()),
+		Auth:          auth.Read(doc.Root()),
 	}, problems.List()
 }
 
@@ -185,7 +199,7 @@ func readSpec(in *Input, problems *problem.Collector) (*parsedSpec, bool) {
 		Models:    parsed.Models, Shields: parsed.Shields, Tools: parsed.Tools,
 	}}
 	s.disabled = disabled.Read(&s.Spec, in.Line, problems)
-	secretUses(source, s.Providers, problems)
+	secretUses(parsed, s.Providers, problems)
 	return s, true
 }
 

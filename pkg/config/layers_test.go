@@ -20,7 +20,7 @@ var floors = [][]string{
 	{"address", "environment", "release"},
 	{"storage"},
 	{"provider"},
-	{"server", "resource"},
+	{"server", "resource", "auth"},
 	{"disabled", "integrity"},
 	{"."},
 }

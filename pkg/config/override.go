@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/auth"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/server"
@@ -17,6 +18,8 @@ type Override struct {
 	Version int32
 	// TLS is what the file says about encryption.
 	TLS TLS
+	// Auth is what the file says about who may call the server.
+	Auth Auth
 	// Insecure reports that the file lets the server start without TLS.
 	Insecure bool
 	// Workers is the number of processes that the file asks for, as it is written; empty where it does not say.
@@ -36,7 +39,7 @@ func ReadOverride(data []byte) (*Override, error) {
 	case "2":
 		o.Version = release.CurrentVersion
 	}
-	o.TLS = server.ReadTLS(root)
+	o.TLS, o.Auth = server.ReadTLS(root), auth.Read(root)
 	section := document.Child(root, "server")
 	o.Workers = document.Given(document.Child(section, "workers"))
 	o.Insecure = strings.EqualFold(document.Text(document.Child(section, "insecure")), "true")
@@ -57,6 +60,7 @@ func Excluded(s *v1alpha2.LlamaStackDistributionSpec) []string {
 		{"spec.resources", s.Resources != nil && len(s.Resources.Models)+len(s.Resources.Tools)+len(s.Resources.Shields) > 0},
 		{"spec.storage", s.Storage != nil && (s.Storage.KV != nil || s.Storage.SQL != nil)},
 		{"spec.disabled", len(s.Disabled) > 0},
+		{"spec.auth", hasAuth(s.Auth)},
 		{"spec.externalProviders", jsonFilled(s.ExternalProviders)},
 	} {
 		if field.set {

@@ -26,6 +26,7 @@ func TestReadOverride(t *testing.T) {
 		"server: {tls_certfile: null, tls_keyfile: ~, insecure: true, auth: {a: [b]}}": {Insecure: true},
 		"server: {tls_certfile: /a, tls_keyfile: /b, tls_cafile: /c}":                  {TLS: TLS{CertificateFile: "/a", KeyFile: "/b", ClientCAFile: "/c"}},
 		"server: {tls_cafile: /c}":                                                     {TLS: TLS{ClientCAFile: "/c"}},
+		"server: {auth: {provider_config: {type: custom, endpoint: x}}}":               {Auth: Auth{Type: "custom"}},
 		"server: {insecure: false}":                                                    {},
 	} {
 		got, err := ReadOverride([]byte(text))
@@ -49,6 +50,7 @@ func TestReadOverride(t *testing.T) {
 func TestExcluded(t *testing.T) {
 	spec := &v1alpha2.LlamaStackDistributionSpec{
 		Providers: &v1alpha2.ProvidersSpec{}, Resources: &v1alpha2.ResourcesSpec{}, Storage: &v1alpha2.StateStorageSpec{}, Disabled: []string{},
+		Auth: &v1alpha2.AuthSpec{Settings: &apiextensionsv1.JSON{Raw: []byte(`{}`)}},
 	}
 	if got := Excluded(spec); got != nil {
 		t.Errorf("without overrideConfig: %v", got)
@@ -60,8 +62,9 @@ func TestExcluded(t *testing.T) {
 	raw := apiextensionsv1.JSON{Raw: []byte(`{"provider":"vllm"}`)}
 	spec.Providers.Inference, spec.Resources.Models = &raw, []apiextensionsv1.JSON{raw}
 	spec.Storage.KV, spec.Disabled = &v1alpha2.KVStorageSpec{}, []string{"eval"}
+	spec.Auth = &v1alpha2.AuthSpec{RoutePolicy: []apiextensionsv1.JSON{{Raw: []byte(`{}`)}}}
 	spec.ExternalProviders = &apiextensionsv1.JSON{Raw: []byte(`{"inference":[{}]}`)}
-	want := []string{"spec.providers", "spec.resources", "spec.storage", "spec.disabled", "spec.externalProviders"}
+	want := []string{"spec.providers", "spec.resources", "spec.storage", "spec.disabled", "spec.auth", "spec.externalProviders"}
 	if got := Excluded(spec); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

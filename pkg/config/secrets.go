@@ -9,8 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/auth"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/disabled"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/provider"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/storage"
@@ -29,18 +29,19 @@ func SecretUses(spec *parse.Spec) ([]SecretUse, problem.List) {
 	}
 	off := disabled.APIs(spec.Source.Disabled)
 	groups := slices.DeleteFunc(slices.Clone(spec.Providers), func(group parse.ProviderGroup) bool { return slices.Contains(off, group.API.Name) })
-	uses := secretUses(spec.Source, groups, problems)
+	uses := secretUses(spec, groups, problems)
 	return uses, problems.List()
 }
 
-func secretUses(spec *v1alpha2.LlamaStackDistributionSpec, groups []parse.ProviderGroup, problems *problem.Collector) []SecretUse {
+func secretUses(spec *parse.Spec, groups []parse.ProviderGroup, problems *problem.Collector) []SecretUse {
 	var uses []SecretUse
 	for _, group := range groups {
 		for i := range group.Providers {
 			uses = append(uses, provider.SecretUses(&group.Providers[i])...)
 		}
 	}
-	uses = append(uses, storage.SecretUses(spec.Storage, problems)...)
+	uses = append(uses, storage.SecretUses(spec.Source.Storage, problems)...)
+	uses = append(uses, auth.SecretUses(spec.Auth)...)
 	secrets := map[string]bool{}
 	for _, use := range uses {
 		secrets[use.Ref.Name] = true

@@ -39,6 +39,7 @@ func TestTableOfTiersNamesWhatNeedsAConfiguration(t *testing.T) {
 		"resources":               `resources: {models: [a]}`,
 		"storage":                 `storage: {kv: {type: sqlite}}`,
 		"disabled":                `disabled: [safety]`,
+		"auth":                    `auth: {provider: kubernetes}`,
 		"workload.workers":        `workload: {workers: 1}`,
 		"workload.replicas":       `workload: {replicas: 2}`,
 		"workload.storage":        `workload: {storage: {}}`,

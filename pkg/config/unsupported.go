@@ -8,6 +8,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
@@ -58,8 +59,14 @@ func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool 
 	return hasProviders(spec.Providers) ||
 		(r != nil && len(r.Models)+len(r.Shields)+len(r.Tools) > 0) ||
 		(spec.Storage != nil && (spec.Storage.KV != nil || spec.Storage.SQL != nil)) ||
-		len(spec.Disabled) > 0 || server.TLSEnabled(spec) ||
+		len(spec.Disabled) > 0 || server.TLSEnabled(spec) || hasAuth(spec.Auth) ||
 		(spec.Workload != nil && spec.Workload.Workers != nil)
+}
+
+// hasAuth reports whether anything is said about authentication.
+func hasAuth(a *v1alpha2.AuthSpec) bool {
+	return a != nil && (ptr.Deref(a.Provider, "") != "" || jsonFilled(a.Settings) || jsonFilled(a.SecretRefs) || jsonFilled(a.Tenancy) ||
+		len(a.AccessPolicy)+len(a.RoutePolicy) > 0)
 }
 
 // hasProviders reports whether any provider is configured. Telemetry counts, although most release lines write nothing of it into the

@@ -43,6 +43,16 @@ func CheckBounds(spec *v1alpha2.LlamaStackDistributionSpec) problem.List {
 			}
 		}
 	}
+	if a := spec.Auth; a != nil {
+		for _, policy := range []struct {
+			name  string
+			rules int
+		}{{"accessPolicy", len(a.AccessPolicy)}, {"routePolicy", len(a.RoutePolicy)}} {
+			if policy.rules > bounds.PolicyRules {
+				problems = append(problems, tooMany(field.NewPath("spec", "auth", policy.name), policy.rules, bounds.PolicyRules))
+			}
+		}
+	}
 	if len(problems) > 0 {
 		return problems
 	}
@@ -76,12 +86,19 @@ func openFields(spec *v1alpha2.LlamaStackDistributionSpec) []openField {
 			openField{providers.Child(APITelemetry.Field), p.Telemetry, bounds.ProvidersPerAPI},
 		)
 	}
-	if r := spec.Resources; r != nil {
-		list := func(path *field.Path, items []apiextensionsv1.JSON) {
-			for i := range items {
-				fields = append(fields, openField{path.Index(i), &items[i], 0})
-			}
+	list := func(path *field.Path, items []apiextensionsv1.JSON) {
+		for i := range items {
+			fields = append(fields, openField{path.Index(i), &items[i], 0})
 		}
+	}
+	if a := spec.Auth; a != nil {
+		auth := root.Child("auth")
+		fields = append(fields,
+			openField{auth.Child("settings"), a.Settings, 0}, openField{auth.Child("secretRefs"), a.SecretRefs, 0}, openField{auth.Child("tenancy"), a.Tenancy, 0})
+		list(auth.Child("accessPolicy"), a.AccessPolicy)
+		list(auth.Child("routePolicy"), a.RoutePolicy)
+	}
+	if r := spec.Resources; r != nil {
 		resources := root.Child("resources")
 		list(resources.Child("models"), r.Models)
 		list(resources.Child("tools"), r.Tools)

@@ -17,10 +17,12 @@ type Spec struct {
 	Models  []Model
 	Tools   []Tool
 	Shields []Shield
+	// Auth is spec.auth; nil where it is absent or empty.
+	Auth *Auth
 	// Expose is spec.networking.expose; the zero value where ExposeProblems has an item.
 	Expose Expose
 
-	// Problems are what is wrong with spec.providers and spec.resources. Entries without problems are in the lists all the same.
+	// Problems are what is wrong with spec.providers, spec.resources and spec.auth. Entries without problems are in the lists all the same.
 	Problems problem.List
 	// ExposeProblems are what is wrong with spec.networking.expose.
 	ExposeProblems problem.List
@@ -46,6 +48,8 @@ func Parse(spec *v1alpha2.LlamaStackDistributionSpec) *Spec {
 		s.Tools, problems = parseTools(r.Tools)
 		add(problems)
 	}
+	s.Auth, problems = parseAuth(spec.Auth)
+	add(problems)
 	if n := spec.Networking; n != nil {
 		s.Expose, s.ExposeProblems = ExposeField(n.Expose)
 		if len(s.ExposeProblems) > 0 {

@@ -96,6 +96,28 @@ type Shield struct {
 	Path string
 }
 
+// Auth is spec.auth, parsed.
+type Auth struct {
+	// Type is the type of authentication as the user wrote it; empty where the user wrote none.
+	Type string
+	// Settings are the fields of the type.
+	Settings map[string]any
+	// SecretRefs are fields whose values come from Secrets, by field, sorted. A dot leads into a map, or names an item of a list.
+	SecretRefs []SecretField
+	// AccessPolicy and RoutePolicy are the rules of the policies.
+	AccessPolicy, RoutePolicy []Rule
+	// Tenancy are the fields of the tenancy.
+	Tenancy map[string]any
+}
+
+// Rule is one rule of a policy.
+type Rule struct {
+	// Fields are its fields, in the server's form.
+	Fields map[string]any
+	// Path is where the rule stands in the resource, for messages: "spec.auth.accessPolicy[0]".
+	Path string
+}
+
 // Expose is spec.networking.expose, parsed.
 type Expose struct {
 	// Enabled reports whether the server is exposed.

@@ -28,6 +28,8 @@ const (
 	NoHostname Reason = "NoHostname"
 	// HostnameTaken: an older custom resource uses the same host. A warning.
 	HostnameTaken Reason = "HostnameTaken"
+	// Unprotected: anyone who reaches the server may call it, or can read what its callers send. A warning.
+	Unprotected Reason = "Unprotected"
 	// TooLarge: the spec, or what is made of it, is larger than a limit.
 	TooLarge Reason = "TooLarge"
 	// MoreProblems: there may be more problems than are shown.

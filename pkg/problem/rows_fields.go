@@ -73,6 +73,15 @@ var fieldRows = []Row{
 		Remedy: "Set a host name that no other server has.",
 	},
 	{
+		Reason: Unprotected, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "The server is exposed, and everyone may call it, or the tokens of its callers are sent without encryption.",
+		Example: Problem{
+			Severity: Warning, Path: "spec.networking.expose", Detail: "everyone who reaches the host may call the server: nothing asks who they are",
+			Fix: "set spec.auth",
+		},
+		Remedy: "Set `spec.auth`, and let the edge or the server encrypt. If something in front of the server does both, ignore the warning.",
+	},
+	{
 		Reason: TooLarge, Class: Terminal, Conditions: inConfigGenerated,
 		Meaning: "The spec, or what is made of it, is larger than a limit.",
 		Example: Problem{Path: "spec.resources.models", Type: field.ErrorTypeTooMany, Value: 1200, Detail: "must have at most 1000 items"},

@@ -63,6 +63,8 @@ var openFields = []struct {
 	{"tools item", `"resources":{"tools":[#]}`, byPolicy},
 	{"shields item", `"resources":{"shields":[#]}`, byPolicy},
 	{"externalProviders", `"externalProviders":#`, byWebhook},
+	{"auth settings", `"auth":{"provider":"custom","settings":#}`, byWebhook},
+	{"auth rule", `"auth":{"accessPolicy":[#]}`, byWebhook},
 	{"networking.expose", `"networking":{"expose":#}`, bound{byPolicy.wide, byWebhook.deep}},
 }
 

@@ -70,6 +70,8 @@ func TestDepthWebhookMatchesDeepAndWideSpecs(t *testing.T) {
 		"deep in lists":              {provider, `{"a":[[[[[[[[[[[[[[0]]]]]]]]]]]]]]}`, true},
 		"deep metadata of a model":   {`"resources":{"models":["a",{"name":"b","metadata":#}]}`, nest(12), true},
 		"deep in external providers": {`"externalProviders":#`, nest(20), true},
+		"deep in settings of auth":   {`"auth":{"settings":#}`, nest(20), true},
+		"deep in a rule of auth":     {`"auth":{"accessPolicy":[{},#]}`, nest(20), true},
 		"deep in expose":             {`"networking":{"expose":#}`, nest(20), true},
 		"1000 models":                {`"resources":{"models":#}`, list(1000, `{"name":"a","provider":"b"}`), false},
 		"20000 values":               {provider, `{"a":` + list(20_000, "0") + `}`, false},

@@ -21,12 +21,28 @@ type AuthType struct {
 	OneOf []string `yaml:"oneOf,omitempty"`
 	// Secrets are the fields whose values are secrets, sorted; a dot leads into a map: "introspection.client_secret".
 	Secrets []string `yaml:"secrets,omitempty"`
-	// Tenant is the field that says where in a request the tenant stands; empty where the type tells no tenants apart.
+	// Tenant is the field that says where in a request the tenant stands; empty where the type does not distinguish tenants.
 	Tenant string `yaml:"tenant,omitempty"`
+	// InCluster are the fields that lead to the API server of the cluster that the server runs in; empty for a type that asks none.
+	InCluster map[string]any `yaml:"inCluster,omitempty"`
+	// Networks are the fields that are lists of networks.
+	Networks []string `yaml:"networks,omitempty"`
+	// Advice are fields without which the type works, and less safely.
+	Advice []Advice `yaml:"advice,omitempty"`
 	// Example are settings that a working example needs, for the documentation and for the matrix test.
 	Example map[string]any `yaml:"example,omitempty"`
 	// Fields are the fields of provider_config but type, by name.
 	Fields map[string]Field `yaml:"fields"`
+}
+
+// Advice is a field that the server does not demand, and whose absence a warning reports.
+type Advice struct {
+	// Field is the field.
+	Field string `yaml:"field"`
+	// With is a field beside which the advice counts; empty for always.
+	With string `yaml:"with,omitempty"`
+	// Why reports what is wrong without the field.
+	Why string `yaml:"why"`
 }
 
 // Names returns what the custom resource may call the type.
@@ -91,6 +107,10 @@ func (l *Line) checkAuth() error {
 		}
 		named := append(slices.Clone(row.OneOf), row.Secrets...)
 		named = slices.AppendSeq(append(named, row.Tenant), maps.Keys(row.Example))
+		named = append(slices.AppendSeq(named, maps.Keys(row.InCluster)), row.Networks...)
+		for _, advice := range row.Advice {
+			named = append(named, advice.Field, advice.With)
+		}
 		for _, path := range named {
 			if path == "" {
 				continue

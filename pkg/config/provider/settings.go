@@ -24,7 +24,32 @@ type settingsCheck struct {
 	schema
 	// assigned are the paths that set config fields outside of settings, by field.
 	assigned map[string]string
+	// strict makes errors of what is a warning about a provider: fields that the server ignores, and secrets that stand there as they are.
+	strict   bool
 	problems *problem.Collector
+}
+
+// CheckStrictly checks values against fields of the catalog as settings are checked. What the server would ignore is an error here, and so is
+// a secret that stands there as it is. name is what has the fields, for messages.
+func CheckStrictly(
+	line *catalog.Line, name string, fields map[string]catalog.Field, values map[string]any, path string, problems *problem.Collector,
+) {
+	c := &settingsCheck{schema: schema{line: line, name: name, row: &catalog.Provider{Type: name, Fields: fields}}, strict: true, problems: problems}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		at := bounds.Join(path, "."+key)
+		if known, ok := fields[key]; ok {
+			c.checkValue(known, values[key], at)
+		} else {
+			reportUnknownField(c.schema, at, key, slices.Sorted(maps.Keys(fields)), c.severity(), problems)
+		}
+	}
+}
+
+func (c *settingsCheck) severity() problem.Severity {
+	if c.strict {
+		return problem.Error
+	}
+	return problem.Warning
 }
 
 // check finds what settings sets a second time, what the server would ignore silently, and what it would refuse.
@@ -65,7 +90,8 @@ func (c *settingsCheck) checkValue(of catalog.Field, value any, path string) {
 	if value == nil {
 		return
 	}
-	if of.Secret {
+	_, isList := value.([]any)
+	if of.Secret && !isList {
 		c.reportLiteralSecret(path)
 	}
 	if s, ok := value.(string); ok && beginsWithScheme.MatchString(s) && address.HasUserInfo(s) {
@@ -79,6 +105,7 @@ func (c *settingsCheck) checkValue(of catalog.Field, value any, path string) {
 		c.checkMap(of, value, path)
 	case []any:
 		if element, ok := of.Element(); ok {
+			element.Secret = of.Secret
 			for i, item := range value {
 				c.checkValue(element, item, bounds.Join(path, fmt.Sprintf("[%d]", i)))
 			}
@@ -111,9 +138,11 @@ func (c *settingsCheck) unfit(of catalog.Field, value any, path string) (problem
 }
 
 func (c *settingsCheck) reportLiteralSecret(path string) {
-	c.problems.Add(problem.Problem{
-		Reason: problem.LiteralSecret, Severity: problem.Warning, Path: path, Detail: "is a secret, and " + readByMany, Fix: byReference,
-	})
+	p := problem.Problem{Reason: problem.LiteralSecret, Severity: c.severity(), Path: path, Detail: "is a secret, and " + readByMany, Fix: byReference}
+	if c.strict {
+		p.Type, p.Fix = field.ErrorTypeForbidden, "put it into a Secret, and refer to it by secretRefs"
+	}
+	c.problems.Add(p)
 }
 
 // checkMap looks at the keys of a map where the release line lists them, else at its values where it describes these.
@@ -135,7 +164,7 @@ func (c *settingsCheck) checkMap(of catalog.Field, values map[string]any, path s
 		if inner, ok := fields[key]; ok {
 			c.checkValue(inner, values[key], bounds.Join(path, "."+key))
 		} else {
-			reportUnknownField(c.schema, bounds.Join(path, "."+key), key, slices.Sorted(maps.Keys(fields)), problem.Warning, c.problems)
+			reportUnknownField(c.schema, bounds.Join(path, "."+key), key, slices.Sorted(maps.Keys(fields)), c.severity(), c.problems)
 		}
 	}
 }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// Proves: R83 (what is exposed without authentication, or with it and without TLS, gets a warning; a Route always encrypts).
+func TestBuildWarnsOfOpenServers(t *testing.T) {
+	const kubernetes = "\nauth: {provider: kubernetes}"
+	for name, c := range map[string]struct {
+		spec  string
+		apis  objects.EdgeAPIs
+		edge  settings.Edge
+		alpha bool
+		want  string
+	}{
+		"not exposed":               {spec: "networking: {expose: false}"},
+		"exposed":                   {spec: "networking: {expose: {hostname: a.example}}", want: "nothing asks who they are"},
+		"exposed by nothing":        {spec: "networking: {expose: true}", edge: settings.Edge{Kind: settings.EdgeNone}},
+		"of v1alpha1":               {spec: "networking: {expose: true}", alpha: true},
+		"routes alone":              {spec: "networking: {expose: {hostname: a.example}}\nauth: {routePolicy: [{permit: {paths: '*'}}]}", want: "nothing asks who they are"},
+		"with auth, plain":          {spec: "networking: {expose: {hostname: a.example}}" + kubernetes, want: "without encryption"},
+		"with auth, TLS of edge":    {spec: "networking: {expose: {hostname: a.example}}" + kubernetes, edge: settings.Edge{TLSSecretName: "x"}},
+		"with auth, through Routes": {spec: "networking: {expose: true}" + kubernetes, apis: objects.EdgeAPIs{Route: true}},
+		"without auth, by a Route":  {spec: "networking: {expose: true}", apis: objects.EdgeAPIs{Route: true}, want: "nothing asks who they are"},
+	} {
+		annotation := ""
+		if c.alpha {
+			annotation = fromV1alpha1
+		}
+		in := bare(t, "distribution: {name: starter}\n"+c.spec, annotation)
+		in.EdgeAPIs, in.Edge = c.apis, c.edge
+		got := ""
+		for _, warning := range build(t, in).Warnings {
+			if warning.Reason == problem.Unprotected {
+				got += warning.String()
+			}
+		}
+		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// The pod has the CA certificates of the API server exactly where the server asks it.
+//
+// Proves: R83, FR-061 (no token of the API server comes with them).
+func TestBuildMountsTheClusterCAForTokensOfTheCluster(t *testing.T) {
+	for spec, want := range map[string]bool{
+		"auth: {provider: kubernetes}": true,
+		"auth: {provider: kubernetes, settings: {api_server_url: 'https://a.example', tls_cafile: /etc/mine/ca.crt}}": false,
+		"auth: {provider: custom, settings: {endpoint: 'https://a.example'}}":                                         false,
+		"disabled: [eval]": false,
+	} {
+		pod := podOf(build(t, bare(t, "distribution: {name: starter}\n"+spec, "")).Objects)
+		if got := objects.MountsConfigMap(pod, "kube-root-ca.crt"); got != want {
+			t.Errorf("%s: mounted %v", spec, got)
+		}
+		mounted := false
+		for _, m := range pod.Containers[0].VolumeMounts {
+			mounted = mounted || m.MountPath == "/etc/llama-stack-cluster" && m.ReadOnly
+		}
+		if mounted != want || pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken {
+			t.Errorf("%s: mounts %+v, automount %v", spec, pod.Containers[0].VolumeMounts, pod.AutomountServiceAccountToken)
+		}
+	}
+}

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+)
+
+// authAudience is what tokens of the tests are for.
+const authAudience = "my-stack"
+
+// authServer is a real server with spec.auth.
+type authServer struct {
+	url string
+	log func() string
+}
+
+// bootAuth boots a release with a spec.auth over the small base of the tests. The values are those of the Secrets.
+func bootAuth(t *testing.T, r release, auth string, values ...string) *authServer {
+	t.Helper()
+	line, dir := lineOf(t, r), t.TempDir()
+	spec := &v1alpha2.LlamaStackDistributionSpec{}
+	if err := yaml.UnmarshalStrict([]byte("distribution: {name: starter}\nauth:\n"+auth), spec); err != nil {
+		t.Fatal(err)
+	}
+	base, err := config.ParseBase("files", readFile(t, "testdata/files-base.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, problems := config.Generate(t.Context(), config.Input{Name: "s", Namespace: "ns", Spec: parse.Parse(spec), Base: base, Line: line})
+	if problems.HasErrors() {
+		t.Fatal(problems.Message())
+	}
+	file := filepath.Join(dir, "generated.yaml")
+	if err := os.WriteFile(file, result.YAML, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SQLITE_STORE_DIR=" + dir}
+	if len(result.Env) != len(values) {
+		t.Fatalf("%d values for %d variables", len(values), len(result.Env))
+	}
+	for i, v := range result.Env {
+		env = append(env, v.Name+"="+values[i])
+	}
+	s := &authServer{}
+	s.url, s.log = bootRelease(t, r, onLoopback(t, file, dir), env...)
+	return s
+}
+
+func readFile(t *testing.T, name string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// header is a header of a request.
+type header struct{ name, value string }
+
+func bearer(token string) header { return header{"Authorization", "Bearer " + token} }
+
+// get returns the status of a request.
+func (s *authServer) get(t *testing.T, path string, headers ...header) int {
+	t.Helper()
+	status, _ := s.do(t, http.MethodGet, path, "", nil, headers...)
+	return status
+}
+
+func (s *authServer) do(t *testing.T, method, path, contentType string, body io.Reader, headers ...header) (int, []byte) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, s.url+path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if contentType != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+	for _, h := range headers {
+		request.Header.Set(h.name, h.value)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, answer
+}
+
+// wantStatus checks the answers to requests for the list of providers.
+func (s *authServer) wantStatus(t *testing.T, want int, who string, headers ...header) {
+	t.Helper()
+	if got := s.get(t, "/v1/providers", headers...); got != want {
+		t.Errorf("%s: status %d, want %d\n%s", who, got, want, tail(s.log()))
+	}
+}
+
+// wantProbes checks what the kubelet and the operator ask, without credentials.
+func (s *authServer) wantProbes(t *testing.T, r release) {
+	t.Helper()
+	for _, path := range []string{"/v1/health", "/v1/version"} {
+		if got := s.get(t, path); got != http.StatusOK {
+			t.Errorf("%s without credentials: status %d", path, got)
+		}
+	}
+	seen, err := probe.New().Ask(t.Context(), probe.Server{URL: s.url})
+	if err != nil || !seen.ProvidersHidden || seen.Version != r.version {
+		t.Errorf("the operator sees %+v, %v; want version %s and hidden providers", seen, err, r.version)
+	}
+}
+
+// oldestAndNewest are the releases of the first and of the last release line that has something.
+func oldestAndNewest(t *testing.T, has func(*catalog.Line) bool) []release {
+	t.Helper()
+	var with []release
+	for _, r := range releases(t) {
+		if r.newest && has(lineOf(t, r)) {
+			with = append(with, r)
+		}
+	}
+	if len(with) < 2 {
+		t.Fatalf("%d releases have it", len(with))
+	}
+	return []release{with[0], with[len(with)-1]}
+}
+
+func withType(name string) func(*catalog.Line) bool {
+	return func(line *catalog.Line) bool { _, ok := line.AuthType(name); return ok }
+}
+
+// forOldestAndNewest runs a test with these releases.
+func forOldestAndNewest(t *testing.T, has func(*catalog.Line) bool, test func(*testing.T, release)) {
+	t.Helper()
+	for _, r := range oldestAndNewest(t, has) {
+		t.Run(r.version, func(t *testing.T) { test(t, r) })
+	}
+}
+
+// Proves: R83, R29 (tokens of an issuer with real keys; a new key needs no restart; probes need no token).
+func TestServerTakesTokensOfAnIssuer(t *testing.T) {
+	forOldestAndNewest(t, withType("oauth2"), func(t *testing.T, r release) {
+		from := newIssuer(t)
+		s := bootAuth(t, r, fmt.Sprintf(`
+  provider: oauth2
+  settings: {issuer: %q, audience: %s, jwks: {uri: "%s/keys"}}
+  routePolicy: %s`, from.url, authAudience, from.url, routePolicyOf(lineOf(t, r))))
+		s.wantProbes(t, r)
+		s.wantStatus(t, http.StatusUnauthorized, "nobody")
+		s.wantStatus(t, http.StatusUnauthorized, "no token at all", bearer("nonsense"))
+		s.wantStatus(t, http.StatusUnauthorized, "an expired token", bearer(from.token(t, map[string]any{"exp": time.Now().Add(-time.Hour).Unix()})))
+		s.wantStatus(t, http.StatusUnauthorized, "a token for someone else", bearer(from.token(t, map[string]any{"aud": "other"})))
+		s.wantStatus(t, http.StatusUnauthorized, "a token of another issuer", bearer(from.token(t, map[string]any{"iss": "https://other.example"})))
+		s.wantStatus(t, http.StatusUnauthorized, "a token of a key that nobody published", bearer(from.tokenBy(t, signingKey{"first", rsaKey(t)}, nil)))
+		s.wantStatus(t, http.StatusOK, "a good token", bearer(from.token(t, nil)))
+		from.add(t, "second", ecKey(t))
+		s.wantStatus(t, http.StatusOK, "a token of the new key", bearer(from.token(t, nil)))
+		if strings.Contains(s.log(), from.token(t, nil)) {
+			t.Error("the log has a token")
+		}
+	})
+}
+
+// routePolicyOf is a route policy that would close the path of the probes; none where the release line has none.
+func routePolicyOf(line *catalog.Line) string {
+	if _, ok := line.AuthFields()["route_policy"]; !ok {
+		return "[]"
+	}
+	return `[{permit: {paths: ["/v1/providers", "/v1/files*"]}}]`
+}
+
+// Proves: R83, R7 (the client secret reaches the issuer, and not the log).
+func TestServerAsksTheIntrospectionEndpoint(t *testing.T) {
+	const secret = "canary-client-secret"
+	asked := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id, password, _ := r.BasicAuth()
+		if id != authAudience || password != secret {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		respond(w, http.StatusOK, map[string]any{"active": r.FormValue("token") == "good", "sub": "alice", "username": "alice"})
+	}))
+	t.Cleanup(asked.Close)
+	forOldestAndNewest(t, withType("oauth2"), func(t *testing.T, r release) {
+		s := bootAuth(t, r, fmt.Sprintf(`
+  provider: oauth2
+  settings: {introspection: {url: %q, client_id: %s}}
+  secretRefs: {introspection.client_secret: {name: a, key: b}}`, asked.URL, authAudience), secret)
+		s.wantProbes(t, r)
+		s.wantStatus(t, http.StatusUnauthorized, "nobody")
+		s.wantStatus(t, http.StatusUnauthorized, "an inactive token", bearer("bad"))
+		s.wantStatus(t, http.StatusOK, "an active token", bearer("good"))
+		if strings.Contains(s.log(), secret) {
+			t.Error("the log has the client secret")
+		}
+	})
+}
+
+// The API server of the test answers self-subject reviews; the address of a real one differs, and nothing else.
+//
+// Proves: R83.
+func TestServerTakesTokensOfACluster(t *testing.T) {
+	cluster := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/apis/authentication.k8s.io/v1/selfsubjectreviews" || r.Header.Get("Authorization") != "Bearer good" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		respond(w, http.StatusCreated, map[string]any{"status": map[string]any{"userInfo": map[string]any{
+			"username": "system:serviceaccount:models:app", "groups": []string{"system:serviceaccounts"},
+		}}})
+	}))
+	t.Cleanup(cluster.Close)
+	forOldestAndNewest(t, withType("kubernetes"), func(t *testing.T, r release) {
+		s := bootAuth(t, r, fmt.Sprintf("\n  provider: kubernetes\n  settings: {api_server_url: %q}", cluster.URL))
+		s.wantProbes(t, r)
+		s.wantStatus(t, http.StatusUnauthorized, "nobody")
+		s.wantStatus(t, http.StatusUnauthorized, "a token that the cluster does not know", bearer("bad"))
+		s.wantStatus(t, http.StatusOK, "a token of the cluster", bearer("good"))
+	})
+}
+
+// Proves: R83.
+func TestServerAsksGitHub(t *testing.T) {
+	github := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer good":
+			w.WriteHeader(http.StatusUnauthorized)
+		case strings.HasSuffix(r.URL.Path, "/orgs"):
+			respond(w, http.StatusOK, []map[string]any{{"login": "team"}})
+		default:
+			respond(w, http.StatusOK, map[string]any{"login": "alice", "id": 1})
+		}
+	}))
+	t.Cleanup(github.Close)
+	forOldestAndNewest(t, withType("github"), func(t *testing.T, r release) {
+		s := bootAuth(t, r, fmt.Sprintf("\n  provider: github\n  settings: {github_api_base_url: %q}", github.URL))
+		s.wantProbes(t, r)
+		s.wantStatus(t, http.StatusUnauthorized, "nobody")
+		s.wantStatus(t, http.StatusUnauthorized, "a token that GitHub does not know", bearer("bad"))
+		s.wantStatus(t, http.StatusOK, "a token of GitHub", bearer("good"))
+	})
+}
+
+// customEndpoint accepts tokens "<user>@<tenant>".
+func customEndpoint(t *testing.T) string {
+	t.Helper()
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var asked struct {
+			APIKey string `json:"api_key"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		user, tenant, ok := strings.Cut(asked.APIKey, "@")
+		if !ok {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		respond(w, http.StatusOK, map[string]any{
+			"principal": user, "tenant": tenant,
+			"attributes": map[string]any{"roles": []string{"r"}, "teams": []string{"t"}, "projects": []string{"p"}, "namespaces": []string{"n"}},
+		})
+	}))
+	t.Cleanup(endpoint.Close)
+	return endpoint.URL
+}
+
+// Proves: R83.
+func TestServerAsksACustomEndpoint(t *testing.T) {
+	endpoint := customEndpoint(t)
+	forOldestAndNewest(t, withType("custom"), func(t *testing.T, r release) {
+		s := bootAuth(t, r, fmt.Sprintf("\n  provider: custom\n  settings: {endpoint: %q}", endpoint))
+		s.wantProbes(t, r)
+		s.wantStatus(t, http.StatusUnauthorized, "nobody")
+		s.wantStatus(t, http.StatusUnauthorized, "a bad token", bearer("bad"))
+		s.wantStatus(t, http.StatusOK, "a good token", bearer("alice@a"))
+	})
+}
+
+// Proves: R83, R8 (each key works, also one of digits alone with a letter; no key gets into the log).
+func TestServerTakesAPIKeys(t *testing.T) {
+	keys := []string{"canary-key-a", "canary-key-b"}
+	forOldestAndNewest(t, withType("api-key"), func(t *testing.T, r release) {
+		s := bootAuth(t, r, `
+  provider: api-key
+  secretRefs: {api_keys.a: {name: s, key: a}, api_keys.b: {name: s, key: b}}`, keys...)
+		s.wantProbes(t, r)
+		s.wantStatus(t, http.StatusUnauthorized, "nobody")
+		s.wantStatus(t, http.StatusUnauthorized, "a wrong key", bearer("canary-key"))
+		for _, key := range keys {
+			s.wantStatus(t, http.StatusOK, key, bearer(key))
+			if strings.Contains(s.log(), key) {
+				t.Error("the log has a key")
+			}
+		}
+	})
+}
+
+// Proves: R83 (the server believes the headers of the networks that it is told to trust, and of no other).
+func TestServerBelievesItsProxy(t *testing.T) {
+	forOldestAndNewest(t, withType("upstream-header"), func(t *testing.T, r release) {
+		row, _ := lineOf(t, r).AuthType("upstream-header")
+		settings := func(network string) string {
+			networks := ""
+			if _, ok := row.Fields["trusted_proxy_cidrs"]; ok {
+				networks = ", trusted_proxy_cidrs: [" + network + "]"
+			}
+			return "\n  provider: upstream-header\n  settings: {principal_header: x-auth-user" + networks + "}"
+		}
+		s := bootAuth(t, r, settings("127.0.0.0/8"))
+		s.wantProbes(t, r)
+		s.wantStatus(t, http.StatusUnauthorized, "nobody")
+		s.wantStatus(t, http.StatusOK, "a user of the proxy", header{"x-auth-user", "alice"})
+		if len(row.Networks) > 0 {
+			other := bootAuth(t, r, settings("192.0.2.0/24"))
+			other.wantStatus(t, http.StatusForbidden, "someone who claims to be the proxy", header{"x-auth-user", "alice"})
+		}
+	})
+}
+
+// upload stores a file and returns its id.
+func (s *authServer) upload(t *testing.T, headers ...header) string {
+	t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	if err := form.WriteField("purpose", "assistants"); err != nil {
+		t.Fatal(err)
+	}
+	part, err := form.CreateFormFile("file", "a.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(part, "text"); err != nil {
+		t.Fatal(err)
+	}
+	if err := form.Close(); err != nil {
+		t.Fatal(err)
+	}
+	status, answer := s.do(t, http.MethodPost, "/v1/files", form.FormDataContentType(), &body, headers...)
+	var file struct{ ID string }
+	if err := json.Unmarshal(answer, &file); err != nil || status != http.StatusOK || file.ID == "" {
+		t.Fatalf("status %d, %v: %s\n%s", status, err, answer, tail(s.log()))
+	}
+	return file.ID
+}
+
+// Proves: R83 (a tenant does not see a file of another one, although its users have the same attributes; a request without a tenant is refused).
+func TestServerSeparatesTenants(t *testing.T) {
+	endpoint := customEndpoint(t)
+	forOldestAndNewest(t, func(line *catalog.Line) bool { return line.ServerFields()["tenancy"].Object != "" }, func(t *testing.T, r release) {
+		s := bootAuth(t, r, fmt.Sprintf(`
+  provider: custom
+  settings: {endpoint: %q, tenant_field: tenant}
+  tenancy: {mode: multi}`, endpoint))
+		s.wantProbes(t, r)
+		s.wantStatus(t, http.StatusUnauthorized, "a user of no tenant", bearer("alice@"))
+		s.wantStatus(t, http.StatusOK, "a user of a tenant", bearer("alice@a"))
+		file := "/v1/files/" + s.upload(t, bearer("alice@a"))
+		if got := s.get(t, file, bearer("alice@a")); got != http.StatusOK {
+			t.Errorf("the owner gets status %d", got)
+		}
+		if got := s.get(t, file, bearer("bob@b")); got == http.StatusOK {
+			t.Error("another tenant sees the file")
+		}
+		if _, answer := s.do(t, http.MethodGet, "/v1/files", "", nil, bearer("bob@b")); strings.Contains(string(answer), filepath.Base(file)) {
+			t.Errorf("another tenant lists the file: %s", answer)
+		}
+		if _, answer := s.do(t, http.MethodGet, "/v1/files", "", nil, bearer("carol@a")); !strings.Contains(string(answer), filepath.Base(file)) {
+			t.Errorf("a user of the tenant with the same team does not list the file: %s", answer)
+		}
+	})
+}
+
+// Proves: R83 (rules decide about what a user may do with a file, and about which paths a user may call).
+func TestServerObeysPolicies(t *testing.T) {
+	endpoint := customEndpoint(t)
+	forOldestAndNewest(t, func(line *catalog.Line) bool { _, ok := line.AuthFields()["route_policy"]; return ok }, func(t *testing.T, r release) {
+		s := bootAuth(t, r, fmt.Sprintf(`
+  provider: custom
+  settings: {endpoint: %q}
+  accessPolicy:
+  - permit: {actions: [create, read, update, delete]}
+    when: user is owner
+  routePolicy:
+  - forbid: {paths: /v1/providers}
+    unless: user with r in roles
+  - permit: {paths: ["/v1/files*", /v1/providers]}`, endpoint))
+		for _, path := range []string{"/v1/health", "/v1/version"} {
+			if got := s.get(t, path); got != http.StatusOK {
+				t.Errorf("%s: status %d", path, got)
+			}
+		}
+		s.wantStatus(t, http.StatusOK, "a user of the role", bearer("alice@a"))
+		if got := s.get(t, "/v1/inspect/routes", bearer("alice@a")); got != http.StatusForbidden {
+			t.Errorf("a path without a rule: status %d", got)
+		}
+		file := "/v1/files/" + s.upload(t, bearer("alice@a"))
+		if got := s.get(t, file, bearer("alice@a")); got != http.StatusOK {
+			t.Errorf("the owner gets status %d", got)
+		}
+		if got := s.get(t, file, bearer("bob@a")); got == http.StatusOK {
+			t.Error("another user sees the file, which only its owner may")
+		}
+	})
+}

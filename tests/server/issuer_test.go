@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// issuer is an OpenID Connect issuer with real keys. Its set of keys changes when it rotates.
+type issuer struct {
+	url  string
+	lock sync.Mutex
+	keys []signingKey
+}
+
+// signingKey is a key of RS256 or ES256.
+type signingKey struct {
+	id      string
+	private crypto.Signer
+}
+
+// newIssuer starts an issuer with a key of RS256.
+func newIssuer(t *testing.T) *issuer {
+	t.Helper()
+	i := &issuer{}
+	i.add(t, "first", rsaKey(t))
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
+		respond(w, http.StatusOK, map[string]any{"keys": i.published()})
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	i.url = server.URL
+	return i
+}
+
+func rsaKey(t *testing.T) crypto.Signer {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func ecKey(t *testing.T) crypto.Signer {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func (i *issuer) add(t *testing.T, id string, key crypto.Signer) {
+	t.Helper()
+	i.lock.Lock()
+	defer i.lock.Unlock()
+	i.keys = append(i.keys, signingKey{id, key})
+}
+
+// published are the public keys, as a set of JSON Web Keys has them.
+func (i *issuer) published() []map[string]any {
+	i.lock.Lock()
+	defer i.lock.Unlock()
+	var set []map[string]any
+	for _, key := range i.keys {
+		public := map[string]any{"kid": key.id, "use": "sig"}
+		switch k := key.private.Public().(type) {
+		case *rsa.PublicKey:
+			maps.Copy(public, map[string]any{"kty": "RSA", "alg": "RS256", "n": encoded(k.N.Bytes()), "e": encoded(big.NewInt(int64(k.E)).Bytes())})
+		case *ecdsa.PublicKey:
+			point, err := k.Bytes() // 4, then x and y
+			if err != nil {
+				panic(err)
+			}
+			maps.Copy(public, map[string]any{"kty": "EC", "alg": "ES256", "crv": "P-256", "x": encoded(point[1:33]), "y": encoded(point[33:])})
+		}
+		set = append(set, public)
+	}
+	return set
+}
+
+// token is a token of the newest key, with the claims over those of a good one.
+func (i *issuer) token(t *testing.T, claims map[string]any) string {
+	t.Helper()
+	i.lock.Lock()
+	key := i.keys[len(i.keys)-1]
+	i.lock.Unlock()
+	return i.tokenBy(t, key, claims)
+}
+
+func (i *issuer) tokenBy(t *testing.T, key signingKey, claims map[string]any) string {
+	t.Helper()
+	now := time.Now()
+	all := map[string]any{"iss": i.url, "sub": "alice", "aud": authAudience, "iat": now.Add(-time.Minute).Unix(), "exp": now.Add(time.Hour).Unix()}
+	maps.Copy(all, claims)
+	algorithm := "RS256"
+	if _, isEC := key.private.(*ecdsa.PrivateKey); isEC {
+		algorithm = "ES256"
+	}
+	signed := encodedJSON(t, map[string]any{"alg": algorithm, "typ": "JWT", "kid": key.id}) + "." + encodedJSON(t, all)
+	digest := sha256.Sum256([]byte(signed))
+	var signature []byte
+	switch k := key.private.(type) {
+	case *rsa.PrivateKey:
+		made, err := rsa.SignPKCS1v15(rand.Reader, k, crypto.SHA256, digest[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		signature = made
+	case *ecdsa.PrivateKey:
+		r, s, err := ecdsa.Sign(rand.Reader, k, digest[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		signature = append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...)
+	}
+	return signed + "." + encoded(signature)
+}
+
+func encoded(data []byte) string { return base64.RawURLEncoding.EncodeToString(data) }
+
+func encodedJSON(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encoded(text)
+}
+
+// respond answers with JSON.
+func respond(w http.ResponseWriter, status int, value any) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(status)
+	_, _ = w.Write(text)
+}
