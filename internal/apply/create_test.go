@@ -58,7 +58,8 @@ type conflicting struct {
 }
 
 func (c *conflicting) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
-	if c.left--; c.left >= 0 {
+	c.left--
+	if c.left >= 0 {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "deployments"}, o.GetName(), errors.New("the object has been modified"))
 	}
 	return c.Client.Patch(ctx, o, patch, opts...)
