@@ -37,19 +37,19 @@ var refusable = []struct{ group, version, resources, kind, name, field string }{
 	{"networking.k8s.io", "v1", "ingresses", "Ingress", "s-ingress", "spec.networking.expose"},
 }
 
-// What a custom resource is before and after an edit that changes an object of every kind. The autoscaler has no metrics, and no reason to
-// change the number of pods.
+// What a custom resource is before and after an edit that changes an object of every kind. The autoscaler raises
+// the number of pods to two, once.
 const (
 	beforeEdit = `
 distribution: {name: starter}
 networking: {allowedFrom: {namespaces: [a]}, expose: true}
-workload: {replicas: 2, autoscaling: {minReplicas: 1, maxReplicas: 3}, podDisruptionBudget: {maxUnavailable: 1}, overrides: {serviceAccountName: default}}`
+workload: {replicas: 2, autoscaling: {maxReplicas: 3}, podDisruptionBudget: {maxUnavailable: 1}, overrides: {serviceAccountName: default}}`
 	afterEdit = `
 distribution: {name: starter}
 disabled: [eval]
 storage: {kv: {type: redis, endpoint: 'redis:6379', password: {name: redis, key: password}}}
 networking: {allowedFrom: {namespaces: [b]}, expose: {hostname: s.example}, port: 9000}
-workload: {replicas: 2, autoscaling: {minReplicas: 1, maxReplicas: 4}, podDisruptionBudget: {maxUnavailable: 2}, storage: {}}`
+workload: {replicas: 2, autoscaling: {maxReplicas: 4}, podDisruptionBudget: {maxUnavailable: 2}, storage: {}}`
 )
 
 // written is what the operator wrote in the namespace, by kind and name: without what changes by itself.
@@ -86,6 +86,12 @@ func TestRefusedKindLeavesTheOthersAsTheyWere(t *testing.T) {
 			e.createSecret("redis", map[string]string{"password": canaries.New()})
 			e.startOperator(operatorOptions{})
 			e.mustApply(manifest("s", beforeEdit))
+			fixture.Eventually(t, time.Minute, "the autoscaler has raised the number of pods", func() error {
+				if n := *e.deployment("s").Spec.Replicas; n != 2 {
+					return fmt.Errorf("%d pods", n)
+				}
+				return nil
+			})
 			e.waitReady("s")
 			before := e.written()
 			stop := e.refuse(r.group, r.resources)
