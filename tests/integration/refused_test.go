@@ -86,6 +86,7 @@ func TestRefusedKindLeavesTheOthersAsTheyWere(t *testing.T) {
 			e.createSecret("redis", map[string]string{"password": canaries.New()})
 			e.startOperator(operatorOptions{})
 			e.mustApply(manifest("s", beforeEdit))
+			e.waitReady("s")
 			fixture.Eventually(t, time.Minute, "the autoscaler has raised the number of pods", func() error {
 				if n := *e.deployment("s").Spec.Replicas; n != 2 {
 					return fmt.Errorf("%d pods", n)
