@@ -50,15 +50,16 @@ func Kind(field catalog.Field) string {
 	case len(field.Values) > 0:
 		kind = "one of " + strings.Join(field.Values, ", ")
 	}
+	limits := []string{kind}
 	for _, limit := range []struct {
 		words string
 		value *float64
 	}{{"at least", field.Min}, {"above", field.Above}, {"at most", field.Max}} {
 		if limit.value != nil {
-			kind += fmt.Sprintf(", %s %v", limit.words, *limit.value)
+			limits = append(limits, fmt.Sprintf("%s %v", limit.words, *limit.value))
 		}
 	}
-	return kind
+	return strings.Join(limits, ", ")
 }
 
 // Note is one remark about a config field of a provider type.
@@ -119,7 +120,8 @@ func Notes(row *catalog.Provider, name string) []Note {
 			others = append(others, other)
 		}
 	}
-	if slices.Sort(others); len(others) > 0 {
+	slices.Sort(others)
+	if len(others) > 0 {
 		notes = append(notes, Note{Text: "also %s" + strings.Repeat(", %s", len(others)-1), Names: others})
 	}
 	slices.SortStableFunc(notes, func(a, b Note) int { return cmp.Compare(a.rank(), b.rank()) })

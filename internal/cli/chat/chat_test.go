@@ -46,13 +46,13 @@ func answers(t *testing.T) http.Handler {
 }
 
 // run runs a verb with a server behind the forwarded port, which must be that of the ready pod.
-func run(t *testing.T, scheme string, ready bool, args ...string) (text string, code int) {
+func run(t *testing.T, scheme string, readyPods int, args ...string) (text string, code int) {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}
 	cr.Status.ServiceURL = scheme + "://my-stack-service.ai.svc:8321"
 	broken := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "broken", Labels: objects.Selector("my-stack")}}
 	initial := []client.Object{cr, broken}
-	if ready {
+	if readyPods > 0 {
 		pod := broken.DeepCopy()
 		pod.Name, pod.Status.Conditions = "ready", []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 		initial = append(initial, pod)
@@ -94,31 +94,31 @@ func run(t *testing.T, scheme string, ready bool, args ...string) (text string, 
 
 func TestChatAsksTheFirstModelThatCanChat(t *testing.T) {
 	for _, scheme := range []string{"http", "https"} {
-		if text, code := run(t, scheme, true, "my-stack", "hello"); code != command.OK || text != "vllm/m1 heard: hello\n" {
+		if text, code := run(t, scheme, 1, "my-stack", "hello"); code != command.OK || text != "vllm/m1 heard: hello\n" {
 			t.Errorf("%s: exit code %d: %s", scheme, code, text)
 		}
 	}
-	if text, code := run(t, "http", true, "my-stack", "--model", "other", "hello"); code != command.OK || text != "other heard: hello\n" {
+	if text, code := run(t, "http", 1, "my-stack", "--model", "other", "hello"); code != command.OK || text != "other heard: hello\n" {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 }
 
 func TestChatReportsWhatTheServerSays(t *testing.T) {
 	for want, test := range map[string]struct {
-		ready bool
-		args  []string
+		pods int
+		args []string
 	}{
-		`model wrong: POST /v1/chat/completions: the server answers 404 Not Found: {"detail": "no such model"}`: {true, []string{"my-stack", "-m", "wrong", "x"}},
-		"no pod of my-stack is ready: see kubectl llamastack status my-stack":                                   {false, []string{"my-stack", "x"}},
+		`model wrong: POST /v1/chat/completions: the server answers 404 Not Found: {"detail": "no such model"}`: {1, []string{"my-stack", "-m", "wrong", "x"}},
+		"no pod of my-stack is ready: see kubectl llamastack status my-stack":                                   {0, []string{"my-stack", "x"}},
 	} {
-		if text, code := run(t, "http", test.ready, test.args...); code != command.Wrong || !strings.Contains(text, want) {
+		if text, code := run(t, "http", test.pods, test.args...); code != command.Wrong || !strings.Contains(text, want) {
 			t.Errorf("exit code %d: %s\nwant %s", code, text, want)
 		}
 	}
 }
 
 func TestPortForwardPrintsTheURL(t *testing.T) {
-	text, code := run(t, "https", true, "port-forward", "my-stack")
+	text, code := run(t, "https", 1, "port-forward", "my-stack")
 	if code != command.OK || !strings.HasPrefix(text, "https://127.0.0.1:") || !strings.Contains(text, " forwards to pod ready: ") {
 		t.Errorf("exit code %d: %s", code, text)
 	}

@@ -17,7 +17,9 @@ import (
 
 // Document returns the custom resource that the cluster has under the name of a document, as if it was read from a file; nil where the cluster has none.
 // The ConfigMaps are those of the cluster that either of the two names: without them, offline knows no content.
-func (c *Connection) Document(ctx context.Context, namespace string, d *manifest.Document) (live *manifest.Document, configMaps []*manifest.Document, err error) {
+func (c *Connection) Document(
+	ctx context.Context, namespace string, d *manifest.Document,
+) (live *manifest.Document, configMaps []*manifest.Document, err error) {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
 	err = c.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: d.Name()}, o)
@@ -53,7 +55,9 @@ func (c *Connection) Document(ctx context.Context, namespace string, d *manifest
 func AsDocument(object map[string]any) *manifest.Document {
 	delete(object, "status")
 	metadata, _ := object["metadata"].(map[string]any)
-	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds"} {
+	for _, field := range []string{
+		"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds",
+	} {
 		delete(metadata, field)
 	}
 	return &manifest.Document{File: "cluster", Line: 1, Object: object}

@@ -15,7 +15,7 @@ type Style struct{ colored bool }
 // StyleFor returns the style for a stream: colors only for a terminal whose user wants them (NO_COLOR, TERM=dumb).
 func StyleFor(w io.Writer) Style {
 	file, ok := w.(*os.File)
-	return Style{ok && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"} //nolint:gosec // a descriptor is an int
+	return Style{ok && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
 
 // OnTerminal reports whether the stream is a terminal that understands escape sequences.

@@ -28,14 +28,15 @@ func Table(w io.Writer, indent int, rows [][]string) error {
 	}
 	var b strings.Builder
 	for _, row := range rows {
-		line := strings.Repeat(" ", indent)
+		var line strings.Builder
+		line.WriteString(strings.Repeat(" ", indent))
 		for i, cell := range row {
-			line += cell
+			line.WriteString(cell)
 			if i < len(row)-1 {
-				line += strings.Repeat(" ", widths[i]-visible(cell)+3)
+				line.WriteString(strings.Repeat(" ", widths[i]-visible(cell)+3))
 			}
 		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

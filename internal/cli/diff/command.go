@@ -147,7 +147,9 @@ func (o *options) compare(ctx context.Context, c *cluster.Connection, streams co
 }
 
 // compareOne compares a document with the cluster. The item is nil where the document has errors.
-func compareOne(ctx context.Context, c *cluster.Connection, made *offline.Cluster, all []*manifest.Document, d *manifest.Document) (*item, *offline.Resource, error) {
+func compareOne(
+	ctx context.Context, c *cluster.Connection, made *offline.Cluster, all []*manifest.Document, d *manifest.Document,
+) (*item, *offline.Resource, error) {
 	namespace := d.Namespace()
 	if namespace == "" {
 		namespace = c.Namespace

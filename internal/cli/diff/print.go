@@ -26,7 +26,7 @@ func (r *result) print(w io.Writer, style command.Style) error {
 		if _, err := fmt.Fprintln(w, style.Bold(title)); err != nil {
 			return err
 		}
-		one.Report.Print(w, style, !one.New && !one.Rejected)
+		one.Print(w, style)
 	}
 	return nil
 }

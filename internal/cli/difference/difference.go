@@ -24,6 +24,8 @@ type Report struct {
 	Restart []string `json:"restart,omitempty"`
 	// State says which state of the server moves to another place, or is left behind; empty where none does.
 	State []string `json:"state,omitempty"`
+	// Fresh reports that there was nothing to compare with.
+	Fresh bool `json:"-"`
 	// Effective are the leaves that differ in what the server reads: with its environment, and without what that disables.
 	Effective []Change `json:"-"`
 }
@@ -50,7 +52,7 @@ func (r *Report) Empty() bool { return len(r.Config)+len(r.Objects)+len(r.Restar
 
 // Between compares what is made. Before may be nil: then everything is new.
 func Between(before, after *desired.Desired) (*Report, error) {
-	r := &Report{}
+	r := &Report{Fresh: before == nil}
 	old, err := readConfig(before)
 	if err != nil {
 		return nil, err

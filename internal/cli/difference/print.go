@@ -14,9 +14,9 @@ import (
 // valueBytes is how much of a value is shown.
 const valueBytes = 120
 
-// Print prints the report for eyes. Leaves are shown only where something runs already: of something new they say nothing.
-func (r *Report) Print(w io.Writer, style command.Style, runs bool) {
-	if runs {
+// Print prints the report for eyes. Leaves of config.yaml are shown only where something runs already: of something new they say nothing.
+func (r *Report) Print(w io.Writer, style command.Style) {
+	if !r.Fresh {
 		section(w, style, "config.yaml", rowsOf(style, r.Config))
 	}
 	var rows [][]string
@@ -39,7 +39,7 @@ func (r *Report) Print(w io.Writer, style command.Style, runs bool) {
 		}
 	}
 	section(w, style, "Objects", rows)
-	if !runs {
+	if r.Fresh {
 		return
 	}
 	_, _ = fmt.Fprintf(w, "\n%s %s\n", style.Bold("Pods restart:"), yesOrNo(strings.Join(r.Restart, ", ")))

@@ -35,7 +35,7 @@ func stateOf(changes []Change, lines ...*catalog.Line) []string {
 	var moved []string
 	for _, c := range changes {
 		m := inProvider.FindStringSubmatch(c.Path)
-		where := strings.HasPrefix(c.Path, "storage.") || m != nil && (stateful[m[1]+" "+m[3]] || refersToBackend.MatchString(c.Path))
+		where := strings.HasPrefix(c.Path, "storage.") || len(m) > 3 && (stateful[m[1]+" "+m[3]] || refersToBackend.MatchString(c.Path))
 		if !where || isCredential(c.Path) {
 			continue
 		}

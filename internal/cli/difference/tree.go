@@ -147,7 +147,8 @@ func keyed(i int, item any) (key string, rest any) {
 				return ref.Value, item
 			}
 			rest := maps.Clone(fields)
-			if delete(rest, field); len(rest) == 0 {
+			delete(rest, field)
+			if len(rest) == 0 {
 				return fmt.Sprint(id), "present"
 			}
 			return fmt.Sprint(id), rest

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -62,7 +63,7 @@ func paragraph(out io.Writer, title, text string) {
 func wrapped(text string) string {
 	var b strings.Builder
 	column := 0
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		switch {
 		case column == 0:
 			b.WriteString("  ")
@@ -151,7 +152,7 @@ func (p *providerType) print(out io.Writer) {
 		for _, f := range p.Fields {
 			notes := f.Notes
 			if len(f.Lines) > 0 {
-				notes = append(notes[:len(notes):len(notes)], "release lines "+describe.Lines(f.Lines, catalog.Lines()))
+				notes = append(slices.Clip(notes), "release lines "+describe.Lines(f.Lines, catalog.Lines()))
 			}
 			if f.Default != nil {
 				notes = append([]string{"default " + asText(f.Default)}, notes...)

@@ -22,13 +22,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-func pod(name string, age int, ready bool) *corev1.Pod {
+func pod(name string, age int, ready corev1.ConditionStatus) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ai", Name: name, Labels: objects.Selector("my-stack"), CreationTimestamp: metav1.NewTime(time.Unix(int64(1000-age), 0)),
 	}}
-	if ready {
-		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-	}
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}
 	return p
 }
 
@@ -59,9 +57,9 @@ func TestLogsTakesThePodWhereSomethingIsWrong(t *testing.T) {
 		pods []client.Object
 		args []string
 	}{
-		"log of newest, follow false, previous false, tail -1": {[]client.Object{pod("old", 9, true), pod("newest", 1, true)}, nil},
+		"log of newest, follow false, previous false, tail -1": {[]client.Object{pod("old", 9, corev1.ConditionTrue), pod("newest", 1, corev1.ConditionTrue)}, nil},
 		"log of broken, follow true, previous true, tail 5": {
-			[]client.Object{pod("broken", 5, false), pod("newest", 1, true), pod("older", 7, false)}, []string{"--follow", "--previous", "--tail", "5"},
+			[]client.Object{pod("broken", 5, corev1.ConditionFalse), pod("newest", 1, corev1.ConditionTrue), pod("older", 7, corev1.ConditionFalse)}, []string{"--follow", "--previous", "--tail", "5"},
 		},
 	} {
 		text, code := run(t, test.pods, append([]string{"my-stack"}, test.args...)...)

@@ -39,8 +39,8 @@ func prove(before, after *offline.Resource, models []string) (*proof, error) {
 		case isCompleted(c):
 			p.improved = append(p.improved, text+": an endpoint gets the path that the provider's API is at")
 		case isModel(c, models):
-			if strings.HasSuffix(c.Path, ".provider_id") {
-				p.improved = append(p.improved, strings.TrimSuffix(c.Path, ".provider_id")+" is registered now: nothing read its variable")
+			if model, ok := strings.CutSuffix(c.Path, ".provider_id"); ok {
+				p.improved = append(p.improved, model+" is registered now: nothing read its variable")
 			}
 		case isEmptyList(c):
 		default:

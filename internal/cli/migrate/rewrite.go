@@ -113,7 +113,7 @@ func (r *rewriting) provider(entry document.Entry, id string) (made map[string]a
 			if _, whole := document.WholeReference(document.Text(node)); !whole {
 				return nil, nil, variable + " is a part of the field " + name
 			}
-			if why := put(made, row, name, node, v); why != "" {
+			if why := put(made, row, name, v); why != "" {
 				return nil, nil, variable + " " + why
 			}
 			used = append(used, variable)
@@ -123,7 +123,7 @@ func (r *rewriting) provider(entry document.Entry, id string) (made map[string]a
 }
 
 // put puts the value of a variable where the entry of a provider has a place for it, and reports why it cannot.
-func put(made map[string]any, row *catalog.Provider, name string, node *yaml.Node, variable map[string]any) (why string) {
+func put(made map[string]any, row *catalog.Provider, name string, variable map[string]any) (why string) {
 	secret, _, _ := unstructured.NestedMap(variable, "valueFrom", "secretKeyRef")
 	value, _ := variable["value"].(string)
 	switch {
@@ -147,12 +147,12 @@ func put(made map[string]any, row *catalog.Provider, name string, node *yaml.Nod
 	case row.Endpoint != nil && name == row.Endpoint.Field && row.Endpoint.Kind == catalog.EndpointURL:
 		made["endpoint"] = value
 	default:
-		settings, _ := made["settings"].(map[string]any)
-		if settings == nil {
-			settings = map[string]any{}
+		fields, _ := made["settings"].(map[string]any)
+		if fields == nil {
+			fields = map[string]any{}
 		}
-		settings[name] = typed(value)
-		made["settings"] = settings
+		fields[name] = typed(value)
+		made["settings"] = fields
 	}
 	return ""
 }

@@ -12,12 +12,15 @@ const Hidden = "<hidden>"
 
 var (
 	// secretName is the name of a field or an environment variable that holds a secret, in any spelling of its words. Words that merely count tokens do not.
-	secretName = regexp.MustCompile(`(?i)(passw(or)?d|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|credential|bearer|authorization|client[-_]?cert|dsn|conn(ection)?[-_]?str)`)
-	harmless   = regexp.MustCompile(`(?i)(max[-_]?tokens|tokenizer|token[-_]?(limit|count|budget|per)|secret(key)?refs?$|secret[-_]?name$|secrets?-hash|creationtimestamp|_tokens$)`)
+	secretName = regexp.MustCompile(`(?i)(passw(or)?d|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|credential|bearer|` +
+		`authorization|client[-_]?cert|dsn|conn(ection)?[-_]?str)`)
+	harmless = regexp.MustCompile(`(?i)(max[-_]?tokens|tokenizer|token[-_]?(limit|count|budget|per)|secret(key)?refs?$|secret[-_]?name$|` +
+		`secrets?-hash|creationtimestamp|_tokens$)`)
 
 	// The forms of secrets in running text.
-	userinfo   = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@:"']*(:[^\s/@"']*)?@`)
-	assigned   = regexp.MustCompile(`(?i)((?:passw(?:or)?d|secret|token|api[-_]?key|access[-_]?key|authorization)["']?\s*[:=]\s*["']?)(?:bearer\s+|basic\s+)?[^\s"',;}]+`)
+	userinfo = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@:"']*(:[^\s/@"']*)?@`)
+	assigned = regexp.MustCompile(`(?i)((?:passw(?:or)?d|secret|token|api[-_]?key|access[-_]?key|authorization)["']?\s*[:=]\s*["']?)` +
+		`(?:bearer\s+|basic\s+)?[^\s"',;}]+`)
 	bearer     = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}`)
 	keyLike    = regexp.MustCompile(`\b(sk|pk|rk|hf|gsk|ghp|gho|ghs|glpat|xox[abprs]|tvly|nvapi|AKIA|ASIA|AIza)[-_]?[A-Za-z0-9_-]{8,}`)
 	jwt        = regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`)

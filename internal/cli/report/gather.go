@@ -248,7 +248,9 @@ func (r *collection) logs(ctx context.Context, p *corev1.Pod, dir string) {
 			if previous {
 				name = dir + p.Name + "-" + container.Name + "-previous.log"
 			}
-			text, err := r.log(ctx, p, &corev1.PodLogOptions{Container: container.Name, Previous: previous, TailLines: new(int64(logLines)), LimitBytes: new(int64(logBytes))})
+			text, err := r.log(ctx, p, &corev1.PodLogOptions{
+				Container: container.Name, Previous: previous, TailLines: new(int64(logLines)), LimitBytes: new(int64(logBytes)),
+			})
 			if err != nil {
 				r.unread = append(r.unread, name+": "+err.Error())
 				continue

@@ -40,7 +40,10 @@ func gather(ctx context.Context, c *cluster.Connection, name string) (*facts, er
 		return nil, err
 	}
 	f := &facts{cr: cr, owned: found.Objects, pods: found.Pods, events: found.Events, unread: found.Unread}
-	return f, f.readConfig(ctx, c)
+	if err := f.readConfig(ctx, c); err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // readConfig reads the configuration that runs: the ConfigMap that the status names, else the one that the image has.

@@ -85,15 +85,15 @@ func labeled(o client.Object, name string) client.Object {
 }
 
 // belongings are the objects of my-stack. Its pod is ready, or it could not pull its image.
-func belongings(ready bool) []client.Object {
+func belongings(available int32) []client.Object {
 	d := &appsv1.Deployment{Status: appsv1.DeploymentStatus{Replicas: 1, UpdatedReplicas: 1}}
 	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "llama-stack", Env: []corev1.EnvVar{{Name: "OLLAMA_URL", Value: "http://ollama:11434"}}}}
 	pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending}}
 	state := corev1.ContainerStatus{Name: "llama-stack", State: corev1.ContainerState{
 		Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "Back-off pulling image: ErrImagePull: not found"},
 	}}
-	if ready {
-		d.Status.AvailableReplicas = 1
+	if available > 0 {
+		d.Status.AvailableReplicas = available
 		pod.Status.Phase = corev1.PodRunning
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 		state = corev1.ContainerStatus{Name: "llama-stack", Ready: true, RestartCount: 2}
@@ -121,22 +121,22 @@ func belongings(ready bool) []client.Object {
 
 func TestStatusScreen(t *testing.T) {
 	for name, test := range map[string]struct {
-		cr    *v1alpha2.LlamaStackDistribution
-		ready bool
+		cr        *v1alpha2.LlamaStackDistribution
+		available int32
 	}{
-		"ready": {stack(t, "my-stack", "ConfigGenerated=True X: y", "Available=True ServerAvailable: z", "Ready=True Ready: The spec is applied"), true},
+		"ready": {stack(t, "my-stack", "ConfigGenerated=True X: y", "Available=True ServerAvailable: z", "Ready=True Ready: The spec is applied"), 1},
 		"rejected": {stack(
 			t, "my-stack", `ConfigGenerated=False DuplicateProviderID: spec.providers.inference[1].id: Duplicate value: "vllm": give each its own`,
 			"DeploymentUpdated=False NotApplied: Nothing was changed: see ConfigGenerated", "Available=True ServerAvailable: z", "Stalled=True DuplicateProviderID: x",
 			"Ready=False DuplicateProviderID: spec.providers…",
-		), true},
+		), 1},
 		"not-ready": {stack(
 			t, "my-stack", "ConfigGenerated=True X: y", "DeploymentUpdated=False RolloutInProgress: 0 of 1 up-to-date pods are available: ImagePullBackOff: not found",
 			"Available=False ServerUnavailable: 0 of 1 pods are available: ImagePullBackOff: not found", "Ready=False RolloutInProgress: x",
-		), false},
+		), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := fakecluster.New(t, append(belongings(test.ready), test.cr)...)
+			c := fakecluster.New(t, append(belongings(test.available), test.cr)...)
 			out, code := run(t, c, "my-stack")
 			if code != command.OK {
 				t.Fatalf("exit code %d:\n%s", code, out)
@@ -176,7 +176,7 @@ func TestStatusTable(t *testing.T) {
 }
 
 func TestStatusForPrograms(t *testing.T) {
-	c := fakecluster.New(t, append(belongings(true), stack(t, "my-stack", "Ready=True Ready: x", "Available=True A: b"))...)
+	c := fakecluster.New(t, append(belongings(1), stack(t, "my-stack", "Ready=True Ready: x", "Available=True A: b"))...)
 	var s screen
 	out, _ := run(t, c, "my-stack", "-o", "json")
 	if err := json.Unmarshal([]byte(out), &s); err != nil {
@@ -194,7 +194,7 @@ func TestStatusForPrograms(t *testing.T) {
 
 // Who may not list something sees the rest, and what is missing.
 func TestStatusNamesWhatMayNotBeRead(t *testing.T) {
-	c := fakecluster.New(t, append(belongings(true), stack(t, "my-stack", "Ready=True Ready: x", "Available=True A: b"))...)
+	c := fakecluster.New(t, append(belongings(1), stack(t, "my-stack", "Ready=True Ready: x", "Available=True A: b"))...)
 	c.WithWatch = interceptor.NewClient(c.WithWatch, interceptor.Funcs{
 		List: func(ctx context.Context, inner client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 			if _, ok := list.(*corev1.PodList); ok {
