@@ -42,7 +42,13 @@ func bootAuth(t *testing.T, r release, auth string, values ...string) *authServe
 	if err := yaml.UnmarshalStrict([]byte("distribution: {name: starter}\nauth:\n"+auth), spec); err != nil {
 		t.Fatal(err)
 	}
-	base, err := config.ParseBase("files", readFile(t, "testdata/files-base.yaml"))
+	text := string(readFile(t, "testdata/files-base.yaml"))
+	for _, store := range []string{"prompts", "connectors"} { // they moved to tables with release line 1.0
+		if line.Stores[store].Kind == catalog.SQL {
+			text = strings.Replace(text, "{backend: kv_default, namespace: "+store+"}", "{backend: sql_default, table_name: "+store+"}", 1)
+		}
+	}
+	base, err := config.ParseBase("files", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
