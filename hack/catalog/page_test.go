@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// The page has the words of package describe: whoever changes them makes the page again.
+// The page has the words of package describe: anyone who changes them makes the page again.
 func TestProvidersPageIsThatOfTheCatalog(t *testing.T) {
 	var lines []*catalog.Line
 	for _, name := range catalog.Lines() {

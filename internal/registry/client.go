@@ -105,7 +105,7 @@ func (c *Client) image(ctx context.Context, ref name.Reference, trip *roundTripp
 	switch {
 	case descriptor.MediaType.IsIndex(), descriptor.MediaType.IsImage():
 	default:
-		return nil, &Error{Kind: NotAnImage, Reference: ref.Name(), Err: fmt.Errorf("it is no image but of type %q", descriptor.MediaType)}
+		return nil, &Error{Kind: NotAnImage, Reference: ref.Name(), Err: fmt.Errorf("it is not an image but of type %q", descriptor.MediaType)}
 	}
 	image, err := descriptor.Image()
 	if err != nil {

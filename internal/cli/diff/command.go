@@ -21,7 +21,7 @@ const long = `Show what applying a file would change: the server's config.yaml b
 moves. Nothing is changed.
 
 The command makes both sides with the operator's own code: those of the cluster's custom resource, and those of the file, whose spec counts as a
-whole. It reads no Secret: a Secret with a new value is no difference. The exit code is 0 if nothing differs, 1 if something does, and
+whole. It reads no Secret: a Secret with a new value does not count as a difference. The exit code is 0 if nothing differs, 1 if something does, and
 greater than 1 for an error.`
 
 const examples = `  # What would this edit do?

@@ -141,18 +141,20 @@ func keyed(i int, item any) (key string, rest any) {
 		return strconv.Itoa(i), item
 	}
 	for _, field := range keyFields {
-		if id, known := fields[field]; known {
-			// ${env.X:+vllm} is vllm, under a condition: the condition is a leaf.
-			if ref, whole := document.WholeReference(fmt.Sprint(id)); whole && ref.Value != "" && ref.Value != document.DisabledID {
-				return ref.Value, item
-			}
-			rest := maps.Clone(fields)
-			delete(rest, field)
-			if len(rest) == 0 {
-				return fmt.Sprint(id), "present"
-			}
-			return fmt.Sprint(id), rest
+		id, known := fields[field]
+		if !known {
+			continue
 		}
+		// ${env.X:+vllm} is vllm, under a condition: the condition is a leaf.
+		if ref, whole := document.WholeReference(fmt.Sprint(id)); whole && ref.Value != "" && ref.Value != document.DisabledID {
+			return ref.Value, item
+		}
+		rest := maps.Clone(fields)
+		delete(rest, field)
+		if len(rest) == 0 {
+			return fmt.Sprint(id), "present"
+		}
+		return fmt.Sprint(id), rest
 	}
 	return strconv.Itoa(i), item
 }

@@ -44,7 +44,7 @@ func (s *policies) checkResource(r *rule) {
 
 func (s *policies) checkResourcePattern(pattern, at string) {
 	if expression, isRegex := strings.CutPrefix(pattern, regexPrefix); isRegex {
-		s.checkRegex(expression, at, s.line.Rules.RegexResources, func(line *catalog.Line) bool { return line.Rules.RegexResources })
+		s.checkRegex(expression, at, func(line *catalog.Line) bool { return line.Rules.RegexResources })
 		return
 	}
 	kind, id, typed := strings.Cut(pattern, "::")
@@ -75,8 +75,8 @@ func (s *policies) wildcardInstead(kind string) string {
 }
 
 // checkRegex checks a regular expression. The server's own form of them is not quite this one's, so a faulty one is a warning.
-func (s *policies) checkRegex(expression, at string, has bool, hasIt func(*catalog.Line) bool) {
-	if !has {
+func (s *policies) checkRegex(expression, at string, hasIt func(*catalog.Line) bool) {
+	if !hasIt(s.line) {
 		s.problems.Add(unsupported(at, nil, "a server of release line "+s.line.Name+" knows no regular expressions here, and the pattern matches nothing", hasIt))
 		return
 	}

@@ -293,7 +293,8 @@ func (s *step) usualAddress() string {
 		issuer = "<issuer>"
 	}
 	issuer = strings.TrimSuffix(issuer, "/")
-	return fmt.Sprintf("It is jwks_uri in %s/.well-known/openid-configuration: with dex %s/keys, with Keycloak %s/protocol/openid-connect/certs", issuer, issuer, issuer)
+	return fmt.Sprintf("It is jwks_uri in %[1]s/.well-known/openid-configuration: "+
+		"with dex %[1]s/keys, with Keycloak %[1]s/protocol/openid-connect/certs", issuer)
 }
 
 // checkValues checks what the types of fields do not say: addresses, networks, and verification of certificates.

@@ -56,7 +56,7 @@ func (s *policies) checkPath(pattern, at string) {
 	switch {
 	case document.HasReference(pattern), pattern == "*":
 	case isRegex:
-		s.checkRegex(expression, at, s.line.Rules.RegexPaths, func(line *catalog.Line) bool { return line.Rules.RegexPaths })
+		s.checkRegex(expression, at, func(line *catalog.Line) bool { return line.Rules.RegexPaths })
 	case !strings.HasPrefix(pattern, "/"):
 		s.problems.Add(neverMatches(at, "a path begins with /", "write the whole path, for example /v1/chat/completions, or *"))
 	case strings.Contains(strings.TrimSuffix(pattern, "*"), "*"):

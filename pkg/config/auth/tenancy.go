@@ -75,7 +75,8 @@ func (s *step) checkTenantSource() {
 	case s.row == nil:
 		s.problems.Add(problem.Problem{
 			Reason: problem.MissingField, Path: pathProvider, Type: field.ErrorTypeRequired,
-			Detail: "mode multi takes the tenant of a request from its authentication", Fix: "name a type that distinguishes tenants: " + strings.Join(s.tenantTypes(), ", "),
+			Detail: "mode multi takes the tenant of a request from its authentication",
+			Fix:    "name a type that distinguishes tenants: " + strings.Join(s.tenantTypes(), ", "),
 		})
 	case s.row.Tenant == "":
 		s.problems.Add(problem.Problem{
