@@ -103,13 +103,18 @@ func TestCachesThatAreBehindCostNoWrite(t *testing.T) {
 // Proves: R69, L-08, R78 (an object that exists and is not the custom resource's own may be release 0.9's: that is reported).
 func TestApplyReportsWhatIsInTheWay(t *testing.T) {
 	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack-service"}}
+	left := fakecluster.Owned(theirs.DeepCopy(), "u1")
+	left.SetManagedFields([]metav1.ManagedFieldsEntry{{
+		Manager: "manager", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`),
+	}})
 	for name, c := range map[string]struct {
 		live client.Object
 		want bool
 	}{
-		"somebody's": {theirs, true},
-		"its own":    {fakecluster.Owned(theirs.DeepCopy(), "u1"), false},
-		"none":       {&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "another"}}, false},
+		"somebody's":                   {theirs, true},
+		"its own, made by release 0.9": {left, true},
+		"its own":                      {fakecluster.Owned(theirs.DeepCopy(), "u1"), false},
+		"none":                         {&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "another"}}, false},
 	} {
 		cluster := fakecluster.New(t, c.live)
 		a := applier(cluster)

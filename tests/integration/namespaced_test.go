@@ -179,8 +179,8 @@ func (s *serving) deniedOutside(namespace string) {
 		"a Secret of its own namespace, listed": func(ctx context.Context) error {
 			return operator.List(ctx, &corev1.SecretList{}, client.InNamespace(operatorNamespace))
 		},
-		"ConfigMaps of its own namespace": func(ctx context.Context) error {
-			return operator.List(ctx, &corev1.ConfigMapList{}, client.InNamespace(operatorNamespace))
+		"ConfigMaps of another namespace": func(ctx context.Context) error {
+			return operator.List(ctx, &corev1.ConfigMapList{}, client.InNamespace(namespace))
 		},
 		"the namespaces": func(ctx context.Context) error { return operator.List(ctx, &corev1.NamespaceList{}) },
 		"a Deployment of another namespace": func(ctx context.Context) error {
