@@ -19,12 +19,13 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 var (
-	errGone    = errors.New("it existed and is gone; trying again")
-	errNotMade = errors.New("it belongs to this custom resource, but the operator did not make it: delete it")
+	errGone       = errors.New("it existed and is gone; trying again")
+	errNotAdopted = errors.New("it is as release 0.9 left it and was not adopted; trying again")
 )
 
 // create creates an object that the caches do not have. Where it exists nevertheless, it is someone else's, or the caches are behind.
@@ -78,20 +79,11 @@ func (a *Applier) existing(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 	case !metav1.IsControlledBy(live, owner):
 		result.InTheWay = true
 		return nil, Conflict(c.what(), live, owner)
-	case madeByOthers(live):
+	case release09.Owns(live, owner.Name): // also where nobody has reported on the custom resource yet
 		result.InTheWay = true
-		return nil, Failed(c.what(), "could not be created", errNotMade)
+		return nil, Failed(c.what(), "could not be created", errNotAdopted)
 	}
 	return a.difference(ctx, owner, c.object, live)
-}
-
-// madeByOthers reports whether the operator has written nothing of an object. Release 0.9 leaves such objects, also for custom resources on which
-// nobody has reported yet.
-func madeByOthers(live metav1.Object) bool {
-	entries := live.GetManagedFields()
-	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
-		return e.Manager == FieldManager && e.Subresource == ""
-	})
 }
 
 // takeCreated makes the fields of an object that the operator created, and has not applied yet, those of server-side apply: otherwise what is

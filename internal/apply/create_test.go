@@ -107,12 +107,18 @@ func TestApplyReportsWhatIsInTheWay(t *testing.T) {
 	left.SetManagedFields([]metav1.ManagedFieldsEntry{{
 		Manager: "manager", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`),
 	}})
+	// As of a PVC whose fields are nobody's since it was adopted, and that was bound.
+	bound := left.DeepCopyObject().(client.Object)
+	bound.SetManagedFields([]metav1.ManagedFieldsEntry{{
+		Manager: "kube-controller-manager", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`),
+	}})
 	for name, c := range map[string]struct {
 		live client.Object
 		want bool
 	}{
 		"somebody's":                   {theirs, true},
 		"its own, made by release 0.9": {left, true},
+		"its own, adopted":             {bound, false},
 		"its own":                      {fakecluster.Owned(theirs.DeepCopy(), "u1"), false},
 		"none":                         {&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "another"}}, false},
 	} {
