@@ -130,6 +130,9 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	server.Apply(doc, in.Line, in.Spec.Source, problems)
 	auth.Apply(doc, in.Line, in.Spec.Auth, env, problems)
 	backends := storage.Apply(doc, in.Line, in.Spec.Source.Storage, env, problems)
+	if in.Spec.Auth != nil && auth.Read(doc.Root()).Separates {
+		storage.KeepVectorStores(doc, in.Line)
+	}
 	server.ApplyTelemetry(&server.Telemetry{
 		Document: doc, Line: in.Line, Environment: env, Name: in.Name, Exporters: telemetry,
 	}, problems)

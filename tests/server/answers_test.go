@@ -21,9 +21,31 @@ import (
 // answerFaults asks a running server for what the resource asked for, and reports what is missing or too much.
 func answerFaults(t *testing.T, b *booting, s *server) []string {
 	t.Helper()
+	if isProtected(b.booted) {
+		return protectionFaults(t, s)
+	}
 	return slices.Concat(
 		providerFaults(t, b, s), modelFaults(t, b, s), shieldFaults(t, b, s), toolFaults(t, b, s), chatFaults(t, b, s),
 	)
+}
+
+// isProtected reports whether a config lets nobody in without a token.
+func isProtected(config map[string]any) bool {
+	server, _ := config["server"].(map[string]any)
+	auth, _ := server["auth"].(map[string]any)
+	return auth["provider_config"] != nil
+}
+
+// protectionFaults asks without a token: only the paths of probes answer. The tests of authentication have tokens.
+func protectionFaults(t *testing.T, s *server) (faults []string) {
+	t.Helper()
+	for path, want := range map[string]int{"/v1/health": http.StatusOK, "/v1/models": http.StatusUnauthorized} {
+		var answer any
+		if status := s.get(t, path, &answer); status != want {
+			faults = append(faults, fmt.Sprintf("%s answers %d without a token, want %d", path, status, want))
+		}
+	}
+	return faults
 }
 
 // providerFaults compares /v1/providers with what was asked for, and with what the booted file has.

@@ -42,14 +42,19 @@ type Auth struct {
 	Type string
 	// ClusterCA reports whether the server verifies the cluster's API server by ClusterCAFile.
 	ClusterCA bool
+	// Separates reports whether users differ in what they may do: by rules about access, or because they belong to tenants.
+	Separates bool
 }
 
 // Read reads the section server of a configuration.
 func Read(root *yaml.Node) Auth {
 	config := document.Descend(root, []string{"server", sectionAuth, keyProvider})
+	rules := document.Descend(root, []string{"server", sectionAuth, keyAccess})
+	tenancy := document.Text(document.Descend(root, []string{"server", sectionTenancy, "mode"}))
 	return Auth{
 		Type:      document.Given(document.Child(config, keyType)),
 		ClusterCA: document.Text(document.Child(config, "tls_cafile")) == ClusterCAFile,
+		Separates: rules != nil && len(rules.Content) > 0 || tenancy == tenancyMulti,
 	}
 }
 

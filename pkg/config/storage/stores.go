@@ -60,3 +60,26 @@ func (s *step) primaryBackend(stores, backends *yaml.Node, kind catalog.StoreKin
 	}
 	return DefaultBackend(backends, kind)
 }
+
+// vectorStores is the entry, and names its table: the providers create tables of their own names.
+const vectorStores = "vector_stores"
+
+// KeepVectorStores gives what is known of vector stores a place in the SQL backend, where the release line has one and the configuration names
+// none. Where a configuration separates users, by rules about access or by tenants, providers of vector_io do not start without it
+// (initialize_openai_vector_stores, from release line 1.1 on). They move there what they kept in the kv backend.
+func KeepVectorStores(doc *document.Document, line *catalog.Line) {
+	if store, ok := line.Stores[vectorStores]; !ok || store.Kind != catalog.SQL {
+		return
+	}
+	storage := document.Ensure(doc.Root(), "storage", yaml.MappingNode)
+	stores := document.Ensure(storage, "stores", yaml.MappingNode)
+	if entry := document.Child(stores, vectorStores); entry != nil && entry.Kind == yaml.MappingNode {
+		return
+	}
+	s := &step{doc: doc, line: line}
+	backend := s.primaryBackend(stores, document.Ensure(storage, "backends", yaml.MappingNode), catalog.SQL)
+	document.Set(stores, vectorStores, mapNode([]entryField{
+		{name: "backend", value: document.String(backend)},
+		{name: catalog.SQL.Place(), value: document.String(vectorStores)},
+	}))
+}
