@@ -398,8 +398,8 @@ func writeAndRead(t *testing.T, writer, reader string) {
 			if err := json.Unmarshal([]byte(answer), &made); err != nil || made[c.id] == nil {
 				t.Fatalf("%s: %s", c.path, answer)
 			}
-			// Completions are written later, and a server of release line 0.7 that had just started was seen to lose one: that is no matter
-			// of where they are kept.
+			// Completions are written later, and a server of release line 0.7 that had just started was seen to lose one. Where things are
+			// kept has nothing to do with that.
 			found, _ = answeredWithin(t, 20*time.Second, http.MethodGet, fmt.Sprintf("%s%s/%s%s", reader, c.path, made[c.id], c.below), "")
 		}
 		if !strings.Contains(found, c.want) {
