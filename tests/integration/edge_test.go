@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -65,6 +68,7 @@ func TestEdgeFollowsTheSettingWithStatusWrittenByTheTest(t *testing.T) {
 	s.waitEdge("route/s-route", "Route s-route: no router has admitted it")
 	s.admit("route/s-route", routeStatus)
 	s.waitURL("https://s-route-ai.apps.example.com")
+	s.editRoute()
 
 	s.edge(`{kind: HTTPRoute, domain: example.com, gateway: {name: public, namespace: gateways}}`)
 	s.waitEdge("httproute/s-httproute", "HTTPRoute s-httproute: Gateway gateways/public has not admitted it")
@@ -73,19 +77,20 @@ func TestEdgeFollowsTheSettingWithStatusWrittenByTheTest(t *testing.T) {
 	if out := s.kubectl("get", "networkpolicy", "s-network-policy", "-n", "ai", "-o", "yaml"); !strings.Contains(out, "kubernetes.io/metadata.name: gateways") {
 		t.Errorf("the Gateway's namespace is not let in:\n%s", out)
 	}
+	s.editHTTPRoute()
 
 	s.edge(`{kind: Ingress, domain: example.com, ingressClassName: nginx, tlsSecretName: "{name}-tls", annotations: {example.com/a: b}}`)
 	s.waitEdge("ingress/s-ingress", "Ingress s-ingress has no address: no ingress controller of class nginx has admitted it")
 	s.admit("ingress/s-ingress", ingressStatus)
 	s.waitURL("https://s-ai.example.com")
 
-	s.kubectl("patch", "llsd", "s", "-n", "ai", "--type=merge", "-p", `{"spec":{"networking":{"expose":{"hostname":"llama.example.com"}}}}`)
+	s.networking(`{"expose":{"hostname":"llama.example.com"}}`)
 	s.waitURL("https://llama.example.com")
 
 	s.apply(manifest("t", "distribution: {name: starter}\nnetworking: {expose: {hostname: llama.example.com}}"), "-n", "ai")
 	taken := "the older LlamaStackDistribution ai/s uses the host name llama.example.com, too"
 	s.waitMessage("t", "ConfigGenerated", func(message string) bool { return strings.Contains(message, taken) })
-	s.kubectl("patch", "llsd", "s", "-n", "ai", "--type=merge", "-p", `{"spec":{"networking":{"expose":{"hostname":"other.example.com"}}}}`)
+	s.networking(`{"expose":{"hostname":"other.example.com"}}`)
 	s.waitMessage("t", "ConfigGenerated", func(message string) bool { return message != "" && !strings.Contains(message, taken) })
 	s.kubectl("delete", "llsd", "t", "-n", "ai", "--cascade=foreground")
 
@@ -93,6 +98,73 @@ func TestEdgeFollowsTheSettingWithStatusWrittenByTheTest(t *testing.T) {
 	s.waitEdge("", "")
 	p.terminate(t)
 	s.nothingWasDenied()
+}
+
+// editRoute edits what an admitted Route is made of, and ends with another Route that is admitted: a Route that the router has not admitted as it is now
+// has no URL, what is no longer desired goes from the object, and what is not exposed has none.
+func (s *serving) editRoute() {
+	s.t.Helper()
+	s.networking(`{"expose":{"hostname":"llama.example.com"}}`)
+	s.waitEdge("route/s-route", "Route s-route: no router has admitted it")
+	s.waitField("route/s-route", "{.spec.host}", "llama.example.com")
+	s.waitURL("")
+	s.admit("route/s-route", strings.ReplaceAll(routeStatus, "s-route-ai.apps.example.com", "llama.example.com"))
+	s.waitURL("https://llama.example.com")
+
+	const termination = "{.spec.tls.termination} {.spec.tls.destinationCACertificate}"
+	ca := fixture.NewCA(s.t)
+	if err := s.admin.Create(s.t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "s-tls"}, Type: corev1.SecretTypeTLS, Data: ca.ServerSecret([]string{"s-service.ai.svc"}),
+	}); err != nil {
+		s.t.Fatal(err)
+	}
+	s.networking(`{"tls":{"enabled":true,"secretName":"s-tls"}}`)
+	s.waitField("route/s-route", termination, strings.TrimSpace("reencrypt "+string(ca.PEM)))
+	s.networking(`{"tls":null}`)
+	s.waitField("route/s-route", termination, "edge")
+
+	s.networking(`{"expose":false}`)
+	s.waitEdge("", "")
+	s.waitURL("")
+	s.networking(`{"expose":true}`)
+	s.waitEdge("route/s-route", "Route s-route: no router has admitted it")
+	s.admit("route/s-route", routeStatus)
+	s.waitURL("https://s-route-ai.apps.example.com")
+}
+
+// editHTTPRoute does the same with an HTTPRoute.
+func (s *serving) editHTTPRoute() {
+	s.t.Helper()
+	s.networking(`{"expose":{"hostname":"llama.example.com"},"port":9000}`)
+	s.waitEdge("httproute/s-httproute", "HTTPRoute s-httproute: Gateway gateways/public has not admitted it")
+	s.waitField("httproute/s-httproute", "{.spec.hostnames} {.spec.rules[0].backendRefs[0].port}", `["llama.example.com"] 9000`)
+	s.waitURL("")
+	generation := s.kubectl("get", "httproute", "s-httproute", "-n", "ai", "-o", "jsonpath={.metadata.generation}")
+	s.admit("httproute/s-httproute", strings.ReplaceAll(httpRouteStatus, `"observedGeneration":1`, `"observedGeneration":`+strings.TrimSpace(generation)))
+	s.waitURL("https://llama.example.com:8443")
+
+	s.networking(`{"expose":false,"port":null}`)
+	s.waitEdge("", "")
+	s.waitURL("")
+	s.networking(`{"expose":true}`)
+}
+
+// networking edits this part of the spec.
+func (s *serving) networking(patch string) {
+	s.t.Helper()
+	s.kubectl("patch", "llsd", "s", "-n", "ai", "--type=merge", "-p", `{"spec":{"networking":`+patch+`}}`)
+}
+
+// waitField waits until an object has a value.
+func (s *serving) waitField(object, path, want string) {
+	s.t.Helper()
+	fixture.Eventually(s.t, 2*time.Minute, object+" has "+path, func() error {
+		got, err := s.cluster.KubectlRun(s.t.Context(), "get", object, "-n", "ai", "-o", "jsonpath="+path)
+		if got = strings.TrimSpace(got); err == nil && got != want {
+			err = fmt.Errorf("it is %q", got)
+		}
+		return err
+	})
 }
 
 // edge writes the setting.
