@@ -43,6 +43,8 @@ import (
 const (
 	// conflictDelay is how long a reconcile waits for the cache after someone else wrote the resource.
 	conflictDelay = 200 * time.Millisecond
+	// cacheDelay is how long it waits for the cache after the operator itself wrote the status.
+	cacheDelay = 50 * time.Millisecond
 	// foreignDelay is how often a reconcile looks whether an object of someone else's that is in the way has gone: the
 	// operator does not watch what is not its own.
 	foreignDelay = 30 * time.Second
@@ -67,6 +69,8 @@ type Reconciler struct {
 	patience patience
 	// first are the first rollouts of new custom resources.
 	first firstRollouts
+	// written are the versions that came of writes of the status.
+	written versions
 }
 
 // controller-gen reads these only where they stand apart.
@@ -85,7 +89,8 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=gateways,verbs=get
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=rolebindings,verbs=get;delete
-// +kubebuilder:rbac:groups="",resources=configmaps;secrets;serviceaccounts;services,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=configmaps;secrets,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups="",resources=serviceaccounts;services,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create
 
 // Reconcile makes one pass over a resource.
@@ -111,6 +116,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		r.patience.forget(req.NamespacedName)
 		r.gatherer.Forget(req.NamespacedName)
 		r.first.forget(req.NamespacedName)
+		r.written.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	case errors.As(err, &unreadable):
 		s.fail(problem.New(problem.Problem{
@@ -119,6 +125,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		}))
 	case err != nil:
 		return ctrl.Result{}, err
+	}
+	if r.written.isOlder(s.cr) {
+		return ctrl.Result{RequeueAfter: cacheDelay}, nil
 	}
 	if s.cr.DeletionTimestamp != nil {
 		return r.report(ctx, s)
@@ -336,5 +345,9 @@ func (r *Reconciler) writeStatus(ctx context.Context, before *v1alpha2.LlamaStac
 	target := readable.NewTree()
 	target.SetNamespace(cr.Namespace)
 	target.SetName(cr.Name)
-	return r.client.Status().Patch(ctx, target, client.RawPatch(patch.Type(), data))
+	if err := r.client.Status().Patch(ctx, target, client.RawPatch(patch.Type(), data)); err != nil {
+		return err
+	}
+	r.written.remember(target)
+	return nil
 }

@@ -57,16 +57,24 @@ func (l *requestLog) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Query().Get("watch") != "true" {
 			request := r.Method + " " + r.URL.Path
+			response, err := next.RoundTrip(r)
+			if err == nil && response.StatusCode == http.StatusConflict {
+				request += conflict
+			}
 			if r.URL.Query().Get("dryRun") != "" {
 				request += dryRun
 			}
 			l.mu.Lock()
 			l.requests = append(l.requests, request)
 			l.mu.Unlock()
+			return response, err
 		}
 		return next.RoundTrip(r)
 	})
 }
+
+// conflict follows a request that was made with an old version of the object, or was to create one that exists.
+const conflict = " (conflict)"
 
 // dryRun ends a request that changes nothing.
 const dryRun = " (dry run)"

@@ -175,6 +175,9 @@ func TestNewCustomResourceCostsFewRequests(t *testing.T) {
 				if strings.HasSuffix(request, "/events") {
 					events++
 				}
+				if strings.Contains(request, conflict) {
+					t.Errorf("the operator had not seen its own write: %s", request)
+				}
 			}
 			if len(made) > 12 || len(made)-reads > 9 || events > 3 {
 				t.Errorf("%d requests, %d of which write, and %d Events:\n%s", len(made), len(made)-reads, events, strings.Join(made, "\n"))
