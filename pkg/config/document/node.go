@@ -13,7 +13,7 @@ import (
 
 // Child returns the value of a key of a map, and nil where n is not a map, or the key is absent or null.
 func Child(n *yaml.Node, key string) *yaml.Node {
-	if at := IndexOf(n, key); at >= 0 && !IsNull(n.Content[at]) {
+	if at, ok := IndexOf(n, key); ok && !IsNull(n.Content[at]) {
 		return n.Content[at]
 	}
 	return nil
@@ -27,22 +27,24 @@ func Descend(n *yaml.Node, path []string) *yaml.Node {
 	return n
 }
 
-// IndexOf returns the position of a key's value in a map, or -1.
-func IndexOf(n *yaml.Node, key string) int {
+// IndexOf returns the position of a key's value in a map; false where n is not a map, or has no such key.
+func IndexOf(n *yaml.Node, key string) (int, bool) {
 	if n == nil || n.Kind != yaml.MappingNode {
-		return -1
+		return 0, false
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return i + 1
+	value := 1
+	for pair := range slices.Chunk(n.Content, 2) {
+		if pair[0].Value == key {
+			return value, true
 		}
+		value += 2
 	}
-	return -1
+	return 0, false
 }
 
 // Set gives a key of a map a value: in its place where the key is there, else at the end.
 func Set(n *yaml.Node, key string, value *yaml.Node) {
-	if at := IndexOf(n, key); at >= 0 {
+	if at, ok := IndexOf(n, key); ok {
 		n.Content[at] = value
 		return
 	}
@@ -61,7 +63,7 @@ func Ensure(n *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
 
 // Drop takes a key out of a map.
 func Drop(n *yaml.Node, key string) {
-	for at := IndexOf(n, key); at >= 0; at = IndexOf(n, key) {
+	for at, ok := IndexOf(n, key); ok; at, ok = IndexOf(n, key) {
 		n.Content = slices.Delete(n.Content, at-1, at+1)
 	}
 }

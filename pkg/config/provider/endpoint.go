@@ -79,11 +79,9 @@ func resolveURL(endpoint, masked, path string, row *catalog.Endpoint, problems *
 	case u.Path != "" && u.Path != "/":
 		return []Value{{row.Field, document.String(endpoint)}}
 	}
-	end := len(masked)
-	if at := strings.IndexAny(masked, "?#"); at >= 0 {
-		end = at
-	}
-	whole := strings.TrimSuffix(endpoint[:end], "/") + row.DefaultPath + endpoint[end:]
+	toPath, _, _ := strings.Cut(masked, "?")
+	toPath, _, _ = strings.Cut(toPath, "#")
+	whole := strings.TrimSuffix(endpoint[:len(toPath)], "/") + row.DefaultPath + endpoint[len(toPath):]
 	return []Value{{row.Field, document.String(whole)}}
 }
 

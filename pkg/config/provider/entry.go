@@ -66,7 +66,7 @@ func (p *Provider) entry(from template, doc *document.Document) *yaml.Node {
 	document.Merge(config, settings)
 	p.dropOtherKinds(config, settings)
 	at.fillRequired(config, doc.Base().Root(), doc.Root())
-	if len(config.Content) > 0 || document.Child(entry, "config") != nil {
+	if len(config.Content) > 0 {
 		document.Set(entry, "config", config)
 	}
 	return entry

@@ -86,7 +86,8 @@ func (l locations) fillRequired(config, base, root *yaml.Node) {
 		document.Set(config, name, document.String(l.dataFile(baseDirectory(base), dataFileExtension)))
 	}
 	for _, name := range l.row.FieldNames() {
-		if field := l.row.Fields[name]; field.Required && field.Nullable && document.IndexOf(config, name) < 0 {
+		field := l.row.Fields[name]
+		if _, there := document.IndexOf(config, name); field.Required && field.Nullable && !there {
 			document.Set(config, name, document.Value(nil))
 		}
 	}

@@ -123,8 +123,16 @@ func TestTableName(t *testing.T) {
 			t.Errorf("%s: table %q", id, name)
 		}
 	}
-	if got := tableName("vector_io::a1::metadata_store", "a1"); got != "vector_io_a1_metadata_store" {
-		t.Errorf("plain id: %q", got)
+	longest := strings.Repeat("x", maxTableName-len("vector_io__store"))
+	for id, want := range map[string]string{
+		"a1":             "vector_io_a1_store",
+		longest:          "vector_io_" + longest + "_store",
+		longest + "x":    "vector_io_" + longest[:maxTableName-len("vector_io_")-len("_01234567")] + "_",
+		"A-Z.a_z~0`9{/:": "vector_io_a_z_a_z_0_9____store_",
+	} {
+		if got := tableName("vector_io::"+id+"::store", id); !strings.HasPrefix(got, want) || strings.HasSuffix(want, "_store") && got != want {
+			t.Errorf("%s: table %q, want %q", id, got, want)
+		}
 	}
 }
 

@@ -61,7 +61,8 @@ func backendNode(old *yaml.Node, backendType string, fields []entryField) *yaml.
 	}
 	for _, key := range document.Keys(old) {
 		if !slices.Contains(connectionFields, key) {
-			document.Set(n, key, old.Content[document.IndexOf(old, key)])
+			at, _ := document.IndexOf(old, key)
+			document.Set(n, key, old.Content[at])
 		}
 	}
 	return n

@@ -20,7 +20,7 @@ func (s *step) completeStores(stores, backends *yaml.Node) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.line.Stores)) {
 		store := s.line.Stores[name]
-		if document.IndexOf(stores, name) < 0 {
+		if _, there := document.IndexOf(stores, name); !there {
 			if store.Default != "" {
 				document.Set(stores, name, mapNode([]entryField{
 					{name: "backend", value: document.String(primary[store.Kind])},
@@ -42,7 +42,8 @@ func correctStore(entry *yaml.Node, store catalog.Store, ofKind []string, primar
 		other = catalog.SQL
 	}
 	if place := document.Child(entry, other.Place()); place != nil && document.Child(entry, store.Kind.Place()) == nil {
-		entry.Content[document.IndexOf(entry, other.Place())-1] = document.String(store.Kind.Place())
+		at, _ := document.IndexOf(entry, other.Place())
+		entry.Content[at-1] = document.String(store.Kind.Place())
 	}
 	if backend := document.Text(document.Child(entry, "backend")); !slices.Contains(ofKind, backend) && !document.HasReference(backend) {
 		document.Set(entry, "backend", document.String(primary))
