@@ -166,7 +166,7 @@ bench-cluster: cluster build ## Measure many new custom resources, edits among t
 
 .PHONY: test-server
 test-server: ## Let real llama-stack servers load the generated configurations.
-	go test -timeout 60m $(TESTFLAGS) ./tests/server/...
+	go test -timeout 60m -parallel 4 $(TESTFLAGS) ./tests/server/...
 
 .PHONY: test-server-full
 test-server-full: ## Boot every sample and every user story, with real databases too, on the real server of every release line.
