@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
 // Proves: MIG-EX, MIG-ANN, R22, R53 (a file is converted as a whole and nothing is lost; the warnings name what needs attention, with
@@ -22,8 +23,8 @@ func TestConvert(t *testing.T) {
 			if r.code != command.OK {
 				t.Errorf("exit code %d", r.code)
 			}
-			golden(t, dir+from+".to-"+to, r.out)
-			golden(t, dir+from+".warnings", r.err)
+			golden.Text(t, *update, dir+from+".to-"+to, r.out)
+			golden.Text(t, *update, dir+from+".warnings", r.err)
 
 			back := run(t, r.out, "convert", "-f", "-", "--to", from)
 			if from == "v1alpha1" {
@@ -104,7 +105,7 @@ func TestConvertLosesNothingOfWhatIsRefused(t *testing.T) {
 		}
 		warnings += there.err + back.err
 	}
-	golden(t, strings.TrimSuffix(file, "yaml")+"warnings", warnings)
+	golden.Text(t, *update, strings.TrimSuffix(file, "yaml")+"warnings", warnings)
 }
 
 // Proves: R41, US-7.2 (a warning reports what has no effect as long as the annotation is there).

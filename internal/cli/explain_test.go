@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
 func TestExplain(t *testing.T) {
@@ -21,7 +22,7 @@ func TestExplain(t *testing.T) {
 		"kubernetes": "spec.workload.overrides.env.valueFrom",
 	} {
 		t.Run(file, func(t *testing.T) {
-			golden(t, filepath.Join("testdata", "explain", file+".txt"), mustRun(t, "", "explain", name))
+			golden.Text(t, *update, filepath.Join("testdata", "explain", file+".txt"), mustRun(t, "", "explain", name))
 		})
 	}
 }

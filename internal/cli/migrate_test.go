@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
 // withVariables is a v1alpha1 resource with variables, each a line of YAML.
@@ -41,7 +42,7 @@ func TestMigrate(t *testing.T) {
 			if r.code != command.OK || !strings.Contains(r.err, "  proof: ") || strings.Contains(r.err, "canary") {
 				t.Errorf("exit code %d:\n%s", r.code, r.err)
 			}
-			golden(t, filepath.Join("testdata", "migrate", name+".txt"), r.err+"---\n"+r.out)
+			golden.Text(t, *update, filepath.Join("testdata", "migrate", name+".txt"), r.err+"---\n"+r.out)
 			again := run(t, r.out, "migrate", "-f", "-", "--settings", networkPolicies)
 			if again.out != r.out || !strings.Contains(again.err, "  proof: the server reads the same configuration\n") {
 				t.Errorf("of what is migrated already, another one is made:\n%s%s", again.err, again.out)

@@ -24,6 +24,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
 // inCluster builds what the operator builds when the resource of the file is in the namespace default, with real Secrets.
@@ -330,7 +331,7 @@ func TestRenderWarns(t *testing.T) {
 	if r.code != command.OK || r.out == "" {
 		t.Errorf("exit code %d, %d bytes of configuration", r.code, len(r.out))
 	}
-	golden(t, "testdata/good/warning.want", r.err)
+	golden.Text(t, *update, "testdata/good/warning.want", r.err)
 }
 
 func BenchmarkRender(b *testing.B) {

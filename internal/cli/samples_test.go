@@ -16,7 +16,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
-	goldens "github.com/llamastack/llama-stack-k8s-operator/tests/golden"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
 // The golden of a sample is its objects as YAML, with the difference of config.yaml against its base in the place of config.yaml.
@@ -39,7 +39,7 @@ func TestRenderSamples(t *testing.T) {
 				}
 				shown[format] = r.out
 			}
-			golden(t, filepath.Join("testdata", "samples", stem(sample)+".yaml"), withDifference(t, shown["yaml"], shown["config"]))
+			golden.Text(t, *update, filepath.Join("testdata", "samples", stem(sample)+".yaml"), withDifference(t, shown["yaml"], shown["config"]))
 			docs := trees(t, shown["yaml"])
 			if diff := gocmp.Diff(asJSON(t, docs), any(list(t, shown["json"]))); diff != "" {
 				t.Errorf("the objects (-yaml +json):\n%s", diff)
@@ -68,7 +68,7 @@ func TestEverySampleGoldenIsRead(t *testing.T) {
 
 // Proves: NFR-001 (the table of the environment, letter by letter).
 func TestRenderEnvironmentTable(t *testing.T) {
-	golden(t, "testdata/samples/v1alpha2-redis.env", run(t, "", "render", "-f", samplesDir+"/v1alpha2-redis.yaml", "-o", "env").out)
+	golden.Text(t, *update, "testdata/samples/v1alpha2-redis.env", run(t, "", "render", "-f", samplesDir+"/v1alpha2-redis.yaml", "-o", "env").out)
 }
 
 var madeOf = regexp.MustCompile(`(?m)^# Server release line: (\S+)\n# Base configuration: (\S+)$`)
@@ -87,7 +87,7 @@ func withDifference(t *testing.T, objects, config string) string {
 	if !ok {
 		t.Fatalf("no base %s of release line %s", match[2], match[1])
 	}
-	difference, err := goldens.Diff(base, []byte(config))
+	difference, err := golden.Diff(base, []byte(config))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func withDifference(t *testing.T, objects, config string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := goldens.Check(base, []byte(config), text); err != nil {
+	if err := golden.Check(base, []byte(config), text); err != nil {
 		t.Errorf("the difference loses something: %v\n%s", err, text)
 	}
 	block := regexp.MustCompile(`(?m)^`).ReplaceAllString(strings.TrimSuffix(config, "\n"), "    ") + "\n"

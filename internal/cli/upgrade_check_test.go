@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
 // Proves: US-2.2 (what another release does to a spec: fields, state and names of models).
@@ -28,7 +29,7 @@ func TestUpgradeCheck(t *testing.T) {
 			if r.code != test.code || r.err != "" {
 				t.Errorf("exit code %d:\n%s", r.code, r.err)
 			}
-			golden(t, filepath.Join("testdata", "upgrade-check", name+".txt"), r.out)
+			golden.Text(t, *update, filepath.Join("testdata", "upgrade-check", name+".txt"), r.out)
 		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
 // Proves: FR-075, NFR-004, US-2.2, US-2.3, FR-070, R14 (every message with file, line number, resource and field; render and validate say
@@ -24,7 +25,7 @@ func TestBadInput(t *testing.T) {
 	for _, file := range glob(t, "testdata/bad/*.yaml") {
 		t.Run(stem(file), func(t *testing.T) {
 			checked := run(t, "", "validate", file)
-			golden(t, strings.TrimSuffix(file, ".yaml")+".want", checked.out)
+			golden.Text(t, *update, strings.TrimSuffix(file, ".yaml")+".want", checked.out)
 			rendered := run(t, "", "render", "-f", file)
 			if checked.code != command.Wrong || rendered.code != command.Wrong || rendered.out != "" {
 				t.Errorf("exit codes %d and %d, and render prints %q", checked.code, rendered.code, rendered.out)

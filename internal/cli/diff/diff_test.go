@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
 // After a desired change: go test ./internal/cli/diff -update
@@ -68,7 +68,7 @@ func TestDiff(t *testing.T) {
 			if strings.Contains(out, "canary") {
 				t.Errorf("a value that may be a secret is shown:\n%s", out)
 			}
-			golden(t, file+".txt", out)
+			golden.Text(t, *update, filepath.Join("testdata", file+".txt"), out)
 		})
 	}
 }
@@ -128,21 +128,4 @@ func run(t *testing.T, live, file string, args ...string) (out, errs string, cod
 		t.Errorf("the cluster is changed: %v %v %v", c.Applied, c.Patched, c.Deleted)
 	}
 	return stdout.String(), stderr.String(), code
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	file = filepath.Join("testdata", file)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
 }

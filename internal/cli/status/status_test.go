@@ -7,14 +7,12 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,6 +28,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
 // After a desired change: go test ./internal/cli/status -update
@@ -141,7 +140,7 @@ func TestStatusScreen(t *testing.T) {
 			if code != command.OK {
 				t.Fatalf("exit code %d:\n%s", code, out)
 			}
-			golden(t, name+".txt", out)
+			golden.Text(t, *update, filepath.Join("testdata", name+".txt"), out)
 		})
 	}
 }
@@ -168,7 +167,7 @@ func TestStatusTable(t *testing.T) {
 		if code != command.OK {
 			t.Errorf("exit code %d:\n%s", code, out)
 		}
-		golden(t, file, out)
+		golden.Text(t, *update, filepath.Join("testdata", file), out)
 	}
 	if out, _ := run(t, fakecluster.New(t)); out != "no LlamaStackDistributions found\n" {
 		t.Errorf("of an empty namespace: %s", out)
@@ -298,21 +297,4 @@ func run(t *testing.T, c client.WithWatch, args ...string) (text string, code in
 	cmd.SetArgs(append([]string{}, args...))
 	code = command.Finish(cmd.ExecuteContext(t.Context()), streams, "")
 	return out.String(), code
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	file = filepath.Join("testdata", file)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
 }
