@@ -47,13 +47,9 @@ func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
 		Example:           examples,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: cluster.Names(&o.Flags, connect),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			connection, err := connect(&o.Flags)
-			if err != nil {
-				return command.Fail(err)
-			}
-			return command.Fail(o.run(cmd.Context(), connection, args[0], args[1], streams.Out))
-		},
+		RunE: cluster.Run(&o.Flags, connect, func(ctx context.Context, c *cluster.Connection, args []string) error {
+			return o.run(ctx, c, args[0], args[1], streams.Out)
+		}),
 	}
 	o.AddTo(cmd)
 	cmd.Flags().StringVarP(&o.model, "model", "m", "", "model to ask, as clients write it (default the first one that can chat)")
@@ -68,11 +64,7 @@ var errAnswered = errors.New("answered")
 func (o *options) run(ctx context.Context, c *cluster.Connection, name, message string, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
-	cr, err := c.Get(ctx, name)
-	if err != nil {
-		return err
-	}
-	pod, err := c.ReadyPod(ctx, cr)
+	cr, pod, err := c.ReadyPod(ctx, name)
 	if err != nil {
 		return err
 	}

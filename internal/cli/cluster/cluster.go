@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -55,6 +56,19 @@ type Connection struct {
 
 // Connect is how a verb gets its connection.
 type Connect func(*Flags) (*Connection, error)
+
+// Run is the RunE of a verb that only works with a cluster: it connects and runs the verb. An error is not about the command line.
+func Run(
+	f *Flags, connect Connect, verb func(ctx context.Context, c *Connection, args []string) error,
+) func(cmd *cobra.Command, args []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		c, err := connect(f)
+		if err != nil {
+			return command.Fail(err)
+		}
+		return command.Fail(verb(cmd.Context(), c, args))
+	}
+}
 
 // Dial is the Connect of the plugin.
 func Dial(f *Flags) (*Connection, error) {

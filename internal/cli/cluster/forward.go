@@ -60,11 +60,15 @@ func forwardBy(config *rest.Config, core corev1client.CoreV1Interface) Forward {
 	}
 }
 
-// ReadyPod returns the newest pod of a server that is ready.
-func (c *Connection) ReadyPod(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*corev1.Pod, error) {
+// ReadyPod reads a custom resource, and the newest pod of its server that is ready.
+func (c *Connection) ReadyPod(ctx context.Context, name string) (*v1alpha2.LlamaStackDistribution, *corev1.Pod, error) {
+	cr, err := c.Get(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
 	pods := &corev1.PodList{}
 	if err := c.Client.List(ctx, pods, client.InNamespace(cr.Namespace), client.MatchingLabels(objects.Selector(cr.Name))); err != nil {
-		return nil, fmt.Errorf("read Pods: %w", err)
+		return nil, nil, fmt.Errorf("read Pods: %w", err)
 	}
 	var best *corev1.Pod
 	for i := range pods.Items {
@@ -74,9 +78,9 @@ func (c *Connection) ReadyPod(ctx context.Context, cr *v1alpha2.LlamaStackDistri
 		}
 	}
 	if best == nil {
-		return nil, fmt.Errorf("no pod of %s is ready: see kubectl llamastack status %s", cr.Name, cr.Name)
+		return nil, nil, fmt.Errorf("no pod of %s is ready: see kubectl llamastack status %s", cr.Name, cr.Name)
 	}
-	return best, nil
+	return cr, best, nil
 }
 
 // IsReady reports whether a pod is ready.

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
@@ -28,10 +29,14 @@ type Found struct {
 	Unread []string
 }
 
-// Find reads what belongs to a custom resource. What the user may not list is named, and the rest is read.
-func (c *Connection) Find(ctx context.Context, namespace, name string) (*Found, error) {
+// Find reads a custom resource and what belongs to it. What the user may not list is named, and the rest is read.
+func (c *Connection) Find(ctx context.Context, name string) (*v1alpha2.LlamaStackDistribution, *Found, error) {
+	cr, err := c.Get(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
 	f := &Found{}
-	own := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels(objects.Selector(name))}
+	own := []client.ListOption{client.InNamespace(cr.Namespace), client.MatchingLabels(objects.Selector(cr.Name))}
 	var (
 		deployments appsv1.DeploymentList
 		services    corev1.ServiceList
@@ -50,14 +55,14 @@ func (c *Connection) Find(ctx context.Context, namespace, name string) (*Found, 
 	}{
 		{"Deployments", &deployments, own}, {"Services", &services, own}, {"PersistentVolumeClaims", &claims, own},
 		{"HorizontalPodAutoscalers", &autoscalers, own}, {"PodDisruptionBudgets", &budgets, own}, {"NetworkPolicies", &policies, own},
-		{"Ingresses", &ingresses, own}, {"Pods", &pods, own}, {"Events", &events, []client.ListOption{client.InNamespace(namespace)}},
+		{"Ingresses", &ingresses, own}, {"Pods", &pods, own}, {"Events", &events, []client.ListOption{client.InNamespace(cr.Namespace)}},
 	} {
 		err := c.Client.List(ctx, kind.list, kind.opts...)
 		switch {
 		case apierrors.IsForbidden(err):
 			f.Unread = append(f.Unread, kind.name+": you may not list them")
 		case err != nil:
-			return nil, fmt.Errorf("read %s: %w", kind.name, err)
+			return nil, nil, fmt.Errorf("read %s: %w", kind.name, err)
 		}
 	}
 	add(f, deployments.Items)
@@ -68,7 +73,7 @@ func (c *Connection) Find(ctx context.Context, namespace, name string) (*Found, 
 	add(f, policies.Items)
 	add(f, ingresses.Items)
 	f.Pods, f.Events = pods.Items, events.Items
-	return f, nil
+	return cr, f, nil
 }
 
 // add adds the items of a list.

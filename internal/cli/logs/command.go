@@ -47,13 +47,9 @@ func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
 		Example:           examples,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cluster.Names(&o.Flags, connect),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			connection, err := connect(&o.Flags)
-			if err != nil {
-				return command.Fail(err)
-			}
-			return command.Fail(o.run(cmd.Context(), connection, args[0], streams))
-		},
+		RunE: cluster.Run(&o.Flags, connect, func(ctx context.Context, c *cluster.Connection, args []string) error {
+			return o.run(ctx, c, args[0], streams)
+		}),
 	}
 	o.AddTo(cmd)
 	cmd.Flags().BoolVar(&o.follow, "follow", false, "print what the server writes, until you stop the command")
@@ -66,11 +62,7 @@ var errNoPods = errors.New("the server has no pods: see kubectl llamastack statu
 
 // run is the verb: find the pod, print its log.
 func (o *options) run(ctx context.Context, c *cluster.Connection, name string, streams command.Streams) error {
-	cr, err := c.Get(ctx, name)
-	if err != nil {
-		return err
-	}
-	found, err := c.Find(ctx, cr.Namespace, name)
+	cr, found, err := c.Find(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -32,13 +32,9 @@ func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
 		Example:           examples,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cluster.Names(flags, connect),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			connection, err := connect(flags)
-			if err != nil {
-				return command.Fail(err)
-			}
-			return command.Fail(run(cmd.Context(), connection, args[0], local, streams))
-		},
+		RunE: cluster.Run(flags, connect, func(ctx context.Context, c *cluster.Connection, args []string) error {
+			return run(ctx, c, args[0], local, streams)
+		}),
 	}
 	flags.AddTo(cmd)
 	cmd.Flags().Int32Var(&local, "port", 0, "port of this machine (default the port of the server)")
@@ -47,11 +43,7 @@ func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
 
 // run is the verb: find the pod, forward.
 func run(ctx context.Context, c *cluster.Connection, name string, local int32, streams command.Streams) error {
-	cr, err := c.Get(ctx, name)
-	if err != nil {
-		return err
-	}
-	pod, err := c.ReadyPod(ctx, cr)
+	cr, pod, err := c.ReadyPod(ctx, name)
 	if err != nil {
 		return err
 	}

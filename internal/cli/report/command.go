@@ -44,13 +44,9 @@ func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
 		Example:           "  kubectl llamastack report my-stack",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cluster.Names(&o.Flags, connect),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			connection, err := connect(&o.Flags)
-			if err != nil {
-				return command.Fail(err)
-			}
-			return command.Fail(o.run(cmd.Context(), connection, args[0], streams))
-		},
+		RunE: cluster.Run(&o.Flags, connect, func(ctx context.Context, c *cluster.Connection, args []string) error {
+			return o.run(ctx, c, args[0], streams)
+		}),
 	}
 	o.AddTo(cmd)
 	cmd.Flags().StringVarP(&o.file, "filename", "f", "", `file to write, which must not exist; "-" is standard output (default "NAME-report.tar.gz")`)

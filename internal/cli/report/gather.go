@@ -46,11 +46,7 @@ type collection struct {
 
 // collect reads everything about a custom resource.
 func collect(ctx context.Context, c *cluster.Connection, name, operatorNamespace string) (*collection, error) {
-	cr, err := c.Get(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	found, err := c.Find(ctx, cr.Namespace, name)
+	cr, found, err := c.Find(ctx, name)
 	if err != nil {
 		return nil, err
 	}

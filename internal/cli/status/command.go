@@ -59,16 +59,10 @@ func (o *options) command(streams command.Streams, connect cluster.Connect) *cob
 		Example:           examples,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cluster.Names(&o.Flags, connect),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check(args); err != nil {
-				return err
-			}
-			connection, err := connect(&o.Flags)
-			if err != nil {
-				return command.Fail(err)
-			}
-			return command.Fail(o.run(cmd.Context(), connection, args, streams.Out))
-		},
+		PreRunE:           func(_ *cobra.Command, args []string) error { return o.check(args) },
+		RunE: cluster.Run(&o.Flags, connect, func(ctx context.Context, c *cluster.Connection, args []string) error {
+			return o.run(ctx, c, args, streams.Out)
+		}),
 	}
 	o.AddTo(cmd)
 	o.output.AddTo(cmd)

@@ -31,11 +31,7 @@ type facts struct {
 
 // gather reads everything about a custom resource.
 func gather(ctx context.Context, c *cluster.Connection, name string) (*facts, error) {
-	cr, err := c.Get(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	found, err := c.Find(ctx, cr.Namespace, name)
+	cr, found, err := c.Find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
