@@ -14,6 +14,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/hosts"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/lanes"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
@@ -67,10 +68,8 @@ func (k *KnownEdgeAPIs) Start(ctx context.Context) error {
 			k.known.Store(&apis)
 			pause = edgeInterval
 		}
-		select {
-		case <-ctx.Done():
+		if !lanes.Wait(ctx, pause) {
 			return nil
-		case <-time.After(pause):
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/lanes"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
 )
@@ -45,7 +46,7 @@ func (r *Reader) keepAsking(ctx context.Context, i *image) {
 			if !r.asksAgain(i) {
 				continue
 			}
-			if _, early := r.due(i); early > 0 && !wait(ctx, early) {
+			if _, early := r.due(i); early > 0 && !lanes.Wait(ctx, early) {
 				return
 			}
 		}
@@ -55,16 +56,6 @@ func (r *Reader) keepAsking(ctx context.Context, i *image) {
 		if ctx.Err() != nil {
 			return
 		}
-	}
-}
-
-// wait waits, and reports whether the context still goes on.
-func wait(ctx context.Context, delay time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(delay):
-		return true
 	}
 }
 

@@ -111,20 +111,10 @@ func (p *Prober) ask(ctx context.Context, s *server, key types.NamespacedName, a
 		if err == nil {
 			answers++
 		}
-		if answers == maxAnswers || attempt == maxProbeAttempts || !wait(ctx, delay) {
+		if answers == maxAnswers || attempt == maxProbeAttempts || !lanes.Wait(ctx, delay) {
 			return
 		}
 		delay *= 2
-	}
-}
-
-// wait waits, and reports whether the context still goes on.
-func wait(ctx context.Context, delay time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(delay):
-		return true
 	}
 }
 
@@ -152,7 +142,7 @@ func (p *Prober) askOnce(ctx context.Context, s *server, key types.NamespacedNam
 		if tooEarly <= 0 {
 			return p.asker.Ask(ctx, at)
 		}
-		if !wait(ctx, tooEarly) {
+		if !lanes.Wait(ctx, tooEarly) {
 			return nil, ctx.Err()
 		}
 	}
