@@ -52,6 +52,17 @@ func forEachRelease(t *testing.T, test func(*testing.T, release)) {
 	}
 }
 
+// bootedReleases are the releases that tests with a database boot: the image's and those of the newest release line, all in the full run.
+func bootedReleases(t *testing.T) []release {
+	t.Helper()
+	if os.Getenv(everywhere) != "" {
+		return releases(t)
+	}
+	return slices.DeleteFunc(releases(t), func(r release) bool {
+		return r.version != imageRelease(t).version && r.line != catalog.Newest()
+	})
+}
+
 // imageRelease is the release that the pinned image of the distribution starter holds, which light images are made of too.
 func imageRelease(t *testing.T) release {
 	t.Helper()

@@ -288,10 +288,7 @@ func TestStateSurvivesARestart(t *testing.T) {
 	}
 	backend := httptest.NewServer(double)
 	t.Cleanup(backend.Close)
-	for _, r := range releases(t) {
-		if r.version != imageRelease(t).version && r.line != catalog.Newest() && os.Getenv(everywhere) == "" { // the full run boots all
-			continue
-		}
+	for _, r := range bootedReleases(t) {
 		keys := map[string]keysIn{"redis": {inRedis.port, password}, "postgres": {}}
 		if r.line == "0.3" {
 			keys["redis"] = keysIn{open.port, password}
@@ -360,10 +357,7 @@ func TestReplicasShareOnePostgreSQL(t *testing.T) {
 	}
 	backend := httptest.NewServer(double)
 	t.Cleanup(backend.Close)
-	for _, r := range releases(t) {
-		if r.version != imageRelease(t).version && r.line != catalog.Newest() && os.Getenv(everywhere) == "" { // the full run boots all
-			continue
-		}
+	for _, r := range bootedReleases(t) {
 		t.Run(r.version, func(t *testing.T) {
 			name := "shared_" + strings.ReplaceAll(r.version, ".", "_")
 			database.account(t, name, "c@n ary", name)
@@ -418,10 +412,7 @@ func writeAndRead(t *testing.T, writer, reader string) {
 func TestStateOfPostgresDemoSurvivesARestart(t *testing.T) {
 	database := startPostgres(t)
 	demo := story{"base-postgres-demo", filepath.Join(stories, "base-postgres-demo", "cr.yaml")}
-	for _, r := range releases(t) {
-		if r.version != imageRelease(t).version && r.line != catalog.Newest() && os.Getenv(everywhere) == "" { // the full run boots all
-			continue
-		}
+	for _, r := range bootedReleases(t) {
 		t.Run(r.version, func(t *testing.T) {
 			b, ok := prepare(t, r, demo, nil)
 			if !ok {
