@@ -3,6 +3,7 @@
 package address
 
 import (
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -38,6 +39,12 @@ func Split(address string) (host, port, fault string) {
 		return "", "", WrongPort
 	}
 	return host, port, ""
+}
+
+// IsURL reports whether a text is an HTTP or HTTPS URL with a host.
+func IsURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
 // WrongPort says that what follows the colon is not a port.

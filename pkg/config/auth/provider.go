@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/address"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
@@ -344,7 +345,7 @@ func (s *step) checkAddresses(values map[string]any, path string) {
 			}
 		case string:
 			isAddress := name == "uri" || name == "url" || name == "endpoint" || strings.HasSuffix(name, "_url")
-			if isAddress && !document.HasReference(value) && !isURL(value) {
+			if isAddress && !document.HasReference(value) && !address.IsURL(value) {
 				s.problems.Add(problem.Problem{
 					Reason: problem.InvalidField, Path: at, Type: field.ErrorTypeInvalid, Detail: "is not a URL that begins with http:// or https://",
 					Fix: "write the whole address",
@@ -352,11 +353,6 @@ func (s *step) checkAddresses(values map[string]any, path string) {
 			}
 		}
 	}
-}
-
-func isURL(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
 // isNetwork reports whether the server takes a text for a network: an address, alone or with a length or a mask.

@@ -99,6 +99,16 @@ func ForVersion(text string) (*Line, Standing) {
 	return nil, TooOld
 }
 
+// FirstLine returns the name of the oldest release line for which a condition holds; empty where it holds for none.
+func FirstLine(holds func(*Line) bool) string {
+	for _, name := range Lines() {
+		if line, _ := Get(name); holds(line) {
+			return name
+		}
+	}
+	return ""
+}
+
 // LinesWith returns the release lines that know a provider type of an API, oldest first.
 func LinesWith(api, providerType string) []string {
 	var names []string

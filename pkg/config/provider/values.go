@@ -5,12 +5,12 @@ package provider
 import (
 	"errors"
 	"math"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/address"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
@@ -143,11 +143,7 @@ func limits(field catalog.Field) string {
 
 func isURL(value any) bool {
 	s, ok := value.(string)
-	if !ok {
-		return false
-	}
-	u, err := url.Parse(strings.TrimSpace(s))
-	return err == nil && u.Host != "" && slices.Contains([]string{"http", "https"}, strings.ToLower(u.Scheme))
+	return ok && address.IsURL(strings.TrimSpace(s))
 }
 
 func isInt(value any) bool {

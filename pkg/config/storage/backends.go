@@ -181,10 +181,9 @@ func (s *step) row(backendType, path string) (catalog.Backend, bool) {
 
 // firstLineWith names the first release line that has a type of backends; empty where none has it.
 func firstLineWith(backendType string) string {
-	for _, name := range catalog.Lines() {
-		if line, _ := catalog.Get(name); line.Backends[backendType].Credentials != "" {
-			return ", or use release line " + name + ", which has it first, or a newer one"
-		}
+	name := catalog.FirstLine(func(line *catalog.Line) bool { return line.Backends[backendType].Credentials != "" })
+	if name == "" {
+		return ""
 	}
-	return ""
+	return ", or use release line " + name + ", which has it first, or a newer one"
 }

@@ -129,11 +129,11 @@ func (s *step) sharedVariables(use environment.SecretUse) bool {
 // OwnPasswords names, for the end of a message, the first release line above another one on which the PostgreSQL clients of the server
 // share no variables; empty where there is none.
 func OwnPasswords(line *catalog.Line) string {
-	for _, name := range catalog.Lines() {
-		other, _ := catalog.Get(name)
-		if other.Backends[sqlDatabase.backendType].Credentials == catalog.CredentialsURI && catalog.Compare(name, line.Name) > 0 {
-			return ", or use release line " + name + " or a newer one, which share nothing"
-		}
+	name := catalog.FirstLine(func(other *catalog.Line) bool {
+		return other.Backends[sqlDatabase.backendType].Credentials == catalog.CredentialsURI && catalog.Compare(other.Name, line.Name) > 0
+	})
+	if name == "" {
+		return ""
 	}
-	return ""
+	return ", or use release line " + name + " or a newer one, which share nothing"
 }
