@@ -59,14 +59,14 @@ func (c *check) affinity(a *corev1.Affinity, at *field.Path) {
 			c.nodeTerm(&p.Preference, at.Child("preference"))
 		}
 	}
-	pods := func(needed []corev1.PodAffinityTerm, wished []corev1.WeightedPodAffinityTerm, at *field.Path) {
-		for i := range needed {
-			c.podTerm(&needed[i], at.Child(required).Index(i))
+	pods := func(requiredTerms []corev1.PodAffinityTerm, preferredTerms []corev1.WeightedPodAffinityTerm, at *field.Path) {
+		for i := range requiredTerms {
+			c.podTerm(&requiredTerms[i], at.Child(required).Index(i))
 		}
-		for i := range wished {
+		for i := range preferredTerms {
 			at := at.Child(preferred).Index(i)
-			c.weight(wished[i].Weight, at.Child("weight"))
-			c.podTerm(&wished[i].PodAffinityTerm, at.Child("podAffinityTerm"))
+			c.weight(preferredTerms[i].Weight, at.Child("weight"))
+			c.podTerm(&preferredTerms[i].PodAffinityTerm, at.Child("podAffinityTerm"))
 		}
 	}
 	if p := a.PodAffinity; p != nil {

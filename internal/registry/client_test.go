@@ -249,14 +249,14 @@ func TestImageUsesCredentials(t *testing.T) {
 }
 
 // Proves: FR-027f (a registry with a CA of the company's own), R14.
-func TestImageTrustsTheGivenAuthorities(t *testing.T) {
+func TestImageTrustsTheGivenCACertificates(t *testing.T) {
 	s := serve(t, httptest.NewTLSServer)
 	reference := s.push(t, image(t, map[string]string{"a": "b"}))
-	authorities := x509.NewCertPool()
-	authorities.AddCert(s.Certificate())
-	found, err := registry.New(registry.Options{CACertificates: authorities, Local: []string{s.host()}}).Image(until(t), reference, nil)
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	found, err := registry.New(registry.Options{CACertificates: roots, Local: []string{s.host()}}).Image(until(t), reference, nil)
 	if err != nil || found.Labels["a"] != "b" {
-		t.Errorf("with the authority: %v, %v", found, err)
+		t.Errorf("with the CA certificate: %v, %v", found, err)
 	}
 	_, err = registry.New(registry.Options{Local: []string{s.host()}}).Image(until(t), reference, nil)
 	if registry.KindOf(err) != registry.Unreachable || !strings.Contains(err.Error(), "certificate") {
