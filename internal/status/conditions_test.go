@@ -9,12 +9,14 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -43,6 +45,14 @@ func TestRollout(t *testing.T) {
 		"pods starting": {
 			deployment(2, 1), v1alpha2.PhaseInitializing, "False RolloutInProgress", "False ServerUnavailable",
 			"False RolloutInProgress", "1 of 2 up-to-date pods are available",
+		},
+		"no pod is left, and the Deployment has not noticed": {
+			func() *appsv1.Deployment {
+				d := deployment(1, 0)
+				d.Status.Conditions[0].Status = corev1.ConditionTrue
+				return d
+			}(),
+			v1alpha2.PhaseInitializing, "False RolloutInProgress", "False ServerUnavailable", "False RolloutInProgress", "0 of 1 up-to-date pods",
 		},
 		"a new pod starting, the old one serves": {
 			func() *appsv1.Deployment { d := deployment(1, 1); d.Status.Replicas = 2; return d }(),
@@ -86,7 +96,8 @@ func TestRollout(t *testing.T) {
 			expect(t, &s, c.phase, map[string]string{
 				"ConfigGenerated": fine, "SecretsResolved": found, "DeploymentUpdated": c.updated, "Available": c.available, "Ready": c.ready,
 			})
-			if got := condition(t, &s, v1alpha2.ConditionDeploymentUpdated).Message; !strings.Contains(got, c.message) {
+			got := condition(t, &s, v1alpha2.ConditionDeploymentUpdated).Message
+			if !strings.Contains(got, c.message) || strings.Contains(got, "0 old") || strings.Contains(got, "0 new") {
 				t.Errorf("DeploymentUpdated: %s", got)
 			}
 		})
@@ -392,6 +403,17 @@ func TestServerRemarks(t *testing.T) {
 		"another patch": {func(f *status.Facts) { f.Server.Version = "0.7.9" }, ""},
 		"another line":  {func(f *status.Facts) { f.Server.Version = "0.8.0" }, "the server reports version 0.8.0"},
 		"a newer line":  {func(f *status.Facts) { f.Server.Version = "9.1.0" }, "the server reports version 9.1.0"},
+		"a newer line, of an image that was taken for newer": {func(f *status.Facts) {
+			taken := *f.Distribution
+			taken.Line, _ = catalog.Get(catalog.Newest())
+			taken.Standing = catalog.Newer
+			f.Distribution, f.Server.Version = &taken, "99.1.0"
+		}, ""},
+		"a newer line, of an image that was not taken for newer": {func(f *status.Facts) {
+			taken := *f.Distribution
+			taken.Line, _ = catalog.Get(catalog.Newest())
+			f.Distribution, f.Server.Version = &taken, "99.1.0"
+		}, "the server reports version 99.1.0"},
 		"a dev version": {func(f *status.Facts) { f.Server.Version = "dev" }, "the server reports version dev"},
 		"no version":    {func(f *status.Facts) { f.Server.Version = "" }, "for release 0.7"},
 		"not listed":    {func(f *status.Facts) { f.Server.Providers = f.Server.Providers[1:] }, "; the server does not list: inference/vllm"},

@@ -43,6 +43,10 @@ func TestLegacyConditions(t *testing.T) {
 			[4]string{"False DeploymentPending", "False DeploymentPending", "", "False ServicePending"}},
 		"stuck": {func(f *status.Facts) { f.Deployment = stuck },
 			[4]string{"False DeploymentFailed", "False HealthCheckFailed", "", "False ServicePending"}},
+		"stuck, and no pod is desired": {func(f *status.Facts) {
+			f.Deployment = stuck.DeepCopy()
+			f.Deployment.Spec.Replicas = new(int32(0))
+		}, [4]string{"False DeploymentFailed", "False DeploymentPending", "", "False ServicePending"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := serving(t, resource())

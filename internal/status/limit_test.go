@@ -40,10 +40,11 @@ func many(f *status.Facts, count, bytes int) {
 func TestStatusHoldsShortConfigs(t *testing.T) {
 	f := serving(t, resource())
 	many(f, 2, 4<<10)
-	f.Desired.Config.Providers[0].Config = []byte(`{"url":"http://vllm"}`)
+	longest := `{"url":"` + strings.Repeat("x", 4<<10-len(`{"url":""}`)) + `"}`
+	f.Desired.Config.Providers[0].Config = []byte(longest)
 	s := compute(t, f)
 	list := s.DistributionConfig.Providers
-	if len(list) != 2 || string(list[0].Config.Raw) != `{"url":"http://vllm"}` {
+	if len(list) != 2 || string(list[0].Config.Raw) != longest {
 		t.Fatalf("providers %+v", list)
 	}
 	if want := fmt.Sprintf(`"left out: 4104 bytes, see ConfigMap %s"`, f.Desired.ConfigMapName); string(list[1].Config.Raw) != want {
