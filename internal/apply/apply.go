@@ -6,10 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"reflect"
-	"slices"
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -20,12 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -47,16 +42,6 @@ type Applier struct {
 	// last is by owner, then by kind and name of the object, which are few and fixed: what is generated gets a name of its own with
 	// each edit, is never sent twice, and is not remembered.
 	last map[types.NamespacedName]map[objectID]applied
-}
-
-// objectID distinguishes the objects of one owner.
-type objectID struct{ kind, name string }
-
-// applied is what was sent last for an object, and the version that came of it.
-type applied struct {
-	uid             types.UID
-	resourceVersion string
-	desired         [sha256.Size]byte
 }
 
 // Result is what came of applying.
@@ -226,46 +211,6 @@ func (a *Applier) send(ctx context.Context, u *unstructured.Unstructured, option
 	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), append(options, client.FieldOwner(FieldManager), client.ForceOwnership)...)
 }
 
-// handOverManager holds the replicas of a Deployment that were the operator's, until the autoscaler takes them.
-const handOverManager = objects.ReplicasManager
-
-// handOverReplicas keeps the number of pods when the desired state does not have it any more, because an autoscaler sets it: a field that
-// only the operator owned would fall back to its default, one pod, before the autoscaler has looked.
-func (a *Applier) handOverReplicas(ctx context.Context, desired *unstructured.Unstructured) error {
-	if _, found, err := unstructured.NestedInt64(desired.Object, "spec", "replicas"); found || err != nil {
-		return err
-	}
-	var live appsv1.Deployment
-	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(desired), &live); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	if live.Spec.Replicas == nil || !ownsReplicas(live.ManagedFields) {
-		return nil
-	}
-	keep := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(*live.Spec.Replicas)}}}
-	keep.SetGroupVersionKind(desired.GroupVersionKind())
-	keep.SetNamespace(desired.GetNamespace())
-	keep.SetName(desired.GetName())
-	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(keep), client.FieldOwner(handOverManager))
-}
-
-// ownsReplicas reports whether the operator owns spec.replicas.
-func ownsReplicas(entries []metav1.ManagedFieldsEntry) bool {
-	for i := range entries {
-		e := &entries[i]
-		if e.Manager != FieldManager || e.Operation != metav1.ManagedFieldsOperationApply || e.Subresource != "" || e.FieldsV1 == nil {
-			continue
-		}
-		var fields struct {
-			Spec map[string]json.RawMessage `json:"f:spec"`
-		}
-		if json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields) == nil && fields.Spec["f:replicas"] != nil {
-			return true
-		}
-	}
-	return false
-}
-
 // resetPorts puts the desired ports in the place of all that a Service has, and applies it again. Ports are merged by number:
 // one that someone renumbered would stay beside the desired one under the same name, which the API server refuses.
 func (a *Applier) resetPorts(ctx context.Context, u *unstructured.Unstructured) error {
@@ -308,28 +253,6 @@ func (a *Applier) fresh(ctx context.Context, o objects.Object) (client.Object, e
 	return found, err
 }
 
-// unchanged reports whether the live object is what was written last, and what is desired has not changed since. Caches that do not know
-// yet what was written last show an older version.
-func (a *Applier) unchanged(owner *v1alpha2.LlamaStackDistribution, id objectID, live metav1.Object, desired [sha256.Size]byte) bool {
-	last, ok := a.lastOf(owner, id)
-	return ok && last.uid == live.GetUID() && last.desired == desired && (last.resourceVersion == live.GetResourceVersion() || last.isNewerThan(live))
-}
-
-// IsAsWritten reports whether the caches have an object as it was written last; of what is generated, whether they have it. Of the object only its
-// type, namespace and name matter.
-func (a *Applier) IsAsWritten(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o objects.Object) (bool, error) {
-	gvk := o.GetObjectKind().GroupVersionKind()
-	found, err := a.cached(ctx, o)
-	if err != nil {
-		return false, err
-	}
-	if found == nil {
-		return false, apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, o.GetName())
-	}
-	last, _ := a.lastOf(owner, objectID{gvk.Kind, o.GetName()})
-	return metav1.IsControlledBy(found, owner) && (isGenerated(gvk) || last.uid == found.GetUID() && last.resourceVersion == found.GetResourceVersion()), nil
-}
-
 // Named returns an object of the same type, namespace and name, and without content.
 func Named(o objects.Object) objects.Object {
 	empty := reflect.New(reflect.TypeOf(o).Elem()).Interface().(objects.Object)
@@ -337,39 +260,6 @@ func Named(o objects.Object) objects.Object {
 	empty.SetNamespace(o.GetNamespace())
 	empty.SetName(o.GetName())
 	return empty
-}
-
-func (a *Applier) lastOf(owner *v1alpha2.LlamaStackDistribution, id objectID) (applied, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	last, ok := a.last[client.ObjectKeyFromObject(owner)][id]
-	return last, ok
-}
-
-// isNewerThan reports whether this version came after that of the live object.
-func (l *applied) isNewerThan(live metav1.Object) bool {
-	order, err := resourceversion.CompareResourceVersion(l.resourceVersion, live.GetResourceVersion())
-	return err == nil && order > 0 && l.uid == live.GetUID()
-}
-
-func (a *Applier) remember(owner *v1alpha2.LlamaStackDistribution, id objectID, o metav1.Object, desired [sha256.Size]byte) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	key := client.ObjectKeyFromObject(owner)
-	if a.last == nil {
-		a.last = map[types.NamespacedName]map[objectID]applied{}
-	}
-	if a.last[key] == nil {
-		a.last[key] = map[objectID]applied{}
-	}
-	a.last[key][id] = applied{uid: o.GetUID(), resourceVersion: o.GetResourceVersion(), desired: desired}
-}
-
-// Forget drops what was remembered of an owner that is gone.
-func (a *Applier) Forget(owner types.NamespacedName) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.last, owner)
 }
 
 // toUnstructured encodes an object for server-side apply, without the empty fields that typed objects write and nobody
@@ -381,46 +271,4 @@ func toUnstructured(o objects.Object) (*unstructured.Unstructured, [sha256.Size]
 	}
 	text, err := json.Marshal(content)
 	return &unstructured.Unstructured{Object: content}, sha256.Sum256(text), err
-}
-
-// conflictAdvice never tells to remove the object: it may be a server that others use.
-const conflictAdvice = "create the LlamaStackDistribution under another name, or give the other object another name"
-
-// Conflict is the problem of an object that is not the custom resource's own.
-func Conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistribution) *problem.Problem {
-	p := problem.Problem{Reason: problem.Conflict, Path: what, Fix: conflictAdvice}
-	controller := metav1.GetControllerOf(live)
-	switch {
-	case controller == nil:
-		p.Detail = "exists and was made by neither this operator nor release 0.9 for this LlamaStackDistribution; nothing was changed"
-	case controller.Kind == v1alpha2.Kind && controller.Name == owner.Name:
-		// The garbage collector is about to remove it; its going is an event.
-		p.Reason, p.Detail, p.Fix = problem.WaitingForRemoval, "still belongs to an earlier custom resource of this name, which is being removed", "wait"
-	default:
-		p.Detail = fmt.Sprintf("exists and is controlled by %s %s; nothing was changed", controller.Kind, controller.Name)
-	}
-	return problem.New(p)
-}
-
-// deniedByPolicy reports whether an object that the API server calls invalid was denied by an admission policy: validation names the fields, a
-// policy names none. Policies change without an edit of the custom resource.
-func deniedByPolicy(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil {
-		return false
-	}
-	causes := status.Status().Details.Causes
-	return len(causes) > 0 && !slices.ContainsFunc(causes, func(c metav1.StatusCause) bool { return c.Field != "" })
-}
-
-// Failed classifies an error of the API server: only an edit fixes what it calls invalid or too large, anything else may pass.
-func Failed(what, how string, err error) *problem.Problem {
-	p := problem.Problem{Reason: problem.ApplyFailed, Path: what, Detail: fmt.Sprintf("%s: %v", how, stable.Error(err)), Err: err}
-	switch {
-	case apierrors.IsInvalid(err) && !deniedByPolicy(err), apierrors.IsBadRequest(err):
-		p.Reason = problem.ObjectRejected
-	case TooLarge(err):
-		p.Reason, p.Fix = problem.ObjectRejected, "make it smaller: fewer or shorter values in the spec, or in the objects that it refers to"
-	}
-	return problem.New(p)
 }

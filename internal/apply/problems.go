@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// conflictAdvice never tells to remove the object: it may be a server that others use.
+const conflictAdvice = "create the LlamaStackDistribution under another name, or give the other object another name"
+
+// Conflict is the problem of an object that is not the custom resource's own.
+func Conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistribution) *problem.Problem {
+	p := problem.Problem{Reason: problem.Conflict, Path: what, Fix: conflictAdvice}
+	controller := metav1.GetControllerOf(live)
+	switch {
+	case controller == nil:
+		p.Detail = "exists and was made by neither this operator nor release 0.9 for this LlamaStackDistribution; nothing was changed"
+	case controller.Kind == v1alpha2.Kind && controller.Name == owner.Name:
+		// The garbage collector is about to remove it; its going is an event.
+		p.Reason, p.Detail, p.Fix = problem.WaitingForRemoval, "still belongs to an earlier custom resource of this name, which is being removed", "wait"
+	default:
+		p.Detail = fmt.Sprintf("exists and is controlled by %s %s; nothing was changed", controller.Kind, controller.Name)
+	}
+	return problem.New(p)
+}
+
+// deniedByPolicy reports whether an object that the API server calls invalid was denied by an admission policy: validation names the fields, a
+// policy names none. Policies change without an edit of the custom resource.
+func deniedByPolicy(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	causes := status.Status().Details.Causes
+	return len(causes) > 0 && !slices.ContainsFunc(causes, func(c metav1.StatusCause) bool { return c.Field != "" })
+}
+
+// Failed classifies an error of the API server: only an edit fixes what it calls invalid or too large, anything else may pass.
+func Failed(what, how string, err error) *problem.Problem {
+	p := problem.Problem{Reason: problem.ApplyFailed, Path: what, Detail: fmt.Sprintf("%s: %v", how, stable.Error(err)), Err: err}
+	switch {
+	case apierrors.IsInvalid(err) && !deniedByPolicy(err), apierrors.IsBadRequest(err):
+		p.Reason = problem.ObjectRejected
+	case TooLarge(err):
+		p.Reason, p.Fix = problem.ObjectRejected, "make it smaller: fewer or shorter values in the spec, or in the objects that it refers to"
+	}
+	return problem.New(p)
+}
