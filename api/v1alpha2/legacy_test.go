@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
@@ -93,6 +94,44 @@ func TestLegacySettingsOfConvertedObjects(t *testing.T) {
 				t.Errorf("(- want, + got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// An object of v1alpha1 counts as one until its spec uses what only v1alpha2 has.
+//
+// Proves: R41.
+func TestFieldsOfV1alpha2MoveAnObjectOn(t *testing.T) {
+	t.Parallel()
+
+	expose := func(raw string) v1alpha2.LlamaStackDistributionSpec {
+		return v1alpha2.LlamaStackDistributionSpec{Networking: &v1alpha2.NetworkingSpec{Expose: &apiextensionsv1.JSON{Raw: []byte(raw)}}}
+	}
+	tls := func(tls v1alpha2.TLSSpec) v1alpha2.LlamaStackDistributionSpec {
+		return v1alpha2.LlamaStackDistributionSpec{Networking: &v1alpha2.NetworkingSpec{TLS: &tls}}
+	}
+	enabled, name := false, "mine"
+	for what, test := range map[string]struct {
+		spec    v1alpha2.LlamaStackDistributionSpec
+		movedOn bool
+	}{
+		"exposed":                               {expose(`true`), false},
+		"exposed, without a host name":          {expose(`{"hostname":""}`), false},
+		"exposed, with a half object":           {expose(`{"hostname":"a.example"`), false},
+		"exposed, with a host name":             {expose(`{"hostname":"a.example"}`), true},
+		"networking without expose":             {v1alpha2.LlamaStackDistributionSpec{Networking: &v1alpha2.NetworkingSpec{}}, false},
+		"CA bundle":                             {tls(v1alpha2.TLSSpec{CABundle: &v1alpha2.CABundleConfig{ConfigMapName: "ca"}}), false},
+		"TLS of the server, turned off":         {tls(v1alpha2.TLSSpec{Enabled: &enabled}), true},
+		"TLS of the server, with its Secret":    {tls(v1alpha2.TLSSpec{SecretName: &name}), true},
+		"resources":                             {v1alpha2.LlamaStackDistributionSpec{Resources: &v1alpha2.ResourcesSpec{}}, true},
+		"storage":                               {v1alpha2.LlamaStackDistributionSpec{Storage: &v1alpha2.StateStorageSpec{}}, true},
+		"disabled":                              {v1alpha2.LlamaStackDistributionSpec{Disabled: []string{"eval"}}, true},
+		"a list of disabled APIs that is empty": {v1alpha2.LlamaStackDistributionSpec{Disabled: []string{}}, false},
+	} {
+		obj := stored(t, `{server: {distribution: {}}}`)
+		obj.Spec = test.spec
+		if got := v1alpha2.Legacy(obj).FromV1alpha1; got == test.movedOn {
+			t.Errorf("%s: of v1alpha1 %t", what, got)
+		}
 	}
 }
 
