@@ -3,10 +3,15 @@
 package desired
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -45,6 +50,37 @@ func TestBuildWarnsOfOpenServers(t *testing.T) {
 		}
 		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// Only where the configuration is known can it be said that nothing asks who calls.
+//
+// Proves: R83.
+func TestBuildWarnsOfOpenServersWhoseConfigurationIsKnown(t *testing.T) {
+	for name, c := range map[string]struct {
+		image    string
+		override string
+		want     bool
+	}{
+		"the configuration of the distribution":     {"", "", true},
+		"an image whose configuration is not known": {"registry.example/any@sha256:0", "", false},
+		"a configuration of the user's own":         {"registry.example/any@sha256:0", ownConfig, true},
+		"one that only the cluster has":             {"", secret.OnCluster, false},
+	} {
+		in := inputs(t, "distribution-only")
+		in.CR.Spec.Networking = &v1alpha2.NetworkingSpec{Expose: &apiextensionsv1.JSON{Raw: []byte(`{"hostname":"a.example"}`)}}
+		if c.image != "" {
+			in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Image: &c.image}
+			resolve(t, in, nil)
+		}
+		if c.override != "" {
+			in.CR.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "mine"}
+			findOverride(t, in, c.override)
+		}
+		got := slices.ContainsFunc(build(t, in).Warnings, func(p problem.Problem) bool { return p.Reason == problem.Unprotected })
+		if got != c.want {
+			t.Errorf("%s: warned %t", name, got)
 		}
 	}
 }

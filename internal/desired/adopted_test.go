@@ -44,3 +44,27 @@ func TestAdoptedImage(t *testing.T) {
 		})
 	}
 }
+
+// Proves: R48 (the image that release 0.9 left runs until the first edit, and the Deployment reports it).
+func TestAdoptedImageStaysUntilTheFirstEdit(t *testing.T) {
+	const old = "registry.example/starter:0.6.1"
+	in := inputs(t, "distribution-only")
+	chosen := in.Distribution.Image
+	in.Live = &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+		objects.AnnotationBuild: in.Build, objects.AnnotationAdoptedImage: old, objects.AnnotationInputHash: hashOf(in),
+	}}}
+	for _, step := range []struct {
+		edit         func()
+		image, noted string
+	}{
+		{func() {}, old, old},
+		{func() { in.CR.Spec.Disabled = []string{"eval"} }, chosen, ""},
+	} {
+		step.edit()
+		d := deployment(t, build(t, in).Objects)
+		image, noted := d.Spec.Template.Spec.Containers[0].Image, d.Annotations[objects.AnnotationAdoptedImage]
+		if image != step.image || noted != step.noted {
+			t.Errorf("image %s, noted as adopted %q; want %s and %q", image, noted, step.image, step.noted)
+		}
+	}
+}

@@ -97,7 +97,11 @@ func TestCABundleFaults(t *testing.T) {
 		change func(*CABundleFact)
 		want   string
 	}{
-		"no ConfigMap":   {func(f *CABundleFact) { f.State = Missing }, "ConfigMap not found: trusted-ca (namespace ai"},
+		"no ConfigMap":               {func(f *CABundleFact) { f.State = Missing }, "ConfigMap not found: trusted-ca (namespace ai"},
+		"no ConfigMap, without keys": {func(f *CABundleFact) { f.State = Missing }, `create it with the key "ca-bundle.crt"`},
+		"no ConfigMap, with keys": {
+			func(f *CABundleFact) { f.State, f.Keys = Missing, []string{"a.crt", "b.crt"} }, `create it with the keys "a.crt", "b.crt"`,
+		},
 		"empty":          {func(f *CABundleFact) { f.Data = nil }, "it has no keys"},
 		"several keys":   {func(f *CABundleFact) { f.Data = map[string]string{"b": certificate, "a": certificate} }, "its keys are a, b"},
 		"no certificate": {func(f *CABundleFact) { f.Data = map[string]string{"ca.crt": "hello"} }, `the key "ca.crt"`},
@@ -175,6 +179,7 @@ func TestCABundleHoldsCertificatesAlone(t *testing.T) {
 		warns      bool
 	}{
 		"text around":     {"Subject: CN=a\n" + certificate + "\n# the other\n" + otherCertificate + "canary\n", certificate + otherCertificate, false},
+		"an empty line":   {"\n" + certificate, certificate, false},
 		"private key":     {key + certificate, certificate, true},
 		"key at the end":  {certificate + key, certificate, true},
 		"headers":         {strings.Replace(certificate, "-----\n", "-----\nComment: canary\n\n", 1), certificate, false},
