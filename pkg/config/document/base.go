@@ -125,7 +125,7 @@ func (e *expander) expandMap(c, n *yaml.Node, depth int) error {
 	var merged []*yaml.Node
 	seen := map[string]bool{}
 	for pair := range slices.Chunk(n.Content, 2) {
-		key, err := e.expand(pair[0], depth+1)
+		key, err := e.expand(pair[0], depth)
 		if err != nil {
 			return err
 		}

@@ -271,6 +271,30 @@ func TestNodesOfMaps(t *testing.T) {
 	}
 }
 
+// A tree becomes what JSON can say; what has no form there stays text.
+func TestPlainIsWhatJSONCanSay(t *testing.T) {
+	tree := node(t, "text: x\nquoted: '1'\nint: 7\nfloat: 1.5\nbool: true\nnothing: null\nlist: [1, {deep: a}]\ninf: .inf\nnan: .nan\nodd: !!int seven\n")
+	want := map[string]any{
+		"text": "x", "quoted": "1", "int": 7, "float": 1.5, "bool": true, "nothing": nil, "list": []any{1, map[string]any{"deep": "a"}},
+		"inf": ".inf", "nan": ".nan", "odd": "seven",
+	}
+	if diff := cmp.Diff(want, document.Plain(tree)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A variable that is empty unless somebody sets it gives nothing, and neither does null.
+func TestGivenIsWhatAValueHolds(t *testing.T) {
+	for text, want := range map[string]string{
+		"a: x": "x", "a: null": "", "a: ~": "", "a:": "", "a: [x]": "", "a: '${env.A:=}'": "", "a: '${env.A}'": "${env.A}", "a: '${env.A:=x}'": "${env.A:=x}",
+		"a: 'x${env.A:=}'": "x${env.A:=}", "b: x": "",
+	} {
+		if got := document.Given(document.Child(node(t, text), "a")); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
 // A map of which a key stands twice keeps its first one: MapIndex sets what Set sets.
 func TestMapIndexSetsTheFirstOfAKey(t *testing.T) {
 	m := &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{

@@ -110,11 +110,11 @@ func Text(n *yaml.Node) string {
 	return n.Value
 }
 
-// Given returns the text of a scalar that holds a value: empty for null, and for a reference to an environment variable that is empty by
-// default, since what sets the variable is not known here.
-func Given(n *yaml.Node) string {
-	value := Text(n)
-	if value == "null" || value == "~" || strings.HasPrefix(value, "${env.") && strings.HasSuffix(value, ":=}") {
+// Given returns the text of a Child that holds a value: empty for one that is nil, and for a reference to an environment variable that is
+// empty by default, since what sets the variable is not known here.
+func Given(child *yaml.Node) string {
+	value := Text(child)
+	if strings.HasPrefix(value, "${env.") && strings.HasSuffix(value, ":=}") {
 		return ""
 	}
 	return value
@@ -150,12 +150,11 @@ func (s *slab) copy(n *yaml.Node) *yaml.Node {
 	c := &s.nodes[0]
 	s.nodes = s.nodes[1:]
 	*c = *n
-	if count := len(n.Content); count > 0 {
-		c.Content = s.links[:count:count] // what is appended later goes elsewhere
-		s.links = s.links[count:]
-		for i, inner := range n.Content {
-			c.Content[i] = s.copy(inner)
-		}
+	count := len(n.Content)
+	c.Content = s.links[:count:count] // what is appended later goes elsewhere
+	s.links = s.links[count:]
+	for i, inner := range n.Content {
+		c.Content[i] = s.copy(inner)
 	}
 	return c
 }
@@ -182,7 +181,7 @@ type MapIndex struct {
 
 // NewMapIndex indexes the keys of a map.
 func NewMapIndex(n *yaml.Node) MapIndex {
-	x := MapIndex{n: n, at: make(map[string]int, len(n.Content)/2)}
+	x := MapIndex{n: n, at: map[string]int{}}
 	for i := len(n.Content) - 2; i >= 0; i -= 2 {
 		x.at[n.Content[i].Value] = i + 1
 	}
@@ -216,9 +215,9 @@ func Merge(n *yaml.Node, over map[string]any) {
 func Plain(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.MappingNode:
-		m := make(map[string]any, len(n.Content)/2)
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			m[n.Content[i].Value] = Plain(n.Content[i+1])
+		m := map[string]any{}
+		for key, value := range Members(n) {
+			m[key] = Plain(value)
 		}
 		return m
 	case yaml.SequenceNode:

@@ -78,7 +78,7 @@ func TestTextsOfTheBaseAreUsedAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := base.textOf(&p, bounds.ConfigBytes)
+		got, err := base.textOf(&p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,10 +136,30 @@ func TestReadBoundsLevels(t *testing.T) {
 			t.Error("one level more is read")
 		}
 	}
+	// A key is no deeper than its map.
+	keys := strings.Repeat("{a: ", bounds.DocumentLevels-1) + "{a: x, b: y}" + strings.Repeat("}", bounds.DocumentLevels-1)
+	if _, err := Read([]byte(keys)); err != nil {
+		t.Error(err)
+	}
 	// An alias is as deep as what it stands for.
 	deep := strings.Repeat("[", bounds.DocumentLevels-2) + "x" + strings.Repeat("]", bounds.DocumentLevels-2)
 	if _, err := Read([]byte("a: &a " + deep + "\nb: [*a]\n")); err == nil {
 		t.Error("an alias hides levels")
+	}
+}
+
+// Aliases make many values of few: as many as a document may have are read, and one more is not.
+func TestReadBoundsExpandedValues(t *testing.T) {
+	// The map, two keys, the anchor's value and the list are five; an alias counts once more than what it stands for.
+	text := func(values int) []byte {
+		aliases := (values - 5) / 2
+		return []byte("a: &a x\nb: [" + strings.Repeat("*a, ", aliases) + strings.Repeat("y, ", values-5-2*aliases) + "]\n")
+	}
+	if _, err := Read(text(bounds.DocumentNodes)); err != nil {
+		t.Error(err)
+	}
+	if _, err := Read(text(bounds.DocumentNodes + 1)); err == nil || !strings.Contains(err.Error(), "with aliases expanded") {
+		t.Errorf("one value more: %v", err)
 	}
 }
 

@@ -120,10 +120,7 @@ func (p *piece) write(limit int) ([]byte, error) {
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)
 	encoder.CompactSeqIndent()
-	err := encoder.Encode(tree)
-	if err == nil {
-		err = encoder.Close()
-	}
+	err := errors.Join(encoder.Encode(tree), encoder.Close())
 	if b.left < 0 {
 		return nil, ErrTooLarge // the encoder reports it in its own words
 	}
@@ -145,7 +142,7 @@ func (d *Document) Write(ctx context.Context, header string) ([]byte, error) {
 			}
 		}
 		above = p.heads
-		text, err := d.base.textOf(&p, bounds.ConfigBytes-b.Len())
+		text, err := d.base.textOf(&p)
 		if err != nil {
 			return nil, err
 		}
@@ -157,12 +154,12 @@ func (d *Document) Write(ctx context.Context, header string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// textOf writes a piece in at most so many bytes, or takes the text that the base has of the same.
-func (b *Base) textOf(p *piece, limit int) ([]byte, error) {
+// textOf writes a piece, or takes the text that the base has of the same.
+func (b *Base) textOf(p *piece) ([]byte, error) {
 	if kept, ok := b.texts[p.place()]; ok && same(kept.value, p.value) {
 		return kept.text()
 	}
-	return p.write(limit)
+	return p.write(bounds.ConfigBytes)
 }
 
 // oneLine keeps a name from ending the comment that it stands in.
