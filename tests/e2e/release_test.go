@@ -219,6 +219,7 @@ func imageOfTheResourceChanges(t *testing.T) {
 	before, revision, claim := s.inPlace(t), s.revision(t), s.claim(t)
 	did(t, "a resource that names the image of %s is Ready, with its data on a PVC", pinned.version)
 
+	asked := startTraffic(t, s.url(t))
 	s.edit(t, resource, map[string]any{"image": newest.ref}, "distribution")
 	cr := s.waitServer(t, newest.version)
 	checkOneRollout(t, s, revision)
@@ -231,7 +232,11 @@ func imageOfTheResourceChanges(t *testing.T) {
 	}
 	s.waitCompletions(t, 1)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
-	did(t, "it names that of %s now: one rollout in place, the same PVC, the completion from before is there, and a new one goes through", newest.version)
+	o := asked.end()
+	if o.lost == 0 { // Recreate: nobody serves from the end of the former pod until the new one is ready
+		t.Errorf("the time without a server was not measured: %s", o)
+	}
+	did(t, "it names that of %s now: one rollout in place, the same PVC, the completion from before is there, and a new one goes through; %s", newest.version, o)
 	s.kubectl(t, "delete", "llsd", s.name)
 }
 

@@ -33,6 +33,7 @@ func TestStory(t *testing.T) {
 		{&pinned, "a distribution alone runs with the image's own configuration", distributionAlone},
 		{&pinned, "a resource written as v1alpha1 runs", writtenAsV1alpha1},
 		{&pinned, "what release 0.9 runs is taken over with its data", release09IsTakenOver},
+		{&pinned, "three replicas share one state, and one is drained", replicasShareOneState},
 		{&pinned, "a newer release of the server takes over in place", newerReleaseTakesOver},
 		{&newest, "a resource that names another image goes on in place", imageOfTheResourceChanges},
 		{&newest, "newest release: the sample becomes a server that answers with the key of the Secret", sampleBecomesServer},

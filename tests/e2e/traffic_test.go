@@ -27,8 +27,9 @@ type traffic struct {
 
 // ask is one request.
 type ask struct {
-	at  time.Time
-	err error
+	at   time.Time
+	took time.Duration
+	err  error
 }
 
 // startTraffic begins to ask; it ends with the test or with end.
@@ -55,7 +56,7 @@ func startTrafficBy(t *testing.T, by *http.Client, service string) *traffic {
 					err := health(t.Context(), by, service)
 					f.mu.Lock()
 					defer f.mu.Unlock()
-					f.asks = append(f.asks, ask{at, err})
+					f.asks = append(f.asks, ask{at, time.Since(at), err})
 				})
 			}
 		}
@@ -64,8 +65,6 @@ func startTrafficBy(t *testing.T, by *http.Client, service string) *traffic {
 }
 
 func health(ctx context.Context, by *http.Client, service string) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, service+"/v1/health", http.NoBody)
 	if err != nil {
 		return err
@@ -86,12 +85,14 @@ type outcome struct {
 	sent, lost int
 	// gap is the longest time without an answer to a request, from the first that was lost to the next that was answered.
 	gap time.Duration
+	// slowest is how long the slowest answer took: a server that has no CPU is late, which is no loss.
+	slowest time.Duration
 	// first is the error of the first request that was lost.
 	first error
 }
 
 func (o outcome) String() string {
-	return fmt.Sprintf("of %d requests %d were lost, without an answer for %.1f s", o.sent, o.lost, o.gap.Seconds())
+	return fmt.Sprintf("of %d requests %d were lost, without an answer for %.1f s; the slowest answer took %.1f s", o.sent, o.lost, o.gap.Seconds(), o.slowest.Seconds())
 }
 
 // end stops asking and reports what became of the requests.
@@ -102,6 +103,9 @@ func (f *traffic) end() outcome {
 	o := outcome{sent: len(f.asks)}
 	var since time.Time
 	for _, a := range f.asks {
+		if a.err == nil {
+			o.slowest = max(o.slowest, a.took)
+		}
 		switch {
 		case a.err == nil && !since.IsZero():
 			o.gap, since = max(o.gap, a.at.Sub(since)), time.Time{}

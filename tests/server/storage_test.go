@@ -31,6 +31,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // hardPasswords are passwords that something on the way could misread.
@@ -169,29 +170,24 @@ func environmentOf(t *testing.T, d *desired.Desired) map[string]string {
 	return env
 }
 
-func dsnOf(port int, userName, password, database, query string) string {
-	u := url.URL{Scheme: "postgresql", User: url.UserPassword(userName, password), Host: fmt.Sprintf("localhost:%d", port), Path: "/" + database, RawQuery: query}
-	return u.String()
-}
-
 // The storage classes of every release reach a real Redis and a real PostgreSQL, TLS verified, with what the operator makes of passwords,
 // users and databases that are hard to write.
 //
 // Proves: FR-050, FR-050a, FR-051, FR-052, R24, R67, X14, X26, L-09.
 func TestStorageTakesEveryPassword(t *testing.T) {
 	t.Parallel()
-	database, keys := startPostgres(t), startRedis(t, hardPasswords...)
-	open := startRedis(t)
+	database, keys := fixture.StartPostgres(t, fixture.Loopback), fixture.StartRedis(t, hardPasswords...)
+	open := fixture.StartRedis(t)
 	for i, password := range hardPasswords {
 		name := fmt.Sprintf("user%d", i)
-		database.account(t, name, password, name)
+		database.Account(t, name, password, name)
 	}
-	database.account(t, "us@er/ 1", "secret", "da:ta base")
-	database.account(t, "12345", "secret", "67890")
+	database.Account(t, "us@er/ 1", "secret", "da:ta base")
+	database.Account(t, "12345", "secret", "67890")
 	forEachRelease(t, func(t *testing.T, r release) {
-		inRedis := keys.port
+		inRedis := keys.Port
 		if r.line == "0.3" { // which takes no password
-			inRedis = open.port
+			inRedis = open.Port
 		}
 		tryPasswords(t, r, database, "sql_postgres", func(password string) keysIn { return keysIn{inRedis, password} })
 		tryPasswords(t, r, database, "kv_postgres", func(string) keysIn { return keysIn{} })
@@ -200,21 +196,21 @@ func TestStorageTakesEveryPassword(t *testing.T) {
 
 // tryPasswords tries every password and name, with the key-value state in one kind of database. hardest is the type of backends that takes
 // the fewest names.
-func tryPasswords(t *testing.T, r release, database *postgres, hardest string, keys func(password string) keysIn) {
+func tryPasswords(t *testing.T, r release, database *fixture.Postgres, hardest string, keys func(password string) keysIn) {
 	t.Helper()
 	var cases []map[string]any
 	var names []string
 	add := func(name, password, dsn string) {
-		p := podFor(t, r, keys(password), dsn, database.ca)
+		p := podFor(t, r, keys(password), dsn, database.CA)
 		cases, names = append(cases, map[string]any{"config": p.config, "env": p.env}), append(names, name)
 	}
 	for i, password := range hardPasswords {
 		name := fmt.Sprintf("user%d", i)
-		add("password "+password, password, dsnOf(database.port, name, password, name, []string{"sslmode=verify-full", "", "sslmode=verify-ca"}[i%3]))
+		add("password "+password, password, database.DSN(name, password, name, []string{"sslmode=verify-full", "", "sslmode=verify-ca"}[i%3]))
 	}
-	add("user and database", hardPasswords[0], dsnOf(database.port, "us@er/ 1", "secret", "da:ta base", "sslmode=require"))
+	add("user and database", hardPasswords[0], database.DSN("us@er/ 1", "secret", "da:ta base", "sslmode=require"))
 	if form := lineOf(t, r).Backends[hardest].Credentials; form != catalog.CredentialsParts {
-		add("numbers for names", hardPasswords[0], dsnOf(database.port, "12345", "secret", "67890", ""))
+		add("numbers for names", hardPasswords[0], database.DSN("12345", "secret", "67890", ""))
 	}
 	for i, problem := range runStorage(t, r, cases) {
 		if problem != nil {
@@ -226,12 +222,12 @@ func tryPasswords(t *testing.T, r release, database *postgres, hardest string, k
 // The proof is proven: what is wrong is found.
 func TestStorageProofFindsWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	database, keys := startPostgres(t), startRedis(t, "right")
-	database.account(t, "user", "right", "user")
+	database, keys := fixture.StartPostgres(t, fixture.Loopback), fixture.StartRedis(t, "right")
+	database.Account(t, "user", "right", "user")
 	r := imageRelease(t)
-	inRedis := keysIn{keys.port, "right"}
+	inRedis := keysIn{keys.Port, "right"}
 	changed := func(keys keysIn, variable, value string) map[string]any {
-		p := podFor(t, r, keys, dsnOf(database.port, "user", "right", "user", "sslmode=verify-full"), database.ca)
+		p := podFor(t, r, keys, database.DSN("user", "right", "user", "sslmode=verify-full"), database.CA)
 		if _, ok := p.env[variable]; !ok {
 			t.Fatalf("%s is not set", variable)
 		}
@@ -281,7 +277,7 @@ func runStorage(t *testing.T, r release, cases []map[string]any) []*string {
 // Proves: US-4.1, US-4.2, FR-051a, R24, R67, R7, NFR-003.
 func TestStateSurvivesARestart(t *testing.T) {
 	const password = `c@n:/#%41?&"' ary`
-	database, inRedis, open := startPostgres(t), startRedis(t, password), startRedis(t)
+	database, inRedis, open := fixture.StartPostgres(t, fixture.Loopback), fixture.StartRedis(t, password), fixture.StartRedis(t)
 	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"m1"}, Key: "none"})
 	if err != nil {
 		t.Fatal(err)
@@ -289,24 +285,24 @@ func TestStateSurvivesARestart(t *testing.T) {
 	backend := httptest.NewServer(double)
 	t.Cleanup(backend.Close)
 	for _, r := range bootedReleases(t) {
-		keys := map[string]keysIn{"redis": {inRedis.port, password}, "postgres": {}}
+		keys := map[string]keysIn{"redis": {inRedis.Port, password}, "postgres": {}}
 		if r.line == "0.3" {
-			keys["redis"] = keysIn{open.port, password}
+			keys["redis"] = keysIn{open.Port, password}
 		}
 		for _, kind := range []string{"redis", "postgres"} {
 			t.Run(r.version+"/"+kind, func(t *testing.T) {
 				name := kind + "_of_" + strings.ReplaceAll(r.version, ".", "_")
-				database.account(t, name, password, name)
-				p := podFor(t, r, keys[kind], dsnOf(database.port, name, password, name, "sslmode=verify-full"), database.ca)
+				database.Account(t, name, password, name)
+				p := podFor(t, r, keys[kind], database.DSN(name, password, name, "sslmode=verify-full"), database.CA)
 				p.env["VLLM_URL"] = backend.URL + "/v1"
 				readBack(t, r, p)
-				if count := database.query(t, fmt.Sprintf("\\c %s\nSELECT count(*) FROM inference_store", name)); strings.HasSuffix(count, "0") {
+				if count := database.Query(t, fmt.Sprintf("\\c %s\nSELECT count(*) FROM inference_store", name)); strings.HasSuffix(count, "0") {
 					t.Errorf("%s rows in PostgreSQL", count)
 				}
-				if kind == "redis" && r.line != "0.3" && len(inRedis.keys(t, password)) == 0 {
+				if kind == "redis" && r.line != "0.3" && len(inRedis.Keys(t, password)) == 0 {
 					t.Error("Redis holds nothing")
 				}
-				tables := database.query(t, fmt.Sprintf("\\c %s\nSELECT string_agg(tablename, ' ') FROM pg_tables WHERE schemaname = 'public'", name))
+				tables := database.Query(t, fmt.Sprintf("\\c %s\nSELECT string_agg(tablename, ' ') FROM pg_tables WHERE schemaname = 'public'", name))
 				if has := strings.Contains(tables, "_kvstore"); has != (kind == "postgres") {
 					t.Errorf("PostgreSQL has the tables %s", tables)
 				}
@@ -350,7 +346,7 @@ func readBack(t *testing.T, r release, p pod) {
 //
 // Proves: R67, R73 (a completion, a conversation and a prompt made through one server are read through another).
 func TestReplicasShareOnePostgreSQL(t *testing.T) {
-	database := startPostgres(t)
+	database := fixture.StartPostgres(t, fixture.Loopback)
 	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"m1"}, Key: "none"})
 	if err != nil {
 		t.Fatal(err)
@@ -360,9 +356,9 @@ func TestReplicasShareOnePostgreSQL(t *testing.T) {
 	for _, r := range bootedReleases(t) {
 		t.Run(r.version, func(t *testing.T) {
 			name := "shared_" + strings.ReplaceAll(r.version, ".", "_")
-			database.account(t, name, "c@n ary", name)
-			dsn := dsnOf(database.port, name, "c@n ary", name, "sslmode=verify-full")
-			one, other := podFor(t, r, keysIn{}, dsn, database.ca), podFor(t, r, keysIn{}, dsn, database.ca)
+			database.Account(t, name, "c@n ary", name)
+			dsn := database.DSN(name, "c@n ary", name, "sslmode=verify-full")
+			one, other := podFor(t, r, keysIn{}, dsn, database.CA), podFor(t, r, keysIn{}, dsn, database.CA)
 			one.env["VLLM_URL"], other.env["VLLM_URL"] = backend.URL+"/v1", backend.URL+"/v1"
 			useServer(t, r, one, func(t *testing.T, writer string) string {
 				t.Helper()
@@ -410,7 +406,7 @@ func writeAndRead(t *testing.T, writer, reader string) {
 //
 // Proves: R28, R47, L-09, L-13.
 func TestStateOfPostgresDemoSurvivesARestart(t *testing.T) {
-	database := startPostgres(t)
+	database := fixture.StartPostgres(t, fixture.Loopback)
 	demo := story{"base-postgres-demo", filepath.Join(stories, "base-postgres-demo", "cr.yaml")}
 	for _, r := range bootedReleases(t) {
 		t.Run(r.version, func(t *testing.T) {
@@ -421,9 +417,9 @@ func TestStateOfPostgresDemoSurvivesARestart(t *testing.T) {
 			reduce(b.booted, b.base, unbootables(t, r.line))
 			b.backends = startBackends(t, b.asked)
 			name := "demo_" + strings.ReplaceAll(r.version, ".", "_")
-			database.account(t, name, b.env["POSTGRES_PASSWORD"], name)
+			database.Account(t, name, b.env["POSTGRES_PASSWORD"], name)
 			for variable, value := range map[string]string{
-				"POSTGRES_HOST": "localhost", "POSTGRES_PORT": strconv.Itoa(database.port), "POSTGRES_DB": name, "POSTGRES_USER": name,
+				"POSTGRES_HOST": "localhost", "POSTGRES_PORT": strconv.Itoa(database.Port), "POSTGRES_DB": name, "POSTGRES_USER": name,
 			} {
 				if b.env[variable] == "" {
 					t.Errorf("the pod has no %s", variable)
@@ -450,7 +446,7 @@ func TestStateOfPostgresDemoSurvivesARestart(t *testing.T) {
 					t.Errorf("the completion from before the restart is gone: %s", got)
 				}
 			})
-			tables := database.query(t, fmt.Sprintf("\\c %s\nSELECT string_agg(tablename, ' ') FROM pg_tables WHERE schemaname = 'public'", name))
+			tables := database.Query(t, fmt.Sprintf("\\c %s\nSELECT string_agg(tablename, ' ') FROM pg_tables WHERE schemaname = 'public'", name))
 			for _, part := range []string{"_kvstore", "inference_store"} {
 				if !strings.Contains(tables, part) {
 					t.Errorf("PostgreSQL has no %s, but %s", part, tables)

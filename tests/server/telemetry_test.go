@@ -11,6 +11,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // exported is a request by which the server exports a signal.
@@ -26,8 +27,10 @@ type exported struct {
 func TestTelemetryReachesTheExporter(t *testing.T) {
 	t.Parallel()
 	certificates := t.TempDir()
-	makeCertificates(t, certificates)
-	withTLS := []string{"--certificate", filepath.Join(certificates, "server.crt"), "--key", filepath.Join(certificates, "server.key")}
+	for name, content := range fixture.NewCA(t).ServerSecret([]string{"localhost"}) {
+		writeFile(t, filepath.Join(certificates, name), string(content))
+	}
+	withTLS := []string{"--certificate", filepath.Join(certificates, "tls.crt"), "--key", filepath.Join(certificates, "tls.key")}
 	caBundle := "REQUESTS_CA_BUNDLE=" + filepath.Join(certificates, "ca.crt")
 	for signal, request := range exports(t, imageRelease(t), withTLS...) {
 		if request != nil {
