@@ -27,10 +27,7 @@ type DSN struct {
 	SSLMode string
 }
 
-const (
-	defaultPort = 5432
-	maxPort     = 65535
-)
+const defaultPort = 5432
 
 // sslModes are the TLS modes of PostgreSQL's clients.
 var sslModes = []string{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
@@ -90,7 +87,7 @@ func fromOptions(options map[string]string) (*DSN, error) {
 	}
 	if port != "" {
 		n, err := strconv.ParseUint(port, 10, 16)
-		if err != nil || n == 0 || n > maxPort {
+		if err != nil || n == 0 {
 			return nil, errors.New("has a port that is not one of 1 to 65535; " + encodeHint)
 		}
 		d.Port = int(n)

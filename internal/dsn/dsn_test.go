@@ -26,6 +26,7 @@ func TestParse(t *testing.T) {
 		"no database":      {"postgresql://u:p@h:1", &dsn.DSN{Host: "h", Port: 1, User: "u", Password: "p", Database: "u"}},
 		"IPv6":             {"postgresql://u@[fd00::7]:1/d", &dsn.DSN{Host: "fd00::7", Port: 1, User: "u", Database: "d"}},
 		"all in the query": {"postgresql:///?host=h&user=u&dbname=d&password=p%26+", &dsn.DSN{Host: "h", Port: 5432, User: "u", Password: "p&+", Database: "d"}},
+		"last port":        {"postgresql://u@h:65535/d", &dsn.DSN{Host: "h", Port: 65535, User: "u", Database: "d"}},
 		"plus is a plus":   {"postgresql://u:a+b@h/d", &dsn.DSN{Host: "h", Port: 5432, User: "u", Password: "a+b", Database: "d"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +69,9 @@ func TestParseErrors(t *testing.T) {
 		"postgresql://u:canary?x=canary@h/d":                    "",
 		"postgresql://u:p@canary:canary/d":                      "",
 		"postgresql://u:p@h:70000/d":                            "port",
+		"postgresql://u:p@h:65536/d":                            "port",
 		"postgresql://u:p@h:0/d":                                "port",
+		"postgresql://u:p@h/d?=canary":                          "an option without a name",
 		"postgresql://u:p@/d":                                   "names no host",
 		"postgresql://u:p@%2Frun%2Fcanary/d":                    "",
 		"postgresql://u:p@/d?host=/run/canary":                  "Unix socket",
@@ -95,6 +98,17 @@ func TestParseErrors(t *testing.T) {
 		}
 		if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%q: %v, want %q in it and nothing of the string", text, err, want)
+		}
+	}
+}
+
+// Letters, digits and what means nothing to anyone stay as they are.
+//
+// Proves: R24.
+func TestEncodeLeavesWhatMeansNothing(t *testing.T) {
+	for text, want := range map[string]string{"AZ.az-09_": "AZ.az-09_", "a~b/c@d:e": "a%7Eb%2Fc%40d%3Ae", "é %": "%C3%A9%20%25", "": ""} {
+		if got := dsn.Encode(text); got != want {
+			t.Errorf("%q is encoded as %q, want %q", text, got, want)
 		}
 	}
 }

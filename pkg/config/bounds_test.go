@@ -239,12 +239,17 @@ func TestGenerateRefusesWhatIsOverTheBounds(t *testing.T) {
 		t.Errorf("%v", findings)
 	}
 	byProvider := object{}
-	for i := range bounds.References + 1 {
+	for i := range bounds.References {
 		byProvider[fmt.Sprintf("ref_%d", i)] = object{"name": fmt.Sprintf("secret-%d", i), "key": "k"}
 	}
 	many := &v1alpha2.LlamaStackDistributionSpec{Providers: &v1alpha2.ProvidersSpec{
 		Inference: open(t, object{"provider": "remote::our-own", "secretRefs": byProvider}),
 	}}
+	if uses, findings := config.SecretUses(parse.Parse(many)); len(uses) != bounds.References || len(findings) > 0 {
+		t.Errorf("%d uses, %v", len(uses), findings)
+	}
+	byProvider["one_more"] = object{"name": "one-more", "key": "k"}
+	many.Providers.Inference = open(t, object{"provider": "remote::our-own", "secretRefs": byProvider})
 	if uses, findings := config.SecretUses(parse.Parse(many)); uses != nil || !strings.Contains(findings.Message(), "refers to 201 Secrets, and may refer to at most 200") {
 		t.Errorf("%v %v", uses, findings)
 	}

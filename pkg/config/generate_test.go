@@ -242,6 +242,29 @@ func TestResult(t *testing.T) {
 	}
 }
 
+// The status counts what the resource configures, and nothing that the base has.
+//
+// Proves: R17, R50.
+func TestResultCountsWhatTheResourceConfigures(t *testing.T) {
+	result := generate(t, over(t, goldenLine, &v1alpha2.LlamaStackDistributionSpec{
+		Providers: &v1alpha2.ProvidersSpec{
+			Inference: open(t, object{"provider": "vllm", "endpoint": "http://vllm:8000"}), Safety: open(t, object{"provider": "llama-guard"}),
+			Telemetry: open(t, object{"provider": "opentelemetry", "endpoint": "http://otel:4318"}),
+		},
+		Resources: &v1alpha2.ResourcesSpec{
+			Models:  items(t, 3, func(i int) any { return fmt.Sprintf("model-%d", i) }),
+			Shields: items(t, 1, func(int) any { return object{"id": "guard", "model": "model-0"} }),
+			Tools: items(t, 5, func(i int) any {
+				return object{"name": fmt.Sprintf("mcp::server-%d", i), "endpoint": "http://mcp:8000/mcp"}
+			}),
+		},
+	}))
+	got := []int32{result.ProviderCount, result.ModelCount, result.ShieldCount, result.ToolCount, result.ResourceCount}
+	if want := []int32{3, 3, 1, 5, 9}; !slices.Equal(got, want) {
+		t.Errorf("providers, models, shields, tools, resources: %v, want %v", got, want)
+	}
+}
+
 // Proves: R26.
 func TestInsecureWhereTheLineNeedsIt(t *testing.T) {
 	in := input(t, "testdata/vllm-with-key", "0.7")

@@ -57,8 +57,8 @@ func Excluded(s *v1alpha2.LlamaStackDistributionSpec) []string {
 		set  bool
 	}{
 		{"spec.providers", s.Providers != nil && *s.Providers != v1alpha2.ProvidersSpec{}},
-		{"spec.resources", s.Resources != nil && len(s.Resources.Models)+len(s.Resources.Tools)+len(s.Resources.Shields) > 0},
-		{"spec.storage", s.Storage != nil && (s.Storage.KV != nil || s.Storage.SQL != nil)},
+		{"spec.resources", hasResources(s.Resources)},
+		{"spec.storage", hasStorage(s.Storage)},
 		{"spec.disabled", len(s.Disabled) > 0},
 		{"spec.auth", hasAuth(s.Auth)},
 		{"spec.externalProviders", jsonFilled(s.ExternalProviders)},

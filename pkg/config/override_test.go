@@ -68,4 +68,25 @@ func TestExcluded(t *testing.T) {
 	if got := Excluded(spec); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
+	// Each field of a section is enough.
+	list := []apiextensionsv1.JSON{raw}
+	for want, specs := range map[string][]v1alpha2.LlamaStackDistributionSpec{
+		"spec.resources": {
+			{Resources: &v1alpha2.ResourcesSpec{Models: list}}, {Resources: &v1alpha2.ResourcesSpec{Tools: list}}, {Resources: &v1alpha2.ResourcesSpec{Shields: list}},
+		},
+		"spec.storage": {
+			{Storage: &v1alpha2.StateStorageSpec{KV: &v1alpha2.KVStorageSpec{}}}, {Storage: &v1alpha2.StateStorageSpec{SQL: &v1alpha2.SQLStorageSpec{}}},
+		},
+		"spec.auth": {
+			{Auth: &v1alpha2.AuthSpec{Provider: new("github")}}, {Auth: &v1alpha2.AuthSpec{AccessPolicy: list}}, {Auth: &v1alpha2.AuthSpec{RoutePolicy: list}},
+			{Auth: &v1alpha2.AuthSpec{Settings: &raw}}, {Auth: &v1alpha2.AuthSpec{SecretRefs: &raw}}, {Auth: &v1alpha2.AuthSpec{Tenancy: &raw}},
+		},
+	} {
+		for i := range specs {
+			specs[i].OverrideConfig = spec.OverrideConfig
+			if got := Excluded(&specs[i]); !slices.Equal(got, []string{want}) {
+				t.Errorf("field %d of %s: %v", i, want, got)
+			}
+		}
+	}
 }

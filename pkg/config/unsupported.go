@@ -55,19 +55,23 @@ func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool 
 			return true
 		}
 	}
-	r := spec.Resources
-	return hasProviders(spec.Providers) ||
-		(r != nil && len(r.Models)+len(r.Shields)+len(r.Tools) > 0) ||
-		(spec.Storage != nil && (spec.Storage.KV != nil || spec.Storage.SQL != nil)) ||
-		len(spec.Disabled) > 0 || server.TLSEnabled(spec) || hasAuth(spec.Auth) ||
-		(spec.Workload != nil && spec.Workload.Workers != nil)
+	return hasProviders(spec.Providers) || hasResources(spec.Resources) || hasStorage(spec.Storage) || len(spec.Disabled) > 0 ||
+		server.TLSEnabled(spec) || hasAuth(spec.Auth) || (spec.Workload != nil && spec.Workload.Workers != nil)
 }
 
 // hasAuth reports whether anything is said about authentication.
 func hasAuth(a *v1alpha2.AuthSpec) bool {
 	return a != nil && (ptr.Deref(a.Provider, "") != "" || jsonFilled(a.Settings) || jsonFilled(a.SecretRefs) || jsonFilled(a.Tenancy) ||
-		len(a.AccessPolicy)+len(a.RoutePolicy) > 0)
+		len(a.AccessPolicy) > 0 || len(a.RoutePolicy) > 0)
 }
+
+// hasResources reports whether any model, shield or tool is registered.
+func hasResources(r *v1alpha2.ResourcesSpec) bool {
+	return r != nil && (len(r.Models) > 0 || len(r.Shields) > 0 || len(r.Tools) > 0)
+}
+
+// hasStorage reports whether it is said where the server keeps its state.
+func hasStorage(s *v1alpha2.StateStorageSpec) bool { return s != nil && (s.KV != nil || s.SQL != nil) }
 
 // hasProviders reports whether any provider is configured. Telemetry counts, although most release lines write nothing of it into the
 // configuration: what is asked for is checked and turned into environment variables there.
@@ -81,8 +85,11 @@ func jsonPresent(raw *apiextensionsv1.JSON) bool {
 	if raw == nil {
 		return false
 	}
-	trimmed := bytes.TrimSpace(raw.Raw)
-	return len(trimmed) > 0 && !bytes.Equal(trimmed, []byte("null"))
+	switch string(bytes.TrimSpace(raw.Raw)) {
+	case "", "null":
+		return false
+	}
+	return true
 }
 
 // jsonFilled reports whether an open map has anything in it: {} and {inference: []} are absent.
