@@ -78,6 +78,7 @@ func TestUnreadableAnnotationsAreSetAside(t *testing.T) {
 	t.Parallel()
 
 	const own = `{"version":1,"origin":"v1alpha2"}`
+	const readable = `{"version":1,"origin":"v1alpha2","kept":{"spec.disabled":{"was":["eval"]}}}`
 	for name, test := range map[string]struct {
 		value any
 		// want is the spec in v1alpha2.
@@ -97,6 +98,7 @@ func TestUnreadableAnnotationsAreSetAside(t *testing.T) {
 		"repeated members":        {`{"version":1,"version":1}`, `{distribution: {}, workload: {replicas: 2}}`, true},
 		"deeply nested":           {strings.Repeat("[", 100_000), `{distribution: {}, workload: {replicas: 2}}`, true},
 		"larger than can be":      {`{"version":1}` + strings.Repeat(" ", annotationsLimit), `{distribution: {}, workload: {replicas: 2}}`, false},
+		"as large as can be":      {readable + strings.Repeat(" ", annotationsLimit-len(readable)), `{distribution: {}, disabled: [eval], workload: {replicas: 2}}`, false},
 		"no string":               {int64(7), `{distribution: {}, workload: {replicas: 2}}`, false},
 		"an unknown path beside a known one": {
 			`{"version":1,"kept":{"spec.disabled":{"was":["eval"]},"spec.nothing":{"was":1}}}`,
@@ -122,7 +124,7 @@ func TestUnreadableAnnotationsAreSetAside(t *testing.T) {
 			`{"version":1,"kept":{"spec.networking":{"was":{"port":1}}}}`, `{distribution: {}, workload: {replicas: 2}}`, true,
 		},
 		"a readable one": {
-			`{"version":1,"origin":"v1alpha2","kept":{"spec.disabled":{"was":["eval"]}}}`, `{distribution: {}, disabled: [eval], workload: {replicas: 2}}`, false,
+			readable, `{distribution: {}, disabled: [eval], workload: {replicas: 2}}`, false,
 		},
 		"a kept value that was edited": {
 			`{"version":1,"origin":"v1alpha2","kept":{"spec.workload.replicas":{"was":5,"if":3}}}`, `{distribution: {}, workload: {replicas: 2}}`, false,
@@ -237,6 +239,31 @@ func TestAnnotationsStayBelowTheLimit(t *testing.T) {
 		want := map[string]any{v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha2","lost":["metadata.annotations"]}`}
 		if diff := cmp.Diff(want, annotationsOf(FromV1alpha2(original))); diff != "" {
 			t.Errorf("the annotations (- want, + got):\n%s", diff)
+		}
+	})
+
+	t.Run("an unreadable value is kept where it just fits", func(t *testing.T) {
+		t.Parallel()
+
+		const unreadable, record = "broken", `{"version":1,"origin":"v1alpha2"}`
+		taken := len("user") + len(v1alpha2.UnreadableConversionAnnotation) + len(unreadable) + sizeOf(record)
+		for more, want := range map[int]map[string]string{
+			0: {v1alpha2.UnreadableConversionAnnotation: unreadable, v1alpha2.ConversionAnnotation: record},
+			1: {v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha2","lost":["metadata.annotations"]}`},
+		} {
+			original := object(t, spec)
+			remove(original, []string{"spec", "disabled"})
+			user := strings.Repeat("x", annotationsLimit-taken+more)
+			withAnnotations(original, map[string]any{v1alpha2.ConversionAnnotation: unreadable, "user": user})
+			got := map[string]string{}
+			for key, value := range annotationsOf(FromV1alpha2(original)) {
+				if key != "user" {
+					got[key], _ = value.(string)
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("with %d bytes too few, the annotations (- want, + got):\n%s", more, diff)
+			}
 		}
 	})
 

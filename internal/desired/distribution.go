@@ -62,7 +62,7 @@ func missingBase(dist *settings.Distribution) *problem.Problem {
 		p.Fix = "You can also register the image with its base configuration in the operator's ConfigMap " + settings.ConfigMapName
 	case dist.Line != nil:
 		return nil
-	case len(dist.Candidates) > 1:
+	case len(dist.Candidates) > 0:
 		p.Detail = fmt.Sprintf("the server release in image %s is not known, and its base configuration is ambiguous: it could be of the release lines %s",
 			dist.Image, strings.Join(dist.Candidates, ", "))
 	default:
