@@ -66,7 +66,7 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 }
 
 // keys are the credentials that a node has for the image: those of the pod's imagePullSecrets, and of its ServiceAccount's. A Secret that does
-// not exist, or is broken, is passed over, as a node does.
+// not exist, or is broken, is passed over, as a node does. Secrets are read live each time: which answer counts depends on what they hold.
 func (g *Gatherer) keys(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (authn.Keychain, error) {
 	var names []string
 	if w := cr.Spec.Workload; w != nil {
@@ -75,7 +75,11 @@ func (g *Gatherer) keys(ctx context.Context, cr *v1alpha2.LlamaStackDistribution
 		}
 	}
 	var account corev1.ServiceAccount
-	err := g.Live.Get(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: objects.PodServiceAccountName(cr)}, &account)
+	key := types.NamespacedName{Namespace: cr.Namespace, Name: objects.PodServiceAccountName(cr)}
+	err := g.Cached.Get(ctx, key, &account) // the operator's own; one that the spec names is not in the cache
+	if apierrors.IsNotFound(err) {
+		err = g.Live.Get(ctx, key, &account)
+	}
 	if client.IgnoreNotFound(err) != nil {
 		return nil, err
 	}

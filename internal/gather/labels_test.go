@@ -156,6 +156,42 @@ func TestLabelsAreReadWithTheCredentialsOfThePod(t *testing.T) {
 	}
 }
 
+// The operator's own ServiceAccount is in the cache, so that a reconcile asks the API server for it only where the spec names another one.
+//
+// Proves: FR-027c.
+func TestServiceAccountOfThePodIsReadFromTheCache(t *testing.T) {
+	account := func(name string) *corev1.ServiceAccount {
+		return &corev1.ServiceAccount{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: name}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "of-account"}},
+		}
+	}
+	ofSpec := ofImage(mine)
+	ofSpec.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{ServiceAccountName: new("theirs")}}
+	for name, c := range map[string]struct {
+		cr     *v1alpha2.LlamaStackDistribution
+		called string
+		live   int
+	}{
+		"the operator's own": {ofImage(mine), "my-stack-sa", 0}, "one that the spec names": {ofSpec, "theirs", 1},
+	} {
+		live, cached := newCluster(t, account("theirs"), pullSecret("of-account", "account")), newCluster(t, account("my-stack-sa"))
+		g, s := newGatherer(live, cached), &site{}
+		g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s, Key: secret.New(make([]byte, 32))})
+		g.Gather(t.Context(), c.cr)
+		select {
+		case <-g.Labels.Answers():
+		case <-time.After(time.Minute):
+			t.Fatal("no answer")
+		}
+		if got := live.reads["ServiceAccount/"+c.called]; got != c.live {
+			t.Errorf("%s: %d live reads of it, want %d", name, got, c.live)
+		}
+		if diff := strings.Join(s.asked, ","); diff != "account "+mine {
+			t.Errorf("%s: asked %s", name, diff)
+		}
+	}
+}
+
 // Proves: R14, R60, R15 (no registry is asked where its answer counts for nothing).
 func TestRegistryIsNotAskedWithoutNeed(t *testing.T) {
 	overridden := ofImage(mine)
