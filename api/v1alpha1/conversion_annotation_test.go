@@ -180,6 +180,29 @@ func TestUnreadableAnnotationsAreSetAside(t *testing.T) {
 	})
 }
 
+// A kept value is as large as itself and what plain conversion gave instead.
+//
+// Proves: R53, L-26.
+func TestTheLargestKeptValueIsLostFirst(t *testing.T) {
+	t.Parallel()
+
+	record := &v1alpha2.ConversionRecord{Version: 1, Kept: map[string]v1alpha2.KeptValue{
+		"spec.a": {Was: []byte(`"0123456789"`)}, "spec.b": {Was: []byte(`1`), If: []byte(`"0123456789abcdef"`)},
+		"spec.c": {Was: []byte(`"01234567"`), If: []byte(`1`)},
+	}}
+	for _, want := range []string{
+		`{"version":1,"kept":{"spec.a":{"was":"0123456789"},"spec.c":{"was":"01234567","if":1}},"lost":["spec.b"]}`,
+		`{"version":1,"kept":{"spec.c":{"was":"01234567","if":1}},"lost":["spec.a","spec.b"]}`,
+		`{"version":1,"lost":["spec.a","spec.b","spec.c"]}`,
+	} {
+		for range 20 { // maps have no order
+			if got := fit(record, sizeOf(want)); got != want {
+				t.Fatalf("with room for %d bytes: %s, want %s", sizeOf(want), got, want)
+			}
+		}
+	}
+}
+
 // Proves: R53, L-26 (the API server refuses larger annotations in the answer of a conversion, and then every list fails)
 func TestAnnotationsStayBelowTheLimit(t *testing.T) {
 	t.Parallel()

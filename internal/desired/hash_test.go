@@ -5,6 +5,7 @@ package desired
 import (
 	"testing"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
@@ -67,6 +68,47 @@ func TestInputHash(t *testing.T) {
 	larger.CR.Spec.Providers.Inference = open(`{"n":9007199254740992}`)
 	if hashOf(large) == hashOf(larger) {
 		t.Error("two integers beyond the precision of a float have the same hash")
+	}
+}
+
+// Two contents of the same thing give two hashes.
+//
+// Proves: R48, R22, L-23.
+func TestInputHashCoversWhatTheSpecRefersTo(t *testing.T) {
+	kept := func(path, value string) func(*Inputs) {
+		return func(in *Inputs) {
+			in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"kept":{"` + path + `":{"was":` + value + `}}}`}
+		}
+	}
+	for name, changes := range map[string][2]func(*Inputs){
+		"CA bundle": {
+			func(in *Inputs) { trust(in, map[string]string{"ca.crt": certificate}) },
+			func(in *Inputs) { trust(in, map[string]string{"ca.crt": otherCertificate}) },
+		},
+		"certificate": {
+			func(in *Inputs) { in.Certificate = &CertificateFact{Certificate: []byte("a")} },
+			func(in *Inputs) { in.Certificate = &CertificateFact{Certificate: []byte("b")} },
+		},
+		"configuration of the user's own": {
+			func(in *Inputs) { in.Override = &OverrideFact{Content: []byte("a")} },
+			func(in *Inputs) { in.Override = &OverrideFact{Content: []byte("b")} },
+		},
+		"name of the container in v1alpha1": {
+			kept("spec.server.containerSpec.name", `"main"`), kept("spec.server.containerSpec.name", `"other"`),
+		},
+		"grace period of v1alpha1": {
+			kept("spec.server.podOverrides.terminationGracePeriodSeconds", "5"), kept("spec.server.podOverrides.terminationGracePeriodSeconds", "6"),
+		},
+	} {
+		hashes := map[string]bool{hashOf(inputs(t, "distribution-only")): true}
+		for _, change := range changes {
+			in := inputs(t, "distribution-only")
+			change(in)
+			hashes[hashOf(in)] = true
+		}
+		if len(hashes) != 3 {
+			t.Errorf("%s: %d hashes of absence and two contents", name, len(hashes))
+		}
 	}
 }
 
