@@ -49,6 +49,7 @@ func TestWorkersWithoutGeneratedConfiguration(t *testing.T) {
 		"image of its own, workers and a provider":  {unknown + "workload: {workers: 1}\ndisabled: [eval]", "", "missing config labels", ""},
 		"own configuration, four workers":           {"distribution: {name: starter}\n" + own + "workload: {workers: 4}", "", refused, ""},
 		"own configuration, four workers, v1alpha1": {"distribution: {name: starter}\n" + own + "workload: {workers: 4}", fromV1alpha1, "", overridden},
+		"own configuration, two workers":            {"distribution: {name: starter}\n" + own + "workload: {workers: 2}", "", strings.Replace(refused, "4", "2", 1), ""},
 		"own configuration, its number":             {"distribution: {name: starter}\n" + own + "workload: {workers: 3}", "", "", ""},
 		"own configuration, one worker":             {"distribution: {name: starter}\n" + own + "workload: {workers: 1}", "", "", ""},
 		"own command that counts on the variable": {
