@@ -127,4 +127,8 @@ workload: {workers: 2, overrides: {command: [sh, -c], args: ['exec mine --port $
 	if got := warningsBut(build(t, set), "each pod requests"); got != "" {
 		t.Errorf("warnings although the variables are set: %s", got)
 	}
+	one := bare(t, strings.Replace(spec, "{command", "{env: [{name: LLS_PORT, value: '1'}], command", 1), "")
+	if got := warningsBut(build(t, one), "each pod requests"); strings.Contains(got, "LLS_PORT") || !strings.Contains(got, "LLS_WORKERS") {
+		t.Errorf("warnings where one of the variables is set: %s", got)
+	}
 }
