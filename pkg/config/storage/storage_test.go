@@ -18,17 +18,31 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
+const (
+	sqliteKV   = "{type: kv_sqlite, db_path: /base/kv.db, namespace: mine}"
+	sqliteSQL  = "{type: sql_sqlite, db_path: /base/sql.db}"
+	postgresKV = "{type: kv_postgres, host: '${env.LLSD_STORAGE_KV_HOST}', port: '${env.LLSD_STORAGE_KV_PORT}', " +
+		"db: '${env.LLSD_STORAGE_KV_DB}', user: '${env.LLSD_STORAGE_KV_USER}'}"
+	postgresSQL = "{type: sql_postgres, host: '${env.LLSD_STORAGE_SQL_HOST}', port: '${env.LLSD_STORAGE_SQL_PORT}', " +
+		"db: '${env.LLSD_STORAGE_SQL_DB}', user: '${env.LLSD_STORAGE_SQL_USER}', password: ''}"
+)
+
 // sqliteBase has one backend of each kind, and stores that use them.
-const sqliteBase = `
+var sqliteBase = baseWith(sqliteKV, sqliteSQL)
+
+// baseWith has these backends for the stores.
+func baseWith(kv, sql string) string {
+	return `
 storage:
   backends:
-    kv_default: {type: kv_sqlite, db_path: /base/kv.db, namespace: mine}
-    sql_default: {type: sql_sqlite, db_path: /base/sql.db}
+    kv_default: ` + kv + `
+    sql_default: ` + sql + `
   stores:
     metadata: {backend: kv_default, namespace: registry}
     inference: {backend: sql_default, table_name: inference_store}
     conversations: {backend: sql_default, table_name: openai_conversations}
 `
+}
 
 // apply applies spec.storage to a base, and returns the storage section, the names of the configured backends, the variables and the
 // problems.
@@ -46,6 +60,13 @@ func apply(t *testing.T, line *catalog.Line, base, spec string) (section, config
 
 // Proves: FR-050, FR-051, FR-052, R24, R67, L-13.
 func TestApplySetsBackends(t *testing.T) {
+	const threeBackends = `
+storage:
+  backends:
+    kv_default: {type: kv_sqlite, db_path: k}
+    sql_default: {type: sql_sqlite, db_path: s}
+    sql_other: {type: sql_sqlite, db_path: o}
+`
 	const shared = "PGPASSWORD=creds/dsn the password\nPGSSLMODE=creds/dsn the TLS mode\nPGSSLROOTCERT=creds/dsn the CA certificates\n"
 	for name, c := range map[string]struct{ line, base, spec, want, configured, variables, problems string }{
 		"nothing in the spec leaves the base as it is": {base: sqliteBase, spec: "{}", want: sqliteBase},
@@ -68,47 +89,19 @@ storage:
 		},
 		"Redis takes the place of SQLite, and nothing of the file stays": {
 			line: "0.3", base: sqliteBase, spec: "storage: {kv: {type: redis, endpoint: 'redis.ns:6380'}}", configured: "kv_default",
-			want: strings.Replace(sqliteBase, "{type: kv_sqlite, db_path: /base/kv.db, namespace: mine}", "{type: kv_redis, host: redis.ns, port: 6380}", 1),
+			want: baseWith("{type: kv_redis, host: redis.ns, port: 6380}", sqliteSQL),
 		},
 		"every backend of the kind is replaced, with what does not say which database it is": {
-			line: "0.3", configured: "a b", base: `
-storage:
-  backends:
-    a: {type: kv_redis, host: old, port: 1, namespace: kept}
-    b: {type: kv_sqlite, db_path: x}
-    sql_default: {type: sql_sqlite, db_path: /base/sql.db}
-  stores:
-    metadata: {backend: b, namespace: registry}
-    inference: {backend: sql_default, table_name: i}
-    conversations: {backend: sql_default, table_name: c}
-`,
-			spec: "storage: {kv: {type: redis, endpoint: redis.ns}}", want: `
-storage:
-  backends:
-    a: {type: kv_redis, host: redis.ns, port: 6379, namespace: kept}
-    b: {type: kv_redis, host: redis.ns, port: 6379}
-    sql_default: {type: sql_sqlite, db_path: /base/sql.db}
-  stores:
-    metadata: {backend: b, namespace: registry}
-    inference: {backend: sql_default, table_name: i}
-    conversations: {backend: sql_default, table_name: c}
-`,
+			line: "0.3", configured: "b kv_default",
+			base: baseWith("{type: kv_redis, host: old, port: 1, namespace: kept}\n    b: {type: kv_sqlite, db_path: x}", sqliteSQL),
+			spec: "storage: {kv: {type: redis, endpoint: redis.ns}}",
+			want: baseWith("{type: kv_redis, host: redis.ns, port: 6379, namespace: kept}\n    b: {type: kv_redis, host: redis.ns, port: 6379}", sqliteSQL),
 		},
 		"SQLite in place of Redis has a file of the backend's name": {
-			line: "0.3", configured: "cache", base: `
-storage:
-  backends:
-    cache: {type: kv_redis, host: old, port: 1}
-    sql_default: {type: sql_sqlite, db_path: /base/sql.db}
-  stores: {metadata: null, inference: null, conversations: null}
-`,
-			spec: "storage: {kv: {}}", want: `
-storage:
-  backends:
-    cache: {type: kv_sqlite, db_path: "${env.SQLITE_STORE_DIR:=/.llama}/cache.db"}
-    sql_default: {type: sql_sqlite, db_path: /base/sql.db}
-  stores: {metadata: null, inference: null, conversations: null}
-`,
+			line: "0.3", configured: "cache",
+			base: strings.ReplaceAll(baseWith("{type: kv_redis, host: old, port: 1}", sqliteSQL), "kv_default", "cache"),
+			spec: "storage: {kv: {}}",
+			want: strings.ReplaceAll(baseWith("{type: kv_sqlite, db_path: '${env.SQLITE_STORE_DIR:=/.llama}/cache.db'}", sqliteSQL), "kv_default", "cache"),
 		},
 		"a kind without a backend gets the server's own, and stores of the kind use it": {
 			line: "0.3", configured: "kv_default", base: `
@@ -128,26 +121,14 @@ storage:
 `,
 		},
 		"a store follows the release line's kind, and the backend that others of the kind use": {
-			line: "0.3", configured: "kv_default", base: `
-storage:
-  backends:
-    kv_default: {type: kv_sqlite, db_path: k}
-    sql_default: {type: sql_sqlite, db_path: s}
-    sql_other: {type: sql_sqlite, db_path: o}
-  stores:
+			line: "0.3", configured: "kv_default", base: threeBackends + `  stores:
     conversations: {backend: kv_default, namespace: talks}
     inference: {backend: sql_other, table_name: i}
     metadata: {backend: "${env.KV}", namespace: m}
     responses: {backend: gone, namespace: ns, table_name: tb}
     unknown: {backend: gone, namespace: ns}
 `,
-			spec: "storage: {kv: {}}", want: `
-storage:
-  backends:
-    kv_default: {type: kv_sqlite, db_path: k}
-    sql_default: {type: sql_sqlite, db_path: s}
-    sql_other: {type: sql_sqlite, db_path: o}
-  stores:
+			spec: "storage: {kv: {}}", want: threeBackends + `  stores:
     conversations: {backend: sql_other, table_name: talks}
     inference: {backend: sql_other, table_name: i}
     metadata: {backend: "${env.KV}", namespace: m}
@@ -169,16 +150,14 @@ storage:
 		},
 		"the password of Redis stands before its host, and the log is kept quiet": {
 			line: "0.7", base: sqliteBase + "    prompts: null\n    connectors: null\n", configured: "kv_default",
-			spec: "storage: {kv: {type: redis, endpoint: 'redis://[fd00::1]:1', password: {name: creds, key: pw}}}",
-			want: strings.Replace(sqliteBase, "{type: kv_sqlite, db_path: /base/kv.db, namespace: mine}",
-				`{type: kv_redis, host: "default:${env.LLSD_STORAGE_KV_PASSWORD}@[fd00::1]", port: 1}`, 1) + "    prompts: null\n    connectors: null\n",
+			spec:      "storage: {kv: {type: redis, endpoint: 'redis://[fd00::1]:1', password: {name: creds, key: pw}}}",
+			want:      baseWith(`{type: kv_redis, host: "default:${env.LLSD_STORAGE_KV_PASSWORD}@[fd00::1]", port: 1}`, sqliteSQL) + "    prompts: null\n    connectors: null\n",
 			variables: "LLSD_STORAGE_KV_PASSWORD=creds/pw the Redis password\nLLAMA_STACK_LOGGING=core=warning/ \n",
 		},
 		"PostgreSQL by its parts": {
 			line: "0.3", base: sqliteBase, configured: "sql_default",
 			spec: "storage: {sql: {type: postgres, connectionString: {name: creds, key: dsn}}}",
-			want: strings.Replace(sqliteBase, "{type: sql_sqlite, db_path: /base/sql.db}", `{type: sql_postgres, host: "${env.LLSD_STORAGE_SQL_HOST}",
-      port: "${env.LLSD_STORAGE_SQL_PORT}", db: "${env.LLSD_STORAGE_SQL_DB}?", user: "${env.LLSD_STORAGE_SQL_USER}", password: ""}`, 1),
+			want: baseWith(sqliteKV, strings.Replace(postgresSQL, "_DB}", "_DB}?", 1)),
 			variables: "LLSD_STORAGE_SQL_HOST=creds/dsn the host, for a URL\nLLSD_STORAGE_SQL_PORT=creds/dsn the port\n" +
 				"LLSD_STORAGE_SQL_DB=creds/dsn the database, for a URL\nLLSD_STORAGE_SQL_USER=creds/dsn the user, for a URL\n" +
 				shared,
@@ -186,18 +165,14 @@ storage:
 		"key-value state in PostgreSQL: the parts as they are, and no password": {
 			line: "0.3", base: sqliteBase, configured: "kv_default",
 			spec: "storage: {kv: {type: postgres, connectionString: {name: creds, key: dsn}}}",
-			want: strings.Replace(sqliteBase, "{type: kv_sqlite, db_path: /base/kv.db, namespace: mine}", `{type: kv_postgres,
-      host: "${env.LLSD_STORAGE_KV_HOST}", port: "${env.LLSD_STORAGE_KV_PORT}", db: "${env.LLSD_STORAGE_KV_DB}", user: "${env.LLSD_STORAGE_KV_USER}"}`, 1),
+			want: baseWith(postgresKV, sqliteSQL),
 			variables: "LLSD_STORAGE_KV_HOST=creds/dsn the host\nLLSD_STORAGE_KV_PORT=creds/dsn the port\n" +
 				"LLSD_STORAGE_KV_DB=creds/dsn the database\nLLSD_STORAGE_KV_USER=creds/dsn the user\n" + shared,
 		},
 		"one PostgreSQL for all state: what all of its clients read is set once": {
 			line: "1.0", base: sqliteBase + "    prompts: null\n    connectors: null\n    vector_stores: null\n", configured: "kv_default sql_default",
 			spec: "storage: {kv: {type: postgres, connectionString: {name: creds, key: dsn}}, sql: {type: postgres, connectionString: {name: creds, key: dsn}}}",
-			want: strings.NewReplacer("{type: kv_sqlite, db_path: /base/kv.db, namespace: mine}", `{type: kv_postgres, host: "${env.LLSD_STORAGE_KV_HOST}",
-      port: "${env.LLSD_STORAGE_KV_PORT}", db: "${env.LLSD_STORAGE_KV_DB}", user: "${env.LLSD_STORAGE_KV_USER}"}`,
-				"{type: sql_sqlite, db_path: /base/sql.db}", `{type: sql_postgres, host: "${env.LLSD_STORAGE_SQL_HOST}",
-      port: "${env.LLSD_STORAGE_SQL_PORT}", db: "${env.LLSD_STORAGE_SQL_DB}", user: "${env.LLSD_STORAGE_SQL_USER}", password: ""}`).Replace(sqliteBase) +
+			want: baseWith(postgresKV, postgresSQL) +
 				"    prompts: null\n    connectors: null\n    vector_stores: null\n",
 			variables: "LLSD_STORAGE_KV_HOST=creds/dsn the host\nLLSD_STORAGE_KV_PORT=creds/dsn the port\n" +
 				"LLSD_STORAGE_KV_DB=creds/dsn the database\nLLSD_STORAGE_KV_USER=creds/dsn the user\n" + shared +
@@ -282,23 +257,23 @@ func TestApplyReportsWhatStorageCannotBe(t *testing.T) {
 			want: "UnsupportedByRelease spec.storage.kv.password: Redis takes no password on release line 0.3\n",
 		},
 		"kv alone, with SQL where a variable says": {
-			base: strings.Replace(sqliteBase, "{type: sql_sqlite, db_path: /base/sql.db}", "{type: sql_postgres, host: '${env.PGHOST}'}", 1),
+			base: baseWith(sqliteKV, "{type: sql_postgres, host: '${env.PGHOST}'}"),
 			spec: "storage: {kv: {}}",
 			want: "Warning UndefinedVariable spec.storage.sql: is absent, so that the backend sql_default of the base configuration stays where " +
 				"the environment variable PGHOST says, which the spec does not set\n",
 		},
 		"sql alone, with kv where a variable says": {
-			base: strings.Replace(sqliteBase, "{type: kv_sqlite, db_path: /base/kv.db, namespace: mine}", "{type: kv_redis, host: '${env.REDIS_HOST:=}'}", 1),
+			base: baseWith("{type: kv_redis, host: '${env.REDIS_HOST:=}'}", sqliteSQL),
 			spec: "storage: {sql: {}}",
 			want: "Warning UndefinedVariable spec.storage.kv: is absent, so that the backend kv_default of the base configuration stays where " +
 				"the environment variable REDIS_HOST says, which the spec does not set\n",
 		},
 		"sql alone, with kv where a variable of the spec says": {
-			base: strings.Replace(sqliteBase, "{type: kv_sqlite, db_path: /base/kv.db, namespace: mine}", "{type: kv_redis, host: '${env.REDIS_HOST}'}", 1),
+			base: baseWith("{type: kv_redis, host: '${env.REDIS_HOST}'}", sqliteSQL),
 			spec: "{storage: {sql: {}}, workload: {overrides: {env: [{name: REDIS_HOST, value: r}]}}}",
 		},
 		"both, whatever the base says": {
-			base: strings.Replace(sqliteBase, "{type: kv_sqlite, db_path: /base/kv.db, namespace: mine}", "{type: kv_redis, host: '${env.REDIS_HOST}'}", 1),
+			base: baseWith("{type: kv_redis, host: '${env.REDIS_HOST}'}", sqliteSQL),
 			spec: "storage: {kv: {}, sql: {}}",
 		},
 		"backends of the base that would become one": {
