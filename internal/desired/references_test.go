@@ -119,3 +119,21 @@ func TestPodReferencesAbsent(t *testing.T) {
 		t.Errorf("%d references to Secrets, want those of a provider and of a variable", got)
 	}
 }
+
+// ConfigMaps do not count, the server's certificate does.
+//
+// Proves: R18.
+func TestSecretCountCountsReferencesToSecrets(t *testing.T) {
+	in := inputs(t, "simple")
+	before := in.SecretCount()
+	if before != len(in.Secrets) || before == 0 {
+		t.Errorf("%d of %d references of providers", before, len(in.Secrets))
+	}
+	for _, kind := range []string{objects.KindConfigMap, objects.KindSecret, objects.KindConfigMap} {
+		in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: objects.PodReference{Kind: kind}})
+	}
+	in.Certificate = &CertificateFact{Name: "tls"}
+	if got := in.SecretCount() - before; got != 2 {
+		t.Errorf("%d more for a Secret of the pods, two ConfigMaps and a certificate, want 2", got)
+	}
+}
