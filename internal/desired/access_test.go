@@ -3,7 +3,6 @@
 package desired
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -59,14 +58,14 @@ func TestBuildWarnsOfOpenServers(t *testing.T) {
 // Proves: R83.
 func TestBuildWarnsOfOpenServersWhoseConfigurationIsKnown(t *testing.T) {
 	for name, c := range map[string]struct {
-		image    string
-		override string
-		want     bool
+		image, base, override string
+		want                  string
 	}{
-		"the configuration of the distribution":     {"", "", true},
-		"an image whose configuration is not known": {"registry.example/any@sha256:0", "", false},
-		"a configuration of the user's own":         {"registry.example/any@sha256:0", ownConfig, true},
-		"one that only the cluster has":             {"", secret.OnCluster, false},
+		"the configuration of the distribution":     {want: "nothing asks"},
+		"one of the operator's settings, with auth": {base: "version: 2, server: {auth: {provider_config: {type: custom}}}", want: "without encryption"},
+		"an image whose configuration is not known": {image: "registry.example/any@sha256:0"},
+		"a configuration of the user's own":         {image: "registry.example/any@sha256:0", override: ownConfig, want: "nothing asks"},
+		"one that only the cluster has":             {override: secret.OnCluster},
 	} {
 		in := inputs(t, "distribution-only")
 		in.CR.Spec.Networking = &v1alpha2.NetworkingSpec{Expose: &apiextensionsv1.JSON{Raw: []byte(`{"hostname":"a.example"}`)}}
@@ -74,13 +73,21 @@ func TestBuildWarnsOfOpenServersWhoseConfigurationIsKnown(t *testing.T) {
 			in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Image: &c.image}
 			resolve(t, in, nil)
 		}
+		if c.base != "" {
+			resolve(t, in, map[string]string{"distributions": "starter: {image: 'docker.io/llamastack/distribution-starter:0.7.1', config: '{" + c.base + "}'}"})
+		}
 		if c.override != "" {
 			in.CR.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "mine"}
 			findOverride(t, in, c.override)
 		}
-		got := slices.ContainsFunc(build(t, in).Warnings, func(p problem.Problem) bool { return p.Reason == problem.Unprotected })
-		if got != c.want {
-			t.Errorf("%s: warned %t", name, got)
+		got := ""
+		for _, warning := range build(t, in).Warnings {
+			if warning.Reason == problem.Unprotected {
+				got += warning.String()
+			}
+		}
+		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }
