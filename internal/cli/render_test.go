@@ -41,6 +41,7 @@ func inCluster(t *testing.T, file, operatorSettings string) *desired.Desired {
 	}
 	in := desired.NewInputs(cr)
 	in.HashKey, in.Build = secret.New([]byte(strings.Repeat("k", 32))), "1.2.3+abc"
+	in.OperatorNamespace = settings.DefaultNamespace
 	distribution, f := known.Resolve(&cr.Spec.Distribution)
 	if f != nil {
 		t.Fatal(f)

@@ -9,7 +9,8 @@
 // story_test.go on one cluster; each brings about what it needs, so that one part alone runs too (-run 'TestStory/...').
 // Everything happens in namespaces that enforce the restricted Pod Security Standard. Nothing waits for a fixed time:
 // what shall happen is polled with a deadline, and what shall not happen is looked for after the operator has
-// demonstrably reconciled.
+// demonstrably reconciled. The cluster has no ingress controller and no network plugin that enforces policies: a double of each reads the object that the
+// operator made, and has the real HAProxy and the real nftables act on it.
 //
 // What a test sees is what a user sees: kubectl's output, the API, the server's answers, the backend's records. How the
 // configuration is made in detail is the business of pkg/config and tests/server.

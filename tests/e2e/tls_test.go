@@ -27,21 +27,32 @@ const (
 	tlsBundle = "company-ca"
 )
 
-// putCertificate writes the Secret as cert-manager does, with canaries in its key.
-func (s stack) putCertificate(t *testing.T, data map[string][]byte) {
+// putTLSSecret writes the Secret as cert-manager does, with canaries in its key.
+func (s stack) putTLSSecret(t *testing.T, name string, data map[string][]byte) {
 	t.Helper()
 	for line := range strings.SplitSeq(string(data["tls.key"]), "\n") {
 		if len(line) > 40 {
 			canaries.Add(line)
 		}
 	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: tlsSecret}, Type: corev1.SecretTypeTLS, Data: data}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}, Type: corev1.SecretTypeTLS, Data: data}
 	err := kube.Create(t.Context(), secret)
 	if apierrors.IsAlreadyExists(err) {
 		err = kube.Update(t.Context(), secret)
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// chatsAt asks the model of the sample by a client at a URL.
+func (s stack) chatsAt(t *testing.T, by *http.Client, url string) {
+	t.Helper()
+	status, answer, err := tryCallBy(t, by, http.MethodPost, url+"/v1/chat/completions", map[string]any{
+		"model": "vllm/" + sampleModel, "messages": []any{map[string]any{"role": "user", "content": question}},
+	})
+	if want := modelserverdouble.Answer(sampleModel, question); err != nil || status != http.StatusOK || !strings.Contains(string(answer), want) {
+		t.Fatalf("chat completion: status %d, %v, %s", status, err, answer)
 	}
 }
 
@@ -52,7 +63,7 @@ func serverEncrypts(t *testing.T) {
 	ca := fixture.NewCA(t)
 	host := s.name + "-service." + s.namespace + ".svc"
 	first := ca.ServerSecret([]string{host})
-	s.putCertificate(t, first)
+	s.putTLSSecret(t, tlsSecret, first)
 	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: tlsBundle}, Data: map[string]string{"ca.crt": string(ca.PEM)}}
 	if err := kube.Create(t.Context(), bundle); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
@@ -71,20 +82,20 @@ func serverEncrypts(t *testing.T) {
 
 	by := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: ca.Trust(host)}}
 	url := "https://" + strings.TrimPrefix(s.url(t), "http://")
-	status, answer, err := tryCallBy(t, by, http.MethodPost, url+"/v1/chat/completions", map[string]any{
-		"model": "vllm/" + sampleModel, "messages": []any{map[string]any{"role": "user", "content": question}},
-	})
-	if want := modelserverdouble.Answer(sampleModel, question); err != nil || status != http.StatusOK || !strings.Contains(string(answer), want) {
-		t.Fatalf("chat completion: status %d, %v, %s", status, err, answer)
-	}
+	s.chatsAt(t, by, url)
 	if status, answer, err := tryCall(t, http.MethodGet, s.url(t)+"/v1/health", nil); err == nil && status == http.StatusOK {
 		t.Errorf("plain HTTP is served: %s", answer)
 	}
 	did(t, "a chat completion over HTTPS, verified by the CA; plain HTTP is not served")
 
+	s.kubectl(t, "patch", "llsd", s.name, "--type=merge", "-p", `{"spec":{"networking":{"expose":true}}}`)
+	s.reachedThroughIngress(t, ca)
+	s.kubectl(t, "patch", "llsd", s.name, "--type=merge", "-p", `{"spec":{"networking":{"expose":null}}}`)
+	did(t, "exposed, it is reached through an ingress controller, which verifies its certificate")
+
 	revision, asked := s.revision(t), startTrafficBy(t, by, url)
 	second := ca.ServerSecret([]string{host})
-	s.putCertificate(t, second)
+	s.putTLSSecret(t, tlsSecret, second)
 	s.waitRevisionAfter(t, revision)
 	s.waitReady(t)
 	checkOneRollout(t, s, revision)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -138,6 +139,48 @@ func TestRefusedKindLeavesTheOthersAsTheyWere(t *testing.T) {
 					t.Errorf("%s was not changed by the edit: the test shows nothing of it", name)
 				}
 			}
+		})
+	}
+}
+
+// Proves: R61 (a bad PodDisruptionBudget leaves no server without its NetworkPolicy: nothing of a new custom resource is made, and a server that runs keeps
+// the one that it has; a good budget makes all go on).
+func TestBadDisruptionBudgetLeavesNoServerWithoutItsNetworkPolicy(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.startOperator(operatorOptions{})
+	with := func(namespace, budget string) string {
+		return fmt.Sprintf("distribution: {name: starter}\nnetworking: {allowedFrom: {namespaces: [%s]}}\nworkload: {replicas: 2, podDisruptionBudget: %s}", namespace, budget)
+	}
+	e.mustApply(manifest("s", with("a", "{maxUnavailable: 1}")))
+	e.waitReady("s")
+	before := e.written()
+	for name, budget := range map[string]string{
+		"both": "{minAvailable: 1, maxUnavailable: 1}", "negative": "{maxUnavailable: -1}", "word": "{minAvailable: some}", "percentage": "{minAvailable: 101%}",
+	} {
+		for _, resource := range []string{"s", name} {
+			e.mustApply(manifest(resource, with("b", budget)))
+			message := e.waitFor(resource, v1alpha2.ConditionReady, metav1.ConditionFalse, "")
+			if !strings.Contains(message, "spec.workload.podDisruptionBudget") {
+				t.Errorf("%s of %s: %s", budget, resource, message)
+			}
+		}
+		if diff := cmp.Diff(before, e.written()); diff != "" {
+			t.Errorf("%s changed (-before +after):\n%s", budget, diff)
+		}
+	}
+	for _, resource := range []string{"s", "word"} {
+		e.mustApply(manifest(resource, with("b", "{maxUnavailable: 1}")))
+		fixture.Eventually(t, 2*time.Minute, resource+" goes on", func() error {
+			policy := &networkingv1.NetworkPolicy{}
+			if err := e.get(policy, resource+"-network-policy"); err != nil {
+				return err
+			}
+			text, err := json.Marshal(policy.Spec)
+			if err == nil && !strings.Contains(string(text), `"kubernetes.io/metadata.name":"b"`) {
+				err = errors.New(string(text))
+			}
+			return err
 		})
 	}
 }

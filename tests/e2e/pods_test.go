@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// Proves: FR-012, R72, R77 (on a node: the pod of the sample is as the sample says, its process has the variables of the ConfigMap, and
+// the server answers).
+func podIsAsTheSampleSays(t *testing.T) {
+	s := sampleStack(t)
+	variables := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "server-settings"}, Data: map[string]string{"EXAMPLE_VARIABLE": "of-the-sample"},
+	}
+	if err := client.IgnoreAlreadyExists(kube.Create(t.Context(), variables)); err != nil {
+		t.Fatal(err)
+	}
+	s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-scheduling.yaml"))
+	s.waitReady(t)
+	s.chats(t, sampleServer, sampleServer, sampleModel)
+
+	pod := s.pod(t)
+	if pod.Spec.NodeSelector["kubernetes.io/os"] != "linux" || pod.Labels["example.com/team"] != "ai" || pod.Annotations["example.com/cost-center"] != "4711" ||
+		*pod.Spec.TerminationGracePeriodSeconds != 60 || len(pod.Spec.TopologySpreadConstraints) != 1 {
+		t.Errorf("the pod is %+v, with %+v", pod.ObjectMeta, pod.Spec)
+	}
+	if !slices.ContainsFunc(pod.Spec.Tolerations, func(o corev1.Toleration) bool { return o.Key == "example.com/pool" && o.Value == "ai" }) {
+		t.Errorf("the pod tolerates %+v", pod.Spec.Tolerations)
+	}
+	if r := pod.Spec.Containers[0].Resources; r.Requests.Cpu().String() != "250m" || len(r.Limits) > 0 {
+		t.Errorf("resources %+v, want the requests of the sample and no limits", r)
+	}
+	budget := &policyv1.PodDisruptionBudget{}
+	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: s.name + "-pdb"}, budget); err != nil {
+		t.Fatal(err)
+	}
+	if got := budget.Spec.MaxUnavailable; got == nil || got.IntValue() != 1 {
+		t.Errorf("the budget is %+v", budget.Spec)
+	}
+	if !serverHasVariable(t, "EXAMPLE_VARIABLE=of-the-sample") {
+		t.Error("no process of the server has the variable of the ConfigMap")
+	}
+	did(t, "config/samples/v1alpha2-scheduling.yaml is applied unchanged: a chat completion, and the pod and its process are as it says")
+}
+
+// serverHasVariable reports whether a server's process has the variable in its environment.
+func serverHasVariable(t *testing.T, variable string) bool {
+	t.Helper()
+	all, err := processes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pid, p := range all {
+		if !strings.Contains(p.command, "llama stack run") || !belongs(all, pid, cluster.Dir) {
+			continue
+		}
+		environment, err := os.ReadFile("/proc/" + pid + "/environ")
+		if err == nil && slices.Contains(strings.Split(string(environment), "\x00"), variable) {
+			return true
+		}
+	}
+	return false
+}
