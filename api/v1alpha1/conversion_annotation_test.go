@@ -126,6 +126,9 @@ func TestUnreadableAnnotationsAreSetAside(t *testing.T) {
 		"a readable one": {
 			readable, `{distribution: {}, disabled: [eval], workload: {replicas: 2}}`, false,
 		},
+		"a kept absence": {
+			`{"version":1,"origin":"v1alpha2","kept":{"spec.workload.replicas":{"if":2}}}`, `{distribution: {}, workload: {replicas: 1}}`, false,
+		},
 		"a kept value that was edited": {
 			`{"version":1,"origin":"v1alpha2","kept":{"spec.workload.replicas":{"was":5,"if":3}}}`, `{distribution: {}, workload: {replicas: 2}}`, false,
 		},

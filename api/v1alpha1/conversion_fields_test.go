@@ -261,3 +261,20 @@ func TestConversionIsTotal(t *testing.T) {
 		t.Error("nothing became nothing")
 	}
 }
+
+// A number is the same however its text was decoded.
+func TestSameComparesNumbersByValue(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct {
+		a, b any
+		want bool
+	}{
+		{int64(1), 1.0, true}, {1.0, int64(1), true}, {int64(1), 1.5, false}, {1.5, int64(1), false}, {1.5, 1.5, true}, {int64(1), int64(2), false},
+		{int64(1), "1", false}, {[]any{int64(1)}, []any{1.0}, true}, {map[string]any{"a": 1.0}, map[string]any{"a": int64(1)}, true},
+	} {
+		if got := same(c.a, c.b); got != c.want {
+			t.Errorf("%v and %v: the same %t", c.a, c.b, got)
+		}
+	}
+}

@@ -98,7 +98,7 @@ func (u unit) restore(tree map[string]any, kept v1alpha2.KeptValue) bool {
 		store(tree, u.path, was)
 	case unedited:
 		remove(tree, u.path)
-	case u.reconcile != nil && len(kept.Was) > 0:
+	case u.reconcile != nil:
 		if value, ok := u.reconcile(was, is); ok {
 			store(tree, u.path, value)
 		}

@@ -3,6 +3,7 @@
 package v1alpha1
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -70,14 +71,14 @@ func newSide(version string, root reflect.Type, of func(fieldMapping) (path, uni
 			u.reconcile = mapping.reconcile
 		}
 		s.units = append(s.units, u)
-		for depth := 1; depth < len(u.path); depth++ {
-			section := newNode(root, strings.Join(u.path[:depth], "."))
+		for depth := range u.path[1:] {
+			section := newNode(root, strings.Join(u.path[:depth+1], "."))
 			if !slices.ContainsFunc(s.sections, func(n node) bool { return n.name == section.name }) {
 				s.sections = append(s.sections, section)
 			}
 		}
 	}
-	slices.SortStableFunc(s.sections, func(a, b node) int { return len(a.path) - len(b.path) })
+	slices.SortStableFunc(s.sections, func(a, b node) int { return cmp.Compare(len(a.path), len(b.path)) })
 	return s
 }
 

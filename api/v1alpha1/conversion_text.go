@@ -4,6 +4,7 @@ package v1alpha1
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,7 +94,7 @@ func cutLarge(text []byte) ([]byte, []largeField) {
 	if len(large) == 0 {
 		return text, nil
 	}
-	slices.SortFunc(large, func(a, b largeField) int { return a.begin - b.begin })
+	slices.SortFunc(large, func(a, b largeField) int { return cmp.Compare(a.begin, b.begin) })
 	var small []byte
 	at := 0
 	for _, l := range large {

@@ -97,6 +97,22 @@ func TestConvertTextKeepsLargeFields(t *testing.T) {
 	}
 }
 
+// Only an object that the API server could not decode loses its managedFields, which the API server then keeps as they are.
+//
+// Proves: L-26.
+func TestConvertTextKeepsManagedFields(t *testing.T) {
+	const entry = `[{"manager":"kubectl","operation":"Apply"}]`
+	text := strings.Replace(hubWith("disabled", `["eval"]`), `{"name":"s"}`, `{"name":"s","managedFields":`+entry+`}`, 1)
+	converted, err := v1alpha1.ConvertText([]byte(text), spokeVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.Marshal(inReview(t, converted)["metadata"].(map[string]any)["managedFields"])
+	if err != nil || string(got) != entry {
+		t.Errorf("%v %s, want %s", err, got, entry)
+	}
+}
+
 // Proves: L-26, R63 (an annotation by hand cannot make an object that the API server cannot decode).
 func TestConvertTextLeavesTooDeepAnnotationAlone(t *testing.T) {
 	record := `{"version":1,"kept":{"spec.providers":{"was":` + nestedJSON(bounds.StoredLevels-4) + `}}}`

@@ -120,6 +120,30 @@ func TestPodReferencesAbsent(t *testing.T) {
 	}
 }
 
+// The values that are hidden in what the pods report are those of Secrets: the content of a ConfigMap is not one.
+//
+// Proves: R7, R54 (the hash is that of all of them).
+func TestSecretsOfThePodsAreThoseOfProvidersAndOverrides(t *testing.T) {
+	in := inputs(t, "simple")
+	in.PodReferences = []PodReferenceFact{
+		{Ref: objects.PodReference{Kind: objects.KindSecret}, Content: map[string]secret.Value{"token": secret.New([]byte("of-a-secret"))}},
+		{Ref: objects.PodReference{Kind: objects.KindConfigMap}, Content: map[string]secret.Value{"text": secret.New([]byte("of-a-config-map"))}},
+	}
+	values := in.secretValues(map[string]secret.Value{"DERIVED": secret.New([]byte("derived"))})
+	for _, c := range []struct {
+		text  string
+		known bool
+	}{{canary, true}, {"derived", true}, {"of-a-secret", true}, {"of-a-config-map", false}} {
+		if got := !strings.Contains(secret.Redact("value "+c.text, values), c.text); got != c.known {
+			t.Errorf("%s: known as a secret %t", c.text, got)
+		}
+	}
+	in.PodReferences = in.PodReferences[:len(in.Secrets)] // as many of both
+	if secretsHash(in) == "" {
+		t.Error("no hash of Secrets and references")
+	}
+}
+
 // ConfigMaps do not count, the server's certificate does.
 //
 // Proves: R18.

@@ -36,6 +36,11 @@ func TestWorkload(t *testing.T) {
 	for text, want := range map[string]struct{ fault, warning string }{
 		"workload: {autoscaling: {minReplicas: 2}}":                                                               {"spec.workload.autoscaling.maxReplicas: Required value: at least 1", ""},
 		"workload: {autoscaling: {maxReplicas: 0}}":                                                               {"spec.workload.autoscaling.maxReplicas: Required value", ""},
+		"workload: {autoscaling: {minReplicas: 3, maxReplicas: 3}}":                                               {"", "each pod has state of its own"},
+		"workload: {autoscaling: {maxReplicas: 3, targetCPUUtilizationPercentage: 1}}":                            {"", "each pod has state of its own"},
+		"workload: {replicas: 2, podDisruptionBudget: {maxUnavailable: 0%}}":                                      {"", "podDisruptionBudget.maxUnavailable: allows no disruptions"},
+		"workload: {podDisruptionBudget: {maxUnavailable: 1}}":                                                    {"", ""},
+		"workload: {autoscaling: {maxReplicas: 1}}":                                                               {"", ""},
 		"workload: {replicas: 5, autoscaling: {maxReplicas: 3}}":                                                  {"spec.workload.autoscaling.maxReplicas: Invalid value: 3: is below the least number of pods, 5", "each pod has state of its own"},
 		"workload: {autoscaling: {maxReplicas: 3, targetCPUUtilizationPercentage: 0}}":                            {"targetCPUUtilizationPercentage: Invalid value: 0", "each pod has state of its own"},
 		"workload: {autoscaling: {maxReplicas: 3}}":                                                               {"", "each pod has state of its own"},
@@ -74,6 +79,7 @@ func TestWorkload(t *testing.T) {
 			}
 		})
 	}
+	build(t, bare(t, "distribution: {name: starter}\nworkload: {storage: {size: '0'}}", fromV1alpha1)) // release 0.9 took it for no size
 	legacy := shaped(t, "distribution-only", "workload: {overrides: {volumes: [{name: lls-storage, emptyDir: {}}]}}")
 	legacy.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}
 	if d := build(t, legacy); !strings.Contains(d.Warnings.Message(), "the volume lls-storage takes the place") {
