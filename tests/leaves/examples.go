@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package leaves
+
+import (
+	"cmp"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// openJSON are the values of the fields that hold any JSON, by path.
+var openJSON = map[string]string{
+	"spec.networking.expose":     `true`,
+	"spec.externalProviders":     `{"inference":[{"providerId":"x","image":"registry.example/x:1"}]}`,
+	"spec.providers.inference":   `{"provider":"vllm","endpoint":"http://x:8000"}`,
+	"spec.providers.safety":      `{"id":"x","provider":"code-scanner"}`,
+	"spec.providers.vectorIo":    `{"provider":"qdrant","endpoint":"http://x:6333"}`,
+	"spec.providers.toolRuntime": `{"provider":"wolfram-alpha"}`,
+	"spec.providers.telemetry":   `{"provider":"opentelemetry","endpoint":"http://x:4318"}`,
+	"spec.auth.settings":         `{"endpoint":"http://x"}`,
+	"spec.auth.secretRefs":       `{"endpoint":{"name":"x","key":"y"}}`,
+	"spec.auth.accessPolicy":     `{"permit":{"actions":"read"}}`,
+	"spec.auth.routePolicy":      `{"permit":{"paths":"*"}}`,
+	"spec.auth.tenancy":          `{"mode":"single","default_tenant_id":"x"}`,
+	"spec.resources.models":      `{"name":"x","provider":"openai"}`,
+	"spec.resources.tools":       `{"name":"mcp::x","endpoint":"http://x:8000/mcp"}`,
+	"spec.resources.shields":     `"code-scanner"`,
+}
+
+// texts are the values of the texts that "x" is not good enough for, by path.
+var texts = map[string]string{
+	"spec.auth.provider": "kubernetes", "spec.disabled": "eval", "spec.workload.storage.mountPath": "/x",
+	"spec.storage.kv.type": "redis", "spec.storage.kv.endpoint": "x:6379", "spec.storage.sql.type": "postgres",
+}
+
+// byType are the values of the fields of Kubernetes' types.
+var byType = values(
+	corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("3")}, Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")},
+	},
+	map[string]string{"example.com/x": "y"},
+	corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}},
+	[]corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+	[]corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: new("gpu")}},
+	[]corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "x"}}}},
+	[]corev1.LocalObjectReference{{Name: "x"}},
+	resource.MustParse("3Gi"),
+	intstr.FromInt32(1),
+	[]corev1.EnvVar{{Name: "X", Value: "x"}},
+	[]corev1.Volume{{Name: "x", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
+	[]corev1.VolumeMount{{Name: "lls-storage", MountPath: "/x"}},
+	[]corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "x", WhenUnsatisfiable: corev1.DoNotSchedule}},
+	true, int32(5000), int64(60),
+)
+
+func values(list ...any) map[reflect.Type]reflect.Value {
+	found := map[reflect.Type]reflect.Value{}
+	for _, value := range list {
+		found[reflect.TypeOf(value)] = reflect.ValueOf(value)
+	}
+	return found
+}
+
+// example returns a value that means something to a field.
+func example(path string, typ reflect.Type) (reflect.Value, bool) {
+	if value, ok := byType[typ]; ok {
+		return value, true
+	}
+	text := cmp.Or(texts[path], "x")
+	switch {
+	case typ == reflect.TypeFor[apiextensionsv1.JSON]():
+		return reflect.ValueOf(apiextensionsv1.JSON{Raw: []byte(openJSON[path])}), openJSON[path] != ""
+	case typ == reflect.TypeFor[[]apiextensionsv1.JSON]():
+		return reflect.ValueOf([]apiextensionsv1.JSON{{Raw: []byte(openJSON[path])}}), openJSON[path] != ""
+	case typ.Kind() == reflect.String:
+		return reflect.ValueOf(text).Convert(typ), true
+	case typ.Kind() == reflect.Slice && typ.Elem().Kind() == reflect.String:
+		list := reflect.MakeSlice(typ, 1, 1)
+		list.Index(0).SetString(text)
+		return list, true
+	}
+	return reflect.Value{}, false
+}

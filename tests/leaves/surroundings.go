@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package leaves
+
+import (
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// surroundings are what fields need beside them, by the beginning of their paths; the longest counts.
+var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
+	"spec.workload.autoscaling.minReplicas":                       withAutoscaling,
+	"spec.workload.autoscaling.targetCPUUtilizationPercentage":    withAutoscaling,
+	"spec.workload.autoscaling.targetMemoryUtilizationPercentage": withAutoscaling,
+	"spec.networking.tls.enabled": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		s.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{SecretName: new("llama-tls")}}
+	},
+	"spec.auth.settings":       withAuth("custom"),
+	"spec.auth.secretRefs":     withAuth("custom"),
+	"spec.auth.accessPolicy":   withAuth("kubernetes"),
+	"spec.auth.routePolicy":    withAuth("kubernetes"),
+	"spec.storage.kv.type":     func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Endpoint = new("redis:6379") },
+	"spec.storage.kv.endpoint": func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Type = new(v1alpha2.KVStorageRedis) },
+	"spec.storage.kv.password": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		*kvStorage(s) = v1alpha2.KVStorageSpec{
+			Type: new(v1alpha2.KVStorageRedis), Endpoint: new("redis:6379"), Password: &v1alpha2.SecretKeyRef{Name: new("a"), Key: new("b")},
+		}
+	},
+	"spec.storage.kv.password.secretKeyRef": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		*kvStorage(s) = v1alpha2.KVStorageSpec{Type: new(v1alpha2.KVStorageRedis), Endpoint: new("redis:6379"), Password: nestedReference()}
+	},
+	"spec.storage.kv.connectionString": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		*kvStorage(s) = v1alpha2.KVStorageSpec{Type: new(v1alpha2.KVStoragePostgres), ConnectionString: &v1alpha2.SecretKeyRef{Name: new("a"), Key: new("b")}}
+	},
+	"spec.storage.kv.connectionString.secretKeyRef": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		*kvStorage(s) = v1alpha2.KVStorageSpec{Type: new(v1alpha2.KVStoragePostgres), ConnectionString: nestedReference()}
+	},
+	"spec.storage.sql.type": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		sqlStorage(s).ConnectionString = &v1alpha2.SecretKeyRef{Name: new("a"), Key: new("b")}
+	},
+	"spec.storage.sql.connectionString": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		*sqlStorage(s) = v1alpha2.SQLStorageSpec{Type: new(v1alpha2.SQLStoragePostgres), ConnectionString: &v1alpha2.SecretKeyRef{Name: new("a"), Key: new("b")}}
+	},
+	"spec.storage.sql.connectionString.secretKeyRef": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		*sqlStorage(s) = v1alpha2.SQLStorageSpec{Type: new(v1alpha2.SQLStoragePostgres), ConnectionString: nestedReference()}
+	},
+}
+
+func withAutoscaling(s *v1alpha2.LlamaStackDistributionSpec) {
+	s.Workload = &v1alpha2.WorkloadSpec{Autoscaling: &v1alpha2.AutoscalingSpec{MaxReplicas: new(int32(6000))}}
+}
+
+func withAuth(provider string) func(*v1alpha2.LlamaStackDistributionSpec) {
+	return func(s *v1alpha2.LlamaStackDistributionSpec) { s.Auth = &v1alpha2.AuthSpec{Provider: &provider} }
+}
+
+func kvStorage(s *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.KVStorageSpec {
+	s.Storage = &v1alpha2.StateStorageSpec{KV: &v1alpha2.KVStorageSpec{}}
+	return s.Storage.KV
+}
+
+func sqlStorage(s *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.SQLStorageSpec {
+	s.Storage = &v1alpha2.StateStorageSpec{SQL: &v1alpha2.SQLStorageSpec{}}
+	return s.Storage.SQL
+}
+
+func nestedReference() *v1alpha2.SecretKeyRef {
+	return &v1alpha2.SecretKeyRef{SecretKeyRef: &v1alpha2.SecretKeySelector{Name: new("a"), Key: new("b")}}
+}
+
+// Surround sets what the field at the path needs beside it to mean something.
+func Surround(path string) func(*v1alpha2.LlamaStackDistributionSpec) {
+	path = strings.TrimSuffix(path, "{}")
+	var longest string
+	for prefix := range surroundings {
+		if (path == prefix || strings.HasPrefix(path, prefix+".")) && len(prefix) > len(longest) {
+			longest = prefix
+		}
+	}
+	if longest == "" {
+		return func(*v1alpha2.LlamaStackDistributionSpec) {}
+	}
+	return surroundings[longest]
+}
