@@ -74,7 +74,7 @@ func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	}
 	for _, c := range changes { // before the dry run, which would not take away what is no longer desired
 		if err := a.takeCreated(ctx, c); err != nil {
-			return result, refused(c, err)
+			return result, refused(owner, c, err)
 		}
 	}
 	if f := a.dryRun(ctx, owner, changes, result); f != nil {
@@ -171,12 +171,12 @@ func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	if err == nil {
 		err = a.send(ctx, u)
 	}
-	if c.gvk.Kind == "Service" && apierrors.IsInvalid(err) && !deniedByPolicy(err) {
+	if c.gvk.Kind == "Service" && apierrors.IsInvalid(err) && !deniedByOthers(err) {
 		u = desired
 		err = a.resetPorts(ctx, u)
 	}
 	if err != nil {
-		return refused(c, err)
+		return refused(owner, c, err)
 	}
 	if c.live.GetResourceVersion() != u.GetResourceVersion() {
 		result.Written++

@@ -40,7 +40,7 @@ func (a *Applier) create(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 		}
 		return a.write(ctx, owner, next, result)
 	case err != nil:
-		return refused(c, err)
+		return refused(owner, c, err)
 	}
 	result.Written++
 	if !isGenerated(c.gvk) {

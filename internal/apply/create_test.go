@@ -39,7 +39,7 @@ func TestNewObjectsAreCreatedAndLaterApplied(t *testing.T) {
 
 	cr, list = full(2)
 	c.Created = nil
-	if _, f := a.Apply(t.Context(), cr, list); f != nil || len(c.Created) != 1 { // the ConfigMap
+	if _, f := a.Apply(t.Context(), cr, list); f != nil || len(c.Created) != 2 { // the ConfigMap and the derived Secret
 		t.Fatalf("created %v, %v", c.Created, f)
 	}
 	service = &corev1.Service{}

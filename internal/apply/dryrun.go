@@ -30,10 +30,10 @@ func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 			if _, p := a.existing(ctx, owner, c, result); p != nil {
 				return p
 			}
-		case err == nil, apierrors.IsBadRequest(err): // a webhook that knows no dry run
-		case c.gvk.Kind == "Service" && c.live != nil && apierrors.IsInvalid(err) && !deniedByPolicy(err): // ports that somebody else added: writing it resets them
+		case err == nil, knowsNoDryRun(err):
+		case c.gvk.Kind == "Service" && c.live != nil && apierrors.IsInvalid(err) && !deniedByOthers(err): // ports that somebody else added: writing it resets them
 		default:
-			return refused(c, err)
+			return refused(owner, c, err)
 		}
 	}
 	return nil
@@ -44,6 +44,11 @@ func (a *Applier) tryOut(ctx context.Context, c *change) error {
 		return a.Client.Create(ctx, c.new(), client.DryRunAll, client.FieldOwner(FieldManager))
 	}
 	return a.send(ctx, c.DeepCopy(), client.DryRunAll)
+}
+
+// knowsNoDryRun reports whether nobody was asked, as there is a webhook with side effects.
+func knowsNoDryRun(err error) bool {
+	return apierrors.ReasonForError(err) == metav1.StatusReasonBadRequest && strings.HasSuffix(err.Error(), "does not support dry run")
 }
 
 // passesThrough reports whether values of the spec are in an object as they are. The others hold what the operator decides: asking for them before a
@@ -87,22 +92,27 @@ var fieldsOfPods = []struct{ of, from string }{
 	{"spec.template.spec.imagePullSecrets", "spec.workload.imagePullSecrets"},
 	{"spec.template.spec.resourceClaims", "spec.workload.resourceClaims"},
 	{"spec.template.spec.terminationGracePeriodSeconds", "spec.workload.terminationGracePeriodSeconds"},
-	{"spec.template.metadata", "spec.workload.podMetadata"},
+	{"spec.template.labels", "spec.workload.podMetadata"},
+	{"spec.template.annotations", "spec.workload.podMetadata"},
 	{"spec.replicas", "spec.workload.replicas"},
 }
 
 // refused is the problem of an object that the API server does not take. It is about the field of the spec, where there is one.
-func refused(c *change, err error) *problem.Problem {
+func refused(owner *v1alpha2.LlamaStackDistribution, c *change, err error) *problem.Problem {
 	p := Failed(c.what(), "could not be applied", err)
-	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
+	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !deniedByOthers(err) {
 		return p
 	}
-	if c.gvk.Kind == "PersistentVolumeClaim" && c.live != nil && !deniedByPolicy(err) {
+	if c.gvk.Kind == "PersistentVolumeClaim" && c.live != nil && !deniedByOthers(err) {
 		p.Reason, p.Class = problem.ClaimNotResizable, problem.Terminal
 		p.Fix = "a PVC cannot shrink, and grows only where its storage class allows it: set spec.workload.storage.size to what it was, " +
 			"or move the data to a new custom resource"
 	}
-	if from := refusedField(c.gvk.Kind, err); from != "" {
+	from := refusedField(c.gvk.Kind, err)
+	if from == "" && passesThrough(owner, c) { // which of its values was refused is not known
+		from = "spec.workload"
+	}
+	if from != "" {
 		p.Path, p.Detail = from, p.Path+" "+p.Detail
 	}
 	return p

@@ -3,11 +3,15 @@
 package apply
 
 import (
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -15,11 +19,14 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// full is an owner with an object of nearly every kind, and its objects.
+// full is an owner with an object of every kind, and its objects: all but the first are others for another generation.
 func full(generation int32) (*v1alpha2.LlamaStackDistribution, []objects.Object) {
 	cr := fakecluster.Owner()
 	cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: new(8000 + generation)}
@@ -27,16 +34,30 @@ func full(generation int32) (*v1alpha2.LlamaStackDistribution, []objects.Object)
 		Replicas: new(int32(2)), Autoscaling: &v1alpha2.AutoscalingSpec{MaxReplicas: new(3 + generation)},
 		PodDisruptionBudget: &v1alpha2.PodDisruptionBudgetSpec{MaxUnavailable: new(intstr.FromInt32(generation))},
 	}
-	p := &objects.Params{CR: cr, Image: "registry.example/starter:0.7.1", Config: []byte{'a' + byte(generation)}}
+	cr.Spec.Workload.Storage = &v1alpha2.PVCStorageSpec{Size: resource.NewQuantity(int64(generation)<<30, resource.BinarySI)}
+	p := &objects.Params{
+		CR: cr, Image: "registry.example/starter:0.7.1", Config: []byte{'a' + byte(generation)}, NetworkPolicy: true,
+		Derived: map[string]secret.Value{"A": secret.New([]byte("a"))}, DerivedName: fmt.Sprintf("my-stack-env-%d", generation),
+		Expose: parse.Expose{Enabled: true, Hostname: fmt.Sprintf("g%d.example", generation)},
+	}
+	edge := func(kind settings.EdgeKind) *objects.Params {
+		of := *p
+		of.Edge = settings.Edge{Kind: kind, Gateway: &settings.Gateway{Namespace: "gateways", Name: "main"}}
+		return &of
+	}
 	return cr, []objects.Object{
-		objects.ServiceAccount(p), objects.ConfigMap(p), objects.PodDisruptionBudget(p), objects.Deployment(p), objects.HorizontalPodAutoscaler(p), objects.Service(p),
+		objects.ServiceAccount(p), objects.NetworkPolicy(p), objects.ConfigMap(p), objects.DerivedSecret(p), objects.PersistentVolumeClaim(p),
+		objects.PodDisruptionBudget(p), objects.Deployment(p), objects.HorizontalPodAutoscaler(p), objects.Service(p), objects.Ingress(p),
+		objects.Route(edge(settings.EdgeRoute)), objects.HTTPRoute(edge(settings.EdgeHTTPRoute)),
 	}
 }
 
 // Proves: R61 (whichever object of an edit the API server refuses, none is written; it is asked once for each that changes, and not at all
 // where nothing changes, or where the first write gives the answer).
 func TestRefusedObjectLeavesTheOthersUnwritten(t *testing.T) {
-	for _, kind := range []string{"ConfigMap", "PodDisruptionBudget", "Deployment", "HorizontalPodAutoscaler", "Service"} {
+	_, every := full(1)
+	for _, o := range every[1:] {
+		kind := o.GetObjectKind().GroupVersionKind().Kind
 		t.Run(kind, func(t *testing.T) {
 			c := fakecluster.New(t)
 			a := applier(c)
@@ -49,6 +70,10 @@ func TestRefusedObjectLeavesTheOthersUnwritten(t *testing.T) {
 				t.Errorf("nothing changes, and %v was asked: %v", c.Asked, f)
 			}
 			cr, list = full(2)
+			class := problem.Transient
+			if kind == "PersistentVolumeClaim" { // what a storage class forbids, only an edit mends
+				class = problem.Terminal
+			}
 			what := ""
 			for _, o := range list {
 				if o.GetObjectKind().GroupVersionKind().Kind == kind {
@@ -58,7 +83,7 @@ func TestRefusedObjectLeavesTheOthersUnwritten(t *testing.T) {
 			c.Applied = nil
 			c.Refuse[what] = apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "y", nil)
 			result, f := a.Apply(t.Context(), cr, list)
-			if f == nil || result.Written > 0 || !strings.Contains(f.String(), kind) || f.Class != problem.Transient {
+			if f == nil || result.Written > 0 || !strings.Contains(f.String(), kind) || f.Class != class {
 				t.Fatalf("result %+v, fault %+v", result, f)
 			}
 			if written := slices.DeleteFunc(c.Applied, func(w string) bool { return w == what }); len(written) > 0 {
@@ -66,7 +91,7 @@ func TestRefusedObjectLeavesTheOthersUnwritten(t *testing.T) {
 			}
 			delete(c.Refuse, what)
 			c.Asked, c.Applied = nil, nil
-			if _, f := a.Apply(t.Context(), cr, list); f != nil || len(c.Applied) != 5 || !slices.Equal(c.Asked, c.Applied[1:]) {
+			if _, f := a.Apply(t.Context(), cr, list); f != nil || len(c.Applied) != len(every)-1 || !slices.Equal(c.Asked, c.Applied[1:]) {
 				t.Errorf("fault %v, asked %v, written %v", f, c.Asked, c.Applied)
 			}
 		})
@@ -81,7 +106,9 @@ func TestNewObjectsAreAskedForWhereTheyHoldTheSpec(t *testing.T) {
 	}
 	cr, list := full(1)
 	c = fakecluster.New(t)
-	if _, f := applier(c).Apply(t.Context(), cr, list); f != nil || fakecluster.Sorted(c.Asked) != "[Deployment/my-stack HorizontalPodAutoscaler/my-stack-hpa PodDisruptionBudget/my-stack-pdb]" {
+	if _, f := applier(c).Apply(t.Context(), cr, list); f != nil || slices.ContainsFunc(c.Asked, func(what string) bool {
+		return strings.HasPrefix(what, "ConfigMap/") || strings.HasPrefix(what, "Secret/") || strings.HasPrefix(what, "Service/") || strings.HasPrefix(what, "ServiceAccount/")
+	}) || len(c.Asked) != len(list)-4 {
 		t.Errorf("asked %v, %v", c.Asked, f)
 	}
 }
@@ -98,13 +125,40 @@ func TestDryRunThatIsNotSupportedIsIgnored(t *testing.T) {
 	}
 }
 
+// Proves: R61, R19 (a webhook that denies without a code of its own answers 400, as the API server does to a dry run that a webhook does not know).
+func TestDenialOfAWebhookLeavesTheOthersUnwritten(t *testing.T) {
+	c := fakecluster.New(t)
+	cr, list := full(1)
+	a := applier(c)
+	if _, f := a.Apply(t.Context(), cr, list); f != nil {
+		t.Fatal(f)
+	}
+	c.Applied = nil
+	c.Refuse["Deployment/my-stack"] = &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusBadRequest, Message: `admission webhook "x" denied the request: the image is not signed`,
+	}}
+	cr, list = full(2)
+	result, f := a.Apply(t.Context(), cr, list)
+	if f == nil || f.Class != problem.Transient || f.Path != "spec.workload" || result.Written > 0 {
+		t.Errorf("written %d, %+v", result.Written, f)
+	}
+	if written := slices.DeleteFunc(c.Applied, func(w string) bool { return w == "Deployment/my-stack" }); len(written) > 0 {
+		t.Errorf("written are %v", written)
+	}
+}
+
 // Proves: R61, R74 (the field of the spec comes first).
 func TestRefusalNamesTheField(t *testing.T) {
 	invalid := func(path *field.Path) error {
 		return apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "s", field.ErrorList{field.Invalid(path, "x", "must be less")})
 	}
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "s", nil)
+	owner := fakecluster.Owner()
+	owner.Spec.Workload = &v1alpha2.WorkloadSpec{}
 	container := field.NewPath("spec", "template", "spec", "containers").Index(0)
+	webhook := &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusBadRequest, Message: `admission webhook "x" denied the request: the image is not signed`,
+	}}
 	for _, c := range []struct {
 		kind string
 		err  error
@@ -113,17 +167,25 @@ func TestRefusalNamesTheField(t *testing.T) {
 		{"PodDisruptionBudget", forbidden, "spec.workload.podDisruptionBudget: PodDisruptionBudget s could not be applied: "},
 		{"Ingress", forbidden, "spec.networking.expose: Ingress s"},
 		{"ServiceAccount", forbidden, "ServiceAccount s"},
-		{"Deployment", forbidden, "Deployment s"},
+		{"ServiceAccount", webhook, "ServiceAccount s"},
+		{"Ingress", webhook, "spec.networking.expose: Ingress s"},
+		{"Deployment", forbidden, "spec.workload: Deployment s"},
+		{"Deployment", webhook, "spec.workload: Deployment s"},
 		{"Deployment", invalid(container.Child("resources", "requests").Key("cpu")), "spec.workload.resources: Deployment s"},
 		{"Deployment", invalid(container.Child("volumeMounts").Index(2)), "spec.workload.overrides.volumeMounts: Deployment s"},
-		{"Deployment", invalid(field.NewPath("spec", "strategy")), "Deployment s"},
+		{"Deployment", invalid(field.NewPath("spec", "template", "labels").Key("a")), "spec.workload.podMetadata: Deployment s"},
+		{"Deployment", invalid(field.NewPath("spec", "template", "annotations").Key("a")), "spec.workload.podMetadata: Deployment s"},
+		{"Deployment", invalid(field.NewPath("spec", "strategy")), "spec.workload: Deployment s"},
 		{"Ingress", apierrors.NewTimeoutError("slow", 1), "Ingress s"},
 	} {
 		u := &unstructured.Unstructured{}
 		u.SetName("s")
-		f := refused(&change{Unstructured: u, gvk: schema.GroupVersionKind{Kind: c.kind}}, c.err)
+		f := refused(owner, &change{Unstructured: u, gvk: schema.GroupVersionKind{Kind: c.kind}}, c.err)
 		if !strings.HasPrefix(f.String(), c.want) {
 			t.Errorf("message %q, want it to begin with %q", f.String(), c.want)
+		}
+		if f := refused(fakecluster.Owner(), &change{Unstructured: u, gvk: schema.GroupVersionKind{Kind: "Deployment"}}, c.err); f.Path == "spec.workload" {
+			t.Errorf("a spec without workload is blamed for it: %s", f)
 		}
 	}
 }

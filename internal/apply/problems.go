@@ -34,14 +34,22 @@ func Conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistrib
 	return problem.New(p)
 }
 
-// deniedByPolicy reports whether an object that the API server calls invalid was denied by an admission policy: validation names the fields, a
-// policy names none. Policies change without an edit of the custom resource.
-func deniedByPolicy(err error) bool {
+// deniedByOthers reports whether an admission policy or a webhook of somebody else's denied an object. Its answer may change without an edit of the
+// custom resource. Where it calls the object invalid, it names no field, as validation does; a webhook that denies without a code of its own answers
+// 400, and gives none of the API server's reasons.
+func deniedByOthers(err error) bool {
 	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil {
+	if !errors.As(err, &status) {
 		return false
 	}
-	causes := status.Status().Details.Causes
+	if apierrors.IsBadRequest(err) {
+		return apierrors.ReasonForError(err) != metav1.StatusReasonBadRequest
+	}
+	details := status.Status().Details
+	if !apierrors.IsInvalid(err) || details == nil {
+		return false
+	}
+	causes := details.Causes
 	return len(causes) > 0 && !slices.ContainsFunc(causes, func(c metav1.StatusCause) bool { return c.Field != "" })
 }
 
@@ -49,7 +57,7 @@ func deniedByPolicy(err error) bool {
 func Failed(what, how string, err error) *problem.Problem {
 	p := problem.Problem{Reason: problem.ApplyFailed, Path: what, Detail: fmt.Sprintf("%s: %v", how, stable.Error(err)), Err: err}
 	switch {
-	case apierrors.IsInvalid(err) && !deniedByPolicy(err), apierrors.IsBadRequest(err):
+	case (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) && !deniedByOthers(err):
 		p.Reason = problem.ObjectRejected
 	case TooLarge(err):
 		p.Reason, p.Fix = problem.ObjectRejected, "make it smaller: fewer or shorter values in the spec, or in the objects that it refers to"

@@ -5,6 +5,7 @@ package status
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -117,7 +118,7 @@ func setDeploymentUpdated(f *Facts, s *statusOf) {
 	if f.Desired != nil && f.Desired.HeldBuild != "" {
 		held = fmt.Sprintf("; made by operator build %s: the new pod template takes effect with the next edit", f.Desired.HeldBuild)
 	}
-	done, reason, message := rollout(f.Deployment, f.Pods.NotReady)
+	done, reason, message := rollout(f.Deployment, whyNotReady(f))
 	status := metav1.ConditionFalse
 	if done {
 		status = metav1.ConditionTrue
@@ -153,7 +154,7 @@ func rollout(d *appsv1.Deployment, why string) (done bool, reason, message strin
 	case got.Replicas > got.UpdatedReplicas:
 		return false, v1alpha2.ReasonRolloutInProgress, replacing(d, why)
 	case got.UpdatedReplicas < wanted:
-		return false, v1alpha2.ReasonRolloutInProgress, fmt.Sprintf("%d of %d pods are up to date", got.UpdatedReplicas, wanted)
+		return false, v1alpha2.ReasonRolloutInProgress, because(fmt.Sprintf("%d of %d pods are up to date", got.UpdatedReplicas, wanted), why)
 	case got.AvailableReplicas < got.UpdatedReplicas && why != "":
 		return false, v1alpha2.ReasonRolloutInProgress, because(fmt.Sprintf(
 			"%d of %d up-to-date pods are available", got.AvailableReplicas, got.UpdatedReplicas), why)
@@ -171,7 +172,7 @@ func replacing(d *appsv1.Deployment, why string) string {
 	got := d.Status
 	notReady := min(got.Replicas-got.AvailableReplicas, got.UpdatedReplicas)
 	serving := min(got.Replicas-got.UpdatedReplicas, got.AvailableReplicas)
-	text := fmt.Sprintf("%d of %d pods are up to date", got.UpdatedReplicas, ptr.Deref(d.Spec.Replicas, 1))
+	text := because(fmt.Sprintf("%d of %d pods are up to date", got.UpdatedReplicas, ptr.Deref(d.Spec.Replicas, 1)), why)
 	if notReady > 0 {
 		text = because(count(notReady, "new pod is", "new pods are")+" not ready", why)
 	}
@@ -180,6 +181,22 @@ func replacing(d *appsv1.Deployment, why string) string {
 	}
 	return text
 }
+
+// whyNotReady is why there is no new pod that serves, as the newest one reports, or as the API server does that refuses to create one: quotas,
+// policies and missing ServiceAccounts show only there. It is empty where no reason is known.
+func whyNotReady(f *Facts) string {
+	if f.Pods.NotReady != "" || f.Deployment == nil {
+		return f.Pods.NotReady
+	}
+	failure := deploymentCondition(f.Deployment, appsv1.DeploymentReplicaFailure)
+	if failure.Status != corev1.ConditionTrue {
+		return ""
+	}
+	return "no pod can be created: " + bounds.Message(refusedPod.ReplaceAllString(failure.Message, ""))
+}
+
+// refusedPod is the beginning of the API server's text, with a name that is another one for each attempt.
+var refusedPod = regexp.MustCompile(`^pods "[^"]*" is (forbidden|invalid): `)
 
 // because adds a pod's reason, where one is known.
 func because(text, why string) string {
@@ -232,7 +249,7 @@ func setAvailable(f *Facts, s *statusOf) {
 	case isAvailable(f):
 		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonServerAvailable, available(d)+serverRemarks(f))
 	default:
-		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonServerUnavailable, because(available(d), f.Pods.NotReady))
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonServerUnavailable, because(available(d), whyNotReady(f)))
 	}
 }
 

@@ -189,6 +189,49 @@ func TestReasonOfThePodIsReported(t *testing.T) {
 	}
 }
 
+// Proves: L-22 (what keeps the API server from creating pods is only in the Deployment's status; the names of the pods, which change with each
+// attempt, are not repeated).
+func TestStatusNamesWhyNoPodCanBeCreated(t *testing.T) {
+	refused := func(d *appsv1.Deployment, text string) *appsv1.Deployment {
+		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{
+			Type: appsv1.DeploymentReplicaFailure, Status: "True", Reason: "FailedCreate", Message: text,
+		})
+		return d
+	}
+	const quota = `pods "s-5f6d8-x2x7k" is forbidden: exceeded quota: small, requested: pods=1, used: pods=0, limited: pods=0`
+	const why = "no pod can be created: exceeded quota: small, requested: pods=1, used: pods=0, limited: pods=0"
+	for name, c := range map[string]struct {
+		deployment         *appsv1.Deployment
+		updated, available string
+	}{
+		"a first pod": {
+			func() *appsv1.Deployment {
+				d := refused(deployment(1, 0), quota)
+				d.Status.Replicas, d.Status.UpdatedReplicas = 0, 0
+				return d
+			}(), "0 of 1 pods are up to date: " + why, "0 of 1 pods are available: " + why,
+		},
+		"a new pod beside an old one": {
+			func() *appsv1.Deployment {
+				d := refused(deployment(1, 1), quota)
+				d.Status.UpdatedReplicas = 0
+				return d
+			}(), "0 of 1 pods are up to date: " + why + "; 1 old pod still serves", "1 of 1 pods are available",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := built(t, resource())
+			f.Deployment = c.deployment
+			s := compute(t, f)
+			for kind, want := range map[string]string{v1alpha2.ConditionDeploymentUpdated: c.updated, v1alpha2.ConditionAvailable: c.available} {
+				if got := condition(t, &s, kind).Message; got != want {
+					t.Errorf("%s: %s, want: %s", kind, got, want)
+				}
+			}
+		})
+	}
+}
+
 // Proves: R51, L-22 (a paused autoscaler is reported, with the way to continue; the spec cannot ask for that).
 func TestPausedAutoscalerIsReported(t *testing.T) {
 	cr := resource()

@@ -11,7 +11,7 @@ import (
 
 // setRelease09 keeps up the conditions of release 0.9, for programs that look at them.
 func setRelease09(f *Facts, s *statusOf) {
-	done, _, words := rollout(f.Deployment, f.Pods.NotReady)
+	done, _, words := rollout(f.Deployment, whyNotReady(f))
 	list, absent := release09.Conditions(&release09.Observed{
 		Resource: f.CR.Name, Unknown: f.DeploymentUnknown,
 		NotApplied: f.Deployment == nil && f.Problems.HasErrors(), Why: notApplied(f),

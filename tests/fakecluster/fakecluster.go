@@ -45,7 +45,7 @@ type Cluster struct {
 func New(t *testing.T, initial ...client.Object) *Cluster {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme), objects.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	c := &Cluster{Refuse: map[string]error{}}

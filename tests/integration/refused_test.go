@@ -32,7 +32,7 @@ var refusable = []struct{ group, version, resources, kind, name, field string }{
 	{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", "s-pvc", "spec.workload.storage"},
 	{"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", "s-network-policy", "spec.networking.allowedFrom"},
 	{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", "s-pdb", "spec.workload.podDisruptionBudget"},
-	{"apps", "v1", "deployments", "Deployment", "s", ""},
+	{"apps", "v1", "deployments", "Deployment", "s", "spec.workload"},
 	{"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", "s-hpa", "spec.workload.autoscaling"},
 	{"", "v1", "services", "Service", "s-service", "spec.networking.port"},
 	{"networking.k8s.io", "v1", "ingresses", "Ingress", "s-ingress", "spec.networking.expose"},

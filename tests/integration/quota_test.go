@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// Proves: L-22 (the reason for which the API server creates no pod is in the status, although no object that the operator writes was refused).
+func TestStatusNamesTheQuotaThatKeepsPodsAway(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	quota := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "no-pods"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},
+	}
+	if err := admin.Create(t.Context(), quota); err != nil {
+		t.Fatal(err)
+	}
+	fixture.Eventually(t, time.Minute, "the quota is in force", func() error {
+		if err := e.get(quota, quota.Name); err != nil {
+			return err
+		}
+		if len(quota.Status.Hard) == 0 {
+			return errors.New("it has no status")
+		}
+		return nil
+	})
+	e.startOperator(operatorOptions{})
+	e.mustApply(manifest("s", "distribution: {name: starter}"))
+	fixture.Eventually(t, 2*time.Minute, "the conditions name the quota", func() error {
+		for _, kind := range []string{v1alpha2.ConditionAvailable, v1alpha2.ConditionDeploymentUpdated, v1alpha2.ConditionReady} {
+			message := e.waitFor("s", kind, metav1.ConditionFalse, "")
+			if !strings.Contains(message, "no pod can be created: exceeded quota: no-pods") {
+				return fmt.Errorf("%s: %s", kind, message)
+			}
+		}
+		return nil
+	})
+}
