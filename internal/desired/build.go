@@ -4,6 +4,7 @@ package desired
 
 import (
 	"context"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,8 +18,8 @@ import (
 )
 
 // Build returns what shall exist, and what is wrong. The result holds what could be decided even where there are errors (the configuration
-// is known although a Secret is missing), but Objects only where there are none. When the context ends, so does the work, with a
-// transient error.
+// is known although a Secret is missing), but Objects only where there are none. When the context ends, so does the work, after the part of some
+// 0.1 s that it is in, with a transient error and without Objects.
 func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d := &Desired{Distribution: in.distribution(), Expose: in.Spec.Expose, Edge: in.edge()}
 	d.problems.checkName(in.CR.Name)
@@ -48,15 +49,31 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 		params.Derived, params.DerivedName = derived, derivedName(in, derived, d.Config.Env)
 	}
 	d.SecretsHash, d.SecretValues = params.SecretsHash, in.secretValues(derived)
+	if d.interrupted(ctx) {
+		return d, d.problems.List()
+	}
 	d.problems.AddAll(passthrough.Check(&in.CR.Spec, objects.OwnVolumeNames(params)))
 	d.problems.checkOverrides(params)
 	d.problems.checkAllowedFrom(params)
-	if d.problems.HasErrors() {
+	if d.interrupted(ctx) || d.problems.HasErrors() {
 		return d, d.problems.List()
 	}
-	d.Objects = buildObjects(params)
+	list := buildObjects(params)
+	if d.interrupted(ctx) { // what is complete too late is not applied either
+		return d, d.problems.List()
+	}
+	d.Objects = list
 	d.hold(in, params)
 	return d, d.problems.List()
+}
+
+// interrupted reports whether the context has ended, which is a problem then.
+func (d *Desired) interrupted(ctx context.Context) bool {
+	p := config.Interrupted(ctx)
+	if p != nil && !slices.ContainsFunc(d.problems.List(), func(o problem.Problem) bool { return o.Reason == p.Reason }) { // config reports it, too
+		d.problems.Add(*p)
+	}
+	return p != nil
 }
 
 // NeedsBase reports whether a base configuration is needed, because something is generated from it.

@@ -4,6 +4,7 @@ package desired
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -554,6 +555,20 @@ func TestResourceName(t *testing.T) {
 		d, faults := try(t.Context(), in)
 		if right && len(faults) > 0 || !right && (len(d.Objects) > 0 || !strings.HasPrefix(faults.Message(), "metadata.name: ")) {
 			t.Errorf("%q: faults %q, objects %v", name, faults.Message(), kinds(d.Objects))
+		}
+	}
+}
+
+// Proves: R63 (the work ends with its context, whatever it is busy with, and what is complete too late is not applied).
+func TestBuildEndsWithItsContext(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, sample := range []string{"distribution-only", "simple", "two-providers"} {
+		in := inputs(t, sample)
+		findSecrets(t, in)
+		got, problems := try(ended, in)
+		if len(got.Objects) > 0 || problems.Reason() != problem.Interrupted || problems.Has(problem.Terminal) || strings.Count(problems.Message(), "not complete") != 1 {
+			t.Errorf("%s: %d objects, %v", sample, len(got.Objects), problems)
 		}
 	}
 }

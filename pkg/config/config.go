@@ -229,13 +229,21 @@ func write(ctx context.Context, in *Input, doc *document.Document, problems *pro
 
 // refusal is what Generate returns where there is no result.
 func refusal(ctx context.Context, problems *problem.Collector) problem.List {
-	if ctx.Err() == nil {
-		return problems.List()
+	if p := Interrupted(ctx); p != nil {
+		return problem.List{*p}
 	}
-	return problem.List{*problem.New(problem.Problem{
-		Reason: problem.Interrupted, Path: "spec", Detail: "the configuration is not complete: " + context.Cause(ctx).Error(), Fix: "trying again",
-		Err: context.Cause(ctx),
-	})}
+	return problems.List()
+}
+
+// Interrupted is the problem of work that is not complete because its context has ended; nil while the context goes on.
+func Interrupted(ctx context.Context) *problem.Problem {
+	cause := context.Cause(ctx)
+	if cause == nil {
+		return nil
+	}
+	return problem.New(problem.Problem{
+		Reason: problem.Interrupted, Path: "spec", Detail: "the configuration is not complete: " + cause.Error(), Fix: "trying again", Err: cause,
+	})
 }
 
 // header is the comment above the configuration. It says nothing that changes without the content.
