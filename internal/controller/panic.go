@@ -39,8 +39,12 @@ func (r *Reconciler) reportPanic(ctx context.Context, s *scope, value any) (ctrl
 			log.Error(fmt.Errorf("%T", value), "the status of a resource whose reconcile panicked cannot be written")
 		}
 	}()
-	if _, err := r.report(ctx, failed); err != nil {
+	result, err := r.report(ctx, failed)
+	switch {
+	case err != nil:
 		return ctrl.Result{}, err
+	case result.RequeueAfter == conflictDelay: // the status was not written
+		return result, nil
 	}
 	return again, nil
 }

@@ -170,3 +170,19 @@ func TestPanicIsReportedAndRetriedSlowly(t *testing.T) {
 		t.Errorf("%v %+v", err, cr.Status)
 	}
 }
+
+// Somebody else wrote the resource in between: the panic is reported soon, not with the next slow attempt.
+//
+// Proves: R63.
+func TestPanicIsReportedAfterAConflict(t *testing.T) {
+	r := newReporter(t)
+	r.refuse = apierrors.NewConflict(schema.GroupResource{Group: "llamastack.io", Resource: "llamastackdistributions"}, "a", errors.New("modified"))
+	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(stack("a"))}
+	if result, err := r.Reconcile(t.Context(), request); err != nil || result.RequeueAfter != conflictDelay {
+		t.Fatalf("%+v %v", result, err)
+	}
+	r.refuse = nil
+	if result, err := r.Reconcile(t.Context(), request); err != nil || result.RequeueAfter != panics.Delay || r.writes != 2 {
+		t.Errorf("%+v %v, %d writes", result, err, r.writes)
+	}
+}

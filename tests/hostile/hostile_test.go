@@ -79,13 +79,44 @@ func (w *world) check(t *testing.T) {
 	if kills := w.operator.group.kills(t); kills > 0 {
 		t.Errorf("the kernel ended it %d times", kills)
 	}
-	if peak := w.report.peak(); peak > maxPeak {
+	w.notePeak(t)
+	if peak := max(w.report.peak(), w.peak); peak > maxPeak {
 		t.Errorf("it used %d MiB, want at most %d", peak>>20, maxPeak>>20)
 	}
 	w.checkSecrets(t)
+	checkRoles(t)
 	t.Logf("the control group, page cache included, used at most %d MiB", w.operator.group.peak(t)>>20)
 	if info, err := w.operator.log.Stat(); err != nil || info.Size() > maxLog {
 		t.Errorf("its log has %d bytes, want at most %d (%v)", info.Size(), maxLog, err)
+	}
+}
+
+// notePeak keeps what the operator used since the last input: its start, and the reconciles after an answer.
+func (w *world) notePeak(t *testing.T) {
+	t.Helper()
+	used, err := w.operator.usage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.peak = max(w.peak, used.peak)
+}
+
+// checkRoles compares what the operator asked the API server with what its roles allow.
+//
+// Proves: L-19.
+func checkRoles(t *testing.T) {
+	t.Helper()
+	roles, err := fixture.ReadRoles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests, err := cluster.Requests()
+	if err != nil {
+		t.Fatal(err)
+	}
+	roles.Note(requests)
+	if err := roles.Lacking(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -118,6 +149,7 @@ func (w *world) one(t *testing.T, in input) {
 	if w.operator.alive() != nil {
 		w.operator.start(t) // so that one input that ends it does not hide what the others do
 	}
+	w.notePeak(t)
 	w.operator.resetPeak()
 	before, err := w.operator.usage()
 	if err != nil {

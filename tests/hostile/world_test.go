@@ -44,6 +44,8 @@ type world struct {
 	operator *operator
 	report   *report
 	canaries fixture.Canaries
+	// peak is the most memory that the operator used between the inputs, in bytes.
+	peak int64
 }
 
 func newWorld(t *testing.T) *world {

@@ -52,7 +52,7 @@ func TestWebhookPortUnderAttack(t *testing.T) {
 	const parallel, largest = 20, 16<<20 - 4096
 	s := newServing(t)
 	s.install()
-	t.Setenv("GOMEMLIMIT", "230MiB") // as in the manifest
+	t.Setenv("GOMEMLIMIT", "128MiB") // as in the manifest
 	p := s.run(buildManager(t))
 	fixture.Eventually(t, installTimeout, "the replica is ready", p.ready)
 	s.service.add(p.webhook)
