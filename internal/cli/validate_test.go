@@ -16,6 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
@@ -47,6 +48,36 @@ func TestSamplesAreValid(t *testing.T) {
 	for _, file := range []string{"testdata/good/several.yaml", "testdata/good/values-unknown.yaml"} {
 		if r := run(t, "", "validate", file); r.code != command.OK || r.out != "" {
 			t.Errorf("%s: exit code %d:\n%s", file, r.code, r.out)
+		}
+	}
+}
+
+// Proves: R61, FR-075 (what Kubernetes would refuse is found without a cluster, with the field of the custom resource).
+func TestValidateFindsWhatKubernetesRefuses(t *testing.T) {
+	wrong := slices.Concat(fixture.RefusedValues(), fixture.WrongNames())
+	var documents strings.Builder
+	for i, c := range wrong {
+		fmt.Fprintf(&documents, "---\napiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s%d}\nspec:\n  distribution: {name: starter}\n  %s\n",
+			i, c.Spec)
+	}
+	var got struct {
+		Checked  int
+		Findings []struct{ Resource, Severity, Path, Message string }
+	}
+	r := run(t, documents.String(), "validate", "-f", "-", "-o", "json")
+	if err := json.Unmarshal([]byte(r.out), &got); err != nil || r.code != command.Wrong || got.Checked != len(wrong) {
+		t.Fatalf("exit code %d, %d checked, %v: %s", r.code, got.Checked, err, r.err)
+	}
+	messages := map[string][]string{}
+	for _, f := range got.Findings {
+		if f.Severity == "error" {
+			messages[f.Resource] = append(messages[f.Resource], f.Message)
+		}
+	}
+	for i, c := range wrong {
+		list := messages[fmt.Sprintf("s%d", i)]
+		if !slices.ContainsFunc(list, func(m string) bool { return strings.HasPrefix(m, c.Problem) }) {
+			t.Errorf("%s: want %q in %q", c.Spec, c.Problem, list)
 		}
 	}
 }

@@ -3,6 +3,8 @@
 package passthrough
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -51,6 +53,7 @@ func (c *check) affinity(a *corev1.Affinity, at *field.Path) {
 			}
 			for i := range r.NodeSelectorTerms {
 				c.nodeTerm(&r.NodeSelectorTerms[i], terms.Index(i))
+				c.nodeValues(&r.NodeSelectorTerms[i], terms.Index(i))
 			}
 		}
 		for i := range n.PreferredDuringSchedulingIgnoredDuringExecution {
@@ -115,6 +118,18 @@ func (c *check) nodeTerm(t *corev1.NodeSelectorTerm, at *field.Path) {
 	}
 }
 
+// nodeValues checks the values of labels that nodes must have. Kubernetes does not check those that nodes should have.
+func (c *check) nodeValues(t *corev1.NodeSelectorTerm, at *field.Path) {
+	for i := range t.MatchExpressions {
+		for j, value := range t.MatchExpressions[i].Values {
+			if len(validation.IsValidLabelValue(value)) > 0 {
+				c.invalid(at.Child("matchExpressions").Index(i).Child("values").Index(j), value, "no label can have this value",
+					"use at most 63 letters, digits, '-', '_' and '.'")
+			}
+		}
+	}
+}
+
 // metadataName is the only field of nodes that they can be selected by.
 const metadataName = "metadata.name"
 
@@ -136,13 +151,15 @@ func (c *check) podTerm(t *corev1.PodAffinityTerm, at *field.Path) {
 			c.invalid(at.Child("namespaces").Index(i), name, "no namespace can have this name", "use at most 63 lower-case letters, digits and '-'")
 		}
 	}
-	for _, keys := range []struct {
-		field string
-		list  []string
-	}{{"matchLabelKeys", t.MatchLabelKeys}, {"mismatchLabelKeys", t.MismatchLabelKeys}} {
-		at := at.Child(keys.field)
-		for i, key := range keys.list {
-			c.labelKey(at.Index(i), key)
+	c.matchLabelKeys(t.MatchLabelKeys, t.LabelSelector, at)
+	at = at.Child("mismatchLabelKeys")
+	if len(t.MismatchLabelKeys) > 0 && t.LabelSelector == nil {
+		c.invalid(at, t.MismatchLabelKeys[0], "works only with labelSelector", "add that, or remove it")
+	}
+	for i, key := range t.MismatchLabelKeys {
+		c.labelKey(at.Index(i), key)
+		if slices.Contains(t.MatchLabelKeys, key) {
+			c.invalid(at.Index(i), key, "is also one of matchLabelKeys", "remove it from one of them")
 		}
 	}
 }

@@ -71,6 +71,13 @@ func (r *report) missing(at *field.Path, fix string) {
 	r.problems.Add(problem.Problem{Reason: problem.MissingField, Path: at.String(), Type: field.ErrorTypeRequired, Fix: fix})
 }
 
+// required checks a text that must be given.
+func (r *report) required(at *field.Path, value, fix string) {
+	if value == "" {
+		r.missing(at, fix)
+	}
+}
+
 func (r *report) add(at *field.Path, kind field.ErrorType, value any, detail, fix string) {
 	r.problems.Add(problem.Problem{Reason: problem.InvalidField, Path: at.String(), Type: kind, Value: value, Detail: detail, Fix: fix})
 }

@@ -123,6 +123,9 @@ func (r *report) labels(labels map[string]string, at *field.Path) {
 func (c *check) environmentFrom(list []corev1.EnvFromSource, at *field.Path) {
 	for i := range list {
 		from, at := &list[i], at.Index(i)
+		if from.Prefix != "" && len(validation.IsRelaxedEnvVarName(from.Prefix)) > 0 {
+			c.invalid(at.Child("prefix"), from.Prefix, "no environment variable can begin with it", "use letters, digits and '_'")
+		}
 		switch {
 		case (from.SecretRef == nil) == (from.ConfigMapRef == nil):
 			c.invalid(at, from.Prefix, "needs exactly one of secretRef and configMapRef", "")

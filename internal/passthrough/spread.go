@@ -42,8 +42,24 @@ func (c *check) spread(list []corev1.TopologySpreadConstraint, at *field.Path) {
 			seen[pair] = true
 		}
 		c.selector(s.LabelSelector, at.Child("labelSelector"))
-		for j, key := range s.MatchLabelKeys {
-			c.labelKey(at.Child("matchLabelKeys").Index(j), key)
+		c.matchLabelKeys(s.MatchLabelKeys, s.LabelSelector, at)
+	}
+}
+
+// matchLabelKeys checks the labels of which the pods have the same value as the pod that is placed. Kubernetes adds them to the selector when it makes a
+// pod: it takes a Deployment where the selector names them too, and refuses each of its pods.
+func (c *check) matchLabelKeys(keys []string, selector *metav1.LabelSelector, at *field.Path) {
+	at, labelSelector := at.Child("matchLabelKeys"), at.Child("labelSelector")
+	if len(keys) > 0 && selector == nil {
+		c.invalid(at, keys[0], "works only with labelSelector", "add "+labelSelector.String()+", or remove it")
+		return
+	}
+	for i, key := range keys {
+		c.labelKey(at.Index(i), key)
+		_, named := selector.MatchLabels[key]
+		named = named || slices.ContainsFunc(selector.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool { return r.Key == key })
+		if named {
+			c.invalid(at.Index(i), key, "is also a label of "+labelSelector.String(), "remove it from one of them")
 		}
 	}
 }

@@ -3,9 +3,14 @@
 package integration
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -21,28 +26,62 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.startValidation()
-	for _, c := range fixture.RefusedValues() {
+	made := func(spec string) (*v1alpha2.LlamaStackDistribution, []client.Object) {
 		cr := &v1alpha2.LlamaStackDistribution{}
-		if err := yaml.UnmarshalStrict([]byte(manifest("s", "distribution: {name: starter}\n"+c.Spec)), cr); err != nil {
-			t.Fatalf("%s: %v", c.Spec, err)
+		if err := yaml.UnmarshalStrict([]byte(manifest("s", "distribution: {name: starter}\n"+spec)), cr); err != nil {
+			t.Fatalf("%s: %v", spec, err)
 		}
 		cr.Namespace = e.namespace
-		if err := admin.Create(t.Context(), cr.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), c.Problem) {
-			t.Errorf("%s: answered %v, want %q", c.Spec, err, c.Problem)
-		}
-
 		p := &objects.Params{CR: cr, Image: "registry.example/starter:0.7.1", PortVariables: []string{"PORT"}}
-		made := []client.Object{objects.Deployment(p)}
+		d := objects.Deployment(p)
+		list := []client.Object{d, firstPod(d)}
 		if budget := objects.PodDisruptionBudget(p); budget != nil {
-			made = append(made, budget)
+			list = append(list, budget)
 		}
-		refused := strings.Contains(c.Spec, "storage") // of a size of zero the builder makes the default
-		for _, o := range made {
+		for _, o := range list {
 			o.SetOwnerReferences(nil)
+		}
+		return cr, list
+	}
+	// What is right is taken: below, nothing but the value is refused.
+	fixture.Eventually(t, time.Minute, "Kubernetes takes what is made without a wrong value", func() error {
+		_, list := made("workload: {podDisruptionBudget: {minAvailable: 1}}")
+		var faults []error
+		for _, o := range list {
+			faults = append(faults, admin.Create(t.Context(), o, client.DryRunAll))
+		}
+		return errors.Join(faults...)
+	})
+	// The API server goes on without the webhook where it answers late, as on a busy machine.
+	refuse := func(cr *v1alpha2.LlamaStackDistribution, c fixture.RefusedValue) {
+		fixture.Eventually(t, time.Minute, c.Spec+": the webhook refuses it", func() error {
+			if err := admin.Create(t.Context(), cr.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), c.Problem) {
+				return fmt.Errorf("answered %v, want %q", err, c.Problem)
+			}
+			return nil
+		})
+	}
+	for _, c := range fixture.RefusedValues() {
+		cr, list := made(c.Spec)
+		refuse(cr, c)
+		refused := strings.Contains(c.Spec, "storage: {size") // of a size of zero the builder makes the default
+		for _, o := range list {
 			refused = refused || apierrors.IsInvalid(admin.Create(t.Context(), o, client.DryRunAll))
 		}
 		if !refused {
 			t.Errorf("%s: Kubernetes takes it", c.Spec)
 		}
 	}
+	for _, c := range fixture.WrongNames() {
+		cr, _ := made(c.Spec)
+		refuse(cr, c)
+	}
+}
+
+// firstPod is a pod of the Deployment: Kubernetes takes some Deployments, and refuses their pods.
+func firstPod(d *appsv1.Deployment) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: *d.Spec.Template.ObjectMeta.DeepCopy(), Spec: *d.Spec.Template.Spec.DeepCopy()}
+	pod.Name, pod.Namespace = d.Name, d.Namespace
+	pod.Spec.ServiceAccountName = "default" // the operator's own one does not exist: the API server would refuse the pod for that
+	return pod
 }
