@@ -80,7 +80,7 @@ func (d *Desired) interrupted(ctx context.Context) bool {
 func (in *Inputs) NeedsBase() bool {
 	_, named := in.OverrideRef()
 	dist := in.distribution()
-	return !named && (dist.ForeignImage || config.Needed(&in.CR.Spec, dist.Line)) && !workersAlone(in)
+	return !named && (dist.ForeignImage || config.Needed(&in.CR.Spec, dist.Line)) && !workersIgnored(in)
 }
 
 // generate makes the configuration, where one is needed.
@@ -99,8 +99,12 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 		return
 	}
 	if p := missingBase(dist); p != nil {
-		if !workersAlone(in) && !in.LabelsUnread {
+		switch {
+		case in.LabelsUnread:
+		case !workersAlone(in):
 			d.problems.AddFound(p)
+		case !workersIgnored(in):
+			d.problems.AddFound(workersNeedBase(p, *in.CR.Spec.Workload.Workers))
 		}
 		return
 	}

@@ -65,17 +65,30 @@ func (d *Desired) warnLocalState(in *Inputs) {
 		"use one replica, or keep the state in databases (spec.storage) and use remote providers for files and vector stores")
 }
 
-// workersAlone reports whether the number of workers is all that asks for a generated configuration, and the image runs without one: release
-// 0.9 ran such custom resources, and a single worker is what every server runs by itself.
+// workersAlone reports whether the number of workers is all that asks for a generated configuration, and the image runs without one.
 func workersAlone(in *Inputs) bool {
 	w := in.CR.Spec.Workload
-	if w == nil || w.Workers == nil || *w.Workers > 1 && !in.Legacy.FromV1alpha1 {
+	if w == nil || w.Workers == nil {
 		return false
 	}
 	without, workload := in.CR.Spec, *w
 	workload.Workers = nil
 	without.Workload = &workload
 	return !config.Needed(&without, in.distribution().Line) && !in.distribution().ForeignImage
+}
+
+// workersIgnored reports whether the number of workers alone asks for a configuration and the server runs without: release 0.9 ran such custom
+// resources, and a single worker is what every server runs by itself.
+func workersIgnored(in *Inputs) bool {
+	return workersAlone(in) && (*in.CR.Spec.Workload.Workers < 2 || in.Legacy.FromV1alpha1)
+}
+
+// workersNeedBase is the problem of a number of workers that alone asks for a configuration. base is the reason why none can be generated.
+func workersNeedBase(base *problem.Problem, workers int32) *problem.Problem {
+	p := *base
+	p.Path, p.Value = pathWorkers, workers
+	p.Detail = "more than one worker needs a generated configuration: remove the field, or fix this: " + base.Detail
+	return &p
 }
 
 // checkWorkers reports a number of workers that the server does not get to know. What release 0.9 ran goes on, with a warning.
@@ -99,7 +112,7 @@ func (d *Desired) checkWorkers(in *Inputs) {
 		d.problems.Add(problem.Problem{
 			Reason: problem.ConflictingFields, Path: pathWorkers, Type: field.ErrorTypeForbidden, Detail: detail, Fix: fix,
 		})
-	case d.Override == nil && missingBase(d.Distribution) != nil && workersAlone(in):
+	case d.Override == nil && missingBase(d.Distribution) != nil && workersIgnored(in):
 		d.problems.warn(problem.NoEffect, pathWorkers,
 			"has no effect: image "+d.Distribution.Image+" runs its own configuration, and no base configuration is known for it",
 			fmt.Sprintf("give the configuration with spec.overrideConfig and write workers: %d under server: there, or register the image with its base "+

@@ -42,16 +42,18 @@ func TestWorkersWithoutGeneratedConfiguration(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec, annotation, fault, warning string
 	}{
-		"image of its own, one worker":              {unknown + "workload: {workers: 1}", "", "", ""},
-		"image of its own, one worker, v1alpha1":    {unknown + "workload: {workers: 1}", fromV1alpha1, "", ""},
-		"image of its own, four workers":            {unknown + "workload: {workers: 4}", "", "missing config labels", ""},
-		"image of its own, four workers, v1alpha1":  {unknown + "workload: {workers: 4}", fromV1alpha1, "", "image registry.example/mine:latest runs its own configuration"},
-		"image of its own, workers and a provider":  {unknown + "workload: {workers: 1}\ndisabled: [eval]", "", "missing config labels", ""},
-		"own configuration, four workers":           {"distribution: {name: starter}\n" + own + "workload: {workers: 4}", "", refused, ""},
-		"own configuration, four workers, v1alpha1": {"distribution: {name: starter}\n" + own + "workload: {workers: 4}", fromV1alpha1, "", overridden},
-		"own configuration, two workers":            {"distribution: {name: starter}\n" + own + "workload: {workers: 2}", "", strings.Replace(refused, "4", "2", 1), ""},
-		"own configuration, its number":             {"distribution: {name: starter}\n" + own + "workload: {workers: 3}", "", "", ""},
-		"own configuration, one worker":             {"distribution: {name: starter}\n" + own + "workload: {workers: 1}", "", "", ""},
+		"image of its own, one worker":           {unknown + "workload: {workers: 1}", "", "", ""},
+		"image of its own, one worker, v1alpha1": {unknown + "workload: {workers: 1}", fromV1alpha1, "", ""},
+		"image of its own, four workers": {unknown + "workload: {workers: 4}", "", "spec.workload.workers: Invalid value: 4: more than one worker needs a generated configuration: " +
+			"remove the field, or fix this: Distribution image registry.example/mine:latest missing config labels. Add labels", ""},
+		"image of its own, four workers, v1alpha1":   {unknown + "workload: {workers: 4}", fromV1alpha1, "", "image registry.example/mine:latest runs its own configuration"},
+		"image of its own, workers and a provider":   {unknown + "workload: {workers: 1}\ndisabled: [eval]", "", "spec.distribution: Invalid value: Distribution image registry.example/mine:latest missing config labels", ""},
+		"image of its own, four workers, a provider": {unknown + "workload: {workers: 4}\ndisabled: [eval]", "", "spec.distribution: Invalid value: Distribution image", ""},
+		"own configuration, four workers":            {"distribution: {name: starter}\n" + own + "workload: {workers: 4}", "", refused, ""},
+		"own configuration, four workers, v1alpha1":  {"distribution: {name: starter}\n" + own + "workload: {workers: 4}", fromV1alpha1, "", overridden},
+		"own configuration, two workers":             {"distribution: {name: starter}\n" + own + "workload: {workers: 2}", "", strings.Replace(refused, "4", "2", 1), ""},
+		"own configuration, its number":              {"distribution: {name: starter}\n" + own + "workload: {workers: 3}", "", "", ""},
+		"own configuration, one worker":              {"distribution: {name: starter}\n" + own + "workload: {workers: 1}", "", "", ""},
 		"own command that counts on the variable": {
 			"distribution: {name: starter}\n" + own + "workload: {workers: 4, overrides: {args: ['serve --workers $LLS_WORKERS']}}", fromV1alpha1, "", "",
 		},
