@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package golden holds what the golden tests share: the cases of pkg/config/testdata, and the difference between a configuration
-// and the base that it was made from.
+// Package golden holds what the golden tests share: the cases of pkg/config/testdata, the difference between a configuration
+// and the base that it was made from, and the comparison of a text with a file.
 //
 // Contract: a difference loses nothing. Apply of the difference to the base gives the configuration again, with every value, every
 // type and the order of every list; the order of a map's keys and comments have no meaning and are not part of it. The same
