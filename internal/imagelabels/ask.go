@@ -13,6 +13,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/lanes"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
 )
@@ -104,6 +105,9 @@ func jitter(up time.Duration) time.Duration {
 
 // backoff doubles with each failure.
 func backoff(err error, failures int) time.Duration {
+	if errors.Is(err, panics.ErrInternal) {
+		return panics.Delay
+	}
 	delay, last := firstSlowRetry, lastSlowRetry
 	if registry.KindOf(err).Passes() {
 		delay, last = firstRetry, lastRetry
@@ -119,9 +123,14 @@ func backoff(err error, failures int) time.Duration {
 // ask asks the registry, and reports whether its answer is new.
 func (r *Reader) ask(ctx context.Context, i *image) bool {
 	r.mu.Lock()
-	q, lane, former := i.question, i.lane, i.answer
+	q, namespace, lane, former := i.question, i.namespace, i.lane, i.answer
 	r.mu.Unlock()
-	leave, err := r.lanes.Enter(ctx, lane)
+	leaveLane, err := r.lanes.Enter(ctx, lane)
+	if err != nil {
+		return false
+	}
+	defer leaveLane()
+	leave, err := r.namespaces.Enter(ctx, namespace)
 	if err != nil {
 		return false
 	}
@@ -136,7 +145,9 @@ func (r *Reader) ask(ctx context.Context, i *image) bool {
 }
 
 // answer is one manifest and one configuration for an image that was not read, and one request without a body for a tag that was.
-func (r *Reader) answer(ctx context.Context, q *Question, former Answer) Answer {
+func (r *Reader) answer(ctx context.Context, q *Question, former Answer) (answer Answer) {
+	log := logf.FromContext(ctx).WithValues("image", q.Image)
+	defer panics.Catch(log, "asking for the labels of an image panicked", &answer.Err)
 	from := r.options.Connect.Client(q.Registries)
 	if former.settled() {
 		digest, err := from.Digest(ctx, q.Image, q.Keys)

@@ -13,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
 const (
@@ -94,6 +96,10 @@ func unpack(packed []byte) (*Kept, error) {
 	raw, err := io.ReadAll(io.LimitReader(r, keptPlainBytes))
 	if err != nil {
 		return nil, err
+	}
+	limits := bounds.Limits{Bytes: keptPlainBytes, Levels: bounds.DocumentLevels, Nodes: bounds.DocumentNodes}
+	if _, excess := bounds.Scan(raw, limits); excess != nil {
+		return nil, excess
 	}
 	var kept Kept
 	if err := json.Unmarshal(raw, &kept); err != nil {

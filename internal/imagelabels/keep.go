@@ -8,6 +8,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
 )
 
 // Kept is an answer that survives a restart.
@@ -70,8 +71,14 @@ func (r *Reader) store(change func(context.Context, Store) error) {
 	go func() {
 		ctx, cancel := context.WithTimeout(r.ctx, askTimeout)
 		defer cancel()
-		if err := change(ctx, r.options.Store); err != nil && r.ctx.Err() == nil {
+		if err := r.changed(ctx, change); err != nil && r.ctx.Err() == nil {
 			logf.FromContext(ctx).Error(err, "kept labels of images could not be changed; after a restart, registries are asked again")
 		}
 	}()
+}
+
+// changed makes a panic a change that failed.
+func (r *Reader) changed(ctx context.Context, change func(context.Context, Store) error) (err error) {
+	defer panics.Catch(logf.FromContext(ctx), "keeping the labels of an image panicked", &err)
+	return change(ctx, r.options.Store)
 }

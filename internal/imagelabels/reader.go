@@ -18,9 +18,11 @@ import (
 )
 
 const (
-	// maxQuestions bounds the questions that are asked at once, and maxPerLane those of one namespace to one registry.
-	maxQuestions = 64
-	maxPerLane   = 4
+	// maxQuestions bounds the questions that are asked at once, maxPerNamespace those of one namespace, and maxPerLane those of one namespace to
+	// one registry. Package registry reads 2.75 MiB for each.
+	maxQuestions    = 24
+	maxPerNamespace = 4
+	maxPerLane      = 3
 	// maxImages and maxBytes bound what is kept: images, and bytes of their configurations. Those that were used longest ago go first.
 	maxImages = 200
 	maxBytes  = 16 << 20
@@ -40,7 +42,8 @@ type Options struct {
 type Reader struct {
 	options Options
 	answers chan event.GenericEvent
-	lanes   *lanes.Lanes
+	// lanes has one for each namespace and registry, namespaces one for each namespace. Who waits for a registry holds no place of the namespace.
+	lanes, namespaces *lanes.Lanes
 
 	ctx context.Context //nolint:containedctx // the manager's: it ends what is under way
 
@@ -58,8 +61,9 @@ type image struct {
 	id       string
 	ref      name.Reference
 	question Question
-	lane     string
-	answer   Answer
+	// namespace and lane are those of the custom resource that asked last.
+	namespace, lane string
+	answer          Answer
 	// users are the custom resources that use it, with the generation in which they asked last.
 	users map[types.NamespacedName]int64
 	used  uint64
@@ -75,7 +79,8 @@ type image struct {
 // New returns a reader. What it starts ends with the context.
 func New(ctx context.Context, o Options) *Reader {
 	return &Reader{
-		ctx: ctx, options: o, answers: make(chan event.GenericEvent, maxQuestions), lanes: lanes.New(maxQuestions, maxPerLane),
+		ctx: ctx, options: o, answers: make(chan event.GenericEvent, maxQuestions),
+		lanes: lanes.New(maxImages, maxPerLane), namespaces: lanes.New(maxQuestions, maxPerNamespace),
 		images: map[string]*image{}, asked: map[types.NamespacedName]string{},
 	}
 }
@@ -118,7 +123,7 @@ func (r *Reader) begin(i *image, user types.NamespacedName, ref name.Reference, 
 	former, known := i.users[user]
 	i.users[user] = q.Generation
 	changed := i.stop != nil && r.options.Connect.Differ(i.question.Registries, q.Registries)
-	i.ref, i.question, i.lane = ref, q, user.Namespace+" "+ref.Context().RegistryStr()
+	i.ref, i.question, i.namespace, i.lane = ref, q, user.Namespace, user.Namespace+" "+ref.Context().RegistryStr()
 	if i.stop == nil {
 		var ctx context.Context
 		ctx, i.stop = context.WithCancel(r.ctx)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -39,13 +40,17 @@ type fakeRegistry struct {
 	file     string
 	err      error
 	hangs    string // a part of the references that get no answer
+	panics   string // a part of the references that panic
 }
 
 func (f *fakeRegistry) ask(ctx context.Context, kind, reference string) error {
 	f.mu.Lock()
 	f.requests = append(f.requests, kind)
-	err, hangs := f.err, f.hangs
+	err, hangs, ends := f.err, f.hangs, f.panics
 	f.mu.Unlock()
+	if ends != "" && strings.Contains(reference, ends) {
+		panic(reference)
+	}
 	if hangs != "" && strings.Contains(reference, hangs) {
 		<-ctx.Done()
 		return &registry.Error{Kind: registry.Unreachable, Reference: reference, Err: ctx.Err()}
@@ -91,8 +96,9 @@ func (*fakeRegistry) Differ(a, b *settings.Registries) bool {
 
 // fakeStore keeps answers in memory.
 type fakeStore struct {
-	mu   sync.Mutex
-	kept map[string]imagelabels.Kept
+	mu     sync.Mutex
+	kept   map[string]imagelabels.Kept
+	panics bool
 }
 
 func (s *fakeStore) Load(context.Context) ([]imagelabels.Kept, error) {
@@ -108,6 +114,9 @@ func (s *fakeStore) Load(context.Context) ([]imagelabels.Kept, error) {
 func (s *fakeStore) Keep(_ context.Context, k *imagelabels.Kept) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.panics {
+		panic(k)
+	}
 	s.kept[k.ID] = *k
 	return nil
 }
@@ -363,6 +372,53 @@ func TestRegistryThatHangsDelaysNobody(t *testing.T) {
 		synctest.Wait()
 		if a := w.Labels(user(199), question("hanging.example.com/team/server:199")); a.Err == nil && !a.Pending {
 			t.Errorf("%+v", a)
+		}
+	})
+}
+
+// Proves: R63 (registries that hang, however many names they have, delay questions of their own namespace at most).
+func TestRegistriesOfANamespaceDelayNoOther(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.registry.hangs = "hanging"
+		for n := range 100 {
+			bad := types.NamespacedName{Namespace: fmt.Sprint("hostile-", n%5), Name: fmt.Sprint("s", n)}
+			w.Labels(bad, question(fmt.Sprintf("hanging-%d.example.com/team/server:1", n)))
+		}
+		synctest.Wait()
+		if got := strings.Count(w.registry.asked(), "image"); got != 5*4 {
+			t.Errorf("%d questions of 5 namespaces are asked at once, want 20", got)
+		}
+		if a := w.know(user(1), question(tagged)); a.Pending || a.Err != nil {
+			t.Errorf("%+v", a)
+		}
+	})
+}
+
+// Proves: R63 (a panic off the reconcile worker ends the question alone: it is reported, shows no value, and is tried again slowly).
+func TestReaderSurvivesAPanic(t *testing.T) {
+	inBubble(t, func(w *world) {
+		const bad = "panicking.example.com/team/server:1"
+		w.registry.panics, w.store.panics = "panicking", true
+		a := w.know(user(1), question(bad))
+		if !errors.Is(a.Err, panics.ErrInternal) || a.Pending || strings.Contains(a.Err.Error(), "panicking.example.com") {
+			t.Errorf("%+v", a)
+		}
+		if got := fmt.Sprint(w.announced()); got != "[s1]" {
+			t.Errorf("announced %s", got)
+		}
+		if a := w.know(user(2), question(tagged)); a.Err != nil || a.Pending {
+			t.Errorf("the other image: %+v", a)
+		}
+		w.registry.asked()
+		<-time.After(panics.Delay - time.Minute)
+		if got := w.registry.asked(); got != "" {
+			t.Errorf("asked %s within the delay", got)
+		}
+		w.registry.set(func() { w.registry.panics = "" })
+		<-time.After(3 * time.Minute)
+		synctest.Wait()
+		if a := w.Labels(user(1), question(bad)); a.Err != nil || a.Pending {
+			t.Errorf("%+v after the delay", a)
 		}
 	})
 }

@@ -6,23 +6,29 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// Delay is how long a custom resource waits whose reconcile panicked: the same input does the same again.
+// Delay is how long a custom resource waits whose reconcile panicked, and a question that did: the same input does the same again.
 const Delay = 10 * time.Minute
 
-// counted is how many reconciles panicked, and counter the metric of it.
+// ErrInternal is what a question reports that panicked.
+var ErrInternal = errors.New("an error in the operator ended the question; the operator's log has details, please report it")
+
+// counted is how many reconciles and questions panicked, and counter the metric of it.
 var (
 	counted atomic.Int64
 	counter = prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "llamastack_reconcile_panics_total", Help: "Reconciles of LlamaStackDistributions that panicked. Each is an error in the operator.",
+		Name: "llamastack_reconcile_panics_total",
+		Help: "Reconciles of LlamaStackDistributions, and questions to servers and registries, that panicked. Each is an error in the operator.",
 	}, func() float64 { return float64(counted.Load()) })
 )
 
@@ -38,15 +44,31 @@ func Register(metrics prometheus.Registerer) error {
 // Record counts a panic with this value, and returns what the log and the status may report of it: what it says only where it is one of Go's own,
 // because it can hold a value of a Secret.
 func Record(value any) (what string, wrong *problem.Problem) {
-	counted.Add(1)
-	what = fmt.Sprintf("%T", value)
-	if own, ok := value.(runtime.Error); ok {
-		what = own.Error()
-	}
+	what = count(value)
 	return what, problem.New(problem.Problem{
 		Reason: problem.InternalError, Path: "spec", Type: field.ErrorTypeInternal,
 		Detail: "an error in the operator ended the reconcile of this custom resource; what runs stays as it is. " +
 			fmt.Sprintf("Trying again in %s, or when the custom resource changes", Delay),
 		Fix: "the operator's log has details, please report it",
 	})
+}
+
+// Catch ends, where it is deferred, a panic outside of the reconcile workers, which would end the process: it counts it, logs what may be shown of it, and
+// sets the error to ErrInternal.
+func Catch(log logr.Logger, message string, err *error) { //nolint:gocritic // the result of the function that defers it
+	value := recover()
+	if value == nil {
+		return
+	}
+	log.Error(errors.New(count(value)), message, "stack", string(debug.Stack()))
+	*err = ErrInternal
+}
+
+// count counts a panic, and returns what may be shown of it.
+func count(value any) (what string) {
+	counted.Add(1)
+	if own, ok := value.(runtime.Error); ok {
+		return own.Error()
+	}
+	return fmt.Sprintf("%T", value)
 }

@@ -3,8 +3,11 @@
 package panics_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
+
+	"github.com/go-logr/logr/funcr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
 )
@@ -24,4 +27,27 @@ func TestRecordShowsNoValue(t *testing.T) {
 func index(s string) (value any) {
 	defer func() { value = recover() }()
 	return s[len(s)]
+}
+
+// Proves: R63, L-28 (a panic outside of a reconcile becomes an error; log and error show no value).
+func TestCatchMakesAPanicAnError(t *testing.T) {
+	const canary = "sk-canary"
+	var logged strings.Builder
+	log := funcr.New(func(_, args string) { logged.WriteString(args) }, funcr.Options{})
+	question := func(value any) (err error) {
+		defer panics.Catch(log, "it panicked", &err)
+		if value != nil {
+			panic(value)
+		}
+		return nil
+	}
+	if err := question(nil); err != nil || logged.Len() > 0 {
+		t.Errorf("%v, %s without a panic", err, logged.String())
+	}
+	if err := question(canary); !errors.Is(err, panics.ErrInternal) {
+		t.Errorf("%v", err)
+	}
+	if text := logged.String(); strings.Contains(text, canary) || !strings.Contains(text, "it panicked") || !strings.Contains(text, "TestCatchMakesAPanicAnError") {
+		t.Error(text)
+	}
 }

@@ -11,8 +11,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
 )
@@ -83,11 +85,20 @@ func (c *Client) exchange(ctx context.Context, at *target, path string, read fun
 	if err := request.Write(conn); err != nil {
 		return reason(ctx, err, errNotHTTP)
 	}
-	return c.receive(ctx, conn, request, read)
+	return c.receive(ctx, &stream{Reader: conn, deadline: conn.SetReadDeadline, lane: at.lane}, request, read)
+}
+
+// stream is what a server sends.
+type stream struct {
+	io.Reader
+	// deadline bounds what follows.
+	deadline func(time.Time) error
+	// lane is that of the server.
+	lane string
 }
 
 // receive reads an answer and hands over its body.
-func (c *Client) receive(ctx context.Context, from io.Reader, request *http.Request, read func([]byte) error) error {
+func (c *Client) receive(ctx context.Context, from *stream, request *http.Request, read func([]byte) error) error {
 	limited := &io.LimitedReader{R: from, N: maxHeader}
 	response, err := http.ReadResponse(bufio.NewReader(limited), request) //nolint:bodyclose // closing it would read the rest; the connection is closed
 	switch {
@@ -106,11 +117,13 @@ func (c *Client) receive(ctx context.Context, from io.Reader, request *http.Requ
 	limited.N = 2 * maxBody // chunks have a length each
 	body, err := io.ReadAll(io.LimitReader(response.Body, smallBody))
 	if err == nil && len(body) == smallBody {
-		select {
-		case c.large <- struct{}{}:
-			defer func() { <-c.large }()
-		case <-ctx.Done():
-			return errNoAnswer
+		leave, waited := c.large.Enter(ctx, from.lane)
+		if waited != nil {
+			return reason(ctx, waited, errNoAnswer)
+		}
+		defer leave()
+		if err := from.deadline(time.Now().Add(largeTimeout)); err != nil {
+			return reason(ctx, err, errCut)
 		}
 		whole := bytes.NewBuffer(body)
 		_, err = whole.ReadFrom(io.LimitReader(response.Body, maxBody+1-smallBody))
@@ -133,7 +146,7 @@ func reason(ctx context.Context, err, otherwise error) error {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ctx.Err()
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.Is(err, os.ErrDeadlineExceeded):
 		return errNoAnswer
 	case errors.As(err, &errno):
 		return errno

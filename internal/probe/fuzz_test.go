@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -31,7 +32,7 @@ func FuzzReceive(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = New().receive(t.Context(), bytes.NewReader(sent), request, func(body []byte) error {
+		err = New().receive(t.Context(), &stream{Reader: bytes.NewReader(sent), deadline: func(time.Time) error { return nil }}, request, func(body []byte) error {
 			if len(body) > maxBody || len(body) > len(sent) {
 				t.Errorf("a body of %d bytes of %d", len(body), len(sent))
 			}

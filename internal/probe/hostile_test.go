@@ -224,18 +224,55 @@ func TestAskKeepsABoundedList(t *testing.T) {
 	}
 }
 
+// Proves: R63 (servers that begin a large answer and drip on, in as many namespaces as can be asked at once, keep nobody else from a place).
+func TestAskHearsALargeAnswerAmongThoseThatDrip(t *testing.T) {
+	t.Parallel()
+	const hostile = 15
+	head := ok + "\r\n" + strings.Repeat(" ", 2*smallBody)
+	slow := speak(t, repeats(head, " ", 50*time.Millisecond))
+	client := New()
+	ended := make(chan error)
+	for i := range hostile {
+		go func() {
+			_, err := client.Ask(t.Context(), Server{URL: "http://" + slow, Lane: fmt.Sprint("hostile-", i%5)})
+			ended <- err
+		}()
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { //nolint:forbidigo // it polls
+		if _, places := client.large.InUse(); places == 5*maxLargePerLane {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the servers that drip have no places")
+		}
+	}
+	large := answer(t, http.StatusOK, `{"data":[`+entry("inference", "vllm", "remote::vllm")+`],"x":"`+strings.Repeat("x", 900<<10)+`"}`)
+	if _, err := client.Ask(t.Context(), Server{URL: large, Lane: "innocent"}); err != nil {
+		t.Error(err)
+	}
+	for range hostile {
+		if err := <-ended; err == nil || err.Error() != "GET /v1/version: no answer in time" {
+			t.Errorf("error %v", err)
+		}
+	}
+	if lanes, places := client.large.InUse(); lanes != 0 || places != 0 {
+		t.Errorf("%d lanes and %d places are left behind", lanes, places)
+	}
+}
+
 // Servers whose answers are large wait for each other, and all of them are heard.
 func TestAskHearsManyLargeAnswers(t *testing.T) {
 	server := answer(t, http.StatusOK, `{"data":[`+entry("inference", "vllm", "remote::vllm")+`],"x":"`+strings.Repeat("x", 900<<10)+`"}`)
 	client := New()
 	failed := make(chan error)
-	for range 5 * maxLargeAnswers {
+	const asked = 20
+	for i := range asked {
 		go func() {
-			_, err := client.Ask(t.Context(), Server{URL: server})
+			_, err := client.Ask(t.Context(), Server{URL: server, Lane: fmt.Sprint(i % (asked / 2))})
 			failed <- err
 		}()
 	}
-	for range 5 * maxLargeAnswers {
+	for range asked {
 		if err := <-failed; err != nil {
 			t.Error(err)
 		}

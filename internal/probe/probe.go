@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"sync"
 	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/lanes"
 )
 
 const (
@@ -17,8 +19,11 @@ const (
 	totalTimeout = 10 * time.Second
 	// requestTimeout bounds one request and its answer. /v1/providers asks model servers in its turn, for up to 3 s.
 	requestTimeout = 6 * time.Second
-	// maxLargeAnswers bounds how many answers over smallBody are held in memory at once.
-	maxLargeAnswers = 4
+	// maxLargeAnswers bounds how many answers over smallBody are held in memory at once, and maxLargePerLane those of one lane. largeTimeout
+	// bounds how long one is read: the server has begun to send it, and whoever sends slowly would keep others from a place.
+	maxLargeAnswers = 8
+	maxLargePerLane = 1
+	largeTimeout    = 2 * time.Second
 )
 
 // Server is a server to ask.
@@ -27,6 +32,8 @@ type Server struct {
 	URL string
 	// Trust verifies the server's certificate; nil where nobody knows the certificate, which is then not verified.
 	Trust *Trust
+	// Lane names those with whom it shares the places for large answers: its namespace.
+	Lane string
 }
 
 // Observation is what a server says about itself.
@@ -60,13 +67,13 @@ type Provider struct {
 type Client struct {
 	dialer net.Dialer
 	// large has room for the answers over smallBody.
-	large chan struct{}
+	large *lanes.Lanes
 	// decoding is held while an answer is decoded, which takes milliseconds and a multiple of its size.
 	decoding sync.Mutex
 }
 
 // New returns a Client.
-func New() *Client { return &Client{large: make(chan struct{}, maxLargeAnswers)} }
+func New() *Client { return &Client{large: lanes.New(maxLargeAnswers, maxLargePerLane)} }
 
 // Ask asks a server. It takes up to ten seconds.
 func (c *Client) Ask(ctx context.Context, server Server) (*Observation, error) {
@@ -74,7 +81,7 @@ func (c *Client) Ask(ctx context.Context, server Server) (*Observation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the address of the server: %w", err)
 	}
-	at := &target{base: base, trust: server.Trust}
+	at := &target{base: base, trust: server.Trust, lane: server.Lane}
 	ctx, cancel := context.WithTimeout(ctx, totalTimeout)
 	defer cancel()
 	o := &Observation{}

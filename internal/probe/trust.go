@@ -13,6 +13,8 @@ import (
 type target struct {
 	base  *url.URL
 	trust *Trust
+	// lane is that of the server.
+	lane string
 }
 
 // Trust says which certificate a server may show: the leaf itself, or one that the CA certificates verify for the host. The latter are needed

@@ -4,6 +4,7 @@ package prober
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"sync"
@@ -13,17 +14,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/lanes"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 )
 
 const (
-	// maxProbes bounds the servers that are asked at once, and maxProbesPerNamespace those of one namespace. One that is being asked costs
-	// some 100 KiB; package probe bounds what more large answers need.
+	// maxProbes bounds the servers that are asked at once, and maxProbesPerNamespace those of one namespace: it takes hostile servers in 16
+	// namespaces to have all places. One that is being asked costs some 100 KiB; package probe bounds what more large answers need.
 	maxProbes             = 64
-	maxProbesPerNamespace = 16
+	maxProbesPerNamespace = 4
 	// maxProbeAttempts bounds how often a silent server is asked before the next rollout.
 	maxProbeAttempts = 8
 	// maxAnswers is how often a server is asked after a rollout: for some seconds a Service still leads to pods that are on their way
@@ -104,12 +107,16 @@ func (p *Prober) ask(ctx context.Context, s *server, key types.NamespacedName, a
 		if ctx.Err() != nil {
 			return
 		}
-		onlyAMoment := err != nil && attempt == 1 // normal after a rollout
+		panicked := errors.Is(err, panics.ErrInternal)
+		onlyAMoment := err != nil && attempt == 1 && !panicked // normal after a rollout
 		if !onlyAMoment && p.note(s, observation, err) {
 			p.announce(ctx, key)
 		}
 		if err == nil {
 			answers++
+		}
+		if panicked {
+			delay = max(delay, panics.Delay)
 		}
 		if answers == maxAnswers || attempt == maxProbeAttempts || !lanes.Wait(ctx, delay) {
 			return
@@ -140,12 +147,20 @@ func (p *Prober) askOnce(ctx context.Context, s *server, key types.NamespacedNam
 	for {
 		tooEarly := p.begin(s, key)
 		if tooEarly <= 0 {
-			return p.asker.Ask(ctx, at)
+			at.Lane = key.Namespace
+			return p.askSafely(ctx, key, at)
 		}
 		if !lanes.Wait(ctx, tooEarly) {
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// askSafely makes a panic a question that failed.
+func (p *Prober) askSafely(ctx context.Context, key types.NamespacedName, at probe.Server) (_ *probe.Observation, err error) {
+	log := logf.FromContext(ctx).WithValues("namespace", key.Namespace, "name", key.Name)
+	defer panics.Catch(log, "asking a server panicked", &err)
+	return p.asker.Ask(ctx, at)
 }
 
 // begin notes that the server is being asked, or returns how much too early that is.

@@ -3,6 +3,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
 // Options say how registries are reached.
@@ -38,6 +41,8 @@ type Options struct {
 type Client struct {
 	options      Options
 	own, foreign *http.Transport
+	// decoding has a place for each question that decodes.
+	decoding chan struct{}
 }
 
 // New makes a client.
@@ -47,6 +52,7 @@ func New(options Options) *Client {
 	}
 	return &Client{
 		options: options, own: newTransport(options.CACertificates, nil), foreign: newTransport(options.CACertificates, checkConnection),
+		decoding: make(chan struct{}, maxDecoding),
 	}
 }
 
@@ -74,6 +80,7 @@ func (c *Client) Digest(ctx context.Context, reference string, keys authn.Keycha
 	if err != nil {
 		return "", err
 	}
+	defer trip.end()
 	if digest, ok := ref.(name.Digest); ok {
 		return digest.DigestStr(), nil
 	}
@@ -90,6 +97,7 @@ func (c *Client) Image(ctx context.Context, reference string, keys authn.Keychai
 	if err != nil {
 		return nil, err
 	}
+	defer trip.end()
 	found, err := c.image(ctx, ref, trip, keys)
 	if err != nil {
 		return nil, wrap(ref.Name(), err, trip)
@@ -98,20 +106,29 @@ func (c *Client) Image(ctx context.Context, reference string, keys authn.Keychai
 }
 
 func (c *Client) image(ctx context.Context, ref name.Reference, trip *roundTripper, keys authn.Keychain) (*Image, error) {
-	descriptor, err := remote.Get(ref, c.remoteOptions(ctx, trip, keys)...)
+	puller, err := remote.NewPuller(c.remoteOptions(ctx, trip, keys)...)
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case descriptor.MediaType.IsIndex(), descriptor.MediaType.IsImage():
-	default:
+	descriptor, err := puller.Get(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	found := &Image{Digest: descriptor.Digest.String()}
+	if descriptor.MediaType.IsIndex() {
+		child, err := c.choose(descriptor, ref)
+		if err != nil {
+			return nil, err
+		}
+		// The library would choose, too, and would decode what an index holds of a manifest itself without a measure.
+		if descriptor, err = puller.Get(ctx, ref.Context().Digest(child.String())); err != nil {
+			return nil, err
+		}
+	}
+	if !descriptor.MediaType.IsImage() {
 		return nil, &Error{Kind: NotAnImage, Reference: ref.Name(), Err: fmt.Errorf("it is not an image but of type %q", descriptor.MediaType)}
 	}
 	image, err := descriptor.Image()
-	if err != nil {
-		return nil, c.explainImage(descriptor, ref, err)
-	}
-	config, err := image.ConfigFile()
 	if err != nil {
 		return nil, err
 	}
@@ -119,37 +136,44 @@ func (c *Client) image(ctx context.Context, ref name.Reference, trip *roundTripp
 	if err != nil {
 		return nil, err
 	}
-	found := &Image{Digest: descriptor.Digest.String(), Labels: config.Config.Labels}
+	if err := scan(manifest.Config.Data); err != nil { // a manifest may hold the configuration itself
+		return nil, err
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	found.Labels = config.Config.Labels
 	for i := range manifest.Layers {
 		found.Layers = append(found.Layers, Blob{Digest: manifest.Layers[i].Digest.String(), Size: manifest.Layers[i].Size})
 	}
 	return found, nil
 }
 
-// explainImage names the platforms that there are where the one of the nodes is not among them.
-func (c *Client) explainImage(descriptor *remote.Descriptor, ref name.Reference, err error) error {
-	index, indexErr := descriptor.ImageIndex()
-	if indexErr != nil {
-		return err
+// choose returns the digest of the image for the platform, of those in an index, and names the platforms that there are where it is not among
+// them.
+func (c *Client) choose(descriptor *remote.Descriptor, ref name.Reference) (v1.Hash, error) {
+	index, err := descriptor.ImageIndex()
+	if err != nil {
+		return v1.Hash{}, err
 	}
-	manifest, manifestErr := index.IndexManifest()
-	if manifestErr != nil {
-		return manifestErr
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		return v1.Hash{}, err
 	}
 	var platforms []string
 	for i := range manifest.Manifests {
-		p := manifest.Manifests[i].Platform
-		if p == nil || p.OS == "unknown" {
-			continue
-		}
+		p := cmp.Or(manifest.Manifests[i].Platform, &v1.Platform{OS: "linux", Architecture: "amd64"}) // which one without a platform is for
 		if p.Satisfies(c.options.Platform) {
-			return err // there is one: the trouble is another
+			return manifest.Manifests[i].Digest, nil
 		}
-		platforms = append(platforms, p.String())
+		if p.OS != "unknown" {
+			platforms = append(platforms, p.String())
+		}
 	}
 	slices.Sort(platforms)
-	return &Error{Kind: NotAnImage, Reference: ref.Name(),
-		Err: fmt.Errorf("it has no image for %s, only for: %s", c.options.Platform, strings.Join(slices.Compact(platforms), ", "))}
+	return v1.Hash{}, &Error{Kind: NotAnImage, Reference: ref.Name(),
+		Err: fmt.Errorf("it has no image for %s, only for: %s", c.options.Platform, bounds.Names(slices.Compact(platforms)))}
 }
 
 // target reads a reference, applies the list of registries, and makes the way there.
@@ -174,7 +198,7 @@ func (c *Client) target(reference string) (name.Reference, *roundTripper, error)
 	if plain || slices.Contains(c.options.Local, registry) {
 		own = c.own
 	}
-	return ref, &roundTripper{registry: registry, plainHTTP: plain, own: own, foreign: c.foreign}, nil
+	return ref, &roundTripper{registry: registry, plainHTTP: plain, own: own, foreign: c.foreign, decoding: c.decoding}, nil
 }
 
 // canonical is a registry as people write it: docker.io, not index.docker.io.

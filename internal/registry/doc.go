@@ -4,7 +4,8 @@
 //
 // Contract: the Client asks a registry only for an image that its caller names, with the caller's credentials. It reads manifests, the
 // configuration of one image and at most one layer, each with a limit in bytes, and verifies every digest. It goes by plain HTTP only to
-// registries that the settings name. It connects to loopback and link-local addresses, where clouds keep their metadata services, only where the
+// registries that the settings name. What it decodes, it has read and measured before, and only a few questions decode at once: a small
+// document can make a large tree. It connects to loopback and link-local addresses, where clouds keep their metadata services, only where the
 // settings name the registry there: neither a reference nor a redirect leads to one. An Error has a Kind, so that callers decide
 // without reading its text, and its text never holds credentials.
 //

@@ -32,6 +32,7 @@ func (c *Client) File(ctx context.Context, reference string, image *Image, layer
 	if err != nil {
 		return nil, err
 	}
+	defer trip.end()
 	refuse := func(kind Kind, format string, args ...any) error {
 		return &Error{Kind: kind, Reference: ref.Name(), Err: fmt.Errorf(format, args...)}
 	}

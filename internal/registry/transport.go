@@ -25,9 +25,6 @@ const (
 	idleTimeout   = 30 * time.Second
 	// headerBytes bounds the headers of an answer.
 	headerBytes = 64 << 10
-	// documentBytes bounds manifests, configurations of images and tokens. Manifests of images are a few kilobytes; labels with a
-	// configuration of the largest size in base64 make 1.4 MB.
-	documentBytes = 4 << 20
 	// retryLimit is the longest time that a registry can ask to be left alone.
 	retryLimit = 6 * time.Hour
 )
@@ -72,16 +69,22 @@ type roundTripper struct {
 	plainHTTP bool
 	// own leads to the registry, foreign to wherever it sends the client: to its token service and its storage.
 	own, foreign http.RoundTripper
+	// decoding has the places of those who decode.
+	decoding chan struct{}
 
 	mu         sync.Mutex
 	failure    error
 	status     int
 	retryAfter time.Duration
 	layerBytes int64
+	// documents is how many bytes of documents were read, decodes reports a place in decoding, and ended that the question is over.
+	documents      int64
+	decodes, ended bool
 }
 
 // RoundTrip makes one request.
 func (t *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
+	t.endDecoding()
 	ownHost := request.URL.Host == t.registry
 	if request.URL.Scheme != "https" && (!ownHost || !t.plainHTTP) {
 		if failed := t.failed(); ownHost && failed != nil {
@@ -101,20 +104,17 @@ func (t *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) 
 	if err != nil {
 		return nil, err
 	}
-	limit := t.limit()
-	if response.ContentLength > limit && request.Method != http.MethodHead {
-		_ = response.Body.Close()
-		return nil, fmt.Errorf("%w: %d bytes where at most %d are read", errTooLarge, response.ContentLength, limit)
-	}
-	response.Body = &limitedBody{ReadCloser: response.Body, left: limit}
-	return response, nil
+	return t.bounded(request, response)
 }
 
-// limit returns how much of an answer is read.
-func (t *roundTripper) limit() int64 {
+// limit returns how much of an answer is read, and whether it may be a layer.
+func (t *roundTripper) limit() (limit int64, layer bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return max(t.layerBytes, documentBytes)
+	if t.layerBytes > 0 {
+		return t.layerBytes, true
+	}
+	return max(0, documentBytes-t.documents), false
 }
 
 // allowLayer raises the limit for what follows. Registries send clients elsewhere for layers, under paths of any form, so that no path
