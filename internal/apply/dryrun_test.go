@@ -71,7 +71,7 @@ func TestRefusedObjectLeavesTheOthersUnwritten(t *testing.T) {
 			}
 			cr, list = full(2)
 			class := problem.Transient
-			if kind == "PersistentVolumeClaim" { // what a storage class forbids, only an edit mends
+			if kind == "PersistentVolumeClaim" { // what a storage class forbids, only an edit fixes
 				class = problem.Terminal
 			}
 			what := ""

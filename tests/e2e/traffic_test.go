@@ -85,7 +85,7 @@ type outcome struct {
 	sent, lost int
 	// gap is the longest time without an answer to a request, from the first that was lost to the next that was answered.
 	gap time.Duration
-	// slowest is how long the slowest answer took: a server that has no CPU is late, which is no loss.
+	// slowest is how long the slowest answer took: a server that has no CPU is late, which loses nothing.
 	slowest time.Duration
 	// first is the error of the first request that was lost.
 	first error

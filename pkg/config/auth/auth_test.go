@@ -31,7 +31,7 @@ func invented(t *testing.T) *catalog.Line {
 	return line
 }
 
-// applied lays spec.auth over a base, and returns the section server, and what is wrong with how to mend it.
+// applied lays spec.auth over a base, and returns the section server, and what is wrong with how to fix it.
 func applied(t *testing.T, line *catalog.Line, sections string, spec *parse.Auth) (string, string) {
 	t.Helper()
 	doc, problems := step.Document(t, sections), &problem.Collector{}

@@ -136,7 +136,7 @@ func TestReadBoundsLevels(t *testing.T) {
 			t.Error("one level more is read")
 		}
 	}
-	// A key is no deeper than its map.
+	// A key stands at the depth of its map.
 	keys := strings.Repeat("{a: ", bounds.DocumentLevels-1) + "{a: x, b: y}" + strings.Repeat("}", bounds.DocumentLevels-1)
 	if _, err := Read([]byte(keys)); err != nil {
 		t.Error(err)

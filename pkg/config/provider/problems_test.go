@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// reported lays spec.providers over nothing, and returns what is wrong with how to mend it, one line each, sorted.
+// reported lays spec.providers over nothing, and returns what is wrong with how to fix it, one line each, sorted.
 func reported(t *testing.T, providers string) string {
 	t.Helper()
 	parsed := step.Parsed(t, "providers:\n"+providers)
@@ -28,7 +28,7 @@ func reported(t *testing.T, providers string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Each mistake in an entry has its message, which names the field, and how to mend it.
+// Each mistake in an entry has its message, which names the field, and how to fix it.
 //
 // Proves: R25, R34, R74, FR-075.
 func TestEachMistakeInAnEntryHasItsMessage(t *testing.T) {
