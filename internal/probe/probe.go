@@ -20,7 +20,7 @@ const (
 	// requestTimeout bounds one request and its answer. /v1/providers asks model servers in its turn, for up to 3 s.
 	requestTimeout = 6 * time.Second
 	// maxLargeAnswers bounds how many answers over smallBody are held in memory at once, and maxLargePerLane those of one lane. largeTimeout
-	// bounds how long one is read: the server has begun to send it, and whoever sends slowly would keep others from a place.
+	// bounds how long one is read: the server has begun to send it, and anyone who sends slowly would keep others from a place.
 	maxLargeAnswers = 8
 	maxLargePerLane = 1
 	largeTimeout    = 2 * time.Second
