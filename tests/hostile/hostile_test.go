@@ -61,6 +61,7 @@ func TestNothingBringsTheOperatorDown(t *testing.T) {
 		{"foreign objects", foreignInputs()},
 		{"port", portInputs()},
 		{"servers", serverInputs()},
+		{"registries", registryInputs()},
 		{"latency", latencyInputs()},
 	} {
 		t.Run(part.name, func(t *testing.T) { w.run(t, part.inputs) })

@@ -98,7 +98,7 @@ func largestName(i int) string { return fmt.Sprintf("h-largest-%d", i) }
 
 // validateAgain changes the ConfigMap of the operator's settings again and again: each time, all resources are validated.
 func (w *world) validateAgain(ctx context.Context) {
-	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "llama-stack-operator-config"}}
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: settingsName}}
 	_ = w.admin.Create(ctx, settings)
 	defer func() { _ = w.admin.Delete(context.WithoutCancel(ctx), settings) }()
 	for number := 0; pause(ctx.Done(), validatePeriod); number++ {

@@ -69,7 +69,6 @@ func (w *world) configMap(t *testing.T, namespace, name string, data map[string]
 
 // configMapInputs are inputs that bring a text as the user's own configuration, and others that bring it in the operator's settings.
 func configMapInputs() (all []input) {
-	const settings = "llama-stack-operator-config"
 	for _, text := range texts() {
 		all = append(all, input{name: "override with " + text.name, send: func(t *testing.T, w *world) (string, error) {
 			id := identifier("override " + text.name)
@@ -80,14 +79,14 @@ func configMapInputs() (all []input) {
 	for _, text := range texts()[:7] {
 		for _, key := range []string{"image-overrides", "distributions", "featureFlags"} {
 			all = append(all, input{name: key + " of " + text.name, send: func(t *testing.T, w *world) (string, error) {
-				w.configMap(t, operatorNamespace, settings, map[string]string{key: text.text})
+				w.configMap(t, operatorNamespace, settingsName, map[string]string{key: text.text})
 				id := identifier("settings " + key + text.name)
 				return w.send(t, "v1alpha2", namespace, id, resource("v1alpha2", id, starter))
 			}})
 		}
 		all = append(all, input{name: "registered base with " + text.name, want: []string{"False"}, send: func(t *testing.T, w *world) (string, error) {
 			entry := "mine:\n  image: quay.io/a/b:0.7.1\n  serverVersion: 0.7.1\n  config: |\n    " + strings.ReplaceAll(strings.TrimSpace(text.text), "\n", "\n    ") + "\n"
-			w.configMap(t, operatorNamespace, settings, map[string]string{"distributions": entry})
+			w.configMap(t, operatorNamespace, settingsName, map[string]string{"distributions": entry})
 			id := identifier("base " + text.name)
 			return w.send(t, "v1alpha2", namespace, id, resource("v1alpha2", id, `"distribution":{"name":"mine"}`))
 		}})
