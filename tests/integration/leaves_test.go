@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/leaves"
+)
+
+// The fields that cannot be set alone.
+var (
+	// refusedByTheAPIServer are structs that must not be empty.
+	refusedByTheAPIServer = []string{
+		"spec.networking.tls.caBundle{}", "spec.overrideConfig{}",
+		"spec.storage.kv.password{}", "spec.storage.kv.password.secretKeyRef{}",
+		"spec.storage.kv.connectionString{}", "spec.storage.kv.connectionString.secretKeyRef{}",
+		"spec.storage.sql.connectionString{}", "spec.storage.sql.connectionString.secretKeyRef{}",
+	}
+	// refusedByTheOperator are what the operator, or the release line of the distribution, does not have.
+	refusedByTheOperator = []string{"spec.externalProviders", "spec.auth.tenancy"}
+)
+
+type spec = v1alpha2.LlamaStackDistributionSpec
+
+// symmetry compares custom resources of one namespace with twins that never had the field.
+type symmetry struct {
+	*env
+	mu    sync.Mutex
+	twins map[string]twin // by spec
+}
+
+// anyName stands for the name of a custom resource in what is compared.
+const anyName = "NAME"
+
+// twin is a custom resource that nobody edits.
+type twin struct {
+	// refused is why there is nothing; empty where there is.
+	refused   string
+	objects   map[string]any
+	inputHash string
+}
+
+// Each field of the spec is set when the custom resource is created, or later; then it is unset, by server-side apply without it, or by a merge patch with
+// null. All objects that the custom resource owns are then those of a twin that never had the field.
+//
+// Proves: L-04, R41, R42, R43, R44 (set and then unset is never set, for every field).
+func TestEachFieldSetThenUnsetIsNeverSet(t *testing.T) {
+	t.Parallel()
+	s := &symmetry{env: newEnv(t), twins: map[string]twin{}}
+	s.withoutPolicy()
+	s.referents()
+	s.startOperator(operatorOptions{})
+	all := leaves.All(t)
+	maps.DeleteFunc(all, func(path string, _ func(*spec)) bool { return strings.HasPrefix(path, "spec.distribution") }) // of which one must be set
+	paths := slices.Sorted(maps.Keys(all))
+	work := make(chan int)
+	var lanes sync.WaitGroup
+	for range 10 {
+		lanes.Go(func() {
+			for i := range work {
+				if err := s.check(t.Context(), fmt.Sprintf("leaf-%03d", i), paths[i], all[paths[i]]); err != nil {
+					t.Errorf("%s: %v", paths[i], err)
+				}
+			}
+		})
+	}
+	for i := range paths {
+		work <- i
+	}
+	close(work)
+	lanes.Wait()
+}
+
+// referents are what the fields refer to. No pod is created: the templates are what counts.
+func (s *symmetry) referents() {
+	s.t.Helper()
+	dsn := "postgresql://user:" + url.QueryEscape(canaries.New()) + "@db.example/stack"
+	cert := fixture.NewCA(s.t).ServerSecret([]string{"*." + s.namespace + ".svc"})
+	secretX := map[string][]byte{"x": []byte(dsn), "y": []byte(dsn), "b": []byte(dsn)}
+	maps.Copy(secretX, cert)
+	for _, o := range []client.Object{
+		&corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "no-pods"}, Spec: corev1.ResourceQuotaSpec{
+			Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")},
+		}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Data: secretX},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: map[string][]byte{"b": []byte(dsn), "x": []byte(dsn)}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "llama-tls"}, Type: corev1.SecretTypeTLS, Data: cert},
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Data: map[string]string{
+			"ca-bundle.crt": fixture.CACertificate, "config.yaml": "version: 2\napis: []\nproviders: {}\n",
+		}},
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "x"}},
+	} {
+		o.SetNamespace(s.namespace)
+		if err := admin.Create(s.t.Context(), o); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// check sets and unsets a field of a new custom resource, twice.
+func (s *symmetry) check(ctx context.Context, name, path string, set func(*spec)) error {
+	base := spec{Distribution: v1alpha2.DistributionSpec{Name: new("starter")}}
+	around, with := base, base
+	leaves.Surround(path)(&around)
+	leaves.Surround(path)(&with)
+	set(&with)
+	never, err := s.twin(ctx, base)
+	if err != nil {
+		return err
+	}
+	unset, err := s.twin(ctx, around)
+	if err != nil {
+		return err
+	}
+	if unset.refused != "" { // what the field needs beside it is nothing without the field: both are unset
+		around, unset = base, never
+	}
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}
+	for _, step := range []struct {
+		title string
+		how   func(context.Context, *v1alpha2.LlamaStackDistribution, spec) error
+		spec  spec
+		like  *twin
+	}{
+		{"created with it", s.applied, with, nil},
+		{"applied without it", s.applied, around, &unset},
+		{"patched with it", s.patched, with, nil},
+		{"patched without it", s.patched, base, &never},
+	} {
+		err := step.how(ctx, cr, step.spec)
+		if slices.Contains(refusedByTheAPIServer, path) {
+			if !apierrors.IsInvalid(err) {
+				return fmt.Errorf("%s: %v, want that the API server refuses it", step.title, err) //nolint:errorlint // may be none
+			}
+			return nil
+		}
+		var refused string
+		if err == nil {
+			refused, err = s.inForce(ctx, cr)
+		}
+		if wantRefused := step.like == nil && slices.Contains(refusedByTheOperator, path); err == nil && wantRefused != (refused != "") {
+			err = fmt.Errorf("refused %q, want that: %t", refused, wantRefused)
+		}
+		if err == nil && step.like != nil {
+			err = s.like(ctx, cr, path, *step.like)
+		} else if err == nil && refused == "" {
+			err = s.unlike(ctx, cr, unset)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", step.title, err)
+		}
+	}
+	return nil
+}
+
+// unlike fails where the custom resource's Deployment is made from the same as the twin's: then the field is not in force.
+func (s *symmetry) unlike(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, other twin) error {
+	hash, err := s.inputHash(ctx, cr)
+	if err == nil && (hash == "" || hash == other.inputHash) {
+		err = fmt.Errorf("it is not in force: the input hash is %q", hash)
+	}
+	return err
+}
+
+// twin returns the custom resource that never had anything but the spec.
+func (s *symmetry) twin(ctx context.Context, of spec) (twin, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	raw, err := json.Marshal(of)
+	if err != nil {
+		return twin{}, err
+	}
+	if known, ok := s.twins[string(raw)]; ok {
+		return known, nil
+	}
+	made := twin{}
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: fmt.Sprintf("twin-%03d", len(s.twins))}}
+	err = s.applied(ctx, cr, of)
+	if apierrors.IsInvalid(err) {
+		made.refused, err = err.Error(), nil
+	} else if err == nil {
+		made.refused, err = s.inForce(ctx, cr)
+	}
+	if err == nil && made.refused == "" {
+		made.objects, err = s.objectsOf(ctx, cr.Name)
+	}
+	if err == nil && made.refused == "" {
+		made.inputHash, err = s.inputHash(ctx, cr)
+	}
+	if err == nil {
+		s.twins[string(raw)] = made
+	}
+	return made, err
+}
+
+// inputHash is the hash of all that the custom resource's Deployment was made from.
+func (s *symmetry) inputHash(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (string, error) {
+	d := &appsv1.Deployment{}
+	err := admin.Get(ctx, client.ObjectKeyFromObject(cr), d)
+	return d.Annotations[objects.AnnotationInputHash], err
+}
+
+// applied gives the custom resource the spec by server-side apply.
+func (s *symmetry) applied(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, to spec) error {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&to)
+	if err != nil {
+		return err
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": content}}
+	u.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
+	u.SetNamespace(cr.Namespace)
+	u.SetName(cr.Name)
+	return admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("user"))
+}
+
+// patched gives it the spec by a merge patch.
+func (s *symmetry) patched(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, to spec) error {
+	before := cr.DeepCopy()
+	cr.Spec = to
+	return admin.Patch(ctx, cr, client.MergeFrom(before))
+}
+
+// inForce waits until the operator has done what it can for the spec, and returns why it refused it, where it did.
+func (s *symmetry) inForce(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (refused string, err error) {
+	err = fixture.Poll(ctx, 2*time.Minute, func() error {
+		if err := admin.Get(ctx, client.ObjectKeyFromObject(cr), cr); err != nil {
+			return err
+		}
+		for _, condition := range []string{v1alpha2.ConditionConfigGenerated, v1alpha2.ConditionSecretsResolved, v1alpha2.ConditionDeploymentUpdated} {
+			c := meta.FindStatusCondition(cr.Status.Conditions, condition)
+			if c == nil || c.ObservedGeneration != cr.Generation {
+				return fmt.Errorf("generation %d, condition %+v", cr.Generation, c)
+			}
+			if c.Status == metav1.ConditionFalse && c.Reason != v1alpha2.ReasonRolloutInProgress && c.Reason != v1alpha2.ReasonRolloutStuck {
+				refused = condition + ": " + c.Message
+				return nil
+			}
+		}
+		refused = ""
+		return nil
+	})
+	return refused, err
+}
+
+// like waits until the custom resource owns what the twin owns, but for what outlives an edit on purpose.
+func (s *symmetry) like(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, path string, want twin) error {
+	return fixture.Poll(ctx, 2*time.Minute, func() error {
+		got, err := s.objectsOf(ctx, cr.Name)
+		if err != nil {
+			return err
+		}
+		maps.DeleteFunc(got, func(name string, _ any) bool { return want.objects[name] == nil && outlives(name, path) })
+		if diff := cmp.Diff(want.objects, got); diff != "" {
+			return fmt.Errorf("the objects differ (-never set +set and unset):\n%s", diff)
+		}
+		return nil
+	})
+}
+
+// outlives reports whether an object of a former spec stays: what was generated for it is there for a rollback, and a PVC has data.
+func outlives(object, path string) bool {
+	kind, name, _ := strings.Cut(object, " ")
+	switch kind {
+	case "ConfigMap", "Secret":
+		return slices.Contains([]string{anyName + "-config-", anyName + "-ca-bundle-", anyName + "-env-"}, objects.Family(name))
+	case "PersistentVolumeClaim":
+		return strings.HasPrefix(path, "spec.workload.storage")
+	}
+	return false
+}
+
+// objectsOf are the objects of a custom resource by kind and name, without what tells them from those of another one with the same spec.
+func (s *symmetry) objectsOf(ctx context.Context, name string) (map[string]any, error) {
+	var all []unstructured.Unstructured
+	var hashes []string // of generated contents, in which the name of the custom resource is, with those of the contents without it
+	for _, kind := range append(apply.FullKinds(), &corev1.ConfigMap{}, &corev1.Secret{}) {
+		gvk, err := apiutil.GVKForObject(kind, scheme)
+		if err != nil {
+			return nil, err
+		}
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(gvk)
+		if err := admin.List(ctx, list, client.InNamespace(s.namespace), client.MatchingLabels(objects.Selector(name))); err != nil {
+			return nil, err
+		}
+		all = append(all, list.Items...)
+		for i := range list.Items {
+			data, _, _ := unstructured.NestedStringMap(list.Items[i].Object, "data")
+			for _, content := range data {
+				was, is := sha256.Sum256([]byte(content)), sha256.Sum256([]byte(strings.ReplaceAll(content, name, anyName)))
+				before, after := hex.EncodeToString(was[:]), hex.EncodeToString(is[:])
+				hashes = append(hashes, before, after, before[:10], after[:10])
+			}
+		}
+	}
+	common := strings.NewReplacer(append(hashes, name, anyName)...)
+	found := map[string]any{}
+	autoscaled := slices.ContainsFunc(all, func(o unstructured.Unstructured) bool { return o.GetKind() == "HorizontalPodAutoscaler" })
+	for i := range all {
+		o := &all[i]
+		clean(o)
+		if autoscaled && o.GetKind() == "Deployment" {
+			unstructured.RemoveNestedField(o.Object, "spec", "replicas") // the autoscaler's, which changes it in its own time
+		}
+		raw, err := o.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		var content map[string]any
+		if err := json.Unmarshal([]byte(common.Replace(string(raw))), &content); err != nil {
+			return nil, err
+		}
+		found[o.GetKind()+" "+common.Replace(o.GetName())] = content
+	}
+	return found, nil
+}
+
+// clean removes what belongs to this object alone.
+func clean(o *unstructured.Unstructured) {
+	annotations := o.GetAnnotations()
+	delete(annotations, objects.AnnotationCreatedFrom)
+	delete(annotations, "deployment.kubernetes.io/revision")
+	if len(annotations) == 0 {
+		annotations = nil
+	}
+	o.SetAnnotations(annotations)
+	for _, path := range []string{"status", "metadata.uid", "metadata.resourceVersion", "metadata.generation", "metadata.creationTimestamp",
+		"metadata.managedFields", "spec.clusterIP", "spec.clusterIPs"} {
+		unstructured.RemoveNestedField(o.Object, strings.Split(path, ".")...)
+	}
+	owners := o.GetOwnerReferences()
+	for i := range owners {
+		owners[i].UID = ""
+	}
+	o.SetOwnerReferences(owners)
+}
