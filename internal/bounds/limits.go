@@ -38,7 +38,7 @@ const (
 const (
 	// ConfigBytes is the largest config.yaml, generated or given. A ConfigMap holds 1 MiB.
 	ConfigBytes = 1_000_000
-	// MessageBytes is the longest message: of a condition, an event or a refusal.
+	// MessageBytes is the longest text of a problem, an Event or a rejection. A condition can hold several problems.
 	MessageBytes = 1 << 10
 	// NamesInMessage is how many names a message lists.
 	NamesInMessage = 20

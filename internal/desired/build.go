@@ -49,17 +49,17 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 		params.Derived, params.DerivedName = derived, derivedName(in, derived, d.Config.Env)
 	}
 	d.SecretsHash, d.SecretValues = params.SecretsHash, in.secretValues(derived)
-	if d.interrupted(ctx) {
+	if interrupted(ctx, &d.problems.Collector) {
 		return d, d.problems.List()
 	}
 	d.problems.AddAll(passthrough.Check(&in.CR.Spec, objects.OwnVolumeNames(params)))
 	d.problems.checkOverrides(params)
 	d.problems.checkAllowedFrom(params)
-	if d.interrupted(ctx) || d.problems.HasErrors() {
+	if interrupted(ctx, &d.problems.Collector) || d.problems.HasErrors() {
 		return d, d.problems.List()
 	}
 	list := buildObjects(params)
-	if d.interrupted(ctx) { // what is complete too late is not applied either
+	if interrupted(ctx, &d.problems.Collector) { // what is complete too late is not applied either
 		return d, d.problems.List()
 	}
 	d.Objects = list
@@ -68,10 +68,10 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 }
 
 // interrupted reports whether the context has ended, which is a problem then.
-func (d *Desired) interrupted(ctx context.Context) bool {
+func interrupted(ctx context.Context, problems *problem.Collector) bool {
 	p := config.Interrupted(ctx)
-	if p != nil && !slices.ContainsFunc(d.problems.List(), func(o problem.Problem) bool { return o.Reason == p.Reason }) { // config reports it, too
-		d.problems.Add(*p)
+	if p != nil && !slices.ContainsFunc(problems.List(), func(o problem.Problem) bool { return o.Reason == p.Reason }) { // config reports it, too
+		problems.Add(*p)
 	}
 	return p != nil
 }

@@ -29,42 +29,42 @@ var (
 )
 
 // fieldRef checks a field of the pod, which must be one of known.
-func (c *check) fieldRef(r *corev1.ObjectFieldSelector, known []string, at *field.Path) {
-	if r.APIVersion != "" {
-		c.oneOf(at.Child("apiVersion"), r.APIVersion, "v1")
+func (r *report) fieldRef(f *corev1.ObjectFieldSelector, known []string, at *field.Path) {
+	if f.APIVersion != "" {
+		r.oneOf(at.Child("apiVersion"), f.APIVersion, "v1")
 	}
 	at = at.Child("fieldPath")
-	name, key, subscripted := strings.Cut(strings.TrimSuffix(r.FieldPath, "']"), "['")
+	name, key, subscripted := strings.Cut(strings.TrimSuffix(f.FieldPath, "']"), "['")
 	switch {
-	case r.FieldPath == "":
-		c.missing(at, "give a field of the pod, such as metadata.name")
-	case subscripted && strings.HasSuffix(r.FieldPath, "']") && (name == "metadata.labels" || name == "metadata.annotations"):
+	case f.FieldPath == "":
+		r.missing(at, "give a field of the pod, such as metadata.name")
+	case subscripted && strings.HasSuffix(f.FieldPath, "']") && (name == "metadata.labels" || name == "metadata.annotations"):
 		if name == "metadata.annotations" {
 			key = strings.ToLower(key)
 		}
 		if len(validation.IsQualifiedName(key)) > 0 {
-			c.invalid(at, r.FieldPath, "no label or annotation can have this key", "write one such as team or example.com/team")
+			r.invalid(at, f.FieldPath, "no label or annotation can have this key", "write one such as team or example.com/team")
 		}
-	case r.FieldPath == "spec.host" && slices.Contains(known, "spec.nodeName"): // the name that Kubernetes had for it first
+	case f.FieldPath == "spec.host" && slices.Contains(known, "spec.nodeName"): // the name that Kubernetes had for it first
 	default:
-		c.oneOf(at, r.FieldPath, known...)
+		r.oneOf(at, f.FieldPath, known...)
 	}
 }
 
 // resourceFieldRef checks a resource of the container.
-func (c *check) resourceFieldRef(r *corev1.ResourceFieldSelector, at *field.Path) {
+func (r *report) resourceFieldRef(f *corev1.ResourceFieldSelector, at *field.Path) {
 	at = at.Child("resource")
 	switch {
-	case r.Resource == "":
-		c.missing(at, "give a resource of the container, such as limits.cpu")
-	case strings.HasPrefix(r.Resource, "limits.hugepages-"), strings.HasPrefix(r.Resource, "requests.hugepages-"):
+	case f.Resource == "":
+		r.missing(at, "give a resource of the container, such as limits.cpu")
+	case strings.HasPrefix(f.Resource, "limits.hugepages-"), strings.HasPrefix(f.Resource, "requests.hugepages-"):
 	default:
-		c.oneOf(at, r.Resource, containerResources...)
+		r.oneOf(at, f.Resource, containerResources...)
 	}
 }
 
 // downwardAPI checks which fields of the pod and resources of its containers become which files. at is the volume or its part.
-func (c *check) downwardAPI(files []corev1.DownwardAPIVolumeFile, at *field.Path) {
+func (c volumeCheck) downwardAPI(files []corev1.DownwardAPIVolumeFile, at *field.Path) {
 	for i := range files {
 		file, at := &files[i], at.Child("items").Index(i)
 		c.required(at.Child("path"), file.Path, "give the name of the file")

@@ -59,7 +59,7 @@ func (c *check) workload(w *v1alpha2.WorkloadSpec, at *field.Path) {
 	}
 	c.environment(o.Env, at.Child("env"))
 	c.environmentFrom(o.EnvFrom, at.Child("envFrom"))
-	c.volumes(o.Volumes, at.Child("volumes"))
+	volumeCheck{&c.report}.all(o.Volumes, at.Child("volumes"))
 	c.mounts(o, at.Child("volumeMounts"))
 }
 

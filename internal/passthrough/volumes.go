@@ -15,8 +15,11 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// volumes checks volumes: their names, that each has one source, and the names and paths in the sources that hold content.
-func (c *check) volumes(list []corev1.Volume, at *field.Path) {
+// volumeCheck checks volumes.
+type volumeCheck struct{ *report }
+
+// all checks volumes: their names, that each has one source, and the names and paths in the sources that hold content.
+func (c volumeCheck) all(list []corev1.Volume, at *field.Path) {
 	seen := map[string]bool{}
 	for i := range list {
 		v, at := &list[i], at.Index(i)
@@ -39,7 +42,7 @@ func (c *check) volumes(list []corev1.Volume, at *field.Path) {
 	}
 }
 
-func (c *check) source(v *corev1.VolumeSource, at *field.Path) {
+func (c volumeCheck) source(v *corev1.VolumeSource, at *field.Path) {
 	if s := v.Secret; s != nil {
 		c.requiredName(at.Child("secret", "secretName"), s.SecretName, "Secret")
 		c.items(s.Items, s.DefaultMode, at.Child("secret"))
@@ -81,7 +84,7 @@ func (c *check) source(v *corev1.VolumeSource, at *field.Path) {
 	}
 }
 
-func (c *check) hostPath(s *corev1.HostPathVolumeSource, at *field.Path) {
+func (c volumeCheck) hostPath(s *corev1.HostPathVolumeSource, at *field.Path) {
 	c.required(at.Child("path"), s.Path, "give a directory of the node")
 	if slices.Contains(strings.Split(s.Path, "/"), "..") {
 		c.invalid(at.Child("path"), s.Path, "must be a path without ..", "")
@@ -92,7 +95,7 @@ func (c *check) hostPath(s *corev1.HostPathVolumeSource, at *field.Path) {
 	}
 }
 
-func (c *check) csi(s *corev1.CSIVolumeSource, at *field.Path) {
+func (c volumeCheck) csi(s *corev1.CSIVolumeSource, at *field.Path) {
 	c.required(at.Child("driver"), s.Driver, "give the name of the driver, as its CSIDriver has it")
 	if s.Driver != "" && (len(s.Driver) > 63 || len(validation.IsDNS1123Subdomain(strings.ToLower(s.Driver))) > 0) {
 		c.invalid(at.Child("driver"), s.Driver, "no CSI driver can have this name", "use at most 63 letters, digits, '-' and '.'")
@@ -103,7 +106,7 @@ func (c *check) csi(s *corev1.CSIVolumeSource, at *field.Path) {
 }
 
 // ephemeral checks the PersistentVolumeClaim that is made for each pod and ends with it.
-func (c *check) ephemeral(s *corev1.EphemeralVolumeSource, at *field.Path) {
+func (c volumeCheck) ephemeral(s *corev1.EphemeralVolumeSource, at *field.Path) {
 	t := s.VolumeClaimTemplate
 	if t == nil {
 		c.missing(at, "give the spec of the PersistentVolumeClaim: its accessModes and resources.requests.storage")
@@ -126,7 +129,7 @@ func (c *check) ephemeral(s *corev1.EphemeralVolumeSource, at *field.Path) {
 	c.name(at.Child("storageClassName"), ptr.Deref(t.Spec.StorageClassName, ""), "StorageClass")
 }
 
-func (c *check) iscsi(s *corev1.ISCSIVolumeSource, at *field.Path) {
+func (c volumeCheck) iscsi(s *corev1.ISCSIVolumeSource, at *field.Path) {
 	c.required(at.Child("targetPortal"), s.TargetPortal, "give the address of the target, such as 10.0.2.15:3260")
 	c.required(at.Child("iqn"), s.IQN, "give the name of the target, such as iqn.2001-04.com.example:storage.disk1")
 	if s.Lun < 0 || s.Lun > 255 {
@@ -134,7 +137,7 @@ func (c *check) iscsi(s *corev1.ISCSIVolumeSource, at *field.Path) {
 	}
 }
 
-func (c *check) projected(p *corev1.ProjectedVolumeSource, at *field.Path) {
+func (c volumeCheck) projected(p *corev1.ProjectedVolumeSource, at *field.Path) {
 	c.mode(p.DefaultMode, at.Child("defaultMode"))
 	for i := range p.Sources {
 		s, at := &p.Sources[i], at.Child("sources").Index(i)
@@ -165,7 +168,7 @@ func (c *check) projected(p *corev1.ProjectedVolumeSource, at *field.Path) {
 }
 
 // items checks which keys of an object become which files.
-func (c *check) items(list []corev1.KeyToPath, mode *int32, at *field.Path) {
+func (c volumeCheck) items(list []corev1.KeyToPath, mode *int32, at *field.Path) {
 	c.mode(mode, at.Child("defaultMode"))
 	for i := range list {
 		item, at := &list[i], at.Child("items").Index(i)
