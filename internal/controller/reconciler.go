@@ -43,8 +43,6 @@ import (
 const (
 	// conflictDelay is how long a reconcile waits for the cache after someone else wrote the resource.
 	conflictDelay = 200 * time.Millisecond
-	// cacheDelay is how long it waits for the cache after the operator itself wrote the status.
-	cacheDelay = 50 * time.Millisecond
 	// foreignDelay is how often a reconcile looks whether an object of someone else's that is in the way has gone: the
 	// operator does not watch what is not its own.
 	foreignDelay = 30 * time.Second
@@ -126,8 +124,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	case err != nil:
 		return ctrl.Result{}, err
 	}
-	if r.written.isOlder(s.cr) {
-		return ctrl.Result{RequeueAfter: cacheDelay}, nil
+	if delay := r.written.wait(s.cr); delay > 0 {
+		return ctrl.Result{RequeueAfter: delay}, nil
 	}
 	if s.cr.DeletionTimestamp != nil {
 		return r.report(ctx, s)

@@ -66,7 +66,12 @@ func TestStatusWriteIsRememberedUntilTheCacheHasIt(t *testing.T) {
 	if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(stack("a")), after); err != nil {
 		t.Fatal(err)
 	}
-	if !r.written.isOlder(before) || r.written.isOlder(after) || len(r.written.all) != 0 {
+	for want := cacheDelay; want < 2*maxCacheDelay; want *= 2 { // each look copies the whole resource
+		if got := r.written.wait(before); got != min(want, maxCacheDelay) {
+			t.Errorf("waits for %s, want %s", got, min(want, maxCacheDelay))
+		}
+	}
+	if r.written.wait(after) != 0 || len(r.written.all) != 0 {
 		t.Errorf("before %s, after %s, remembered %v", before.ResourceVersion, after.ResourceVersion, r.written.all)
 	}
 }
