@@ -97,6 +97,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		return ctrl.Result{}, nil // an event follows
 	}
 	defer r.turns.release(req.NamespacedName)
+	if r.written.isAwaited(req.NamespacedName, time.Now()) {
+		return ctrl.Result{RequeueAfter: cacheDelay}, nil
+	}
 	s := &scope{key: req.NamespacedName, cr: &v1alpha2.LlamaStackDistribution{}}
 	defer func() {
 		if value := recover(); value != nil {
@@ -124,8 +127,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	case err != nil:
 		return ctrl.Result{}, err
 	}
-	if delay := r.written.wait(s.cr); delay > 0 {
-		return ctrl.Result{RequeueAfter: delay}, nil
+	if r.written.isOlder(s.cr, time.Now()) {
+		return ctrl.Result{RequeueAfter: cacheDelay}, nil
 	}
 	if s.cr.DeletionTimestamp != nil {
 		return r.report(ctx, s)

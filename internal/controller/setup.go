@@ -137,7 +137,7 @@ func (r *Reconciler) watch(mgr manager.Manager, o Options) error {
 	owner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1alpha2.LlamaStackDistribution{}, handler.OnlyControllerOwner())
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("llamastackdistribution").
-		For(&v1alpha2.LlamaStackDistribution{}, builder.WithPredicates(specChanged())).
+		For(&v1alpha2.LlamaStackDistribution{}, builder.WithPredicates(r.written.noticed(), specChanged())).
 		Watches(&v1alpha2.LlamaStackDistribution{}, editsFirst(), builder.WithPredicates(specChanged())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, ReconciliationTimeout: passTimeout}).
 		WatchesMetadata(apply.SecretMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfSecret)).

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
 
 // versions remembers which version of each custom resource came of the last write of its status, until the cache has it. A reconcile of an older
@@ -19,18 +20,19 @@ type versions struct {
 	all map[types.NamespacedName]*writtenVersion
 }
 
-// writtenVersion is the version of one custom resource, and how long a reconcile waits for the cache next.
+// writtenVersion is a version of one custom resource. Until next, only the cache's event shows that the cache has it.
 type writtenVersion struct {
 	uid             types.UID
 	resourceVersion string
-	delay           time.Duration
+	next            time.Time
 }
 
 const (
-	// cacheDelay is how long a reconcile waits for the cache at first after the operator itself wrote the status. It doubles up to
-	// maxCacheDelay: of a large custom resource, the cache takes seconds to learn, and each look at it copies all of it.
-	cacheDelay    = 50 * time.Millisecond
-	maxCacheDelay = 2 * time.Second
+	// cacheDelay is how long a reconcile waits for the cache after the operator itself wrote the status.
+	cacheDelay = 50 * time.Millisecond
+	// copyDelay is how often it looks into the cache meanwhile: of a large custom resource the cache takes seconds to learn, and each look copies
+	// all of it.
+	copyDelay = 2 * time.Second
 )
 
 func (v *versions) remember(written metav1.Object) {
@@ -40,27 +42,45 @@ func (v *versions) remember(written metav1.Object) {
 		v.all = map[types.NamespacedName]*writtenVersion{}
 	}
 	v.all[types.NamespacedName{Namespace: written.GetNamespace(), Name: written.GetName()}] = &writtenVersion{
-		uid: written.GetUID(), resourceVersion: written.GetResourceVersion(), delay: cacheDelay,
+		uid: written.GetUID(), resourceVersion: written.GetResourceVersion(),
 	}
 }
 
-// wait returns how long to wait for the cache, where the object is as it was before the last write of its status; zero where it is not.
-func (v *versions) wait(o client.Object) time.Duration {
+// isAwaited reports whether the cache is known to lack the last write.
+func (v *versions) isAwaited(key types.NamespacedName, now time.Time) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	written := v.all[key]
+	return written != nil && now.Before(written.next)
+}
+
+// isOlder reports whether the object of the cache is as it was before the last write of its status. now is when the cache was looked into; zero
+// where it was not.
+func (v *versions) isOlder(o client.Object, now time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	key := client.ObjectKeyFromObject(o)
 	written := v.all[key]
 	if written == nil {
-		return 0
+		return false
 	}
 	order, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), written.resourceVersion)
 	if err != nil || order >= 0 || o.GetUID() != written.uid {
 		delete(v.all, key)
-		return 0
+		return false
 	}
-	delay := written.delay
-	written.delay = min(2*delay, maxCacheDelay)
-	return delay
+	if !now.IsZero() {
+		written.next = now.Add(copyDelay)
+	}
+	return true
+}
+
+// noticed lets all events through, and learns from them what the cache has.
+func (v *versions) noticed() predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(o client.Object) bool {
+		v.isOlder(o, time.Time{})
+		return true
+	})
 }
 
 func (v *versions) forget(key types.NamespacedName) {

@@ -4,11 +4,13 @@ package controller
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
@@ -38,6 +40,7 @@ func TestReconcileWaitsUntilTheCacheHasTheStatusWrittenLast(t *testing.T) {
 		"of an earlier one, removed": {version("another", "100000"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			r.written.forget(request.NamespacedName)
 			if c.written != nil {
 				r.written.remember(c.written)
 			}
@@ -66,12 +69,18 @@ func TestStatusWriteIsRememberedUntilTheCacheHasIt(t *testing.T) {
 	if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(stack("a")), after); err != nil {
 		t.Fatal(err)
 	}
-	for want := cacheDelay; want < 2*maxCacheDelay; want *= 2 { // each look copies the whole resource
-		if got := r.written.wait(before); got != min(want, maxCacheDelay) {
-			t.Errorf("waits for %s, want %s", got, min(want, maxCacheDelay))
-		}
+	key, now := client.ObjectKeyFromObject(before), time.Now()
+	if r.written.isAwaited(key, now) { // the event may have been there before the answer
+		t.Error("awaited before anybody looked into the cache")
 	}
-	if r.written.wait(after) != 0 || len(r.written.all) != 0 {
+	if !r.written.isOlder(before, now) || !r.written.isAwaited(key, now.Add(copyDelay-1)) || r.written.isAwaited(key, now.Add(copyDelay)) {
+		t.Error("each look copies the whole resource")
+	}
+	noticed := r.written.noticed()
+	if !noticed.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: before}) || !r.written.isAwaited(key, now) {
+		t.Error("an event with an older version ends the wait")
+	}
+	if !noticed.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) || r.written.isAwaited(key, now) || r.written.isOlder(before, now) {
 		t.Errorf("before %s, after %s, remembered %v", before.ResourceVersion, after.ResourceVersion, r.written.all)
 	}
 }
