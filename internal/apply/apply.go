@@ -139,7 +139,7 @@ func (a *Applier) difference(
 	switch {
 	case a.unchanged(owner, id, live, c.desired):
 		return nil, nil
-	case wrote && last.isNewerThan(live): // what the caches have is not what was written last
+	case wrote && last.IsNewerThan(live): // what the caches have is not what was written last
 		return c, nil
 	}
 	now, err := a.settled(ctx, live, c.Unstructured, c.desired)

@@ -20,18 +20,36 @@ import (
 // objectID distinguishes the objects of one owner.
 type objectID struct{ kind, name string }
 
-// applied is what was sent last for an object, and the version that came of it.
-type applied struct {
+// Version is the version of an object that came of a write.
+type Version struct {
 	uid             types.UID
 	resourceVersion string
-	desired         [sha256.Size]byte
+}
+
+// VersionOf returns the version of an object as the API server returned it.
+func VersionOf(o metav1.Object) Version {
+	return Version{uid: o.GetUID(), resourceVersion: o.GetResourceVersion()}
+}
+
+// IsNewerThan reports whether this version came after that of the object, as the caches have it. It is not where the two cannot be compared, as
+// when the object is another one of the same name.
+func (v *Version) IsNewerThan(live metav1.Object) bool {
+	order, err := resourceversion.CompareResourceVersion(v.resourceVersion, live.GetResourceVersion())
+	return err == nil && order > 0 && v.uid == live.GetUID()
+}
+
+// applied is what was sent last for an object, and the version that came of it.
+type applied struct {
+	Version
+
+	desired [sha256.Size]byte
 }
 
 // unchanged reports whether the live object is what was written last, and what is desired has not changed since. Caches that do not know
 // yet what was written last show an older version.
 func (a *Applier) unchanged(owner *v1alpha2.LlamaStackDistribution, id objectID, live metav1.Object, desired [sha256.Size]byte) bool {
 	last, ok := a.lastOf(owner, id)
-	return ok && last.uid == live.GetUID() && last.desired == desired && (last.resourceVersion == live.GetResourceVersion() || last.isNewerThan(live))
+	return ok && last.uid == live.GetUID() && last.desired == desired && (last.resourceVersion == live.GetResourceVersion() || last.IsNewerThan(live))
 }
 
 // IsAsWritten reports whether the caches have an object as it was written last; of what is generated, whether they have it. Of the object only its
@@ -56,12 +74,6 @@ func (a *Applier) lastOf(owner *v1alpha2.LlamaStackDistribution, id objectID) (a
 	return last, ok
 }
 
-// isNewerThan reports whether this version came after that of the live object.
-func (l *applied) isNewerThan(live metav1.Object) bool {
-	order, err := resourceversion.CompareResourceVersion(l.resourceVersion, live.GetResourceVersion())
-	return err == nil && order > 0 && l.uid == live.GetUID()
-}
-
 func (a *Applier) remember(owner *v1alpha2.LlamaStackDistribution, id objectID, o metav1.Object, desired [sha256.Size]byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -72,7 +84,7 @@ func (a *Applier) remember(owner *v1alpha2.LlamaStackDistribution, id objectID, 
 	if a.last[key] == nil {
 		a.last[key] = map[objectID]applied{}
 	}
-	a.last[key][id] = applied{uid: o.GetUID(), resourceVersion: o.GetResourceVersion(), desired: desired}
+	a.last[key][id] = applied{Version: VersionOf(o), desired: desired}
 }
 
 // Forget drops what was remembered of an owner that is gone.

@@ -8,9 +8,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 )
 
 // versions remembers which version of each custom resource came of the last write of its status, until the cache has it. A reconcile of an older
@@ -22,9 +23,9 @@ type versions struct {
 
 // writtenVersion is a version of one custom resource. Until next, only the cache's event shows that the cache has it.
 type writtenVersion struct {
-	uid             types.UID
-	resourceVersion string
-	next            time.Time
+	apply.Version
+
+	next time.Time
 }
 
 const (
@@ -41,9 +42,7 @@ func (v *versions) remember(written metav1.Object) {
 	if v.all == nil {
 		v.all = map[types.NamespacedName]*writtenVersion{}
 	}
-	v.all[types.NamespacedName{Namespace: written.GetNamespace(), Name: written.GetName()}] = &writtenVersion{
-		uid: written.GetUID(), resourceVersion: written.GetResourceVersion(),
-	}
+	v.all[types.NamespacedName{Namespace: written.GetNamespace(), Name: written.GetName()}] = &writtenVersion{Version: apply.VersionOf(written)}
 }
 
 // isAwaited reports whether the cache is known to lack the last write.
@@ -54,33 +53,36 @@ func (v *versions) isAwaited(key types.NamespacedName, now time.Time) bool {
 	return written != nil && now.Before(written.next)
 }
 
-// isOlder reports whether the object of the cache is as it was before the last write of its status. now is when the cache was looked into; zero
-// where it was not.
+// isOlder reports whether the object, as the cache has it now, is as it was before the last write of its status.
 func (v *versions) isOlder(o client.Object, now time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	key := client.ObjectKeyFromObject(o)
-	written := v.all[key]
-	if written == nil {
-		return false
-	}
-	order, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), written.resourceVersion)
-	if err != nil || order >= 0 || o.GetUID() != written.uid {
-		delete(v.all, key)
-		return false
-	}
-	if !now.IsZero() {
+	written := v.newer(o)
+	if written != nil {
 		written.next = now.Add(copyDelay)
 	}
-	return true
+	return written != nil
 }
 
 // noticed lets all events through, and learns from them what the cache has.
 func (v *versions) noticed() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(o client.Object) bool {
-		v.isOlder(o, time.Time{})
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.newer(o)
 		return true
 	})
+}
+
+// newer returns what was written after the object; nil where it is the last there is, and then nothing is remembered of it any more.
+func (v *versions) newer(o client.Object) *writtenVersion {
+	key := client.ObjectKeyFromObject(o)
+	written := v.all[key]
+	if written != nil && !written.IsNewerThan(o) {
+		delete(v.all, key)
+		return nil
+	}
+	return written
 }
 
 func (v *versions) forget(key types.NamespacedName) {

@@ -41,15 +41,21 @@ func TestBuildWarnsOfOpenServers(t *testing.T) {
 		}
 		in := bare(t, "distribution: {name: starter}\n"+c.spec, annotation)
 		in.EdgeAPIs, in.Edge = c.apis, c.edge
-		got := ""
-		for _, warning := range build(t, in).Warnings {
-			if warning.Reason == problem.Unprotected {
-				got += warning.String()
-			}
+		checkUnprotected(t, name, in, c.want)
+	}
+}
+
+// checkUnprotected builds, and compares the warnings of an open server with what they shall contain; empty for none at all.
+func checkUnprotected(t *testing.T, name string, in *Inputs, want string) {
+	t.Helper()
+	got := ""
+	for _, warning := range build(t, in).Warnings {
+		if warning.Reason == problem.Unprotected {
+			got += warning.String()
 		}
-		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+	}
+	if (want == "") != (got == "") || !strings.Contains(got, want) {
+		t.Errorf("%s: %q, want %q", name, got, want)
 	}
 }
 
@@ -80,15 +86,7 @@ func TestBuildWarnsOfOpenServersWhoseConfigurationIsKnown(t *testing.T) {
 			in.CR.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "mine"}
 			findOverride(t, in, c.override)
 		}
-		got := ""
-		for _, warning := range build(t, in).Warnings {
-			if warning.Reason == problem.Unprotected {
-				got += warning.String()
-			}
-		}
-		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+		checkUnprotected(t, name, in, c.want)
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 const (
@@ -238,14 +240,12 @@ func TestAskHearsALargeAnswerAmongThoseThatDrip(t *testing.T) {
 			ended <- err
 		}()
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { //nolint:forbidigo // it polls
-		if _, places := client.large.InUse(); places == 5*maxLargePerLane {
-			break
+	fixture.Eventually(t, time.Minute, "the servers that drip have places", func() error {
+		if _, places := client.large.InUse(); places != 5*maxLargePerLane {
+			return fmt.Errorf("%d places", places)
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("the servers that drip have no places")
-		}
-	}
+		return nil
+	})
 	large := answer(t, http.StatusOK, `{"data":[`+entry("inference", "vllm", "remote::vllm")+`],"x":"`+strings.Repeat("x", 900<<10)+`"}`)
 	if _, err := client.Ask(t.Context(), Server{URL: large, Lane: "innocent"}); err != nil {
 		t.Error(err)

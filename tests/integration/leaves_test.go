@@ -181,11 +181,11 @@ func (s *symmetry) check(ctx context.Context, name, path string, set func(*spec)
 	return nil
 }
 
-// unlike fails where the custom resource's Deployment is made from the same as the twin's: then the field is not in force.
+// unlike fails where the custom resource's Deployment is made from the same as the twin's: then the field is not applied.
 func (s *symmetry) unlike(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, other twin) error {
 	hash, err := s.inputHash(ctx, cr)
 	if err == nil && (hash == "" || hash == other.inputHash) {
-		err = fmt.Errorf("it is not in force: the input hash is %q", hash)
+		err = fmt.Errorf("it is not applied: the input hash is %q", hash)
 	}
 	return err
 }

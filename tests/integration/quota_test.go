@@ -28,7 +28,7 @@ func TestStatusNamesTheQuotaThatKeepsPodsAway(t *testing.T) {
 	if err := admin.Create(t.Context(), quota); err != nil {
 		t.Fatal(err)
 	}
-	fixture.Eventually(t, time.Minute, "the quota is in force", func() error {
+	fixture.Eventually(t, time.Minute, "the quota is enforced", func() error {
 		if err := e.get(quota, quota.Name); err != nil {
 			return err
 		}
