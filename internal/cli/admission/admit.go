@@ -5,6 +5,7 @@ package admission
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -60,6 +61,9 @@ func (s *Schema) Admit(ctx context.Context, object map[string]any) (map[string]a
 		}
 		p := problem.FromFieldError(err)
 		p.Path = pathOf(err)
+		if err.Type == field.ErrorTypeNotSupported {
+			p.Fix = s.nearestValue(p.Path, err.BadValue)
+		}
 		refusals = append(refusals, refusal(kind, p))
 	}
 	slices.SortFunc(refusals, compareRefusals)
@@ -115,6 +119,38 @@ func (s *Schema) decode(object map[string]any) []Refusal {
 
 // nearestField names the field that the author of an unknown one most likely means; empty where none is near.
 func (s *Schema) nearestField(path string) string {
+	parent, name := s.parentOf(path)
+	if parent == nil {
+		return ""
+	}
+	known := slices.Collect(maps.Keys(parent.Properties))
+	if strings.HasPrefix(path, "metadata.") {
+		known = []string{"annotations", "finalizers", "generateName", "labels", "name", "namespace", "ownerReferences"}
+	}
+	return strings.TrimSpace(suggest.Sentence(name, known))
+}
+
+// nearestValue names the value that the author of an unsupported one most likely means; empty where none is near.
+func (s *Schema) nearestValue(path string, value any) string {
+	parent, name := s.parentOf(path)
+	written, isText := value.(string)
+	if parent == nil || !isText {
+		return ""
+	}
+	of, known := parent.Properties[name], []string{}
+	if parent.Items != nil {
+		of = *parent.Items
+	}
+	if of.ValueValidation != nil {
+		for _, one := range of.ValueValidation.Enum {
+			known = append(known, fmt.Sprint(one.Object))
+		}
+	}
+	return strings.TrimSpace(suggest.Sentence(written, known))
+}
+
+// parentOf returns the schema of what a field is part of, nil where it has none, and the field's own name.
+func (s *Schema) parentOf(path string) (*schema.Structural, string) {
 	steps := strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
 	at := s.structural
 	for _, step := range steps[:max(0, len(steps)-1)] {
@@ -125,10 +161,10 @@ func (s *Schema) nearestField(path string) string {
 		case at.Items != nil:
 			at = at.Items
 		default:
-			return ""
+			return nil, ""
 		}
 	}
-	return strings.TrimSpace(suggest.Sentence(steps[len(steps)-1], slices.Collect(maps.Keys(at.Properties))))
+	return at, steps[len(steps)-1]
 }
 
 // validate checks the object; the order is that of the API server. It reports whether the rules could not be checked.

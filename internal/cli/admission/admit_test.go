@@ -91,6 +91,10 @@ func TestRejections(t *testing.T) {
 		"sqlite with password":          {starter + "storage: {kv: {password: {name: s, key: k}}}", []string{"spec.storage.kv: Invalid value: password belongs to type redis: set type: redis, or remove password"}},
 		"unknown field":                 {starter + "workloads: {replicas: 1}", []string{`spec.workloads: unknown field: did you mean "workload"?`}},
 		"unknown kv type":               {starter + "storage: {kv: {type: etcd}}", []string{`spec.storage.kv.type: Unsupported value: "etcd": supported values: "sqlite", "redis", "postgres"`, unchecked}},
+		"misspelled kv type":            {starter + "storage: {kv: {type: redi}}", []string{`spec.storage.kv.type: Unsupported value: "redi": supported values: "sqlite", "redis", "postgres": did you mean "redis"?`, unchecked}},
+		"misspelled sql type":           {starter + "storage: {sql: {type: postgress}}", []string{`spec.storage.sql.type: Unsupported value: "postgress": supported values: "sqlite", "postgres": did you mean "postgres"?`, unchecked}},
+		"misspelled inner field":        {starter + "networking: {tls: {enable: true}}", []string{`spec.networking.tls.enable: unknown field: did you mean "enabled"?`}},
+		"misspelled section":            {starter + "resouces: {models: [m]}", []string{`spec.resouces: unknown field: did you mean "resources"?`}},
 		"unknown sql type":              {starter + "storage: {sql: {type: mysql}}", []string{`spec.storage.sql.type: Unsupported value: "mysql": supported values: "sqlite", "postgres"`, unchecked}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +123,7 @@ func TestRejectsMetadata(t *testing.T) {
 		"no name":        {map[string]any{}, "metadata.name: Required value: name or generateName is required"},
 		"capitals":       {map[string]any{"name": "A"}, "metadata.name: Invalid value: \"A\": a lowercase RFC 1123 subdomain"},
 		"a wrong label":  {map[string]any{"name": "a", "labels": map[string]any{"-": "b"}}, "metadata.labels: Invalid value"},
-		"unknown field":  {map[string]any{"name": "a", "lables": map[string]any{}}, `metadata.lables: unknown field`},
+		"unknown field":  {map[string]any{"name": "a", "lables": map[string]any{}}, `metadata.lables: unknown field: did you mean "labels"?`},
 		"a wrong type":   {map[string]any{"name": int64(1)}, "metadata: Invalid value: json: cannot unmarshal number"},
 		"labels by list": {map[string]any{"name": "a", "labels": []any{}}, "metadata: Invalid value: json: cannot unmarshal array"},
 	} {

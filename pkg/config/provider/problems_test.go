@@ -54,6 +54,11 @@ func TestEachMistakeInAnEntryHasItsMessage(t *testing.T) {
 			Error spec.providers.inference.secretRefs[base_url]: Forbidden: sets base_url of remote::full, and so does spec.providers.inference.endpoint: keep one of them`,
 		"{" + complete + ", secretRefs: {deployed: {name: s, key: k}}}": `
 			Error spec.providers.inference.secretRefs[deployed]: Forbidden: sets deployed of remote::full, and so does spec.providers.inference.deploymentName: keep one of them`,
+		// The entry's own field, where only the server's stand.
+		"{" + complete + ", secretRefs: {apikey: {name: s, key: k}}}": `
+			Error spec.providers.inference.secretRefs[apikey]: Invalid value: remote::full has no field of this name on release line 9.9: did you mean the field "apiKey" of the entry itself? It stands beside secretRefs`,
+		"{provider: bare, secretRefs: {apikey: {name: s, key: k}}}": `
+			Error spec.providers.inference.secretRefs[apikey]: Invalid value: inline::bare has no field of this name on release line 9.9, and the server ignores it: it has no fields`,
 		// What the type has no use for.
 		"{provider: bare, endpoint: 'http://h', apiKey: {name: s, key: k}}": `
 			Error spec.providers.inference.apiKey: Forbidden: inline::bare has no apiKey on release line 9.9: remove it; options of the provider itself go under settings

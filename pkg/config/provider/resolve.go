@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
@@ -117,7 +118,7 @@ func (p *Provider) assignKey(problems *problem.Collector) {
 	name := fallbackKeyField
 	if p.row != nil {
 		if name = p.row.Key; name == "" {
-			p.refuse("apiKey", problems)
+			p.refuse(apiKey, problems)
 			return
 		}
 	}
@@ -157,6 +158,18 @@ func (p *Provider) refuse(name string, problems *problem.Collector) {
 	})
 }
 
+// apiKey is the one field of an entry that is a secret reference.
+const apiKey = "apiKey"
+
+// reportMisplacedKey reports the field apiKey of the entry where it stands under secretRefs.
+func (p *Provider) reportMisplacedKey(s parse.SecretField, problems *problem.Collector) {
+	problems.Add(problem.Problem{
+		Reason: problem.UnknownField, Path: s.Path, Type: field.ErrorTypeInvalid,
+		Detail: fmt.Sprintf("%s has no field of this name on release line %s", p.name, p.line.Name),
+		Fix:    fmt.Sprintf("did you mean the field %q of the entry itself? It stands beside secretRefs", apiKey),
+	})
+}
+
 func (p *Provider) assignSecretRefs(problems *problem.Collector) {
 	for _, s := range p.spec.SecretRefs {
 		if name, ok := p.find(s.Field); ok {
@@ -166,6 +179,9 @@ func (p *Provider) assignSecretRefs(problems *problem.Collector) {
 		known := p.row.FieldNames()
 		if s.Direct { // it may be meant as a field of the entry itself
 			known = append(parse.ProviderFields(), known...)
+		} else if near, ok := suggest.Nearest(s.Field, append([]string{apiKey}, known...)); ok && near == apiKey && p.row.Key != "" {
+			p.reportMisplacedKey(s, problems)
+			continue
 		}
 		reportUnknownField(p.schema, s.Path, snakeCase(s.Field), known, problem.Error, problems)
 	}
