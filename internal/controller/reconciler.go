@@ -242,7 +242,7 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) {
 		return
 	}
 	at := probe.Server{URL: url, Trust: trust(s.desired.Certificate)}
-	s.server, s.serverSilent = r.prober.Observe(s.cr, s.deployment, at) //nolint:contextcheck // asking outlives the reconcile
+	s.server, s.serverSilent = r.prober.Observe(s.cr, s.deployment, s.pods.Existing, at) //nolint:contextcheck // asking outlives the reconcile
 	s.serverPending = s.server == nil && s.serverSilent == ""
 }
 

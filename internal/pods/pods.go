@@ -26,6 +26,8 @@ type Observation struct {
 	NotReady string
 	// ImageDigest is the digest of the image that the newest ready pod runs; empty where no pod reports one.
 	ImageDigest string
+	// Existing are the UIDs of all pods, also of those that are ending, in one text: it changes when a pod comes or goes.
+	Existing string
 }
 
 // Secrets are what is known of the Secrets that the pods get.
@@ -44,6 +46,7 @@ func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 	})
 	for i := range newest {
 		p := &newest[i]
+		o.Existing += string(p.UID) + " "
 		switch {
 		case p.DeletionTimestamp != nil:
 		case isReady(p):
@@ -135,10 +138,18 @@ func containerReason(c *corev1.ContainerStatus, who string, p *corev1.Pod, known
 		return ""
 	}
 	text := fmt.Sprintf("%s ended with exit code %d", who, ended.ExitCode)
-	if ended.Reason != "" && ended.Reason != "Error" && ended.Reason != "Completed" {
-		text += " (" + ended.Reason + ")"
+	why := cause(ended.Message, p, known)
+	switch ended.Reason {
+	case "", "Error", "Completed":
+		return sentence(text, cmp.Or(why, readLog(p, c.Name)))
 	}
-	return sentence(text, cause(ended.Message, p, known))
+	return sentence(text+" ("+ended.Reason+")", why)
+}
+
+// readLog says where the cause is when the pod's status does not have it. Kubernetes keeps nothing of the log of a container that ends with exit
+// code 0, as servers from release line 1.2 on do when they cannot start.
+func readLog(p *corev1.Pod, container string) string {
+	return fmt.Sprintf("its log has the cause: kubectl -n %s logs %s -c %s --previous", p.Namespace, p.Name, container)
 }
 
 // needsTime reports whether a container waits for nothing that anybody must do.

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
@@ -19,10 +20,13 @@ const password = "hunter2-of-the-database"
 
 var known = &pods.Secrets{Hash: "h", Values: []secret.Value{secret.New([]byte(password))}}
 
+// inLog is what follows where the status of the pod does not have the cause.
+const inLog = ": its log has the cause: kubectl -n ai logs p -c llama-stack --previous"
+
 // pod is a pod that was created so many minutes after the first one.
 func pod(minute int, change func(*corev1.Pod)) corev1.Pod {
 	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Name: "p", CreationTimestamp: metav1.NewTime(time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC)),
+		Name: "p", Namespace: "ai", CreationTimestamp: metav1.NewTime(time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC)),
 		Annotations: map[string]string{objects.AnnotationSecretsHash: "h"},
 	}}
 	change(&p)
@@ -71,7 +75,7 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 		"no Secret":       {waiting("CreateContainerConfigError", `secret "a" not found`), `CreateContainerConfigError: secret "a" not found`},
 		"starting":        {waiting("ContainerCreating", ""), ""},
 		"out of memory":   {ended(137, "OOMKilled", ""), "the server ended with exit code 137 (OOMKilled)"},
-		"a start of 1.2":  {ended(0, "Completed", ""), "the server ended with exit code 0"},
+		"a start of 1.2":  {ended(0, "Completed", ""), "the server ended with exit code 0" + inLog},
 		"a missing model": {ended(1, "Error", "Traceback (most recent call last):\n  File x\nValueError: Model `gone` not found\n"), "the server ended with exit code 1: ValueError: Model `gone` not found"},
 		"a schema": {
 			ended(1, "Error", "pydantic_core._pydantic_core.ValidationError: 1 validation error for StackConfig\nserver.port\n  Input should be less than 65536 "+
@@ -84,15 +88,15 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 		"a secret": {
 			ended(1, "Error", "ValueError: "+password+" is too short"), "the server ended with exit code 1: ValueError: [redacted] is too short",
 		},
-		"the end of a long line": {ended(1, "Error", strings.Repeat("x", 2048)), "the server ended with exit code 1"},
+		"the end of a long line": {ended(1, "Error", strings.Repeat("x", 2048)), "the server ended with exit code 1" + inLog},
 		"the values are not known": {func(p *corev1.Pod) {
 			ended(1, "Error", "ValueError: "+password)(p)
 			p.Annotations[objects.AnnotationSecretsHash] = "of other values"
-		}, "the server ended with exit code 1"},
+		}, "the server ended with exit code 1" + inLog},
 		"a sidecar": {func(p *corev1.Pod) {
 			ended(2, "Error", "")(p)
 			p.Status.ContainerStatuses[0].Name = "proxy"
-		}, "container proxy ended with exit code 2"},
+		}, "container proxy ended with exit code 2: its log has the cause: kubectl -n ai logs p -c proxy --previous"},
 		"ready": {ready("x@sha256:1"), ""},
 		"ending": {func(p *corev1.Pod) {
 			ended(1, "Error", "")(p)
@@ -117,7 +121,7 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 // Proves: R7.
 func TestObserveShowsNoLogWhereSecretsAreNotKnown(t *testing.T) {
 	p := pod(0, ended(1, "Error", "ValueError: x"))
-	if got := pods.Observe([]corev1.Pod{p}, "llama-stack", nil).NotReady; got != "the server ended with exit code 1" {
+	if got := pods.Observe([]corev1.Pod{p}, "llama-stack", nil).NotReady; got != "the server ended with exit code 1"+inLog {
 		t.Error(got)
 	}
 }
@@ -128,11 +132,36 @@ func TestObservePrefersTheNewestPod(t *testing.T) {
 		pod(1, ready("registry.example/x@sha256:old")), pod(3, ready("registry.example/x@sha256:new")), pod(2, waiting("ErrImagePull", "older")),
 		pod(4, waiting("InvalidImageName", "newest")),
 	}
-	if got, want := pods.Observe(list, "llama-stack", known), (pods.Observation{NotReady: "InvalidImageName: newest", ImageDigest: "sha256:new"}); got != want {
+	got, want := pods.Observe(list, "llama-stack", known), pods.Observation{NotReady: "InvalidImageName: newest", ImageDigest: "sha256:new"}
+	if want.Existing = got.Existing; got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if got := pods.Observe([]corev1.Pod{pod(0, ready("sha256:of-a-configuration"))}, "llama-stack", known).ImageDigest; got != "" {
 		t.Errorf("digest %q that nobody can pull", got)
+	}
+}
+
+// Proves: R82 (a server is asked again when its pods have changed, not when one of them starts again).
+func TestObserveReportsWhichPodsExist(t *testing.T) {
+	named := func(uid types.UID, minute int, change func(*corev1.Pod)) corev1.Pod {
+		p := pod(minute, change)
+		p.UID = uid
+		pods.Strip(&p)
+		return p
+	}
+	old, next := named("old", 1, ready("x")), named("new", 2, ready("x"))
+	existing := func(list ...corev1.Pod) string { return pods.Observe(list, "llama-stack", known).Existing }
+	both := existing(old, next)
+	again := named("new", 2, ended(1, "Error", ""))
+	if got := existing(again, old); got != both {
+		t.Errorf("%q, want %q whatever their order and state", got, both)
+	}
+	ending := named("old", 1, func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) })
+	if got := existing(ending, next); got != both {
+		t.Errorf("%q, want %q while the old pod is ending", got, both)
+	}
+	if got := existing(next); got == both || got == "" {
+		t.Errorf("%q without the old pod", got)
 	}
 }
 

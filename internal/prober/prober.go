@@ -29,8 +29,8 @@ const (
 	maxProbesPerNamespace = 4
 	// maxProbeAttempts bounds how often a silent server is asked before the next rollout.
 	maxProbeAttempts = 8
-	// maxAnswers is how often a server is asked after a rollout: for some seconds a Service still leads to pods that are on their way
-	// out, and the first answer can be theirs.
+	// maxAnswers is how often a server is asked after a rollout, and after each change of its pods: for some seconds a Service still leads to
+	// pods that are on their way out, and the first answer can be theirs.
 	maxAnswers = 4
 	// firstProbeDelay doubles after each attempt. No server is asked twice within it, however quickly rollouts follow each other.
 	firstProbeDelay = time.Second
@@ -41,8 +41,8 @@ type Asker interface {
 	Ask(ctx context.Context, server probe.Server) (*probe.Observation, error)
 }
 
-// Prober asks running servers about themselves, off the reconcile worker: a few times within seconds after each rollout, and longer
-// where the server stays silent. Each answer with new facts is an event that starts a reconcile.
+// Prober asks running servers about themselves, off the reconcile worker: a few times within seconds after each rollout and
+// each change of the pods, and longer where the server stays silent. Each answer with new facts is an event that starts a reconcile.
 type Prober struct {
 	asker   Asker
 	answers chan event.GenericEvent
@@ -56,8 +56,9 @@ type Prober struct {
 
 // server is what is known about one server.
 type server struct {
-	// rollout reports which pods are asked, and where.
+	// rollout reports which template of pods is asked, and where; pods, which ones exist.
 	rollout     string
+	pods        string
 	observation *probe.Observation
 	silent      string
 	stop        context.CancelFunc
@@ -77,26 +78,29 @@ func New(ctx context.Context, a Asker) *Prober {
 func (p *Prober) Answers() <-chan event.GenericEvent { return p.answers }
 
 // Observe returns what the server of this rollout has said, or why it is silent; neither is known at first. A rollout
-// that was not asked before is asked now, at the address.
-func (p *Prober) Observe(cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment, at probe.Server) (*probe.Observation, string) {
+// that was not asked before is asked now, at the address. The pods are all that exist, in any notation: where they have changed since, the
+// server is asked again, because the last answer can be that of a pod which was on its way out. Until it answers, the former answer counts.
+func (p *Prober) Observe(cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment, pods string, at probe.Server) (*probe.Observation, string) {
 	key := types.NamespacedName{Namespace: cr.Namespace, Name: cr.Name}
-	rollout := fmt.Sprintf("%s/%s/%d %s", cr.UID, d.UID, d.Generation, at.URL)
+	next := &server{rollout: fmt.Sprintf("%s/%s/%d %s", cr.UID, d.UID, d.Generation, at.URL), pods: pods}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.servers[key]
-	if s != nil && s.rollout == rollout {
-		return s.observation, s.silent
-	}
-	var asked time.Time
-	if s != nil {
-		s.stop()
-		asked = s.asked
+	if last := p.servers[key]; last != nil {
+		sameRollout := last.rollout == next.rollout
+		if sameRollout && last.pods == pods {
+			return last.observation, last.silent
+		}
+		last.stop()
+		next.asked = last.asked
+		if sameRollout {
+			next.observation, next.silent = last.observation, last.silent
+		}
 	}
 	ctx, stop := context.WithCancel(p.ctx)
-	s = &server{rollout: rollout, stop: stop, asked: asked}
-	p.servers[key] = s
-	go p.ask(ctx, s, key, at)
-	return nil, ""
+	next.stop = stop
+	p.servers[key] = next
+	go p.ask(ctx, next, key, at)
+	return next.observation, next.silent
 }
 
 // ask asks until the server has answered a few times, and not forever.

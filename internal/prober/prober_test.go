@@ -108,7 +108,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 		port := int32(9000)
 		cr := stack("a")
 		cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: &port}
-		if o, silent := p.Observe(cr, rollout(1), probe.Server{URL: serverURL}); o != nil || silent != "" {
+		if o, silent := p.Observe(cr, rollout(1), "pod", probe.Server{URL: serverURL}); o != nil || silent != "" {
 			t.Errorf("known before it was asked: %v %q", o, silent)
 		}
 		synctest.Wait()
@@ -116,7 +116,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 			t.Errorf("announced %s", got)
 		}
 		for range 5 {
-			if o, silent := p.Observe(cr, rollout(1), probe.Server{URL: serverURL}); o == nil || o.Version != "0.7.1" || silent != "" {
+			if o, silent := p.Observe(cr, rollout(1), "pod", probe.Server{URL: serverURL}); o == nil || o.Version != "0.7.1" || silent != "" {
 				t.Errorf("observed %v %q", o, silent)
 			}
 		}
@@ -127,7 +127,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 		if got := announced(p); len(got) != 0 {
 			t.Errorf("announced %v though nothing is new", got)
 		}
-		if o, _ := p.Observe(cr, rollout(2), probe.Server{URL: serverURL}); o != nil {
+		if o, _ := p.Observe(cr, rollout(2), "pod", probe.Server{URL: serverURL}); o != nil {
 			t.Error("the answer of the former rollout is told as that of the new one")
 		}
 		synctest.Wait()
@@ -136,7 +136,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 		}
 		again := stack("a")
 		again.UID = "another"
-		if o, _ := p.Observe(again, rollout(2), probe.Server{URL: serverURL}); o != nil {
+		if o, _ := p.Observe(again, rollout(2), "pod", probe.Server{URL: serverURL}); o != nil {
 			t.Error("the answer of an earlier resource of this name is told")
 		}
 		synctest.Wait()
@@ -147,7 +147,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 func TestProberGivesUp(t *testing.T) {
 	inBubble(t, refuses, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		cr := stack("a")
-		p.Observe(cr, rollout(1), probe.Server{URL: serverURL})
+		p.Observe(cr, rollout(1), "pod", probe.Server{URL: serverURL})
 		synctest.Wait()
 		if got := announced(p); len(got) != 0 {
 			t.Errorf("announced %v: one silent moment is no news", got)
@@ -160,7 +160,7 @@ func TestProberGivesUp(t *testing.T) {
 		if got := announced(p); len(got) == 0 || len(got) > maxProbeAttempts {
 			t.Errorf("%d announcements", len(got))
 		}
-		if o, silent := p.Observe(cr, rollout(1), probe.Server{URL: serverURL}); o != nil || silent != errRefused.Error() {
+		if o, silent := p.Observe(cr, rollout(1), "pod", probe.Server{URL: serverURL}); o != nil || silent != errRefused.Error() {
 			t.Errorf("observed %v %q", o, silent)
 		}
 		<-time.After(24 * time.Hour)
@@ -168,9 +168,9 @@ func TestProberGivesUp(t *testing.T) {
 			t.Error("a silent server is polled")
 		}
 		servers.answer = answers
-		p.Observe(cr, rollout(2), probe.Server{URL: serverURL})
+		p.Observe(cr, rollout(2), "pod", probe.Server{URL: serverURL})
 		synctest.Wait()
-		if o, silent := p.Observe(cr, rollout(2), probe.Server{URL: serverURL}); o == nil || silent != "" {
+		if o, silent := p.Observe(cr, rollout(2), "pod", probe.Server{URL: serverURL}); o == nil || silent != "" {
 			t.Errorf("observed %v %q after the next rollout", o, silent)
 		}
 	})
@@ -187,13 +187,50 @@ func TestProberOutlastsTheFormerServer(t *testing.T) {
 		return answers(ctx, url)
 	}
 	inBubble(t, former, func(t *testing.T, p *Prober, _ *fakeServers, _ context.CancelFunc) {
-		p.Observe(stack("a"), rollout(1), probe.Server{URL: serverURL})
+		p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL})
 		<-time.After(time.Hour)
-		if o, silent := p.Observe(stack("a"), rollout(1), probe.Server{URL: serverURL}); o == nil || o.Version != "0.7.1" || silent != "" {
+		if o, silent := p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL}); o == nil || o.Version != "0.7.1" || silent != "" {
 			t.Errorf("observed %v %q", o, silent)
 		}
 		if got := announced(p); len(got) != 2 {
 			t.Errorf("announced %v, want both answers", got)
+		}
+	})
+}
+
+// Proves: R82, L-03 (where a pod on its way out gave all answers, the server is asked again when that pod is gone, and then no more; until it
+// answers, nothing is forgotten).
+func TestProberAsksAgainWhenThePodsChange(t *testing.T) {
+	version := "0.7.0"
+	current := func(context.Context, string) (*probe.Observation, error) {
+		return &probe.Observation{Version: version}, nil
+	}
+	inBubble(t, current, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
+		p.Observe(stack("a"), rollout(1), "new old", probe.Server{URL: serverURL})
+		<-time.After(time.Hour)
+		version = "0.7.1"
+		if o, _ := p.Observe(stack("a"), rollout(1), "new old", probe.Server{URL: serverURL}); o == nil || o.Version != "0.7.0" {
+			t.Errorf("observed %v", o)
+		}
+		if o, _ := p.Observe(stack("a"), rollout(1), "new", probe.Server{URL: serverURL}); o == nil || o.Version != "0.7.0" {
+			t.Errorf("the former answer is forgotten before there is another: %v", o)
+		}
+		<-time.After(time.Hour)
+		if o, silent := p.Observe(stack("a"), rollout(1), "new", probe.Server{URL: serverURL}); o == nil || o.Version != "0.7.1" || silent != "" {
+			t.Errorf("observed %v %q after the old pod is gone", o, silent)
+		}
+		if got := announced(p); len(got) != 2 || servers.count() != 2*maxAnswers {
+			t.Errorf("announced %v, asked %d times, want both answers of %d questions", got, servers.count(), 2*maxAnswers)
+		}
+	})
+	// Pods that come and go all the time make no more than one question for each interval.
+	inBubble(t, answers, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
+		for i := range 100 {
+			p.Observe(stack("a"), rollout(1), fmt.Sprint(i), probe.Server{URL: serverURL})
+			<-time.After(firstProbeDelay / 10)
+		}
+		if most := 100/10 + 1; servers.count() > most || servers.count() < 1 {
+			t.Errorf("asked %d times in %s, want at most %d", servers.count(), 10*firstProbeDelay, most)
 		}
 	})
 }
@@ -209,9 +246,9 @@ func TestProberHearsALateServer(t *testing.T) {
 		return answers(ctx, url)
 	}
 	inBubble(t, late, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
-		p.Observe(stack("a"), rollout(1), probe.Server{URL: serverURL})
+		p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL})
 		<-time.After(time.Hour)
-		if o, silent := p.Observe(stack("a"), rollout(1), probe.Server{URL: serverURL}); o == nil || silent != "" || servers.count() != 3+maxAnswers {
+		if o, silent := p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL}); o == nil || silent != "" || servers.count() != 3+maxAnswers {
 			t.Errorf("observed %v %q after %d questions", o, silent, servers.count())
 		}
 	})
@@ -222,7 +259,7 @@ func TestProberNeverBlocks(t *testing.T) {
 	inBubble(t, hangs, func(t *testing.T, p *Prober, servers *fakeServers, cancel context.CancelFunc) {
 		begun := time.Now()
 		for i := range 10 * maxProbes {
-			p.Observe(stack(fmt.Sprintf("s%d", i)), rollout(1), probe.Server{URL: serverURL})
+			p.Observe(stack(fmt.Sprintf("s%d", i)), rollout(1), "pod", probe.Server{URL: serverURL})
 		}
 		if passed := time.Since(begun); passed != 0 {
 			t.Errorf("observe waited for %s", passed)
@@ -241,7 +278,7 @@ func TestProberNeverBlocks(t *testing.T) {
 	inBubble(t, answers, func(t *testing.T, p *Prober, _ *fakeServers, _ context.CancelFunc) {
 		begun := time.Now()
 		for i := range 10 * maxProbes {
-			p.Observe(stack(fmt.Sprintf("s%d", i)), rollout(1), probe.Server{URL: serverURL})
+			p.Observe(stack(fmt.Sprintf("s%d", i)), rollout(1), "pod", probe.Server{URL: serverURL})
 			synctest.Wait()
 		}
 		if passed := time.Since(begun); passed != 0 {
@@ -264,7 +301,7 @@ func TestProberIsFairToOtherNamespaces(t *testing.T) {
 			for i := range 100 {
 				hostile := stack(fmt.Sprintf("s%d", i))
 				hostile.Namespace = fmt.Sprintf("hostile-%d", namespace)
-				p.Observe(hostile, rollout(1), probe.Server{URL: "http://hostile"})
+				p.Observe(hostile, rollout(1), "pod", probe.Server{URL: "http://hostile"})
 			}
 		}
 		synctest.Wait()
@@ -272,16 +309,16 @@ func TestProberIsFairToOtherNamespaces(t *testing.T) {
 			t.Errorf("%d servers of %d namespaces are asked at once, want %d", servers.now, most, most*maxProbesPerNamespace)
 		}
 		begun := time.Now()
-		p.Observe(stack("a"), rollout(1), probe.Server{URL: serverURL})
+		p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL})
 		synctest.Wait()
-		if o, _ := p.Observe(stack("a"), rollout(1), probe.Server{URL: serverURL}); o == nil || time.Since(begun) != 0 {
+		if o, _ := p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL}); o == nil || time.Since(begun) != 0 {
 			t.Error("a good server waits for servers of other namespaces")
 		}
 		for namespace := most; namespace < most+5; namespace++ {
 			for i := range 100 {
 				hostile := stack(fmt.Sprintf("s%d", i))
 				hostile.Namespace = fmt.Sprintf("hostile-%d", namespace)
-				p.Observe(hostile, rollout(1), probe.Server{URL: "http://hostile"})
+				p.Observe(hostile, rollout(1), "pod", probe.Server{URL: "http://hostile"})
 			}
 		}
 		synctest.Wait()
@@ -300,14 +337,14 @@ func TestProberIsFairToOtherNamespaces(t *testing.T) {
 func TestProberKeepsItsIntervalOverRollouts(t *testing.T) {
 	inBubble(t, answers, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		for generation := range int64(100) {
-			p.Observe(stack("a"), rollout(generation), probe.Server{URL: serverURL})
+			p.Observe(stack("a"), rollout(generation), "pod", probe.Server{URL: serverURL})
 			<-time.After(firstProbeDelay / 10)
 		}
 		if most := 100/10 + 1; servers.count() > most || servers.count() < 1 {
 			t.Errorf("asked %d times in %s, want at most %d", servers.count(), 10*firstProbeDelay, most)
 		}
 		<-time.After(time.Hour)
-		if o, _ := p.Observe(stack("a"), rollout(99), probe.Server{URL: serverURL}); o == nil {
+		if o, _ := p.Observe(stack("a"), rollout(99), "pod", probe.Server{URL: serverURL}); o == nil {
 			t.Error("the last rollout was not asked")
 		}
 	})
@@ -317,7 +354,7 @@ func TestProberKeepsItsIntervalOverRollouts(t *testing.T) {
 func TestProberAsksAgainAtAnotherAddress(t *testing.T) {
 	inBubble(t, answers, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		for _, url := range []string{"http://10.0.0.1:8321", "http://10.0.0.2:8321"} {
-			p.Observe(stack("a"), rollout(1), probe.Server{URL: url})
+			p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: url})
 			<-time.After(time.Hour)
 			if last := servers.asked[servers.count()-1]; last != url {
 				t.Errorf("asked %s, want %s", last, url)
@@ -331,9 +368,9 @@ func TestProberForgets(t *testing.T) {
 	inBubble(t, hangs, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		key := types.NamespacedName{Namespace: "ai", Name: "a"}
 		p.Forget(key) // of nothing
-		p.Observe(stack("a"), rollout(1), probe.Server{URL: serverURL})
+		p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL})
 		synctest.Wait()
-		p.Observe(stack("a"), rollout(2), probe.Server{URL: serverURL})
+		p.Observe(stack("a"), rollout(2), "pod", probe.Server{URL: serverURL})
 		<-time.After(firstProbeDelay)
 		synctest.Wait()
 		if servers.count() != 2 || servers.now != 1 {
@@ -352,7 +389,7 @@ func TestProberURL(t *testing.T) {
 		servers := &fakeServers{answer: answers}
 		ctx, cancel := context.WithCancel(context.Background())
 		p := New(ctx, servers)
-		p.Observe(stack("a"), rollout(1), probe.Server{URL: serverURL})
+		p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL})
 		synctest.Wait()
 		if got := fmt.Sprint(servers.asked); got != "["+serverURL+"]" {
 			t.Errorf("asked %s", got)
@@ -371,18 +408,18 @@ func TestProberSurvivesAPanic(t *testing.T) {
 		panic(canary)
 	}
 	inBubble(t, panicking, func(t *testing.T, p *Prober, servers *fakeServers, cancel context.CancelFunc) {
-		p.Observe(stack("bad"), rollout(1), probe.Server{URL: "http://bad"})
-		p.Observe(stack("a"), rollout(1), probe.Server{URL: serverURL})
+		p.Observe(stack("bad"), rollout(1), "pod", probe.Server{URL: "http://bad"})
+		p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL})
 		synctest.Wait()
 		if got := servers.count(); got != 2 {
 			t.Errorf("%d questions at first, want 2", got)
 		}
-		o, silent := p.Observe(stack("bad"), rollout(1), probe.Server{URL: "http://bad"})
+		o, silent := p.Observe(stack("bad"), rollout(1), "pod", probe.Server{URL: "http://bad"})
 		if o != nil || silent != panics.ErrInternal.Error() || strings.Contains(silent, canary) {
 			t.Errorf("%+v %q", o, silent)
 		}
 		<-time.After(panics.Delay - time.Second)
-		if o, _ := p.Observe(stack("a"), rollout(1), probe.Server{URL: serverURL}); o == nil {
+		if o, _ := p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL}); o == nil {
 			t.Error("the other server was not heard")
 		}
 		if got := servers.count(); got != 1+maxAnswers {
