@@ -10,25 +10,24 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
-)
 
-// stopGrace is how long a process has to end by itself; the store is thrown
-// away, so there is nothing worth a longer wait.
-const stopGrace = 5 * time.Second
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/node"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
+)
 
 // Down ends the cluster of a directory and removes everything of it but its
 // logs. It reports false if there was none.
 func Down(ctx context.Context, dir string, progress io.Writer) (bool, error) {
-	if _, err := os.Stat(stateFile(dir)); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(state.File(dir)); errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
-	unlock, err := lockDir(ctx, dir, progress)
+	unlock, err := state.Lock(ctx, dir, progress)
 	if err != nil {
 		return false, err
 	}
 	defer unlock()
-	s, err := loadState(dir)
+	s, err := state.Load(dir)
 	if err != nil || s == nil {
 		return false, err
 	}
@@ -37,20 +36,20 @@ func Down(ctx context.Context, dir string, progress io.Writer) (bool, error) {
 
 // clean ends the processes of s, last started first, and removes everything in
 // the directory but the logs and the lock.
-func clean(dir string, s *state, progress io.Writer) error {
+func clean(dir string, s *state.State, progress io.Writer) error {
 	var errs []error
 	for _, p := range slices.Backward(s.Processes) {
 		if !p.Alive() {
 			continue
 		}
 		_, _ = fmt.Fprintf(progress, "stopping %s\n", p.Name)
-		errs = append(errs, p.Stop(stopGrace))
+		errs = append(errs, p.Stop(process.StopGrace))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err // its files may still be in use
 	}
-	if s.Result.Tier == Node {
-		if err := cleanHost(s); err != nil {
+	if s.Result.Tier == state.Node {
+		if err := node.Clean(s); err != nil {
 			return err
 		}
 	}
@@ -60,7 +59,7 @@ func clean(dir string, s *state, progress io.Writer) error {
 	}
 	for _, entry := range entries {
 		switch entry.Name() {
-		case "log", lockName, filepath.Base(stateFile(dir)):
+		case "log", state.LockName, filepath.Base(state.File(dir)):
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(dir, entry.Name())); err != nil {
@@ -68,7 +67,7 @@ func clean(dir string, s *state, progress io.Writer) error {
 		}
 	}
 	// Last: as long as it is there, a later command knows that there is something to clean.
-	if err := os.Remove(stateFile(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(state.File(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return nil

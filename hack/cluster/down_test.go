@@ -12,11 +12,12 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process/processtest"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
 )
 
 func TestDownRemovesAllButLogs(t *testing.T) {
 	dir := t.TempDir()
-	unlock, err := lockDir(t.Context(), dir, io.Discard)
+	unlock, err := state.Lock(t.Context(), dir, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,8 +35,8 @@ func TestDownRemovesAllButLogs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := &state{Ready: true, Result: Result{Dir: dir, Tier: ControlPlane}, Processes: []*process.Process{{Name: "etcd", Identity: id}}}
-	if err := s.save(); err != nil {
+	s := &state.State{Ready: true, Result: state.Result{Dir: dir, Tier: state.ControlPlane}, Processes: []*process.Process{{Name: "etcd", Identity: id}}}
+	if err := s.Save(); err != nil {
 		t.Fatal(err)
 	}
 
@@ -56,17 +57,6 @@ func TestDownRemovesAllButLogs(t *testing.T) {
 	}
 }
 
-func TestForeignDirectoryIsRefused(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "thesis.tex"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, err := lockDir(t.Context(), dir, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "thesis.tex") {
-		t.Errorf("got %v; want an error that names the file", err)
-	}
-}
-
 func TestStateTellsWhatIsBroken(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Inspect(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "cluster up --dir "+dir) {
@@ -79,8 +69,8 @@ func TestStateTellsWhatIsBroken(t *testing.T) {
 	if err := os.WriteFile(log, []byte("first\nthe disk is full\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &state{Ready: true, Result: Result{Dir: dir, Tier: ControlPlane}, Processes: []*process.Process{{Name: "etcd", Identity: process.Identity{PID: 1, Start: "never"}, Log: log}}}
-	if err := s.save(); err != nil {
+	s := &state.State{Ready: true, Result: state.Result{Dir: dir, Tier: state.ControlPlane}, Processes: []*process.Process{{Name: "etcd", Identity: process.Identity{PID: 1, Start: "never"}, Log: log}}}
+	if err := s.Save(); err != nil {
 		t.Fatal(err)
 	}
 	report, err := Inspect(t.Context(), dir)

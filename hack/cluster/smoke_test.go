@@ -18,14 +18,17 @@ import (
 	"time"
 
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/addresses"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/apiclient"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/imagefile"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/node"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
 )
 
 // TestMain lets this test program be the processes of a node.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
-		if internal, ok := InternalCommands[os.Args[1]]; ok {
+		if internal, ok := node.Commands[os.Args[1]]; ok {
 			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 			defer stop()
 			if err := internal(ctx, os.Args[2:]); err != nil {
@@ -42,10 +45,10 @@ func TestMain(m *testing.M) {
 type smoke struct {
 	*testing.T
 	Options
-	result *Result
+	result *state.Result
 }
 
-func startSmoke(t *testing.T, tier Tier) *smoke {
+func startSmoke(t *testing.T, tier state.Tier) *smoke {
 	t.Helper()
 	s := &smoke{T: t, Options: Options{Tier: tier, Name: t.Name(), Dir: filepath.Join(t.TempDir(), "c"), Timeout: 3 * time.Minute, Progress: t.Output()}}
 	t.Cleanup(func() {
@@ -100,7 +103,7 @@ func (s *smoke) expect(text string, args ...string) {
 // are gone; until then the cluster still answers.
 func (s *smoke) killAll() {
 	s.Helper()
-	st, err := loadState(s.Dir)
+	st, err := state.Load(s.Dir)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -123,8 +126,8 @@ func (s *smoke) killAll() {
 }
 
 func TestSmokeControlPlane(t *testing.T) {
-	s := startSmoke(t, ControlPlane)
-	other := startSmoke(t, ControlPlane)
+	s := startSmoke(t, state.ControlPlane)
+	other := startSmoke(t, state.ControlPlane)
 	if s.result.Server == other.result.Server {
 		t.Fatalf("two clusters share %s", s.result.Server)
 	}
@@ -153,7 +156,7 @@ func TestSmokeControlPlane(t *testing.T) {
 }
 
 func TestSmokeNode(t *testing.T) {
-	s := startSmoke(t, Node)
+	s := startSmoke(t, state.Node)
 	archive := s.helloImage()
 	if err := Load(t.Context(), s.Dir, []string{archive}, t.Output()); err != nil {
 		t.Fatal(err)
@@ -211,7 +214,7 @@ func (s *smoke) runsHello() {
 	if err != nil {
 		s.Fatal(address, err)
 	}
-	if err := answersOK(s.Context(), "http://"+address+"/"); err != nil {
+	if err := apiclient.AnswersOK(s.Context(), "http://"+address+"/"); err != nil {
 		s.Errorf("the Service from the machine: %v", err)
 	}
 }
@@ -242,7 +245,7 @@ func (s *smoke) leavesNothing() {
 	if strings.Contains(string(mounts), s.Dir) {
 		s.Errorf("mounts are left:\n%s", mounts)
 	}
-	for _, pattern := range []string{"/sys/fs/cgroup/*/" + plan.Link, "/sys/fs/cgroup/" + plan.Link, "/sys/class/net/" + plan.Link, machineIndexes.File(plan.Index)} {
+	for _, pattern := range []string{"/sys/fs/cgroup/*/" + plan.Link, "/sys/fs/cgroup/" + plan.Link, "/sys/class/net/" + plan.Link, node.Indexes.File(plan.Index)} {
 		if left, _ := filepath.Glob(pattern); len(left) > 0 {
 			s.Errorf("left: %v", left)
 		}

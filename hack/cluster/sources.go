@@ -2,7 +2,14 @@
 
 package cluster
 
-import "embed"
+import (
+	"context"
+	"embed"
+	"io"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/programs"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
+)
 
 // sources is what a build of the cluster's binaries needs. The command carries
 // it so that it builds the pinned versions wherever it is called from.
@@ -10,5 +17,8 @@ import "embed"
 //go:embed go.mod go.sum coredns/main.go etcd/main.go pause/main.go
 var sources embed.FS
 
-// modulePath is the path of this module; the embedded commands live below it.
-const modulePath = "github.com/llamastack/llama-stack-k8s-operator/hack/cluster"
+// Build compiles the programs of a tier that the cache lacks, and returns the
+// directory that holds them. Progress, with seconds for each program, goes to progress.
+func Build(ctx context.Context, tier state.Tier, progress io.Writer) (string, error) {
+	return programs.Build(ctx, sources, tier, progress)
+}

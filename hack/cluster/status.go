@@ -10,21 +10,15 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/apiclient"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
 )
 
 // Report is the state of a cluster.
 type Report struct {
-	Result    Result          `json:"cluster"`
-	Processes []ProcessReport `json:"processes"`
+	Result    state.Result          `json:"cluster"`
+	Processes []state.ProcessReport `json:"processes"`
 	// Problem is empty if the cluster is usable.
 	Problem string `json:"problem,omitempty"`
-}
-
-// ProcessReport is the state of one process of a cluster.
-type ProcessReport struct {
-	Name    string `json:"name"`
-	Running bool   `json:"running"`
-	Log     string `json:"log"`
 }
 
 // Err is the report's problem as an error, nil if there is none.
@@ -38,14 +32,14 @@ func (r *Report) Err() error {
 // Inspect looks at the cluster of a directory. That no cluster is there is an
 // error; that one is broken is the report's problem.
 func Inspect(ctx context.Context, dir string) (*Report, error) {
-	s, err := loadState(dir)
+	s, err := state.Load(dir)
 	if err != nil {
 		return nil, err
 	}
 	if s == nil {
 		return nil, fmt.Errorf("no cluster in %s: start one with cluster up --dir %s", dir, dir)
 	}
-	processes, err := s.reports()
+	processes, err := s.Reports()
 	if err != nil {
 		return nil, err
 	}

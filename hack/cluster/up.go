@@ -12,14 +12,17 @@ import (
 	"time"
 
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/apiclient"
-	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/controlplane"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/host"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/node"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/programs"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
 )
 
 // Options say which cluster to start.
 type Options struct {
-	Tier Tier
+	Tier state.Tier
 	// Name is for people; it changes nothing.
 	Name string
 	// Dir is the cluster's directory, absolute. It belongs to the cluster alone.
@@ -32,15 +35,15 @@ type Options struct {
 	Progress io.Writer
 }
 
-// startAttempts bounds the starts of a control plane, see startAgain.
+// startAttempts bounds the starts of a control plane, see controlplane.Again.
 const startAttempts = 3
 
 // Up starts the cluster and returns when it is usable, or returns the running
 // one. What an earlier cluster in the directory left is removed first. After an
 // error nothing of it runs; the error has the end of the log of a process that
 // failed.
-func Up(ctx context.Context, o Options) (*Result, error) {
-	if o.Tier == Node {
+func Up(ctx context.Context, o Options) (*state.Result, error) {
+	if o.Tier == state.Node {
 		if err := host.Preflight(ctx, o.InstallPackages, o.Progress); err != nil {
 			return nil, err
 		}
@@ -51,7 +54,7 @@ func Up(ctx context.Context, o Options) (*Result, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	unlock, err := lockDir(ctx, o.Dir, o.Progress)
+	unlock, err := state.Lock(ctx, o.Dir, o.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -69,12 +72,12 @@ func Up(ctx context.Context, o Options) (*Result, error) {
 
 // reuse returns the cluster of the directory if it is usable. A broken one, or
 // the rest of one, is removed.
-func reuse(ctx context.Context, o Options) (*Result, error) {
-	old, err := loadState(o.Dir)
+func reuse(ctx context.Context, o Options) (*state.Result, error) {
+	old, err := state.Load(o.Dir)
 	if old == nil || err != nil {
 		return nil, err
 	}
-	if old.usable(ctx) {
+	if usable(ctx, old) {
 		if old.Result.Tier != o.Tier {
 			return nil, fmt.Errorf("a cluster of tier %s runs in %s: end it first (cluster down --dir %s), or use another directory", old.Result.Tier, o.Dir, o.Dir)
 		}
@@ -89,13 +92,13 @@ func reuse(ctx context.Context, o Options) (*Result, error) {
 
 // usable reports whether all of the cluster runs and its API server is ready.
 // One that is only slow gets a moment.
-func (s *state) usable(ctx context.Context) bool {
+func usable(ctx context.Context, s *state.State) bool {
 	api, err := apiclient.FromKubeconfig(s.Result.Kubeconfig)
 	if err != nil {
 		return false
 	}
 	for range 10 {
-		if whole, err := s.intact(); err != nil || !whole {
+		if whole, err := s.Intact(); err != nil || !whole {
 			return false
 		}
 		ask, cancel := context.WithTimeout(ctx, time.Second)
@@ -109,29 +112,29 @@ func (s *state) usable(ctx context.Context) bool {
 	return false
 }
 
-func start(ctx context.Context, o Options, bin string) (*Result, error) {
-	version, err := KubernetesVersion()
+func start(ctx context.Context, o Options, bin string) (*state.Result, error) {
+	version, err := programs.KubernetesVersion(sources)
 	if err != nil {
 		return nil, err
 	}
 	begin := time.Now()
-	s := &state{Result: Result{
+	s := &state.State{Result: state.Result{
 		Name: o.Name, Tier: o.Tier, Started: true, Dir: o.Dir,
-		Logs: filepath.Join(o.Dir, "log"), Kubeconfig: filepath.Join(o.Dir, adminKubeconfig),
+		Logs: filepath.Join(o.Dir, "log"), Kubeconfig: filepath.Join(o.Dir, controlplane.AdminKubeconfig),
 		Kubectl: filepath.Join(bin, "kubectl"), KubernetesVersion: version,
 	}}
 	if err := os.MkdirAll(s.Result.Logs, 0o700); err != nil {
 		return nil, err
 	}
 	run := startLocalControlPlane
-	if o.Tier == Node {
-		run = startNodeTier
+	if o.Tier == state.Node {
+		run = node.Start
 	}
 	if err := run(ctx, s, bin, o.Progress); err != nil {
 		return nil, errors.Join(err, clean(o.Dir, s, io.Discard))
 	}
 	s.Ready = true
-	if err := s.save(); err != nil {
+	if err := s.Save(); err != nil {
 		return nil, errors.Join(err, clean(o.Dir, s, io.Discard))
 	}
 	_, _ = fmt.Fprintf(o.Progress, "cluster %s is ready after %.1f s; logs in %s\n", o.Name, time.Since(begin).Seconds(), s.Result.Logs)
@@ -139,18 +142,18 @@ func start(ctx context.Context, o Options, bin string) (*Result, error) {
 }
 
 // startLocalControlPlane runs the control plane tier as processes of this machine.
-func startLocalControlPlane(ctx context.Context, s *state, bin string, progress io.Writer) error {
+func startLocalControlPlane(ctx context.Context, s *state.State, bin string, progress io.Writer) error {
 	for attempt := 1; ; attempt++ {
-		c, err := controlPlaneConfig(s.Result.Dir, bin)
+		c, err := controlplane.Local(s.Result.Dir, bin)
 		if err != nil {
 			return err
 		}
-		s.Result.Server, s.Result.Etcd = c.server(), c.etcdURL()
-		_, err = c.startControlPlane(ctx, progress, func(p *process.Process) error {
+		s.Result.Server, s.Result.Etcd = c.Server(), c.EtcdURL()
+		_, err = c.StartControlPlane(ctx, progress, func(p *process.Process) error {
 			s.Processes = append(s.Processes, p)
-			return s.save()
+			return s.Save()
 		})
-		why := startAgain(err)
+		why := controlplane.Again(err)
 		if why == "" || attempt == startAttempts {
 			return err
 		}
@@ -163,27 +166,4 @@ func startLocalControlPlane(ctx context.Context, s *state, bin string, progress 
 			return err
 		}
 	}
-}
-
-// lockName is the lock's file in a cluster's directory; it also marks the
-// directory as a cluster's.
-const lockName = "cluster.lock"
-
-// lockDir creates a cluster's directory and takes its lock. A directory that has
-// something else in it is refused: Down removes everything from it.
-func lockDir(ctx context.Context, dir string, progress io.Writer) (func(), error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	lock := filepath.Join(dir, lockName)
-	if _, err := os.Stat(lock); errors.Is(err, os.ErrNotExist) && len(entries) > 0 {
-		return nil, fmt.Errorf("the directory %s has files that are not a cluster's, such as %s: choose an empty or new one", dir, entries[0].Name())
-	}
-	return files.Lock(ctx, lock, func() {
-		_, _ = fmt.Fprintf(progress, "waiting for another command on %s\n", dir)
-	})
 }

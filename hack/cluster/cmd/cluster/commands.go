@@ -15,6 +15,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
 )
 
 // parse reads flags and checks the number of arguments; most < 0 means no limit.
@@ -53,7 +54,7 @@ func (p *place) resolve() (string, error) {
 }
 
 // tierValue is a flag whose value is a tier.
-type tierValue struct{ tier *cluster.Tier }
+type tierValue struct{ tier *state.Tier }
 
 func (v tierValue) String() string {
 	if v.tier == nil {
@@ -63,12 +64,12 @@ func (v tierValue) String() string {
 }
 
 func (v tierValue) Set(text string) (err error) {
-	*v.tier, err = cluster.ParseTier(text)
+	*v.tier, err = state.ParseTier(text)
 	return err
 }
 
-func tierFlag(flags *flag.FlagSet) *cluster.Tier {
-	tier := cluster.ControlPlane
+func tierFlag(flags *flag.FlagSet) *state.Tier {
+	tier := state.ControlPlane
 	flags.Var(tierValue{&tier}, "tier", "`controlplane` (API server, no pods run) or node (pods run; Linux and root)")
 	return &tier
 }

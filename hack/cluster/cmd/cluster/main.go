@@ -16,7 +16,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/node"
 )
 
 const usage = `usage: cluster COMMAND [FLAGS]
@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		_, err := fmt.Fprint(out, usage)
 		return err
 	}
-	if internal, ok := cluster.InternalCommands[args[0]]; ok {
+	if internal, ok := node.Commands[args[0]]; ok {
 		return internal(ctx, args[1:])
 	}
 	verb, ok := commands[args[0]]

@@ -159,3 +159,10 @@ type statusError struct {
 func (e *statusError) Error() string {
 	return fmt.Sprintf("%d %s: %s", e.code, http.StatusText(e.code), e.body)
 }
+
+// AnswersOK returns nil if a GET of a plain HTTP URL succeeds.
+func AnswersOK(ctx context.Context, url string) error {
+	// A transport of its own takes no proxy from the environment.
+	plain := &Client{Server: url, HTTP: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
+	return plain.Get(ctx, "", nil)
+}

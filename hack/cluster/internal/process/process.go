@@ -14,6 +14,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
 )
 
+// StopGrace is how long a process has to end by itself; the store is thrown
+// away, so there is nothing worth a longer wait.
+const StopGrace = 5 * time.Second
+
 // Process is a program of the cluster that runs on its own.
 type Process struct {
 	Name string `json:"name"`

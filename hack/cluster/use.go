@@ -5,12 +5,16 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/apiclient"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/kubeconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/node"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/registry"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
 )
 
 // ServiceAccountKubeconfig returns a kubeconfig that acts as a ServiceAccount,
@@ -48,17 +52,49 @@ func ServiceAccountKubeconfig(ctx context.Context, dir, account string, life tim
 	return kubeconfig.Render(server, ca, kubeconfig.Credentials{Token: answer.Status.Token}, namespace)
 }
 
+// Load imports image archives, as docker save and OCI tools write them, into the
+// node of the cluster in dir.
+func Load(ctx context.Context, dir string, archives []string, progress io.Writer) error {
+	s, err := running(dir)
+	if err != nil {
+		return err
+	}
+	if s.Result.Tier != state.Node {
+		return fmt.Errorf("the cluster in %s runs no images: its tier is %s, and only the tier %s does", dir, s.Result.Tier, state.Node)
+	}
+	for _, archive := range archives {
+		if err := node.Load(ctx, s.Processes[0].PID, archive, progress); err != nil {
+			return fmt.Errorf("loading %s: %w", archive, err)
+		}
+	}
+	return nil
+}
+
+// Push uploads an image archive, a docker-archive file or an OCI layout
+// directory, to the registry of the cluster in dir as repository (with an
+// optional tag), and returns the reference by digest that a pod may name.
+func Push(ctx context.Context, dir, archive, repository string) (string, error) {
+	s, err := running(dir)
+	if err != nil {
+		return "", err
+	}
+	if s.Result.Registry == "" {
+		return "", fmt.Errorf("the cluster in %s has no registry: its tier is %s, and only the tier %s has one", dir, s.Result.Tier, state.Node)
+	}
+	return registry.Push(ctx, s.Result.Registry, archive, repository)
+}
+
 // running returns the state of the cluster in dir, or an error that says what to
 // do if none runs there.
-func running(dir string) (*state, error) {
-	s, err := loadState(dir)
+func running(dir string) (*state.State, error) {
+	s, err := state.Load(dir)
 	if err != nil {
 		return nil, err
 	}
 	if s == nil || !s.Ready {
 		return nil, fmt.Errorf("no cluster runs in %s: start one with cluster up --dir %s", dir, dir)
 	}
-	reports, err := s.reports()
+	reports, err := s.Reports()
 	if err != nil {
 		return nil, err
 	}

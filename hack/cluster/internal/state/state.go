@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package state
 
 import (
 	"encoding/json"
@@ -52,8 +52,8 @@ type Result struct {
 	StorageClass string `json:"storageClass,omitempty"`
 }
 
-// state is what the directory of a cluster remembers between commands.
-type state struct {
+// State is what the directory of a cluster remembers between commands.
+type State struct {
 	// Ready is set once the cluster was usable; a state without it is what a
 	// start left that was killed.
 	Ready     bool               `json:"ready"`
@@ -61,36 +61,37 @@ type state struct {
 	Processes []*process.Process `json:"processes"`
 }
 
-func stateFile(dir string) string { return filepath.Join(dir, "state.json") }
+// File is where the directory of a cluster keeps its state.
+func File(dir string) string { return filepath.Join(dir, "state.json") }
 
-// loadState returns nil if the directory has no cluster.
-func loadState(dir string) (*state, error) {
-	data, err := os.ReadFile(stateFile(dir))
+// Load returns nil if the directory has no cluster.
+func Load(dir string) (*State, error) {
+	data, err := os.ReadFile(File(dir))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	var s state
+	var s State
 	if err := json.Unmarshal(data, &s); err != nil {
-		return nil, fmt.Errorf("%s: %w", stateFile(dir), err)
+		return nil, fmt.Errorf("%s: %w", File(dir), err)
 	}
 	return &s, nil
 }
 
-// save writes the state file.
-func (s *state) save() error {
+// Save writes the state file.
+func (s *State) Save() error {
 	data, err := files.JSON(s)
 	if err != nil {
 		return err
 	}
-	return files.Replace(stateFile(s.Result.Dir), data)
+	return files.Replace(File(s.Result.Dir), data)
 }
 
-// intact reports whether the cluster was usable once and all of it still runs.
-func (s *state) intact() (bool, error) {
-	reports, err := s.reports()
+// Intact reports whether the cluster was usable once and all of it still runs.
+func (s *State) Intact() (bool, error) {
+	reports, err := s.Reports()
 	if err != nil || !s.Ready {
 		return false, err
 	}
@@ -102,8 +103,8 @@ func (s *state) intact() (bool, error) {
 	return true, nil
 }
 
-// reports lists the processes of the cluster, those inside the node included.
-func (s *state) reports() ([]ProcessReport, error) {
+// Reports lists the processes of the cluster, those inside the node included.
+func (s *State) Reports() ([]ProcessReport, error) {
 	var list []ProcessReport
 	for _, p := range s.Processes {
 		list = append(list, ProcessReport{Name: p.Name, Running: p.Alive(), Log: p.Log})
@@ -123,26 +124,34 @@ func (s *state) reports() ([]ProcessReport, error) {
 	return list, nil
 }
 
-// nodeProcess is what the supervisor of a node writes down for the machine, where
+// ProcessReport is the state of one process of a cluster.
+type ProcessReport struct {
+	Name    string `json:"name"`
+	Running bool   `json:"running"`
+	Log     string `json:"log"`
+}
+
+// NodeProcess is what the supervisor of a node writes down for the machine, where
 // its processes have other pids.
-type nodeProcess struct {
+type NodeProcess struct {
 	Name    string `json:"name"`
 	Running bool   `json:"running"`
 }
 
-func nodeProcessesFile(dir string) string { return filepath.Join(dir, "processes.json") }
+// NodeProcessesFile is where the supervisor of a node lists its processes, in the cluster's directory.
+func NodeProcessesFile(dir string) string { return filepath.Join(dir, "processes.json") }
 
-func loadNodeProcesses(dir string) ([]nodeProcess, error) {
-	data, err := os.ReadFile(nodeProcessesFile(dir))
+func loadNodeProcesses(dir string) ([]NodeProcess, error) {
+	data, err := os.ReadFile(NodeProcessesFile(dir))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil // not started that far
 	}
 	if err != nil {
 		return nil, err
 	}
-	var list []nodeProcess
+	var list []NodeProcess
 	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, fmt.Errorf("%s: %w", nodeProcessesFile(dir), err)
+		return nil, fmt.Errorf("%s: %w", NodeProcessesFile(dir), err)
 	}
 	return list, nil
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package registry
 
 import (
 	"context"
@@ -21,14 +21,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/imagefile"
 )
 
-// registryCommand is the command line word under which a cluster runs its registry.
-const registryCommand = "internal-registry"
+// Command is the command line word under which a cluster runs its registry.
+const Command = "internal-registry"
 
-// serveRegistry serves an image registry without TLS. Its arguments are the
+// Serve serves an image registry without TLS. Its arguments are the
 // address and the directory for the images; it returns when ctx ends.
-func serveRegistry(ctx context.Context, args []string) error {
+func Serve(ctx context.Context, args []string) error {
 	if len(args) != 2 {
-		return fmt.Errorf("%s ADDRESS DIRECTORY: got %d arguments", registryCommand, len(args))
+		return fmt.Errorf("%s ADDRESS DIRECTORY: got %d arguments", Command, len(args))
 	}
 	if err := os.MkdirAll(args[1], 0o700); err != nil {
 		return err
@@ -52,22 +52,14 @@ func serveRegistry(ctx context.Context, args []string) error {
 	return nil
 }
 
-// Push uploads an image archive, a docker-archive file or an OCI layout
-// directory, to the registry of the cluster in dir as repository (with an
-// optional tag), and returns the reference by digest that a pod may name.
-func Push(ctx context.Context, dir, archive, repository string) (string, error) {
-	s, err := running(dir)
-	if err != nil {
-		return "", err
-	}
-	if s.Result.Registry == "" {
-		return "", fmt.Errorf("the cluster in %s has no registry: its tier is %s, and only the tier %s has one", dir, s.Result.Tier, Node)
-	}
+// Push uploads an image archive, a docker-archive file or an OCI layout directory, to the registry at address as repository
+// (with an optional tag), and returns the reference by digest that a pod may name.
+func Push(ctx context.Context, address, archive, repository string) (string, error) {
 	image, err := imagefile.Read(archive)
 	if err != nil {
 		return "", fmt.Errorf("image archive %s: %w", archive, err)
 	}
-	ref, err := name.ParseReference(path.Join(s.Result.Registry, strings.TrimPrefix(repository, s.Result.Registry+"/")), name.Insecure)
+	ref, err := name.ParseReference(path.Join(address, strings.TrimPrefix(repository, address+"/")), name.Insecure)
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package controlplane
 
 import (
 	"errors"
@@ -24,11 +24,11 @@ func TestStartAgain(t *testing.T) {
 		if err := os.WriteFile(file, []byte(log), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := startAgain(fmt.Errorf("starting: %w", &process.EndedError{Log: file})); (got != "") != want {
+		if got := Again(fmt.Errorf("starting: %w", &process.EndedError{Log: file})); (got != "") != want {
 			t.Errorf("%s: %q", log, got)
 		}
 	}
-	if got := startAgain(errors.New("the context ended")); got != "" {
+	if got := Again(errors.New("the context ended")); got != "" {
 		t.Errorf("another error: %q", got)
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package node
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/imagefile"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/sandbox"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
 )
 
 // supervisor starts and watches the processes of a node from inside. It does not
@@ -40,7 +41,7 @@ func runSupervisor(ctx context.Context, args []string) error {
 	if err := json.Unmarshal([]byte(args[0]), &s.order); err != nil {
 		return err
 	}
-	s.config = nodeConfig(s.order.Plan)
+	s.config = newConfig(s.order.Plan)
 	if err := s.up(ctx); err != nil {
 		s.report(report{Error: s.outside(err.Error())})
 		return err
@@ -87,11 +88,11 @@ func (s *supervisor) up(ctx context.Context) error {
 	if err := s.writeNodeFiles(s.order.CNIBin); err != nil {
 		return err
 	}
-	containerd := program{name: "containerd", path: "containerd", args: []string{"--config", s.path("containerd.toml")}}
+	containerd := program{name: "containerd", path: "containerd", args: []string{"--config", s.Path("containerd.toml")}}
 	if err := s.start(containerd); err != nil {
 		return err
 	}
-	api, err := s.startControlPlane(ctx, s, s.watch)
+	api, err := s.StartControlPlane(ctx, s, s.watch)
 	if err != nil {
 		return err
 	}
@@ -114,11 +115,13 @@ func (s *supervisor) waitUsable(ctx context.Context, api *apiclient.Client) erro
 		what string
 		done func(context.Context) error
 	}{
-		{"the registry", func(ctx context.Context) error { return answersOK(ctx, "http://"+s.order.Plan.Registry()+"/v2/") }},
-		{"cluster DNS", func(ctx context.Context) error {
-			return answersOK(ctx, fmt.Sprintf("http://%s:%d/ready", s.order.Plan.Node, dnsReadyPort))
+		{"the registry", func(ctx context.Context) error {
+			return apiclient.AnswersOK(ctx, "http://"+s.order.Plan.Registry()+"/v2/")
 		}},
-		{"kube-proxy", func(ctx context.Context) error { return answersOK(ctx, "http://127.0.0.1:10256/healthz") }},
+		{"cluster DNS", func(ctx context.Context) error {
+			return apiclient.AnswersOK(ctx, fmt.Sprintf("http://%s:%d/ready", s.order.Plan.Node, dnsReadyPort))
+		}},
+		{"kube-proxy", func(ctx context.Context) error { return apiclient.AnswersOK(ctx, "http://"+proxyHealth+"/healthz") }},
 		{"the node", func(ctx context.Context) error { return nodeReady(ctx, api) }},
 	} {
 		if err := process.Until(ctx, step.what, s.all(), step.done); err != nil {
@@ -130,8 +133,8 @@ func (s *supervisor) waitUsable(ctx context.Context, api *apiclient.Client) erro
 
 // importPause gives containerd the image of the pods' sandboxes.
 func (s *supervisor) importPause(ctx context.Context) error {
-	archive := s.path("pause.tar")
-	if err := imagefile.WriteProgram(archive, pauseImage, s.path("bin", "pause")); err != nil {
+	archive := s.Path("pause.tar")
+	if err := imagefile.WriteProgram(archive, pauseImage, s.Path("bin", "pause")); err != nil {
 		return fmt.Errorf("packing the sandbox image: %w", err)
 	}
 	return process.Until(ctx, "containerd", s.all(), func(ctx context.Context) error {
@@ -141,7 +144,7 @@ func (s *supervisor) importPause(ctx context.Context) error {
 
 func (s *supervisor) start(p program) error {
 	_, _ = fmt.Fprintf(s, "starting %s\n", p.name)
-	started, err := process.Launch(s.root, p.name, nil, p.path, p.args...)
+	started, err := process.Launch(s.Root, p.name, nil, p.path, p.args...)
 	if err != nil {
 		return err
 	}
@@ -171,22 +174,22 @@ func (s *supervisor) all() []*process.Process {
 func (s *supervisor) save() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []nodeProcess
+	var list []state.NodeProcess
 	for _, p := range s.processes {
-		list = append(list, nodeProcess{Name: p.Name, Running: p.Alive()})
+		list = append(list, state.NodeProcess{Name: p.Name, Running: p.Alive()})
 	}
 	data, err := files.JSON(list)
 	if err != nil {
 		return err
 	}
-	return files.Replace(nodeProcessesFile(s.root), data)
+	return files.Replace(state.NodeProcessesFile(s.Root), data)
 }
 
 // stop ends the processes, last started first. Containers end with process 1.
 func (s *supervisor) stop() {
 	var errs []error
 	for _, p := range slices.Backward(s.all()) {
-		errs = append(errs, p.Stop(stopGrace))
+		errs = append(errs, p.Stop(process.StopGrace))
 	}
 	if err := errors.Join(errs...); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, err)

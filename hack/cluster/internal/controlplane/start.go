@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package controlplane
 
 import (
 	"context"
@@ -15,37 +15,37 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
 )
 
-func (c config) etcdArgs() []string {
-	peer := fmt.Sprintf("https://127.0.0.1:%d", c.peerPort)
+func (c Config) etcdArgs() []string {
+	peer := fmt.Sprintf("https://127.0.0.1:%d", c.PeerPort)
 	return []string{
-		"--name=etcd", "--data-dir=" + c.path("etcd"),
-		"--listen-client-urls=" + c.etcdURL(), "--advertise-client-urls=" + c.etcdURL(),
+		"--name=etcd", "--data-dir=" + c.Path("etcd"),
+		"--listen-client-urls=" + c.EtcdURL(), "--advertise-client-urls=" + c.EtcdURL(),
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=etcd=" + peer,
-		"--client-cert-auth", "--trusted-ca-file=" + c.path("pki/etcd-ca.crt"),
-		"--cert-file=" + c.path("pki/etcd.crt"), "--key-file=" + c.path("pki/etcd.key"),
-		"--peer-client-cert-auth", "--peer-trusted-ca-file=" + c.path("pki/etcd-ca.crt"),
-		"--peer-cert-file=" + c.path("pki/etcd.crt"), "--peer-key-file=" + c.path("pki/etcd.key"),
+		"--client-cert-auth", "--trusted-ca-file=" + c.Path("pki/etcd-ca.crt"),
+		"--cert-file=" + c.Path("pki/etcd.crt"), "--key-file=" + c.Path("pki/etcd.key"),
+		"--peer-client-cert-auth", "--peer-trusted-ca-file=" + c.Path("pki/etcd-ca.crt"),
+		"--peer-cert-file=" + c.Path("pki/etcd.crt"), "--peer-key-file=" + c.Path("pki/etcd.key"),
 		"--unsafe-no-fsync", // the data never outlives the cluster
 	}
 }
 
-func (c config) apiServerArgs() []string {
+func (c Config) apiServerArgs() []string {
 	args := []string{
-		"--etcd-servers=" + c.etcdURL(), "--etcd-cafile=" + c.path("pki/etcd-ca.crt"),
-		"--etcd-certfile=" + c.path("pki/etcd-client.crt"), "--etcd-keyfile=" + c.path("pki/etcd-client.key"),
-		"--bind-address=" + c.address.String(), fmt.Sprintf("--secure-port=%d", c.apiPort),
-		"--advertise-address=" + c.address.String(),
-		"--tls-cert-file=" + c.path("pki/kube-apiserver.crt"), "--tls-private-key-file=" + c.path("pki/kube-apiserver.key"),
-		"--client-ca-file=" + c.path("pki/ca.crt"),
-		"--service-account-key-file=" + c.path("pki/service-account.crt"),
-		"--service-account-signing-key-file=" + c.path("pki/service-account.key"),
+		"--etcd-servers=" + c.EtcdURL(), "--etcd-cafile=" + c.Path("pki/etcd-ca.crt"),
+		"--etcd-certfile=" + c.Path("pki/etcd-client.crt"), "--etcd-keyfile=" + c.Path("pki/etcd-client.key"),
+		"--bind-address=" + c.Address.String(), fmt.Sprintf("--secure-port=%d", c.APIPort),
+		"--advertise-address=" + c.Address.String(),
+		"--tls-cert-file=" + c.Path("pki/kube-apiserver.crt"), "--tls-private-key-file=" + c.Path("pki/kube-apiserver.key"),
+		"--client-ca-file=" + c.Path("pki/ca.crt"),
+		"--service-account-key-file=" + c.Path("pki/service-account.crt"),
+		"--service-account-signing-key-file=" + c.Path("pki/service-account.key"),
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
-		"--service-cluster-ip-range=" + c.services.String(),
+		"--service-cluster-ip-range=" + c.Services.String(),
 		"--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", "--allow-privileged=true",
-		"--admission-control-config-file=" + c.path(webhookConfigFile),
+		"--admission-control-config-file=" + c.Path(webhookConfigFile),
 	}
 	args = append(args, c.auditArgs()...)
-	if c.node == nil {
+	if c.KubeletClient == "" {
 		// The endpoint of the Service "kubernetes" must not be a loopback address,
 		// and nothing here could reach another.
 		return append(args, "--endpoint-reconciler-type=none")
@@ -53,41 +53,41 @@ func (c config) apiServerArgs() []string {
 	return append(args,
 		// No name server outside the cluster knows the node's name.
 		"--kubelet-preferred-address-types=InternalIP",
-		"--kubelet-certificate-authority="+c.path("pki/ca.crt"),
-		"--kubelet-client-certificate="+c.path("pki/kubelet-client.crt"), "--kubelet-client-key="+c.path("pki/kubelet-client.key"),
+		"--kubelet-certificate-authority="+c.Path("pki/ca.crt"),
+		"--kubelet-client-certificate="+c.Path("pki", c.KubeletClient+".crt"), "--kubelet-client-key="+c.Path("pki", c.KubeletClient+".key"),
 	)
 }
 
-func (c config) controllerManagerArgs() []string {
+func (c Config) controllerManagerArgs() []string {
 	return []string{
-		"--kubeconfig=" + c.path(controllerKubeconfig), "--secure-port=0", "--leader-elect=false",
+		"--kubeconfig=" + c.Path(controllerKubeconfig), "--secure-port=0", "--leader-elect=false",
 		"--use-service-account-credentials=true",
 		// Each of its controllers fetches a token at the start; the usual limit of
 		// 20 requests a second makes that take seconds.
 		"--kube-api-qps=500", "--kube-api-burst=500",
-		"--service-account-private-key-file=" + c.path("pki/service-account.key"), "--root-ca-file=" + c.path("pki/ca.crt"),
-		"--cluster-signing-cert-file=" + c.path("pki/ca.crt"), "--cluster-signing-key-file=" + c.path("pki/ca.key"),
+		"--service-account-private-key-file=" + c.Path("pki/service-account.key"), "--root-ca-file=" + c.Path("pki/ca.crt"),
+		"--cluster-signing-cert-file=" + c.Path("pki/ca.crt"), "--cluster-signing-key-file=" + c.Path("pki/ca.key"),
 	}
 }
 
-// startControlPlane starts etcd, the API server and the controller manager and
+// StartControlPlane starts etcd, the API server and the controller manager and
 // waits until the API server is ready and namespaces get their ServiceAccount.
 // Each process goes to started as soon as it runs.
-func (c config) startControlPlane(ctx context.Context, progress io.Writer, started func(*process.Process) error) (*apiclient.Client, error) {
-	if err := os.MkdirAll(c.path("log"), 0o700); err != nil {
+func (c Config) StartControlPlane(ctx context.Context, progress io.Writer, started func(*process.Process) error) (*apiclient.Client, error) {
+	if err := os.MkdirAll(c.Path("log"), 0o700); err != nil {
 		return nil, err
 	}
-	if err := c.writeIdentities(); err != nil {
+	if err := c.WriteIdentities(); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(c.writeAuditPolicy(), c.writeWebhookAccess()); err != nil {
 		return nil, err
 	}
-	etcdAPI, err := apiclient.New(c.etcdURL(), c.path("pki"), "etcd-ca", "etcd-client")
+	etcdAPI, err := apiclient.New(c.EtcdURL(), c.Path("pki"), "etcd-ca", "etcd-client")
 	if err != nil {
 		return nil, err
 	}
-	api, err := apiclient.FromKubeconfig(c.path(adminKubeconfig))
+	api, err := apiclient.FromKubeconfig(c.Path(AdminKubeconfig))
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (c config) startControlPlane(ctx context.Context, progress io.Writer, start
 		}},
 	} {
 		_, _ = fmt.Fprintf(progress, "starting %s\n", step.name)
-		p, err := process.Launch(c.root, step.name, nil, filepath.Join(c.bin, step.name), step.args...)
+		p, err := process.Launch(c.Root, step.name, nil, filepath.Join(c.Bin, step.name), step.args...)
 		if err != nil {
 			return nil, err
 		}
@@ -119,9 +119,9 @@ func (c config) startControlPlane(ctx context.Context, progress io.Writer, start
 	return api, nil
 }
 
-// startAgain reports whether the processes of the control plane did not start for a reason that passes, and says which: another program took a
+// Again reports whether the processes of the control plane did not start for a reason that passes, and says which: another program took a
 // port between its choice and its use, or a busy machine took longer than the minute that kube-apiserver gives its own start.
-func startAgain(err error) (why string) {
+func Again(err error) (why string) {
 	var ended *process.EndedError
 	if !errors.As(err, &ended) {
 		return ""

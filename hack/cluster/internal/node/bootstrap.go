@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package node
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
-	"time"
 
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/apiclient"
 )
@@ -48,7 +46,7 @@ func (c config) bootstrapObjects() []object {
 	return list
 }
 
-func (c config) volumePath(i int) string { return c.path("volumes", fmt.Sprintf("%02d", i)) }
+func (c config) volumePath(i int) string { return c.Path("volumes", fmt.Sprintf("%02d", i)) }
 
 func (c config) localVolume(i int) object {
 	return object{"/api/v1/persistentvolumes", map[string]any{
@@ -131,11 +129,4 @@ func nodeReady(ctx context.Context, api *apiclient.Client) error {
 		return nil
 	}
 	return errors.New("the node has not reported")
-}
-
-// answersOK returns nil if a GET of a plain HTTP URL succeeds.
-func answersOK(ctx context.Context, url string) error {
-	// A transport of its own takes no proxy from the environment.
-	plain := &apiclient.Client{Server: url, HTTP: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
-	return plain.Get(ctx, "", nil)
 }

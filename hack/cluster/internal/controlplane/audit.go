@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package controlplane
 
 import "os"
 
@@ -22,10 +22,10 @@ const (
 	auditLogFile    = "log/audit.log"
 )
 
-func (c config) writeAuditPolicy() error {
-	return os.WriteFile(c.path(auditPolicyFile), []byte(auditPolicy), 0o600)
+func (c Config) writeAuditPolicy() error {
+	return os.WriteFile(c.Path(auditPolicyFile), []byte(auditPolicy), 0o600)
 }
 
-func (c config) auditArgs() []string {
-	return []string{"--audit-policy-file=" + c.path(auditPolicyFile), "--audit-log-path=" + c.path(auditLogFile)}
+func (c Config) auditArgs() []string {
+	return []string{"--audit-policy-file=" + c.Path(auditPolicyFile), "--audit-log-path=" + c.Path(auditLogFile)}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package controlplane
 
 import (
 	"errors"
@@ -19,10 +19,10 @@ const (
 	webhookAccess = "apiVersion: v1\nkind: Config\nusers:\n- name: '*'\n  user:\n    client-certificate: %s\n    client-key: %s\n"
 )
 
-func (c config) writeWebhookAccess() error {
-	certificate := c.path("pki/" + webhookClientFile)
+func (c Config) writeWebhookAccess() error {
+	certificate := c.Path("pki/" + webhookClientFile)
 	return errors.Join(
-		os.WriteFile(c.path(webhookConfigFile), fmt.Appendf(nil, webhookConfig, c.path(webhookAccessFile)), 0o600),
-		os.WriteFile(c.path(webhookAccessFile), fmt.Appendf(nil, webhookAccess, certificate+".crt", certificate+".key"), 0o600),
+		os.WriteFile(c.Path(webhookConfigFile), fmt.Appendf(nil, webhookConfig, c.Path(webhookAccessFile)), 0o600),
+		os.WriteFile(c.Path(webhookAccessFile), fmt.Appendf(nil, webhookAccess, certificate+".crt", certificate+".key"), 0o600),
 	)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package programs
 
 import (
 	"bytes"
@@ -19,7 +19,11 @@ import (
 	"time"
 
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
 )
+
+// modulePath is the path of this module; the commands among its sources live below it.
+const modulePath = "github.com/llamastack/llama-stack-k8s-operator/hack/cluster"
 
 // binary is one program of the cluster.
 type binary struct {
@@ -28,11 +32,11 @@ type binary struct {
 }
 
 // binaries lists the programs of a tier.
-func binaries(tier Tier) []binary {
+func binaries(tier state.Tier) []binary {
 	kubernetes := func(name string) binary { return binary{name, "k8s.io/kubernetes/cmd/" + name} }
 	own := func(name string) binary { return binary{name, modulePath + "/" + name} }
 	list := []binary{own("etcd"), kubernetes("kube-apiserver"), kubernetes("kube-controller-manager"), kubernetes("kubectl")}
-	if tier == Node {
+	if tier == state.Node {
 		list = append(list, kubernetes("kube-scheduler"), kubernetes("kubelet"), kubernetes("kube-proxy"), own("coredns"), own("pause"))
 	}
 	return list
@@ -41,8 +45,8 @@ func binaries(tier Tier) []binary {
 var kubernetesRequirement = regexp.MustCompile(`(?m)^\s*k8s\.io/kubernetes (v\d+\.\d+\.\d+\S*)`)
 
 // KubernetesVersion is the release that go.mod pins, such as v1.36.3.
-func KubernetesVersion() (string, error) {
-	mod, err := sources.ReadFile("go.mod")
+func KubernetesVersion(sources fs.FS) (string, error) {
+	mod, err := fs.ReadFile(sources, "go.mod")
 	if err != nil {
 		return "", err
 	}
@@ -62,13 +66,13 @@ func linkerFlags(version string) string {
 }
 
 // binKey names the build: a changed pin, program or toolchain gives another key.
-func binKey(version, goVersion string) (string, error) {
+func binKey(sources fs.FS, version, goVersion string) (string, error) {
 	sum := sha256.New()
 	err := fs.WalkDir(sources, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		data, err := sources.ReadFile(name)
+		data, err := fs.ReadFile(sources, name)
 		if err != nil {
 			return err
 		}
@@ -82,15 +86,15 @@ func binKey(version, goVersion string) (string, error) {
 	return fmt.Sprintf("%s-%x", version, sum.Sum(nil)[:6]), nil
 }
 
-// Build compiles the programs of a tier that the cache lacks and returns the
+// Build compiles the programs of a tier that the cache lacks, from the sources of this module, and returns the
 // directory that holds them. Concurrent builds wait for each other. Progress,
 // with seconds for each program, goes to progress.
-func Build(ctx context.Context, tier Tier, progress io.Writer) (string, error) {
-	version, err := KubernetesVersion()
+func Build(ctx context.Context, sources fs.FS, tier state.Tier, progress io.Writer) (string, error) {
+	version, err := KubernetesVersion(sources)
 	if err != nil {
 		return "", err
 	}
-	key, err := binKey(version, runtime.Version())
+	key, err := binKey(sources, version, runtime.Version())
 	if err != nil {
 		return "", err
 	}
@@ -113,13 +117,13 @@ func Build(ctx context.Context, tier Tier, progress io.Writer) (string, error) {
 	if len(todo) == 0 {
 		return dir, nil
 	}
-	if err := compile(ctx, dir, todo, linkerFlags(version), progress); err != nil {
+	if err := compile(ctx, sources, dir, todo, linkerFlags(version), progress); err != nil {
 		return "", err
 	}
 	return dir, nil
 }
 
-func missing(dir string, tier Tier) []binary {
+func missing(dir string, tier state.Tier) []binary {
 	var list []binary
 	for _, b := range binaries(tier) {
 		if _, err := os.Stat(filepath.Join(dir, b.name)); err != nil {
@@ -131,7 +135,7 @@ func missing(dir string, tier Tier) []binary {
 
 // compile builds all programs with one go command, which overlaps the linking of
 // one with the compilation of the next, and moves them to dir when all are done.
-func compile(ctx context.Context, dir string, list []binary, ldflags string, progress io.Writer) error {
+func compile(ctx context.Context, sources fs.FS, dir string, list []binary, ldflags string, progress io.Writer) error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return fmt.Errorf("building the cluster's programs needs the go command: install Go and put it on PATH: %w", err)
 	}

@@ -1,49 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package node
 
 import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
-
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/addresses"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/apiclient"
-	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/imagefile"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/controlplane"
 )
 
-func TestFreePortsAreDistinct(t *testing.T) {
-	ports, err := freePorts(20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(ports)
-	if got := len(slices.Compact(ports)); got != 20 {
-		t.Errorf("%d distinct ports, want 20", got)
-	}
-}
-
 func TestIdentitiesOfANode(t *testing.T) {
-	c := nodeConfig(planOf(t, 3))
-	c.root = t.TempDir()
-	if err := c.writeIdentities(); err != nil {
+	c := newConfig(planOf(t, 3))
+	c.Root = t.TempDir()
+	if err := c.WriteIdentities(); err != nil {
 		t.Fatal(err)
 	}
 	verify := func(ca, leaf, name string) error {
 		roots := x509.NewCertPool()
-		data, err := os.ReadFile(c.path("pki", ca+".crt"))
+		data, err := os.ReadFile(c.Path("pki", ca+".crt"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		roots.AppendCertsFromPEM(data)
-		if data, err = os.ReadFile(c.path("pki", leaf+".crt")); err != nil {
+		if data, err = os.ReadFile(c.Path("pki", leaf+".crt")); err != nil {
 			t.Fatal(err)
 		}
 		block, _ := pem.Decode(data)
@@ -65,15 +52,15 @@ func TestIdentitiesOfANode(t *testing.T) {
 	if err := verify("etcd-ca", "kube-apiserver", ""); err == nil {
 		t.Error("a certificate of the cluster opens the store")
 	}
-	for file := range c.users() {
-		info, err := os.Stat(c.path(file))
+	for _, file := range slices.Concat(slices.Collect(maps.Keys(c.Users)), []string{controlplane.AdminKubeconfig, "kube-controller-manager.kubeconfig"}) {
+		info, err := os.Stat(c.Path(file))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: mode %o, want 600", file, info.Mode().Perm())
 		}
-		server, _, _, err := apiclient.ReadKubeconfig(c.path(file))
+		server, _, _, err := apiclient.ReadKubeconfig(c.Path(file))
 		if err != nil || server != "https://172.30.3.1:6443" {
 			t.Errorf("%s: server %q, %v", file, server, err)
 		}
@@ -81,7 +68,7 @@ func TestIdentitiesOfANode(t *testing.T) {
 }
 
 func TestNodeFilesUseOnlyTheNodesPaths(t *testing.T) {
-	c := nodeConfig(planOf(t, 3))
+	c := newConfig(planOf(t, 3))
 	kubelet, err := c.kubeletConfig()
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +99,7 @@ func TestNodeFilesUseOnlyTheNodesPaths(t *testing.T) {
 }
 
 func TestBootstrapVolumesBindToTheNode(t *testing.T) {
-	c := nodeConfig(planOf(t, 0))
+	c := newConfig(planOf(t, 0))
 	names, paths := map[string]bool{}, map[string]bool{}
 	for i := range volumeCount {
 		body := c.localVolume(i).body
@@ -121,28 +108,6 @@ func TestBootstrapVolumesBindToTheNode(t *testing.T) {
 	}
 	if len(names) != volumeCount || len(paths) != volumeCount {
 		t.Errorf("%d names and %d paths for %d volumes", len(names), len(paths), volumeCount)
-	}
-}
-
-func TestProgramImage(t *testing.T) {
-	dir := t.TempDir()
-	program, archive := filepath.Join(dir, "pause"), filepath.Join(dir, "pause.tar")
-	if err := os.WriteFile(program, []byte("a program"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := imagefile.WriteProgram(archive, pauseImage, program); err != nil {
-		t.Fatal(err)
-	}
-	image, err := tarball.ImageFromPath(archive, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := image.ConfigFile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if file.OS != "linux" || len(file.Config.Entrypoint) != 1 || file.Config.Entrypoint[0] != "/pause" {
-		t.Errorf("os %q, entry point %q", file.OS, file.Config.Entrypoint)
 	}
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package node
 
 import (
 	"fmt"
@@ -10,8 +10,11 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/addresses"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/controlplane"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/kubeconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/pki"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/sandbox"
 )
 
@@ -27,16 +30,41 @@ const (
 	dnsUser           = "system:coredns"
 
 	dnsReadyPort = 8181
+	proxyHealth  = "127.0.0.1:10256"
 )
 
-// nodeConfig is the configuration of a node-tier cluster as its processes see
+// Files of a cluster's directory that the node's processes use.
+const (
+	schedulerKubeconfig = "kube-scheduler.kubeconfig"
+	kubeletKubeconfig   = "kubelet.kubeconfig"
+	proxyKubeconfig     = "kube-proxy.kubeconfig"
+	dnsKubeconfig       = "coredns.kubeconfig"
+)
+
+// config is the control plane's configuration and the addresses of the node.
+type config struct {
+	controlplane.Config
+	plan addresses.Plan
+}
+
+// newConfig is the configuration of a node-tier cluster as its processes see
 // it; they have a network of their own, so that fixed ports never collide.
-func nodeConfig(plan addresses.Plan) config {
-	return config{
-		root: sandbox.Root, bin: filepath.Join(sandbox.Root, "bin"), address: plan.Node,
-		apiPort: 6443, etcdPort: 2379, peerPort: 2380,
-		services: plan.Services, node: &plan,
-	}
+func newConfig(plan addresses.Plan) config {
+	return config{plan: plan, Config: controlplane.Config{
+		Root: sandbox.Root, Bin: filepath.Join(sandbox.Root, "bin"), Address: plan.Node,
+		APIPort: 6443, EtcdPort: 2379, PeerPort: 2380,
+		Services: plan.Services, KubeletClient: "kubelet-client",
+		Certificates: []controlplane.Certificate{
+			{File: "kubelet-client", Subject: pki.Subject{CommonName: kubeletClientUser}},
+			{File: "kubelet", Subject: pki.Subject{CommonName: "system:node:" + nodeName, DNS: []string{nodeName}, Addresses: []netip.Addr{plan.Node}}},
+		},
+		Users: map[string]pki.Subject{
+			schedulerKubeconfig: {CommonName: "system:kube-scheduler"},
+			kubeletKubeconfig:   {CommonName: "system:node:" + nodeName, Organization: "system:nodes"},
+			proxyKubeconfig:     {CommonName: "system:kube-proxy"},
+			dnsKubeconfig:       {CommonName: dnsUser},
+		},
+	}}
 }
 
 // writeNodeFiles renders the configuration of the node's programs. cniBin is the
@@ -54,18 +82,18 @@ func (c config) writeNodeFiles(cniBin string) error {
 	if err != nil {
 		return err
 	}
-	registry := c.node.Registry()
+	address := c.plan.Registry()
 	for name, data := range map[string][]byte{
 		"containerd.toml":     c.containerdConfig(cniBin),
 		"cni/10-ptp.conflist": network,
 		"kubelet.json":        kubelet,
 		"kube-proxy.json":     proxy,
 		"Corefile":            c.corefile(),
-		"resolv.conf":         fmt.Appendf(nil, "nameserver %s\n", c.node.Node),
-		"certs.d/" + registry + "/hosts.toml": fmt.Appendf(nil,
-			"server = \"http://%[1]s\"\n\n[host.\"http://%[1]s\"]\n  capabilities = [\"pull\", \"resolve\"]\n", registry),
+		"resolv.conf":         fmt.Appendf(nil, "nameserver %s\n", c.plan.Node),
+		"certs.d/" + address + "/hosts.toml": fmt.Appendf(nil,
+			"server = \"http://%[1]s\"\n\n[host.\"http://%[1]s\"]\n  capabilities = [\"pull\", \"resolve\"]\n", address),
 	} {
-		file := c.path(name)
+		file := c.Path(name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			return err
 		}
@@ -102,7 +130,7 @@ func (c config) containerdConfig(cniBin string) []byte {
 
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
       runtime_type = "io.containerd.runc.v2"
-`, pauseImage, cniBin, c.path("cni"), c.path("certs.d"))
+`, pauseImage, cniBin, c.Path("cni"), c.Path("certs.d"))
 	return []byte(b.String())
 }
 
@@ -112,11 +140,11 @@ func (c config) containerdConfig(cniBin string) []byte {
 func (c config) cniConfig() ([]byte, error) {
 	return files.JSON(map[string]any{
 		"cniVersion": "0.4.0", // what the oldest plugins still in distributions know
-		"name":       c.node.Link,
+		"name":       c.plan.Link,
 		"plugins": []any{map[string]any{
 			"type": "ptp",
 			"ipam": map[string]any{
-				"type": "host-local", "subnet": c.node.Pods.String(),
+				"type": "host-local", "subnet": c.plan.Pods.String(),
 				"routes": []any{map[string]string{"dst": "0.0.0.0/0"}},
 			},
 		}},
@@ -130,18 +158,18 @@ func (c config) kubeletConfig() ([]byte, error) {
 		"authentication": map[string]any{
 			"anonymous": map[string]any{"enabled": false},
 			"webhook":   map[string]any{"enabled": true},
-			"x509":      map[string]any{"clientCAFile": c.path("pki/ca.crt")},
+			"x509":      map[string]any{"clientCAFile": c.Path("pki/ca.crt")},
 		},
 		"authorization":            map[string]any{"mode": "Webhook"},
 		"containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
-		"clusterDNS":               []string{c.node.Node.String()},
+		"clusterDNS":               []string{c.plan.Node.String()},
 		"clusterDomain":            "cluster.local",
-		"resolvConf":               c.path("resolv.conf"),
-		"tlsCertFile":              c.path("pki/kubelet.crt"),
-		"tlsPrivateKeyFile":        c.path("pki/kubelet.key"),
+		"resolvConf":               c.Path("resolv.conf"),
+		"tlsCertFile":              c.Path("pki/kubelet.crt"),
+		"tlsPrivateKeyFile":        c.Path("pki/kubelet.key"),
 		// The node shares the machine: no use of all its cgroups, swap or disk.
 		"cgroupDriver":                "cgroupfs",
-		"cgroupRoot":                  "/" + c.node.Link,
+		"cgroupRoot":                  "/" + c.plan.Link,
 		"enforceNodeAllocatable":      []string{},
 		"failCgroupV1":                false,
 		"failSwapOn":                  false,
@@ -157,10 +185,10 @@ func (c config) proxyConfig() ([]byte, error) {
 		"apiVersion":         "kubeproxy.config.k8s.io/v1alpha1",
 		"kind":               "KubeProxyConfiguration",
 		"mode":               "nftables",
-		"clientConnection":   map[string]any{"kubeconfig": c.path(proxyKubeconfig)},
+		"clientConnection":   map[string]any{"kubeconfig": c.Path(proxyKubeconfig)},
 		"hostnameOverride":   nodeName,
-		"clusterCIDR":        c.node.Pods.String(),
-		"healthzBindAddress": netip.AddrPortFrom(loopback, 10256).String(),
+		"clusterCIDR":        c.plan.Pods.String(),
+		"healthzBindAddress": proxyHealth,
 		// A network namespace cannot change the machine's limit.
 		"conntrack": map[string]any{"maxPerCore": 0},
 	})
@@ -177,22 +205,22 @@ func (c config) corefile() []byte {
   }
   cache 5
 }
-`, c.node.Node, dnsReadyPort, c.path(dnsKubeconfig), kubeconfig.ContextName)
+`, c.plan.Node, dnsReadyPort, c.Path(dnsKubeconfig), kubeconfig.ContextName)
 }
 
 // nodePrograms are the processes beside the control plane, in starting order.
 func (c config) nodePrograms() []program {
 	kube := func(name string, args ...string) program {
-		return program{name: name, path: filepath.Join(c.bin, name), args: args}
+		return program{name: name, path: filepath.Join(c.Bin, name), args: args}
 	}
 	return []program{
-		kube("kube-scheduler", "--kubeconfig="+c.path(schedulerKubeconfig), "--secure-port=0", "--leader-elect=false"),
-		kube("kubelet", "--config="+c.path("kubelet.json"), "--kubeconfig="+c.path(kubeletKubeconfig),
+		kube("kube-scheduler", "--kubeconfig="+c.Path(schedulerKubeconfig), "--secure-port=0", "--leader-elect=false"),
+		kube("kubelet", "--config="+c.Path("kubelet.json"), "--kubeconfig="+c.Path(kubeletKubeconfig),
 			"--hostname-override="+nodeName,
-			"--node-ip="+c.node.Node.String()), // kube-proxy waits forever for a node on loopback
-		kube("kube-proxy", "--config="+c.path("kube-proxy.json")),
-		kube("coredns", "-conf", c.path("Corefile")),
-		{name: "registry", path: selfProgram, args: []string{registryCommand, c.node.Registry(), c.path("registry")}},
+			"--node-ip="+c.plan.Node.String()), // kube-proxy waits forever for a node on loopback
+		kube("kube-proxy", "--config="+c.Path("kube-proxy.json")),
+		kube("coredns", "-conf", c.Path("Corefile")),
+		{name: "registry", path: selfProgram, args: []string{registry.Command, c.plan.Registry(), c.Path("registry")}},
 	}
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package node
 
 import (
 	"bufio"
@@ -18,16 +18,18 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/addresses"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/host"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/sandbox"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
 )
 
-// machineIndexes is where the clusters of one machine keep their reservations.
-var machineIndexes = addresses.Indexes{Dir: "/run/llama-stack-cluster"}
+// Indexes is where the clusters of one machine keep their reservations.
+var Indexes = addresses.Indexes{Dir: "/run/llama-stack-cluster"}
 
-// InternalCommands are the parts of a node that run as processes of the program
+// Commands are the parts of a node that run as processes of the program
 // that uses this package: it must hand their words' arguments to them.
-var InternalCommands = map[string]func(context.Context, []string) error{
-	registryCommand:   serveRegistry,
+var Commands = map[string]func(context.Context, []string) error{
+	registry.Command:  registry.Serve,
 	initCommand:       runInit,
 	supervisorCommand: runSupervisor,
 }
@@ -50,10 +52,10 @@ type nodeOrder struct {
 	Plan   addresses.Plan `json:"plan"`
 }
 
-// startNodeTier starts the init process of a cluster in namespaces of its own,
+// Start starts the init process of a cluster in namespaces of its own,
 // joins its network to the machine's, and follows its supervisor until the
 // cluster is usable.
-func startNodeTier(ctx context.Context, s *state, bin string, progress io.Writer) error {
+func Start(ctx context.Context, s *state.State, bin string, progress io.Writer) error {
 	plan, err := takePlan(ctx, s.Result.Dir)
 	if err != nil {
 		return err
@@ -86,14 +88,14 @@ func startNodeTier(ctx context.Context, s *state, bin string, progress io.Writer
 		return err
 	}
 	s.Processes = append(s.Processes, node)
-	if err := errors.Join(s.save(), machineIndexes.Keep(plan.Index, s.Result.Dir, node.Identity)); err != nil {
+	if err := errors.Join(s.Save(), Indexes.Keep(plan.Index, s.Result.Dir, node.Identity)); err != nil {
 		return err
 	}
 	if err := sandbox.JoinNetwork(ctx, plan, node.PID); err != nil {
 		return err
 	}
 	if _, err := goAhead.Write([]byte{1}); err != nil {
-		return errors.Join(fmt.Errorf("the node's supervisor does not answer: %w", err), node.Outcome(stopGrace))
+		return errors.Join(fmt.Errorf("the node's supervisor does not answer: %w", err), node.Outcome(process.StopGrace))
 	}
 	return follow(ctx, reports, node, progress)
 }
@@ -107,12 +109,12 @@ func takePlan(ctx context.Context, dir string) (addresses.Plan, error) {
 	if err != nil {
 		return addresses.Plan{}, err
 	}
-	return machineIndexes.Take(ctx, dir, self, used)
+	return Indexes.Take(ctx, dir, self, used)
 }
 
-func describe(r *Result, plan addresses.Plan) {
+func describe(r *state.Result, plan addresses.Plan) {
 	r.Index = &plan.Index
-	r.Server = nodeConfig(plan).server()
+	r.Server = newConfig(plan).Server()
 	r.NodeName, r.StorageClass = nodeName, storageClass
 	r.NodeAddress, r.HostAddress, r.DNS = plan.Node.String(), plan.Host.String(), plan.Node.String()
 	r.ServiceRange, r.PodRange = plan.Services.String(), plan.Pods.String()
@@ -149,5 +151,5 @@ func follow(ctx context.Context, reports *os.File, node *process.Process, progre
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("waiting for the node (logs in %s): %w", filepath.Dir(node.Log), err)
 	}
-	return node.Outcome(stopGrace)
+	return node.Outcome(process.StopGrace)
 }

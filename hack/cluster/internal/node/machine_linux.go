@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package node
 
 import (
 	"context"
@@ -15,12 +15,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/host"
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/sandbox"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
 )
 
-// cleanHost removes what a cluster that ended leaves on the machine: routes and
+// Clean removes what a cluster that ended leaves on the machine: routes and
 // empty control groups. If another cluster has its index by now, they are that
 // one's.
-func cleanHost(s *state) error {
+func Clean(s *state.State) error {
 	if s.Result.Index == nil {
 		return nil
 	}
@@ -28,7 +29,7 @@ func cleanHost(s *state) error {
 	if err != nil {
 		return err
 	}
-	held, err := machineIndexes.Holds(plan.Index, s.Result.Dir)
+	held, err := Indexes.Holds(plan.Index, s.Result.Dir)
 	if err != nil || !held {
 		return err
 	}
@@ -40,30 +41,12 @@ func cleanHost(s *state) error {
 	if err := host.RemoveCgroups(ctx, plan.Link); err != nil {
 		return err
 	}
-	return machineIndexes.Release(plan.Index)
+	return Indexes.Release(plan.Index)
 }
 
-// Load imports image archives, as docker save and OCI tools write them, into the
-// node of the cluster in dir.
-func Load(ctx context.Context, dir string, archives []string, progress io.Writer) error {
-	s, err := running(dir)
-	if err != nil {
-		return err
-	}
-	if s.Result.Tier != Node {
-		return fmt.Errorf("the cluster in %s runs no images: its tier is %s, and only the tier %s does", dir, s.Result.Tier, Node)
-	}
-	for _, archive := range archives {
-		if err := importImage(ctx, s.Processes[0].PID, archive, progress); err != nil {
-			return fmt.Errorf("loading %s: %w", archive, err)
-		}
-	}
-	return nil
-}
-
-// importImage hands the archive over as standard input: the node may see another
-// file at its path.
-func importImage(ctx context.Context, pid int, archive string, progress io.Writer) error {
+// Load imports an image archive, as docker save and OCI tools write it, into the node whose first process is pid. The
+// archive goes there as standard input: the node may see another file at its path.
+func Load(ctx context.Context, pid int, archive string, progress io.Writer) error {
 	file, err := os.Open(archive)
 	if err != nil {
 		return err

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strconv"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/pki"
+)
+
+// AdminKubeconfig is the file of a cluster administrator, in the cluster's directory.
+const AdminKubeconfig = "kubeconfig"
+
+// Config is everything that the command lines and files of the control plane derive from.
+type Config struct {
+	Root     string       // the cluster's directory as its processes see it
+	Bin      string       // the programs' directory as the processes see it
+	Address  netip.Addr   // where the API server listens
+	APIPort  uint16       // likewise
+	EtcdPort uint16       // on loopback, for clients
+	PeerPort uint16       // on loopback, for etcd's peers: never used, always open
+	Services netip.Prefix // range of Service addresses
+	// KubeletClient is the name of the certificate with which the API server asks kubelets; empty if there are none.
+	KubeletClient string
+	// Certificates and Users are further identities that the cluster's CA signs: certificate files in "pki", and the
+	// users of kubeconfig files by the file's name.
+	Certificates []Certificate
+	Users        map[string]pki.Subject
+}
+
+// Certificate is a certificate that is used from files.
+type Certificate struct {
+	File string
+	pki.Subject
+}
+
+// Path is a file of the cluster as its processes see it.
+func (c Config) Path(elements ...string) string {
+	return filepath.Join(append([]string{c.Root}, elements...)...)
+}
+
+// Server is the URL of the API server.
+func (c Config) Server() string {
+	return "https://" + netip.AddrPortFrom(c.Address, c.APIPort).String()
+}
+
+// EtcdURL is the URL of etcd for clients.
+func (c Config) EtcdURL() string { return fmt.Sprintf("https://127.0.0.1:%d", c.EtcdPort) }
+
+var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+
+// Local chooses free loopback ports for a control plane under dir that runs on this machine.
+func Local(dir, bin string) (Config, error) {
+	ports, err := freePorts(3)
+	if err != nil {
+		return Config{}, err
+	}
+	return Config{
+		Root: dir, Bin: bin, Address: loopback,
+		APIPort: ports[0], EtcdPort: ports[1], PeerPort: ports[2],
+		Services: netip.MustParsePrefix("10.96.0.0/20"),
+	}, nil
+}
+
+// freePorts returns n loopback ports that nothing listens on right now.
+func freePorts(n int) ([]uint16, error) {
+	var ports []uint16
+	for range n {
+		l, err := net.Listen("tcp", net.JoinHostPort(loopback.String(), "0"))
+		if err != nil {
+			return nil, fmt.Errorf("finding a free port: %w", err)
+		}
+		// Kept open until all are found, so that no port is found twice.
+		defer func() { _ = l.Close() }() //nolint:gocritic // on purpose, see above
+		_, port, err := net.SplitHostPort(l.Addr().String())
+		if err != nil {
+			return nil, err
+		}
+		number, err := strconv.ParseUint(port, 10, 16)
+		if err != nil {
+			return nil, err
+		}
+		ports = append(ports, uint16(number))
+	}
+	return ports, nil
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"maps"
+	"net/netip"
+	"os"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/kubeconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/pki"
+)
+
+const controllerKubeconfig = "kube-controller-manager.kubeconfig"
+
+// WriteIdentities issues every certificate and kubeconfig of the control plane,
+// and the further ones of the configuration. etcd trusts a CA certificate of its own: nothing
+// that the cluster signs opens its store.
+func (c Config) WriteIdentities() error {
+	dir := c.Path("pki")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	ca, err := pki.NewAuthority("kubernetes-ca")
+	if err != nil {
+		return err
+	}
+	etcdCA, err := pki.NewAuthority("etcd-ca")
+	if err != nil {
+		return err
+	}
+	tokens, err := pki.NewTokenKey()
+	if err != nil {
+		return err
+	}
+	for name, pair := range map[string]pki.KeyPair{"ca": ca.KeyPair, "etcd-ca": etcdCA.KeyPair, "service-account": tokens} {
+		if err := pair.Write(dir, name); err != nil {
+			return err
+		}
+	}
+	for _, leaf := range c.leaves(ca, etcdCA) {
+		pair, err := leaf.by.Issue(leaf.Subject)
+		if err != nil {
+			return err
+		}
+		if err := pair.Write(dir, leaf.File); err != nil {
+			return err
+		}
+	}
+	for file, who := range c.allUsers() {
+		if err := kubeconfig.Write(c.Root, file, c.Server(), ca, who); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaf is a certificate and the CA that issues it.
+type leaf struct {
+	by *pki.Authority
+	Certificate
+}
+
+func (c Config) leaves(ca, etcdCA *pki.Authority) []leaf {
+	first := c.Services.Addr().Next() // the address of the Service "kubernetes"
+	api := pki.Subject{
+		CommonName: "kube-apiserver",
+		DNS:        []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},
+		Addresses:  []netip.Addr{loopback, first, c.Address},
+	}
+	list := []leaf{
+		{ca, Certificate{"kube-apiserver", api}},
+		{etcdCA, Certificate{"etcd", pki.Subject{CommonName: "etcd", DNS: []string{"localhost"}, Addresses: []netip.Addr{loopback}}}},
+		{etcdCA, Certificate{"etcd-client", pki.Subject{CommonName: "kube-apiserver"}}},
+		{ca, Certificate{webhookClientFile, pki.Subject{CommonName: webhookClientUser}}},
+	}
+	for _, further := range c.Certificates {
+		list = append(list, leaf{ca, further})
+	}
+	return list
+}
+
+// allUsers maps each kubeconfig file to the user that Kubernetes' own roles know.
+func (c Config) allUsers() map[string]pki.Subject {
+	users := map[string]pki.Subject{
+		AdminKubeconfig:      {CommonName: "admin", Organization: "system:masters"},
+		controllerKubeconfig: {CommonName: "system:kube-controller-manager"},
+	}
+	maps.Copy(users, c.Users)
+	return users
+}
