@@ -189,9 +189,26 @@ type DistributionConfig struct {
 	// +listType=atomic
 	Providers []ProviderInfo `json:"providers,omitempty"`
 
+	// Models are the models that the running server lists, those of the providers of the spec first. Where they are too many for the
+	// status, the last entry says how many are left out.
+	// +optional
+	// +listType=atomic
+	Models []ModelInfo `json:"models,omitempty"`
+
 	// AvailableDistributions are the distributions that the operator knows and their images.
 	// +optional
 	AvailableDistributions map[string]string `json:"availableDistributions,omitempty"`
+}
+
+// ModelInfo is one model of the running server.
+type ModelInfo struct {
+	// Name is the name that clients call the model by.
+	// +optional
+	Name string `json:"name"`
+
+	// ProviderID is the id of the provider that serves the model.
+	// +optional
+	ProviderID string `json:"provider_id"` //nolint:tagliatelle // the server's own name, as for providers
 }
 
 // ProviderInfo is one provider of the running server.

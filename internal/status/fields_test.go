@@ -195,6 +195,25 @@ func TestProvidersOfTheSpecComeFirst(t *testing.T) {
 	equal(t, "providers", []string{"zeta", "alpha", "meta-reference", "openai"}, got)
 }
 
+// Proves: R82, R35, R50 (the names to call models by, those of the model servers of the spec first; where the server reports none of them, the
+// last ones stay).
+func TestModelsThatTheServerListsAreReported(t *testing.T) {
+	cr := resource()
+	f := serving(t, cr)
+	f.Server.Models = []probe.Model{{Provider: "openai", Name: "openai/gpt"}, {Provider: "vllm", Name: "vllm/a"}, {Provider: "vllm", Name: "vllm/b"}}
+	want := []v1alpha2.ModelInfo{{Name: "vllm/a", ProviderID: "vllm"}, {Name: "vllm/b", ProviderID: "vllm"}, {Name: "openai/gpt", ProviderID: "openai"}}
+	cr.Status = compute(t, f)
+	equal(t, "models", want, cr.Status.DistributionConfig.Models)
+
+	f = serving(t, cr)
+	f.Server.Models, f.Server.ModelsUnknown = nil, "GET /v1/models: the server asks for credentials"
+	cr.Status = compute(t, f)
+	equal(t, "models while the server does not tell", want, cr.Status.DistributionConfig.Models)
+	f = serving(t, cr)
+	f.Server.Models = nil
+	equal(t, "models of a server without models", []v1alpha2.ModelInfo(nil), compute(t, f).DistributionConfig.Models)
+}
+
 // Proves: R50 (an image without a name stands for itself).
 func TestActiveDistributionOfAnImage(t *testing.T) {
 	cr := resource()

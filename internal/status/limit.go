@@ -21,6 +21,8 @@ const (
 	maxProviderConfig = 4 << 10
 	// maxDistributions bounds the distributions in it together, in bytes.
 	maxDistributions = 32 << 10
+	// maxModels bounds the models in it together, in bytes.
+	maxModels = 16 << 10
 	// cutOverhead is more than the text that reports a cut has, in bytes.
 	cutOverhead = 512
 )
@@ -93,6 +95,15 @@ func someDistributions(known map[string]string) map[string]string {
 		some["…"] = fmt.Sprintf("%d more are left out", cut)
 	}
 	return some
+}
+
+// someModels are the models as far as they fit.
+func someModels(list []v1alpha2.ModelInfo) []v1alpha2.ModelInfo {
+	cut := cutEnd(len(list), sizeOf(list)-maxModels, func(i int) int { return sizeOf(list[i]) })
+	if cut > 0 {
+		list = append(list[:len(list)-cut], v1alpha2.ModelInfo{Name: "…", ProviderID: fmt.Sprintf("%d more are left out", cut)})
+	}
+	return list
 }
 
 func cutProviders(s *statusOf, excess int) {

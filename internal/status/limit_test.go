@@ -67,6 +67,11 @@ func TestStatusFitsWhateverThereIs(t *testing.T) {
 		"distributions": {func(f *status.Facts) { f.Images = images }, []string{
 			`"distribution-0000"`, ` more are left out"`, `"provider_id":"vllm"`, "${env.LLSD_VLLM_API_KEY}"[1:],
 		}},
+		"models": {func(f *status.Facts) {
+			for i := range 1_000 {
+				f.Server.Models = append(f.Server.Models, probe.Model{Provider: "vllm", Name: fmt.Sprintf("vllm/%04d", i)})
+			}
+		}, []string{`{"name":"vllm/0000","provider_id":"vllm"}`, `{"name":"…","provider_id":"`, ` more are left out"}`, "${env.LLSD_VLLM_API_KEY}"[1:]}},
 		"providers": {func(f *status.Facts) {
 			many(f, 1_000, 1)
 			for i := range f.Server.Providers {

@@ -123,9 +123,13 @@ func checkStatusFields(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistributio
 	}
 }
 
-// checkStatusProviders compares the list in status with what the server lists, and looks at the operator's own entry.
+// checkStatusProviders compares the list in status with what the server lists, and looks at the operator's own entry and the sample's model.
 func checkStatusProviders(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistribution) {
 	t.Helper()
+	model := v1alpha2.ModelInfo{Name: sampleServer + "/" + sampleModel, ProviderID: sampleServer}
+	if got := cr.Status.DistributionConfig.Models; !slices.Contains(got, model) {
+		t.Errorf("the models in status are %+v, want %+v among them", got, model)
+	}
 	inStatus, listed := []string{}, []string{}
 	for _, p := range cr.Status.DistributionConfig.Providers {
 		inStatus = append(inStatus, p.API+" "+p.ProviderID+" "+p.ProviderType)

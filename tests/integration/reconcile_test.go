@@ -95,7 +95,7 @@ func (e *env) deployment(name string) *appsv1.Deployment {
 	return d
 }
 
-// Proves: FLOW, FR-021, FR-023, FR-024, FR-025, FR-026, R17, R21, R27, STAT, R29, R50.
+// Proves: FLOW, FR-021, FR-023, FR-024, FR-025, FR-026, R17, R21, R27, STAT, R29, R50, R82.
 func TestResourceBecomesReady(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -127,6 +127,10 @@ func TestResourceBecomesReady(t *testing.T) {
 	if len(providers) != 1 || providers[0].ProviderID != "vllm" || providers[0].Config == nil ||
 		!strings.Contains(string(providers[0].Config.Raw), `"${env.LLSD_VLLM_API_KEY}"`) || providers[0].Health != nil {
 		t.Errorf("providers %+v", providers)
+	}
+	models := []v1alpha2.ModelInfo{{Name: "vllm/llama3", ProviderID: "vllm"}}
+	if got := cr.Status.DistributionConfig.Models; !cmp.Equal(got, models) {
+		t.Errorf("models %+v, want %+v", got, models)
 	}
 	template := e.deployment("my-stack").Spec.Template
 	if template.Annotations["llamastack.io/config-hash"] == "" || template.Annotations["llamastack.io/secrets-hash"] == "" {
