@@ -2,6 +2,11 @@
 
 package bounds
 
+import (
+	"encoding/json"
+	"strings"
+)
+
 // Member finds the value at a path of names in the text of an object: text[begin:end] is the value. The first member of a name counts,
 // and names are compared as they are written. It is found in one pass, without decoding.
 func Member(text []byte, path ...string) (begin, end int, found bool) {
@@ -16,29 +21,55 @@ func Member(text []byte, path ...string) (begin, end int, found bool) {
 	return begin, end, true
 }
 
+// Spellings counts the members of an object that a decoder of Go can take for a field: of its name, in any case, with escapes or without.
+// Where there is more than one, it takes each, one over the other. Nothing is decoded but names with escapes.
+func Spellings(text []byte, field string) (count int) {
+	members(text, func(quoted []byte, _, _ int) bool {
+		name := string(quoted[1:max(1, len(quoted)-1)])
+		if strings.Contains(name, `\`) {
+			_ = json.Unmarshal(quoted, &name) // what cannot be decoded names nothing
+		}
+		if strings.EqualFold(name, field) {
+			count++
+		}
+		return true
+	})
+	return count
+}
+
 func member(text []byte, want string) (begin, end int, found bool) {
+	members(text, func(quoted []byte, b, e int) bool {
+		found = string(quoted[1:max(1, len(quoted)-1)]) == want
+		if found {
+			begin, end = b, e
+		}
+		return !found
+	})
+	return begin, end, found
+}
+
+// members calls a function for each member of an object, until it returns false: with the name in its quotes, and where the value is.
+func members(text []byte, each func(quoted []byte, begin, end int) bool) {
 	at := space(text, 0)
 	if at >= len(text) || text[at] != '{' {
-		return 0, 0, false
+		return
 	}
 	for at = space(text, at+1); at < len(text) && text[at] == '"'; at = space(text, at) {
-		nameEnd := closing(text, at)
-		name := text[at+1 : max(at+1, nameEnd-1)]
-		at = space(text, nameEnd)
+		quoted := text[at:closing(text, at)]
+		at = space(text, at+len(quoted))
 		if at >= len(text) || text[at] != ':' {
-			return 0, 0, false
+			return
 		}
-		begin = space(text, at+1)
-		end = after(text, begin)
-		if string(name) == want {
-			return begin, end, true
+		begin := space(text, at+1)
+		end := after(text, begin)
+		if !each(quoted, begin, end) {
+			return
 		}
 		if at = space(text, end); at >= len(text) || text[at] != ',' {
-			return 0, 0, false
+			return
 		}
 		at++
 	}
-	return 0, 0, false
 }
 
 // space returns the position of what follows blanks.

@@ -32,6 +32,19 @@ func TestMemberFindsValueWithoutDecoding(t *testing.T) {
 	}
 }
 
+// Proves: R63 (what is measured is what is decoded: another spelling of a field does not hide a second value).
+func TestSpellingsCountsWhatDecodersTake(t *testing.T) {
+	for text, want := range map[string]int{
+		`{}`: 0, `[{"spec":1}]`: 0, `{"a":{"spec":1}}`: 0, `{"spec":1}`: 1, ` { "spec" : {} , "status" : 1 } `: 1,
+		`{"spec":1,"spec":2}`: 2, `{"SPEC":1}`: 1, `{"spec":1,"Spec":2}`: 2, `{"sp\u0065c":1}`: 1, `{"spec":1,"\u017fpec":2,"ſpec":3}`: 3,
+		`{"spec\":1}`: 0, `{"spec\q":1}`: 0, `{"spec`: 0, `{"`: 0,
+	} {
+		if got := Spellings([]byte(text), "spec"); got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+	}
+}
+
 // FuzzMember finds what a decoder finds, and takes anything else without a panic.
 //
 // Proves: R63.

@@ -9,7 +9,8 @@
 // ask it admits.
 //
 // Anybody may reach the port. An Intake bounds what all requests cost together: how much memory their bodies take, how many are
-// decoded at once, how long they wait and how long they take to arrive. Small reviews do not wait for large ones. A new connection takes
+// decoded at once, how long they wait and how long they take to arrive. Memory for a body is taken as it arrives, and where others need it,
+// the slowest client is given up. Small reviews do not wait for large ones. A new connection takes
 // the place of one on which nothing is asked, so that silent connections keep nobody out.
 //
 // A Server serves in every replica, not only in the leader, and before any cache is filled: the kind's own cache cannot be filled

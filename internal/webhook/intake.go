@@ -5,7 +5,7 @@ package webhook
 import (
 	"context"
 	"fmt"
-	"io"
+	"net"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -19,10 +19,12 @@ const (
 	// smallReview is the largest body of a small review, in bytes: most objects of users are far below. Small ones are read at once,
 	// what holds the memory for large ones: all connections together bring no more than 8 MiB.
 	smallReview = 32 << 10
-	// memoryPerByte is what a byte of a body costs until its answer is written: the body, the objects as texts, the answer.
-	memoryPerByte = 4
-	// memoryForBodies bounds what all requests together may cost, in bytes. The largest review must fit.
-	memoryForBodies = 64 << 20
+	// largeReview is the largest body of a review that does not count as huge, in bytes. Any object of common size is below.
+	largeReview = 1 << 20
+	// memoryForLarge and memoryForHuge bound what the bodies and answers of all large and of all huge reviews take, in bytes. The largest
+	// review must fit. What is decoded takes three times its body in addition, one at a time.
+	memoryForLarge = 8 << 20
+	memoryForHuge  = 16 << 20
 	// memoryForDecoded bounds what is decoded of a large review, in bytes. Any object that the API server stores must fit: at most 1.5 MiB
 	// of text. A small review of which more than memoryForSmall is decoded waits for its turn with the large ones.
 	memoryForDecoded = 128 << 20
@@ -40,7 +42,7 @@ const (
 type Kind struct {
 	// Path is where it is sent.
 	Path string
-	// MaxBytes is the largest body, at most a quarter of memoryForBodies.
+	// MaxBytes is the largest body, at most memoryForHuge.
 	MaxBytes int64
 	// Wait is how long a request waits for its turn.
 	Wait time.Duration
@@ -60,11 +62,11 @@ type Review interface {
 	Refuse(reason string) ([]byte, error)
 }
 
-// Intake bounds what the reviews of one process cost together, from any client: no byte of a large body is read before there is memory
-// for it, nothing is decoded before there is memory for that, and few are decoded at once. Requests wait for their turn in order,
-// until a deadline; small ones do not wait for large ones.
+// Intake bounds what the reviews of one process cost together, from any client: memory for a large body is taken as its bytes arrive,
+// and where there is none the slowest client loses; nothing is decoded before there is memory for that, and few are decoded at once.
+// Requests wait for their turn in order, until a deadline; small ones do not wait for large ones.
 type Intake struct {
-	bodies *semaphore.Weighted
+	largeBodies, hugeBodies *memory
 	// small and large are the turns to be decoded.
 	small, large *semaphore.Weighted
 }
@@ -72,8 +74,8 @@ type Intake struct {
 // NewIntake returns an Intake with the bounds of the operator.
 func NewIntake() *Intake {
 	return &Intake{
-		bodies: semaphore.NewWeighted(memoryForBodies),
-		small:  semaphore.NewWeighted(decodedAtOnce), large: semaphore.NewWeighted(decodedAtOnce),
+		largeBodies: newMemory(memoryForLarge), hugeBodies: newMemory(memoryForHuge),
+		small: semaphore.NewWeighted(decodedAtOnce), large: semaphore.NewWeighted(decodedAtOnce),
 	}
 }
 
@@ -118,14 +120,10 @@ func (i *Intake) serve(w http.ResponseWriter, r *http.Request, kind Kind) *refus
 	}
 	turn, cancel := context.WithTimeout(r.Context(), kind.Wait)
 	defer cancel()
-	if size > smallReview {
-		cost := size * memoryPerByte
-		if i.bodies.Acquire(turn, cost) != nil {
-			return busy
-		}
-		defer i.bodies.Release(cost)
-	}
-	body, failed := readBody(w, r)
+	t := &transfer{control: http.NewResponseController(w)}
+	t.share = i.bodies(size).enter(address(r), func() { _ = t.control.SetReadDeadline(longAgo) })
+	defer t.share.leave()
+	body, failed := t.read(turn, r.Body, size)
 	if failed != nil {
 		return failed
 	}
@@ -134,10 +132,26 @@ func (i *Intake) serve(w http.ResponseWriter, r *http.Request, kind Kind) *refus
 	if failed != nil {
 		return failed
 	}
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout)) // recorders of tests have none
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(answer) // who does not wait for the answer asks again
+	t.write(w, answer)
 	return nil
+}
+
+// bodies is the memory for a body.
+func (i *Intake) bodies(size int64) *memory {
+	if size <= largeReview {
+		return i.largeBodies
+	}
+	return i.hugeBodies
+}
+
+// address is where a request comes from.
+func address(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
 }
 
 // answer answers the review, and then lets the next one be decoded, also after a panic.
@@ -174,14 +188,4 @@ func (i *Intake) answer(ctx, turn context.Context, kind Kind, body []byte) ([]by
 		return nil, &refusal{http.StatusBadRequest, err.Error()}
 	}
 	return text, nil
-}
-
-// readBody reads a body that there is memory for.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // recorders of tests have none
-	body := make([]byte, r.ContentLength)
-	if _, err := io.ReadFull(r.Body, body); err != nil {
-		return nil, &refusal{http.StatusBadRequest, "the review could not be read"}
-	}
-	return body, nil
 }

@@ -131,10 +131,10 @@ func TestIntakeDecodesFewAtOnce(t *testing.T) {
 	})
 }
 
-// Proves: R63 (no byte of a body is read before there is memory for it).
+// Proves: R63 (no more of a body than a small one has is read before there is memory for it).
 func TestIntakeReadsNothingBeforeThereIsMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const largest = memoryForBodies / memoryPerByte
+		const largest = memoryForHuge
 		held := make(chan struct{})
 		review := kind(largest, time.Minute, func([]byte) ([]byte, error) {
 			<-held
@@ -145,15 +145,15 @@ func TestIntakeReadsNothingBeforeThereIsMemory(t *testing.T) {
 		first, firstBody := sent(t, largest, largest)
 		all.Go(func() { answered(i, review, first) })
 		synctest.Wait()
-		second, secondBody := sent(t, 2*smallReview, 2*smallReview)
+		second, secondBody := sent(t, largeReview+1, largeReview+1)
 		all.Go(func() { answered(i, review, second) })
 		synctest.Wait()
-		if firstBody.read.Load() != largest || secondBody.read.Load() != 0 {
+		if firstBody.read.Load() != largest || secondBody.read.Load() != smallReview {
 			t.Errorf("read are %d and %d bytes", firstBody.read.Load(), secondBody.read.Load())
 		}
 		close(held)
 		all.Wait()
-		if secondBody.read.Load() != 2*smallReview {
+		if secondBody.read.Load() != largeReview+1 {
 			t.Errorf("the second one was not read: %d bytes", secondBody.read.Load())
 		}
 	})
@@ -197,7 +197,7 @@ func TestIntakeAnswersSmallReviewsMeanwhile(t *testing.T) {
 	for name, c := range map[string]struct {
 		size, memory int64
 	}{
-		"large":                           {memoryForBodies / memoryPerByte, 1},
+		"large":                           {memoryForHuge, 1},
 		"small, of which much is decoded": {10, memoryForSmall + 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -229,7 +229,7 @@ func TestIntakeAnswersSmallReviewsMeanwhile(t *testing.T) {
 // The largest reviews fit into what there is, and so does any object that the API server stores.
 func TestReviewsFitIntoTheMemory(t *testing.T) {
 	for _, k := range []Kind{Conversion(), (&Validation{}).Kind()} {
-		if k.MaxBytes*memoryPerByte > memoryForBodies {
+		if k.MaxBytes > memoryForHuge {
 			t.Errorf("%s: %d bytes never fit", k.Path, k.MaxBytes)
 		}
 		if k.Path == "" || k.Wait == 0 || k.Read == nil {

@@ -83,11 +83,13 @@ type admissionReview struct {
 
 func (v *Validation) read(body []byte) (Review, error) {
 	in := &admissionReview{validation: v}
-	body, in.excess = cutTooLarge(body)
 	var err error
 	in.envelope, err = readEnvelope(body, in.readRequest)
 	if err != nil || in.apiVersion != admissionv1.SchemeGroupVersion.String() || in.kind != "AdmissionReview" || !in.requested {
 		return nil, fmt.Errorf("want an AdmissionReview of %s with a request", admissionv1.SchemeGroupVersion)
+	}
+	if err := in.cutTooLarge(); err != nil {
+		return nil, err
 	}
 	return in, nil
 }

@@ -4,6 +4,7 @@ package webhook
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -15,37 +16,55 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
-// cutTooLarge measures the specs of a review before anything decodes it. A spec that is too deep or too wide is taken out, so that the
-// rest can be decoded; that of the new object, where it differs from the old one, is the excess that refuses the request. What is within
-// the limits here can still be over those of its fields: parse.CheckBounds says so.
-func cutTooLarge(body []byte) ([]byte, *bounds.ExcessError) {
-	var refused *bounds.ExcessError
-	newBegin, newEnd, hasNew := bounds.Member(body, "request", "object", "spec")
-	oldBegin, oldEnd, hasOld := bounds.Member(body, "request", "oldObject", "spec")
+// errSpelling says that no API server sends such an object: it sends each field once, by its name.
+var errSpelling = errors.New("the spec of an object stands there twice, or by another name")
+
+// cutTooLarge measures the specs of a review before anything decodes them. A spec that is too deep or too wide is taken out; that of the
+// new object, where it differs from the old one, is the excess that refuses the request. What is within the limits here can still be
+// over those of its fields: parse.CheckBounds says so.
+func (in *admissionReview) cutTooLarge() error {
+	object, err := newSpec(in.object)
+	if err != nil {
+		return err
+	}
+	old, err := newSpec(in.old)
+	if err != nil {
+		return err
+	}
 	// An object that is on its way out, or whose spec stays as it is, is not validated.
-	_, _, deleted := bounds.Member(body, "request", "object", "metadata", "deletionTimestamp")
-	same := hasNew && hasOld && bytes.Equal(body[newBegin:newEnd], body[oldBegin:oldEnd])
-	excess := measureSpec(body[newBegin:newEnd])
-	if excess != nil && !same && !deleted {
-		refused = excess
+	_, _, deleted := bounds.Member(in.object, "metadata", "deletionTimestamp")
+	if same := object.text != nil && old.text != nil && bytes.Equal(object.text, old.text); !same && !deleted {
+		in.excess = object.excess
 	}
-	oldToo := measureSpec(body[oldBegin:oldEnd]) != nil
-	// From the end of the body to its beginning, so that positions stay true.
-	type part struct{ begin, end int }
-	var parts []part
-	if excess != nil {
-		parts = append(parts, part{newBegin, newEnd})
+	in.object, in.old = object.cut(in.object), old.cut(in.old)
+	return nil
+}
+
+// measuredSpec is the spec of an object.
+type measuredSpec struct {
+	// text is object[begin:end]; nil where there is none.
+	text       []byte
+	begin, end int
+	excess     *bounds.ExcessError
+}
+
+func newSpec(object []byte) (s measuredSpec, err error) {
+	begin, end, found := bounds.Member(object, "spec")
+	switch n := bounds.Spellings(object, "spec"); {
+	case n > 1 || n == 1 && !found:
+		return s, errSpelling
+	case found:
+		s = measuredSpec{text: object[begin:end], begin: begin, end: end, excess: measureSpec(object[begin:end])}
 	}
-	if oldToo {
-		parts = append(parts, part{oldBegin, oldEnd})
+	return s, nil
+}
+
+// cut returns the object without its spec where that is too large.
+func (s measuredSpec) cut(object []byte) []byte {
+	if s.excess == nil {
+		return object
 	}
-	if len(parts) == 2 && parts[0].begin < parts[1].begin {
-		parts[0], parts[1] = parts[1], parts[0]
-	}
-	for _, p := range parts {
-		body = bytes.Join([][]byte{body[:p.begin], []byte("{}"), body[p.end:]}, nil)
-	}
-	return body, refused
+	return bytes.Join([][]byte{object[:s.begin], []byte("{}"), object[s.end:]}, nil)
 }
 
 // measureSpec reports where a spec is deeper or wider than any that the operator takes.

@@ -128,6 +128,41 @@ func TestValidationRefuses(t *testing.T) {
 	}
 }
 
+// Proves: R63 (nothing is decoded that was not measured: no API server sends a spec by another spelling, which a decoder takes as well).
+func TestValidationMeasuresWhatItDecodes(t *testing.T) {
+	small := `"spec":{"distribution":{"name":"starter"}}`
+	volumes := func(name string) string {
+		return `"` + name + `":{"distribution":{"name":"starter"},"workload":{"overrides":{"volumes":[` + strings.Repeat("{},", 200_000) + `{}]}}}`
+	}
+	object := func(fields ...string) string {
+		return `{"apiVersion":"llamastack.io/v1alpha2","kind":"LlamaStackDistribution","metadata":{"name":"s"},` + strings.Join(fields, ",") + `}`
+	}
+	right := object(small)
+	for name, c := range map[string]struct {
+		body string
+		code int
+		want string
+	}{
+		"twice":                       {reviewFor("v1alpha2", object(small, volumes("spec")), ""), http.StatusBadRequest, "stands there twice"},
+		"twice, the large one before": {reviewFor("v1alpha2", object(volumes("spec"), small), ""), http.StatusBadRequest, "stands there twice"},
+		"in other case":               {reviewFor("v1alpha2", object(volumes("SPEC")), ""), http.StatusBadRequest, "by another name"},
+		"with escapes":                {reviewFor("v1alpha2", object(small, volumes(`sp\u0065c`)), ""), http.StatusBadRequest, "twice"},
+		"in the old object":           {reviewFor("v1alpha2", right, object(small, volumes("Spec"))), http.StatusBadRequest, "twice"},
+		"of a second object": {
+			strings.Replace(reviewFor("v1alpha2", right, ""), `"oldObject"`, `"object":`+object(volumes("spec"))+`,"oldObject"`, 1), http.StatusOK, "100000 values",
+		},
+		"of an object with escapes": {
+			strings.Replace(reviewFor("v1alpha2", right, ""), `"oldObject"`, `"obj\u0065ct":`+object(volumes("spec"))+`,"oldObject"`, 1), http.StatusOK, "100000 values",
+		},
+	} {
+		asked := 0
+		code, _, body := validate(t, c.body, &asked)
+		if code != c.code || !strings.Contains(body, c.want) || asked != 0 {
+			t.Errorf("%s: %d, asked %d times: %.300s", name, code, asked, body)
+		}
+	}
+}
+
 // nested is a JSON value of so many levels.
 func nested(levels int) string {
 	return strings.Repeat(`{"a":`, levels-1) + "{}" + strings.Repeat("}", levels-1)

@@ -180,7 +180,7 @@ func portInputs() []input {
 			once(strings.Repeat("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 200)+head("GET", "/", ""))),
 		bytesOver("bomb in gzip", "400", once(gzipBomb())),
 	}
-	return append(all, connectionInputs()...)
+	return append(append(all, connectionInputs()...), slowInputs()...)
 }
 
 func gzipBomb() string {
