@@ -181,7 +181,7 @@ func TestEachFindingHasItsPlace(t *testing.T) {
 	for _, row := range problem.Rows() {
 		known[row.Reason] = true
 	}
-	seen, files := map[problem.Reason]bool{}, slices.Concat(glob(t, "testdata/bad/*.yaml"), glob(t, "testdata/good/*.yaml"))
+	seen, files := map[problem.Reason]bool{}, slices.Concat(glob(t, "testdata/bad/*.yaml"), glob(t, "testdata/good/*.yaml"), glob(t, "testdata/examples.yaml"))
 	if !testing.Short() {
 		files = append(files, glob(t, "../../pkg/config/testdata/*/cr.yaml")...)
 	}
@@ -198,8 +198,10 @@ func TestEachFindingHasItsPlace(t *testing.T) {
 	if err := json.Unmarshal([]byte(run(t, "", append([]string{"validate", "-o", "json"}, files...)...).out), &got); err != nil {
 		t.Fatal(err)
 	}
+	messages := map[string]bool{}
 	for i, f := range got.Findings {
 		seen[f.Code] = true
+		messages[f.Severity+" "+strings.TrimSuffix(f.Message, withSettings)] = true
 		if !slices.Contains(files, f.File) || f.Line < 1 || !known[f.Code] || f.Path == "" && f.Code != problem.Unreadable || !strings.HasPrefix(f.Message, f.Path) {
 			t.Errorf("%+v", f)
 		}
@@ -212,8 +214,45 @@ func TestEachFindingHasItsPlace(t *testing.T) {
 		if !testing.Short() && !row.Elsewhere && seen[row.Reason] == exempt {
 			t.Errorf("reason %s: it is in withoutAFile: %v, and a file has it: %v", row.Reason, exempt, seen[row.Reason])
 		}
+		example := problem.New(row.Example)
+		reported := messages[strings.ToLower(string(example.Severity))+" "+example.String()]
+		if _, elsewhere := exampleFrom[row.Reason]; reported == elsewhere {
+			t.Errorf("reason %s: it is in exampleFrom: %v, and a file has the example: %v\n%s", row.Reason, elsewhere, reported, example)
+		}
 	}
 }
+
+// withSettings is what the plugin adds where the operator's settings could make a difference.
+const withSettings = " (if your cluster has such an entry, give that ConfigMap with --settings)"
+
+// exampleFrom are the reasons whose example in docs/status.md no file shows, and what it comes from. The tests TestExamplesAre… of the packages that
+// are named prove it; where none is, it is the text of the code.
+var exampleFrom = func() map[problem.Reason]string {
+	from := map[problem.Reason]string{}
+	for origin, reasons := range map[string][]problem.Reason{
+		"internal/desired": {
+			problem.SecretNotFound, problem.SecretInvalid, problem.InvalidCertificate, problem.InvalidCABundle, problem.ConfigMapNotFound,
+			problem.InvalidOverrideConfig, problem.ForeignNamespace, problem.ConfigMapNotShared, problem.ForbiddenBySettings, problem.EdgeUnavailable,
+			problem.HostnameTaken, problem.UnsupportedRelease, problem.MissingConfigLabels, problem.UnknownServerLine, problem.InvalidBaseConfig,
+		},
+		"internal/gather": {
+			problem.RegistryUnavailable, problem.RegistryUnauthorized, problem.RegistryForbidden, problem.ImageNotFound, problem.InvalidImage,
+			problem.InvalidConfigLabels, problem.LookupFailed,
+		},
+		"internal/apply":                    {problem.Conflict, problem.WaitingForRemoval, problem.ApplyFailed},
+		"answers of the API server":         {problem.ObjectRejected, problem.ClaimNotResizable},
+		"internal/gather, while it asks":    {problem.ReadingImageLabels},
+		"internal/gather, from settings":    {problem.InvalidOperatorSettings},
+		"verb convert":                      {problem.ReviewConversion},
+		"internal/panics":                   {problem.InternalError},
+		"pkg/config, when its context ends": {problem.Interrupted},
+	} {
+		for _, reason := range reasons {
+			from[reason] = origin
+		}
+	}
+	return from
+}()
 
 // withoutAFile are the reasons that an edit of the custom resource fixes, and that no file alone can show.
 var withoutAFile = map[problem.Reason]string{

@@ -9,14 +9,20 @@ var contentRows = []Row{
 	{
 		Reason: DuplicateProviderID, Class: Terminal, Conditions: inConfigGenerated,
 		Meaning: "Two providers have one id.",
-		Example: Problem{Path: "spec.providers.inference[1].id", Type: field.ErrorTypeDuplicate, Value: "vllm", Fix: "give each provider an id of its own"},
-		Remedy:  "Give each provider an id of its own.",
+		Example: Problem{
+			Path: "spec.providers.inference[1].id", Type: field.ErrorTypeDuplicate, Value: "vllm",
+			Detail: "ids are unique over all APIs, and this one is used by spec.providers.inference[0] and spec.providers.inference[1]",
+			Fix:    "give each its own id",
+		},
+		Remedy: "Give each provider an id of its own.",
 	},
 	{
 		Reason: UnknownProviderType, Class: Terminal, Conditions: inConfigGenerated,
 		Meaning: "The release line does not know the provider type. A warning where the image may bring the type itself.",
 		Example: Problem{
-			Path: "spec.providers.inference[0].provider", Type: field.ErrorTypeNotSupported, Value: "vlm", Fix: `did you mean "vllm"?`,
+			Path: "spec.providers.inference[0].provider", Type: field.ErrorTypeNotSupported, Value: "vlm",
+			Detail: "release line 0.7 has no provider type remote::vlm for inference",
+			Fix:    "did you mean \"vllm\"? If the image brings this type itself, write it in full: remote::vlm",
 		},
 		Remedy: "Choose a type of docs/providers.md, or an image that brings the type.",
 	},
@@ -24,8 +30,10 @@ var contentRows = []Row{
 		Reason: DeprecatedProviderType, Class: Terminal, Conditions: inConfigGenerated,
 		Meaning: "The server will lose this provider type.",
 		Example: Problem{
-			Severity: Warning, Path: "spec.providers.vectorIo[0].provider", Detail: "release line 0.5 deprecates inline::faiss",
-			Fix: "change to another provider",
+			Severity: Warning, Path: "spec.providers.vectorIo[0].provider",
+			Detail: "release line 0.7 still has inline::sqlite_vec, and announces its removal",
+			Fix: "change to another provider in time: this release line has chromadb, elasticsearch, faiss, infinispan, milvus, oci, " +
+				"pgvector, qdrant, sqlite-vec, weaviate",
 		},
 		Remedy: "Change to another provider.",
 	},
@@ -33,8 +41,9 @@ var contentRows = []Row{
 		Reason: LiteralSecret, Class: Terminal, Conditions: inConfigGenerated,
 		Meaning: "A secret stands in the spec itself, where many can read it.",
 		Example: Problem{
-			Severity: Warning, Path: "spec.providers.inference[0].settings.api_token", Detail: "is a secret, and can be read here",
-			Fix: "put it into a Secret, and refer to it with apiKey or secretRefs",
+			Severity: Warning, Path: "spec.providers.inference[0].settings.api_token",
+			Detail: "is a secret, and everybody who may read the custom resource or its ConfigMap can read it here",
+			Fix:    "put it into a Secret, and refer to it by apiKey or secretRefs",
 		},
 		Remedy: "Put it into a Secret, and refer to it with `apiKey` or `secretRefs`.",
 	},
@@ -42,9 +51,9 @@ var contentRows = []Row{
 		Reason: SharedStorageLocation, Class: Terminal, Conditions: inConfigGenerated,
 		Meaning: "Two providers or backends would keep their state in one storage location.",
 		Example: Problem{
-			Path: "spec.providers.vectorIo[1]", Type: field.ErrorTypeDuplicate, Value: "/data/faiss.db",
-			Detail: "and spec.providers.vectorIo[0] would share a storage location",
-			Fix:    "give each a file of its own under settings",
+			Path: "spec.providers.vectorIo[2]", Type: field.ErrorTypeForbidden,
+			Detail: "vector_io/b and vector_io/c would keep their state in one storage location, file /data/one.db",
+			Fix:    "give each a namespace, table or file of its own under settings",
 		},
 		Remedy: "Give each a namespace, table or file of its own.",
 	},
@@ -52,7 +61,9 @@ var contentRows = []Row{
 		Reason: EphemeralState, Class: Terminal, Conditions: inConfigGenerated,
 		Meaning: "State is lost or differs between pods.",
 		Example: Problem{
-			Severity: Warning, Path: "spec.workload.storage", Detail: "the PVC can be mounted by one node at a time: pods on other nodes do not start",
+			Severity: Warning, Path: "spec.workload.storage",
+			Detail: "the PVC can be mounted by one node at a time: pods on other nodes do not start, and an edit stops all pods before it " +
+				"starts new ones",
 			Fix: "use one replica, or keep the state in spec.storage and remove it",
 		},
 		Remedy: "Use one replica, or keep the state in a database.",
@@ -61,7 +72,9 @@ var contentRows = []Row{
 		Reason: UnknownProvider, Class: Terminal, Conditions: inConfigGenerated,
 		Meaning: "A model, tool or shield names a provider that neither the spec nor the base configuration has.",
 		Example: Problem{
-			Path: "spec.resources.models[0].provider", Type: field.ErrorTypeNotFound, Value: "vlm", Fix: `did you mean "vllm"?`,
+			Path: "spec.resources.shields[0].provider", Type: field.ErrorTypeNotFound, Value: "guard",
+			Detail: "there is no safety provider with this id",
+			Fix:    "did you mean \"llama-guard\"? configure it under spec.providers.safety, or name one of code-scanner, llama-guard",
 		},
 		Remedy: "Name one of the providers of the message, or configure the provider.",
 	},
@@ -70,7 +83,8 @@ var contentRows = []Row{
 		Meaning: "A provider that is used is enabled only by an environment variable. A warning where the server starts all the same.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.resources.models[0].provider",
-			Detail: "provider vllm is off unless VLLM_URL is set, and then this model is missing", Fix: "configure vllm under spec.providers.inference",
+			Detail: "is enabled only if the environment variable VLLM_URL is set; without it the server leaves the model out",
+			Fix:    "configure vllm under spec.providers.inference, or set VLLM_URL in spec.workload.overrides.env",
 		},
 		Remedy: "Configure the provider under `spec.providers`, or set the variable in `spec.workload.overrides.env`.",
 	},
@@ -78,7 +92,9 @@ var contentRows = []Row{
 		Reason: DisabledAPI, Class: Terminal, Conditions: inConfigGenerated,
 		Meaning: "The spec uses an API that it disables, or disables what others need. A warning where the server starts all the same.",
 		Example: Problem{
-			Severity: Warning, Path: "spec.providers.safety", Detail: "is ignored, because spec.disabled names safety", Fix: "remove one of the two",
+			Severity: Warning, Path: "spec.resources.shields",
+			Detail: "is ignored, because spec.disabled names safety",
+			Fix:    "remove one of the two",
 		},
 		Remedy: "Remove the use, or the name in `spec.disabled`.",
 	},
@@ -86,8 +102,10 @@ var contentRows = []Row{
 		Reason: UndefinedVariable, Class: Terminal, Conditions: inConfigGenerated,
 		Meaning: "The configuration refers to an environment variable that nothing in the spec sets.",
 		Example: Problem{
-			Severity: Warning, Path: "spec.providers.inference[0].settings.token", Detail: "refers to TOKEN of the environment, which nothing in the spec sets",
-			Fix: "set it in spec.workload.overrides.env, or give it a default: ${env.TOKEN:=…}",
+			Severity: Warning, Path: "spec.providers.inference[0].endpoint",
+			Detail: "refers to the environment variable HOST, which nothing in the spec sets: unless the image does, the server does not " +
+				"start",
+			Fix: "set it in spec.workload.overrides.env, or give it a default: ${env.HOST:=…}",
 		},
 		Remedy: "Set the variable in `spec.workload.overrides.env`, or give it a default.",
 	},
@@ -95,7 +113,9 @@ var contentRows = []Row{
 		Reason: BrokenReference, Class: Terminal, Conditions: inConfigGenerated,
 		Meaning: "The spec or the configuration refers to a provider, model, API or storage backend that the configuration does not have.",
 		Example: Problem{
-			Path: "config.yaml: vector_stores.default_provider_id", Type: field.ErrorTypeNotFound, Value: "faiss", Fix: "configure a provider with this id",
+			Path: "spec.resources.shields[0].model", Type: field.ErrorTypeNotFound, Value: "gone",
+			Detail: "is not a registered model",
+			Fix:    "register a Llama Guard model under spec.resources.models, and write {id, model} with its name",
 		},
 		Remedy: "Configure what is missing, or choose another distribution.",
 	},

@@ -11,7 +11,9 @@ var referenceRows = []Row{
 		Meaning: "The text in the ConfigMap of `spec.overrideConfig` is not a configuration.",
 		Example: Problem{
 			Path: "spec.overrideConfig.configMapName", Type: field.ErrorTypeInvalid, Value: "my-config",
-			Detail: `the key "config.yaml" is not YAML`, Fix: "correct it there",
+			Detail: "the key \"config.yaml\" of ConfigMap mine/my-config is not a configuration: not YAML: line 1: did not find expected " +
+				"node content",
+			Fix: "correct it there",
 		},
 		Remedy: "Correct the ConfigMap. The operator watches it.",
 	},
@@ -31,7 +33,7 @@ var referenceRows = []Row{
 		Example: Problem{
 			Path: "spec.overrideConfig.configMapName", Type: field.ErrorTypeForbidden,
 			Detail: "ConfigMap my-config in namespace other does not exist, or does not allow namespace mine to use it",
-			Fix:    "annotate it with llamastack.io/allow-from: mine",
+			Fix:    "annotate it with llamastack.io/allow-from: mine, or copy it to namespace mine",
 		},
 		Remedy: "The owner of the ConfigMap annotates it, or you copy it.",
 	},
@@ -39,8 +41,9 @@ var referenceRows = []Row{
 		Reason: ConfigMapNotFound, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
 		Meaning: "A ConfigMap, or a key of it, does not exist.",
 		Example: Problem{
-			Path: "spec.overrideConfig.configMapName", Type: field.ErrorTypeNotFound, Value: "my-config", Detail: "there is no such ConfigMap in namespace mine",
-			Fix: `create it with the key "config.yaml"`,
+			Path:   "spec.overrideConfig.configMapName",
+			Detail: "ConfigMap not found: my-config (namespace mine)",
+			Fix:    "create it with the key \"config.yaml\"",
 		},
 		Remedy: "Create the ConfigMap or the key. The operator watches it.",
 	},
@@ -48,8 +51,9 @@ var referenceRows = []Row{
 		Reason: SecretNotFound, Class: WaitingForDependency, Conditions: inSecretsResolved, Elsewhere: true,
 		Meaning: "A Secret, or a key of it, does not exist.",
 		Example: Problem{
-			Path: "spec.providers.inference[0].apiKey", Type: field.ErrorTypeNotFound, Value: "vllm-token", Detail: "there is no such Secret in namespace mine",
-			Fix: `create it with the key "token"`,
+			Path:   "spec.providers.inference[0].apiKey",
+			Detail: "Secret not found: vllm-token (namespace mine)",
+			Fix:    "create it with the key \"token\"",
 		},
 		Remedy: "Create the Secret or the key. The operator watches it.",
 	},
@@ -57,7 +61,9 @@ var referenceRows = []Row{
 		Reason: SecretInvalid, Class: WaitingForDependency, Conditions: inSecretsResolved, Elsewhere: true,
 		Meaning: "The value in a Secret cannot be used.",
 		Example: Problem{
-			Path: "spec.providers.inference[0].apiKey", Type: field.ErrorTypeInvalid, Detail: `the value of key "token" in Secret mine/vllm-token has a line break`,
+			Path: "spec.providers.inference[0].apiKey", Type: field.ErrorTypeInvalid,
+			Detail: "the value of key \"token\" in Secret mine/vllm-token ends with a line break: write it without one (for example with " +
+				"printf or echo -n)",
 		},
 		Remedy: "Put another value into the Secret. The operator watches it.",
 	},
@@ -67,8 +73,9 @@ var referenceRows = []Row{
 			"of the Service. A warning where it is for the hostname under `networking.expose`.",
 		Example: Problem{
 			Path: "spec.networking.tls.secretName", Type: field.ErrorTypeInvalid, Value: "llama-tls",
-			Detail: `the key "tls.key" of Secret mine/llama-tls holds a private key that does not fit the certificate`,
-			Fix:    "put a certificate and its key into the Secret",
+			Detail: "the certificate in Secret mine/llama-tls is not for the server's Service: its DNS names are llama.example.com",
+			Fix: "issue one with the DNS name my-server-service.mine.svc; my-server-service.mine.svc.cluster.local should be among its " +
+				"names too",
 		},
 		Remedy: "Correct the Secret, or renew the certificate. The operator watches the Secret, and continues by itself when a certificate becomes valid. " +
 			"What runs keeps its certificate.",
@@ -77,8 +84,9 @@ var referenceRows = []Row{
 		Reason: InvalidCABundle, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
 		Meaning: "A CA bundle holds no certificates, or a broken one.",
 		Example: Problem{
-			Path: "spec.networking.tls.caBundle.configMapName", Type: field.ErrorTypeInvalid, Value: "my-ca", Detail: `the key "ca.crt" holds no certificate`,
-			Fix: "put one there in PEM form (-----BEGIN CERTIFICATE-----)",
+			Path: "spec.networking.tls.caBundle.configMapName", Type: field.ErrorTypeInvalid, Value: "my-ca",
+			Detail: "the key \"ca.crt\" of ConfigMap mine/my-ca holds no certificate",
+			Fix:    "put one there in PEM form (-----BEGIN CERTIFICATE-----)",
 		},
 		Remedy: "Correct the ConfigMap. The operator watches it.",
 	},
@@ -96,8 +104,9 @@ var referenceRows = []Row{
 		Reason: LookupFailed, Class: Transient, Conditions: []string{configGenerated, secretsResolved, deploymentUpdated, available}, Elsewhere: true,
 		Meaning: "Something could not be read. The operator tries again.",
 		Example: Problem{
-			Path: "spec.providers.inference[0].apiKey", Type: field.ErrorTypeInternal,
-			Detail: "Secret mine/vllm-token could not be read: no answer in time",
+			Path:   "spec.providers.inference[0].apiKey",
+			Detail: "Secret mine/vllm-token could not be read: etcdserver: request timed out",
+			Fix:    "trying again",
 		},
 		Remedy: "Usually nothing. If it stays, look at the API server and at the operator's permissions.",
 	},

@@ -10,8 +10,9 @@ var writeRows = []Row{
 		Reason: Conflict, Class: Terminal, Conditions: inDeploymentUpdated, Polled: true,
 		Meaning: "An object of this name exists and belongs to somebody else. Nothing was changed.",
 		Example: Problem{
-			Path: "Deployment my-server", Detail: "exists and is controlled by StatefulSet other; nothing was changed",
-			Fix: "create the LlamaStackDistribution under another name",
+			Path:   "Deployment my-server",
+			Detail: "exists and is controlled by StatefulSet other; nothing was changed",
+			Fix:    "create the LlamaStackDistribution under another name, or give the other object another name",
 		},
 		Remedy: "Create the custom resource under another name, or give the other object another name.",
 	},
@@ -19,23 +20,29 @@ var writeRows = []Row{
 		Reason: WaitingForRemoval, Class: WaitingForDependency, Conditions: inDeploymentUpdated, Elsewhere: true, Polled: true,
 		Meaning: "An object of an earlier custom resource with this name is being removed.",
 		Example: Problem{
-			Path: "metadata.name", Type: field.ErrorTypeDuplicate, Value: "my-server",
-			Detail: "Deployment my-server of an earlier custom resource is being removed",
+			Path:   "Deployment my-server",
+			Detail: "still belongs to an earlier custom resource of this name, which is being removed",
+			Fix:    "wait",
 		},
 		Remedy: "Wait.",
 	},
 	{
 		Reason: ApplyFailed, Class: Transient, Conditions: inDeploymentUpdated, Elsewhere: true,
 		Meaning: "The API server did not take an object. The operator tries again.",
-		Example: Problem{Path: "spec", Type: field.ErrorTypeInternal, Detail: "Deployment my-server could not be applied: no answer in time"},
-		Remedy:  "Usually nothing. If it stays, the message names what the API server, a quota or a policy says.",
+		Example: Problem{
+			Path:   "Deployment my-server",
+			Detail: "could not be applied: etcdserver: request timed out",
+		},
+		Remedy: "Usually nothing. If it stays, the message names what the API server, a quota or a policy says.",
 	},
 	{
 		Reason: ObjectRejected, Class: Terminal, Conditions: inDeploymentUpdated,
 		Meaning: "The API server calls an object invalid or too large.",
 		Example: Problem{
-			Path: "spec", Type: field.ErrorTypeInvalid,
-			Detail: "Deployment my-server could not be applied: spec.template.spec.containers[0].env[0].name: Invalid value",
+			Path: "spec.workload.overrides.env",
+			Detail: "Deployment my-server could not be applied: Deployment.apps \"my-server\" is invalid: " +
+				"spec.template.spec.containers[0].env[3].name: Invalid value: \"a=b\": a valid environment variable name must consist " +
+				"only of printable ASCII characters other than '='",
 		},
 		Remedy: "Correct the field of the spec that the object's field is made of, mostly under `spec.workload`.",
 	},
@@ -43,8 +50,11 @@ var writeRows = []Row{
 		Reason: ClaimNotResizable, Class: Terminal, Conditions: inDeploymentUpdated,
 		Meaning: "The PersistentVolumeClaim cannot get the size that the spec asks for.",
 		Example: Problem{
-			Path: "spec.workload.storage.size", Type: field.ErrorTypeForbidden, Detail: "a PVC cannot shrink, and grows only where its storage class allows it",
-			Fix: "set the size to what it was, or move the data to a new custom resource",
+			Path: "spec.workload.storage",
+			Detail: "PersistentVolumeClaim my-server-pvc could not be applied: PersistentVolumeClaim \"my-server-pvc\" is invalid: " +
+				"spec.resources.requests.storage: Forbidden: field can not be less than status.capacity",
+			Fix: "a PVC cannot shrink, and grows only where its storage class allows it: set spec.workload.storage.size to what it was, " +
+				"or move the data to a new custom resource",
 		},
 		Remedy: "Set the size to what it was, or move the data to a new custom resource.",
 	},
@@ -53,7 +63,9 @@ var writeRows = []Row{
 		Meaning: "The operator has a bug.",
 		Example: Problem{
 			Path: "spec", Type: field.ErrorTypeInternal,
-			Detail: "the operator failed to process this custom resource", Fix: "report it with the operator's log",
+			Detail: "an error in the operator ended the reconcile of this custom resource; what runs stays as it is. Trying again in " +
+				"10m0s, or when the custom resource changes",
+			Fix: "the operator's log has details, please report it",
 		},
 		Remedy: "Report it with the operator's log.",
 	},

@@ -66,9 +66,12 @@ func Read(spec *Spec, line *catalog.Line, problems *problem.Collector) []string 
 				continue
 			}
 			known := catalog.KnownAPIs()
+			fix := "there are " + strings.Join(known, ", ")
+			if near, ok := suggest.Nearest(name, known); ok {
+				fix = fmt.Sprintf("did you mean %q?", near)
+			}
 			problems.Add(problem.Problem{
-				Reason: problem.UnsupportedValue, Path: path, Type: field.ErrorTypeNotSupported, Value: name,
-				Fix: suggest.Sentence(name, known) + "there are " + strings.Join(known, ", "),
+				Reason: problem.UnsupportedValue, Path: path, Type: field.ErrorTypeNotSupported, Value: name, Fix: fix,
 			})
 			continue
 		}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"errors"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// The examples of docs/status.md of what could not be written are what is reported.
+//
+// Proves: R74.
+func TestExamplesAreWhatApplyReports(t *testing.T) {
+	owner := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Name: "my-server"}}
+	of := func(kind, name string) *metav1.ObjectMeta {
+		return &metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: kind, Name: name, Controller: new(true)}}}
+	}
+	const deployment = "Deployment my-server"
+	fixture.ExpectExample(t, problem.Conflict, problem.List{*Conflict(deployment, of("StatefulSet", "other"), owner)})
+	fixture.ExpectExample(t, problem.WaitingForRemoval, problem.List{*Conflict(deployment, of(v1alpha2.Kind, "my-server"), owner)})
+	fixture.ExpectExample(t, problem.ApplyFailed, problem.List{*Failed(deployment, "could not be applied", errors.New("etcdserver: request timed out"))})
+}

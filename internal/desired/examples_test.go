@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// The examples of docs/status.md that need a cluster, a registry or settings are what Build reports. Package cli proves those for which a file is
+// enough.
+//
+// Proves: R74.
+func TestExamplesAreWhatBuildReports(t *testing.T) {
+	const (
+		vllm     = "providers: {inference: [{id: vllm, provider: vllm, endpoint: 'http://vllm:8000/v1', apiKey: {name: vllm-token, key: token}}]}"
+		override = "overrideConfig: {configMapName: my-config}"
+		image    = "registry.example.com/team/server:nightly"
+	)
+	for reason, c := range map[problem.Reason]struct {
+		spec   string
+		change func(*Inputs)
+	}{
+		problem.SecretNotFound: {vllm, func(in *Inputs) { in.Secrets[0].State = Missing }},
+		problem.SecretInvalid:  {vllm, func(in *Inputs) { in.Secrets[0].Value = secret.New([]byte("sk-canary\n")) }},
+		problem.InvalidCertificate: {"networking: {tls: {enabled: true, secretName: llama-tls}}", func(in *Inputs) {
+			data := fixture.NewCA(t).ServerSecret([]string{"llama.example.com"})
+			setCertificate(in, data)
+		}},
+		problem.InvalidCABundle: {"networking: {tls: {caBundle: {configMapName: my-ca}}}", func(in *Inputs) {
+			in.CABundle = in.NamedCABundle()
+			in.CABundle.Data = map[string]string{"ca.crt": "hello"}
+		}},
+		problem.ConfigMapNotFound:     {override, func(in *Inputs) { in.Override.State = Missing }},
+		problem.InvalidOverrideConfig: {override, func(in *Inputs) { in.Override.Content = []byte("version: [") }},
+		problem.ForeignNamespace: {override, func(in *Inputs) {
+			in.Override.State, in.Override.Ref.Namespace = NotWatched, "other"
+		}},
+		problem.ConfigMapNotShared: {override, func(in *Inputs) {
+			in.Override.State, in.Override.Ref.Namespace = NotAllowed, "other"
+		}},
+		problem.ForbiddenBySettings: {"workload: {overrides: {command: [sh]}}", func(in *Inputs) {
+			in.Forbidden = []settings.Restriction{settings.ForbidCommandAndArgs}
+		}},
+		problem.EdgeUnavailable: {"networking: {expose: true}", func(in *Inputs) { in.Edge = settings.Edge{Kind: settings.EdgeHTTPRoute} }},
+		problem.HostnameTaken: {"networking: {expose: {hostname: llama.example.com}}", func(in *Inputs) {
+			in.Elder = &types.NamespacedName{Namespace: "other", Name: "my-server"}
+		}},
+		problem.UnsupportedRelease:  {"distribution: {image: 'registry.example.com/team/server:0.1.0'}\n" + vllm, func(*Inputs) {}},
+		problem.MissingConfigLabels: {"distribution: {image: '" + image + "'}\n" + vllm, func(*Inputs) {}},
+		problem.UnknownServerLine: {vllm, func(in *Inputs) {
+			resolve(t, in, map[string]string{"distributions": "starter: {image: '" + image + "', config: 'version: 2'}"})
+			in.Distribution.Candidates = nil // a configuration that is of no release line
+		}},
+		problem.InvalidBaseConfig: {vllm, func(in *Inputs) {
+			resolve(t, in, map[string]string{"distributions": "starter: {image: 'registry.example.com/team/server:0.7.1', config: 'version: 9'}"})
+		}},
+	} {
+		if !strings.HasPrefix(c.spec, "distribution") {
+			c.spec = "distribution: {name: starter}\n" + c.spec
+		}
+		in := bare(t, c.spec, "")
+		in.Now = time.Now()
+		in.CR.Name, in.CR.Namespace = "my-server", "mine"
+		if in.CR.Spec.OverrideConfig != nil {
+			findOverride(t, in, "version: 2")
+		}
+		reread(in)
+		findSecrets(t, in)
+		c.change(in)
+		_, problems := Build(t.Context(), in)
+		fixture.ExpectExample(t, reason, problems)
+	}
+}
