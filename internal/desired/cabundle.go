@@ -85,7 +85,7 @@ func (d *Desired) caBundle(in *Inputs) string {
 	case f.State == Unknown:
 		return secret.OnCluster
 	}
-	if p := f.absent(f.reference(), in.CR.Namespace, ""); p != nil {
+	if p := f.absent(f.lookedFor(), in.CR.Namespace, ""); p != nil {
 		d.problems.AddFound(p)
 		return ""
 	}
@@ -125,7 +125,7 @@ func (f *CABundleFact) invalid(detail, fix string) problem.Problem {
 func (f *CABundleFact) keys() ([]string, *problem.Problem) {
 	if len(f.Keys) > 0 {
 		found := LookIn(f.Data, f.Keys...)
-		return unique(f.Keys), found.absent(f.reference(), "", "")
+		return unique(f.Keys), found.absent(f.lookedFor(), "", "")
 	}
 	for _, key := range bundleKeys {
 		if _, ok := f.Data[key]; ok {
@@ -144,12 +144,17 @@ func (f *CABundleFact) keys() ([]string, *problem.Problem) {
 }
 
 // reference is the reference of the fact.
-func (f *CABundleFact) reference() *Reference {
-	ref := &Reference{Kind: objects.KindConfigMap, Namespace: f.Namespace, Name: f.Name, Keys: f.Keys, Path: PathCABundle + ".configMapName"}
+func (f *CABundleFact) reference() objects.Reference {
+	return objects.Reference{Kind: objects.KindConfigMap, Namespace: f.Namespace, Name: f.Name, Keys: f.Keys, Path: PathCABundle + ".configMapName"}
+}
+
+// lookedFor is the reference with the key to create where the spec names none.
+func (f *CABundleFact) lookedFor() *objects.Reference {
+	ref := f.reference()
 	if len(ref.Keys) == 0 {
 		ref.Keys = bundleKeys[:1]
 	}
-	return ref
+	return &ref
 }
 
 // unique returns the names, each once, in their order.

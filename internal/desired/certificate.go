@@ -96,7 +96,8 @@ func (d *Desired) checkCertificate(in *Inputs) {
 // readCertificate returns the certificate, nil where there is a problem.
 func (d *Desired) readCertificate(in *Inputs, f *CertificateFact) *ServerCertificate {
 	where := fmt.Sprintf("Secret %s/%s", in.CR.Namespace, f.Name)
-	if p := f.absent(certificateReference(f.Name, in.CR.Namespace), in.CR.Namespace, ""); p != nil {
+	ref := certificateReference(f.Name, in.CR.Namespace)
+	if p := f.absent(&ref, in.CR.Namespace, ""); p != nil {
 		d.problems.AddFound(p)
 		return nil
 	}
@@ -171,8 +172,8 @@ func dnsNames(leaf *x509.Certificate) string {
 }
 
 // certificateReference is the reference to the Secret with the certificate.
-func certificateReference(name, namespace string) *Reference {
-	return &Reference{Kind: objects.KindSecret, Namespace: namespace, Name: name, Keys: certificateKeys, Path: PathCertificate}
+func certificateReference(name, namespace string) objects.Reference {
+	return objects.Reference{Kind: objects.KindSecret, Namespace: namespace, Name: name, Keys: certificateKeys, Path: PathCertificate}
 }
 
 func (f *CertificateFact) invalid(detail string) problem.Problem {

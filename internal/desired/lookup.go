@@ -66,7 +66,7 @@ func LookIn[V any](content map[string]V, keys ...string) Lookup {
 
 // absent is the problem of a reference that cannot be used, nil where it can, or where nobody knows. Where the object or a key is missing, it heals by
 // itself: the object is watched. own is the namespace of the custom resource; another continues the fix with a further way out, or is empty.
-func (l *Lookup) absent(ref *Reference, own, another string) *problem.Problem {
+func (l *Lookup) absent(ref *objects.Reference, own, another string) *problem.Problem {
 	if len(validation.IsDNS1123Subdomain(ref.Name)) > 0 {
 		return nil // nothing can have that name, which is reported as such
 	}
@@ -107,7 +107,7 @@ func (l *Lookup) absent(ref *Reference, own, another string) *problem.Problem {
 }
 
 // foreign completes the problem of a reference to another namespace that is not followed.
-func (*Lookup) foreign(p *problem.Problem, ref *Reference, own, why string) {
+func (*Lookup) foreign(p *problem.Problem, ref *objects.Reference, own, why string) {
 	p.Reason, p.Type, p.Fix = problem.ForeignNamespace, field.ErrorTypeForbidden, "copy it to namespace "+own
 	p.Detail = fmt.Sprintf("%s %s is in namespace %s, %s", ref.Kind, ref.Name, ref.Namespace, why)
 }

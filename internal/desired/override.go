@@ -55,7 +55,8 @@ func (d *Desired) override(in *Inputs) {
 	if found == nil {
 		return // it could not be read, which has been reported
 	}
-	if p := found.absent(found.reference(), in.CR.Namespace, ""); p != nil {
+	ref := found.reference()
+	if p := found.absent(&ref, in.CR.Namespace, ""); p != nil {
 		d.problems.AddFound(p)
 		return
 	}
@@ -96,6 +97,6 @@ func (r *report) warn(reason problem.Reason, path, detail, fix string) {
 }
 
 // reference is the reference of the fact.
-func (o *OverrideFact) reference() *Reference {
-	return &Reference{Kind: objects.KindConfigMap, Namespace: o.Ref.Namespace, Name: o.Ref.Name, Keys: []string{objects.ConfigKey}, Path: PathOverride}
+func (o *OverrideFact) reference() objects.Reference {
+	return objects.Reference{Kind: objects.KindConfigMap, Namespace: o.Ref.Namespace, Name: o.Ref.Name, Keys: []string{objects.ConfigKey}, Path: PathOverride}
 }

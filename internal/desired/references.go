@@ -13,7 +13,7 @@ import (
 // PodReferenceFact is what was found at a Secret or ConfigMap that the overrides bring into the pods.
 type PodReferenceFact struct {
 	// Ref is who refers to what.
-	Ref objects.PodReference
+	Ref objects.Reference
 	// Lookup is what was found.
 	Lookup
 	// Content is what the pods get, by key; empty where there is no cluster to read it from. That of a ConfigMap is treated like that
@@ -25,7 +25,7 @@ type PodReferenceFact struct {
 func (r *report) checkPodReferences(in *Inputs) {
 	for i := range in.PodReferences {
 		if f := &in.PodReferences[i]; !f.Ref.Optional {
-			r.AddFound(f.absent(podReference(&f.Ref, in.CR.Namespace), in.CR.Namespace, ", or set optional: true there"))
+			r.AddFound(f.absent(&f.Ref, in.CR.Namespace, ", or set optional: true there"))
 		}
 	}
 }

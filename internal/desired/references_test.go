@@ -28,7 +28,7 @@ volumes: [{name: files, configMap: {name: files}}]
 	contents := []map[string]secret.Value{
 		{"token": secret.New([]byte(canary))}, {"a": secret.New([]byte("1")), "b": secret.New([]byte("2"))},
 	}
-	for i, ref := range objects.PodReferences(&in.CR.Spec) {
+	for i, ref := range objects.PodReferences(in.CR) {
 		in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: ref, Content: contents[i]})
 	}
 	return in
@@ -126,8 +126,8 @@ func TestPodReferencesAbsent(t *testing.T) {
 func TestSecretsOfThePodsAreThoseOfProvidersAndOverrides(t *testing.T) {
 	in := inputs(t, "simple")
 	in.PodReferences = []PodReferenceFact{
-		{Ref: objects.PodReference{Kind: objects.KindSecret}, Content: map[string]secret.Value{"token": secret.New([]byte("of-a-secret"))}},
-		{Ref: objects.PodReference{Kind: objects.KindConfigMap}, Content: map[string]secret.Value{"text": secret.New([]byte("of-a-config-map"))}},
+		{Ref: objects.Reference{Kind: objects.KindSecret}, Content: map[string]secret.Value{"token": secret.New([]byte("of-a-secret"))}},
+		{Ref: objects.Reference{Kind: objects.KindConfigMap}, Content: map[string]secret.Value{"text": secret.New([]byte("of-a-config-map"))}},
 	}
 	values := in.secretValues(map[string]secret.Value{"DERIVED": secret.New([]byte("derived"))})
 	for _, c := range []struct {
@@ -154,7 +154,7 @@ func TestSecretCountCountsReferencesToSecrets(t *testing.T) {
 		t.Errorf("%d of %d references of providers", before, len(in.Secrets))
 	}
 	for _, kind := range []string{objects.KindConfigMap, objects.KindSecret, objects.KindConfigMap} {
-		in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: objects.PodReference{Kind: kind}})
+		in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: objects.Reference{Kind: kind}})
 	}
 	in.Certificate = &CertificateFact{Name: "tls"}
 	if got := in.SecretCount() - before; got != 2 {

@@ -21,7 +21,8 @@ func (d *Desired) checkSecrets(in *Inputs) {
 	variables := d.variables()
 	for i := range in.Secrets {
 		f := &in.Secrets[i]
-		if p := f.absent(f.reference(in.CR.Namespace), in.CR.Namespace, ""); p != nil {
+		ref := secretReference(&f.Use, in.CR.Namespace)
+		if p := f.absent(&ref, in.CR.Namespace, ""); p != nil {
 			d.problems.AddFound(p)
 			continue
 		}
@@ -36,11 +37,6 @@ func (d *Desired) checkSecrets(in *Inputs) {
 			d.problems.Add(invalid(f, in.CR.Namespace, defect))
 		}
 	}
-}
-
-// reference is the reference of the fact, for a resource of the namespace.
-func (f *SecretFact) reference(namespace string) *Reference {
-	return secretReference(&f.Use, namespace)
 }
 
 // invalid is the problem of a value that cannot be used. Another value in the Secret fixes it, and the Secret is watched.

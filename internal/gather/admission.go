@@ -9,9 +9,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -46,13 +44,7 @@ func (g *Gatherer) gatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaSta
 		in.LabelsUnread = f == nil && in.Distribution.LabelsCount() && known.Registries.Reads()
 	}
 	problems.AddFound(f)
-	uses, _ := config.SecretUses(in.Spec) // the engine reports what is wrong there
-	for _, use := range uses {
-		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use})
-	}
-	for _, ref := range objects.PodReferences(&cr.Spec) {
-		in.PodReferences = append(in.PodReferences, desired.PodReferenceFact{Ref: ref})
-	}
+	in.LeaveUnread()
 	if ref, ok := in.OverrideRef(); ok {
 		in.Override = &desired.OverrideFact{Ref: ref, Content: []byte(secret.OnCluster)}
 		in.Override.State = g.foreign(cr.Namespace, ref.Namespace)
@@ -61,9 +53,6 @@ func (g *Gatherer) gatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaSta
 		if in.CABundle.State = g.foreign(cr.Namespace, in.CABundle.Namespace); in.CABundle.State == desired.Found {
 			in.CABundle.State = desired.Unknown
 		}
-	}
-	if in.Certificate = desired.CertificateOf(cr); in.Certificate != nil {
-		in.Certificate.State = desired.Unknown
 	}
 	return in, problems.List()
 }

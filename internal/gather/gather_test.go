@@ -88,6 +88,37 @@ volumes:
 	return cr
 }
 
+// Proves: R20, L-23 (what is watched is what is read; credentials for images are kubelet's, and the platform's bundle is read where there is one).
+func TestGatherReadsWhatReferencesLists(t *testing.T) {
+	cr := overridden(t)
+	cr.Spec.Networking = &v1alpha2.NetworkingSpec{}
+	if err := yaml.UnmarshalStrict([]byte(`
+tls: {enabled: true, secretName: certificate, caBundle: {configMapName: authorities}}
+`), cr.Spec.Networking); err != nil {
+		t.Fatal(err)
+	}
+	for _, override := range []*v1alpha2.OverrideConfigSpec{nil, {ConfigMapName: "own"}} {
+		cr.Spec.OverrideConfig = override
+		c := newCluster(t)
+		newGatherer(c, c).Gather(t.Context(), cr)
+		want := map[string]bool{}
+		for _, ref := range desired.References(cr) {
+			if ref.Name != "a/b" { // nothing can have that name
+				want[ref.Kind+"/"+ref.Name] = true
+			}
+		}
+		got := map[string]bool{}
+		for what := range c.reads {
+			if kind, name, _ := strings.Cut(what, "/"); (kind == "Secret" || kind == "ConfigMap") && name != settings.ConfigMapName {
+				got[what] = true
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("with override %v (-References +read):\n%s", override, diff)
+		}
+	}
+}
+
 // Proves: L-23, L-01, R20 (what overrides bring into the pods is read live, each object once; a name that nothing can have is not asked
 // for), R7.
 func TestPodReferences(t *testing.T) {

@@ -23,6 +23,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -146,7 +147,7 @@ func TestLabelsAreReadWithTheCredentialsOfThePod(t *testing.T) {
 		t.Errorf("with a default of the operator's settings: asked %s", diff)
 	}
 	refs := desired.References(cr)
-	if !slices.ContainsFunc(refs, func(r desired.Reference) bool { return r.Name == "own" && r.Optional }) {
+	if !slices.ContainsFunc(refs, func(r objects.Reference) bool { return r.Name == "own" && r.Optional }) {
 		t.Errorf("a change of the pull secret is not noticed: %+v", refs)
 	}
 	c = newCluster(t, account)

@@ -77,7 +77,7 @@ func readOnce[O client.Object](ctx context.Context, live client.Reader, known ma
 func podReferences(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) ([]desired.PodReferenceFact, *problem.Problem) {
 	var facts []desired.PodReferenceFact
 	objectsReferred := map[[2]string]bool{}
-	for _, ref := range objects.PodReferences(&cr.Spec) {
+	for _, ref := range objects.PodReferences(cr) {
 		objectsReferred[[2]string{ref.Kind, ref.Name}] = true
 		if len(objectsReferred) > bounds.References {
 			return nil, problem.New(problem.Problem{
@@ -85,7 +85,7 @@ func podReferences(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *
 				Detail: fmt.Sprintf("the spec refers to more than %d Secrets and ConfigMaps, counted up to here", bounds.References), Fix: "put several keys into one",
 			})
 		}
-		content, f := podContent(ctx, cr.Namespace, &ref, o)
+		content, f := podContent(ctx, &ref, o)
 		if f != nil {
 			return nil, f
 		}
@@ -95,8 +95,8 @@ func podReferences(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *
 }
 
 // podContent is what an object holds; nil where there is none.
-func podContent(ctx context.Context, namespace string, ref *objects.PodReference, o *once) (map[string]secret.Value, *problem.Problem) {
-	key := types.NamespacedName{Namespace: namespace, Name: ref.Name}
+func podContent(ctx context.Context, ref *objects.Reference, o *once) (map[string]secret.Value, *problem.Problem) {
+	key := types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
 	content := map[string]secret.Value{}
 	if ref.Kind == objects.KindSecret {
 		s, err := o.secret(ctx, key)
@@ -127,7 +127,7 @@ func podContent(ctx context.Context, namespace string, ref *objects.PodReference
 	return content, nil
 }
 
-func podReferenceFact(ref objects.PodReference, content map[string]secret.Value) desired.PodReferenceFact {
+func podReferenceFact(ref objects.Reference, content map[string]secret.Value) desired.PodReferenceFact {
 	fact := desired.PodReferenceFact{Ref: ref, Content: content}
 	switch {
 	case content == nil:

@@ -11,31 +11,31 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// The kinds of what PodReferences names.
+// The kinds of a Reference.
 const (
 	KindSecret    = "Secret"
 	KindConfigMap = "ConfigMap"
 )
 
-// PodReference is a Secret or a ConfigMap, in the namespace of the resource, that the user's overrides bring into the pods.
-type PodReference struct {
+// Reference is a Secret or a ConfigMap that decides what a custom resource becomes.
+type Reference struct {
 	// Kind is KindSecret or KindConfigMap.
 	Kind string
-	// Name is the name of the object.
-	Name string
-	// Keys are the keys that the pods get; empty means all that there are.
+	// Namespace and Name are those of the object.
+	Namespace, Name string
+	// Keys are the keys that are read; empty means those that there are.
 	Keys []string
-	// Optional reports that pods start without the object, or without one of the keys.
+	// Optional reports that the custom resource works without the object, or without one of the keys.
 	Optional bool
-	// Path is the field of the resource.
+	// Path is the field that refers to the object; empty where nobody wrote the reference.
 	Path string
 }
 
-// PodReferences reports which Secrets and ConfigMaps the overrides name: in variables and in volumes. A reference without a name is
-// left out: the API server refuses its Deployment.
-func PodReferences(spec *v1alpha2.LlamaStackDistributionSpec) []PodReference {
+// PodReferences reports which Secrets and ConfigMaps the overrides bring into the pods: in variables and in volumes. A reference without a name
+// is left out: the API server refuses its Deployment.
+func PodReferences(cr *v1alpha2.LlamaStackDistribution) []Reference {
 	const field = "spec.workload.overrides"
-	o, r := overridesOf(spec), &podReferences{}
+	o, r := overridesOf(&cr.Spec), &podReferences{namespace: cr.Namespace}
 	last := lastOf(o.Env)
 	for i := range o.Env {
 		if from := o.Env[i].ValueFrom; from != nil && last[o.Env[i].Name] == i {
@@ -58,11 +58,14 @@ func PodReferences(spec *v1alpha2.LlamaStackDistributionSpec) []PodReference {
 }
 
 // podReferences collects references.
-type podReferences struct{ list []PodReference }
+type podReferences struct {
+	namespace string
+	list      []Reference
+}
 
 func (r *podReferences) add(kind, name string, keys []string, optional *bool, path string) {
 	if name != "" {
-		r.list = append(r.list, PodReference{kind, name, keys, ptr.Deref(optional, false), path})
+		r.list = append(r.list, Reference{kind, r.namespace, name, keys, ptr.Deref(optional, false), path})
 	}
 }
 

@@ -13,8 +13,9 @@ import (
 
 // Proves: L-23, R20 (everything from Secrets and ConfigMaps that overrides bring into the pods, with its field).
 func TestPodReferences(t *testing.T) {
-	var spec v1alpha2.LlamaStackDistributionSpec
-	if got := PodReferences(&spec); got != nil {
+	cr := &v1alpha2.LlamaStackDistribution{}
+	cr.Namespace = "ai"
+	if got := PodReferences(cr); got != nil {
 		t.Errorf("references of nothing: %v", got)
 	}
 	if err := yaml.UnmarshalStrict([]byte(`
@@ -38,20 +39,20 @@ workload:
         - serviceAccountToken: {path: t}
         - secret: {name: s4, items: [{key: k6, path: p}]}
         - configMap: {name: c3, optional: true}
-`), &spec); err != nil {
+`), &cr.Spec); err != nil {
 		t.Fatal(err)
 	}
 	const field = "spec.workload.overrides."
-	want := []PodReference{
-		{"Secret", "s1", []string{"k1"}, false, field + "env[2].valueFrom.secretKeyRef"},
-		{"ConfigMap", "c1", []string{"k2"}, true, field + "env[3].valueFrom.configMapKeyRef"},
-		{"Secret", "s2", nil, false, field + "volumes[1].secret"},
-		{"Secret", "s3", []string{"k3", "k4"}, true, field + "volumes[2].secret"},
-		{"ConfigMap", "c2", []string{"k5"}, false, field + "volumes[3].configMap"},
-		{"Secret", "s4", []string{"k6"}, false, field + "volumes[4].projected.sources[1].secret"},
-		{"ConfigMap", "c3", nil, true, field + "volumes[4].projected.sources[2].configMap"},
+	want := []Reference{
+		{"Secret", "ai", "s1", []string{"k1"}, false, field + "env[2].valueFrom.secretKeyRef"},
+		{"ConfigMap", "ai", "c1", []string{"k2"}, true, field + "env[3].valueFrom.configMapKeyRef"},
+		{"Secret", "ai", "s2", nil, false, field + "volumes[1].secret"},
+		{"Secret", "ai", "s3", []string{"k3", "k4"}, true, field + "volumes[2].secret"},
+		{"ConfigMap", "ai", "c2", []string{"k5"}, false, field + "volumes[3].configMap"},
+		{"Secret", "ai", "s4", []string{"k6"}, false, field + "volumes[4].projected.sources[1].secret"},
+		{"ConfigMap", "ai", "c3", nil, true, field + "volumes[4].projected.sources[2].configMap"},
 	}
-	if diff := cmp.Diff(want, PodReferences(&spec)); diff != "" {
+	if diff := cmp.Diff(want, PodReferences(cr)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

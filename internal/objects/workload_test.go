@@ -203,7 +203,7 @@ workload:
 		t.Error("a pod sleeps longer than it has time to end")
 	}
 	var references []string
-	for _, r := range objects.PodReferences(&p.CR.Spec) {
+	for _, r := range objects.PodReferences(p.CR) {
 		references = append(references, r.Kind+" "+r.Name+" "+r.Path)
 	}
 	if diff := cmp.Diff([]string{"Secret keys spec.workload.overrides.envFrom[0].secretRef"}, references); diff != "" {

@@ -25,7 +25,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -237,16 +236,7 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, 
 		return nil, unresolved
 	}
 	in := desired.NewInputs(cr)
-	uses, _ := config.SecretUses(in.Spec) // what is wrong there the engine reports
-	for _, use := range uses {
-		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use})
-	}
-	for _, ref := range objects.PodReferences(&cr.Spec) {
-		in.PodReferences = append(in.PodReferences, desired.PodReferenceFact{Ref: ref})
-	}
-	if in.Certificate = desired.CertificateOf(cr); in.Certificate != nil {
-		in.Certificate.State = desired.Unknown
-	}
+	in.LeaveUnread()
 	in.Distribution, in.CABundle, in.Override, in.Build = distribution, c.caBundle(in), c.override(in), secret.OnCluster
 	in.NetworkPolicyFlag, in.Forbidden, in.OperatorNamespace = c.Settings.NetworkPolicy, c.Settings.Forbidden, settings.DefaultNamespace
 	in.Edge = c.Settings.Edge
