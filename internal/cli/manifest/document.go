@@ -115,19 +115,40 @@ func descend(n *yaml.Node, step string) (begin, value *yaml.Node) {
 // parse reads one document whose first line is the given one; nil where there is nothing but comments, or something
 // else than an object.
 func parse(file string, line int, text []byte) (*Document, error) {
-	// Empty lines in front make every line number, those in messages too, that of the file.
-	padded := append([]byte(strings.Repeat("\n", line-1)), text...)
-	asJSON, tree := text, text
-	if isJSON(text) {
+	tooLarge := func(excess *bounds.ExcessError) error {
+		return &SyntaxError{File: file, Line: line, Reason: "too large: " + excess.Error()}
+	}
+	limits := bounds.Limits{Bytes: maxDocument, Levels: maxLevels, Nodes: maxValues}
+	if len(text) > limits.Bytes {
+		return nil, tooLarge(&bounds.ExcessError{Unit: bounds.Bytes, Limit: limits.Bytes})
+	}
+	asJSON, inJSON := text, isJSON(text)
+	tree := text
+	if inJSON {
+		if _, excess := bounds.Scan(text, limits); excess != nil {
+			return nil, tooLarge(excess)
+		}
 		tree = withoutSurrogates(text)
-	} else {
+	} else if excess := bounds.ScanYAML(text, limits); excess != nil {
+		return nil, tooLarge(excess)
+	}
+	// Empty lines in front make every line number, those in messages too, that of the file.
+	padded := func(text []byte) []byte { return append([]byte(strings.Repeat("\n", line-1)), text...) }
+	var root yaml.Node
+	switch err := yaml.Unmarshal(padded(tree), &root); {
+	case err != nil && !inJSON:
+		return nil, &SyntaxError{File: file, Line: lineIn(err, line), Reason: "not YAML: " + oneLine(err)}
+	case err != nil: // tabs, for example: only the lines of fields are not known
+		root = yaml.Node{}
+	}
+	if !inJSON {
+		if excess := (&expanded{}).add(&root, 0); excess != nil {
+			return nil, tooLarge(excess)
+		}
 		var err error
-		if asJSON, err = sigsyaml.YAMLToJSONStrict(padded); err != nil {
+		if asJSON, err = sigsyaml.YAMLToJSONStrict(padded(text)); err != nil {
 			return nil, &SyntaxError{File: file, Line: lineIn(err, line), Reason: "not YAML: " + oneLine(err)}
 		}
-	}
-	if _, excess := bounds.Scan(asJSON, bounds.Limits{Bytes: len(asJSON), Levels: maxLevels, Nodes: len(asJSON)}); excess != nil {
-		return nil, &SyntaxError{File: file, Line: line, Reason: "too large: " + excess.Error()}
 	}
 	var content any
 	strict, err := kjson.UnmarshalStrict(asJSON, &content)
@@ -141,19 +162,11 @@ func parse(file string, line int, text []byte) (*Document, error) {
 	if !ok {
 		return nil, nil
 	}
-	var root yaml.Node
-	padded = append([]byte(strings.Repeat("\n", line-1)), tree...)
-	if err := yaml.Unmarshal(padded, &root); err != nil {
-		if isJSON(text) { // tabs, for example: only the lines of fields are not known
-			return &Document{File: file, Line: line, Object: object}, nil
-		}
-		return nil, &SyntaxError{File: file, Line: lineIn(err, line), Reason: "not YAML: " + oneLine(err)}
+	if len(root.Content) == 0 {
+		return &Document{File: file, Line: line, Object: object}, nil
 	}
 	return &Document{File: file, Line: root.Content[0].Line, Object: object, node: root.Content[0]}, nil
 }
-
-// maxLevels is how deep a document may nest: a list of resources is two levels deeper than its items.
-const maxLevels = bounds.ObjectLevels + 3
 
 // isJSON reports whether a document is JSON: what is both is read as that.
 func isJSON(text []byte) bool {

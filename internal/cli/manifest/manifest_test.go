@@ -170,7 +170,13 @@ func TestReadRefusesWhatIsTooLarge(t *testing.T) {
 		strings.Repeat(`{"a":`, 200) + "1" + strings.Repeat("}", 200): "too large: more than",
 		"a:\n  " + strings.Repeat("- ", 200) + "x\n":                  "too large: more than",
 		strings.Repeat("[", 20_000):                                   "not YAML",
-		bomb:                                                          "excessive aliasing",
+		bomb:                                                          "too large: more than 500000 values",
+		"a: &a " + strings.Repeat("x", 1<<20) + "\nb: [" + strings.Repeat("*a, ", 100) + "*a]\n": "too large: more than 16777216 bytes",
+		"a: [" + strings.Repeat("0,", 500_000) + "0]\n":                                          "too large: more than 500000 values",
+		`{"a":[` + strings.Repeat("0,", 500_000) + `0]}`:                                         "too large: more than 500000 values",
+		"a: &a [*a]\n":                      "levels of nesting",
+		"a: " + strings.Repeat("a", 16<<20): "too large: more than 16777216 bytes",
+		strings.Repeat("#\n", 33<<20):       "standard input: too large: more than 67108864 bytes",
 	} {
 		_, errs := manifest.Read([]string{manifest.Stdin}, false, strings.NewReader(text))
 		if len(errs) != 1 || !strings.Contains(errs[0].Error(), want) {

@@ -75,14 +75,6 @@ func expand(name string, recursive bool) ([]string, error) {
 	return files, err
 }
 
-// ReadBytes reads one file, or standard input.
-func ReadBytes(name string, stdin io.Reader) ([]byte, error) {
-	if name == Stdin {
-		return io.ReadAll(stdin)
-	}
-	return os.ReadFile(name)
-}
-
 func readFile(name string, stdin io.Reader) ([]*Document, []error) {
 	content, err := ReadBytes(name, stdin)
 	if err != nil {

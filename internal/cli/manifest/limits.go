@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+)
+
+const (
+	// maxFile is the largest file, in bytes.
+	maxFile = 64 << 20
+	// maxDocument is the largest document, in bytes, and maxValues how many values it may hold, both with aliases expanded. A list of
+	// resources is one document: API servers store 1.5 MiB of each.
+	maxDocument = 16 << 20
+	maxValues   = 500_000
+	// maxLevels is how deep a document may nest: a list of resources is two levels deeper than its items.
+	maxLevels = bounds.ObjectLevels + 3
+)
+
+// ReadBytes reads one file, or standard input.
+func ReadBytes(name string, stdin io.Reader) ([]byte, error) {
+	if name == Stdin {
+		return readAll("standard input", stdin)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	text, err := readAll(name, file)
+	return text, errors.Join(err, file.Close())
+}
+
+func readAll(name string, from io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(from, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		return nil, fmt.Errorf("%s: too large: more than %d %s", name, maxFile, bounds.Bytes)
+	}
+	return text, err
+}
+
+// expanded counts what a tree of YAML is with its aliases expanded, and stops where that is too large.
+type expanded struct{ bytes, values int }
+
+func (e *expanded) add(n *yaml.Node, level int) *bounds.ExcessError {
+	for ; n.Kind == yaml.AliasNode; n = n.Alias {
+		level++
+		if level > maxLevels { // an alias that stands for itself
+			return &bounds.ExcessError{Unit: bounds.Levels, Limit: maxLevels}
+		}
+	}
+	e.values++
+	e.bytes += len(n.Value)
+	if n.Kind != yaml.ScalarNode && n.Kind != yaml.DocumentNode {
+		level++
+	}
+	switch {
+	case e.values > maxValues:
+		return &bounds.ExcessError{Unit: bounds.Nodes, Limit: maxValues}
+	case e.bytes > maxDocument:
+		return &bounds.ExcessError{Unit: bounds.Bytes, Limit: maxDocument}
+	case level > maxLevels:
+		return &bounds.ExcessError{Unit: bounds.Levels, Limit: maxLevels}
+	}
+	for _, part := range n.Content {
+		if excess := e.add(part, level); excess != nil {
+			return excess
+		}
+	}
+	return nil
+}
