@@ -25,6 +25,7 @@ func TestStory(t *testing.T) {
 		{&pinned, "status tells the truth about a server that ends", statusIsTrue},
 		{&pinned, "scaling to zero and back", scaleToZeroAndBack},
 		{&pinned, "an exposed server is reached from outside, and by those whom its policy lets in", exposedServerIsReached},
+		{&pinned, "ten edits lose no request", editsLoseNoRequest},
 		{&pinned, "a server encrypts, trusts a CA bundle, and changes its certificate", serverEncrypts},
 		{&pinned, "a pod is as its sample says", podIsAsTheSampleSays},
 		{&pinned, "the operator runs without privileges", operatorRunsWithoutPrivileges},

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -80,9 +81,18 @@ func health(ctx context.Context, by *http.Client, service string) error {
 	return err
 }
 
+// cutOff reports whether a pod ended with the request in hand, after it had not answered for longer than a pod that is told to end goes on serving:
+// on a machine without CPU, a server can leave a connection in its queue until then. No rollout can wait for such a server. A request that finds
+// nobody fails at once, or before it is connected.
+func (a ask) cutOff() bool {
+	closed := errors.Is(a.err, syscall.ECONNRESET) || errors.Is(a.err, io.EOF)
+	return closed && a.took > 5*time.Second
+}
+
 // outcome is what became of the requests.
 type outcome struct {
-	sent, lost int
+	// sent is how many there were, lost how many of them nobody took, and cut how many a server without CPU had taken and did not answer.
+	sent, lost, cut int
 	// gap is the longest time without an answer to a request, from the first that was lost to the next that was answered.
 	gap time.Duration
 	// slowest is how long the slowest answer took: a server that has no CPU is late, which loses nothing.
@@ -92,7 +102,11 @@ type outcome struct {
 }
 
 func (o outcome) String() string {
-	return fmt.Sprintf("of %d requests %d were lost, without an answer for %.1f s; the slowest answer took %.1f s", o.sent, o.lost, o.gap.Seconds(), o.slowest.Seconds())
+	text := fmt.Sprintf("of %d requests %d were lost, without an answer for %.1f s; the slowest answer took %.1f s", o.sent, o.lost, o.gap.Seconds(), o.slowest.Seconds())
+	if o.cut > 0 {
+		text += fmt.Sprintf("; %d were cut off after a server had no CPU for them for 5 s", o.cut)
+	}
+	return text
 }
 
 // end stops asking and reports what became of the requests.
@@ -109,10 +123,12 @@ func (f *traffic) end() outcome {
 		switch {
 		case a.err == nil && !since.IsZero():
 			o.gap, since = max(o.gap, a.at.Sub(since)), time.Time{}
+		case a.cutOff():
+			o.cut++
 		case a.err != nil:
 			o.lost++
 			if o.first == nil {
-				o.first = a.err
+				o.first = fmt.Errorf("sent at %s, given up after %.1f s: %w", a.at.Format(time.TimeOnly), a.took.Seconds(), a.err)
 			}
 			if since.IsZero() {
 				since = a.at

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// rollOuts is how many edits of a running server are to lose no request.
+const rollOuts = 10
+
+// One edit follows another as soon as the new pod serves: the old one is still ending then, so the end of each but the last falls into the next edit.
+//
+// Proves: FR-060, L-22, R82 (one request per 100 ms over ten edits of a server with one replica: none is lost; of two model servers, the one
+// that does not answer is named).
+func editsLoseNoRequest(t *testing.T) {
+	s := sampleStack(t)
+	resource := load(t, "config", "samples", "v1alpha2-simple.yaml")
+	unstructured.RemoveNestedField(resource.Object, "spec", "resources") // that a registered model is listed says nothing
+	asked := startTraffic(t, s.url(t))
+	var rolledOut []string
+	rollOut := func(value any, fields ...string) {
+		t.Helper()
+		revision := s.revision(t)
+		s.edit(t, resource, value, fields...)
+		s.waitRevisionAfter(t, revision)
+		s.waitRolledOut(t)
+		checkOneRollout(t, s, revision)
+		rolledOut = append(rolledOut, time.Now().Format(time.TimeOnly))
+	}
+	inference := func(otherEndpoint string) []any {
+		key := map[string]any{"name": sampleSecret, "key": "token"}
+		return []any{
+			map[string]any{"id": "right", "provider": "vllm", "endpoint": "http://" + sampleServer + ":8000", "apiKey": key},
+			map[string]any{"id": "other", "provider": "vllm", "endpoint": otherEndpoint, "apiKey": key},
+		}
+	}
+	rollOut(inference("http://nobody:8000"), "providers", "inference")
+	s.waitBackends(t, metav1.ConditionFalse, "The server lists no models of the providers other")
+	did(t, "of two model servers, one has a wrong endpoint, and BackendsReachable names it")
+	rollOut(inference("http://"+sampleServer+":8000"), "providers", "inference")
+	s.waitBackends(t, metav1.ConditionTrue, "other/"+sampleModel+", right/"+sampleModel)
+	did(t, "with the right endpoint, it lists the models of both")
+
+	for i := 2; i < rollOuts; i++ {
+		rollOut([]any{map[string]any{"name": "EDIT", "value": fmt.Sprint(i)}}, "workload", "overrides", "env")
+	}
+	s.waitReady(t)
+	did(t, "%d edits, each one rollout of the one replica", rollOuts)
+
+	s.edit(t, resource, map[string]any{"requests": map[string]any{"cpu": "1000"}}, "workload", "resources")
+	fixture.Eventually(t, soon, "Ready names what keeps the new pod from running", func() error {
+		cr := s.get(t)
+		c := meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionReady)
+		if c.Status != metav1.ConditionFalse || !strings.HasPrefix(c.Message, "1 new pod is not ready: Unschedulable: ") ||
+			!strings.Contains(c.Message, "Insufficient cpu") || !strings.HasSuffix(c.Message, "; 1 old pod still serves") {
+			return errors.New(conditions(cr))
+		}
+		return nil
+	})
+	s.apply(t, asJSON(t, resource.Object))
+	s.waitReady(t)
+	o := asked.end()
+	if o.lost > 0 || o.sent < 10*rollOuts {
+		t.Errorf("while edits rolled out until %s: %s; the first: %v", rolledOut, o, o.first)
+	}
+	did(t, "an edit whose pod fits on no node is reported, and taken back; meanwhile, %s", o)
+}
+
+// waitBackends waits until BackendsReachable has the status, and a message that ends so. The first answer after a rollout can be that of the pod
+// which is on its way out.
+func (s stack) waitBackends(t *testing.T, status metav1.ConditionStatus, end string) {
+	t.Helper()
+	fixture.Eventually(t, soon, "BackendsReachable tells what the server lists", func() error {
+		cr := s.get(t)
+		c := meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionBackendsReachable)
+		if c == nil || c.Status != status || !strings.HasSuffix(c.Message, end) {
+			return errors.New(conditions(cr))
+		}
+		return nil
+	})
+}
+
+// waitRolledOut waits until the spec as it stands is applied and all pods of the new revision are available; those of earlier ones may still be
+// ending.
+func (s stack) waitRolledOut(t *testing.T) {
+	t.Helper()
+	fixture.Eventually(t, serverStart, s.name+" is rolled out", func() error {
+		cr, d := s.get(t), s.deployment(t)
+		if cr.Status.ObservedGeneration != cr.Generation || !meta.IsStatusConditionTrue(cr.Status.Conditions, v1alpha2.ConditionReady) {
+			return errors.New(conditions(cr))
+		}
+		return rolloutDone(d)
+	})
+}
+
+func rolloutDone(d *appsv1.Deployment) error {
+	want := ptr.Deref(d.Spec.Replicas, 1)
+	if s := d.Status; s.ObservedGeneration < d.Generation || s.UpdatedReplicas != want || s.AvailableReplicas != want || s.Replicas != want {
+		return fmt.Errorf("generation %d of %d, %d pods, %d of the new revision, %d available, want %d",
+			s.ObservedGeneration, d.Generation, s.Replicas, s.UpdatedReplicas, s.AvailableReplicas, want)
+	}
+	return nil
+}
