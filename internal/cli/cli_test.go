@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 // Proves: NFR-004 (a wrong command line has an exit code of its own, and its message says where to look).
@@ -85,7 +86,7 @@ func TestCompletion(t *testing.T) {
 	if r.code != command.OK || !strings.HasPrefix(r.out, "config\nyaml\njson\nenv\n") {
 		t.Errorf("render -o completes to:\n%s", r.out)
 	}
-	if r := run(t, "", "__complete", "render", "--server-version", ""); !strings.Contains(r.out, "\n1.5\n") {
+	if r := run(t, "", "__complete", "render", "--server-version", ""); !strings.Contains(r.out, "\n"+catalog.Newest()+"\n") {
 		t.Errorf("render --server-version completes to:\n%s", r.out)
 	}
 }

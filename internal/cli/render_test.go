@@ -347,13 +347,13 @@ func BenchmarkRender(b *testing.B) {
 // Proves: R14, FR-027a, FR-027b (the labels of an image have release and base, by the code that will read registries).
 func TestRenderWithImageLabels(t *testing.T) {
 	base := "version: 2\napis: [inference]\nproviders: {inference: []}\nstorage: {backends: {}, stores: {}}\n"
-	labels := `{"com.ogx.distribution.version": "1.5.0", "com.ogx.distribution.default-config": "run.yaml", "com.ogx.config.run.yaml": "` +
+	labels := `{"com.ogx.distribution.version": "1.4.0", "com.ogx.distribution.default-config": "run.yaml", "com.ogx.config.run.yaml": "` +
 		base64.StdEncoding.EncodeToString([]byte(base)) + `"}`
 	byImage := strings.ReplaceAll(read(t, samplesDir+"/v1alpha2-simple.yaml"), "name: starter", "image: registry.example/mine@sha256:0a1b")
 	for name, json := range map[string]string{"labels": labels, "the configuration of an image": `{"config": {"Labels": ` + labels + `}}`} {
 		got := mustRun(t, "", "render", "-f", write(t, byImage), "--image-labels", write(t, json))
 		for _, want := range []string{
-			"# Server release line: 1.5\n# Base configuration: registry.example/mine@sha256:0a1b\n", "\napis:\n- inference\nproviders:\n  inference:\n  - provider_id: vllm\n",
+			"# Server release line: 1.4\n# Base configuration: registry.example/mine@sha256:0a1b\n", "\napis:\n- inference\nproviders:\n  inference:\n  - provider_id: vllm\n",
 			"\n  insecure: true\n",
 		} {
 			if !strings.Contains(got, want) {

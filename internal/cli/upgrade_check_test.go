@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
@@ -20,8 +21,8 @@ func TestUpgradeCheck(t *testing.T) {
 	}{
 		"same-line": {"v1alpha2-simple.yaml", "0.7.3", command.OK},
 		"next-line": {"v1alpha2-simple.yaml", "0.8", command.OK},
-		"newest":    {"v1alpha2-two-providers.yaml", "1.5", command.OK},
-		"gone-api":  {"v1alpha2-safety.yaml", "1.5", command.Wrong},
+		"far-line":  {"v1alpha2-two-providers.yaml", "1.4", command.OK},
+		"gone-api":  {"v1alpha2-safety.yaml", "1.4", command.Wrong},
 		"postgres":  {"v1alpha2-postgres.yaml", "1.4.1", command.OK},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,21 +58,21 @@ func TestUpgradeCheckForPrograms(t *testing.T) {
 func TestUpgradeCheckRefusesWrongUsage(t *testing.T) {
 	const sample = samplesDir + "/v1alpha2-simple.yaml"
 	for want, args := range map[string][]string{
-		"give either a name or --filename":      {"--to", "1.5"},
-		"give either a name or --filename ":     {"x", "-f", sample, "--to", "1.5"},
+		"give either a name or --filename":      {"--to", catalog.Newest()},
+		"give either a name or --filename ":     {"x", "-f", sample, "--to", catalog.Newest()},
 		`no release line of it is known`:        {"-f", sample, "--to", "9.9"},
 		`required flag(s) "to" not set`:         {"-f", sample},
-		`--output "toml": choose one of json, `: {"-f", sample, "--to", "1.5", "-o", "toml"},
+		`--output "toml": choose one of json, `: {"-f", sample, "--to", catalog.Newest(), "-o", "toml"},
 	} {
 		if r := run(t, "", append([]string{"upgrade-check"}, args...)...); r.code != command.WrongUsage || !strings.Contains(r.err, strings.TrimSpace(want)) {
 			t.Errorf("%v: exit code %d: %s", args, r.code, r.err)
 		}
 	}
-	if r := run(t, "kind: ConfigMap\n", "upgrade-check", "-f", "-", "--to", "1.5"); r.code != command.Wrong || !strings.Contains(r.err, "exactly one") {
+	if r := run(t, "kind: ConfigMap\n", "upgrade-check", "-f", "-", "--to", catalog.Newest()); r.code != command.Wrong || !strings.Contains(r.err, "exactly one") {
 		t.Errorf("exit code %d: %s", r.code, r.err)
 	}
 	wrong := strings.Replace(read(t, sample), "provider: vllm", "provider: vlm", 1)
-	if r := run(t, wrong, "upgrade-check", "-f", "-", "--to", "1.5"); r.code != command.Wrong || r.out != "" || !strings.Contains(r.err, `did you mean "vllm"`) {
+	if r := run(t, wrong, "upgrade-check", "-f", "-", "--to", catalog.Newest()); r.code != command.Wrong || r.out != "" || !strings.Contains(r.err, `did you mean "vllm"`) {
 		t.Errorf("exit code %d: %s", r.code, r.err)
 	}
 }

@@ -121,9 +121,9 @@ func TestNothingToGenerateFrom(t *testing.T) {
 				"operator's ConfigMap llama-stack-operator-config",
 		}},
 		"a known name, a line without a base of it": {
-			"registry.example/meta:1.5.0", "meta-reference-gpu: {image: 'registry.example/meta:1.5.0'}", problem.MissingConfigLabels, []string{
-				"spec.distribution: Invalid value: meta-reference-gpu has a base configuration for release lines 0.3, 0.4, and none for release line 1.5 of the server in image " +
-					"registry.example/meta:1.5.0 (tag of the image): use another distribution", "llama-stack-operator-config",
+			"registry.example/meta:1.4.0", "meta-reference-gpu: {image: 'registry.example/meta:1.4.0'}", problem.MissingConfigLabels, []string{
+				"spec.distribution: Invalid value: meta-reference-gpu has a base configuration for release lines 0.3, 0.4, and none for release line 1.4 of the server in image " +
+					"registry.example/meta:1.4.0 (tag of the image): use another distribution", "llama-stack-operator-config",
 			},
 		},
 		"unknown release": {

@@ -70,7 +70,7 @@ func TestDerivedSecret(t *testing.T) {
 			"LLSD_STORAGE_SQL_HOST": "db", "LLSD_STORAGE_SQL_PORT": "5433", "LLSD_STORAGE_SQL_DB": "st:ack", "LLSD_STORAGE_SQL_USER": "us@er",
 			"PGPASSWORD": canary + "@", "PGSSLMODE": "verify-full", "PGSSLROOTCERT": "/etc/ssl/certs/ca-bundle/ca-bundle.crt",
 		},
-		"1.5": {
+		catalog.Newest(): { // takes the whole URI in one field
 			"LLSD_STORAGE_SQL_CONNECTION_STRING": "postgresql://us%40er:" + canary + "%40@db:5433/st%3Aack?sslmode=verify-full&sslrootcert=%2Fetc%2Fssl%2Fcerts%2Fca-bundle%2Fca-bundle.crt",
 		},
 	} {
@@ -108,7 +108,7 @@ func TestDerivedSecretOfOneDatabaseForAllState(t *testing.T) {
 			"LLSD_STORAGE_SQL_HOST": "db", "LLSD_STORAGE_SQL_PORT": "5432", "LLSD_STORAGE_SQL_DB": "stack", "LLSD_STORAGE_SQL_USER": "us%40er",
 			"PGPASSWORD": canary,
 		},
-		"1.5": {
+		catalog.Newest(): { // takes the whole URI in one field
 			"LLSD_STORAGE_KV_CONNECTION_STRING":  "postgresql://us%40er:" + canary + "@db:5432/stack",
 			"LLSD_STORAGE_SQL_CONNECTION_STRING": "postgresql://us%40er:" + canary + "@db:5432/stack",
 		},
@@ -208,7 +208,7 @@ func TestConnectionStringFaults(t *testing.T) {
 		"several hosts":           {"0.7", "host=a,b user=" + canary, "several hosts"},
 		"unknown mode":            {"0.7", "postgresql://u@h/d?sslmode=" + canary, "sslmode"},
 		"verified by nobody":      {"0.7", "postgresql://u:" + canary + "@h/d?sslmode=verify-full", "spec.networking.tls.caBundle"},
-		"on 1.5 too":              {"1.5", "postgresql://u:" + canary + "@h/d?sslmode=verify-ca", "spec.networking.tls.caBundle"},
+		"on the newest line too":  {catalog.Newest(), "postgresql://u:" + canary + "@h/d?sslmode=verify-ca", "spec.networking.tls.caBundle"},
 		"line break":              {"0.7", "postgresql://u:" + canary + "@h/d\n", "ends with a line break"},
 		"number for a user":       {"1.3", "postgresql://4711:" + canary + "@h/d", "the user looks like a number"},
 		"number for a database":   {"1.3", "postgresql://u:" + canary + "@h/4711", "the database looks like a number"},
@@ -234,7 +234,7 @@ func TestConnectionStringFaults(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ line, dsn string }{
 		"numbers for names": {"0.7", "postgresql://4711:" + canary + "@h/4711"},
-		"numbers on 1.5":    {"1.5", "postgresql://4711:1@h/4711"},
+		"numbers in a URI":  {catalog.Newest(), "postgresql://4711:1@h/4711"},
 		"home for a user":   {"0.7", "postgresql://~u:" + canary + "@h/d"},
 	} {
 		t.Run(name, func(t *testing.T) { build(t, withStorage(t, c.line, c.dsn)) })

@@ -28,16 +28,16 @@ func TestRead(t *testing.T) {
 	}{
 		"none":                                   {nil, oci.Labels{}},
 		"of others":                              {map[string]string{"maintainer": "me", "com.ogx.distribution.name": "starter"}, oci.Labels{}},
-		"a build of OGX":                         {ogx(nil), oci.Labels{Version: "1.5.0", VersionLabel: "com.ogx.distribution.version", Config: []byte(content), ConfigLabel: "com.ogx.config.config.yaml"}},
-		"another default":                        {ogx(map[string]string{"com.ogx.distribution.default-config": "run.yaml", "com.ogx.config.run.yaml": base64.StdEncoding.EncodeToString([]byte("a: b"))}), oci.Labels{Version: "1.5.0", VersionLabel: "com.ogx.distribution.version", Config: []byte("a: b"), ConfigLabel: "com.ogx.config.run.yaml"}},
+		"a build of OGX":                         {ogx(nil), oci.Labels{Version: "1.4.0", VersionLabel: "com.ogx.distribution.version", Config: []byte(content), ConfigLabel: "com.ogx.config.config.yaml"}},
+		"another default":                        {ogx(map[string]string{"com.ogx.distribution.default-config": "run.yaml", "com.ogx.config.run.yaml": base64.StdEncoding.EncodeToString([]byte("a: b"))}), oci.Labels{Version: "1.4.0", VersionLabel: "com.ogx.distribution.version", Config: []byte("a: b"), ConfigLabel: "com.ogx.config.run.yaml"}},
 		"a config without a word of the default": {map[string]string{"com.ogx.config.config.yaml": encoded}, oci.Labels{Config: []byte(content), ConfigLabel: "com.ogx.config.config.yaml"}},
 		"base64 goes before the layer, both before OGX": {
 			ogx(map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString([]byte("mine: 1")), oci.LabelConfigLayer: layer, oci.LabelConfigPath: "/a"}),
-			oci.Labels{Version: "1.5.0", VersionLabel: "com.ogx.distribution.version", Config: []byte("mine: 1"), ConfigLabel: oci.LabelConfigBase64},
+			oci.Labels{Version: "1.4.0", VersionLabel: "com.ogx.distribution.version", Config: []byte("mine: 1"), ConfigLabel: oci.LabelConfigBase64},
 		},
 		"a layer": {
 			ogx(map[string]string{oci.LabelConfigLayer: layer, oci.LabelConfigPath: "/app/config.yaml"}),
-			oci.Labels{Version: "1.5.0", VersionLabel: "com.ogx.distribution.version", Layer: &oci.Layer{Digest: layer, Path: "app/config.yaml"}},
+			oci.Labels{Version: "1.4.0", VersionLabel: "com.ogx.distribution.version", Layer: &oci.Layer{Digest: layer, Path: "app/config.yaml"}},
 		},
 		"wrapped base64": {
 			map[string]string{oci.LabelConfigBase64: encoded[:4] + "\n" + encoded[4:] + "\n"},
@@ -64,8 +64,8 @@ func TestRead(t *testing.T) {
 // ogx are the labels of a build of OGX, and others.
 func ogx(others map[string]string) map[string]string {
 	labels := map[string]string{
-		"com.ogx.distribution.name": "starter", "com.ogx.distribution.version": "1.5.0", "com.ogx.distribution.default-config": "config.yaml",
-		"com.ogx.distribution.configs": "config.yaml", "com.ogx.config.config.yaml": encoded, oci.LabelImageVersion: "1.5.0",
+		"com.ogx.distribution.name": "starter", "com.ogx.distribution.version": "1.4.0", "com.ogx.distribution.default-config": "config.yaml",
+		"com.ogx.distribution.configs": "config.yaml", "com.ogx.config.config.yaml": encoded, oci.LabelImageVersion: "1.4.0",
 	}
 	maps.Copy(labels, others)
 	return labels
@@ -112,7 +112,7 @@ func TestDecode(t *testing.T) {
 
 // FuzzRead: no labels make it panic, and what it returns comes from exactly one place.
 func FuzzRead(f *testing.F) {
-	f.Add(encoded, layer, "/a", "config.yaml", encoded, "1.5.0")
+	f.Add(encoded, layer, "/a", "config.yaml", encoded, "1.4.0")
 	f.Add("", "", "", "", "", "")
 	f.Fuzz(func(t *testing.T, base64, layer, path, file, config, version string) {
 		l, err := oci.Read(map[string]string{

@@ -18,7 +18,7 @@ func TestForVersion(t *testing.T) {
 		standing Standing
 	}{
 		"0.7.1": {"0.7", OfLine}, "v0.7.3": {"0.7", OfLine}, "0.7": {"0.7", OfLine}, "0.7.1-rc2": {"0.7", OfLine}, "0.7rc1": {"0.7", OfLine},
-		"1.5.0+cu128": {"1.5", OfLine}, "0.3.0": {"0.3", OfLine},
+		"1.4.0+cu128": {"1.4", OfLine}, "0.3.0": {"0.3", OfLine},
 		"1.99.0": {Newest(), Newer}, "1.100.0": {Newest(), Newer}, "v98.0": {Newest(), Newer}, "99.1.0": {Newest(), Newer}, "0.9.1": {"0.8", Newer}, "0.70.1": {"0.8", Newer},
 		"0.2.23": {"", TooOld}, "0.1": {"", TooOld}, "0.0.0": {"", TooOld},
 		"": {}, "latest": {}, "7": {}, "v1": {}, "24.04": {}, "2026.11.21": {}, "20261121": {}, "pg16-0.7.1": {}, "0.": {}, ".7": {}, "07.1": {},
@@ -91,8 +91,8 @@ func TestRowsDifferByLine(t *testing.T) {
 		{"1.0", "inference", "remote::bedrock", "", "", "api_key"},
 		{"1.1", "inference", "remote::bedrock", "", "", "aws_bedrock_bearer_token"},
 		{"0.5", "inference", "remote::vertexai", "", "", ""},
-		{"1.5", "vector_io", "remote::milvus", "uri", "", "token"},
-		{"1.5", "vector_io", "remote::weaviate", "weaviate_cluster_url", "", "weaviate_api_key"},
+		{"1.4", "vector_io", "remote::milvus", "uri", "", "token"},
+		{"1.4", "vector_io", "remote::weaviate", "weaviate_cluster_url", "", "weaviate_api_key"},
 		{"0.8", "safety", "remote::nvidia", "guardrails_service_url", "", ""},
 	} {
 		row, ok := get(t, c.line).Provider(c.api, c.providerType)
@@ -163,7 +163,7 @@ func TestLines(t *testing.T) {
 // Proves: R24, L-14.
 func TestStoreKinds(t *testing.T) {
 	for name, want := range map[string]Store{
-		"0.3": {}, "0.4": {KV, "prompts", ""}, "0.8": {KV, "prompts", ""}, "1.0": {SQL, "prompts", ""}, "1.5": {SQL, "prompts", ""},
+		"0.3": {}, "0.4": {KV, "prompts", ""}, "0.8": {KV, "prompts", ""}, "1.0": {SQL, "prompts", ""}, "1.4": {SQL, "prompts", ""},
 	} {
 		if got := get(t, name).Stores["prompts"]; got != want {
 			t.Errorf("line %s: store prompts %+v, want %+v", name, got, want)
@@ -182,7 +182,7 @@ func TestAbsent(t *testing.T) {
 		gone, comes string
 		ok          bool
 	}{
-		{"1.5", "safety", "1.0", "", true},
+		{"1.4", "safety", "1.0", "", true},
 		{"1.0", "safety", "1.0", "", true},
 		{"0.8", "safety", "", "", false},
 		{"0.6", "responses", "", "0.7", true},
@@ -206,7 +206,7 @@ func TestAbsent(t *testing.T) {
 
 // Proves: R36.
 func TestToolGroups(t *testing.T) {
-	for line, id := range map[string]string{"0.3": "builtin::rag", "0.7": "builtin::file_search", "1.5": "builtin::file_search"} {
+	for line, id := range map[string]string{"0.3": "builtin::rag", "0.7": "builtin::file_search", "1.4": "builtin::file_search"} {
 		if got := get(t, line).ToolGroupProviders(id); len(got) != 1 {
 			t.Errorf("line %s: %s is served by %v", line, id, got)
 		}

@@ -71,7 +71,7 @@ func TestCheckFindsReferencesToProvidersThatAreNotThere(t *testing.T) {
 			want: broken + "registered_resources.models[1].provider_id: there is no inference provider with the id \"w\"\n",
 		},
 		"all providers, where the release line knows this": {
-			line: "1.5", base: vllm + "registered_resources: {models: [{model_id: a, provider_id: all}], shields: [{shield_id: s, provider_id: all}]}\n",
+			line: "1.4", base: vllm + "registered_resources: {models: [{model_id: a, provider_id: all}], shields: [{shield_id: s, provider_id: all}]}\n",
 			want: broken + "registered_resources.shields[0].provider_id: there is no safety provider with the id \"all\"\n",
 		},
 		"all providers, where it does not": {
@@ -199,9 +199,9 @@ func TestCheckFindsAPIsThatNothingServes(t *testing.T) {
 		"not served":                        {base: "apis: [files]\n", want: broken + "apis[0]: nothing serves the API files: it has no provider that is on\n"},
 		"not served, where it need not be":  {base: "apis: [files]\n", change: func(l *catalog.Line) { l.APIsMustBeServed = false }},
 		"configured by the spec, reported once": {
-			line: "1.5", base: "apis: [safety]\nproviders: {safety: [{provider_id: s, provider_type: remote::own}]}\n",
+			line: "1.4", base: "apis: [safety]\nproviders: {safety: [{provider_id: s, provider_type: remote::own}]}\n",
 			spec: "providers: {safety: {provider: own, id: s}}",
-			want: "UnsupportedByRelease spec.providers.safety: release line 1.5 has no API safety, which is gone since 1.0\n",
+			want: "UnsupportedByRelease spec.providers.safety: release line 1.4 has no API safety, which is gone since 1.0\n",
 		},
 	})
 }

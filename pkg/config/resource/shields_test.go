@@ -66,8 +66,8 @@ func TestApplyRegistersShields(t *testing.T) {
 			want: "{shields: [{shield_id: x, provider_id: s, provider_shield_id: m}]}", uses: uses("s"),
 		},
 		"a release line without shields": {
-			line: "1.5", base: scanner, spec: "resources: {shields: [x]}", want: absent,
-			problems: "UnsupportedByRelease spec.resources.shields: release line 1.5 has no API safety, which is gone since 1.0\n",
+			line: "1.4", base: scanner, spec: "resources: {shields: [x]}", want: absent,
+			problems: "UnsupportedByRelease spec.resources.shields: release line 1.4 has no API safety, which is gone since 1.0\n",
 		},
 	})
 }

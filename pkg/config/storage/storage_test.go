@@ -243,7 +243,7 @@ func TestApplyReportsWhatStorageCannotBe(t *testing.T) {
 				"line 1.4 all PostgreSQL clients of the server read one PGPASSWORD\n",
 		},
 		"two PostgreSQL where each connection has its own password": {
-			line: "1.5", spec: "storage: {kv: {type: postgres, connectionString: {name: a, key: b}}, sql: {type: postgres, connectionString: {name: a, key: c}}}",
+			line: catalog.Newest(), spec: "storage: {kv: {type: postgres, connectionString: {name: a, key: b}}, sql: {type: postgres, connectionString: {name: a, key: c}}}",
 		},
 		"an incomplete connection string is left to SecretUses": {spec: "storage: {sql: {type: postgres, connectionString: {name: '', key: ''}}}"},
 		"an incomplete password is left to SecretUses": {
