@@ -207,7 +207,8 @@ func AsSyntaxError(err error) (*SyntaxError, bool) {
 
 var lineNumber = regexp.MustCompile(`\bline (\d+)`)
 
-// lineIn returns the line that a message of the YAML library names, else the given one.
+// lineIn returns the line that a message of the YAML library names, else the given one. The library's errors are texts: it has no other place for
+// the line.
 func lineIn(err error, line int) int {
 	if m := lineNumber.FindStringSubmatch(err.Error()); m != nil {
 		line, _ = strconv.Atoi(m[1])

@@ -176,7 +176,11 @@ func report(w io.Writer, name string, r *rewriting, p *proof) {
 	}
 	b.WriteString(name + ":\n")
 	list("moved", r.moved)
-	list("stays as it is", r.stays)
+	var stays []string
+	for _, s := range r.stays {
+		stays = append(stays, s.text)
+	}
+	list("stays as it is", stays)
 	list("better than before", p.improved)
 	list("ERROR: the server would read something else", p.different)
 	switch {

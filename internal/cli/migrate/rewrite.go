@@ -25,8 +25,16 @@ type rewriting struct {
 	env []any
 	// used are the variables that became fields.
 	used map[string]bool
-	// moved and stays say what became of each variable.
-	moved, stays []string
+	// moved says what became of the variables that became fields, and stays why the others did not.
+	moved []string
+	stays []remaining
+}
+
+// remaining is why variables stay.
+type remaining struct {
+	// names are the variables that the text is about; empty means all.
+	names []string
+	text  string
 }
 
 // envPath is where v1alpha2 has the variables.
@@ -40,7 +48,7 @@ func rewrite(object map[string]any, d *settings.Distribution) *rewriting {
 		return r // the ConfigMap has the configuration, and whatever variables it reads
 	}
 	if d == nil || d.Base == nil || d.Line == nil {
-		r.stays = append(r.stays, "all variables: the operator does not know the configuration of this distribution")
+		r.stays = append(r.stays, remaining{text: "all variables: the operator does not know the configuration of this distribution"})
 		return r
 	}
 	r.line, r.base = d.Line, d.Base.Edit()
@@ -66,9 +74,11 @@ func (r *rewriting) api(api parse.ProviderAPI) []string {
 		if entry.API != api.Name || id.Presence != document.Conditional || ref.Operator != document.IfSet || r.plain(ref.Name) == "" {
 			continue
 		}
-		made, used, why := r.provider(entry, id.ID)
+		made, used, obstacle := r.provider(entry, id.ID)
 		if made == nil {
-			r.stays = append(r.stays, fmt.Sprintf("%s, for provider %s: %s", ref.Name, id.ID, why))
+			r.stays = append(r.stays, remaining{
+				append(obstacle.names, ref.Name), fmt.Sprintf("%s, for provider %s: %s", ref.Name, id.ID, obstacle.text),
+			})
 			continue
 		}
 		r.used[ref.Name] = true
@@ -98,10 +108,10 @@ func appendOnce(list []string, name string) []string {
 }
 
 // provider makes the entry of a provider out of the variables that its config reads; nil where one of them cannot be said in spec.providers.
-func (r *rewriting) provider(entry document.Entry, id string) (made map[string]any, used []string, why string) {
+func (r *rewriting) provider(entry document.Entry, id string) (made map[string]any, used []string, obstacle remaining) {
 	row, known := r.line.Provider(entry.API, entry.Type())
 	if !known {
-		return nil, nil, "release line " + r.line.Name + " does not know the type " + entry.Type()
+		return nil, nil, remaining{text: "release line " + r.line.Name + " does not know the type " + entry.Type()}
 	}
 	made = map[string]any{"id": id, "provider": strings.TrimPrefix(entry.Type(), "remote::")}
 	for name, node := range document.Members(entry.Config()) {
@@ -111,15 +121,15 @@ func (r *rewriting) provider(entry document.Entry, id string) (made map[string]a
 				continue
 			}
 			if _, whole := document.WholeReference(document.Text(node)); !whole {
-				return nil, nil, variable + " is a part of the field " + name
+				return nil, nil, remaining{[]string{variable}, variable + " is a part of the field " + name}
 			}
 			if why := put(made, row, name, v); why != "" {
-				return nil, nil, variable + " " + why
+				return nil, nil, remaining{[]string{variable}, variable + " " + why}
 			}
 			used = append(used, variable)
 		}
 	}
-	return made, used, ""
+	return made, used, remaining{}
 }
 
 // put puts the value of a variable where the entry of a provider has a place for it, and reports why it cannot.
@@ -188,7 +198,7 @@ func (r *rewriting) models(inference []string) {
 		}
 		provider := providerOf(name, inference)
 		if provider == "" {
-			r.stays = append(r.stays, name+": several inference providers could serve the model; write it under spec.resources.models")
+			r.stays = append(r.stays, remaining{[]string{name}, name + ": several inference providers could serve the model; write it under spec.resources.models"})
 			continue
 		}
 		entry := map[string]any{"name": model, "provider": provider}
@@ -245,7 +255,7 @@ func (r *rewriting) removeUsed() {
 			r.note(name)
 		case r.isReferredTo(name):
 			left = append(left, item)
-			r.stays = append(r.stays, name+": another variable refers to it")
+			r.stays = append(r.stays, remaining{[]string{name}, name + ": another variable refers to it"})
 		}
 	}
 	if len(left) == len(r.env) {
@@ -274,7 +284,7 @@ func (r *rewriting) isReferredTo(name string) bool {
 
 // note says that a variable stays, where nothing has been said about it.
 func (r *rewriting) note(name string) {
-	if !slices.ContainsFunc(r.stays, func(text string) bool { return strings.Contains(text, name) }) {
-		r.stays = append(r.stays, name+": it configures nothing that this command knows")
+	if !slices.ContainsFunc(r.stays, func(s remaining) bool { return slices.Contains(s.names, name) }) {
+		r.stays = append(r.stays, remaining{[]string{name}, name + ": it configures nothing that this command knows"})
 	}
 }
