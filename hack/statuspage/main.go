@@ -46,8 +46,9 @@ An error has one of three classes:
 | WaitingForDependency | an object that is referred to does not exist, or does not have what is needed | watches it, and continues by itself |
 | Transient | a request failed | retries with back-off; the condition is Unknown where nothing else is wrong |
 
-While a spec has an error, the operator changes nothing: what runs stays as it is. A warning prevents nothing. It
-follows in the message of ` + "`ConfigGenerated`" + `, and in an Event.
+While a spec has an error, the operator changes nothing: what runs stays as it is. (It only makes the custom resource
+the owner of a Deployment that release 0.9 left without one.) A warning prevents nothing. It follows in the message of
+` + "`ConfigGenerated`" + `, and in an Event.
 `
 
 // conditions are the conditions in the order of the page, and what each reports.

@@ -115,6 +115,11 @@ func build(t *testing.T, in *Inputs) *made {
 		t.Fatalf("faults: %s", faults.Message())
 	}
 	checkNoCanary(t, d, faults)
+	for _, w := range d.Warnings {
+		if w.Detail+w.Fix == "" || w.Path == "" || w.Reason == "" {
+			t.Errorf("incomplete warning %+v", w)
+		}
+	}
 	return d
 }
 

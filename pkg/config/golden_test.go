@@ -46,6 +46,11 @@ func TestGolden(t *testing.T) {
 				if (result == nil) != findings.HasErrors() {
 					t.Fatalf("result %v with findings:\n%s", result, findings)
 				}
+				for _, p := range findings {
+					if p.Path == "" || p.Reason == "" {
+						t.Errorf("no path or no reason: %+v", p)
+					}
+				}
 				compare(t, ofLine(dir, "want.findings", name), findingsText(findings))
 				if result == nil {
 					result = &config.Result{}

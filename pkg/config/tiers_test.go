@@ -3,8 +3,11 @@
 package config_test
 
 import (
+	"maps"
 	"os"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -12,6 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/leaves"
 )
 
 // The page's table of tiers names exactly the fields that make a configuration necessary.
@@ -30,6 +34,7 @@ func TestTableOfTiersNamesWhatNeedsAConfiguration(t *testing.T) {
 	for _, field := range regexp.MustCompile("`([^`]+)`").FindAllSubmatch(row[1], -1) {
 		named[string(field[1])] = true
 	}
+	sections := slices.Collect(maps.Keys(named))
 	line, ok := catalog.Get("0.7") // needs no configuration by itself, unlike those from 1.2 on
 	if !ok || line.NeedsInsecure {
 		t.Fatalf("release line 0.7: %v", ok)
@@ -48,6 +53,7 @@ func TestTableOfTiersNamesWhatNeedsAConfiguration(t *testing.T) {
 		"networking.port":         `networking: {port: 9000}`,
 		"networking.expose":       `networking: {expose: true}`,
 		"networking.allowedFrom":  `networking: {allowedFrom: {namespaces: [a]}}`,
+		"networking.tls.enabled":  `networking: {tls: {enabled: true, secretName: a}}`,
 		"networking.tls.caBundle": `networking: {tls: {caBundle: {configMapName: a}}}`,
 		"overrideConfig":          `overrideConfig: {configMapName: a}`,
 	} {
@@ -63,5 +69,13 @@ func TestTableOfTiersNamesWhatNeedsAConfiguration(t *testing.T) {
 	delete(named, "distribution")
 	if len(named) > 0 {
 		t.Errorf("the table names %v, which this test does not know", named)
+	}
+	for path, set := range leaves.All(t) {
+		var s v1alpha2.LlamaStackDistributionSpec
+		set(&s)
+		within := func(section string) bool { return strings.HasPrefix(path, "spec."+section) }
+		if config.Needed(&s, line) && !slices.ContainsFunc(sections, within) && !within("externalProviders") { // which only fails
+			t.Errorf("%s makes a configuration necessary, and the table does not name it", path)
+		}
 	}
 }

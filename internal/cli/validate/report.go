@@ -34,8 +34,8 @@ type finding struct {
 	Severity string `json:"severity"`
 	// Code is the reason, as conditions name it: docs/status.md lists all.
 	Code problem.Reason `json:"code"`
-	// Path is the path of the field; absent where the file cannot be read.
-	Path string `json:"path,omitempty"`
+	// Path is the path of the field; "document" where the file or document cannot be read.
+	Path string `json:"path"`
 	// Message says what is wrong, with the path, and how to fix it.
 	Message string `json:"message"`
 }
@@ -68,11 +68,13 @@ func check(ctx context.Context, cluster *offline.Cluster, documents []*manifest.
 
 // unread is the finding of a file or document that could not be read.
 func unread(err error) finding {
-	f := finding{Line: 1, Severity: offline.Word(problem.Error), Code: problem.Unreadable, Message: err.Error()}
+	p := problem.New(problem.Problem{Reason: problem.Unreadable, Path: "document", Detail: err.Error(), Err: err})
+	f := finding{Line: 1, Severity: offline.Word(p.Severity), Code: p.Reason, Path: p.Path}
 	if e, ok := manifest.AsSyntaxError(err); ok {
-		f.File, f.Line, f.Message = e.File, e.Line, e.Reason
+		f.File, f.Line, p.Detail = e.File, e.Line, e.Reason
 	} else if file, ok := errors.AsType[*fs.PathError](err); ok {
-		f.File, f.Message = file.Path, file.Op+": "+file.Err.Error()
+		f.File, p.Detail = file.Path, file.Op+": "+file.Err.Error()
 	}
+	f.Message = p.String()
 	return f
 }
