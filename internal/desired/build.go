@@ -92,7 +92,7 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 	}
 	d.problems.AddFound(newerRelease(dist))
 	if _, named := in.OverrideRef(); named {
-		d.override(in)
+		d.override(ctx, in)
 		return
 	}
 	if !dist.ForeignImage && !config.Needed(&in.CR.Spec, dist.Line) {

@@ -50,10 +50,13 @@ func TestWorkersWithoutGeneratedConfiguration(t *testing.T) {
 		"image of its own, workers and a provider":   {unknown + "workload: {workers: 1}\ndisabled: [eval]", "", "spec.distribution: Invalid value: Distribution image registry.example/mine:latest missing config labels", ""},
 		"image of its own, four workers, a provider": {unknown + "workload: {workers: 4}\ndisabled: [eval]", "", "spec.distribution: Invalid value: Distribution image", ""},
 		"own configuration, four workers":            {"distribution: {name: starter}\n" + own + "workload: {workers: 4}", "", refused, ""},
-		"own configuration, four workers, v1alpha1":  {"distribution: {name: starter}\n" + own + "workload: {workers: 4}", fromV1alpha1, "", overridden},
-		"own configuration, two workers":             {"distribution: {name: starter}\n" + own + "workload: {workers: 2}", "", strings.Replace(refused, "4", "2", 1), ""},
-		"own configuration, its number":              {"distribution: {name: starter}\n" + own + "workload: {workers: 3}", "", "", ""},
-		"own configuration, one worker":              {"distribution: {name: starter}\n" + own + "workload: {workers: 1}", "", "", ""},
+		"own configuration, four workers, v1alpha1":  {"distribution: {name: starter}\n" + own + "workload: {workers: 4}", fromV1alpha1, "", ""},
+		"own configuration and command, four workers, v1alpha1": {
+			"distribution: {name: starter}\n" + own + "workload: {workers: 4, overrides: {command: [serve]}}", fromV1alpha1, "", overridden,
+		},
+		"own configuration, two workers": {"distribution: {name: starter}\n" + own + "workload: {workers: 2}", "", strings.Replace(refused, "4", "2", 1), ""},
+		"own configuration, its number":  {"distribution: {name: starter}\n" + own + "workload: {workers: 3}", "", "", ""},
+		"own configuration, one worker":  {"distribution: {name: starter}\n" + own + "workload: {workers: 1}", "", "", ""},
 		"own command that counts on the variable": {
 			"distribution: {name: starter}\n" + own + "workload: {workers: 4, overrides: {args: ['serve --workers $LLS_WORKERS']}}", fromV1alpha1, "", "",
 		},
@@ -70,6 +73,37 @@ func TestWorkersWithoutGeneratedConfiguration(t *testing.T) {
 			got := warningsBut(d, "each pod requests")
 			if (c.warning == "") != (got == "") || !strings.Contains(got, c.warning) {
 				t.Errorf("warnings %q, want %q", got, c.warning)
+			}
+		})
+	}
+}
+
+// Proves: R21, R43, R45 (a userConfig with workers in a resource of v1alpha1: the server gets the number of the resource, as from release 0.9; all
+// else, and the file of every other resource, stays as it is).
+func TestWorkersOfV1alpha1ReachTheServer(t *testing.T) {
+	const file = "version: 2\nproviders: {inference: []} # none\nserver: {workers: 3, port: 8321}\nmetadata_store: ${env.X:=y}\n"
+	for name, c := range map[string]struct{ spec, annotation, want string }{
+		"written": {
+			"workload: {workers: 4}", fromV1alpha1,
+			"# The key config.yaml of ConfigMap NAMESPACE/mine, with server.workers of the custom resource.\n" +
+				"version: 2\nproviders:\n  inference: []\nserver:\n  workers: 4\n  port: 8321\nmetadata_store: ${env.X:=y}\n",
+		},
+		"the same number":   {"workload: {workers: 3}", fromV1alpha1, file},
+		"one":               {"workload: {workers: 1}", fromV1alpha1, file},
+		"none":              {"workload: {replicas: 1}", fromV1alpha1, file},
+		"a command":         {"workload: {workers: 4, overrides: {command: [x]}}", fromV1alpha1, file},
+		"not from v1alpha1": {"workload: {workers: 3}", "", file},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := bare(t, "distribution: {name: starter}\noverrideConfig: {configMapName: mine}\n"+c.spec, c.annotation)
+			findOverride(t, in, file)
+			d, faults := try(t.Context(), in)
+			if faults.HasErrors() {
+				t.Fatal(faults.Message())
+			}
+			want := strings.Replace(c.want, "NAMESPACE", in.CR.Namespace, 1)
+			if got := string(d.OverrideContent); got != want || d.OverrideEdited != (got != file) {
+				t.Errorf("the server gets (edited: %v)\n%s\nwant\n%s", d.OverrideEdited, got, want)
 			}
 		})
 	}

@@ -120,6 +120,8 @@ type Desired struct {
 	// Override is what the user's own configuration says, and OverrideContent its text; nil where the spec gives none.
 	Override        *config.Override
 	OverrideContent []byte
+	// OverrideEdited reports that the text has the number of workers of a resource of v1alpha1, which the user's does not have.
+	OverrideEdited bool
 	// ConfigMapName is the name of the ConfigMap that the server's configuration is in; empty where the image runs its own configuration.
 	ConfigMapName string
 	// Objects are the objects to apply, in this order.

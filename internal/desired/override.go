@@ -3,11 +3,14 @@
 package desired
 
 import (
+	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -43,7 +46,7 @@ func (in *Inputs) OverrideRef() (types.NamespacedName, bool) {
 }
 
 // override takes the user's own configuration. Only the cluster knows what secret.OnCluster says.
-func (d *Desired) override(in *Inputs) {
+func (d *Desired) override(ctx context.Context, in *Inputs) {
 	if excluded := config.Excluded(&in.CR.Spec); len(excluded) > 0 {
 		d.problems.Add(problem.Problem{
 			Reason: problem.ConflictingFields, Path: "spec.overrideConfig", Type: field.ErrorTypeForbidden,
@@ -75,12 +78,28 @@ func (d *Desired) override(in *Inputs) {
 		return
 	}
 	d.Override, d.OverrideContent = read, found.Content
-	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, found.Content)
+	d.passWorkers(ctx, in)
+	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, d.OverrideContent)
 	d.warnPlainOverride(in, read)
 	if line := d.Distribution.Line; line != nil && line.NeedsInsecure && !read.TLS.Enabled() && !read.Insecure {
 		d.problems.warn(problem.InvalidOverrideConfig, PathOverride,
 			"the configuration has neither TLS files nor server.insecure, and release "+line.Name+" does not start so",
 			"add server.insecure: true, unless the image or its arguments say --insecure")
+	}
+}
+
+// passWorkers writes the number of workers of a resource of v1alpha1 into the copy of the configuration: release 0.9 passed the number on the command
+// line of its own start script, where it was stronger than the file. A user's own command took the place of that script. A file that cannot
+// be edited stays as it is, and checkWorkers reports the number.
+func (d *Desired) passWorkers(ctx context.Context, in *Inputs) {
+	w := in.CR.Spec.Workload
+	if !in.Legacy.FromV1alpha1 || w == nil || ptr.Deref(w.Workers, 1) < 2 || d.Override.Workers == strconv.Itoa(int(*w.Workers)) ||
+		w.Overrides != nil && len(w.Overrides.Command) > 0 {
+		return
+	}
+	header := fmt.Sprintf("# The key %s of ConfigMap %s, with server.workers of the custom resource.\n", objects.ConfigKey, in.Override.Ref)
+	if text, err := config.WithWorkers(ctx, in.Override.Content, d.Distribution.Line, *w.Workers, header); err == nil {
+		d.OverrideContent, d.Override.Workers, d.OverrideEdited = text, strconv.Itoa(int(*w.Workers)), true
 	}
 }
 

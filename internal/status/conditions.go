@@ -56,8 +56,11 @@ func setConfigGenerated(f *Facts, s *statusOf) {
 	}
 	c := f.Desired.Config
 	if f.Desired.Override != nil {
-		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonOverride,
-			"The configuration is that of spec.overrideConfig, unchanged"+warnings(f))
+		how := "unchanged"
+		if f.Desired.OverrideEdited {
+			how = "with the number of workers of the spec"
+		}
+		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonOverride, "The configuration is that of spec.overrideConfig, "+how+warnings(f))
 		return
 	}
 	if c == nil {

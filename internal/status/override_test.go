@@ -20,6 +20,15 @@ func TestOverride(t *testing.T) {
 	if c := condition(t, &s, v1alpha2.ConditionConfigGenerated); c.Status != "True" || c.Reason != v1alpha2.ReasonOverride {
 		t.Errorf("ConfigGenerated %+v", c)
 	}
+	const message = "The configuration is that of spec.overrideConfig, "
+	if c := condition(t, &s, v1alpha2.ConditionConfigGenerated); c.Message != message+"unchanged" {
+		t.Errorf("ConfigGenerated %+v", c)
+	}
+	f.Desired.OverrideEdited = true
+	edited := compute(t, f)
+	if c := condition(t, &edited, v1alpha2.ConditionConfigGenerated); c.Message != message+"with the number of workers of the spec" {
+		t.Errorf("ConfigGenerated %+v", c)
+	}
 	if r := s.ResolvedDistribution; r.ConfigSource != v1alpha2.ConfigSourceOverride || len(r.ConfigHash) != len("sha256:")+64 {
 		t.Errorf("resolved %+v", r)
 	}

@@ -3,16 +3,19 @@
 package config
 
 import (
+	"context"
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/auth"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/server"
 )
 
-// Override is what the operator has to know of a config.yaml that the user gives whole. The file itself is never changed.
+// Override is what the operator has to know of a config.yaml that the user gives whole. The file itself is never changed, and a copy only by
+// WithWorkers.
 type Override struct {
 	// Version is the schema version that the file names; 0 where it names none that is a number.
 	Version int32
@@ -44,6 +47,18 @@ func ReadOverride(data []byte) (*Override, error) {
 	o.Workers = document.Given(document.Child(section, "workers"))
 	o.Insecure = strings.EqualFold(document.Text(document.Child(section, "insecure")), "true")
 	return o, nil
+}
+
+// WithWorkers returns a config.yaml of the user's own with another number of processes, below a header, which is a comment. Of the rest, only the
+// notation changes. The line is that of the server; nil where it is not known. The error reports why the server could not read it.
+func WithWorkers(ctx context.Context, data []byte, line *catalog.Line, workers int32, header string) ([]byte, error) {
+	base, err := document.ParseBase("", data)
+	if err != nil {
+		return nil, err
+	}
+	doc := base.Edit()
+	server.SetWorkers(doc, line, workers)
+	return doc.Write(ctx, header)
 }
 
 // Excluded returns the paths of the fields that the spec sets although spec.overrideConfig, which it sets too, excludes them.

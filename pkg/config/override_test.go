@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 // Proves: R39, R45, FR-027g (what the operator has to know of a user's file; values from the environment count unless they are
@@ -88,5 +89,26 @@ func TestExcluded(t *testing.T) {
 				t.Errorf("field %d of %s: %v", i, want, got)
 			}
 		}
+	}
+}
+
+// Proves: R21, R45 (another number of processes in a file of the user's own, with an address where the line needs one; what is not a configuration
+// stays the user's).
+func TestWithWorkers(t *testing.T) {
+	for name, c := range map[string]struct {
+		line *catalog.Line
+		want string
+	}{
+		"an address for several workers": {&catalog.Line{HostForWorkers: true}, "# h\na: ${env.B}\nserver:\n  workers: 2\n  host: '::'\n"},
+		"no address":                     {&catalog.Line{}, "# h\na: ${env.B}\nserver:\n  workers: 2\n"},
+		"no line":                        {nil, "# h\na: ${env.B}\nserver:\n  workers: 2\n"},
+	} {
+		got, err := WithWorkers(t.Context(), []byte("a: ${env.B} # b\n"), c.line, 2, "# h\n")
+		if strings.ReplaceAll(string(got), `"`, "'") != c.want || err != nil {
+			t.Errorf("%s: %q, %v; want %q", name, got, err, c.want)
+		}
+	}
+	if _, err := WithWorkers(t.Context(), []byte("providers: {inference: x}"), nil, 2, ""); err == nil {
+		t.Error("a file of another shape is edited")
 	}
 }

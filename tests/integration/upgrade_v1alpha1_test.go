@@ -367,8 +367,15 @@ func (u *upgraded) checkPods(d *appsv1.Deployment) {
 	if mounts["/data"] != "lls-storage" || mounts["/scratch"] != "scratch" || mounts["/etc/llama-stack"] != "user-config" || mounts["/etc/ssl/old"] != "" {
 		u.t.Errorf("mounted are %v", mounts)
 	}
-	if got, want := u.mounted(d, "user-config", "config.yaml"), u.shared("mine")["config.yaml"]; got != want {
-		u.t.Errorf("the configuration is\n%s, want\n%s", got, want)
+	var got, want map[string]any
+	for text, into := range map[string]*map[string]any{u.mounted(d, "user-config", "config.yaml"): &got, u.shared("mine")["config.yaml"]: &want} {
+		if err := yaml.Unmarshal([]byte(text), into); err != nil {
+			u.t.Fatalf("%v:\n%s", err, text)
+		}
+	}
+	want["server"] = map[string]any{"workers": float64(2)} // of the resource: release 0.9 passed it on the command line
+	if diff := cmp.Diff(want, got); diff != "" {
+		u.t.Errorf("the configuration (-want +got):\n%s", diff)
 	}
 	bundle := u.shared("trusted-ca")
 	if got, want := u.mounted(d, "ca-bundle", "ca-bundle.crt"), bundle["b.crt"]+bundle["a.crt"]; got != want {

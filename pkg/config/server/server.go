@@ -40,17 +40,17 @@ func Apply(doc *document.Document, line *catalog.Line, spec *v1alpha2.LlamaStack
 	}
 	server := document.Ensure(doc.Root(), "server", yaml.MappingNode)
 	document.Set(server, "port", document.Int(int64(port)))
-	applyWorkers(server, line, spec.Workload)
+	if w := spec.Workload; w != nil && w.Workers != nil {
+		SetWorkers(doc, line, *w.Workers)
+	}
 	applyTLS(doc, line, spec, problems)
 }
 
-// applyWorkers sets the number of workers, and an address where several workers need one.
-func applyWorkers(server *yaml.Node, line *catalog.Line, w *v1alpha2.WorkloadSpec) {
-	if w == nil || w.Workers == nil {
-		return
-	}
-	document.Set(server, "workers", document.Int(int64(*w.Workers)))
-	if *w.Workers > 1 && line.HostForWorkers && document.Text(document.Child(server, "host")) == "" {
+// SetWorkers sets the number of workers, and an address where several workers need one. The line is nil where it is not known.
+func SetWorkers(doc *document.Document, line *catalog.Line, workers int32) {
+	server := document.Ensure(doc.Root(), "server", yaml.MappingNode)
+	document.Set(server, "workers", document.Int(int64(workers)))
+	if workers > 1 && line != nil && line.HostForWorkers && document.Text(document.Child(server, "host")) == "" {
 		document.Set(server, "host", document.String(allAddresses))
 	}
 }
