@@ -65,7 +65,7 @@ func (e *env) waitForInvalidCertificate(message string) {
 const withTLS = "distribution: {name: starter}\nnetworking: {tls: {enabled: true, secretName: llama-tls}}"
 
 // Proves: FR-061, FR-062, US-5.3, R20, R39 (the operator waits for the Secret, names what is wrong with it before anything is rolled out, and continues
-// by itself; Service, status and the operator's own requests use HTTPS, which it verifies).
+// by itself; Service, status and the operator's own requests use HTTPS, which it verifies, with a Secret that has no CA too).
 func TestTLSFromASecret(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -100,7 +100,15 @@ func TestTLSFromASecret(t *testing.T) {
 	}
 	// There is no event when the certificate begins to be valid.
 	e.waitFor("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionTrue, "")
+	delete(data, "ca.crt") // as OpenShift's serving certificates are: the operator believes this certificate alone
 	e.putTLSSecret("llama-tls", data)
+	fixture.Eventually(t, time.Minute, "the server is believed without a CA", func() error {
+		cr := e.waitReady("s")
+		if v := cr.Status.Version.LlamaStackServerVersion; v != "0.7.1" || cr.Status.DistributionConfig == nil || len(cr.Status.DistributionConfig.Providers) == 0 {
+			return fmt.Errorf("version %q, %+v", v, cr.Status.DistributionConfig)
+		}
+		return nil
+	})
 	cr := e.waitReady("s")
 	if got := cr.Status.ServiceURL; got != "https://"+hosts[0]+":8321" {
 		t.Errorf("serviceURL %s", got)
