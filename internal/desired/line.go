@@ -3,25 +3,35 @@
 package desired
 
 import (
+	"slices"
+
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 // portVariables names the variables with the server's port: the release line's; all that any release line reads where
 // the release line is not known.
 func portVariables(line *catalog.Line) []string {
-	if line != nil {
-		return []string{line.PortEnv}
-	}
-	return []string{"LLAMA_STACK_PORT", "OGX_PORT"}
+	return variablesOf(line, func(l *catalog.Line) string { return l.PortEnv })
 }
 
 // homeVariables names the variables with the directory of the server's own files: the release line's; all that any release line
 // reads where it is not known.
 func homeVariables(line *catalog.Line) []string {
+	return variablesOf(line, func(l *catalog.Line) string { return l.HomeEnv })
+}
+
+// variablesOf returns a variable of the release line, else of all that there are: each once, those of older release lines first.
+func variablesOf(line *catalog.Line, name func(*catalog.Line) string) []string {
 	if line != nil {
-		return []string{line.HomeEnv}
+		return []string{name(line)}
 	}
-	return []string{"LLAMA_STACK_CONFIG_DIR", "OGX_CONFIG_DIR"}
+	var names []string
+	for _, known := range catalog.Lines() {
+		if l, ok := catalog.Get(known); ok && name(l) != "" && !slices.Contains(names, name(l)) {
+			names = append(names, name(l))
+		}
+	}
+	return names
 }
 
 // writesConfig reports whether servers of the release line write the values of Secrets below /tmp, which is to be in memory then. It is not

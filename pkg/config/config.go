@@ -116,7 +116,7 @@ type ProviderEntry = provider.Entry
 // a result. The work grows linearly with the spec. When the context ends, the work ends too, and the only problem has the
 // reason Interrupted.
 //
-// The steps stand in the order in which they run. Each takes what it needs, and none knows another.
+// The steps stand in the order in which they run. Each takes what it needs and adds its problems to one collector, and none knows another.
 func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	problems := &problem.Collector{}
 	spec, ok := readSpec(&in, problems)

@@ -185,10 +185,9 @@ func (c *Cluster) refusals(ctx context.Context, object map[string]any) []admissi
 	for i := range refusals {
 		known = append(known, refusals[i].Problem)
 	}
-	lenient := v1alpha2.Legacy(cr).FromV1alpha1
 	_, problems := desired.Build(ctx, in)
 	for _, p := range problems.Of(problem.Terminal) {
-		if p.FixedBySpec() && !known.Covers(p.Path) && (!lenient || p.Path == "metadata.name") {
+		if p.FixedBySpec() && !known.Covers(p.Path) && (!in.Legacy.FromV1alpha1 || p.Path == "metadata.name") {
 			refusals = append(refusals, admission.Refusal{Problem: p, Kind: admission.Value})
 		}
 	}
