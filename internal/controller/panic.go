@@ -43,7 +43,7 @@ func (r *Reconciler) reportPanic(ctx context.Context, s *scope, value any) (ctrl
 	switch {
 	case err != nil:
 		return ctrl.Result{}, err
-	case result.RequeueAfter == conflictDelay: // the status was not written
+	case failed.stale:
 		return result, nil
 	}
 	return again, nil

@@ -28,15 +28,19 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/events"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/firstrollout"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/patience"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/adoption"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/turns"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/written"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -61,14 +65,14 @@ type Reconciler struct {
 	locate   func(*v1alpha2.LlamaStackDistribution, *corev1.Service, corev1.URIScheme) (url, why string)
 	recorder record.EventRecorder
 	// turns and builds keep large resources from delaying small ones.
-	turns  *turns
+	turns  *turns.Turns
 	builds *semaphore.Weighted
 	// patience holds back what the status is about to report again, in other words, within a moment.
-	patience patience
+	patience patience.Patience
 	// first are the first rollouts of new custom resources.
-	first firstRollouts
+	first *firstrollout.Memory
 	// written are the versions that came of writes of the status.
-	written versions
+	written written.Versions
 }
 
 // controller-gen reads these only where they stand apart.
@@ -93,12 +97,12 @@ type Reconciler struct {
 
 // Reconcile makes one pass over a resource.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
-	if r.turns.waits(req.NamespacedName) {
+	if r.turns.Waits(req.NamespacedName) {
 		return ctrl.Result{}, nil // an event follows
 	}
-	defer r.turns.release(req.NamespacedName)
-	if r.written.isAwaited(req.NamespacedName, time.Now()) {
-		return ctrl.Result{RequeueAfter: cacheDelay}, nil
+	defer r.turns.Release(req.NamespacedName)
+	if r.written.IsAwaited(req.NamespacedName, time.Now()) {
+		return ctrl.Result{RequeueAfter: written.CacheDelay}, nil
 	}
 	s := &scope{key: req.NamespacedName, cr: &v1alpha2.LlamaStackDistribution{}}
 	defer func() {
@@ -114,10 +118,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		r.applier.Forget(req.NamespacedName)
 		r.adopter.Forget(req.NamespacedName)
 		r.gatherer.Labels.Forget(req.NamespacedName)
-		r.patience.forget(req.NamespacedName)
+		r.patience.Forget(req.NamespacedName)
 		r.gatherer.Forget(req.NamespacedName)
-		r.first.forget(req.NamespacedName)
-		r.written.forget(req.NamespacedName)
+		r.first.Forget(req.NamespacedName)
+		r.written.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	case errors.As(err, &unreadable):
 		s.fail(problem.New(problem.Problem{
@@ -127,8 +131,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	case err != nil:
 		return ctrl.Result{}, err
 	}
-	if r.written.isOlder(s.cr, time.Now()) {
-		return ctrl.Result{RequeueAfter: cacheDelay}, nil
+	if r.written.IsOlder(s.cr, time.Now()) {
+		return ctrl.Result{RequeueAfter: written.CacheDelay}, nil
 	}
 	if s.cr.DeletionTimestamp != nil {
 		return r.report(ctx, s)
@@ -163,8 +167,8 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) {
 
 // await puts the reconcile of a large resource off while it is not its turn, so that the workers are left to small ones.
 func (r *Reconciler) await(_ context.Context, s *scope) {
-	s.large = !s.problems.HasErrors() && isLarge(s.gathered.Inputs)
-	s.postponed = s.large && !r.turns.take(s.key)
+	s.large = !s.problems.HasErrors() && turns.IsLarge(s.gathered.Inputs)
+	s.postponed = s.large && !r.turns.Take(s.key)
 }
 
 func (r *Reconciler) build(ctx context.Context, s *scope) {
@@ -298,15 +302,18 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 	changed := !pending && !equality.Semantic.DeepEqual(before, &s.cr.Status)
 	hold := time.Duration(0)
 	if changed {
-		hold = r.patience.hold(s, before)
+		hold = r.patience.Hold(&patience.Change{
+			HasErrors: s.problems.HasErrors(), AnswerPending: s.serverPending, Before: before, After: &s.cr.Status,
+		})
 	}
-	if later := r.patience.remaining(s.key, hold, time.Now()); later > 0 {
+	if later := r.patience.Remaining(s.key, hold, time.Now()); later > 0 {
 		return ctrl.Result{RequeueAfter: later}, nil
 	}
 	if changed {
 		err := r.writeStatus(ctx, before, s.cr)
 		switch {
 		case apierrors.IsConflict(err):
+			s.stale = true
 			return ctrl.Result{RequeueAfter: conflictDelay}, nil
 		case apierrors.IsNotFound(err):
 			return ctrl.Result{}, nil
@@ -349,6 +356,6 @@ func (r *Reconciler) writeStatus(ctx context.Context, before *v1alpha2.LlamaStac
 	if err := r.client.Status().Patch(ctx, target, client.RawPatch(patch.Type(), data)); err != nil {
 		return err
 	}
-	r.written.remember(target)
+	r.written.Remember(target)
 	return nil
 }

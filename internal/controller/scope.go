@@ -12,6 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/firstrollout"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
@@ -35,7 +36,7 @@ type scope struct {
 	// Set by apply, where build found no errors.
 	applied *apply.Result
 	// versions are those of what a new custom resource refers to; nil for any other.
-	versions map[referred]string
+	versions firstrollout.Versions
 	// startOver ends the reconcile because something exists that it assumed not to: the next one looks it up.
 	startOver bool
 	// again is when the next step of a switchover is due; zero where none is.
@@ -50,6 +51,9 @@ type scope struct {
 	claim         *corev1.PersistentVolumeClaim
 	service       *corev1.Service
 	exposure      objects.Exposure
+
+	// stale reports that the status was not written: somebody else wrote the custom resource in between.
+	stale bool
 
 	// problems are what is wrong; the phases after an error do nothing.
 	problems problem.List

@@ -26,19 +26,26 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/firstrollout"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/hosts"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/patience"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/adoption"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/turns"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 )
 
 const (
+	// largeWorkers is how many of the workers large resources may hold at once: a small one always finds a worker.
+	largeWorkers = 2
+	// largeBuilds is how many of these build at the same time. A build of a large resource is nothing but processor time.
+	largeBuilds = 1
 	// passTimeout bounds one pass: an API server that hangs must not hold a worker.
 	passTimeout = time.Minute
 	// workers is the number of resources that are looked at once.
@@ -114,10 +121,11 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		prober:   prober.New(ctx, probe.New()),
 		locate:   locate,
 		recorder: mgr.GetEventRecorder(objects.ManagedBy),
-		turns:    newTurns(ctx, largeWorkers),
+		turns:    turns.New(ctx, largeWorkers),
 		builds:   semaphore.NewWeighted(largeBuilds),
-		patience: patience{own: o.Patience},
+		patience: patience.Patience{Own: o.Patience},
 	}
+	r.first = &firstrollout.Memory{Client: r.client, Applier: r.applier, OperatorNamespace: o.OperatorNamespace}
 	return r.watch(mgr, o)
 }
 
@@ -137,7 +145,7 @@ func (r *Reconciler) watch(mgr manager.Manager, o Options) error {
 	owner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1alpha2.LlamaStackDistribution{}, handler.OnlyControllerOwner())
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("llamastackdistribution").
-		For(&v1alpha2.LlamaStackDistribution{}, builder.WithPredicates(r.written.noticed(), specChanged())).
+		For(&v1alpha2.LlamaStackDistribution{}, builder.WithPredicates(r.written.Noticed(), specChanged())).
 		Watches(&v1alpha2.LlamaStackDistribution{}, editsFirst(), builder.WithPredicates(specChanged())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, ReconciliationTimeout: passTimeout}).
 		WatchesMetadata(apply.SecretMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfSecret)).

@@ -3,102 +3,25 @@
 package controller
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/turns"
 )
 
 func named(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: "ns", Name: name}
 }
 
-// called returns the names of the events that were sent, in order.
-func called(t *turns) string {
-	var names []string
-	for {
-		select {
-		case e := <-t.Next():
-			names = append(names, e.Object.GetName())
-		default:
-			return strings.Join(names, " ")
-		}
-	}
-}
-
-// Proves: R63 (large resources hold some workers at most; each that waits is called once, in order).
-func TestTurnsGoRound(t *testing.T) {
-	turns := newTurns(t.Context(), 2)
-	for name, want := range map[string]bool{"a": true, "b": true} {
-		if turns.take(named(name)) != want {
-			t.Errorf("%s has no turn", name)
-		}
-	}
-	for _, name := range []string{"c", "d", "c", "e"} {
-		if turns.take(named(name)) || !turns.waits(named(name)) {
-			t.Errorf("%s does not wait", name)
-		}
-		turns.release(named(name)) // as each reconcile does: it has nothing to give
-	}
-	if got := called(turns); got != "" {
-		t.Errorf("called %s, though nobody is through", got)
-	}
-	turns.release(named("b"))
-	if got := called(turns); got != "c" || turns.waits(named("c")) {
-		t.Errorf("called %q, want c alone", got)
-	}
-	if turns.take(named("d")) {
-		t.Error("d takes the turn that c was promised")
-	}
-	if !turns.take(named("c")) {
-		t.Error("c was called and has no turn")
-	}
-	turns.release(named("a"))
-	turns.release(named("c"))
-	turns.release(named("d")) // it was deleted before it was called, or is small now: the turn goes on
-	turns.release(named("e"))
-	if got := called(turns); got != "d e" {
-		t.Errorf("called %q, want d and e", got)
-	}
-	if !turns.take(named("f")) || !turns.take(named("g")) || turns.take(named("h")) {
-		t.Error("two turns are free again, and no third")
-	}
-}
-
 // Proves: R63 (a resource that waits holds no worker, and nothing is read for it).
 func TestReconcileOfWaitingResourceEndsAtOnce(t *testing.T) {
-	r := &Reconciler{turns: newTurns(t.Context(), 0)} // it would panic if it read anything
-	r.turns.take(named("large"))
+	r := &Reconciler{turns: turns.New(t.Context(), 0)} // it would panic if it read anything
+	r.turns.Take(named("large"))
 	result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: named("large")})
 	if err != nil || result != (ctrl.Result{}) {
 		t.Errorf("%+v, %v", result, err)
-	}
-}
-
-func TestLargeResourcesAreThoseWithLargeInputs(t *testing.T) {
-	long := strings.Repeat("x", largeInputs)
-	for name, c := range map[string]struct {
-		change func(*desired.Inputs)
-		want   bool
-	}{
-		"nothing": {func(*desired.Inputs) {}, false},
-		"spec": {func(in *desired.Inputs) {
-			in.CR.Spec.Resources = &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{{Raw: fmt.Appendf(nil, "%q", long)}}}
-		}, true},
-		"override": {func(in *desired.Inputs) { in.Override = &desired.OverrideFact{Content: []byte(long)} }, true},
-		"bundle":   {func(in *desired.Inputs) { in.CABundle = &desired.CABundleFact{Data: map[string]string{"ca.crt": long}} }, true},
-	} {
-		in := &desired.Inputs{CR: &v1alpha2.LlamaStackDistribution{}}
-		c.change(in)
-		if got := isLarge(in); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
 	}
 }

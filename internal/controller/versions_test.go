@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/written"
 )
 
 // Proves: L-03, L-29 (a reconcile waits for the cache instead of sending what the API server would refuse as a conflict).
@@ -30,8 +30,8 @@ func TestReconcileWaitsUntilTheCacheHasTheStatusWrittenLast(t *testing.T) {
 		return &o.ObjectMeta
 	}
 	for name, c := range map[string]struct {
-		written *metav1.ObjectMeta
-		waits   bool
+		last  *metav1.ObjectMeta
+		waits bool
 	}{
 		"nothing was written":        {nil, false},
 		"an older version":           {version(cached.UID, "1"), false},
@@ -40,14 +40,14 @@ func TestReconcileWaitsUntilTheCacheHasTheStatusWrittenLast(t *testing.T) {
 		"of an earlier one, removed": {version("another", "100000"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r.written.forget(request.NamespacedName)
-			if c.written != nil {
-				r.written.remember(c.written)
+			r.written.Forget(request.NamespacedName)
+			if c.last != nil {
+				r.written.Remember(c.last)
 			}
 			result, err := r.Reconcile(t.Context(), request)
 			want := panics.Delay // a reconcile that goes on finds no gatherer
 			if c.waits {
-				want = cacheDelay
+				want = written.CacheDelay
 			}
 			if err != nil || result.RequeueAfter != want {
 				t.Errorf("%+v %v, want to come again after %v", result, err, want)
@@ -56,6 +56,7 @@ func TestReconcileWaitsUntilTheCacheHasTheStatusWrittenLast(t *testing.T) {
 	}
 }
 
+// Proves: L-03, L-29 (what the API server answers to a write of the status is what the next reconcile waits for).
 func TestStatusWriteIsRememberedUntilTheCacheHasIt(t *testing.T) {
 	r := newReporter(t)
 	before := &v1alpha2.LlamaStackDistribution{}
@@ -69,18 +70,7 @@ func TestStatusWriteIsRememberedUntilTheCacheHasIt(t *testing.T) {
 	if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(stack("a")), after); err != nil {
 		t.Fatal(err)
 	}
-	key, now := client.ObjectKeyFromObject(before), time.Now()
-	if r.written.isAwaited(key, now) { // the event may have been there before the answer
-		t.Error("awaited before anybody looked into the cache")
-	}
-	if !r.written.isOlder(before, now) || !r.written.isAwaited(key, now.Add(copyDelay-1)) || r.written.isAwaited(key, now.Add(copyDelay)) {
-		t.Error("each look copies the whole resource")
-	}
-	noticed := r.written.noticed()
-	if !noticed.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: before}) || !r.written.isAwaited(key, now) {
-		t.Error("an event with an older version ends the wait")
-	}
-	if !noticed.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) || r.written.isAwaited(key, now) || r.written.isOlder(before, now) {
-		t.Errorf("before %s, after %s, remembered %v", before.ResourceVersion, after.ResourceVersion, r.written.all)
+	if now := time.Now(); !r.written.IsOlder(before, now) || r.written.IsOlder(after, now) {
+		t.Errorf("before %s, after %s, remembered %v", before.ResourceVersion, after.ResourceVersion, &r.written)
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package firstrollout
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Proves: R69, L-03 (what was built is used again only while nothing but the status of the Deployment, and what its controller notes, has changed).
@@ -40,15 +41,16 @@ func TestOnlyTheStatusOfADeploymentMayChange(t *testing.T) {
 
 // Proves: L-01 (what is remembered of first rollouts is bounded, and goes with the custom resource).
 func TestFirstRolloutsAreBounded(t *testing.T) {
-	var f firstRollouts
-	for i := range 2 * maxFirstRollouts {
-		f.put(named(fmt.Sprint(i)), &firstRollout{})
+	named := func(name string) types.NamespacedName { return types.NamespacedName{Namespace: "ns", Name: name} }
+	var m Memory
+	for i := range 2 * maxRollouts {
+		m.put(named(fmt.Sprint(i)), &rollout{})
 	}
-	if len(f.all) != maxFirstRollouts || f.get(named("0")) == nil {
-		t.Errorf("%d are remembered", len(f.all))
+	if len(m.all) != maxRollouts || m.get(named("0")) == nil {
+		t.Errorf("%d are remembered", len(m.all))
 	}
-	f.forget(named("0"))
-	if f.get(named("0")) != nil {
+	m.Forget(named("0"))
+	if m.get(named("0")) != nil {
 		t.Error("it was forgotten and is still there")
 	}
 }

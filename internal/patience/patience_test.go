@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package patience
 
 import (
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Proves: R69, L-03 (a change that a next one is about to replace is held back, and not for longer than a moment after the first of them).
 func TestChangesAreHeldBackForAMoment(t *testing.T) {
-	p := &patience{}
+	p := &Patience{}
 	began := time.Now()
-	key := named("a")
+	key := types.NamespacedName{Namespace: "ns", Name: "a"}
 	for _, step := range []struct {
 		after time.Duration
 		hold  time.Duration
@@ -31,11 +31,11 @@ func TestChangesAreHeldBackForAMoment(t *testing.T) {
 		{3800 * time.Millisecond, 2 * time.Second, 0},
 		{3900 * time.Millisecond, 2 * time.Second, 2 * time.Second},
 	} {
-		if got := p.remaining(key, step.hold, began.Add(step.after)); got != step.want {
+		if got := p.Remaining(key, step.hold, began.Add(step.after)); got != step.want {
 			t.Errorf("after %s: %s, want %s", step.after, got, step.want)
 		}
 	}
-	p.forget(key)
+	p.Forget(key)
 	if len(p.since) > 0 {
 		t.Errorf("remembered are %v", p.since)
 	}
@@ -53,21 +53,20 @@ func TestOnlyProgressIsHeldBack(t *testing.T) {
 	}
 	numbers := with(func(s *v1alpha2.LlamaStackDistributionStatus) { s.Replicas, s.AvailableReplicas = 2, 1 })
 	for name, c := range map[string]struct {
-		after    v1alpha2.LlamaStackDistributionStatus
-		problems problem.List
-		pending  bool
-		want     time.Duration
+		after   v1alpha2.LlamaStackDistributionStatus
+		wrong   bool
+		pending bool
+		want    time.Duration
 	}{
 		"numbers":            {after: numbers, want: progressPatience},
 		"a message":          {after: with(func(s *v1alpha2.LlamaStackDistributionStatus) { s.Conditions[0].Message = "1 of 2" }), want: progressPatience},
 		"a reason":           {after: with(func(s *v1alpha2.LlamaStackDistributionStatus) { s.Conditions[0].Reason = "CrashLoopBackOff" })},
 		"the phase":          {after: with(func(s *v1alpha2.LlamaStackDistributionStatus) { s.Phase = v1alpha2.PhaseReady })},
 		"ready, not asked":   {after: with(func(s *v1alpha2.LlamaStackDistributionStatus) { s.Phase = v1alpha2.PhaseReady }), pending: true, want: answerPatience},
-		"something is wrong": {after: numbers, problems: problem.List{wrong(problem.ObjectRejected)}},
+		"something is wrong": {after: numbers, wrong: true},
 	} {
-		s := &scope{cr: stack("a"), problems: c.problems, serverPending: c.pending}
-		s.cr.Status = c.after
-		if got := (&patience{}).hold(s, &before); got != c.want {
+		change := &Change{HasErrors: c.wrong, AnswerPending: c.pending, Before: &before, After: &c.after}
+		if got := (&Patience{}).Hold(change); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}

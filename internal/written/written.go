@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package written
 
 import (
 	"sync"
@@ -14,47 +14,48 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 )
 
-// versions remembers which version of each custom resource came of the last write of its status, until the cache has it. A reconcile of an older
+// Versions remembers which version of each custom resource came of the last write of its status, until the cache has it. A reconcile of an older
 // version would compare with a status that is no longer stored, and the API server would refuse to write what came of it. Its zero value is ready.
-type versions struct {
+type Versions struct {
 	mu  sync.Mutex
-	all map[types.NamespacedName]*writtenVersion
+	all map[types.NamespacedName]*version
 }
 
-// writtenVersion is a version of one custom resource. Until next, only the cache's event shows that the cache has it.
-type writtenVersion struct {
+// version is a version of one custom resource. Until next, only the cache's event shows that the cache has it.
+type version struct {
 	apply.Version
 
 	next time.Time
 }
 
 const (
-	// cacheDelay is how long a reconcile waits for the cache after the operator itself wrote the status.
-	cacheDelay = 50 * time.Millisecond
+	// CacheDelay is how long a reconcile waits for the cache after the operator itself wrote the status.
+	CacheDelay = 50 * time.Millisecond
 	// copyDelay is how often it looks into the cache meanwhile: of a large custom resource the cache takes seconds to learn, and each look copies
 	// all of it.
 	copyDelay = 2 * time.Second
 )
 
-func (v *versions) remember(written metav1.Object) {
+// Remember keeps the version that came of a write of the status.
+func (v *Versions) Remember(o metav1.Object) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.all == nil {
-		v.all = map[types.NamespacedName]*writtenVersion{}
+		v.all = map[types.NamespacedName]*version{}
 	}
-	v.all[types.NamespacedName{Namespace: written.GetNamespace(), Name: written.GetName()}] = &writtenVersion{Version: apply.VersionOf(written)}
+	v.all[types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}] = &version{Version: apply.VersionOf(o)}
 }
 
-// isAwaited reports whether the cache is known to lack the last write.
-func (v *versions) isAwaited(key types.NamespacedName, now time.Time) bool {
+// IsAwaited reports whether the cache is known to lack the last write.
+func (v *Versions) IsAwaited(key types.NamespacedName, now time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	written := v.all[key]
 	return written != nil && now.Before(written.next)
 }
 
-// isOlder reports whether the object, as the cache has it now, is as it was before the last write of its status.
-func (v *versions) isOlder(o client.Object, now time.Time) bool {
+// IsOlder reports whether the object, as the cache has it now, is as it was before the last write of its status.
+func (v *Versions) IsOlder(o client.Object, now time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	written := v.newer(o)
@@ -64,8 +65,8 @@ func (v *versions) isOlder(o client.Object, now time.Time) bool {
 	return written != nil
 }
 
-// noticed lets all events through, and learns from them what the cache has.
-func (v *versions) noticed() predicate.Predicate {
+// Noticed lets all events through, and learns from them what the cache has.
+func (v *Versions) Noticed() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(o client.Object) bool {
 		v.mu.Lock()
 		defer v.mu.Unlock()
@@ -75,7 +76,7 @@ func (v *versions) noticed() predicate.Predicate {
 }
 
 // newer returns what was written after the object; nil where it is the last there is, and then nothing is remembered of it any more.
-func (v *versions) newer(o client.Object) *writtenVersion {
+func (v *Versions) newer(o client.Object) *version {
 	key := client.ObjectKeyFromObject(o)
 	written := v.all[key]
 	if written != nil && !written.IsNewerThan(o) {
@@ -85,7 +86,8 @@ func (v *versions) newer(o client.Object) *writtenVersion {
 	return written
 }
 
-func (v *versions) forget(key types.NamespacedName) {
+// Forget drops what was remembered of a custom resource that is gone.
+func (v *Versions) Forget(key types.NamespacedName) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.all, key)

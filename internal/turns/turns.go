@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package turns
 
 import (
 	"context"
@@ -15,18 +15,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 )
 
-const (
-	// largeWorkers is how many of the workers large resources may hold at once: a small one always finds a worker.
-	largeWorkers = 2
-	// largeBuilds is how many of these build at the same time. A build of a large resource is nothing but processor time.
-	largeBuilds = 1
-	// largeInputs is the size from which a resource is large, in bytes of its spec and of the ConfigMaps that it refers to. Those of most
-	// users are far below.
-	largeInputs = 32 << 10
-)
+// largeInputs is the size from which a custom resource is large, in bytes of its spec and of the ConfigMaps that it refers to. Those of most users
+// are far below.
+const largeInputs = 32 << 10
 
-// turns lets only some resources at a time hold a worker. The others wait in order, without a worker: each gets an event when it may go on.
-type turns struct {
+// Turns lets only some resources at a time hold a worker. The others wait in order, without a worker: each gets an event when it may go on.
+type Turns struct {
 	ctx  context.Context //nolint:containedctx // the manager's: nobody reads events after it
 	next chan event.GenericEvent
 
@@ -39,25 +33,26 @@ type turns struct {
 	waiting map[types.NamespacedName]bool
 }
 
-func newTurns(ctx context.Context, atOnce int) *turns {
-	return &turns{
+// New returns turns for so many at once; nobody reads its events after the context ends.
+func New(ctx context.Context, atOnce int) *Turns {
+	return &Turns{
 		ctx: ctx, next: make(chan event.GenericEvent, atOnce), free: atOnce,
 		taken: map[types.NamespacedName]bool{}, waiting: map[types.NamespacedName]bool{},
 	}
 }
 
 // Next is the channel of events: each names a resource whose turn it is.
-func (t *turns) Next() <-chan event.GenericEvent { return t.next }
+func (t *Turns) Next() <-chan event.GenericEvent { return t.next }
 
-// waits reports whether the resource waits for its turn.
-func (t *turns) waits(key types.NamespacedName) bool {
+// Waits reports whether the resource waits for its turn.
+func (t *Turns) Waits(key types.NamespacedName) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.waiting[key]
 }
 
-// take reports whether it is the turn of the resource; it waits otherwise. Release must follow in either case.
-func (t *turns) take(key types.NamespacedName) bool {
+// Take reports whether it is the turn of the resource; it waits otherwise. Release must follow in either case.
+func (t *Turns) Take(key types.NamespacedName) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -75,8 +70,8 @@ func (t *turns) take(key types.NamespacedName) bool {
 	return true
 }
 
-// release gives the turn of the resource, if it has one, to the resource that waits longest.
-func (t *turns) release(key types.NamespacedName) {
+// Release gives the turn of the resource, if it has one, to the resource that waits longest.
+func (t *Turns) Release(key types.NamespacedName) {
 	t.mu.Lock()
 	if !t.taken[key] {
 		t.mu.Unlock()
@@ -100,8 +95,8 @@ func (t *turns) release(key types.NamespacedName) {
 	}
 }
 
-// isLarge reports whether a build from these inputs is one of those that take turns.
-func isLarge(in *desired.Inputs) bool {
+// IsLarge reports whether a build from these inputs is one of those that take turns.
+func IsLarge(in *desired.Inputs) bool {
 	size := 0
 	if spec, err := json.Marshal(&in.CR.Spec); err == nil {
 		size = len(spec)
