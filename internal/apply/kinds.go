@@ -35,26 +35,19 @@ func FullKinds() []client.Object {
 
 // EdgeKinds are the owned kinds that a cluster may lack, of the APIs that it has. They are cached as FullKinds are.
 func EdgeKinds(apis objects.EdgeAPIs) []client.Object {
-	var kinds []client.Object
-	if apis.Route {
-		kinds = append(kinds, &routev1.Route{})
-	}
-	if apis.HTTPRoute {
-		kinds = append(kinds, &gatewayv1.HTTPRoute{})
-	}
+	kinds, _ := edgeKinds(apis)
 	return kinds
 }
 
-// edgeLists are the lists of EdgeKinds.
-func edgeLists(apis objects.EdgeAPIs) []client.ObjectList {
-	var lists []client.ObjectList
+// edgeKinds are EdgeKinds and their lists.
+func edgeKinds(apis objects.EdgeAPIs) (kinds []client.Object, lists []client.ObjectList) {
 	if apis.Route {
-		lists = append(lists, &routev1.RouteList{})
+		kinds, lists = append(kinds, &routev1.Route{}), append(lists, &routev1.RouteList{})
 	}
 	if apis.HTTPRoute {
-		lists = append(lists, &gatewayv1.HTTPRouteList{})
+		kinds, lists = append(kinds, &gatewayv1.HTTPRoute{}), append(lists, &gatewayv1.HTTPRouteList{})
 	}
-	return lists
+	return kinds, lists
 }
 
 // prunedLists are lists of the kinds that are removed when nobody wants them any more, in the order of removal: what leads to the pods

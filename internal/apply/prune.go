@@ -31,7 +31,8 @@ func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 		keep[o.GetObjectKind().GroupVersionKind().Kind+"/"+o.GetName()] = true
 	}
 	var doomed []client.Object
-	for _, list := range slices.Concat(edgeLists(a.EdgeAPIs), prunedLists()) {
+	_, edgeLists := edgeKinds(a.EdgeAPIs)
+	for _, list := range slices.Concat(edgeLists, prunedLists()) {
 		controlled, err := controlledBy(ctx, a.Cached, owner, list)
 		if err != nil {
 			return Failed("the owned objects", "could not be listed", err)

@@ -5,7 +5,6 @@ package controller
 import (
 	"context"
 	"errors"
-	"time"
 
 	routev1 "github.com/openshift/api/route/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -69,9 +68,6 @@ func (r *Reconciler) exposedByGateway(ctx context.Context, route *gatewayv1.HTTP
 	return objects.ExposedByHTTPRoute(route, gateway)
 }
 
-// apiWatchInterval is how often the operator looks for APIs that were installed or removed.
-const apiWatchInterval = 5 * time.Minute
-
 // apiWatch ends the manager when the cluster gets or loses an API by which servers can be exposed. The next manager has the caches and watches for
 // what there is then; the webhooks and the process go on.
 type apiWatch struct {
@@ -83,17 +79,10 @@ var errOtherAPIs = errors.New("the cluster has other APIs to expose servers by t
 
 // Start looks until the context ends.
 func (w *apiWatch) Start(ctx context.Context) error {
-	ticker := time.NewTicker(apiWatchInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-		// What cannot be asked counts as before.
-		if apis, err := gather.EdgeAPIs(w.mapper); err == nil && apis != w.known {
+	return gather.WatchEdgeAPIs(ctx, w.mapper, func(apis objects.EdgeAPIs) error {
+		if apis != w.known {
 			return errOtherAPIs
 		}
-	}
+		return nil
+	})
 }

@@ -37,11 +37,28 @@ func EdgeAPIs(mapper meta.RESTMapper) (objects.EdgeAPIs, error) {
 	return apis, nil
 }
 
-// How often KnownEdgeAPIs asks: until it knows, and from then on.
+// How often WatchEdgeAPIs asks: after a request that failed, and otherwise.
 const (
 	edgeRetry    = 10 * time.Second
 	edgeInterval = 5 * time.Minute
 )
+
+// WatchEdgeAPIs asks the cluster which of the APIs it has, now and every few minutes, until the context ends or what is called with each answer returns an
+// error, which is returned then. What cannot be asked is asked again soon.
+func WatchEdgeAPIs(ctx context.Context, mapper meta.RESTMapper, answer func(objects.EdgeAPIs) error) error {
+	for {
+		pause := edgeRetry
+		if apis, err := EdgeAPIs(mapper); err == nil {
+			if err := answer(apis); err != nil {
+				return err
+			}
+			pause = edgeInterval
+		}
+		if !lanes.Wait(ctx, pause) {
+			return nil
+		}
+	}
+}
 
 // KnownEdgeAPIs are the APIs as they were asked for last, for webhooks, which ask nothing themselves.
 type KnownEdgeAPIs struct {
@@ -62,16 +79,10 @@ func (k *KnownEdgeAPIs) Get() objects.EdgeAPIs {
 
 // Start asks until the context ends.
 func (k *KnownEdgeAPIs) Start(ctx context.Context) error {
-	for {
-		pause := edgeRetry
-		if apis, err := EdgeAPIs(k.mapper); err == nil {
-			k.known.Store(&apis)
-			pause = edgeInterval
-		}
-		if !lanes.Wait(ctx, pause) {
-			return nil
-		}
-	}
+	return WatchEdgeAPIs(ctx, k.mapper, func(apis objects.EdgeAPIs) error {
+		k.known.Store(&apis)
+		return nil
+	})
 }
 
 func (g *Gatherer) edgeAPIs() objects.EdgeAPIs {
