@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command requirements writes docs/requirements.md: every requirement id that comments and tests may cite, with one sentence from
-// requirements.yaml and the test files that cite it.
+// requirements.yaml and the tests that cite it, by file and function.
 //
 //	requirements [-root DIR]
 //

@@ -49,9 +49,9 @@ func makePage(root string) ([]byte, error) {
 	return known.page(cited), nil
 }
 
-// citations returns the test files that cite an id, by id and sorted.
-func citations(root string, known *ledger) (map[string][]string, error) {
-	cited := map[string][]string{}
+// citations returns the tests that cite an id, by id.
+func citations(root string, known *ledger) (map[string][]*proof, error) {
+	cited := map[string][]*proof{}
 	var unknown []error
 	checkout := os.DirFS(root)
 	err := fs.WalkDir(checkout, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -74,11 +74,16 @@ func citations(root string, known *ledger) (map[string][]string, error) {
 		for _, id := range known.citedBy(string(content)) {
 			if !known.has(id) {
 				unknown = append(unknown, fmt.Errorf("%s cites %s, and %s does not list it: add a sentence", name, id, listFile))
-			} else if isTest(name) {
-				cited[id] = append(cited[id], name)
 			}
 		}
-		return nil
+		if !isTest(name) {
+			return nil
+		}
+		proofs, err := known.proofs(name, string(content))
+		for id, found := range proofs {
+			cited[id] = append(cited[id], found)
+		}
+		return err
 	})
 	return cited, errors.Join(append(unknown, err)...)
 }

@@ -41,8 +41,9 @@ func checkout(t *testing.T, files map[string]string) string {
 
 func TestPageListsTheTestsThatCiteAnID(t *testing.T) {
 	page, err := makePage(checkout(t, map[string]string{
-		"b/b_test.go": "// Proves: FR-001 to FR-003, R2.\n// Proves: R2 (again).\n",
-		"a/a_test.go": "// Proves: R2.\n",
+		"b/b_test.go": "package b\n\n// Proves: FR-001 to FR-003, R2.\nfunc TestB(t *testing.T) {}\n\n// Proves: R2 (again).\nfunc TestA(t *testing.T) {}\n",
+		"a/a_test.go": "package a\n\n// R2 is proven by the cases.\nvar cases = 1\n\nfunc FuzzA(f *testing.F) {\n\t// R1\n}\n\n// Proves: R2.\nfunc (s *story) chapter() {}\n",
+		"a/test_x.py": "# Proves: R1.\n",
 		"a/a.go":      "// as R1 says\n",
 		"bin/x.go":    "// R99\n",
 		"notes.md":    "R98\n",
@@ -51,15 +52,15 @@ func TestPageListsTheTestsThatCiteAnID(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, lists, _ := strings.Cut(string(page), "\n## ")
-	want := "Some\n\n- **FR-001** First.\n  - `b/b_test.go`\n- **FR-001a** Next.\n  - `b/b_test.go`\n- **FR-003** Third.\n  - `b/b_test.go`\n" +
-		"\n## Rulings\n\nAbout rulings.\n\n- **R1** One.\n- **R2** Two.\n  - `a/a_test.go`\n  - `b/b_test.go`\n"
+	want := "Some\n\n- **FR-001** First.\n  - `b/b_test.go`: TestB\n- **FR-001a** Next.\n  - `b/b_test.go`: TestB\n- **FR-003** Third.\n  - `b/b_test.go`: TestB\n" +
+		"\n## Rulings\n\nAbout rulings.\n\n- **R1** One.\n  - `a/a_test.go`: FuzzA\n  - `a/test_x.py`\n- **R2** Two.\n  - `a/a_test.go`: chapter\n  - `b/b_test.go`: TestB, TestA\n"
 	if lists != want {
 		t.Errorf("got:\n%s\nwant:\n%s", lists, want)
 	}
 }
 
 func TestAnIDWithoutASentenceFails(t *testing.T) {
-	_, err := makePage(checkout(t, map[string]string{"a/a.go": "// as R7 says\n", "a/a_test.go": "// Proves: FR-001, US-1.1\n"}))
+	_, err := makePage(checkout(t, map[string]string{"a/a.go": "// as R7 says\n", "a/a_test.go": "package a\n\n// Proves: FR-001, US-1.1\n"}))
 	for _, want := range []string{"a/a.go cites R7", "a/a_test.go cites US-1.1"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)

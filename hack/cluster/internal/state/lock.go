@@ -18,7 +18,7 @@ import (
 const LockName = "cluster.lock"
 
 // Lock creates a cluster's directory and takes its lock. A directory that has
-// something else in it is refused: whoever ends the cluster removes everything from it.
+// something else in it is refused: the end of the cluster removes everything from it.
 func Lock(ctx context.Context, dir string, progress io.Writer) (func(), error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
