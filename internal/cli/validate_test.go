@@ -233,7 +233,7 @@ var exampleFrom = func() map[problem.Reason]string {
 		"internal/desired": {
 			problem.SecretNotFound, problem.SecretInvalid, problem.InvalidCertificate, problem.InvalidCABundle, problem.ConfigMapNotFound,
 			problem.InvalidOverrideConfig, problem.ForeignNamespace, problem.ConfigMapNotShared, problem.ForbiddenBySettings, problem.EdgeUnavailable,
-			problem.HostnameTaken, problem.UnsupportedRelease, problem.MissingConfigLabels, problem.UnknownServerLine, problem.InvalidBaseConfig,
+			problem.UnsupportedRelease, problem.MissingConfigLabels, problem.UnknownServerLine, problem.InvalidBaseConfig,
 		},
 		"internal/gather": {
 			problem.RegistryUnavailable, problem.RegistryUnauthorized, problem.RegistryForbidden, problem.ImageNotFound, problem.InvalidImage,
@@ -264,7 +264,6 @@ var withoutAFile = map[problem.Reason]string{
 	problem.ObjectRejected:      "the API server rejects what is made of it",
 	problem.ClaimNotResizable:   "the PVC is there already",
 	problem.EdgeUnavailable:     "the cluster lacks an API",
-	problem.HostnameTaken:       "another custom resource has the host name",
 }
 
 // odd are custom resources with problems that no other test data has.

@@ -70,7 +70,7 @@ func (r *report) warnTaken(in *Inputs) {
 	if host := objects.Hostname(in.CR, in.Spec.Expose, &edge); host != "" {
 		what = "uses the host name " + host + ", too"
 	}
-	r.warn(problem.HostnameTaken, pathExpose, fmt.Sprintf("the older LlamaStackDistribution %s %s: the requests reach the older server, this one, or both",
+	r.warn(problem.HostnameNotUnique, pathExpose, fmt.Sprintf("the older LlamaStackDistribution %s %s: the requests reach the older server, this one, or both",
 		in.Elder, what), "set another "+pathExpose+".hostname in one of them")
 }
 
@@ -104,7 +104,7 @@ func (r *report) checkExpose(in *Inputs) {
 				"set "+pathExpose+".hostname")
 		}
 	case in.isHostless():
-		r.warn(problem.NoHostname, pathExpose, fmt.Sprintf("the %s has no host name: it receives the requests for every name that no other one has", edge.Kind),
+		r.warn(problem.HostnameNotUnique, pathExpose, fmt.Sprintf("the %s has no host name: it receives the requests for every name that no other one has", edge.Kind),
 			fmt.Sprintf("set %s.hostname, or domain in the key %s of the ConfigMap %s", pathExpose, settings.KeyEdge, settings.ConfigMapName))
 	}
 }

@@ -52,7 +52,7 @@ func TestBuildWarnsOfMissingHostnames(t *testing.T) {
 		edge   settings.Edge
 		want   problem.Reason
 	}{
-		"no domain":          {"true", settings.Edge{}, problem.NoHostname},
+		"no domain":          {"true", settings.Edge{}, problem.HostnameNotUnique},
 		"domain":             {"true", settings.Edge{Domain: "apps.example.com"}, ""},
 		"host name":          {"{hostname: a.example}", settings.Edge{}, ""},
 		"not exposed":        {"false", settings.Edge{}, ""},
@@ -66,7 +66,7 @@ func TestBuildWarnsOfMissingHostnames(t *testing.T) {
 		}
 		in.Forbidden = []settings.Restriction{settings.ForbidIngressWithoutHostname}
 		_, problems := try(t.Context(), in)
-		if forbidden := problems.HasErrors(); forbidden != (c.want == problem.NoHostname) {
+		if forbidden := problems.HasErrors(); forbidden != (c.want == problem.HostnameNotUnique) {
 			t.Errorf("%s: forbidden %v: %s", name, forbidden, problems.Message())
 		}
 	}
@@ -127,13 +127,13 @@ func TestBuildWarnsOfATakenHost(t *testing.T) {
 	} {
 		in := exposed(t, c.expose, c.edge)
 		in.CR.Name, in.CR.Namespace = "s", "ns"
-		if slices.ContainsFunc(build(t, in).Warnings, func(p problem.Problem) bool { return p.Reason == problem.HostnameTaken }) {
+		if slices.ContainsFunc(build(t, in).Warnings, func(p problem.Problem) bool { return strings.HasPrefix(p.Detail, "the older ") }) {
 			t.Errorf("%s: warned without an elder", name)
 		}
 		in.Elder = &types.NamespacedName{Namespace: "ns", Name: "elder"}
 		warnings := build(t, in).Warnings
 		if !slices.ContainsFunc(warnings, func(p problem.Problem) bool {
-			return p.Reason == problem.HostnameTaken && strings.HasPrefix(p.Detail, c.want) && p.Path == pathExpose
+			return p.Reason == problem.HostnameNotUnique && strings.HasPrefix(p.Detail, c.want) && p.Path == pathExpose
 		}) {
 			t.Errorf("%s: %v, want %q", name, warnings, c.want)
 		}

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -50,10 +48,7 @@ func TestExamplesAreWhatBuildReports(t *testing.T) {
 		problem.ForbiddenBySettings: {"workload: {overrides: {command: [sh]}}", func(in *Inputs) {
 			in.Forbidden = []settings.Restriction{settings.ForbidCommandAndArgs}
 		}},
-		problem.EdgeUnavailable: {"networking: {expose: true}", func(in *Inputs) { in.Edge = settings.Edge{Kind: settings.EdgeHTTPRoute} }},
-		problem.HostnameTaken: {"networking: {expose: {hostname: llama.example.com}}", func(in *Inputs) {
-			in.Elder = &types.NamespacedName{Namespace: "other", Name: "my-server"}
-		}},
+		problem.EdgeUnavailable:     {"networking: {expose: true}", func(in *Inputs) { in.Edge = settings.Edge{Kind: settings.EdgeHTTPRoute} }},
 		problem.UnsupportedRelease:  {"distribution: {image: 'registry.example.com/team/server:0.1.0'}\n" + vllm, func(*Inputs) {}},
 		problem.MissingConfigLabels: {"distribution: {image: '" + image + "'}\n" + vllm, func(*Inputs) {}},
 		problem.UnknownServerLine: {vllm, func(in *Inputs) {

@@ -24,10 +24,8 @@ const (
 	ConflictingFields Reason = "ConflictingFields"
 	// NoEffect: a field is set and does nothing. A warning.
 	NoEffect Reason = "NoEffect"
-	// NoHostname: what exposes the server has no host name. A warning.
-	NoHostname Reason = "NoHostname"
-	// HostnameTaken: an older custom resource uses the same host. A warning.
-	HostnameTaken Reason = "HostnameTaken"
+	// HostnameNotUnique: what exposes the server has no host name, or an older custom resource uses the same one. A warning.
+	HostnameNotUnique Reason = "HostnameNotUnique"
 	// Unprotected: anyone who reaches the server may call it, or can read what its callers send. A warning.
 	Unprotected Reason = "Unprotected"
 	// TooLarge: the spec, or what is made of it, is larger than a limit.

@@ -58,21 +58,12 @@ var fieldRows = []Row{
 		Remedy: "Remove the field, or set what it depends on.",
 	},
 	{
-		Reason: NoHostname, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The server is exposed without a host name.",
+		Reason: HostnameNotUnique, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "The server is exposed without a host name, or an older LlamaStackDistribution is exposed under the same one, or has none either. The " +
+			"older one gets no warning.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.networking.expose", Detail: "the Ingress has no host name: it receives the requests for every name that no other one has",
 			Fix: "set spec.networking.expose.hostname, or domain in the key edge of the ConfigMap llama-stack-operator-config",
-		},
-		Remedy: "Set a host name that no other server has.",
-	},
-	{
-		Reason: HostnameTaken, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "An older LlamaStackDistribution is exposed under the same host name, or has none either. It gets no warning.",
-		Example: Problem{
-			Severity: Warning, Path: "spec.networking.expose",
-			Detail: "the older LlamaStackDistribution other/my-server uses the host name llama.example.com, too: the requests reach the older server, this one, or both",
-			Fix:    "set another spec.networking.expose.hostname in one of them",
 		},
 		Remedy: "Set a host name that no other server has.",
 	},

@@ -119,7 +119,7 @@ func TestMigrationPage(t *testing.T) {
 		for _, f := range made.Problems {
 			// Two pods share a PVC, the settings name no domain, and anyone may call the server: the same for all, and no reason for a
 			// migration to change it.
-			known := strings.HasSuffix(f.Path, ".storage") || f.Reason == problem.NoHostname || f.Reason == problem.Unprotected
+			known := strings.HasSuffix(f.Path, ".storage") || f.Reason == problem.HostnameNotUnique || f.Reason == problem.Unprotected
 			if f.Severity != problem.Warning || !known {
 				t.Errorf("line %d: %s", b.line, f)
 			}
