@@ -131,7 +131,7 @@ func TestValidateAsJSON(t *testing.T) {
 	if r.code != command.Wrong || r.err != "" || got.Valid || got.Checked != checked || got.Skipped != 1 || len(got.Findings) != 2 {
 		t.Fatalf("exit code %d, standard error %q, result %+v", r.code, r.err, got)
 	}
-	if f := got.Findings[0]; f["file"] != "testdata/bad/no-yaml.yaml" || f["line"] != 3.0 || f["severity"] != "error" || f["code"] != "Unreadable" || f["path"] != "document" {
+	if f := got.Findings[0]; f["file"] != "testdata/bad/no-yaml.yaml" || f["line"] != 3.0 || f["severity"] != "error" || f["code"] != "InvalidField" || f["path"] != "document" {
 		t.Errorf("the unreadable file: %v", f)
 	}
 	want := map[string]any{

@@ -12,7 +12,8 @@ const (
 
 // Reasons about a field of the spec.
 const (
-	// InvalidField: the value of a field, or the name of the custom resource, has the wrong type, form or range.
+	// InvalidField: the value of a field, or the name of the custom resource, has the wrong type, form or range. For the kubectl plugin: a document
+	// that cannot be read as an object of this API.
 	InvalidField Reason = "InvalidField"
 	// MissingField: a required field is absent. A warning where only some uses need it.
 	MissingField Reason = "MissingField"
@@ -42,8 +43,6 @@ const (
 	LostInConversion Reason = "LostInConversion"
 	// ReviewConversion: what to look at after a conversion with the kubectl plugin. A warning.
 	ReviewConversion Reason = "ReviewConversion"
-	// Unreadable: a document cannot be read as an object of this API.
-	Unreadable Reason = "Unreadable"
 )
 
 // Reasons about providers, resources and storage.

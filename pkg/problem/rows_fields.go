@@ -8,7 +8,8 @@ import "k8s.io/apimachinery/pkg/util/validation/field"
 var fieldRows = []Row{
 	{
 		Reason: InvalidField, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The value of a field, or the name of the custom resource, has the wrong type, form or range.",
+		Meaning: "The value of a field, or the name of the custom resource, has the wrong type, form or range. The kubectl plugin also reports " +
+			"a document that it cannot read as an object of this API.",
 		Example: Problem{
 			Path: "spec.networking.port", Type: field.ErrorTypeInvalid, Value: 80,
 			Detail: "the server refuses ports outside of 1024 to 65535",
@@ -145,14 +146,5 @@ var fieldRows = []Row{
 			Detail: "VLLM_URL configures vllm of the distribution and stays an environment variable", Fix: "v1alpha2 can say it in spec.providers",
 		},
 		Remedy: "Read the message, and decide.",
-	},
-	{
-		Reason: Unreadable, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "A document cannot be read as an object of this API. Only the kubectl plugin reports it.",
-		Example: Problem{
-			Path: "apiVersion", Type: field.ErrorTypeNotSupported, Value: "llamastack.io/v1",
-			Fix: "write the resource as llamastack.io/v1alpha2 or llamastack.io/v1alpha1",
-		},
-		Remedy: "Correct the document.",
 	},
 }

@@ -54,7 +54,7 @@ func (c *Cluster) Convert(ctx context.Context, d *manifest.Document, version str
 	target := v1alpha2.GroupVersion.Group + "/" + version
 	object, err := v1alpha1.Convert(d.Object, target)
 	if err != nil {
-		r.add(problem.Problem{Reason: problem.Unreadable, Path: "apiVersion", Type: field.ErrorTypeInvalid, Detail: err.Error(), Err: err})
+		r.add(problem.Problem{Reason: problem.InvalidField, Path: "apiVersion", Type: field.ErrorTypeInvalid, Detail: err.Error(), Err: err})
 		return r
 	}
 	r.Object = object

@@ -110,7 +110,7 @@ func (c *Cluster) try(ctx context.Context, r *Resource, own *admission.Schema) {
 	cr, err := typed(stored)
 	if err != nil {
 		if !r.Failed() {
-			r.add(problem.Problem{Reason: problem.Unreadable, Path: "spec", Type: field.ErrorTypeTypeInvalid, Detail: err.Error(), Err: err})
+			r.add(problem.Problem{Reason: problem.InvalidField, Path: "spec", Type: field.ErrorTypeTypeInvalid, Detail: err.Error(), Err: err})
 		}
 		return
 	}
@@ -197,7 +197,7 @@ func typed(object map[string]any) (*v1alpha2.LlamaStackDistribution, error) {
 
 // notThis is the problem of a document that is of another kind or version.
 func notThis(path, got, fix string) problem.Problem {
-	p := problem.Problem{Reason: problem.Unreadable, Path: path, Type: field.ErrorTypeRequired, Fix: fix}
+	p := problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeRequired, Fix: fix}
 	if got != "" {
 		p.Type, p.Value = field.ErrorTypeNotSupported, got
 	}

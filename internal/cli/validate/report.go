@@ -68,7 +68,7 @@ func check(ctx context.Context, cluster *offline.Cluster, documents []*manifest.
 
 // unread is the finding of a file or document that could not be read.
 func unread(err error) finding {
-	p := problem.New(problem.Problem{Reason: problem.Unreadable, Path: "document", Detail: err.Error(), Err: err})
+	p := problem.New(problem.Problem{Reason: problem.InvalidField, Path: "document", Detail: err.Error(), Err: err})
 	f := finding{Line: 1, Severity: offline.Word(p.Severity), Code: p.Reason, Path: p.Path}
 	if e, ok := manifest.AsSyntaxError(err); ok {
 		f.File, f.Line, p.Detail = e.File, e.Line, e.Reason
