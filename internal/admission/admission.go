@@ -43,9 +43,9 @@ func (r *Request) Needed() bool {
 }
 
 // Validate says what is wrong with a request that needs validating. The inputs are those of its new custom resource, in which
-// Secrets and ConfigMaps count as found, with unknown content; found are the problems of gathering them, and Distribution is nil where they say why.
+// Secrets and ConfigMaps count as found, with unknown content; found are the problems of gathering them, which say why where Distribution is nil.
 func Validate(ctx context.Context, r *Request, in *desired.Inputs, found problem.List) Result {
-	if in.Distribution != nil {
+	if in.Distribution != nil || in.Unresolved {
 		_, problems := desired.Build(ctx, in)
 		found = slices.Concat(found, problems)
 	}

@@ -41,6 +41,7 @@ func gathered(t *testing.T, cr *v1alpha2.LlamaStackDistribution) (*desired.Input
 	var f *problem.Problem
 	if in.Distribution, f = known.Resolve(&cr.Spec.Distribution); f != nil {
 		faults = append(faults, *f)
+		in.Unresolved = true
 	}
 	uses, _ := config.SecretUses(in.Spec)
 	for _, use := range uses {
@@ -74,6 +75,25 @@ func TestValidate(t *testing.T) {
 		"an unknown distribution": {spec: "distribution: {name: startr}", want: []string{
 			`error spec.distribution.name: Unsupported value: "startr": did you mean "starter"? known distributions: `,
 		}},
+		"an unknown distribution and more": {
+			spec: "distribution: {name: startr}\nproviders: {inference: {provider: vllm, apikey: k}}\ndisabled: [inferense]\nworkload: {replicas: 1, podDisruptionBudget: {minAvailable: -1}}",
+			want: []string{
+				"error spec.distribution.name: ", `error spec.providers.inference.apikey: Invalid value: unknown field: did you mean "apiKey"?`,
+				`error spec.disabled[0]: Unsupported value: "inferense": did you mean "inference"?`, "error spec.workload.podDisruptionBudget.minAvailable: ",
+			},
+		},
+		"an image of which nothing is known and more": {
+			spec: "distribution: {image: 'registry.example/mine'}\nproviders: {inference: {provider: vllm, apikey: k}}", want: []string{
+				"error spec.providers.inference.apikey: ", "warning spec.distribution: Invalid value: Distribution image registry.example/mine missing config labels.",
+			},
+		},
+		"what can be read and what cannot": {
+			spec: "distribution: {name: starter}\nproviders: {inference: {provider: vlllm, apikey: k}}\nresources: {models: [{name: m, provider: nobody}, 5]}",
+			want: []string{
+				"error spec.providers.inference.apikey: ", "error spec.resources.models[1]: ", "error spec.providers.inference.provider: ",
+				"error spec.resources.models[0].provider: ",
+			},
+		},
 		"a model of an unknown provider": {spec: vllm + "resources: {models: [{name: m, provider: vlm}]}", want: []string{
 			`error spec.resources.models[0].provider: Not found: "vlm": `,
 		}},
@@ -84,7 +104,7 @@ func TestValidate(t *testing.T) {
 		"no provider": {spec: "distribution: {name: starter}\nproviders: {inference: {}}", want: []string{
 			"error spec.providers.inference.provider: Required value: for example provider: vllm",
 		}},
-		"an id that stands twice": {spec: "distribution: {name: starter}\nproviders: {inference: [{id: a, provider: vllm}, {id: a, provider: vllm}]}", want: []string{
+		"an id that stands twice": {spec: "distribution: {name: starter}\nproviders: {inference: [{id: a, provider: openai}, {id: a, provider: openai}]}", want: []string{
 			`error spec.providers.inference[1].id: Duplicate value: "a": ids are unique over all APIs, and this one is used by spec.providers.inference[0] and `,
 		}},
 		"a setting that the server ignores": {spec: strings.Replace(vllm, "endpoint:", "settings: {max_tokns: 1}, endpoint:", 1), want: []string{

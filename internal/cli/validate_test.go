@@ -302,11 +302,62 @@ spec:
 		":6: error: s: spec.workloads: unknown field: did you mean \"workload\"?",
 		":8: error: s: spec.networking.port: ",
 		":12: error: s: spec.providers.inference.apikey: ",
+		":15: error: s: spec.resources.models[0].provider: ",
 	} {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("%q is not in\n%s", want, r.out)
 		}
 	}
+}
+
+// Of a custom resource whose distribution nobody knows, what is wrong beside that is reported, and nothing that would be right with the
+// distribution.
+//
+// Proves: R74.
+func TestAnUnknownDistributionHidesNothing(t *testing.T) {
+	const known, unknown = "distribution: {name: starter}", "distribution: {name: nobody}"
+	with, without := t.TempDir(), t.TempDir()
+	tried := 0
+	for _, file := range slices.Concat(glob(t, "../../pkg/config/testdata/*/cr.yaml"), glob(t, "../../config/samples/v1alpha2-*.yaml")) {
+		text := read(t, file)
+		if !strings.Contains(text, known) {
+			continue
+		}
+		tried++
+		name := strings.ReplaceAll(file, "/", "_")
+		for dir, text := range map[string]string{with: text, without: strings.Replace(text, known, unknown, 1)} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	all, shared := problemsBeside(t, with), problemsBeside(t, without)
+	for message := range shared {
+		if !all[message] {
+			t.Errorf("only with an unknown distribution: %s", message)
+		}
+	}
+	if tried < 50 || len(shared) < 20 {
+		t.Errorf("%d files were tried, with %d problems in both", tried, len(shared))
+	}
+}
+
+// problemsBeside returns the problems of the files in a directory that do not concern the distribution, with the name of the file.
+func problemsBeside(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	var got struct {
+		Findings []struct{ File, Path, Message string }
+	}
+	if err := json.Unmarshal([]byte(run(t, "", "validate", "-o", "json", dir).out), &got); err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, f := range got.Findings {
+		if !strings.HasPrefix(f.Path, "spec.distribution") {
+			found[filepath.Base(f.File)+": "+f.Message] = true
+		}
+	}
+	return found
 }
 
 // Proves: R81 (a settings file is checked by itself, and each wrong entry is named).

@@ -172,15 +172,17 @@ func (r *Reconciler) await(_ context.Context, s *scope) {
 }
 
 func (r *Reconciler) build(ctx context.Context, s *scope) {
-	if s.problems.HasErrors() {
+	if s.problems.HasErrors() && !s.unresolved() {
 		return
 	}
 	if s.large && r.builds.Acquire(ctx, 1) == nil { // else the context has ended, and Build reports that
 		defer r.builds.Release(1)
 	}
-	var problems problem.List
-	s.desired, problems = desired.Build(ctx, s.gathered.Inputs)
+	made, problems := desired.Build(ctx, s.gathered.Inputs)
 	s.problems = append(s.problems, problems...)
+	if !s.gathered.Inputs.Unresolved {
+		s.desired = made
+	}
 }
 
 func (r *Reconciler) apply(ctx context.Context, s *scope) {

@@ -83,6 +83,11 @@ func (s *scope) wanted() []objects.Object {
 	return append(append([]objects.Object{}, s.desired.Objects...), s.desired.Held...)
 }
 
+// unresolved reports whether all that is wrong so far is that the distribution is not known: what else is wrong can be told with it.
+func (s *scope) unresolved() bool {
+	return s.gathered.Inputs.Unresolved && len(s.problems.Errors()) == 1
+}
+
 func (s *scope) facts(operatorVersion string) *status.Facts {
 	f := &status.Facts{
 		CR: s.cr, Now: time.Now().Truncate(time.Second), OperatorVersion: operatorVersion,

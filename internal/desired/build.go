@@ -13,6 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/passthrough"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -20,7 +21,14 @@ import (
 // Build returns what shall exist, and what is wrong. The result holds what could be decided even where there are errors (the configuration
 // is known although a Secret is missing), but Objects only where there are none. When the context ends, so does the work, after the part of some
 // 0.1 s that it is in, with a transient error and without Objects.
+//
+// Of an Unresolved resource it reports what is wrong beside its distribution, as far as that can be told, and returns no Objects.
 func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
+	if in.Unresolved {
+		unknown := *in
+		unknown.Distribution = &settings.Distribution{}
+		in = &unknown
+	}
 	d := &Desired{Distribution: in.distribution(), Expose: in.Spec.Expose, Edge: in.edge()}
 	d.problems.checkName(in.CR.Name)
 	d.problems.AddAll(in.Spec.ExposeProblems)
@@ -55,7 +63,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.problems.AddAll(passthrough.Check(&in.CR.Spec, objects.OwnVolumeNames(params)))
 	d.problems.checkOverrides(params)
 	d.problems.checkAllowedFrom(params)
-	if interrupted(ctx, &d.problems.Collector) || d.problems.HasErrors() {
+	if interrupted(ctx, &d.problems.Collector) || d.problems.HasErrors() || in.Unresolved {
 		return d, d.problems.List()
 	}
 	list := buildObjects(params)
@@ -88,11 +96,16 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 	dist := d.Distribution
 	if p := tooOld(dist); p != nil {
 		d.problems.AddFound(p)
+		d.problems.AddAll(config.CheckSpec(in.Spec))
 		return
 	}
 	d.problems.AddFound(newerRelease(dist))
 	if _, named := in.OverrideRef(); named {
 		d.override(ctx, in)
+		return
+	}
+	if in.Unresolved {
+		d.problems.AddAll(config.CheckSpec(in.Spec))
 		return
 	}
 	if !dist.ForeignImage && !config.Needed(&in.CR.Spec, dist.Line) {
@@ -106,6 +119,7 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 		case !workersIgnored(in):
 			d.problems.AddFound(workersNeedBase(p, *in.CR.Spec.Workload.Workers))
 		}
+		d.problems.AddAll(config.CheckSpec(in.Spec))
 		return
 	}
 	result, problems := config.Generate(ctx, config.Input{

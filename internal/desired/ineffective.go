@@ -30,8 +30,8 @@ func (d *Desired) warnIneffective(in *Inputs) {
 		d.problems.warn(problem.NoEffect, "spec.networking.tls.secretName", "has no effect while TLS is not enabled",
 			"set spec.networking.tls.enabled: true, or remove it")
 	}
-	if in.CR.Spec.Workload == nil {
-		return
+	if in.CR.Spec.Workload == nil || in.Unresolved {
+		return // the rest depends on what runs
 	}
 	d.checkWorkers(in)
 	d.warnLocalState(in)

@@ -25,8 +25,10 @@ type Inputs struct {
 	Spec *parse.Spec
 	// Legacy is what only v1alpha1 can say, as conversion left it in CR.
 	Legacy v1alpha2.LegacySettings
-	// Distribution is what spec.distribution resolves to.
+	// Distribution is what spec.distribution resolves to; nil where it is Unresolved, or where the operator's settings are not known.
 	Distribution *settings.Distribution
+	// Unresolved is true where the operator's settings have no distribution for the resource. What else is wrong with it can be judged.
+	Unresolved bool
 	// LabelsUnread is true where the labels of the image count and nobody asked for them, so that a base configuration may be known elsewhere.
 	LabelsUnread bool
 	// Secrets are the secret values that the spec refers to, found or not.

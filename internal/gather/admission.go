@@ -41,6 +41,7 @@ func (g *Gatherer) gatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaSta
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = known.NetworkPolicy, known.Forbidden, known.Edge
 		in.CompleteWorkload(known.PodDefaults)
 		in.Distribution, f = known.Resolve(&cr.Spec.Distribution)
+		in.Unresolved = f != nil
 		in.LabelsUnread = f == nil && in.Distribution.LabelsCount() && known.Registries.Reads()
 	}
 	problems.AddFound(f)

@@ -101,6 +101,7 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 		in.CompleteWorkload(out.Settings.PodDefaults)
 		in.Elder = g.elder(in)
 		in.Distribution, f = out.Settings.Resolve(&cr.Spec.Distribution)
+		in.Unresolved = f != nil
 	}
 	problems.AddFound(f)
 	g.labels(ctx, out, &problems)

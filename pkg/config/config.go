@@ -117,14 +117,16 @@ type ProviderEntry = provider.Entry
 // reason Interrupted.
 //
 // The steps stand in the order in which they run. Each takes what it needs and adds its problems to one collector, and none knows another.
+// They run also where some of the spec cannot be read, so that the user hears of everything at once; what only follows from that is left out.
 func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	problems := &problem.Collector{}
-	spec, ok := readSpec(&in, problems)
+	spec := readSpec(&in, problems)
 	doc, env := in.Base.Edit(), environment.NewSet(in.Spec.Source)
 	version := release.SchemaVersion(doc, problems)
-	if !ok || problems.HasErrors() || ctx.Err() != nil {
-		return nil, refusal(ctx, problems)
+	if in.Spec.TooLarge || version == 0 || ctx.Err() != nil {
+		return nil, refusal(ctx, problems, nil)
 	}
+	misread := problems.List().Errors()
 	telemetry := spec.exporters()
 
 	server.Apply(doc, in.Line, in.Spec.Source, problems)
@@ -146,11 +148,11 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	integrity.CheckEnvironment(ctx, made, problems)
 
 	if problems.HasErrors() || ctx.Err() != nil {
-		return nil, refusal(ctx, problems)
+		return nil, refusal(ctx, problems, misread)
 	}
 	written := write(ctx, &in, doc, problems)
 	if written == nil {
-		return nil, refusal(ctx, problems)
+		return nil, refusal(ctx, problems, nil)
 	}
 	env.Sort()
 	return &Result{
@@ -187,12 +189,12 @@ func (s *parsedSpec) exporters() []parse.Provider {
 	return nil
 }
 
-// readSpec takes out what the spec disables; false where the spec is over its bounds, and nothing else is worked on.
-func readSpec(in *Input, problems *problem.Collector) (*parsedSpec, bool) {
+// readSpec takes out what the spec disables; nil where the spec is over its bounds, and nothing else is worked on.
+func readSpec(in *Input, problems *problem.Collector) *parsedSpec {
 	parsed, source := in.Spec, in.Spec.Source
 	if parsed.TooLarge {
 		problems.AddAll(parsed.Problems)
-		return nil, false
+		return nil
 	}
 	refuseUnsupported(source, problems)
 	problems.AddAll(parsed.Problems)
@@ -203,7 +205,14 @@ func readSpec(in *Input, problems *problem.Collector) (*parsedSpec, bool) {
 	}}
 	s.disabled = disabled.Read(&s.Spec, in.Line, problems)
 	secretUses(parsed, s.Providers, problems)
-	return s, true
+	return s
+}
+
+// CheckSpec returns what is wrong with a spec whatever base and release line it meets: part of what Generate reports.
+func CheckSpec(spec *parse.Spec) problem.List {
+	problems := &problem.Collector{}
+	readSpec(&Input{Spec: spec}, problems)
+	return problems.List()
 }
 
 // write returns the configuration as YAML; nil where it cannot be written, which is reported.
@@ -227,12 +236,12 @@ func write(ctx context.Context, in *Input, doc *document.Document, problems *pro
 	return nil
 }
 
-// refusal is what Generate returns where there is no result.
-func refusal(ctx context.Context, problems *problem.Collector) problem.List {
+// refusal is what Generate returns where there is no result; misread is what could not be read of the spec.
+func refusal(ctx context.Context, problems *problem.Collector, misread problem.List) problem.List {
 	if p := Interrupted(ctx); p != nil {
 		return problem.List{*p}
 	}
-	return problems.List()
+	return withoutConsequences(problems.List(), misread)
 }
 
 // Interrupted is the problem of work that is not complete because its context has ended; nil while the context goes on.

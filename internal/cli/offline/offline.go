@@ -95,7 +95,6 @@ func (c *Cluster) try(ctx context.Context, r *Resource, own *admission.Schema) {
 	object, misplaced := c.placed(r.Document.Object)
 	if misplaced != nil {
 		r.add(*misplaced)
-		return
 	}
 	stored, refusals := own.Admit(ctx, object)
 	for i := range refusals {
@@ -130,7 +129,6 @@ func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStac
 	in, unresolved := c.inputs(cr)
 	if unresolved != nil {
 		r.addBuilt(*unresolved)
-		return
 	}
 	made, problems := desired.Build(ctx, in)
 	refused := slices.Clone(r.Problems)
@@ -204,14 +202,14 @@ func notThis(path, got, fix string) problem.Problem {
 	return p
 }
 
-// placed returns the object in its namespace, or the problem of one that cannot be there.
-func (c *Cluster) placed(object map[string]any) (map[string]any, *problem.Problem) {
+// placed returns the object in its namespace, and the problem of one that cannot be there.
+func (c *Cluster) placed(object map[string]any) (placed map[string]any, misplaced *problem.Problem) {
 	own, _, _ := unstructured.NestedString(object, "metadata", "namespace")
 	switch {
 	case own == "":
 		own = c.Namespace
 	case c.Namespace != "" && own != c.Namespace:
-		return nil, &problem.Problem{
+		misplaced = &problem.Problem{
 			Reason: problem.ConflictingFields, Path: "metadata.namespace", Type: field.ErrorTypeInvalid, Value: own,
 			Detail: fmt.Sprintf("--namespace says %q", c.Namespace), Fix: "let both be the same, or leave one of them out",
 		}
@@ -219,22 +217,19 @@ func (c *Cluster) placed(object map[string]any) (map[string]any, *problem.Proble
 	if own == "" {
 		own = DefaultNamespace
 	}
-	placed := runtime.DeepCopyJSON(object)
+	placed = runtime.DeepCopyJSON(object)
 	if placed["metadata"] == nil {
 		placed["metadata"] = map[string]any{}
 	}
 	if metadata, ok := placed["metadata"].(map[string]any); ok {
 		metadata["namespace"] = own
 	}
-	return placed, nil
+	return placed, misplaced
 }
 
-// inputs are what the operator would gather.
+// inputs are what the operator would gather, with the problem of a distribution that they leave unresolved.
 func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, *problem.Problem) {
 	distribution, unresolved := c.Replacement.resolve(c.Settings, &cr.Spec.Distribution)
-	if unresolved != nil {
-		return nil, unresolved
-	}
 	in := desired.NewInputs(cr)
 	in.LeaveUnread()
 	in.Distribution, in.CABundle, in.Override, in.Build = distribution, c.caBundle(in), c.override(in), secret.OnCluster
@@ -243,7 +238,8 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, 
 	in.CompleteWorkload(c.Settings.PodDefaults)
 	// The cluster has what its administrator names.
 	in.EdgeAPIs = objects.EdgeAPIs{Route: in.Edge.Kind == settings.EdgeRoute, HTTPRoute: in.Edge.Gateway != nil}
-	return in, nil
+	in.Unresolved = unresolved != nil
+	return in, unresolved
 }
 
 // override is what the cluster would hold at spec.overrideConfig: what the given documents say, else something unknown.

@@ -56,7 +56,8 @@ type Spec struct {
 	Tools     []parse.Tool
 }
 
-// Read returns the APIs that spec.disabled names, and removes from the spec what configures these: disabled wins.
+// Read returns the APIs that spec.disabled names, and removes from the spec what configures these: disabled wins. The release line may be nil
+// where it is not known.
 func Read(spec *Spec, line *catalog.Line, problems *problem.Collector) []string {
 	for i, name := range spec.Names {
 		path := fmt.Sprintf("spec.disabled[%d]", i)
@@ -73,6 +74,9 @@ func Read(spec *Spec, line *catalog.Line, problems *problem.Collector) []string 
 			problems.Add(problem.Problem{
 				Reason: problem.UnsupportedValue, Path: path, Type: field.ErrorTypeNotSupported, Value: name, Fix: fix,
 			})
+			continue
+		}
+		if line == nil {
 			continue
 		}
 		if _, section := line.Sections[sectionOf[api]]; !section || api != "telemetry" {
