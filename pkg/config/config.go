@@ -123,10 +123,10 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	spec := readSpec(&in, problems)
 	doc, env := in.Base.Edit(), environment.NewSet(in.Spec.Source)
 	version := release.SchemaVersion(doc, problems)
-	if in.Spec.TooLarge || version == 0 || ctx.Err() != nil {
+	misread := problems.List().Errors()
+	if in.Spec.TooLarge || version == 0 || len(misread) > bounds.Problems || ctx.Err() != nil {
 		return nil, refusal(ctx, problems, nil)
 	}
-	misread := problems.List().Errors()
 	telemetry := spec.exporters()
 
 	server.Apply(doc, in.Line, in.Spec.Source, problems)

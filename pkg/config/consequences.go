@@ -54,13 +54,14 @@ func newMisreading(problems problem.List) *misreading {
 
 // causes reports whether a problem may be a consequence.
 func (m *misreading) causes(p problem.Problem) bool {
+	if p.Reason == problem.MoreProblems {
+		return false
+	}
 	if m.fields[p.Path] {
 		return !m.texts[p.String()]
 	}
 	entry, _ := splitEntry(p.Path)
 	switch {
-	case p.Reason == problem.MoreProblems:
-		return false
 	case !strings.HasPrefix(p.Path, "spec"):
 		return true // the configuration is not whole
 	case m.within(p.Path):
