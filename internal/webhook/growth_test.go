@@ -38,15 +38,37 @@ var growing = map[string]struct {
 	"disabled":   {bounds.DisabledNames, `"disabled":[#]`, `"inferense#"`},
 	"env":        {bounds.EnvironmentEntries, `"workload":{"overrides":{"env":[#]}}`, `{"name":"V#","value":"v"}`},
 	// Of v1alpha1, which has no bound.
-	"env of v1alpha1": {10_000, `"workload":{"overrides":{"env":[#]}}`, `{"name":"V#","value":"v"}`},
-	"command":         {10_000, `"workload":{"overrides":{"command":[#]}}`, `"a#"`},
-	"args":            {10_000, `"workload":{"overrides":{"args":[#]}}`, `"a#"`},
-	"volumes":         {5_000, `"workload":{"overrides":{"volumes":[#]}}`, `{"name":"v#","emptyDir":{}}`},
-	"volumeMounts":    {5_000, `"workload":{"overrides":{"volumes":[{"name":"v","emptyDir":{}}],"volumeMounts":[#]}}`, `{"name":"v","mountPath":"/m#"}`},
-	"spread":          {5_000, `"workload":{"replicas":2,"topologySpreadConstraints":[#]}`, `{"maxSkew":1,"topologyKey":"k#","whenUnsatisfiable":"ScheduleAnyway"}`},
-	"namespaces":      {5_000, `"networking":{"allowedFrom":{"namespaces":[#]}}`, `"n#"`},
-	"labels":          {5_000, `"networking":{"allowedFrom":{"labels":[#]}}`, `"l#"`},
+	"env of v1alpha1":   {10_000, `"workload":{"overrides":{"env":[#]}}`, `{"name":"V#","value":"v"}`},
+	"command":           {10_000, `"workload":{"overrides":{"command":[#]}}`, `"a#"`},
+	"args":              {10_000, `"workload":{"overrides":{"args":[#]}}`, `"a#"`},
+	"volumes":           {5_000, `"workload":{"overrides":{"volumes":[#]}}`, `{"name":"v#","emptyDir":{}}`},
+	"volumeMounts":      {5_000, `"workload":{"overrides":{"volumes":[{"name":"v","emptyDir":{}}],"volumeMounts":[#]}}`, `{"name":"v","mountPath":"/m#"}`},
+	"spread":            {5_000, `"workload":{"replicas":2,"topologySpreadConstraints":[#]}`, `{"maxSkew":1,"topologyKey":"k#","whenUnsatisfiable":"ScheduleAnyway"}`},
+	"namespaces":        {5_000, `"networking":{"allowedFrom":{"namespaces":[#]}}`, `"n#"`},
+	"labels":            {5_000, `"networking":{"allowedFrom":{"labels":[#]}}`, `"l#"`},
+	"expose":            {100, `"networking":{"expose":{#}}`, `"k#":"v"`},
+	"model metadata":    {10_000, `"providers":{"inference":{"provider":"vllm","endpoint":"http://a"}},"resources":{"models":[{"name":"m","metadata":{#}}]}`, `"k#":"v"`},
+	"externalProviders": {10_000, `"externalProviders":{#}`, `"k#":"v"`},
+	"accessPolicy":      {bounds.PolicyRules, `"auth":{` + authSettings + `,"accessPolicy":[#]}`, `{"permit":{"actions":["read"],"resource":"model::m#"}}`},
+	"routePolicy":       {bounds.PolicyRules, `"auth":{` + authSettings + `,"routePolicy":[#]}`, `{"permit":{"paths":["/v1/p#"]}}`},
+	"auth settings":     {10_000, `"auth":{"provider":"custom","settings":{"endpoint":"https://a.example/v",#}}`, `"k#":"v"`},
+	"auth secretRefs":   {bounds.References, `"auth":{"provider":"api-key","secretRefs":{#}}`, `"api_keys.u#":{"name":"s","key":"k#"}`},
+	"tenancy":           {10_000, `"auth":{` + authSettings + `,"tenancy":{#}}`, `"k#":"v"`},
+	"nodeSelector":      {50, `"workload":{"scheduling":{"nodeSelector":{#}}}`, `"k#":"v"`},
+	"tolerations":       {50, `"workload":{"scheduling":{"tolerations":[#]}}`, `{"key":"k#","operator":"Exists"}`},
+	"affinity": {
+		2_000, `"workload":{"scheduling":{"affinity":{"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[#]}}}}`,
+		`{"weight":1,"podAffinityTerm":{"topologyKey":"k#"}}`,
+	},
+	"resources":        {1_000, `"workload":{"resources":{"requests":{#}}}`, `"example.com/r#":"1"`},
+	"imagePullSecrets": {20, `"workload":{"imagePullSecrets":[#]}`, `{"name":"s#"}`},
+	"pod labels":       {50, `"workload":{"podMetadata":{"labels":{#}}}`, `"l#":"v"`},
+	"pod annotations":  {50, `"workload":{"podMetadata":{"annotations":{#}}}`, `"a#":"v"`},
+	"resourceClaims":   {20, `"workload":{"resourceClaims":[#]}`, `{"name":"c#","resourceClaimName":"c#"}`},
+	"envFrom":          {20, `"workload":{"overrides":{"envFrom":[#]}}`, `{"secretRef":{"name":"s#"}}`},
 }
+
+const authSettings = `"provider":"custom","settings":{"endpoint":"https://a.example/v"}`
 
 // grown is a custom resource with so many items.
 func grown(spec, item string, count int) []byte {
