@@ -4,7 +4,6 @@ package desired
 
 import (
 	"context"
-	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -75,12 +74,10 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	return d, d.problems.List()
 }
 
-// interrupted reports whether the context has ended, which is a problem then.
+// interrupted reports whether the context has ended, which is a problem then. Its callers stop, so that the problem is added once.
 func interrupted(ctx context.Context, problems *problem.Collector) bool {
 	p := config.Interrupted(ctx)
-	if p != nil && !slices.ContainsFunc(problems.List(), func(o problem.Problem) bool { return o.Reason == p.Reason }) { // config reports it, too
-		problems.Add(*p)
-	}
+	problems.AddFound(p)
 	return p != nil
 }
 
@@ -125,6 +122,9 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 	result, problems := config.Generate(ctx, config.Input{
 		Name: in.CR.Name, Namespace: in.CR.Namespace, Spec: in.Spec, Base: dist.Base, Line: dist.Line,
 	})
+	if ctx.Err() != nil {
+		return // Build reports that, for all steps
+	}
 	d.problems.AddAll(problems)
 	if problems.HasErrors() {
 		return

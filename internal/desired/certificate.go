@@ -81,10 +81,7 @@ func (d *Desired) checkCertificate(in *Inputs) {
 			Detail: "TLS needs a certificate", Fix: "name a Secret of type kubernetes.io/tls in this namespace",
 		})
 	case len(validation.NameIsDNSSubdomain(name, false)) > 0:
-		d.problems.Add(problem.Problem{
-			Reason: problem.InvalidField, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: name,
-			Detail: "no Secret can have this name", Fix: "write the name of a Secret in this namespace",
-		})
+		// nothing can have that name, which is reported with those of all other objects
 	case f == nil || f.State == Unknown: // what could not be read has been reported
 	default:
 		if c := d.readCertificate(in, f); d.TLS().Mounted() {

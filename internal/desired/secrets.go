@@ -18,7 +18,7 @@ import (
 
 // checkSecrets reports what keeps the server from using a secret value. Messages name the reference, never the value.
 func (d *Desired) checkSecrets(in *Inputs) {
-	variables := d.variables()
+	variables := variablesByName(d.Config)
 	for i := range in.Secrets {
 		f := &in.Secrets[i]
 		ref := secretReference(&f.Use, in.CR.Namespace)
@@ -50,14 +50,14 @@ func about(f *SecretFact, namespace string) string {
 	return fmt.Sprintf("the value of key %q in Secret %s/%s", f.Use.Ref.Key, namespace, f.Use.Ref.Name)
 }
 
-// variables are the environment variables of the configuration by their names; of several with one name the first.
-func (d *Desired) variables() map[string]*config.EnvVar {
-	if d.Config == nil {
+// variablesByName are the environment variables of a configuration, nil where there is none, by their names; of several with one name the first.
+func variablesByName(made *config.Result) map[string]*config.EnvVar {
+	if made == nil {
 		return nil
 	}
-	byName := make(map[string]*config.EnvVar, len(d.Config.Env))
-	for i := range d.Config.Env {
-		v := &d.Config.Env[i]
+	byName := make(map[string]*config.EnvVar, len(made.Env))
+	for i := range made.Env {
+		v := &made.Env[i]
 		if byName[v.Name] == nil {
 			byName[v.Name] = v
 		}

@@ -5,6 +5,7 @@ package passthrough
 import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -17,8 +18,8 @@ func Check(spec *v1alpha2.LlamaStackDistributionSpec, volumes []string) problem.
 	if o := spec.OverrideConfig; o != nil {
 		c.name(root.Child("overrideConfig", "configMapName"), o.ConfigMapName, "ConfigMap")
 	}
-	if n := spec.Networking; n != nil && n.TLS != nil && n.TLS.CABundle != nil {
-		c.name(root.Child("networking", "tls", "caBundle", "configMapName"), n.TLS.CABundle.ConfigMapName, "ConfigMap")
+	if n := spec.Networking; n != nil && n.TLS != nil {
+		c.tls(n.TLS, root.Child("networking", "tls"))
 	}
 	if w := spec.Workload; w != nil {
 		c.workload(w, root.Child("workload"))
@@ -36,6 +37,15 @@ type check struct {
 // report collects problems of single values.
 type report struct {
 	problems problem.Collector
+}
+
+func (c *check) tls(tls *v1alpha2.TLSSpec, at *field.Path) {
+	if ptr.Deref(tls.Enabled, false) {
+		c.name(at.Child("secretName"), ptr.Deref(tls.SecretName, ""), "Secret")
+	}
+	if tls.CABundle != nil {
+		c.name(at.Child("caBundle", "configMapName"), tls.CABundle.ConfigMapName, "ConfigMap")
+	}
 }
 
 func (c *check) workload(w *v1alpha2.WorkloadSpec, at *field.Path) {

@@ -36,7 +36,7 @@ func completeRef(name, key string, path *field.Path) (SecretReference, problem.L
 		problems = append(problems, missing(path.Child("key"), "", "give the key within the Secret"))
 	}
 	if name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
-		problems = append(problems, invalid(path.Child("name"), "is not a name of a Secret", "use lower-case letters, digits, '-' and '.'"))
+		problems = append(problems, invalid(path.Child("name"), "no Secret can have this name", "use lower-case letters, digits, '-' and '.'"))
 	}
 	if key != "" && len(validation.IsConfigMapKey(key)) > 0 {
 		problems = append(problems, invalid(path.Child("key"), "is not a key of a Secret", "use letters, digits, '-', '_' and '.'"))

@@ -7,7 +7,9 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,13 +18,18 @@ const (
 	// maxMethods is how many methods a type may have, and maxLines how long a function may be.
 	maxMethods = 25
 	maxLines   = 65
+	// mostLines is how long nine of ten files may be at most.
+	mostLines = 215
 )
+
+// productDirs are the directories of what ships.
+var productDirs = []string{"api", "cmd", "distributions", "internal", "pkg"}
 
 // A type with many methods is several types; a function that does not fit on a screen is several functions.
 func TestCodeStaysInSmallPieces(t *testing.T) {
 	methods := map[string]int{}
 	functions := 0
-	for _, dir := range []string{"api", "cmd", "distributions", "internal", "pkg"} {
+	for _, dir := range productDirs {
 		for _, path := range productFiles(t, filepath.Join("..", "..", dir)) {
 			set := token.NewFileSet()
 			file, err := parser.ParseFile(set, path, nil, parser.ParseComments)
@@ -55,6 +62,29 @@ func TestCodeStaysInSmallPieces(t *testing.T) {
 		if count > maxMethods {
 			t.Errorf("%s has %d methods, and may have %d", name, count, maxMethods)
 		}
+	}
+}
+
+// A file that does not fit into a head is several files. One of ten may be longer: tables are.
+func TestMostFilesAreShort(t *testing.T) {
+	var lengths []int
+	for _, dir := range productDirs {
+		for _, path := range productFiles(t, filepath.Join("..", "..", dir)) {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(content), "\n// Code generated") && !strings.HasPrefix(filepath.Base(path), "zz_generated") {
+				lengths = append(lengths, strings.Count(string(content), "\n"))
+			}
+		}
+	}
+	slices.Sort(lengths)
+	if len(lengths) < 300 {
+		t.Fatalf("only %d files were found", len(lengths))
+	}
+	if p90 := lengths[len(lengths)*9/10]; p90 > mostLines {
+		t.Errorf("one of ten files has more than %d lines, and nine of ten may have %d", p90, mostLines)
 	}
 }
 

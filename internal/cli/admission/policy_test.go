@@ -209,7 +209,7 @@ func parsed(t *testing.T, object map[string]any) problem.List {
 func leftToOperator(p problem.Problem) bool {
 	return slices.Contains([]problem.Reason{problem.ConflictingFields, problem.UnsupportedValue, problem.UnknownField}, p.Reason) ||
 		strings.HasSuffix(p.Path, ".embeddingDimension") && p.Reason == problem.MissingField ||
-		p.Detail == "is not a name of a Secret" || p.Detail == "is not a key of a Secret"
+		p.Detail == "no Secret can have this name" || p.Detail == "is not a key of a Secret"
 }
 
 // moreExact reports whether the operator's own text says more than the policy can.
