@@ -43,6 +43,8 @@ type Client struct {
 	own, foreign *http.Transport
 	// decoding has a place for each question that decodes.
 	decoding chan struct{}
+	// unpacking has a place for each layer that is unpacked from zstd.
+	unpacking chan struct{}
 }
 
 // New makes a client.
@@ -52,7 +54,7 @@ func New(options Options) *Client {
 	}
 	return &Client{
 		options: options, own: newTransport(options.CACertificates, nil), foreign: newTransport(options.CACertificates, checkConnection),
-		decoding: make(chan struct{}, maxDecoding),
+		decoding: make(chan struct{}, maxDecoding), unpacking: make(chan struct{}, maxUnpackingZstd),
 	}
 }
 

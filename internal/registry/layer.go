@@ -48,13 +48,19 @@ func (c *Client) File(ctx context.Context, reference string, image *Image, layer
 	if err != nil {
 		return nil, wrap(ref.Name(), err, trip)
 	}
-	unpacked, err := remoteLayer.Uncompressed()
+	packed, err := remoteLayer.Compressed() // unpacked here: the library sets no bound to the memory of that
 	if err != nil {
 		return nil, wrap(ref.Name(), err, trip)
 	}
-	content, err := fileIn(unpacked, file)
-	// The library verifies the digest when it has read all, and when it closes.
-	err = errors.Join(err, unpacked.Close())
+	var content []byte
+	err = c.unpack(ctx, packed, func(unpacked io.Reader) (err error) {
+		content, err = fileIn(unpacked, file)
+		return err
+	})
+	if err == nil {
+		_, err = io.Copy(io.Discard, packed) // the library verifies the digest when it has read all
+	}
+	err = errors.Join(err, packed.Close())
 	switch {
 	case errors.Is(err, errNotTar):
 		return nil, refuse(NotAnImage, "layer %s is not a tar archive: %w", layer, err)

@@ -125,6 +125,41 @@ func TestFileExplainsWhatItCannotRead(t *testing.T) {
 	}
 }
 
+// A layer in zstd asks for memory with its first bytes: 512 MiB of window, here with a bomb that fills it.
+func TestFileBoundsTheMemoryOfZstd(t *testing.T) {
+	for name, c := range map[string]struct {
+		window int
+		want   registry.Kind
+	}{
+		"as a builder does":     {8 << 20, ""},
+		"largest":               {16 << 20, ""},
+		"larger":                {32 << 20, registry.TooLarge},
+		"as large as it can be": {zstd.MaxWindowSize, registry.TooLarge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			w, err := zstd.NewWriter(&out, zstd.WithWindowSize(c.window))
+			if err != nil {
+				t.Fatal(err)
+			}
+			content := archive(t, entry{"zeros", strings.Repeat("\x00", 40<<20), tar.TypeReg}, entry{"app/config.yaml", "a", tar.TypeReg})
+			if _, err := w.Write(content); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			got, err := fileOf(t, static.NewLayer(out.Bytes(), types.OCILayerZStd), "app/config.yaml")
+			if registry.KindOf(err) != c.want || c.want == "" && string(got) != "a" {
+				t.Errorf("%q, %v; want %q", got, err, c.want)
+			}
+			if err != nil && !strings.Contains(err.Error(), "window of more than 16777216 bytes") {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func packedBytes(t *testing.T) []byte {
 	t.Helper()
 	content, err := packed(t, types.OCILayer, archive(t, entry{"app/config.yaml", "version: 2\n", tar.TypeReg})).Compressed()

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	// zstdWindow is the largest window of zstd, in bytes: so much of what was unpacked stays in memory. A frame may ask for 512 MiB with its
+	// first bytes. Builders use 8 MiB unless they are told to compress harder.
+	zstdWindow = 16 << 20
+	// maxUnpackingZstd is how many layers may be unpacked from zstd at once. Of gzip and plain layers, some 50 KiB are in memory.
+	maxUnpackingZstd = 2
+)
+
+// unpack calls a function with the unpacked text of a layer, whichever of the three forms it has. Only few layers in zstd are unpacked at
+// once: the others wait, until the context ends.
+func (c *Client) unpack(ctx context.Context, layer io.Reader, read func(io.Reader) error) error {
+	packed := bufio.NewReader(layer)
+	magic, err := packed.Peek(4)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	switch {
+	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
+		unpacked, err := gzip.NewReader(packed)
+		if err != nil {
+			return err
+		}
+		return errors.Join(read(unpacked), unpacked.Close())
+	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		return c.unpackZstd(ctx, packed, read)
+	}
+	return read(packed)
+}
+
+func (c *Client) unpackZstd(ctx context.Context, packed io.Reader, read func(io.Reader) error) error {
+	select {
+	case c.unpacking <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-c.unpacking }()
+	unpacked, err := zstd.NewReader(packed, zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		return err
+	}
+	defer unpacked.Close()
+	err = read(unpacked)
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
+		return fmt.Errorf("%w: it is compressed with a window of more than %d bytes: compress it less, or with gzip", errTooLarge, zstdWindow)
+	}
+	return err
+}
