@@ -74,14 +74,14 @@ func isStep(c *metav1.Condition, ready bool) bool {
 
 // eventType is Warning for what is wrong. A server that is not available yet is on its way; one that was is not.
 func eventType(c, last *metav1.Condition) string {
-	wasTrue := last != nil && last.Status == metav1.ConditionTrue
-	switch {
-	case c.Status == metav1.ConditionTrue,
-		c.Reason == v1alpha2.ReasonRolloutInProgress,
-		c.Reason == v1alpha2.ReasonNotDeployed,
-		c.Reason == v1alpha2.ReasonScaledToZero,
-		c.Reason == v1alpha2.ReasonAutoscalingPaused,
-		c.Reason == v1alpha2.ReasonServerUnavailable && !wasTrue:
+	normal := c.Status == metav1.ConditionTrue
+	switch c.Reason {
+	case v1alpha2.ReasonRolloutInProgress, v1alpha2.ReasonNotDeployed, v1alpha2.ReasonScaledToZero, v1alpha2.ReasonAutoscalingPaused:
+		normal = true
+	case v1alpha2.ReasonServerUnavailable:
+		normal = last == nil || last.Status != metav1.ConditionTrue
+	}
+	if normal {
 		return corev1.EventTypeNormal
 	}
 	return corev1.EventTypeWarning
