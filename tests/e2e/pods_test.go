@@ -9,15 +9,19 @@ import (
 	"strings"
 	"testing"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// Proves: FR-012, R72, R77 (on a node: the pod of the sample is as the sample says, its process has the variables of the ConfigMap, and
+// Proves: FR-012, FR-064, FR-066, US-6.1, R45, R72, R77 (on a node: the pod of the sample is as the sample says, its process has the variables of the ConfigMap, and
 // the server answers).
 func podIsAsTheSampleSays(t *testing.T) {
 	s := sampleStack(t)
@@ -27,6 +31,14 @@ func podIsAsTheSampleSays(t *testing.T) {
 	if err := client.IgnoreAlreadyExists(kube.Create(t.Context(), variables)); err != nil {
 		t.Fatal(err)
 	}
+	for _, class := range []client.Object{
+		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "models"}, Value: 1000},
+		&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "models"}, Handler: "runc"},
+	} {
+		if err := client.IgnoreAlreadyExists(kube.Create(t.Context(), class)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-scheduling.yaml"))
 	s.waitReady(t)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
@@ -35,6 +47,10 @@ func podIsAsTheSampleSays(t *testing.T) {
 	if pod.Spec.NodeSelector["kubernetes.io/os"] != "linux" || pod.Labels["example.com/team"] != "ai" || pod.Annotations["example.com/cost-center"] != "4711" ||
 		*pod.Spec.TerminationGracePeriodSeconds != 60 || len(pod.Spec.TopologySpreadConstraints) != 1 {
 		t.Errorf("the pod is %+v, with %+v", pod.ObjectMeta, pod.Spec)
+	}
+	if a := pod.Spec.Affinity; *pod.Spec.Priority != 1000 || *pod.Spec.RuntimeClassName != "models" || a == nil || a.NodeAffinity == nil || a.PodAntiAffinity != nil ||
+		!slices.Equal(pod.Spec.ImagePullSecrets, []corev1.LocalObjectReference{{Name: "registry-credentials"}}) {
+		t.Errorf("the pod is %+v", pod.Spec)
 	}
 	if !slices.ContainsFunc(pod.Spec.Tolerations, func(o corev1.Toleration) bool { return o.Key == "example.com/pool" && o.Value == "ai" }) {
 		t.Errorf("the pod tolerates %+v", pod.Spec.Tolerations)
@@ -53,6 +69,37 @@ func podIsAsTheSampleSays(t *testing.T) {
 		t.Error("no process of the server has the variable of the ConfigMap")
 	}
 	did(t, "config/samples/v1alpha2-scheduling.yaml is applied unchanged: a chat completion, and the pod and its process are as it says")
+
+	s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-autoscaling.yaml"))
+	s.waitReady(t)
+	s.chats(t, sampleServer, sampleServer, sampleModel)
+	scaler, ingress := &autoscalingv2.HorizontalPodAutoscaler{}, &networkingv1.Ingress{}
+	for name, o := range map[string]client.Object{s.name + "-hpa": scaler, s.name + "-ingress": ingress} {
+		if err := kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := scaler.Spec; got.MaxReplicas != 3 || *got.MinReplicas != 1 || *got.Metrics[0].Resource.Target.AverageUtilization != 75 {
+		t.Errorf("the autoscaler is %+v", got)
+	}
+	if got := ingress.Spec.Rules; len(got) != 1 || got[0].Host != "llama.example.com" {
+		t.Errorf("the Ingress has the rules %+v", got)
+	}
+	did(t, "config/samples/v1alpha2-autoscaling.yaml is applied unchanged: a chat completion, an autoscaler and an Ingress as it says")
+	ownConfigurationRuns(t, s)
+}
+
+// ownConfigurationRuns runs the real server with a configuration of the user's own, and a variable from a Secret.
+func ownConfigurationRuns(t *testing.T, s stack) {
+	t.Helper()
+	s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", "override-config.yaml"))
+	s.waitReady(t)
+	s.chats(t, sampleServer, sampleServer, sampleModel)
+	providers := s.providers(t)
+	if len(providers) != 1 || providers[0].ID != sampleServer {
+		t.Errorf("the server has the providers %+v, want the one of the configuration", providers)
+	}
+	did(t, "config/samples/override-config.yaml is applied unchanged: a chat completion, and no provider but its own")
 }
 
 // serverHasVariable reports whether a server's process has the variable in its environment.

@@ -19,7 +19,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -206,10 +205,7 @@ func imageOfTheResourceChanges(t *testing.T) {
 	key := newKey()
 	s.startModelServer(t, sampleServer, sampleModel, key)
 	s.putSecret(t, sampleSecret, key)
-	resource := load(t, "config", "samples", "v1alpha2-simple.yaml")
-	if err := unstructured.SetNestedMap(resource.Object, map[string]any{"size": "1Gi"}, "spec", "workload", "storage"); err != nil {
-		t.Fatal(err)
-	}
+	resource := load(t, "config", "samples", "v1alpha2-storage.yaml")
 
 	s.edit(t, resource, map[string]any{"image": pinned.ref}, "distribution")
 	s.waitServer(t, pinned.version)
@@ -217,7 +213,7 @@ func imageOfTheResourceChanges(t *testing.T) {
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	s.waitCompletions(t, 1)
 	before, revision, claim := s.inPlace(t), s.revision(t), s.claim(t)
-	did(t, "a resource that names the image of %s is Ready, with its data on a PVC", pinned.version)
+	did(t, "a resource that names the image of %s is Ready, with its data on the PVC of config/samples/v1alpha2-storage.yaml", pinned.version)
 
 	asked := startTraffic(t, s.url(t))
 	s.edit(t, resource, map[string]any{"image": newest.ref}, "distribution")

@@ -26,7 +26,10 @@ import (
 
 const replicas = 3
 
-// Proves: R67, R73, FR-060, FR-066 (three replicas on one PostgreSQL: what is made through one pod is read through the others; a pod that is evicted, as
+// The vector stores are not among the state: only remote providers keep those for all pods, and the image of the tests has the packages of none.
+//
+// Proves: R67, R73, R79, FR-060, FR-066 (from one replica to two, the pod that runs is not touched; with files in each pod, the warning says what the
+// other does not find; three replicas on one PostgreSQL: what is made through one pod is read through the others; a pod that is evicted, as
 // "kubectl drain" does, loses no request, and the PodDisruptionBudget lets no second one go before the first is replaced).
 func replicasShareOneState(t *testing.T) {
 	s := stack{"e2e-replicas", sampleName}
@@ -47,13 +50,15 @@ func replicasShareOneState(t *testing.T) {
 	did(t, "a PostgreSQL runs")
 
 	resource := load(t, "config", "samples", "v1alpha2-simple.yaml")
+	scalesUp(t, s, resource)
+
 	shared := load(t, "config", "samples", "v1alpha2-one-postgres.yaml")
 	state, _, _ := unstructured.NestedMap(shared.Object, "spec", "storage")
 	if err := unstructured.SetNestedMap(resource.Object, state, "spec", "storage"); err != nil {
 		t.Fatal(err)
 	}
 	s.edit(t, resource, int64(replicas), "workload", "replicas")
-	s.waitReplicas(t)
+	s.waitReplicas(t, replicas)
 	did(t, "three replicas with the storage of config/samples/v1alpha2-one-postgres.yaml are Ready")
 
 	pods := s.pods(t)
@@ -69,7 +74,7 @@ func replicasShareOneState(t *testing.T) {
 	if err := evict(t, &pods[1]); !apierrors.IsTooManyRequests(err) {
 		t.Errorf("while the first pod is not replaced, the eviction of a second one is answered with: %v", err)
 	}
-	s.waitReplicas(t, pods[0].Name)
+	s.waitReplicas(t, replicas, pods[0].Name)
 	o := asked.end()
 	if o.lost > 0 || o.sent < 10 {
 		t.Errorf("while a pod was evicted: %s; the first: %v", o, o.first)
@@ -78,8 +83,43 @@ func replicasShareOneState(t *testing.T) {
 	s.kubectl(t, "delete", "llsd", s.name)
 }
 
-// waitReplicas waits until the resource is Ready with all replicas, without the pods of the names.
-func (s stack) waitReplicas(t *testing.T, without ...string) {
+// scalesUp goes from one replica to two, which keep their state in files of their own.
+func scalesUp(t *testing.T, s stack, resource *unstructured.Unstructured) {
+	t.Helper()
+	s.edit(t, resource, int64(1), "workload", "replicas")
+	s.waitReplicas(t, 1)
+	first, revision := s.pod(t), s.revision(t)
+	s.edit(t, resource, int64(2), "workload", "replicas")
+	s.waitReplicas(t, 2)
+	pods := s.pods(t)
+	at := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.UID == first.UID })
+	if at < 0 || pods[at].DeletionTimestamp != nil || pods[at].Status.ContainerStatuses[0].RestartCount > 0 || s.revision(t) != revision {
+		t.Fatalf("the pod %s is touched, revision %s was %s: %+v", first.Name, s.revision(t), revision, pods)
+	}
+	did(t, "from one replica to two: the pod that runs is the same, without a restart")
+
+	c := meta.FindStatusCondition(s.get(t).Status.Conditions, v1alpha2.ConditionConfigGenerated)
+	if c == nil || !strings.Contains(c.Message, "warning: spec.workload.replicas: each pod has state of its own, which a request to another pod does not find") {
+		t.Errorf("ConfigGenerated is %+v", c)
+	}
+	fixture.Eventually(t, 2*serverStart, "a completion of one pod is read through this pod", func() error {
+		made, err := makeThrough(t, &pods[0], &completion)
+		if err != nil {
+			return err
+		}
+		if err := fixture.Poll(t.Context(), 10*time.Second, func() error { return readThrough(t, &pods[0], &completion, made) }); err != nil {
+			return err
+		}
+		if readThrough(t, &pods[1], &completion, made) == nil {
+			t.Error("the completion of one pod is found by the other, and the warning says that it is not")
+		}
+		return nil
+	})
+	did(t, "a completion through one of them is not found by the other, as the warning says")
+}
+
+// waitReplicas waits until the resource is Ready with so many replicas, without the pods of the names.
+func (s stack) waitReplicas(t *testing.T, replicas int32, without ...string) {
 	t.Helper()
 	fixture.Eventually(t, 2*serverStart, fmt.Sprintf("%s has %d replicas", s.name, replicas), func() error {
 		cr := s.get(t)
@@ -87,7 +127,7 @@ func (s stack) waitReplicas(t *testing.T, without ...string) {
 			return fmt.Errorf("%d are available: %s", cr.Status.AvailableReplicas, conditions(cr))
 		}
 		pods := s.pods(t)
-		if len(pods) != replicas || slices.ContainsFunc(pods, func(p corev1.Pod) bool { return slices.Contains(without, p.Name) }) {
+		if len(pods) != int(replicas) || slices.ContainsFunc(pods, func(p corev1.Pod) bool { return slices.Contains(without, p.Name) }) {
 			return fmt.Errorf("%d pods", len(pods))
 		}
 		return nil
@@ -100,38 +140,58 @@ func evict(t *testing.T, pod *corev1.Pod) error {
 	return kube.SubResource("eviction").Create(t.Context(), pod, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}})
 }
 
+// kept is a thing that a server keeps: the path of its kind, what is below it, the field with its id, what is in it, and the request that makes it.
+type kept struct {
+	path, below, id, want string
+	body                  map[string]any
+}
+
+var completion = kept{"/chat/completions", "", "id", question, map[string]any{
+	"model": sampleServer + "/" + sampleModel, "messages": []any{map[string]any{"role": "user", "content": question}},
+}}
+
+// makeThrough makes a thing through a pod, and returns its id. A server that has just started may fail to store its first completion.
+func makeThrough(t *testing.T, pod *corev1.Pod, k *kept) (id any, err error) {
+	t.Helper()
+	status, answer, err := tryCall(t, http.MethodPost, podURL(pod)+k.path, k.body)
+	var made map[string]any
+	if err != nil || status != http.StatusOK || json.Unmarshal(answer, &made) != nil || made[k.id] == nil {
+		return nil, fmt.Errorf("status %d, %w: %s", status, err, answer)
+	}
+	return made[k.id], nil
+}
+
+// readThrough reads it through a pod; the error is what the pod answers where it does not have it.
+func readThrough(t *testing.T, pod *corev1.Pod, k *kept, id any) error {
+	t.Helper()
+	status, answer, err := tryCall(t, http.MethodGet, fmt.Sprintf("%s%s/%v%s", podURL(pod), k.path, id, k.below), nil)
+	if err != nil || status != http.StatusOK || !strings.Contains(string(answer), k.want) {
+		return fmt.Errorf("pod %s answers with status %d, %w: %s", pod.Name, status, err, answer)
+	}
+	return nil
+}
+
+func podURL(pod *corev1.Pod) string {
+	return fmt.Sprintf("http://%s/v1", net.JoinHostPort(pod.Status.PodIP, "8321"))
+}
+
 // sharesState makes things through one pod and finds them through all the others.
 func sharesState(t *testing.T, pods []corev1.Pod, writer int) {
 	t.Helper()
-	base := func(i int) string { return fmt.Sprintf("http://%s/v1", net.JoinHostPort(pods[i].Status.PodIP, "8321")) }
-	for _, c := range []struct {
-		path, below, id, want string
-		body                  map[string]any
-	}{
-		{"/chat/completions", "", "id", question, map[string]any{
-			"model": sampleServer + "/" + sampleModel, "messages": []any{map[string]any{"role": "user", "content": question}},
-		}},
+	for _, k := range []kept{
+		completion,
 		{"/conversations", "/items", "id", "recall", map[string]any{
 			"items": []any{map[string]any{"type": "message", "role": "user", "content": []any{map[string]any{"type": "input_text", "text": "recall"}}}},
 		}},
 		{"/prompts", "", "prompt_id", "Say {{ word }}.", map[string]any{"prompt": "Say {{ word }}.", "variables": []any{"word"}}},
 	} {
-		fixture.Eventually(t, 2*soon, c.path+" of one pod is read through the others", func() error {
-			// A server that has just started may fail to store its first completion: then another one is made.
-			status, answer, err := tryCall(t, http.MethodPost, base(writer)+c.path, c.body)
-			var made map[string]any
-			if err != nil || status != http.StatusOK || json.Unmarshal(answer, &made) != nil || made[c.id] == nil {
-				return fmt.Errorf("status %d, %w: %s", status, err, answer)
+		fixture.Eventually(t, 2*soon, k.path+" of one pod is read through the others", func() error {
+			made, err := makeThrough(t, &pods[writer], &k)
+			if err != nil {
+				return err
 			}
 			for reader := range pods {
-				found := func() error {
-					status, answer, err := tryCall(t, http.MethodGet, fmt.Sprintf("%s%s/%v%s", base(reader), c.path, made[c.id], c.below), nil)
-					if err != nil || status != http.StatusOK || !strings.Contains(string(answer), c.want) {
-						return fmt.Errorf("pod %d answers with status %d, %w: %s", reader, status, err, answer)
-					}
-					return nil
-				}
-				if err := fixture.Poll(t.Context(), 10*time.Second, found); err != nil {
+				if err := fixture.Poll(t.Context(), 10*time.Second, func() error { return readThrough(t, &pods[reader], &k, made) }); err != nil {
 					return err
 				}
 			}

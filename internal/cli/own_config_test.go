@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+)
+
+// Proves: US-6.1, R45 (the sample with a configuration of the user's own is right, and so is its configuration; the end-to-end tests run it).
+func TestSampleWithAConfigurationOfItsOwnIsRight(t *testing.T) {
+	const sample = samplesDir + "/override-config.yaml"
+	if r := run(t, "", "validate", "-f", sample); r.code != command.OK || r.out != "" {
+		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.err)
+	}
+	raw, err := os.ReadFile(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, _ := strings.Cut(string(raw), "\n---\n")
+	var cm corev1.ConfigMap
+	if err := yaml.UnmarshalStrict([]byte(text), &cm); err != nil {
+		t.Fatal(err)
+	}
+	if read, err := config.ReadOverride([]byte(cm.Data[objects.ConfigKey])); err != nil || read.Version != 2 {
+		t.Errorf("%+v, %v", read, err)
+	}
+}
