@@ -10,7 +10,7 @@ import (
 )
 
 // withoutConsequences leaves out the problems that may only follow from what could not be read of the spec: nobody can act on them before that is
-// mended.
+// fixed.
 func withoutConsequences(all, misread problem.List) problem.List {
 	if !misread.HasErrors() {
 		return all

@@ -40,7 +40,7 @@ resources:
 
 // Of one value that cannot be read, one error is reported: nothing that only follows from it. And an error elsewhere is reported all the same.
 //
-// Proves: R74 (everything at once, and nothing that nobody can mend).
+// Proves: R74 (everything at once, and nothing that nobody can fix).
 func TestGenerateReportsWhatIsWrongAndNoConsequences(t *testing.T) {
 	const elsewhere = "spec.providers.inference[1].endpoint"
 	if p := problemsOf(t, decodeYAML(t, []byte(wholeSpec))).Errors(); len(p) > 0 {
