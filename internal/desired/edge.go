@@ -104,7 +104,8 @@ func (r *report) checkExpose(in *Inputs) {
 				"set "+pathExpose+".hostname")
 		}
 	case in.isHostless():
-		r.warn(problem.HostnameNotUnique, pathExpose, fmt.Sprintf("the %s has no host name: it receives the requests for every name that no other one has", edge.Kind),
+		r.warn(problem.HostnameNotUnique, pathExpose,
+			fmt.Sprintf("the %s has no host name: it receives the requests for every name that no other one has", edge.Kind),
 			fmt.Sprintf("set %s.hostname, or domain in the key %s of the ConfigMap %s", pathExpose, settings.KeyEdge, settings.ConfigMapName))
 	}
 }
