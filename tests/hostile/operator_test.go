@@ -46,8 +46,8 @@ type operator struct {
 	err                    error
 }
 
-// newOperator starts it and waits until it is ready.
-func newOperator(t *testing.T, admin client.Client) *operator {
+// newOperator starts it, with further arguments, and waits until it is ready.
+func newOperator(t *testing.T, admin client.Client, arguments ...string) *operator {
 	t.Helper()
 	binary := os.Getenv("LLSD_OPERATOR")
 	if binary == "" {
@@ -76,6 +76,7 @@ func newOperator(t *testing.T, admin client.Client) *operator {
 	}
 	o.arguments = append([]string{"-c", `echo $$ >"$0" && exec "$@"`, filepath.Join(o.group.dir, "cgroup.procs"), binary}, container.Args...)
 	o.arguments = append(o.arguments, "--health-probe-bind-address="+healthAddress, "--webhook-bind-address=:443") // the port of the Service
+	o.arguments = append(o.arguments, arguments...)
 	for _, variable := range container.Env {
 		value := variable.Value
 		if from := variable.ValueFrom; from != nil && from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.namespace" {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -30,7 +34,7 @@ const (
 )
 
 // lyingImage is what a registry sends for an image: a manifest or an index, and a configuration.
-type lyingImage struct{ name, mediaType, manifest, config, want string }
+type lyingImage struct{ name, mediaType, manifest, config, want, password string }
 
 func lyingImages() []lyingImage {
 	const items = 850_000 // 2.5 MB
@@ -40,12 +44,12 @@ func lyingImages() []lyingImage {
 	embedded := `,"data":"` + base64.StdEncoding.EncodeToString([]byte(smaller)) + `"`
 	const wide, deep, large = "more than 10000 values", "more than 32 levels", "too large"
 	return []lyingImage{
-		{"wide manifest", manifestType, lyingManifest("{}", "", empty), "{}", wide},
-		{"wide configuration", manifestType, lyingManifest(config, "", "[]"), config, wide},
-		{"wide configuration in the manifest", manifestType, lyingManifest(smaller, embedded, "[]"), smaller, wide},
-		{"wide index", indexType, `{"schemaVersion":2,"manifests":` + empty + `}`, "", wide},
-		{"deep manifest", manifestType, lyingManifest("{}", "", nest(9_000, "0")), "{}", deep},
-		{"manifest of 5 MiB", manifestType, lyingManifest("{}", "", `["`+strings.Repeat("a", 5<<20)+`"]`), "{}", large},
+		{"wide manifest", manifestType, lyingManifest("{}", "", empty), "{}", wide, ""},
+		{"wide configuration", manifestType, lyingManifest(config, "", "[]"), config, wide, ""},
+		{"wide configuration in the manifest", manifestType, lyingManifest(smaller, embedded, "[]"), smaller, wide, ""},
+		{"wide index", indexType, `{"schemaVersion":2,"manifests":` + empty + `}`, "", wide, ""},
+		{"deep manifest", manifestType, lyingManifest("{}", "", nest(9_000, "0")), "{}", deep, ""},
+		{"manifest of 5 MiB", manifestType, lyingManifest("{}", "", `["`+strings.Repeat("a", 5<<20)+`"]`), "{}", large, ""},
 	}
 }
 
@@ -58,7 +62,11 @@ func lyingManifest(config, more, layers string) string {
 
 // ServeHTTP answers as a registry with this one image.
 func (i *lyingImage) ServeHTTP(to http.ResponseWriter, request *http.Request) {
+	_, password, _ := request.BasicAuth()
 	switch {
+	case password != i.password:
+		to.Header().Set("WWW-Authenticate", `Basic realm="private"`)
+		to.WriteHeader(http.StatusUnauthorized)
 	case strings.Contains(request.URL.Path, "/manifests/"):
 		to.Header().Set("Content-Type", i.mediaType)
 		_, _ = io.WriteString(to, i.manifest)
@@ -72,7 +80,7 @@ func (i *lyingImage) ServeHTTP(to http.ResponseWriter, request *http.Request) {
 // registryInputs are one input that is all registries at once, and the answers to each.
 func registryInputs() []input {
 	said := map[string]string{}
-	all := []input{{name: "all of them at once", send: func(t *testing.T, w *world) (string, error) { return w.runRegistries(t, said) }}}
+	all := []input{{name: "all of them at once", want: []string{"registries were asked"}, send: func(t *testing.T, w *world) (string, error) { return w.runRegistries(t, said) }}}
 	for _, image := range lyingImages() {
 		name := image.name
 		all = append(all, input{name: name, want: []string{"InvalidImage", image.want}, send: func(*testing.T, *world) (string, error) {
@@ -91,7 +99,9 @@ func (w *world) runRegistries(t *testing.T, said map[string]string) (string, err
 	const providers = `"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000"}}` // without any, no labels are needed
 	images := lyingImages()
 	addresses := make([]string, len(images))
+	password, auths := w.canaries.New(), map[string]map[string]string{}
 	for i := range images {
+		images[i].password = password
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return "", err
@@ -100,11 +110,20 @@ func (w *world) runRegistries(t *testing.T, said map[string]string) (string, err
 		go func() { _ = server.Serve(listener) }()
 		t.Cleanup(func() { _ = server.Close() })
 		addresses[i] = listener.Addr().String()
+		auths[addresses[i]] = map[string]string{"username": "pull", "password": password}
 	}
+	text, err := json.Marshal(map[string]any{"auths": auths})
+	if err != nil {
+		return "", err
+	}
+	w.create(t, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: registries, Name: "pull"}, Type: corev1.SecretTypeDockerConfigJson,
+		Data: map[string][]byte{corev1.DockerConfigJsonKey: text},
+	})
 	w.configMap(t, operatorNamespace, settingsName, map[string]string{"registries": "plainHTTP: [\"" + strings.Join(addresses, `", "`) + "\"]\n"})
 	for i := range images {
 		id := fmt.Sprint("image-", i)
-		body := resource("v1alpha2", id, fmt.Sprintf(`"distribution":{"image":"%s/team/server:1"},`+providers, addresses[i]))
+		body := resource("v1alpha2", id, fmt.Sprintf(`"distribution":{"image":"%s/team/server:1"},"workload":{"imagePullSecrets":[{"name":"pull"}]},`+providers, addresses[i]))
 		if denied, err := w.store(t, "v1alpha2", registries, id, body); denied != "" || err != nil {
 			return denied, err
 		}

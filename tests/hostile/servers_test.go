@@ -111,7 +111,7 @@ type lyingServer struct {
 func serverInputs() []input {
 	var elsewhereAsked atomic.Int64
 	var running []*lyingServer
-	all := []input{{name: "all of them at once", send: func(t *testing.T, w *world) (string, error) {
+	all := []input{{name: "all of them at once", want: []string{"servers were asked, none of them elsewhere"}, send: func(t *testing.T, w *world) (string, error) {
 		return w.runLies(t, &running, &elsewhereAsked)
 	}}}
 	for i, l := range lies("") {

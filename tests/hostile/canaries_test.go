@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package hostile
+
+import (
+	"bytes"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// useSecrets lets resources of somebody else use Secrets all the time: as the key and in a setting of a provider, as the password of one
+// storage and within the connection string of another, of which the operator derives a Secret, and as a key that it refuses.
+func (w *world) useSecrets(t *testing.T) {
+	t.Helper()
+	password := w.canaries.New()
+	w.create(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: bystanders, Name: "keys"}, StringData: map[string]string{
+		"token": w.canaries.New(), "setting": w.canaries.New(), "redis": w.canaries.New(), "broken": w.canaries.New() + "\n",
+		"postgres": w.canaries.Add("postgresql://user:" + url.QueryEscape(password) + "@db:5432/stack?sslmode=require"),
+	}})
+	keyed := func(key string) string {
+		return starter + `,"providers":{"inference":[{"id":"vllm","provider":"vllm","endpoint":"http://vllm:8000","apiKey":{"name":"keys","key":"` + key + `"}},` +
+			`{"id":"own","provider":"remote::own","secretRefs":{"token":{"name":"keys","key":"setting"}}}]},` +
+			`"storage":{"kv":{"type":"redis","endpoint":"redis:6379","password":{"name":"keys","key":"redis"}},` +
+			`"sql":{"type":"postgres","connectionString":{"name":"keys","key":"postgres"}}}`
+	}
+	for name, spec := range map[string]string{busy: keyed("token"), "refused": keyed("broken")} {
+		if denied, err := w.store(t, "v1alpha2", bystanders, name, resource("v1alpha2", name, spec)); denied != "" || err != nil {
+			t.Fatal(denied, err)
+		}
+	}
+	text, err := w.awaitReason(t.Context(), bystanders, "refused", string(problem.SecretInvalid))
+	if err != nil {
+		t.Fatal(text, err)
+	}
+}
+
+// checkSecrets searches the cluster and the operator's logs, of which the last is one of the highest level, for the values of the Secrets that
+// were in use all the time, those that the operator derived among them.
+func (w *world) checkSecrets(t *testing.T, logs []*os.File) {
+	t.Helper()
+	var secrets corev1.SecretList
+	if err := w.admin.List(t.Context(), &secrets, client.InNamespace(bystanders)); err != nil {
+		t.Fatal(err)
+	}
+	derived := 0
+	for i := range secrets.Items {
+		if metav1.GetControllerOf(&secrets.Items[i]) == nil {
+			continue
+		}
+		for _, value := range secrets.Items[i].Data {
+			if text := string(value); strings.Contains(text, "canary") {
+				w.canaries.Add(text)
+				derived++
+			}
+		}
+	}
+	objects, err := cluster.ObjectsButSecrets(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := map[string]string{"an object": objects}
+	var printed []byte
+	for i, log := range logs {
+		if printed, err = os.ReadFile(log.Name()); err != nil {
+			t.Fatal(err)
+		}
+		places["log "+strconv.Itoa(i)] = string(printed)
+	}
+	if derived == 0 || !bytes.Contains(printed, []byte(`"level":"Level(-`)) {
+		t.Errorf("%d values were derived of Secrets, or nothing that only a high log level prints was printed", derived)
+	}
+	for place, text := range places {
+		for _, found := range w.canaries.In(text) {
+			t.Errorf("%s contains %s", place, found)
+		}
+	}
+}
