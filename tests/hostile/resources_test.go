@@ -236,7 +236,7 @@ func spokeInputs() []input {
 		annotated("annotation of 9000 levels", nest(9000, "0")),
 		annotated("annotation of 60000 members", object(20000, `"k#":0`)),
 		annotated("annotation that is no JSON", strings.Repeat("[", 250_000)),
-		deepRecord(9_880, "64 levels"), deepRecord(9_990, accepted+"|64 levels"), // from some depth on, the record is none that can be read
+		deepRecord(9_880, "64 levels"), deepRecord(9_990, accepted+"|64 levels"), // from some depth on, no record can be read
 		foreignConfigMap("configuration of another namespace", `"userConfig":{"configMapName":"#","configMapNamespace":"`+bystanders+`"}`),
 		foreignConfigMap("CA bundle of another namespace", `"tlsConfig":{"caBundle":{"configMapName":"#","configMapNamespace":"`+bystanders+`"}}`),
 	}
