@@ -36,6 +36,7 @@ func TestSchemaHasTheBounds(t *testing.T) {
 			"models":   {resources["models"], bounds.Models},
 			"tools":    {resources["tools"], bounds.Tools},
 			"shields":  {resources["shields"], bounds.Shields},
+			"stores":   {resources["vectorStores"], bounds.VectorStores},
 			"env":      {overrides["env"], bounds.EnvironmentEntries},
 			"disabled": {spec.Properties["disabled"], bounds.DisabledNames},
 		} {

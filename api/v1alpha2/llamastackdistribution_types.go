@@ -69,7 +69,7 @@ type LlamaStackDistributionSpec struct {
 	// +optional
 	Providers *ProvidersSpec `json:"providers,omitempty"`
 
-	// Resources declares models, tools and shields to register.
+	// Resources declares models, tools, shields and vector stores to register.
 	// +optional
 	Resources *ResourcesSpec `json:"resources,omitempty"`
 

@@ -154,7 +154,7 @@ type ConfigGenerationStatus struct {
 	// +optional
 	ProviderCount int32 `json:"providerCount"`
 
-	// ResourceCount is the number of models, tools and shields that the spec registers.
+	// ResourceCount is the number of models, tools, shields and vector stores that the spec registers.
 	// +optional
 	ResourceCount int32 `json:"resourceCount"`
 

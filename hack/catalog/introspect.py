@@ -384,6 +384,7 @@ def main() -> int:
             "storage": about.storage(),
             "rules": rules(server),
             "toolGroupsRegistered": not server.drops_tool_groups,
+            "vectorStoresRegistered": server.registers_vector_stores,
             "starter": starter(server, "starter"),
             "distributions": distributions(server),
         }

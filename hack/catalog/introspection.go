@@ -29,6 +29,7 @@ type introspection struct {
 	NeedsInsecure        bool                           `json:"needsInsecure"`
 	RegisteredEverywhere bool                           `json:"registeredEverywhere"`
 	ToolGroupsRegistered bool                           `json:"toolGroupsRegistered"`
+	RegistersStores      bool                           `json:"vectorStoresRegistered"`
 	APIsMustBeServed     bool                           `json:"apisMustBeServed"`
 	HostForWorkers       bool                           `json:"hostForWorkers"`
 	WritesConfig         bool                           `json:"writesConfig"`

@@ -15,6 +15,8 @@ const (
 	Models  = 1_000
 	Tools   = 1_000
 	Shields = 1_000
+	// VectorStores is how many items spec.resources.vectorStores may have: the server registers each when it starts.
+	VectorStores = 200
 	// PolicyRules is how many rules each policy of spec.auth may have: each is compared with those before it.
 	PolicyRules = 200
 	// EnvironmentEntries is how many entries spec.workload.overrides.env may have.

@@ -72,11 +72,14 @@ func setConfigGenerated(f *Facts, s *statusOf) {
 		fmt.Sprintf("Generated config.yaml with %s for server release %s%s", generated(c), f.Distribution.Line.Name, warnings(f)))
 }
 
-// generated counts the entries of the spec: its providers and models, and its shields and tools where it has some.
+// generated counts the entries of the spec: its providers and models, and its shields, vector stores and tools where it has some.
 func generated(c *config.Result) string {
 	parts := []string{count(c.ProviderCount, "provider", "providers"), count(c.ModelCount, "model", "models")}
 	if c.ShieldCount > 0 {
 		parts = append(parts, count(c.ShieldCount, "shield", "shields"))
+	}
+	if c.VectorStoreCount > 0 {
+		parts = append(parts, count(c.VectorStoreCount, "vector store", "vector stores"))
 	}
 	if c.ToolCount > 0 {
 		parts = append(parts, count(c.ToolCount, "tool", "tools"))

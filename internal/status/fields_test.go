@@ -83,8 +83,8 @@ func TestConfigGeneratedCountsProvidersAndModels(t *testing.T) {
 		{config.Result{ProviderCount: 3, ModelCount: 2}, "Generated config.yaml with 3 providers and 2 models for server release 0.7"},
 		{config.Result{ProviderCount: 1}, "Generated config.yaml with 1 provider and 0 models for server release 0.7"},
 		{
-			config.Result{ProviderCount: 1, ModelCount: 1, ShieldCount: 1, ToolCount: 2},
-			"Generated config.yaml with 1 provider, 1 model, 1 shield and 2 tools for server release 0.7",
+			config.Result{ProviderCount: 1, ModelCount: 1, ShieldCount: 1, VectorStoreCount: 2, ToolCount: 2},
+			"Generated config.yaml with 1 provider, 1 model, 1 shield, 2 vector stores and 2 tools for server release 0.7",
 		},
 	} {
 		f.Desired.Config, f.Problems, f.Server = &c.result, nil, nil

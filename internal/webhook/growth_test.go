@@ -29,8 +29,12 @@ var growing = map[string]struct {
 	most       int
 	spec, item string
 }{
-	"models":     {bounds.Models, `"providers":{"inference":{"provider":"vllm","endpoint":"http://a"}},"resources":{"models":[#]}`, `{"name":"m#","provider":"vllm"}`},
-	"shields":    {bounds.Shields, `"providers":{"safety":{"provider":"llama-guard"}},"resources":{"models":["m"],"shields":[#]}`, `{"id":"s#","model":"m"}`},
+	"models":  {bounds.Models, `"providers":{"inference":{"provider":"vllm","endpoint":"http://a"}},"resources":{"models":[#]}`, `{"name":"m#","provider":"vllm"}`},
+	"shields": {bounds.Shields, `"providers":{"safety":{"provider":"llama-guard"}},"resources":{"models":["m"],"shields":[#]}`, `{"id":"s#","model":"m"}`},
+	"vector stores": {
+		bounds.VectorStores, `"providers":{"inference":{"provider":"vllm","endpoint":"http://a"}},"resources":{"models":[{"name":"m","modelType":"embedding",` +
+			`"embeddingDimension":4}],"vectorStores":[#]}`, `{"name":"s#","embeddingModel":"m"}`,
+	},
 	"tools":      {bounds.Tools, `"resources":{"tools":[#]}`, `{"name":"mcp::s#","endpoint":"http://a/mcp"}`},
 	"providers":  {bounds.ProvidersPerAPI, `"providers":{"inference":[#]}`, `{"id":"p#","provider":"vllm","endpoint":"http://a","apiKey":{"name":"s#","key":"k"}}`},
 	"settings":   {10_000, `"providers":{"inference":{"provider":"remote::own","settings":{#}}}`, `"k#":"v"`},

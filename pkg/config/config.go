@@ -65,8 +65,8 @@ type Result struct {
 	LocalState []string
 	// ProviderCount and ResourceCount count the entries of the resource, not those of the base.
 	ProviderCount, ResourceCount int32
-	// ModelCount, ShieldCount and ToolCount are the parts of ResourceCount.
-	ModelCount, ShieldCount, ToolCount int32
+	// ModelCount, ShieldCount, VectorStoreCount and ToolCount are the parts of ResourceCount.
+	ModelCount, ShieldCount, VectorStoreCount, ToolCount int32
 	// Version is the schema version of the YAML.
 	Version int32
 	// TLS is what the YAML says about encryption.
@@ -140,7 +140,8 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	}, problems)
 	providers := provider.Apply(ctx, doc, in.Line, spec.Providers, env, problems)
 	uses := resource.Apply(ctx, &resource.Input{
-		Document: doc, Line: in.Line, Environment: env, Providers: spec.Providers, Models: spec.Models, Shields: spec.Shields, Tools: spec.Tools,
+		Document: doc, Line: in.Line, Environment: env, Providers: spec.Providers, Models: spec.Models, Shields: spec.Shields,
+		VectorStores: spec.VectorStores, Tools: spec.Tools,
 	}, problems)
 	disabled.Apply(&disabled.Input{Document: doc, Line: in.Line, APIs: spec.disabled, Providers: spec.Providers, Uses: uses}, problems)
 	made := &integrity.Input{Document: doc, Line: in.Line, Spec: in.Spec.Source, Providers: spec.Providers, Backends: backends, Environment: env}
@@ -156,19 +157,20 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	}
 	env.Sort()
 	return &Result{
-		YAML:          written,
-		Env:           env.Needed(),
-		Providers:     providers,
-		Expected:      doc.EnabledProviders(env.Given()),
-		LocalState:    localState(doc, env.Given()),
-		ProviderCount: int32(len(providers) + len(telemetry)),                        //nolint:gosec // an object of 1.5 MB holds far fewer
-		ResourceCount: int32(len(spec.Models) + len(spec.Shields) + len(spec.Tools)), //nolint:gosec // as above
-		ModelCount:    int32(len(spec.Models)),                                       //nolint:gosec // as above
-		ShieldCount:   int32(len(spec.Shields)),                                      //nolint:gosec // as above
-		ToolCount:     int32(len(spec.Tools)),                                        //nolint:gosec // as above
-		Version:       version,
-		TLS:           server.ReadTLS(doc.Root()),
-		Auth:          auth.Read(doc.Root()),
+		YAML:             written,
+		Env:              env.Needed(),
+		Providers:        providers,
+		Expected:         doc.EnabledProviders(env.Given()),
+		LocalState:       localState(doc, env.Given()),
+		ProviderCount:    int32(len(providers) + len(telemetry)),                                                 //nolint:gosec // an object of 1.5 MB holds far fewer
+		ResourceCount:    int32(len(spec.Models) + len(spec.Shields) + len(spec.VectorStores) + len(spec.Tools)), //nolint:gosec // as above
+		ModelCount:       int32(len(spec.Models)),                                                                //nolint:gosec // as above
+		ShieldCount:      int32(len(spec.Shields)),                                                               //nolint:gosec // as above
+		VectorStoreCount: int32(len(spec.VectorStores)),                                                          //nolint:gosec // as above
+		ToolCount:        int32(len(spec.Tools)),                                                                 //nolint:gosec // as above
+		Version:          version,
+		TLS:              server.ReadTLS(doc.Root()),
+		Auth:             auth.Read(doc.Root()),
 	}, problems.List()
 }
 
@@ -201,7 +203,7 @@ func readSpec(in *Input, problems *problem.Collector) *parsedSpec {
 	s := &parsedSpec{Spec: disabled.Spec{
 		Names:     source.Disabled,
 		Providers: slices.Clone(parsed.Providers),
-		Models:    parsed.Models, Shields: parsed.Shields, Tools: parsed.Tools,
+		Models:    parsed.Models, Shields: parsed.Shields, VectorStores: parsed.VectorStores, Tools: parsed.Tools,
 	}}
 	s.disabled = disabled.Read(&s.Spec, in.Line, problems)
 	secretUses(parsed, s.Providers, problems)

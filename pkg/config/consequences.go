@@ -87,6 +87,7 @@ var referredBy = map[string][]string{
 	"spec.resources.models":  {"spec.providers.inference"},
 	"spec.resources.shields": {"spec.providers.safety", "spec.providers.inference", "spec.resources.models"},
 	"spec.resources.tools":   {"spec.providers.toolRuntime"},
+	"spec.resources.vectorStores": {"spec.providers.vectorIo", "spec.providers.inference", "spec.resources.models"},
 }
 
 // within reports whether a path is a part of a field that could not be read.

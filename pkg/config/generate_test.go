@@ -302,6 +302,7 @@ func TestNeeded(t *testing.T) {
 		"telemetry":          {spec{Providers: &v1alpha2.ProvidersSpec{Telemetry: raw("{}")}}, true},
 		"no providers":       {spec{Providers: &v1alpha2.ProvidersSpec{Safety: raw("null"), Telemetry: raw(" null")}}, false},
 		"tools":              {spec{Resources: &v1alpha2.ResourcesSpec{Tools: []apiextensionsv1.JSON{*raw(`"websearch"`)}}}, true},
+		"vector stores":      {spec{Resources: &v1alpha2.ResourcesSpec{VectorStores: []v1alpha2.VectorStore{{Name: "s", EmbeddingModel: "m"}}}}, true},
 		"shields":            {spec{Resources: &v1alpha2.ResourcesSpec{Shields: []apiextensionsv1.JSON{*raw(`"llama-guard"`)}}}, true},
 		"models":             {spec{Resources: &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{*raw(`"m"`)}}}, true},
 		"workers":            {spec{Workload: &v1alpha2.WorkloadSpec{Workers: ptr.To[int32](2)}}, true},

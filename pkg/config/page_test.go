@@ -21,9 +21,10 @@ func not(fact func(*catalog.Line) bool) func(*catalog.Line) bool {
 	return func(line *catalog.Line) bool { return !fact(line) }
 }
 
-func needsInsecure(line *catalog.Line) bool       { return line.NeedsInsecure }
-func registersToolGroups(line *catalog.Line) bool { return line.RegistersToolGroups }
-func servesModelID(line *catalog.Line) bool       { return line.ServesModelID }
+func needsInsecure(line *catalog.Line) bool         { return line.NeedsInsecure }
+func registersToolGroups(line *catalog.Line) bool   { return line.RegistersToolGroups }
+func registersVectorStores(line *catalog.Line) bool { return line.RegistersVectorStores }
+func servesModelID(line *catalog.Line) bool         { return line.ServesModelID }
 
 // The release lines in the sentences of docs/configuration.md are those of which the catalog says so: FIRST and LAST stand for the first and the
 // last of them. Without FIRST the sentence means all from the oldest on, without LAST all up to the newest.
@@ -50,6 +51,7 @@ func TestPageNamesTheReleaseLinesOfTheCatalog(t *testing.T) {
 		"Up to release line LAST, `kv` and `sql` must refer to the same key of the same Secret":      not(hasCredentials(catalog.CredentialsURI)),
 		"From release line FIRST on, nothing is shared":                                              hasCredentials(catalog.CredentialsURI),
 		"On release lines FIRST to LAST, several workers need `server.host`":                         func(l *catalog.Line) bool { return l.HostForWorkers },
+		"From release line FIRST on, the server registers vector stores. On release line 0.3":        registersVectorStores,
 		"From release line FIRST on, the server has no safety API":                                   func(l *catalog.Line) bool { _, has := l.APIs["safety"]; return !has },
 		"release line without a base, such as `meta-reference-gpu` from FIRST on":                    func(l *catalog.Line) bool { _, has := distributions.Base("meta-reference-gpu", l.Name); return !has },
 	} {

@@ -65,9 +65,9 @@ func hasAuth(a *v1alpha2.AuthSpec) bool {
 		len(a.AccessPolicy) > 0 || len(a.RoutePolicy) > 0)
 }
 
-// hasResources reports whether any model, shield or tool is registered.
+// hasResources reports whether any model, shield, tool or vector store is registered.
 func hasResources(r *v1alpha2.ResourcesSpec) bool {
-	return r != nil && (len(r.Models) > 0 || len(r.Shields) > 0 || len(r.Tools) > 0)
+	return r != nil && (len(r.Models) > 0 || len(r.Shields) > 0 || len(r.Tools) > 0 || len(r.VectorStores) > 0)
 }
 
 // hasStorage reports whether it is said where the server keeps its state.

@@ -37,6 +37,7 @@ func CheckBounds(spec *v1alpha2.LlamaStackDistributionSpec) problem.List {
 			{"models", len(r.Models), bounds.Models},
 			{"tools", len(r.Tools), bounds.Tools},
 			{"shields", len(r.Shields), bounds.Shields},
+			{"vectorStores", len(r.VectorStores), bounds.VectorStores},
 		} {
 			if list.have > list.may {
 				problems = append(problems, tooMany(path.Child(list.name), list.have, list.may))

@@ -67,6 +67,9 @@ func TestCheckBoundsNamesTheFieldAndTheBound(t *testing.T) {
 		"tools": {func(more int) *v1alpha2.LlamaStackDistributionSpec {
 			return &v1alpha2.LlamaStackDistributionSpec{Resources: &v1alpha2.ResourcesSpec{Tools: openItems(`"m"`, bounds.Tools+more)}}
 		}, "spec.resources.tools: Too many: 1001"},
+		"vector stores": {func(more int) *v1alpha2.LlamaStackDistributionSpec {
+			return &v1alpha2.LlamaStackDistributionSpec{Resources: &v1alpha2.ResourcesSpec{VectorStores: make([]v1alpha2.VectorStore, bounds.VectorStores+more)}}
+		}, "spec.resources.vectorStores: Too many: 201"},
 		"shields": {func(more int) *v1alpha2.LlamaStackDistributionSpec {
 			return &v1alpha2.LlamaStackDistributionSpec{Resources: &v1alpha2.ResourcesSpec{Shields: openItems(`"m"`, bounds.Shields+more)}}
 		}, "spec.resources.shields: Too many: 1001"},

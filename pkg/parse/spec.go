@@ -13,10 +13,11 @@ type Spec struct {
 	Source *v1alpha2.LlamaStackDistributionSpec
 	// Providers are the entries of spec.providers: a group for each API that has any, in the order of ProvidersSpec.
 	Providers []ProviderGroup
-	// Models, Tools and Shields are the items of spec.resources.
-	Models  []Model
-	Tools   []Tool
-	Shields []Shield
+	// Models, Tools, Shields and VectorStores are the items of spec.resources.
+	Models       []Model
+	Tools        []Tool
+	Shields      []Shield
+	VectorStores []VectorStore
 	// Auth is spec.auth; nil where it is absent or empty.
 	Auth *Auth
 	// Expose is spec.networking.expose; the zero value where ExposeProblems has an item.
@@ -46,6 +47,8 @@ func Parse(spec *v1alpha2.LlamaStackDistributionSpec) *Spec {
 		s.Shields, problems = parseShields(r.Shields)
 		add(problems)
 		s.Tools, problems = parseTools(r.Tools)
+		add(problems)
+		s.VectorStores, problems = readVectorStores(r.VectorStores)
 		add(problems)
 	}
 	s.Auth, problems = parseAuth(spec.Auth)

@@ -96,6 +96,22 @@ type Shield struct {
 	Path string
 }
 
+// VectorStore is one item of spec.resources.vectorStores.
+type VectorStore struct {
+	// Name is the vector_store_id in the server's configuration.
+	Name string
+	// Provider is the id of the vectorIo provider; empty for the default one.
+	Provider string
+	// EmbeddingModel is the registered model that makes its vectors.
+	EmbeddingModel string
+	// EmbeddingDimension is the length of the vectors; nil for that of the model.
+	EmbeddingDimension *int64
+	// ProviderVectorStoreID is the provider's name of the vector store where it differs from Name.
+	ProviderVectorStoreID string
+	// Path is where the item stands in the resource, for messages.
+	Path string
+}
+
 // Auth is spec.auth, parsed.
 type Auth struct {
 	// Type is the type of authentication as the user wrote it; empty where the user wrote none.

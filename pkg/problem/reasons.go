@@ -59,7 +59,7 @@ const (
 	SharedStorageLocation Reason = "SharedStorageLocation"
 	// EphemeralState: state is lost or differs between pods. A warning.
 	EphemeralState Reason = "EphemeralState"
-	// UnknownProvider: a model, tool or shield names a provider that does not exist.
+	// UnknownProvider: a model, tool, shield or vector store names a provider that does not exist.
 	UnknownProvider Reason = "UnknownProvider"
 	// ProviderNotEnabled: a provider that is used is enabled only by an environment variable.
 	ProviderNotEnabled Reason = "ProviderNotEnabled"

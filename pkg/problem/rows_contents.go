@@ -70,7 +70,7 @@ var contentRows = []Row{
 	},
 	{
 		Reason: UnknownProvider, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "A model, tool or shield names a provider that neither the spec nor the base configuration has.",
+		Meaning: "A model, tool, shield or vector store names a provider that neither the spec nor the base configuration has.",
 		Example: Problem{
 			Path: "spec.resources.shields[0].provider", Type: field.ErrorTypeNotFound, Value: "guard",
 			Detail: "there is no safety provider with this id",

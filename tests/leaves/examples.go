@@ -10,6 +10,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
 // openJSON are the values of the fields that hold any JSON, by path.
@@ -48,6 +50,7 @@ var byType = values(
 	[]corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: new("gpu")}},
 	[]corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "x"}}}},
 	[]corev1.LocalObjectReference{{Name: "x"}},
+	[]v1alpha2.VectorStore{{Name: "x", EmbeddingModel: "y"}},
 	resource.MustParse("3Gi"),
 	intstr.FromInt32(1),
 	[]corev1.EnvVar{{Name: "X", Value: "x"}},

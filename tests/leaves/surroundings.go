@@ -16,6 +16,11 @@ var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
 	"spec.networking.tls.enabled": func(s *v1alpha2.LlamaStackDistributionSpec) {
 		s.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{SecretName: new("llama-tls")}}
 	},
+	"spec.resources.vectorStores": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		model := `{"name":"y","provider":"openai","modelType":"embedding","embeddingDimension":4}`
+		s.Resources = &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{{Raw: []byte(model)}}}
+		s.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{Env: []corev1.EnvVar{{Name: "OPENAI_API_KEY", Value: "x"}}}}
+	},
 	"spec.auth.settings":       withAuth("custom"),
 	"spec.auth.secretRefs":     withAuth("custom"),
 	"spec.auth.accessPolicy":   withAuth("kubernetes"),

@@ -25,7 +25,7 @@ func answerFaults(t *testing.T, b *booting, s *server) []string {
 		return protectionFaults(t, s)
 	}
 	return slices.Concat(
-		providerFaults(t, b, s), modelFaults(t, b, s), shieldFaults(t, b, s), toolFaults(t, b, s), chatFaults(t, b, s),
+		providerFaults(t, b, s), modelFaults(t, b, s), shieldFaults(t, b, s), vectorStoreFaults(t, b, s), toolFaults(t, b, s), chatFaults(t, b, s),
 	)
 }
 
@@ -146,6 +146,20 @@ func shieldFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	for _, shield := range b.asked.shields {
 		if !slices.Contains(ids, shield) {
 			faults = append(faults, fmt.Sprintf("/v1/shields (%d) has no %s, but %q", status, shield, ids))
+		}
+	}
+	return faults
+}
+
+func vectorStoreFaults(t *testing.T, b *booting, s *server) (faults []string) {
+	t.Helper()
+	if len(b.asked.vectorStores) == 0 {
+		return nil
+	}
+	ids, status := s.listed(t, "/v1/vector_stores", "id")
+	for _, store := range b.asked.vectorStores {
+		if !slices.Contains(ids, store) {
+			faults = append(faults, fmt.Sprintf("/v1/vector_stores (%d) has no %s, but %q", status, store, ids))
 		}
 	}
 	return faults

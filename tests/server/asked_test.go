@@ -17,6 +17,7 @@ type asked struct {
 	models       []askedModel
 	shields      []string
 	tools        []string
+	vectorStores []string
 	// disabled are APIs, by the server's names.
 	disabled []string
 }
@@ -70,6 +71,7 @@ func readAsked(t *testing.T, content []byte) asked {
 	}
 	a.shields = names(list(spec, "resources", "shields"), "id")
 	a.tools = names(list(spec, "resources", "tools"), "name")
+	a.vectorStores = names(list(spec, "resources", "vectorStores"), "name")
 	return a
 }
 

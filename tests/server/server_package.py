@@ -54,6 +54,8 @@ class ServerPackage:
     """Tells whether the server refuses an API under `apis` that no provider serves (up to 1.4) or skips it."""
     drops_tool_groups: bool
     """Tells whether the server drops registered tool groups and makes its own (from 0.7 on)."""
+    registers_vector_stores: bool
+    """Tells whether the server registers the vector stores that its config names (from 0.4 on)."""
     resource_types: list[str]
     """The types of resources that the rules of policies can name, sorted."""
     demands_tls: bool
@@ -114,6 +116,7 @@ def _load(package: str, version: str, home: Path) -> ServerPackage:
         # The release that made the list optional also began to skip what nothing serves.
         apis_must_be_served=config_class.model_fields["apis"].get_default(call_default_factory=True) is not None,
         drops_tool_groups=bool(datatypes.RegisteredResources.model_fields["tool_groups"].deprecated),
+        registers_vector_stores=any(table[0] == "vector_stores" for table in stack.RESOURCES),
         resource_types=_resource_types(package),
         demands_tls="insecure" in datatypes.ServerConfig.model_fields,
     )

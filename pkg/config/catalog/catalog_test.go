@@ -135,6 +135,9 @@ func TestLines(t *testing.T) {
 		if registers := Compare(name, "0.7") < 0; line.RegistersToolGroups != registers {
 			t.Errorf("line %s registers tool groups: %v", name, line.RegistersToolGroups)
 		}
+		if registers := name != "0.3"; line.RegistersVectorStores != registers {
+			t.Errorf("line %s registers vector stores: %v", name, line.RegistersVectorStores)
+		}
 		if hosts := slices.Contains([]string{"0.4", "0.5", "0.6"}, name); line.HostForWorkers != hosts {
 			t.Errorf("line %s: several workers need a host: %v", name, line.HostForWorkers)
 		}

@@ -27,6 +27,8 @@ type Line struct {
 	// RegistersToolGroups reports whether registered_resources.tool_groups counts; where not, the server drops that list and makes
 	// the tool groups of its tool_runtime providers by itself.
 	RegistersToolGroups bool `yaml:"registersToolGroups"`
+	// RegistersVectorStores reports whether the server registers registered_resources.vector_stores; where not, it ignores that list.
+	RegistersVectorStores bool `yaml:"registersVectorStores"`
 	// AllProviders reports whether a model may name the provider "all", which registers it under its bare name.
 	AllProviders bool `yaml:"allProviders"`
 	// ServesModelID reports whether a registered model is served as <provider>/<model_id>; where not, as <provider>/<provider_model_id>.

@@ -49,11 +49,12 @@ func APIs(names []string) []string {
 type Spec struct {
 	// Names is spec.disabled.
 	Names []string
-	// Providers, Models, Shields and Tools are the parsed spec.
-	Providers []parse.ProviderGroup
-	Models    []parse.Model
-	Shields   []parse.Shield
-	Tools     []parse.Tool
+	// Providers, Models, Shields, VectorStores and Tools are the parsed spec.
+	Providers    []parse.ProviderGroup
+	Models       []parse.Model
+	Shields      []parse.Shield
+	VectorStores []parse.VectorStore
+	Tools        []parse.Tool
 }
 
 // Read returns the APIs that spec.disabled names, and removes from the spec what configures these: disabled wins. The release line may be nil
@@ -102,6 +103,9 @@ func Read(spec *Spec, line *catalog.Line, problems *problem.Collector) []string 
 	}
 	if ignored("safety", "spec.resources.shields", len(spec.Shields)) {
 		spec.Shields = nil
+	}
+	if ignored("vector_io", "spec.resources.vectorStores", len(spec.VectorStores)) {
+		spec.VectorStores = nil
 	}
 	if ignored("tool_runtime", "spec.resources.tools", len(spec.Tools)) {
 		spec.Tools = nil

@@ -25,10 +25,11 @@ type Input struct {
 	Environment *environment.Set
 	// Providers are the providers of the spec.
 	Providers []parse.ProviderGroup
-	// Models, Shields and Tools are the resources of the spec.
-	Models  []parse.Model
-	Shields []parse.Shield
-	Tools   []parse.Tool
+	// Models, Shields, VectorStores and Tools are the resources of the spec.
+	Models       []parse.Model
+	Shields      []parse.Shield
+	VectorStores []parse.VectorStore
+	Tools        []parse.Tool
 }
 
 // Use is a provider that a resource of the spec uses.
@@ -46,6 +47,7 @@ func Apply(ctx context.Context, in *Input, problems *problem.Collector) []Use {
 	}
 	r.applyModels(in.Models)
 	r.applyShields(in.Shields)
+	r.applyVectorStores(in.VectorStores)
 	tools := &toolStep{registration: r}
 	tools.apply(in.Tools)
 	return r.uses

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
@@ -41,7 +42,7 @@ func (c *testCase) apply(ctx context.Context, t *testing.T, found *problem.Colle
 	parsed, doc := step.Parsed(t, c.spec), step.Document(t, c.base)
 	used := resource.Apply(ctx, &resource.Input{
 		Document: doc, Line: line, Environment: environment.NewSet(parsed.Source), Providers: parsed.Providers,
-		Models: parsed.Models, Shields: parsed.Shields, Tools: parsed.Tools,
+		Models: parsed.Models, Shields: parsed.Shields, VectorStores: parsed.VectorStores, Tools: parsed.Tools,
 	}, found)
 	var b strings.Builder
 	for _, use := range used {
@@ -188,7 +189,7 @@ registered_resources:
   - {model_id: d, provider_id: v, model_type: embedding}
 `)
 	got := resource.ServedModels(doc, step.Line(t, "0.7"), v1alpha2.ModelTypeLLM)
-	if diff := cmp.Diff([]resource.ServedModel{{ID: "a", Served: "v/a"}, {ID: "c", Served: "w/p"}}, got); diff != "" {
+	if diff := cmp.Diff([]resource.ServedModel{{ID: "a", Served: "v/a"}, {ID: "c", Served: "w/p"}}, got, cmpopts.IgnoreUnexported(resource.ServedModel{})); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -32,12 +32,17 @@ func choicesOf(models []ServedModel) string {
 	if len(models) == 0 {
 		return "register a Llama Guard model under spec.resources.models, and write {id, model} with its name"
 	}
+	return "write {id, model} with one of " + servedNames(models) + ", or register another one under spec.resources.models"
+}
+
+// servedNames lists the names under which models are served, for a message.
+func servedNames(models []ServedModel) string {
 	names := make([]string, len(models))
 	for i, m := range models {
 		names[i] = m.Served
 	}
 	slices.Sort(names)
-	return "write {id, model} with one of " + bounds.Names(slices.Compact(names)) + ", or register another one under spec.resources.models"
+	return bounds.Names(slices.Compact(names))
 }
 
 // looksLikeGuard reports whether a name is that of a Llama Guard model.
@@ -55,6 +60,8 @@ func looksLikeGuard(name string) bool {
 type ServedModel struct {
 	// ID is its model_id, Served the name under which it is asked for.
 	ID, Served string
+	// entry is where it is registered.
+	entry *yaml.Node
 }
 
 // ServedModels returns the registered models of a type that are there or may be there.
@@ -65,7 +72,7 @@ func ServedModels(doc *document.Document, line *catalog.Line, modelType v1alpha2
 		if id == "" || provider.ID == "" || ModelTypeOf(entry) != modelType {
 			continue
 		}
-		models = append(models, ServedModel{ID: id, Served: ServedName(line, provider.ID, id, document.Text(document.Child(entry, "provider_model_id")))})
+		models = append(models, ServedModel{ID: id, Served: ServedName(line, provider.ID, id, document.Text(document.Child(entry, "provider_model_id"))), entry: entry})
 	}
 	return models
 }
