@@ -162,7 +162,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 		Providers:        providers,
 		Expected:         doc.EnabledProviders(env.Given()),
 		LocalState:       localState(doc, env.Given()),
-		ProviderCount:    int32(len(providers) + len(telemetry)),                                                 //nolint:gosec // an object of 1.5 MB holds far fewer
+		ProviderCount:    int32(len(providers) + len(telemetry)),                                                 //nolint:gosec // a spec of 1.5 MB has fewer
 		ResourceCount:    int32(len(spec.Models) + len(spec.Shields) + len(spec.VectorStores) + len(spec.Tools)), //nolint:gosec // as above
 		ModelCount:       int32(len(spec.Models)),                                                                //nolint:gosec // as above
 		ShieldCount:      int32(len(spec.Shields)),                                                               //nolint:gosec // as above

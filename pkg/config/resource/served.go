@@ -72,7 +72,8 @@ func ServedModels(doc *document.Document, line *catalog.Line, modelType v1alpha2
 		if id == "" || provider.ID == "" || ModelTypeOf(entry) != modelType {
 			continue
 		}
-		models = append(models, ServedModel{ID: id, Served: ServedName(line, provider.ID, id, document.Text(document.Child(entry, "provider_model_id"))), entry: entry})
+		served := ServedName(line, provider.ID, id, document.Text(document.Child(entry, "provider_model_id")))
+		models = append(models, ServedModel{ID: id, Served: served, entry: entry})
 	}
 	return models
 }
