@@ -84,9 +84,9 @@ func (m *misreading) causes(p problem.Problem) bool {
 
 // referredBy are the lists in which the entries of a list name entries.
 var referredBy = map[string][]string{
-	"spec.resources.models":  {"spec.providers.inference"},
-	"spec.resources.shields": {"spec.providers.safety", "spec.providers.inference", "spec.resources.models"},
-	"spec.resources.tools":   {"spec.providers.toolRuntime"},
+	"spec.resources.models":       {"spec.providers.inference"},
+	"spec.resources.shields":      {"spec.providers.safety", "spec.providers.inference", "spec.resources.models"},
+	"spec.resources.tools":        {"spec.providers.toolRuntime"},
 	"spec.resources.vectorStores": {"spec.providers.vectorIo", "spec.providers.inference", "spec.resources.models"},
 }
 

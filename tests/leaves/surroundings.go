@@ -5,6 +5,9 @@ package leaves
 import (
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
