@@ -110,7 +110,7 @@ providers:
 registered_resources:
   models: [{model_id: m, provider_id: v, provider_model_id: org/m, model_type: embedding, metadata: {embedding_dimension: 4}}]
 `
-	for line, served := range map[string]string{"0.4": "v/org/m", "0.7": "v/org/m", "0.8": "v/m", "1.5": "v/m"} {
+	for line, served := range map[string]string{"0.4": "v/org/m", "0.7": "v/org/m", "0.8": "v/m", "1.4": "v/m"} {
 		run(t, "registered_resources", map[string]testCase{line: {
 			line: line, base: base, spec: "resources: {vectorStores: [{name: s, embeddingModel: m}]}",
 			want: "{models: [{model_id: m, provider_id: v, provider_model_id: org/m, model_type: embedding, metadata: {embedding_dimension: 4}}], " +
