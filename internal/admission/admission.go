@@ -51,7 +51,7 @@ func Validate(ctx context.Context, r *Request, in *desired.Inputs, found problem
 	}
 	var a Result
 	var remarks []string
-	lenient := r.inV1alpha1() || v1alpha2.Legacy(r.New).FromV1alpha1
+	lenient := r.inV1alpha1() || in.Legacy.FromV1alpha1
 	for _, p := range found {
 		switch {
 		case p.Severity == problem.Warning:

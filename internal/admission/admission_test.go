@@ -183,6 +183,7 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 			}
 		}
 		cr.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha1"}`}
+		in, faults = gathered(t, cr)
 		if a := admission.Validate(t.Context(), &admission.Request{New: cr, Version: "v1alpha2"}, in, faults); len(a.Errors) > 0 || len(a.Warnings) != len(lenient.Warnings) {
 			t.Errorf("%s: an object of v1alpha1 that is edited as v1alpha2:\n%s", spec, printed(a))
 		}
