@@ -167,12 +167,12 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) {
 
 // await puts the reconcile of a large resource off while it is not its turn, so that the workers are left to small ones.
 func (r *Reconciler) await(_ context.Context, s *scope) {
-	s.large = !s.problems.HasErrors() && turns.IsLarge(s.gathered.Inputs)
+	s.large = s.judgeable() && turns.IsLarge(s.gathered.Inputs)
 	s.postponed = s.large && !r.turns.Take(s.key)
 }
 
 func (r *Reconciler) build(ctx context.Context, s *scope) {
-	if s.problems.HasErrors() && !s.unresolved() {
+	if !s.judgeable() {
 		return
 	}
 	if s.large && r.builds.Acquire(ctx, 1) == nil { // else the context has ended, and Build reports that

@@ -3,6 +3,7 @@
 package controller
 
 import (
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -83,9 +84,10 @@ func (s *scope) wanted() []objects.Object {
 	return append(append([]objects.Object{}, s.desired.Objects...), s.desired.Held...)
 }
 
-// unresolved reports whether all that is wrong so far is that the distribution is not known: what else is wrong can be told with it.
-func (s *scope) unresolved() bool {
-	return s.gathered.Inputs.Unresolved && len(s.problems.Errors()) == 1
+// judgeable reports whether the rest of the resource can be judged: nothing is wrong so far, or only that its distribution is not known.
+func (s *scope) judgeable() bool {
+	errs := s.problems.Errors()
+	return len(errs) == 0 || s.gathered.Inputs.Unresolved && len(errs) == 1 && strings.HasPrefix(errs[0].Path, "spec.distribution")
 }
 
 func (s *scope) facts(operatorVersion string) *status.Facts {

@@ -66,6 +66,10 @@ func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
 			`{"distribution":{"name":"startr"}}`, string(problem.UnknownDistribution),
 			[]string{"spec.distribution.name", `did you mean "starter"?`, "llama-stack-operator-config"},
 		},
+		"unknown distribution and more": {
+			`{"distribution":{"name":"startr"},"disabled":["inferense"]}`, string(problem.UnknownDistribution),
+			[]string{"spec.distribution.name", `spec.disabled[0]: Unsupported value: "inferense": did you mean "inference"?`},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e.patchSpec("my-stack", c.spec)
