@@ -104,8 +104,9 @@ type DistributionConfig struct {
 	// +listType=atomic
 	Providers []ProviderInfo `json:"providers,omitempty"`
 
-	// Models are the models that the running server lists, those of the providers of the spec first. Where they are too many for the
-	// status, the last entry says how many are left out.
+	// Models are the models that the running server listed when it was asked last, after a rollout or a change of its pods, those of the
+	// providers of the spec first. Where they are too many for the status, the last entry says how many are left out. A server that lists
+	// them to authenticated callers only leaves them as they were.
 	// +optional
 	// +listType=atomic
 	Models []ModelInfo `json:"models,omitempty"`

@@ -38,6 +38,13 @@ func TestSchemaHasTheBounds(t *testing.T) {
 			"shields":  {resources["shields"], bounds.Shields},
 			"stores":   {resources["vectorStores"], bounds.VectorStores},
 			"env":      {overrides["env"], bounds.EnvironmentEntries},
+			"command":  {overrides["command"], bounds.Items},
+			"args":     {overrides["args"], bounds.Items},
+			"volumes":  {overrides["volumes"], bounds.Items},
+			"mounts":   {overrides["volumeMounts"], bounds.Items},
+			"spread":   {spec.Properties["workload"].Properties["topologySpreadConstraints"], bounds.Items},
+			"from":     {spec.Properties["networking"].Properties["allowedFrom"].Properties["namespaces"], bounds.Items},
+			"labels":   {spec.Properties["networking"].Properties["allowedFrom"].Properties["labels"], bounds.Items},
 			"disabled": {spec.Properties["disabled"], bounds.DisabledNames},
 		} {
 			if c.schema.MaxItems == nil || *c.schema.MaxItems != c.most {

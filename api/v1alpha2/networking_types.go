@@ -63,9 +63,11 @@ type CABundleConfig struct {
 type AllowedFromSpec struct {
 	// Namespaces is an explicit list of namespaces that may reach the server. "*" allows all namespaces.
 	// +optional
+	// +kubebuilder:validation:MaxItems=1000
 	Namespaces []string `json:"namespaces,omitempty"`
 
 	// Labels is a list of namespace label keys that grant access: one of them suffices.
 	// +optional
+	// +kubebuilder:validation:MaxItems=1000
 	Labels []string `json:"labels,omitempty"`
 }

@@ -41,6 +41,7 @@ type WorkloadSpec struct {
 
 	// TopologySpreadConstraints spread the pods over the cluster.
 	// +optional
+	// +kubebuilder:validation:MaxItems=1000
 	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
 
 	// Scheduling decides on which nodes the pods run, and how.
@@ -175,17 +176,21 @@ type WorkloadOverrides struct {
 
 	// Command overrides the entrypoint of the container.
 	// +optional
+	// +kubebuilder:validation:MaxItems=1000
 	Command []string `json:"command,omitempty"`
 
 	// Args overrides the arguments of the container.
 	// +optional
+	// +kubebuilder:validation:MaxItems=1000
 	Args []string `json:"args,omitempty"`
 
 	// Volumes are additional volumes of the pod.
 	// +optional
+	// +kubebuilder:validation:MaxItems=1000
 	Volumes []corev1.Volume `json:"volumes,omitempty"`
 
 	// VolumeMounts are additional volume mounts of the container.
 	// +optional
+	// +kubebuilder:validation:MaxItems=1000
 	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
 }

@@ -21,6 +21,9 @@ const (
 	PolicyRules = 200
 	// EnvironmentEntries is how many entries spec.workload.overrides.env may have.
 	EnvironmentEntries = 200
+	// Items is how many items each other list of the spec may have, such as volumes, arguments and namespaces: far more than servers have that run,
+	// and few enough that the objects of all together stay small.
+	Items = 1_000
 	// References is how many Secrets, and how many ConfigMaps and Secrets of the overrides, one spec may refer to: each is read
 	// from the API server in every reconcile.
 	References = 200

@@ -4,6 +4,6 @@
 //
 // Contract: it decides nothing and builds nothing. Everything is driven by events: a resource that does not change costs
 // no request. Secrets and ConfigMaps are watched as metadata alone, without labels, and a resource is looked at again when
-// an object that it names, or owns, changes. A running server is asked about itself off the reconcile worker, once for each
-// rollout. It holds no data of its own: what is remembered between reconciles belongs to the packages that it connects.
+// an object that it names, or owns, changes. A running server is asked about itself off the reconcile worker, a few times
+// after each rollout and each change of its pods. It holds no data of its own: what is remembered between reconciles belongs to the packages that it connects.
 package controller

@@ -56,7 +56,7 @@ type scope struct {
 	// stale reports that the status was not written: somebody else wrote the custom resource in between.
 	stale bool
 
-	// problems are what is wrong; the phases after an error do nothing.
+	// problems are what is wrong; after an error nothing is applied.
 	problems problem.List
 }
 

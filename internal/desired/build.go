@@ -47,9 +47,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.warnIneffective(in)
 	warnOpen(d, in)
 	d.problems.checkWorkload(&in.CR.Spec, &in.Legacy)
-	if !in.Legacy.FromV1alpha1 {
-		d.problems.checkEnvironment(&in.CR.Spec)
-	}
+	d.problems.checkItems(in)
 	params := d.params(in)
 	params.CABundle = bundle
 	if len(derived) > 0 {

@@ -56,16 +56,38 @@ func (r *report) checkSize(workload *v1alpha2.WorkloadSpec) {
 	}
 }
 
-// checkEnvironment says what the schema of v1alpha2 says. The API server does not apply that to what stays as it is, and v1alpha1 has no
-// such bound: release 0.9 took any number.
-func (r *report) checkEnvironment(spec *v1alpha2.LlamaStackDistributionSpec) {
-	if spec.Workload == nil || spec.Workload.Overrides == nil || len(spec.Workload.Overrides.Env) <= bounds.EnvironmentEntries {
+// checkItems says what the schema of v1alpha2 says of the length of lists, in a custom resource of v1alpha1 as well, which has no such bounds. The API
+// server does not apply the schema to what stays as it is.
+func (r *report) checkItems(in *Inputs) {
+	spec := &in.CR.Spec
+	if n := spec.Networking; n != nil && n.AllowedFrom != nil {
+		r.checkCount("spec.networking.allowedFrom.namespaces", len(n.AllowedFrom.Namespaces), bounds.Items)
+		r.checkCount("spec.networking.allowedFrom.labels", len(n.AllowedFrom.Labels), bounds.Items)
+	}
+	if spec.Workload == nil {
 		return
 	}
-	r.Add(problem.Problem{
-		Reason: problem.TooLarge, Path: "spec.workload.overrides.env", Type: field.ErrorTypeTooMany, Value: len(spec.Workload.Overrides.Env),
-		Detail: fmt.Sprintf("must have at most %d items", bounds.EnvironmentEntries), Fix: "remove some",
-	})
+	r.checkCount("spec.workload.topologySpreadConstraints", len(spec.Workload.TopologySpreadConstraints), bounds.Items)
+	o := spec.Workload.Overrides
+	if o == nil {
+		return
+	}
+	if !in.Legacy.FromV1alpha1 { // release 0.9 ran with any number of variables
+		r.checkCount("spec.workload.overrides.env", len(o.Env), bounds.EnvironmentEntries)
+	}
+	r.checkCount("spec.workload.overrides.command", len(o.Command), bounds.Items)
+	r.checkCount("spec.workload.overrides.args", len(o.Args), bounds.Items)
+	r.checkCount("spec.workload.overrides.volumes", len(o.Volumes), bounds.Items)
+	r.checkCount("spec.workload.overrides.volumeMounts", len(o.VolumeMounts), bounds.Items)
+}
+
+func (r *report) checkCount(path string, count, most int) {
+	if count > most {
+		r.Add(problem.Problem{
+			Reason: problem.TooLarge, Path: path, Type: field.ErrorTypeTooMany, Value: count,
+			Detail: fmt.Sprintf("must have at most %d items", most), Fix: "remove some",
+		})
+	}
 }
 
 func (r *report) checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) {

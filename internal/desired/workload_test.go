@@ -288,17 +288,67 @@ func TestLegacyIsAnInput(t *testing.T) {
 	}
 }
 
-// Proves: R63, R52 (the bound of the schema holds for what was stored without it as well; release 0.9 had none).
-func TestBuildBoundsTheEnvironment(t *testing.T) {
+// Proves: R63, R52 (the bounds of the schema hold for what was stored without them as well; release 0.9 had none).
+func TestBuildBoundsLists(t *testing.T) {
+	const overrides = "spec.workload.overrides."
+	tooMany := func(path string, got, most int) string {
+		return fmt.Sprintf("%s: Too many: %d: must have at most %d items: remove some", path, got, most)
+	}
+	env := func(s *v1alpha2.LlamaStackDistributionSpec, count int) {
+		for i := range count {
+			s.Workload.Overrides.Env = append(s.Workload.Overrides.Env, corev1.EnvVar{Name: fmt.Sprintf("V%d", i), Value: "v"})
+		}
+	}
+	volumes := func(s *v1alpha2.LlamaStackDistributionSpec, count int) {
+		for i := range count {
+			s.Workload.Overrides.Volumes = append(s.Workload.Overrides.Volumes, corev1.Volume{
+				Name: fmt.Sprintf("v%d", i), VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}},
+			})
+		}
+	}
+	mounts := func(s *v1alpha2.LlamaStackDistributionSpec, count int) {
+		volumes(s, 1)
+		for i := range count {
+			s.Workload.Overrides.VolumeMounts = append(s.Workload.Overrides.VolumeMounts, corev1.VolumeMount{Name: "v0", MountPath: fmt.Sprintf("/m%d", i)})
+		}
+	}
+	spread := func(s *v1alpha2.LlamaStackDistributionSpec, count int) {
+		for i := range count {
+			s.Workload.TopologySpreadConstraints = append(s.Workload.TopologySpreadConstraints, corev1.TopologySpreadConstraint{
+				MaxSkew: 1, TopologyKey: fmt.Sprintf("k%d", i), WhenUnsatisfiable: corev1.ScheduleAnyway,
+			})
+		}
+	}
+	texts := func(count int) []string { return slices.Repeat([]string{"a"}, count) }
+	command := func(s *v1alpha2.LlamaStackDistributionSpec, count int) { s.Workload.Overrides.Command = texts(count) }
+	args := func(s *v1alpha2.LlamaStackDistributionSpec, count int) { s.Workload.Overrides.Args = texts(count) }
+	from := func(s *v1alpha2.LlamaStackDistributionSpec, count int) {
+		s.Networking = &v1alpha2.NetworkingSpec{AllowedFrom: &v1alpha2.AllowedFromSpec{Namespaces: texts(count)}}
+	}
+	labels := func(s *v1alpha2.LlamaStackDistributionSpec, count int) {
+		s.Networking = &v1alpha2.NetworkingSpec{AllowedFrom: &v1alpha2.AllowedFromSpec{Labels: texts(count)}}
+	}
+	const most = bounds.Items
 	for name, c := range map[string]struct {
+		fill       func(*v1alpha2.LlamaStackDistributionSpec, int)
 		count      int
 		annotation string
 		want       string
 	}{
-		"as many as may be":        {bounds.EnvironmentEntries, "", ""},
-		"one more":                 {bounds.EnvironmentEntries + 1, "", "spec.workload.overrides.env: Too many: 201: must have at most 200 items"},
-		"one more, from v1alpha1":  {bounds.EnvironmentEntries + 1, fromV1alpha1, ""},
-		"many more, from v1alpha1": {10 * bounds.EnvironmentEntries, fromV1alpha1, ""},
+		"env":                         {env, bounds.EnvironmentEntries, "", ""},
+		"one more":                    {env, bounds.EnvironmentEntries + 1, "", tooMany(overrides+"env", bounds.EnvironmentEntries+1, bounds.EnvironmentEntries)},
+		"one more, from v1alpha1":     {env, bounds.EnvironmentEntries + 1, fromV1alpha1, ""},
+		"many more, from v1alpha1":    {env, 10 * bounds.EnvironmentEntries, fromV1alpha1, ""},
+		"volumes":                     {volumes, most, "", ""},
+		"one volume more":             {volumes, most + 1, "", tooMany(overrides+"volumes", most+1, most)},
+		"one more volume of v1alpha1": {volumes, most + 1, fromV1alpha1, tooMany(overrides+"volumes", most+1, most)},
+		"mounts":                      {mounts, most, "", ""},
+		"one mount more":              {mounts, most + 1, "", tooMany(overrides+"volumeMounts", most+1, most)},
+		"one argument more":           {args, most + 1, "", tooMany(overrides+"args", most+1, most)},
+		"one part more":               {command, most + 1, "", tooMany(overrides+"command", most+1, most)},
+		"one constraint more":         {spread, most + 1, "", tooMany("spec.workload.topologySpreadConstraints", most+1, most)},
+		"one namespace more":          {from, most + 1, "", tooMany("spec.networking.allowedFrom.namespaces", most+1, most)},
+		"one label more":              {labels, most + 1, "", tooMany("spec.networking.allowedFrom.labels", most+1, most)},
 	} {
 		in := inputs(t, "simple")
 		if c.annotation != "" {
@@ -307,11 +357,9 @@ func TestBuildBoundsTheEnvironment(t *testing.T) {
 		in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{Distribution: in.CR.Spec.Distribution} // nothing that only v1alpha2 has
 		in.Secrets = nil
 		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}
-		for i := range c.count {
-			in.CR.Spec.Workload.Overrides.Env = append(in.CR.Spec.Workload.Overrides.Env, corev1.EnvVar{Name: fmt.Sprintf("V%d", i), Value: "v"})
-		}
+		c.fill(&in.CR.Spec, c.count)
 		_, faults := try(t.Context(), in)
-		if got := faults.Message(); !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+		if got := faults.Errors().Message(); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -355,16 +403,17 @@ func TestBuildBoundsTheSizeOfAWorkload(t *testing.T) {
 	in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}
 	in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{Distribution: in.CR.Spec.Distribution}
 	in.Secrets = nil
-	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}
 	for count, want := range map[int]string{1_000: "", 40_000: "spec.workload: Invalid value: may hold at most 100000 values: remove some"} {
-		in.CR.Spec.Workload.Overrides.Volumes = nil
-		for i := range count {
-			in.CR.Spec.Workload.Overrides.Volumes = append(in.CR.Spec.Workload.Overrides.Volumes,
-				corev1.Volume{Name: fmt.Sprintf("v%d", i), VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+		terms := make([]corev1.WeightedPodAffinityTerm, count)
+		for i := range terms {
+			terms[i] = corev1.WeightedPodAffinityTerm{Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: fmt.Sprintf("k%d", i)}}
 		}
+		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Scheduling: &v1alpha2.SchedulingSpec{Affinity: &corev1.Affinity{
+			PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: terms},
+		}}}
 		result, faults := try(t.Context(), in)
 		if got := faults.Errors().Message(); got != want || (len(result.Objects) == 0) != (want != "") {
-			t.Errorf("%d volumes: %q and %d objects, want %q", count, got, len(result.Objects), want)
+			t.Errorf("%d terms: %q and %d objects, want %q", count, got, len(result.Objects), want)
 		}
 	}
 }

@@ -27,7 +27,7 @@ const (
 	// namespaces to have all places. One that is being asked costs some 100 KiB; package probe bounds what more large answers need.
 	maxProbes             = 64
 	maxProbesPerNamespace = 4
-	// maxProbeAttempts bounds how often a silent server is asked before the next rollout.
+	// maxProbeAttempts bounds how often a silent server is asked before the next rollout or change of its pods.
 	maxProbeAttempts = 8
 	// maxAnswers is how often a server is asked after a rollout, and after each change of its pods: for some seconds a Service still leads to
 	// pods that are on their way out, and the first answer can be theirs.
@@ -79,7 +79,8 @@ func (p *Prober) Answers() <-chan event.GenericEvent { return p.answers }
 
 // Observe returns what the server of this rollout has said, or why it is silent; neither is known at first. A rollout
 // that was not asked before is asked now, at the address. The pods are all that exist, in any notation: where they have changed since, the
-// server is asked again, because the last answer can be that of a pod which was on its way out. Until it answers, the former answer counts.
+// server is asked again, because the last answer can be that of a pod which was on its way out. The former answer counts until it
+// answers, or fails to twice.
 func (p *Prober) Observe(cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment, pods string, at probe.Server) (*probe.Observation, string) {
 	key := types.NamespacedName{Namespace: cr.Namespace, Name: cr.Name}
 	next := &server{rollout: fmt.Sprintf("%s/%s/%d %s", cr.UID, d.UID, d.Generation, at.URL), pods: pods}

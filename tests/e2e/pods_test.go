@@ -16,6 +16,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
@@ -45,10 +46,10 @@ func podIsAsTheSampleSays(t *testing.T) {
 
 	pod := s.pod(t)
 	if pod.Spec.NodeSelector["kubernetes.io/os"] != "linux" || pod.Labels["example.com/team"] != "ai" || pod.Annotations["example.com/cost-center"] != "4711" ||
-		*pod.Spec.TerminationGracePeriodSeconds != 60 || len(pod.Spec.TopologySpreadConstraints) != 1 {
+		ptr.Deref(pod.Spec.TerminationGracePeriodSeconds, 0) != 60 || len(pod.Spec.TopologySpreadConstraints) != 1 {
 		t.Errorf("the pod is %+v, with %+v", pod.ObjectMeta, pod.Spec)
 	}
-	if a := pod.Spec.Affinity; *pod.Spec.Priority != 1000 || *pod.Spec.RuntimeClassName != "models" || a == nil || a.NodeAffinity == nil || a.PodAntiAffinity != nil ||
+	if a := pod.Spec.Affinity; ptr.Deref(pod.Spec.Priority, 0) != 1000 || ptr.Deref(pod.Spec.RuntimeClassName, "") != "models" || a == nil || a.NodeAffinity == nil || a.PodAntiAffinity != nil ||
 		!slices.Equal(pod.Spec.ImagePullSecrets, []corev1.LocalObjectReference{{Name: "registry-credentials"}}) {
 		t.Errorf("the pod is %+v", pod.Spec)
 	}

@@ -65,7 +65,7 @@ func editsLoseNoRequest(t *testing.T) {
 	fixture.Eventually(t, soon, "Ready names what keeps the new pod from running", func() error {
 		cr := s.get(t)
 		c := meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionReady)
-		if c.Status != metav1.ConditionFalse || !strings.HasPrefix(c.Message, "1 new pod is not ready: Unschedulable: ") ||
+		if c == nil || c.Status != metav1.ConditionFalse || !strings.HasPrefix(c.Message, "1 new pod is not ready: Unschedulable: ") ||
 			!strings.Contains(c.Message, "Insufficient cpu") || !strings.HasSuffix(c.Message, "; 1 old pod still serves") {
 			return errors.New(conditions(cr))
 		}

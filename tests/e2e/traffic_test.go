@@ -89,9 +89,13 @@ func (a ask) cutOff() bool {
 	return closed && a.took > 5*time.Second
 }
 
+// maxCut is how many requests may be cut off while servers roll out on a machine that is too busy.
+const maxCut = 3
+
 // outcome is what became of the requests.
 type outcome struct {
-	// sent is how many there were, lost how many of them nobody took, and cut how many a server without CPU had taken and did not answer.
+	// sent is how many there were, lost how many of them nobody took, and cut how many a server without CPU had taken and did not answer. More
+	// than maxCut of these are lost: that is no accident.
 	sent, lost, cut int
 	// gap is the longest time without an answer to a request, from the first that was lost to the next that was answered.
 	gap time.Duration
@@ -134,6 +138,9 @@ func (f *traffic) end() outcome {
 				since = a.at
 			}
 		}
+	}
+	if o.cut > maxCut {
+		o.lost += o.cut
 	}
 	if !since.IsZero() {
 		o.gap = max(o.gap, f.asks[len(f.asks)-1].at.Sub(since))

@@ -159,8 +159,9 @@ const volume = `{"name":"v#","emptyDir":{}}`
 const (
 	orSlow         = "|denied 504"
 	acceptedOrSlow = accepted + orSlow
+	tooManyItems   = "at most 1000 items" + orSlow
 	tooManyOrSlow  = "100000 values" + orSlow
-	byPolicyOrSlow = "ValidatingAdmissionPolicy|at most 100 items" + orSlow
+	byPolicyOrSlow = "ValidatingAdmissionPolicy|at most 100 items|at most 20000 values together" + orSlow
 )
 
 func countInputs() []input {
@@ -180,12 +181,12 @@ func countInputs() []input {
 		spec("v1alpha2", "5000 secretRefs", starter+`,"providers":{"inference":{"provider":"vllm","endpoint":"http://a","secretRefs":`+
 			object(5000, `"f#":{"name":"s#","key":"k"}`)+`}}`, byPolicyOrSlow),
 		spec("v1alpha2", "5000 unknown fields of a provider", starter+`,"providers":{"inference":{"provider":"vllm","endpoint":"http://a",`+items(5000, `"f#":0`)+`}}`, byPolicyOrSlow),
-		spec("v1alpha2", "5000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(5000, volume)+`}}`, acceptedOrSlow),
-		spec("v1alpha2", "40000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(40000, volume)+`}}`, tooManyOrSlow),
-		spec("v1alpha2", "90000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(90000, volume)+`}}`, tooManyOrSlow),
+		spec("v1alpha2", "5000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(5000, volume)+`}}`, tooManyItems),
+		spec("v1alpha2", "40000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(40000, volume)+`}}`, tooManyItems),
+		spec("v1alpha2", "90000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(90000, volume)+`}}`, tooManyItems),
 		spec("v1alpha2", "100000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(100000, volume)+`}}`, "Request entity too large"),
-		spec("v1alpha2", "40000 volume mounts", starter+`,"workload":{"overrides":{"volumes":[`+volume+`],"volumeMounts":`+list(40000, `{"name":"v#","mountPath":"/#"}`)+`}}`, tooManyOrSlow),
-		spec("v1alpha2", "5000 namespaces allowed", starter+`,"networking":{"allowedFrom":{"namespaces":`+list(5000, `"n#"`)+`}}`, acceptedOrSlow),
+		spec("v1alpha2", "40000 volume mounts", starter+`,"workload":{"overrides":{"volumes":[`+volume+`],"volumeMounts":`+list(40000, `{"name":"v#","mountPath":"/#"}`)+`}}`, tooManyItems),
+		spec("v1alpha2", "5000 namespaces allowed", starter+`,"networking":{"allowedFrom":{"namespaces":`+list(5000, `"n#"`)+`}}`, tooManyItems),
 	}
 }
 
@@ -231,7 +232,7 @@ func spokeInputs() []input {
 	return []input{
 		spec("v1alpha1", "10000 variables", server(`"containerSpec":{"env":`+list(10000, `{"name":"N#","value":"v"}`)+`}`), acceptedOrSlow),
 		spec("v1alpha1", "distribution of 1 MB", `"replicas":1,"server":{"distribution":{"name":"`+strings.Repeat("a", 1_000_000)+`"}}`, "spec.distribution.name: Unsupported value"),
-		spec("v1alpha1", "5000 volumes", server(`"podOverrides":{"volumes":`+list(5000, volume)+`}`), acceptedOrSlow),
+		spec("v1alpha1", "5000 volumes", server(`"podOverrides":{"volumes":`+list(5000, volume)+`}`), tooManyItems),
 		spec("v1alpha1", "40000 volumes", server(`"podOverrides":{"volumes":`+list(40000, volume)+`}`), tooManyOrSlow),
 		annotated("annotation of 9000 levels", nest(9000, "0")),
 		annotated("annotation of 60000 members", object(20000, `"k#":0`)),
