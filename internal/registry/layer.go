@@ -44,6 +44,8 @@ func (c *Client) File(ctx context.Context, reference string, image *Image, layer
 		return nil, refuse(TooLarge, "layer %s has %d bytes, and at most %d are read: put the file into a layer of its own", layer, blob.Size, layerBytes)
 	}
 	trip.allowLayer()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	remoteLayer, err := remote.Layer(ref.Context().Digest(layer), c.remoteOptions(ctx, trip, keys)...)
 	if err != nil {
 		return nil, wrap(ref.Name(), err, trip)
@@ -53,7 +55,7 @@ func (c *Client) File(ctx context.Context, reference string, image *Image, layer
 		return nil, wrap(ref.Name(), err, trip)
 	}
 	var content []byte
-	err = c.unpack(ctx, packed, func(unpacked io.Reader) (err error) {
+	err = c.unpack(ctx, cancel, packed, func(unpacked io.Reader) (err error) {
 		content, err = fileIn(unpacked, file)
 		return err
 	})

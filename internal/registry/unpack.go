@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -20,11 +21,14 @@ const (
 	zstdWindow = 16 << 20
 	// maxUnpackingZstd is how many layers may be unpacked from zstd at once. Of gzip and plain layers, some 50 KiB are in memory.
 	maxUnpackingZstd = 2
+	// zstdTime is how long one of them may be read: a registry that sends it slowly keeps nobody else waiting for longer. A layer that was made
+	// for a configuration has some kilobytes.
+	zstdTime = 10 * time.Second
 )
 
 // unpack calls a function with the unpacked text of a layer, whichever of the three forms it has. Only few layers in zstd are unpacked at
-// once: the others wait, until the context ends.
-func (c *Client) unpack(ctx context.Context, layer io.Reader, read func(io.Reader) error) error {
+// once: the others wait, until the context ends. One that takes too long is ended by cancel, which must end the reading of the layer.
+func (c *Client) unpack(ctx context.Context, cancel context.CancelFunc, layer io.Reader, read func(io.Reader) error) error {
 	packed := bufio.NewReader(layer)
 	magic, err := packed.Peek(4)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -38,18 +42,19 @@ func (c *Client) unpack(ctx context.Context, layer io.Reader, read func(io.Reade
 		}
 		return errors.Join(read(unpacked), unpacked.Close())
 	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		return c.unpackZstd(ctx, packed, read)
+		return c.unpackZstd(ctx, cancel, packed, read)
 	}
 	return read(packed)
 }
 
-func (c *Client) unpackZstd(ctx context.Context, packed io.Reader, read func(io.Reader) error) error {
+func (c *Client) unpackZstd(ctx context.Context, cancel context.CancelFunc, packed io.Reader, read func(io.Reader) error) error {
 	select {
 	case c.unpacking <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	defer func() { <-c.unpacking }()
+	defer time.AfterFunc(zstdTime, cancel).Stop()
 	unpacked, err := zstd.NewReader(packed, zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		return err

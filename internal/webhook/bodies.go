@@ -154,7 +154,8 @@ func (m *memory) dispensable(need int64) *share {
 			continue
 		}
 		behind := time.Since(s.began) - time.Duration(s.moved)*time.Second/pace
-		if weighed := behind * time.Duration(count[s.from]); weighed > patience && weighed > most {
+		// An API server sends many at once, and is behind for a moment when the operator has no processor: that alone is no reason.
+		if weighed := behind * time.Duration(count[s.from]); behind > patience/4 && weighed > patience && weighed > most {
 			first, most = s, weighed
 		}
 	}
@@ -198,6 +199,9 @@ func (s *share) answer(bytes int64, giveUp func()) {
 	defer s.of.mu.Unlock()
 	s.of.used += bytes - s.bytes
 	s.bytes, s.began, s.moved, s.client, s.giveUp = bytes, time.Now(), 0, true, giveUp
+	if s.shed { // while its last bytes came
+		giveUp()
+	}
 	s.of.announce()
 }
 

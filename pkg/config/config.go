@@ -125,7 +125,10 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	version := release.SchemaVersion(doc, problems)
 	misread := problems.List().Errors()
 	if in.Spec.TooLarge || version == 0 || len(misread) > bounds.Problems || ctx.Err() != nil {
-		return nil, refusal(ctx, problems, nil)
+		return nil, refusal(ctx, problems)
+	}
+	if len(misread) > 0 {
+		problems.Skip = newMisreading(misread).causes
 	}
 	telemetry := spec.exporters()
 
@@ -149,11 +152,11 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	integrity.CheckEnvironment(ctx, made, problems)
 
 	if problems.HasErrors() || ctx.Err() != nil {
-		return nil, refusal(ctx, problems, misread)
+		return nil, refusal(ctx, problems)
 	}
 	written := write(ctx, &in, doc, problems)
 	if written == nil {
-		return nil, refusal(ctx, problems, nil)
+		return nil, refusal(ctx, problems)
 	}
 	env.Sort()
 	return &Result{
@@ -238,12 +241,12 @@ func write(ctx context.Context, in *Input, doc *document.Document, problems *pro
 	return nil
 }
 
-// refusal is what Generate returns where there is no result; misread is what could not be read of the spec.
-func refusal(ctx context.Context, problems *problem.Collector, misread problem.List) problem.List {
+// refusal is what Generate returns where there is no result.
+func refusal(ctx context.Context, problems *problem.Collector) problem.List {
 	if p := Interrupted(ctx); p != nil {
 		return problem.List{*p}
 	}
-	return withoutConsequences(problems.List(), misread)
+	return problems.List()
 }
 
 // Interrupted is the problem of work that is not complete because its context has ended; nil while the context goes on.

@@ -9,19 +9,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// withoutConsequences leaves out the problems that may only follow from what could not be read of the spec: nobody can act on them before that is
-// fixed.
-func withoutConsequences(all, misread problem.List) problem.List {
-	if !misread.HasErrors() {
-		return all
-	}
-	return slices.DeleteFunc(all, newMisreading(misread).causes)
-}
-
-// misreading is what could not be read of the spec.
+// misreading is what could not be read of the spec. Problems that may only follow from it are left out: nobody can act on them before it is mended.
 type misreading struct {
-	// texts are the problems themselves, and fields their fields.
-	texts, fields map[string]bool
+	// fields are the fields that could not be read.
+	fields map[string]bool
 	// unknownKeysOf are the entries that have a key which nobody knows: it may be meant as one that is missing.
 	unknownKeysOf map[string]bool
 	// nameless are the entries whose name is not known, and the lists that have such entries; typeless are the entries whose provider type is
@@ -31,11 +22,11 @@ type misreading struct {
 
 func newMisreading(problems problem.List) *misreading {
 	m := &misreading{
-		texts: map[string]bool{}, fields: map[string]bool{}, unknownKeysOf: map[string]bool{}, nameless: map[string]bool{}, typeless: map[string]bool{},
+		fields: map[string]bool{}, unknownKeysOf: map[string]bool{}, nameless: map[string]bool{}, typeless: map[string]bool{},
 	}
 	for i := range problems {
 		path := problems[i].Path
-		m.texts[problems[i].String()], m.fields[path] = true, true
+		m.fields[path] = true
 		entry, key := splitEntry(path)
 		list, _, _ := strings.Cut(entry, "[")
 		switch key {
@@ -44,9 +35,12 @@ func newMisreading(problems problem.List) *misreading {
 		case "id", "name", "model", "providerModelId":
 			m.nameless[list], m.nameless[entry] = true, true
 			m.typeless[entry] = list == "spec.resources.tools" // its name says what it is
+		case "modelType", "embeddingDimension", "metadata":
+			m.nameless[list] = true // what a vector store needs of it is not known
 		}
 		if problems[i].Reason == problem.UnknownField {
 			m.unknownKeysOf[entry] = true
+			m.nameless[list] = m.nameless[list] || list == "spec.resources.models" // as above
 		}
 	}
 	return m
@@ -54,17 +48,11 @@ func newMisreading(problems problem.List) *misreading {
 
 // causes reports whether a problem may be a consequence.
 func (m *misreading) causes(p problem.Problem) bool {
-	if p.Reason == problem.MoreProblems {
-		return false
-	}
-	if m.fields[p.Path] {
-		return !m.texts[p.String()]
-	}
 	entry, _ := splitEntry(p.Path)
 	switch {
 	case !strings.HasPrefix(p.Path, "spec"):
 		return true // the configuration is not whole
-	case m.within(p.Path):
+	case m.fields[p.Path], m.within(p.Path):
 		return true
 	case m.typeless[entry]:
 		return true // what an entry may have depends on its type

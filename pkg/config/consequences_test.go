@@ -33,6 +33,7 @@ resources:
   - {name: guard, provider: second, contextLength: 10, quantization: q, providerModelId: p, metadata: {a: b}}
   - {name: embed, provider: first, modelType: embedding, embeddingDimension: 3}
   shields: [{id: s, provider: llama-guard, model: second/p}]
+  vectorStores: [{name: vs, provider: vectors, embeddingModel: embed}]
   tools: [{name: websearch, provider: search}, {name: "mcp::x", endpoint: "http://c/mcp"}]
 `
 	wholeLine = "0.7"
@@ -81,6 +82,9 @@ func walkSpec(spec any, try func(spec any, at string)) {
 	walk = func(v any, at string, put func(any)) {
 		switch v := v.(type) {
 		case map[string]any:
+			if strings.HasPrefix(at, "spec.resources.vectorStores") {
+				return // the schema of the API knows its type
+			}
 			if strings.HasSuffix(at, "ettings") || strings.HasSuffix(at, "metadata") || strings.HasSuffix(at, "secretRefs") {
 				break // what is in there is the server's
 			}

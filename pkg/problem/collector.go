@@ -10,6 +10,9 @@ import (
 
 // Collector collects problems: bounds.Problems of each severity, and of the others only how many there are. Its zero value is ready for use.
 type Collector struct {
+	// Skip reports of a problem that it is neither shown nor counted, such as one that only follows from another; nil skips none.
+	Skip func(Problem) bool
+
 	list    List
 	shown   map[Severity]int
 	omitted map[Severity]int
@@ -18,7 +21,7 @@ type Collector struct {
 // Add adds a problem. What is empty of Class, Severity and Condition is filled in from the row of the reason.
 func (c *Collector) Add(p Problem) {
 	complete := New(p)
-	if c.Full(complete.Severity) {
+	if c.Skip != nil && c.Skip(*complete) || c.full(complete.Severity) {
 		return
 	}
 	if c.shown == nil {
@@ -47,8 +50,10 @@ func (c *Collector) AddAll(l List) {
 }
 
 // Full reports whether no more problems of the severity are shown, and then counts one more. Ask before an expensive message, and do not Add
-// where it is true.
-func (c *Collector) Full(s Severity) bool {
+// where it is true. With Skip it is false, because only Add can tell.
+func (c *Collector) Full(s Severity) bool { return c.Skip == nil && c.full(s) }
+
+func (c *Collector) full(s Severity) bool {
 	if c.shown[s] < bounds.Problems {
 		return false
 	}
