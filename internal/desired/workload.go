@@ -81,10 +81,10 @@ func (r *report) checkItems(in *Inputs) {
 	r.checkCount("spec.workload.overrides.volumeMounts", len(o.VolumeMounts), bounds.Items)
 }
 
-func (r *report) checkCount(path string, count, most int) {
+func (r *report) checkCount(at string, count, most int) {
 	if count > most {
 		r.Add(problem.Problem{
-			Reason: problem.TooLarge, Path: path, Type: field.ErrorTypeTooMany, Value: count,
+			Reason: problem.TooLarge, Path: at, Type: field.ErrorTypeTooMany, Value: count,
 			Detail: fmt.Sprintf("must have at most %d items", most), Fix: "remove some",
 		})
 	}

@@ -36,7 +36,7 @@ func slowInputs() (all []input) {
 	} {
 		for _, addresses := range []int{1, slowClients} {
 			name := fmt.Sprintf("%d clients of %d addresses that send %s", slowClients, addresses, c.name)
-			all = append(all, input{name: name, want: []string{"conversions answered 200"}, send: func(t *testing.T, w *world) (string, error) {
+			all = append(all, input{name: name, want: []string{"KiB answered 200"}, send: func(t *testing.T, w *world) (string, error) {
 				return w.besiege(t, addresses, c.announced, c.sent)
 			}})
 		}
@@ -47,39 +47,50 @@ func slowInputs() (all []input) {
 func (w *world) besiege(t *testing.T, addresses, announced, sent int) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	var clients, begun sync.WaitGroup
+	var clients sync.WaitGroup
 	defer func() { cancel(); clients.Wait() }()
-	begun.Add(slowClients)
+	there := make(chan struct{}, slowClients)
 	for i := range slowClients {
 		from := fmt.Sprintf("127.0.1.%d", 1+i%addresses)
 		clients.Go(func() {
-			_ = w.sendSlowly(ctx, from, announced, sent)
-			begun.Done()
+			arrived := sync.OnceFunc(func() { there <- struct{}{} })
 			for ctx.Err() == nil {
-				_ = w.sendSlowly(ctx, from, announced, sent)
+				_ = w.sendSlowly(ctx, from, announced, sent, arrived)
 			}
 		})
 	}
-	spoke := string(resource("v1alpha1", "a", `"server":{"distribution":{"name":"starter"},"containerSpec":{"env":`+list(200, `{"name":"N#","value":"`+strings.Repeat("v", 500)+`"}`)+`}}`))
+	deadline := time.After(2 * time.Minute)
+	for i := range slowClients {
+		select {
+		case <-there:
+		case <-deadline:
+			return "", fmt.Errorf("only %d of %d slow clients got through", i, slowClients)
+		}
+	}
+	variables := 200 // some 105 KB: what is below 1 MiB has memory of its own
+	if announced > 1<<20 {
+		variables = 2500
+	}
+	spoke := string(resource("v1alpha1", "a", `"server":{"distribution":{"name":"starter"},"containerSpec":{"env":`+
+		list(variables, `{"name":"N#","value":"`+strings.Repeat("v", 500)+`"}`)+`}}`))
 	review := conversionOf("[" + spoke + "]")
 	var slowest time.Duration
-	var failed error
 	for range conversionsMeanwhile {
 		began := time.Now()
 		code, err := w.postReview(ctx, "/convert", review)
 		if err == nil && code != "200" {
 			err = errors.New("a conversion is answered " + code)
 		}
-		failed = errors.Join(failed, err)
+		if err != nil {
+			return "", err
+		}
 		slowest = max(slowest, time.Since(began))
 	}
-	cancel()
-	begun.Wait() // each was there
-	return fmt.Sprintf("%d conversions answered 200, the slowest after %.1f s", conversionsMeanwhile, slowest.Seconds()), failed
+	return fmt.Sprintf("%d conversions of %d KiB answered 200, the slowest after %.1f s", conversionsMeanwhile, len(review)>>10, slowest.Seconds()), nil
 }
 
-// sendSlowly announces a body, sends a part of it, and waits until the operator ends the connection.
-func (w *world) sendSlowly(ctx context.Context, from string, announced, sent int) error {
+// sendSlowly announces a body, sends a part of it, calls sent, and waits until the operator ends the connection.
+func (w *world) sendSlowly(ctx context.Context, from string, announced, bytes int, sent func()) error {
 	raw, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).DialContext(ctx, "tcp", w.operator.webhook)
 	if err != nil {
 		return err
@@ -87,9 +98,10 @@ func (w *world) sendSlowly(ctx context.Context, from string, announced, sent int
 	defer func() { _ = raw.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = raw.Close() })()
 	conn := tls.Client(raw, &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}) // an attacker does not mind
-	if _, err := io.WriteString(conn, sized("/convert", announced)+strings.Repeat("[", sent)); err != nil {
+	if _, err := io.WriteString(conn, sized("/convert", announced)+strings.Repeat("[", bytes)); err != nil {
 		return err
 	}
+	sent()
 	_, err = io.Copy(io.Discard, conn)
 	return err
 }
