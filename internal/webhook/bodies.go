@@ -154,7 +154,7 @@ func (m *memory) dispensable(need int64) *share {
 			continue
 		}
 		behind := time.Since(s.began) - time.Duration(s.moved)*time.Second/pace
-		// An API server sends many at once, and is behind for a moment when the operator has no processor: that alone is no reason.
+		// An API server sends many at once, and is behind for a moment when the operator has no processor: that alone is not a reason.
 		if weighed := behind * time.Duration(count[s.from]); behind > patience/4 && weighed > patience && weighed > most {
 			first, most = s, weighed
 		}

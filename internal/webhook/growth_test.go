@@ -161,7 +161,7 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// BenchmarkLargest does the same with a custom resource that has as much of everything as may be.
+// BenchmarkLargest does the same with a custom resource that has as much of everything as may be, up to the number of values of a whole spec.
 //
 // Proves: R63.
 func BenchmarkLargest(b *testing.B) {
@@ -172,7 +172,22 @@ func BenchmarkLargest(b *testing.B) {
 		`"apiKey":{"name":"s#","key":"k"}}`, bounds.ProvidersPerAPI-1) + `,{"id":"vllm","provider":"vllm","endpoint":"http://a","settings":{"network":{` +
 		items(`"k#":"v"`, 7_000) + `}}}],"safety":{"provider":"llama-guard"}},"resources":{"models":["m",` + items(growing["models"].item, bounds.Models-1) +
 		`],"shields":[` + items(`{"id":"s#","model":"vllm/m"}`, bounds.Shields) + `],"tools":[` + list("tools") + `]},"workload":{"overrides":{"env":[` + list("env") +
-		`],"volumes":[` + list("volumes") + `],"args":[` + list("args") + `]}},"networking":{"allowedFrom":{"namespaces":[` + list("namespaces") + `]}}}`)
+		`],"volumes":[` + list("volumes") + `],"volumeMounts":[` + items(`{"name":"v#","mountPath":"/m#"}`, bounds.Items) + `],"command":[` + list("command") +
+		`],"args":[` + list("args") + `]},"replicas":2,"topologySpreadConstraints":[` + list("spread") + `],"scheduling":{"affinity":{"podAntiAffinity":{` +
+		`"preferredDuringSchedulingIgnoredDuringExecution":[` + items(`{"weight":1,"podAffinityTerm":{"topologyKey":"k#"}}`, 17_000) + `]}}}},` +
+		`"networking":{"allowedFrom":{"namespaces":[` + list("namespaces") + `],"labels":[` + list("labels") + `]}}}`)
+	known, err := settings.Parse(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	cr := &v1alpha2.LlamaStackDistribution{}
+	if err := json.Unmarshal([]byte(text), cr); err != nil {
+		b.Fatal(err)
+	}
+	cr.Name, cr.Namespace, cr.UID = "s", "ai", "1"
+	if made, problems := desired.Build(b.Context(), facts(known, cr)); problems.HasErrors() || len(made.Objects) == 0 {
+		b.Fatalf("it is not the largest that is built: %s", problems.Errors().Message())
+	}
 	for step, do := range work(b, []byte(text)) {
 		b.Run(step, func(b *testing.B) { measure(b, do) })
 	}

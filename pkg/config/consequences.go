@@ -9,7 +9,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// misreading is what could not be read of the spec. Problems that may only follow from it are left out: nobody can act on them before it is mended.
+// misreading is what could not be read of the spec. Problems that may only follow from it are left out: nobody can act on them before it is fixed.
 type misreading struct {
 	// fields are the fields that could not be read.
 	fields map[string]bool

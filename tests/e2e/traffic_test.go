@@ -95,7 +95,7 @@ const maxCut = 3
 // outcome is what became of the requests.
 type outcome struct {
 	// sent is how many there were, lost how many of them nobody took, and cut how many a server without CPU had taken and did not answer. More
-	// than maxCut of these are lost: that is no accident.
+	// than maxCut of these are lost: that is not an accident.
 	sent, lost, cut int
 	// gap is the longest time without an answer to a request, from the first that was lost to the next that was answered.
 	gap time.Duration
