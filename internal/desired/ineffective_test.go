@@ -85,7 +85,7 @@ func TestWorkersOfV1alpha1ReachTheServer(t *testing.T) {
 	for name, c := range map[string]struct{ spec, annotation, want string }{
 		"written": {
 			"workload: {workers: 4}", fromV1alpha1,
-			"# The key config.yaml of ConfigMap NAMESPACE/mine, with server.workers of the custom resource.\n" +
+			"# The key config.yaml of ConfigMap mine, with server.workers of the custom resource.\n" +
 				"version: 2\nproviders:\n  inference: []\nserver:\n  workers: 4\n  port: 8321\nmetadata_store: ${env.X:=y}\n",
 		},
 		"the same number":   {"workload: {workers: 3}", fromV1alpha1, file},
@@ -101,9 +101,8 @@ func TestWorkersOfV1alpha1ReachTheServer(t *testing.T) {
 			if faults.HasErrors() {
 				t.Fatal(faults.Message())
 			}
-			want := strings.Replace(c.want, "NAMESPACE", in.CR.Namespace, 1)
-			if got := string(d.OverrideContent); got != want || d.OverrideEdited != (got != file) {
-				t.Errorf("the server gets (edited: %v)\n%s\nwant\n%s", d.OverrideEdited, got, want)
+			if got := string(d.OverrideContent); got != c.want || d.OverrideEdited != (got != file) {
+				t.Errorf("the server gets (edited: %v)\n%s\nwant\n%s", d.OverrideEdited, got, c.want)
 			}
 		})
 	}

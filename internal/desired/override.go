@@ -97,7 +97,8 @@ func (d *Desired) passWorkers(ctx context.Context, in *Inputs) {
 		w.Overrides != nil && len(w.Overrides.Command) > 0 {
 		return
 	}
-	header := fmt.Sprintf("# The key %s of ConfigMap %s, with server.workers of the custom resource.\n", objects.ConfigKey, in.Override.Ref)
+	// Without its namespace: the same configuration is the same text wherever it is.
+	header := fmt.Sprintf("# The key %s of ConfigMap %s, with server.workers of the custom resource.\n", objects.ConfigKey, in.Override.Ref.Name)
 	if text, err := config.WithWorkers(ctx, in.Override.Content, d.Distribution.Line, *w.Workers, header); err == nil {
 		d.OverrideContent, d.Override.Workers, d.OverrideEdited = text, strconv.Itoa(int(*w.Workers)), true
 	}
