@@ -31,7 +31,7 @@ import (
 
 const (
 	// answerWithin is how long an input may go without an answer.
-	answerWithin = time.Minute
+	answerWithin = 3 * time.Minute
 	// maxAnswer bounds an answer: 50 problems of 1 KiB each, and what stands around them.
 	maxAnswer = 64 << 10
 )
