@@ -59,7 +59,8 @@ var conditions = []struct{ kind, meaning string }{
 	{v1alpha2.ConditionDeploymentUpdated, "Reports whether the Deployment and its pods are those of the spec."},
 	{v1alpha2.ConditionAvailable, "Reports whether the server answers, even if the last edit was rejected."},
 	{v1alpha2.ConditionBackendsReachable, "Reports, for information, which models the server lists of the model servers in " +
-		"`spec.providers.inference`, as it answered within seconds after the last rollout or change of its pods. `Ready` does not depend on it: Ready does not mean that models answer."},
+		"`spec.providers.inference`, as it answered within seconds after the last rollout or change of its pods. " +
+		"`Ready` does not depend on it: Ready does not mean that models answer."},
 	{v1alpha2.ConditionStalled, "Is True with the reason of the first terminal error, and absent otherwise."},
 	{v1alpha2.ConditionDeploymentReady, "A condition of release 0.9, for programs that read it."},
 	{v1alpha2.ConditionHealthCheck, "A condition of release 0.9, for programs that read it."},
