@@ -39,7 +39,7 @@ func inTheWay(name string, foreign func(id string) client.Object) input {
 		o := foreign(id)
 		w.create(t, o)
 		before := o.GetResourceVersion()
-		said, err := w.send(t, "v1alpha2", namespace, id, resource("v1alpha2", id, starter))
+		said, err := w.send(t, "v1alpha2", namespace, id, resource("v1alpha2", id, starter), "Conflict")
 		if err == nil {
 			err = w.admin.Get(t.Context(), client.ObjectKeyFromObject(o), o)
 		}

@@ -35,7 +35,7 @@ type input struct {
 	name string
 	// send sends it and returns the answer.
 	send func(*testing.T, *world) (string, error)
-	// want are texts of the answer, which make it a clear one; "a|b" is one of two.
+	// want are texts of the answer, which make it a clear one, as mentions reads them.
 	want []string
 }
 
@@ -170,14 +170,22 @@ func (w *world) one(t *testing.T, in input) {
 	for _, found := range w.canaries.In(answer) {
 		t.Errorf("the answer contains %s", found)
 	}
-	for _, want := range in.want {
-		if !slices.ContainsFunc(strings.Split(want, "|"), func(text string) bool { return strings.Contains(answer, text) }) {
-			t.Errorf("the answer does not mention %q: %.2000s", want, answer)
-		}
+	if !mentions(answer, in.want) {
+		t.Errorf("the answer does not mention %q: %.2000s", in.want, answer)
 	}
 	if len(answer) > maxAnswer {
 		t.Errorf("the answer has %d bytes, want at most %d: %.2000s", len(answer), maxAnswer, answer)
 	}
+}
+
+// mentions reports whether an answer has all wanted texts; "a|b" is one of two.
+func mentions(answer string, want []string) bool {
+	for _, text := range want {
+		if !slices.ContainsFunc(strings.Split(text, "|"), func(one string) bool { return strings.Contains(answer, one) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // startEdits lets someone edit a resource all the time. Each edit must be applied within a minute.

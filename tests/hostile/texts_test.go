@@ -77,7 +77,7 @@ func configMapInputs() (all []input) {
 		all = append(all, input{name: "override with " + text.name, want: want, send: func(t *testing.T, w *world) (string, error) {
 			id := identifier("override " + text.name)
 			w.configMap(t, namespace, id, map[string]string{"config.yaml": text.text})
-			return w.send(t, "v1alpha2", namespace, id, resource("v1alpha2", id, starter+`,"overrideConfig":{"configMapName":"`+id+`"}`))
+			return w.send(t, "v1alpha2", namespace, id, resource("v1alpha2", id, starter+`,"overrideConfig":{"configMapName":"`+id+`"}`), want...)
 		}})
 	}
 	for i, text := range texts()[:7] {
@@ -89,14 +89,14 @@ func configMapInputs() (all []input) {
 			all = append(all, input{name: key + " of " + text.name, want: []string{want}, send: func(t *testing.T, w *world) (string, error) {
 				w.configMap(t, operatorNamespace, settingsName, map[string]string{key: text.text})
 				id := identifier("settings " + key + text.name)
-				return w.send(t, "v1alpha2", namespace, id, resource("v1alpha2", id, starter))
+				return w.send(t, "v1alpha2", namespace, id, resource("v1alpha2", id, starter), want)
 			}})
 		}
-		all = append(all, input{name: "registered base with " + text.name, want: []string{"False"}, send: func(t *testing.T, w *world) (string, error) {
+		all = append(all, input{name: "registered base with " + text.name, want: []string{"InvalidOperatorSettings"}, send: func(t *testing.T, w *world) (string, error) {
 			entry := "mine:\n  image: quay.io/a/b:0.7.1\n  serverVersion: 0.7.1\n  config: |\n    " + strings.ReplaceAll(strings.TrimSpace(text.text), "\n", "\n    ") + "\n"
 			w.configMap(t, operatorNamespace, settingsName, map[string]string{"distributions": entry})
 			id := identifier("base " + text.name)
-			return w.send(t, "v1alpha2", namespace, id, resource("v1alpha2", id, `"distribution":{"name":"mine"}`))
+			return w.send(t, "v1alpha2", namespace, id, resource("v1alpha2", id, `"distribution":{"name":"mine"}`), "InvalidOperatorSettings")
 		}})
 	}
 	return all

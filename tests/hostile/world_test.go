@@ -152,9 +152,12 @@ func (w *world) observe(ctx context.Context, namespace, name string) (*observed,
 	return o, json.Unmarshal(text, &o.status)
 }
 
-// verdict waits until the operator has validated the resource as it is now, and returns the condition that says most.
-func (w *world) verdict(ctx context.Context, namespace, name string) (string, error) {
+// verdict waits until the operator has validated the resource as it is now, and returns the condition that says most. What else the resource
+// depends on may reach the operator after it: where texts are wanted, verdict waits until the condition has them, and returns the last one
+// that it saw if it never does.
+func (w *world) verdict(ctx context.Context, namespace, name string, want ...string) (string, error) {
 	var said string
+	var unwanted bool
 	err := fixture.Poll(ctx, answerWithin, func() error {
 		if w.operator.ended() {
 			return nil // no use to wait
@@ -179,21 +182,24 @@ func (w *world) verdict(ctx context.Context, namespace, name string) (string, er
 			}
 		}
 		said = fmt.Sprintf("%s=%s %s: %s", best.Type, best.Status, best.Reason, best.Message)
+		if unwanted = !mentions(said, want); unwanted {
+			return fmt.Errorf("not the wanted answer: %.300s", said)
+		}
 		return nil
 	})
-	if err == nil {
+	if err == nil || unwanted {
 		err = w.operator.alive()
 	}
 	return said, err
 }
 
 // send stores a resource and returns the denial, or the operator's verdict. It is deleted in the end.
-func (w *world) send(t *testing.T, version, namespace, name string, body []byte) (string, error) {
+func (w *world) send(t *testing.T, version, namespace, name string, body []byte, want ...string) (string, error) {
 	t.Helper()
 	if denied, err := w.store(t, version, namespace, name, body); denied != "" || err != nil {
 		return denied, err
 	}
-	return w.verdict(t.Context(), namespace, name)
+	return w.verdict(t.Context(), namespace, name, want...)
 }
 
 func (w *world) store(t *testing.T, version, namespace, name string, body []byte) (denied string, err error) {
