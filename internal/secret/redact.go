@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 const (
@@ -110,25 +111,24 @@ func (h *hider) hide(value string) {
 	}
 }
 
-// mask replaces each run of hidden bytes. A run grows to the borders of its word, so that no rest of a value is left beside it.
+// mask replaces each word that has a hidden byte: so no rest of a value is left beside it. A space stays as it is.
 func mask(line string, hidden []bool) string {
 	var out strings.Builder
-	for i := 0; i < len(line); {
-		end := strings.IndexFunc(line[i:], unicode.IsSpace)
-		if end == 0 {
-			out.WriteByte(line[i])
-			i++
-			continue
+	start := 0
+	endWord := func(end int) {
+		if slices.Contains(hidden[start:end], true) {
+			out.WriteString(redacted)
+			return
 		}
-		if end < 0 {
-			end = len(line) - i
-		}
-		word := line[i : i+end]
-		if slices.Contains(hidden[i:i+end], true) {
-			word = redacted
-		}
-		out.WriteString(word)
-		i += end
+		out.WriteString(line[start:end])
 	}
+	for i, r := range line {
+		if unicode.IsSpace(r) {
+			endWord(i)
+			out.WriteRune(r)
+			start = i + utf8.RuneLen(r)
+		}
+	}
+	endWord(len(line))
 	return out.String()
 }

@@ -26,10 +26,13 @@ func TestRedactHidesKnownValuesInEveryForm(t *testing.T) {
 			t.Errorf("%s: %s", form, line)
 		}
 	}
-	for _, part := range []string{value[4:], value[:20], url.QueryEscape(value)[8:], base64.StdEncoding.EncodeToString([]byte(value))[8:]} {
+	for _, part := range []string{value[4:], value[:20], value[:6], url.QueryEscape(value)[8:], base64.StdEncoding.EncodeToString([]byte(value))[8:]} {
 		if line := secret.Redact("ValueError: "+part, values[1:]); line != "ValueError: [redacted]" {
 			t.Errorf("a part of a value: %s", line)
 		}
+	}
+	if line := secret.Redact("ValueError:\u00a0"+value+"\u2003in front", values[1:]); line != "ValueError:\u00a0[redacted]\u2003in front" {
+		t.Errorf("between spaces of several bytes: %q", line)
 	}
 	if line := secret.Redact("pin x of 7", values); line != "pin [redacted] of 7" {
 		t.Errorf("a value of one letter: %s", line)
@@ -52,6 +55,27 @@ func TestRedactHidesWhatLooksLikeASecret(t *testing.T) {
 	} {
 		if got := secret.Redact(line, nil); got != want {
 			t.Errorf("%s\n got %s\nwant %s", line, got, want)
+		}
+	}
+}
+
+// Proves: R7 (no part of a known value stays in what the plugin collects, and other text does).
+func TestHideInHidesTheFormsOfAValue(t *testing.T) {
+	const hidden = "***"
+	large := strings.Repeat("p\"", 1<<15) // in bytes, the largest value with several forms
+	for name, c := range map[string]struct{ value, text, want string }{
+		"in plain":                     {"hunter2", "password hunter2, hunter", "password ***, hunter"},
+		"in base64":                    {"hunter2", base64.StdEncoding.EncodeToString([]byte("hunter2")), hidden},
+		"the shortest":                 {"1234", "pin 1234", "pin ***"},
+		"too short, only in its forms": {"123", "pin 123, 313233", "pin 123, ***"},
+		"the largest, quoted":          {large, strings.ReplaceAll(large, `"`, `\"`), hidden},
+		"larger, in plain":             {large + "x", large + "x", hidden},
+		"larger, quoted":               {large + "x", `p\"p\"`, `p\"p\"`},
+		"no value":                     {"", "text", "text"},
+		"without a cluster":            {secret.OnCluster, secret.OnCluster, secret.OnCluster},
+	} {
+		if got := secret.New([]byte(c.value)).HideIn(c.text, hidden); got != c.want {
+			t.Errorf("%s: %.80q, want %q", name, got, c.want)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func convertedTo(s string) string {
 		return "a number"
 	}
 	unsigned := strings.TrimLeft(trimmed, "+-")
-	if f, err := strconv.ParseFloat(unsigned, 64); err == nil && (math.IsInf(f, 0) || math.IsNaN(f)) && unsigned[0] > '9' {
+	if f, err := strconv.ParseFloat(unsigned, 64); err == nil && (math.IsInf(f, 0) || math.IsNaN(f)) {
 		return "a number" // inf, infinity, nan
 	}
 	return ""
