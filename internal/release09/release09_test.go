@@ -7,7 +7,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 )
@@ -25,6 +27,29 @@ func TestLeft(t *testing.T) {
 	}
 	if !release09.Left(deployment(nil)) {
 		t.Error("a Deployment without a build is release 0.9's")
+	}
+}
+
+// Proves: R78 (a status without any condition of this operator is release 0.9's).
+func TestReported(t *testing.T) {
+	conditions := func(kinds ...string) (list []metav1.Condition) {
+		for _, kind := range kinds {
+			list = append(list, metav1.Condition{Type: kind})
+		}
+		return list
+	}
+	for name, c := range map[string]struct {
+		status v1alpha2.LlamaStackDistributionStatus
+		want   bool
+	}{
+		"none":            {v1alpha2.LlamaStackDistributionStatus{}, false},
+		"a phase":         {v1alpha2.LlamaStackDistributionStatus{Phase: v1alpha2.PhaseReady}, true},
+		"conditions":      {v1alpha2.LlamaStackDistributionStatus{Conditions: conditions(v1alpha2.ConditionHealthCheck)}, true},
+		"this operator's": {v1alpha2.LlamaStackDistributionStatus{Phase: v1alpha2.PhaseReady, Conditions: conditions(v1alpha2.ConditionReady)}, false},
+	} {
+		if got := release09.Reported(&c.status); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 
