@@ -102,13 +102,12 @@ func standing(version string) catalog.Standing {
 // decode takes a configuration in base64. White space in it is left out: some tools wrap lines.
 func (l *Labels) decode(label, encoded string) error {
 	encoded = strings.Join(strings.Fields(encoded), "")
-	if base64.StdEncoding.DecodedLen(len(encoded)) > maxConfig {
-		return fmt.Errorf("label %s: the configuration is larger than %d bytes", label, maxConfig)
-	}
 	content, err := base64.StdEncoding.DecodeString(encoded)
 	switch {
 	case err != nil:
 		return fmt.Errorf("label %s: not base64: %w", label, err)
+	case len(content) > maxConfig:
+		return fmt.Errorf("label %s: the configuration is larger than %d bytes", label, maxConfig)
 	case len(content) == 0:
 		return fmt.Errorf("label %s is empty", label)
 	}

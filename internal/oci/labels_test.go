@@ -3,6 +3,7 @@
 package oci_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"maps"
 	"strings"
@@ -76,7 +77,7 @@ func TestReadRefuses(t *testing.T) {
 	for want, labels := range map[string]map[string]string{
 		"label io.llamastack.config.base64: not base64":                              {oci.LabelConfigBase64: "%%%"},
 		"label io.llamastack.config.base64 is empty":                                 {oci.LabelConfigBase64: ""},
-		"label io.llamastack.config.base64: the configuration is larger":             {oci.LabelConfigBase64: strings.Repeat("AAAA", 1<<19)},
+		"label io.llamastack.config.base64: the configuration is larger":             {oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(make([]byte, 1<<20+1))},
 		"label com.ogx.config.config.yaml: not base64":                               {"com.ogx.config.config.yaml": "a: b"},
 		`names the file "x.yaml", and there is no label com.ogx.config.x.yaml`:       {"com.ogx.distribution.default-config": "x.yaml"},
 		"label io.llamastack.config.layer needs label io.llamastack.config.path":     {oci.LabelConfigLayer: layer},
@@ -87,6 +88,15 @@ func TestReadRefuses(t *testing.T) {
 		if _, err := oci.Read(labels); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q in it", err, want)
 		}
+	}
+}
+
+// Proves: R14 (the limit of the message is the limit).
+func TestReadTakesTheLargestConfiguration(t *testing.T) {
+	largest := make([]byte, 1<<20)
+	l, err := oci.Read(map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(largest)})
+	if err != nil || !bytes.Equal(l.Config, largest) {
+		t.Errorf("%d bytes, %v", len(l.Config), err)
 	}
 }
 

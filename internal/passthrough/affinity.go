@@ -140,12 +140,8 @@ func (c *check) podTerm(t *corev1.PodAffinityTerm, at *field.Path) {
 	} else {
 		c.labelKey(at.Child("topologyKey"), t.TopologyKey)
 	}
-	if t.LabelSelector != nil {
-		c.selector(t.LabelSelector, at.Child("labelSelector"))
-	}
-	if t.NamespaceSelector != nil {
-		c.selector(t.NamespaceSelector, at.Child("namespaceSelector"))
-	}
+	c.selector(t.LabelSelector, at.Child("labelSelector"))
+	c.selector(t.NamespaceSelector, at.Child("namespaceSelector"))
 	for i, name := range t.Namespaces {
 		if len(validation.IsDNS1123Label(name)) > 0 {
 			c.invalid(at.Child("namespaces").Index(i), name, "no namespace can have this name", "use at most 63 lower-case letters, digits and '-'")

@@ -35,6 +35,35 @@ func TestCheckReportsEachValue(t *testing.T) {
 		refused("workload: {overrides: {volumes: [{name: ''}]}}", "spec.workload.overrides.volumes[0].name: Required value"),
 		refused("workload: {overrides: {volumes: [{name: data, emptyDir: {}}], volumeMounts: [{name: dta, mountPath: /a}]}}",
 			`spec.workload.overrides.volumeMounts[0].name: Not found: "dta": there is no such volume: add one to spec.workload.overrides.volumes, or name one of data`),
+		refused("workload: {overrides: {volumeMounts: [{name: '', mountPath: /a}]}}", "spec.workload.overrides.volumeMounts[0].name: Required value"),
+		refused("workload: {overrides: {env: [{name: A, valueFrom: {fileKeyRef: {volumeName: v, path: p, key: k}, fieldRef: {fieldPath: metadata.name}}}]}}",
+			"spec.workload.overrides.env[0].valueFrom: Forbidden: has several sources"),
+		refused("workload: {overrides: {env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}, configMapKeyRef: {name: c, key: k}}}]}}",
+			"spec.workload.overrides.env[0].valueFrom: Forbidden: has several sources"),
+		refused("workload: {overrides: {envFrom: [{}]}}", "spec.workload.overrides.envFrom[0]: Invalid value: \"\": needs exactly one of secretRef and configMapRef"),
+		refused("workload: {overrides: {envFrom: [{secretRef: {name: s}, configMapRef: {name: c}}]}}",
+			"spec.workload.overrides.envFrom[0]: Invalid value: \"\": needs exactly one of secretRef and configMapRef"),
+		refused("workload: {overrides: {envFrom: [{secretRef: {name: ''}}]}}", "spec.workload.overrides.envFrom[0].secretRef.name: Required value"),
+		refused("workload: {overrides: {envFrom: [{configMapRef: {name: ''}}]}}", "spec.workload.overrides.envFrom[0].configMapRef.name: Required value"),
+		refused("workload: {overrides: {volumes: [{name: a, hostPath: {path: /a, type: Directory}, configMap: {name: c, defaultMode: -1}}]}}",
+			"spec.workload.overrides.volumes[0].configMap.defaultMode: Invalid value: -1"),
+		refused("workload: {overrides: {volumes: [{name: a, iscsi: {targetPortal: a, iqn: b, lun: -1}}]}}", "spec.workload.overrides.volumes[0].iscsi.lun: Invalid value: -1"),
+		refused("workload: {overrides: {volumes: [{name: a, csi: {driver: "+strings.Repeat("d", 64)+"}}]}}",
+			`spec.workload.overrides.volumes[0].csi.driver: Invalid value: "dd`),
+		refused("workload: {terminationGracePeriodSeconds: -1}", "spec.workload.terminationGracePeriodSeconds: Invalid value: -1: must not be negative"),
+		refused("workload: {resourceClaims: [{name: A b, resourceClaimName: c}]}", `spec.workload.resourceClaims[0].name: Invalid value: "A b"`),
+		refused("workload: {resourceClaims: [{name: a}]}", `spec.workload.resourceClaims[0]: Invalid value: "a": needs exactly one of`),
+		refused("workload: {resourceClaims: [{name: a, resourceClaimName: c, resourceClaimTemplateName: d}]}",
+			`spec.workload.resourceClaims[0]: Invalid value: "a": needs exactly one of`),
+		refused("workload: {resourceClaims: [{name: a, resourceClaimName: c}, {name: a, resourceClaimName: d}]}", `spec.workload.resourceClaims[1].name: Duplicate value: "a"`),
+		refused("workload: {resourceClaims: [{name: a, resourceClaimName: c}], resources: {claims: [{name: b}]}}",
+			`spec.workload.resources.claims[0].name: Not found: "b": the pod has no such ResourceClaim`),
+		refused("workload: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, minDomains: 0}]}",
+			"spec.workload.topologySpreadConstraints[0].minDomains: Invalid value: 0: must be at least 1"),
+		refused("workload: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z}]}",
+			"spec.workload.topologySpreadConstraints[0].whenUnsatisfiable: Required value: write one of DoNotSchedule"),
+		refused("workload: {scheduling: {affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z, namespaceSelector: {matchLabels: {a b: c}}}]}}}}",
+			"spec.workload.scheduling.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].namespaceSelector: Invalid value"),
 	) {
 		if strings.Contains(c.Spec, "storage: {size") || strings.Contains(c.Spec, "expose") || strings.Contains(c.Spec, "allowedFrom") {
 			continue // what the operator itself makes of a value is checked in package desired
@@ -70,6 +99,16 @@ func TestCheckTakesWhatKubernetesTakes(t *testing.T) {
 		"workload: {scheduling: {affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: " +
 			"[{weight: 1, preference: {matchExpressions: [{key: a, operator: In, values: [b c]}]}}]}}}}",
 		"workload: {overrides: {env: [{name: A, valueFrom: {}}, {name: A}, {name: a.b-c, value: x}]}}",
+		// The smallest and the largest values.
+		"workload: {terminationGracePeriodSeconds: 0, resources: {requests: {cpu: 0, nvidia.com/gpu: 0}, limits: {memory: 0}, claims: [{name: a}]}, " +
+			"resourceClaims: [{name: a, resourceClaimName: c}, {name: b, resourceClaimTemplateName: d}], podMetadata: {labels: {a: ''}, annotations: {A.example/B: c}}}",
+		"workload: {scheduling: {affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, preference: {}}]}, " +
+			"podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, namespaces: [a]}]}}}}",
+		"workload: {overrides: {env: [{name: A, valueFrom: {fileKeyRef: {volumeName: v, path: p, key: k}}}, {name: B, valueFrom: {secretKeyRef: {name: s, key: k}}}, " +
+			"{name: C, valueFrom: {configMapKeyRef: {name: c, key: k}}}], envFrom: [{configMapRef: {name: c}}]}}",
+		"workload: {overrides: {volumes: [{name: a, emptyDir: {sizeLimit: 0}}, {name: b, csi: {driver: " + strings.Repeat("d", 63) + "}}, " +
+			"{name: c, iscsi: {targetPortal: a, iqn: b, lun: 0}}, {name: d, configMap: {name: c, defaultMode: 511}}, {name: e, secret: {secretName: s, defaultMode: 0}}, " +
+			"{name: f, projected: {sources: [{serviceAccountToken: {path: t, expirationSeconds: 600}}]}}]}}",
 		"workload: {overrides: {volumes: [{name: a, secret: {secretName: s, defaultMode: 256, items: [{key: k, path: a/b, mode: 0}]}}, {name: b, persistentVolumeClaim: {claimName: c}}, " +
 			"{name: c, projected: {sources: [{secret: {name: s}}, {configMap: {name: c}}, {serviceAccountToken: {path: t}}]}}], " +
 			"volumeMounts: [{name: a, mountPath: /a, subPath: x..y/z}, {name: tmp, mountPath: /b, mountPropagation: HostToContainer}, " +
@@ -86,6 +125,20 @@ func TestCheckTakesWhatKubernetesTakes(t *testing.T) {
 	} {
 		if problems := passthrough.Check(spec(t, text), []string{"tmp"}); len(problems) > 0 {
 			t.Errorf("%s: %s", text, problems.Message())
+		}
+	}
+}
+
+// Proves: R61 (a message offers names only where there are any).
+func TestCheckOffersTheVolumesThatThereAre(t *testing.T) {
+	const missing = `spec.workload.overrides.volumeMounts[0].name: Not found: "a": there is no such volume: add one to spec.workload.overrides.volumes`
+	for volumes, want := range map[string]string{
+		"[]": missing,
+		"[{name: c, emptyDir: {}}, {name: b, emptyDir: {}}]": missing + ", or name one of b, c",
+	} {
+		got := passthrough.Check(spec(t, "workload: {overrides: {volumeMounts: [{name: a, mountPath: /a}], volumes: "+volumes+"}}"), []string{"tmp"})
+		if len(got) != 1 || got[0].String() != want {
+			t.Errorf("volumes %s: %v, want %s", volumes, got, want)
 		}
 	}
 }

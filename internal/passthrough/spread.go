@@ -73,7 +73,7 @@ func (c *check) minDomains(s *corev1.TopologySpreadConstraint, at *field.Path) {
 	}
 }
 
-// selector checks a label selector.
+// selector checks a label selector; nil selects nothing.
 func (r *report) selector(s *metav1.LabelSelector, at *field.Path) {
 	if _, err := metav1.LabelSelectorAsSelector(s); err != nil {
 		r.invalid(at, nil, "is not a label selector: "+err.Error(), "")
