@@ -19,6 +19,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/migration"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/leftovers"
 )
@@ -89,10 +90,10 @@ func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 
 func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, f *flags) (manager.Manager, error) {
 	watched := namespaces(f.watchNamespaces)
-	again, stopping := true, stopTimeout
+	again, stopping, defaults := true, stopTimeout, &gather.Defaults{}
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:   scheme,
-		NewCache: caching.New,
+		NewCache: caching.New(ctx, defaults),
 		Cache:    caching.Options(watched, f.operatorNamespace),
 		Client:   client.Options{Cache: &client.CacheOptions{DisableFor: caching.UncachedKinds()}},
 		// The names of the former manager's controllers are used again. A standby fills its caches before it leads.
@@ -110,7 +111,7 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	}
 	if err := controller.Setup(ctx, mgr, controller.Options{
 		OperatorNamespace: f.operatorNamespace, Namespaces: watched, ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
-		AllowForeignConfigMaps: f.allowForeignConfigMaps,
+		AllowForeignConfigMaps: f.allowForeignConfigMaps, Defaults: defaults,
 	}); err != nil {
 		return nil, err
 	}

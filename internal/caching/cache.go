@@ -14,9 +14,18 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 )
 
-// New makes the cache of the operator from what Options returned. Kinds that the cluster may lack are added here, because a cache cannot be made
+// New returns what makes the cache of the operator from what Options returned. Kinds that the cluster may lack are added here, because a cache cannot be made
 // with kinds that the cluster does not have.
-func New(config *rest.Config, options cache.Options) (cache.Cache, error) {
+//
+// The context is that of the cache's whole life. What the operator's settings refer to is known from the first reconcile on: its Gatherer has to have the
+// same Defaults.
+func New(ctx context.Context, defaults *gather.Defaults) cache.NewCacheFunc {
+	return func(config *rest.Config, options cache.Options) (cache.Cache, error) {
+		return newCache(ctx, config, options, defaults)
+	}
+}
+
+func newCache(ctx context.Context, config *rest.Config, options cache.Options, defaults *gather.Defaults) (cache.Cache, error) {
 	apis, err := gather.EdgeAPIs(options.Mapper)
 	if err != nil {
 		return nil, err
@@ -24,13 +33,12 @@ func New(config *rest.Config, options cache.Options) (cache.Cache, error) {
 	for _, kind := range apply.EdgeKinds(apis) {
 		options.ByObject[kind] = ownObjects()
 	}
-	f := &filter{}
+	f := &filter{defaults: defaults}
 	options.NewInformer = f.newInformer
 	c, err := readable.NewCache(config, options)
 	if err != nil {
 		return nil, err
 	}
-	ctx := context.Background() // of the cache, which has none before it is started
 	f.referred = func(value string) bool { return isReferred(ctx, c, value) }
 	return c, c.IndexField(ctx, &v1alpha2.LlamaStackDistribution{}, ReferenceIndex, References)
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
@@ -42,6 +43,8 @@ func References(o client.Object) []string {
 type filter struct {
 	// referred reports whether a custom resource refers to an object; it waits until these are known.
 	referred func(value string) bool
+	// defaults are what the operator's settings refer to.
+	defaults *gather.Defaults
 }
 
 // newInformer makes informers that never hold the metadata of a Secret or ConfigMap that the filter does not keep.
@@ -56,11 +59,13 @@ func (f *filter) newInformer(
 	return toolscache.NewSharedIndexInformer(lw, example, resync, indexers)
 }
 
-// keeps reports whether an object is the operator's own, its settings, the CA bundle of the platform, or one that a custom resource refers to.
+// keeps reports whether an object is the operator's own, its settings, the CA bundle of the platform, or one that a custom resource or its settings refer to.
 // What is referred to from now on is kept from its next change on: the reconcile that the reference starts reads it.
 func (f *filter) keeps(kind schema.GroupVersionKind, o metav1.Object) bool {
 	switch {
 	case o.GetLabels()[objects.LabelManagedBy] == objects.ManagedBy, metav1.GetControllerOf(o) != nil && metav1.GetControllerOf(o).Kind == v1alpha2.Kind:
+		return true
+	case f.defaults.Has(kind.Kind, o.GetName()):
 		return true
 	case kind.Kind == objects.KindConfigMap && (o.GetName() == desired.PlatformBundle || o.GetName() == settings.ConfigMapName):
 		return true

@@ -10,13 +10,16 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -83,6 +86,21 @@ func TestForeignSecretsCostNothing(t *testing.T) {
 		case <-time.After(time.Minute):
 			t.Fatalf("nothing is %s", want)
 		}
+	}
+}
+
+// Proves: R72, L-01 (what the operator's settings name is held in every namespace, once they are known).
+func TestDefaultsOfTheSettingsAreKept(t *testing.T) {
+	f := &filter{referred: func(string) bool { return false }, defaults: &gather.Defaults{}}
+	kind := corev1.SchemeGroupVersion.WithKind(objects.KindSecret)
+	if f.keeps(kind, secretOf("keys", "1")) {
+		t.Error("kept before anybody names it")
+	}
+	f.defaults.Set(&settings.PodDefaults{Overrides: &settings.OverrideDefaults{EnvFrom: []corev1.EnvFromSource{
+		{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "keys"}}},
+	}}})
+	if !f.keeps(kind, secretOf("keys", "1")) || f.keeps(kind, secretOf("others", "1")) || f.keeps(corev1.SchemeGroupVersion.WithKind("ConfigMap"), secretOf("keys", "1")) {
+		t.Error("other objects are kept than the one that the settings name")
 	}
 }
 

@@ -71,6 +71,8 @@ type Reconciler struct {
 	patience patience.Patience
 	// first are the first rollouts of new custom resources.
 	first *firstrollout.Memory
+	// defaults are what the operator's settings refer to.
+	defaults *gather.Defaults
 	// written are the versions that came of writes of the status.
 	written written.Versions
 }

@@ -19,14 +19,22 @@ import (
 
 // referrersOfSecret maps a Secret to the resources that refer to it.
 func (r *Reconciler) referrersOfSecret(ctx context.Context, o client.Object) []reconcile.Request {
-	return r.requests(ctx, client.MatchingFields{caching.ReferenceIndex: caching.IndexValue(objects.KindSecret, o.GetNamespace(), o.GetName())})
+	return r.referrers(ctx, objects.KindSecret, o)
+}
+
+// referrers are the resources that refer to an object: all of its namespace where the operator's settings do so for them.
+func (r *Reconciler) referrers(ctx context.Context, kind string, o client.Object) []reconcile.Request {
+	if r.defaults.Has(kind, o.GetName()) {
+		return r.requests(ctx, client.InNamespace(o.GetNamespace()))
+	}
+	return r.requests(ctx, client.MatchingFields{caching.ReferenceIndex: caching.IndexValue(kind, o.GetNamespace(), o.GetName())})
 }
 
 // referrersOfConfigMap maps a ConfigMap to the resources that refer to it, and the operator's own to every resource.
 func (r *Reconciler) referrersOfConfigMap(operatorNamespace string) handler.MapFunc {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
 		if o.GetNamespace() != operatorNamespace || o.GetName() != settings.ConfigMapName {
-			return r.requests(ctx, client.MatchingFields{caching.ReferenceIndex: caching.IndexValue(objects.KindConfigMap, o.GetNamespace(), o.GetName())})
+			return r.referrers(ctx, objects.KindConfigMap, o)
 		}
 		return r.requests(ctx)
 	}

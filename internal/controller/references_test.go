@@ -16,6 +16,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 func reconciler(t *testing.T, resources ...client.Object) *Reconciler {
@@ -114,6 +116,31 @@ func TestReferrersByOverrides(t *testing.T) {
 		if len(got) != 0 {
 			t.Errorf("woken by %s: %v", what, got)
 		}
+	}
+}
+
+// Proves: R72, L-23, R20 (what the operator's settings bring into the pods wakes every resource of the namespace where it is, and nobody elsewhere).
+func TestReferrersByDefaults(t *testing.T) {
+	r := reconciler(t, referring("ai", "a", ""), referring("ai", "b", ""), referring("elsewhere", "c", ""))
+	r.defaults = &gather.Defaults{}
+	keys := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "keys"}}
+	if got := r.referrersOfSecret(t.Context(), keys); len(got) != 0 {
+		t.Errorf("before the settings are known, woken %v", got)
+	}
+	known, err := settings.Parse(map[string]string{settings.KeyPodDefaults: "overrides: {envFrom: [{secretRef: {name: keys}}]}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.defaults.Set(known.PodDefaults)
+	if got := texts(r.referrersOfSecret(t.Context(), keys)); !slices.Equal(got, []string{"ai/a", "ai/b"}) {
+		t.Errorf("woken: %v", got)
+	}
+	if got := r.referrersOfConfigMap("op")(t.Context(), keys); len(got) != 0 {
+		t.Errorf("woken by a ConfigMap of this name: %v", got)
+	}
+	r.defaults.Set(nil)
+	if got := r.referrersOfSecret(t.Context(), keys); len(got) != 0 {
+		t.Errorf("woken without defaults: %v", got)
 	}
 }
 

@@ -56,6 +56,8 @@ const (
 type Options struct {
 	// OperatorNamespace is where the operator's ConfigMap and hash key are.
 	OperatorNamespace string
+	// Defaults are those of the manager's cache.
+	Defaults *gather.Defaults
 	// ServerURL reports where the server of a CR is reached, for tests without nodes; nil means at its Service.
 	ServerURL func(*v1alpha2.LlamaStackDistribution, corev1.URIScheme) string
 	// Namespaces are those that the operator watches; empty means all.
@@ -110,6 +112,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			HashKey: key, Build: o.Build, ClusterAssignsUserIDs: assignsUserIDs,
 			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps, AllowForeignConfigMaps: o.AllowForeignConfigMaps,
 			EdgeAPIs: func() objects.EdgeAPIs { return apis },
+			Defaults: o.Defaults,
 			Hosts:    hosts.New(),
 			Labels:   labels,
 		},
@@ -124,8 +127,9 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		turns:    turns.New(ctx, largeWorkers),
 		builds:   semaphore.NewWeighted(largeBuilds),
 		patience: patience.Patience{Own: o.Patience},
+		defaults: o.Defaults,
 	}
-	r.first = &firstrollout.Memory{Client: r.client, Applier: r.applier, OperatorNamespace: o.OperatorNamespace}
+	r.first = &firstrollout.Memory{Client: r.client, Applier: r.applier, OperatorNamespace: o.OperatorNamespace, Defaults: o.Defaults}
 	return r.watch(mgr, o)
 }
 

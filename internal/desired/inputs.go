@@ -35,6 +35,8 @@ type Inputs struct {
 	Secrets []SecretFact
 	// Override is what was found at spec.overrideConfig; nil where the spec has none, or where it cannot be known.
 	Override *OverrideFact
+	// EnvFromDefaults reports that the envFrom of CR is that of the operator's settings.
+	EnvFromDefaults bool
 	// PodReferences are the Secrets and ConfigMaps that the overrides bring into the pods, found or not.
 	PodReferences []PodReferenceFact
 	// NetworkPolicyFlag is the operator's feature flag enableNetworkPolicy; nil where it is not set.
@@ -84,9 +86,11 @@ func (in *Inputs) CompleteWorkload(defaults *settings.PodDefaults) {
 	if in.Legacy.TerminationGracePeriodSeconds != nil && (in.CR.Spec.Workload == nil || in.CR.Spec.Workload.TerminationGracePeriodSeconds == nil) {
 		completed.TerminationGracePeriodSeconds = nil // what only v1alpha1 can say is the resource's own
 	}
-	cr := *in.CR
+	in.EnvFromDefaults = defaults.HasEnvFromFor(in.CR.Spec.Workload)
+	cr, spec := *in.CR, *in.Spec
 	cr.Spec.Workload = completed
-	in.CR = &cr
+	spec.Source = &cr.Spec
+	in.CR, in.Spec = &cr, &spec
 }
 
 // SecretCount is the number of references to Secrets.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -38,6 +39,22 @@ func TestBuildCompletesTheWorkload(t *testing.T) {
 	}
 	if template.Labels["team"] != "ai" || template.Labels["app"] != "llama-stack" {
 		t.Errorf("labels %v", template.Labels)
+	}
+}
+
+// Proves: R72, FR-006 (an object that the settings name and that does not exist is waited for, and the message names the setting).
+func TestMissingObjectOfTheDefaultsNamesTheSetting(t *testing.T) {
+	in := inputs(t, "simple")
+	in.CompleteWorkload(&settings.PodDefaults{Overrides: &settings.OverrideDefaults{EnvFrom: []corev1.EnvFromSource{
+		{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "keys"}}},
+	}}})
+	for _, ref := range in.ReferencesOfPods() {
+		in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: ref, Lookup: Lookup{State: Missing}})
+	}
+	_, problems := try(t.Context(), in)
+	const want = "operator settings: podDefaults.overrides.envFrom[0].secretRef: Secret not found: keys (namespace ai): create it, or set optional: true there"
+	if got := problems.Message(); got != want {
+		t.Errorf("reported:\n%s\nwant:\n%s", got, want)
 	}
 }
 

@@ -4,9 +4,11 @@ package desired
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
@@ -32,13 +34,39 @@ func References(cr *v1alpha2.LlamaStackDistribution) []objects.Reference {
 	if certificate := CertificateOf(cr); certificate != nil {
 		list = append(list, certificateReference(certificate.Name, cr.Namespace))
 	}
-	list = append(list, objects.PodReferences(cr)...)
+	return append(list, workloadReferences(cr)...)
+}
+
+// DefaultReferences returns every Secret and ConfigMap that the operator's settings bring into the pods of a namespace whose custom resources do not set
+// these fields.
+func DefaultReferences(d *settings.PodDefaults, namespace string) []objects.Reference {
+	cr := &v1alpha2.LlamaStackDistribution{Spec: v1alpha2.LlamaStackDistributionSpec{Workload: d.Complete(nil)}}
+	cr.Namespace = namespace
+	return workloadReferences(cr)
+}
+
+// workloadReferences are those of spec.workload.
+func workloadReferences(cr *v1alpha2.LlamaStackDistribution) []objects.Reference {
+	list := objects.PodReferences(cr)
 	if w := cr.Spec.Workload; w != nil {
 		for i := range w.ImagePullSecrets {
 			list = append(list, objects.Reference{
 				Kind: objects.KindSecret, Namespace: cr.Namespace, Name: w.ImagePullSecrets[i].Name, Optional: true,
 				Path: fmt.Sprintf("spec.workload.imagePullSecrets[%d]", i),
 			})
+		}
+	}
+	return list
+}
+
+// ReferencesOfPods are the Secrets and ConfigMaps that the overrides bring into the pods, at the field that names them: one of the custom resource, or one of
+// the operator's settings.
+func (in *Inputs) ReferencesOfPods() []objects.Reference {
+	const envFrom = ".envFrom["
+	list := objects.PodReferences(in.CR)
+	for i := range list {
+		if index, is := strings.CutPrefix(list[i].Path, objects.PathOverrides+envFrom); is && in.EnvFromDefaults {
+			list[i].Path = "operator settings: " + settings.KeyPodDefaults + ".overrides" + envFrom + index
 		}
 	}
 	return list
@@ -55,7 +83,7 @@ func (in *Inputs) LeaveUnread() {
 	for _, use := range uses {
 		in.Secrets = append(in.Secrets, SecretFact{Use: use})
 	}
-	for _, ref := range objects.PodReferences(in.CR) {
+	for _, ref := range in.ReferencesOfPods() {
 		in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: ref})
 	}
 	if in.Certificate = CertificateOf(in.CR); in.Certificate != nil {

@@ -48,6 +48,8 @@ type Memory struct {
 	Applier *apply.Applier
 	// OperatorNamespace has the operator's settings.
 	OperatorNamespace string
+	// Defaults are what the operator's settings refer to.
+	Defaults *gather.Defaults
 
 	mu  sync.Mutex
 	all map[types.NamespacedName]*rollout
@@ -76,20 +78,31 @@ type referred struct {
 	types.NamespacedName
 }
 
+func referredBy(ref *objects.Reference) referred {
+	return referred{ref.Kind, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}}
+}
+
 // Begin notes the versions of what a new custom resource refers to, before that is read; nil for any other.
 func (m *Memory) Begin(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) Versions {
 	if cr.Status.Phase != "" {
 		return nil
 	}
 	references := []referred{{objects.KindConfigMap, types.NamespacedName{Namespace: m.OperatorNamespace, Name: settings.ConfigMapName}}}
-	for _, ref := range desired.References(cr) {
-		references = append(references, referred{ref.Kind, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}})
+	for _, ref := range append(desired.References(cr), m.Defaults.In(cr.Namespace)...) {
+		references = append(references, referredBy(&ref))
 	}
 	return m.versions(ctx, references)
 }
 
-// Keep remembers what was built for a new custom resource, all of which has just been created.
+// Keep remembers what was built for a new custom resource, all of which has just been created. It does not where an object was read whose version nobody
+// noted before: the operator's settings have been read for the first time, or are others since.
 func (m *Memory) Keep(cr *v1alpha2.LlamaStackDistribution, versions Versions, b *Built) {
+	for i := range b.Gathered.Inputs.PodReferences {
+		ref := &b.Gathered.Inputs.PodReferences[i].Ref
+		if _, noted := versions[referredBy(ref)]; !noted {
+			return
+		}
+	}
 	r := &rollout{
 		uid: cr.UID, generation: cr.Generation, annotation: cr.Annotations[v1alpha2.ConversionAnnotation], until: time.Now().Add(rolloutTime),
 		versions: versions, seen: map[objects.Object]bool{},

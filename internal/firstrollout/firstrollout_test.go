@@ -9,6 +9,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
 // Proves: R69, L-03 (what was built is used again only while nothing but the status of the Deployment, and what its controller notes, has changed).
@@ -52,5 +58,21 @@ func TestFirstRolloutsAreBounded(t *testing.T) {
 	m.Forget(named("0"))
 	if m.get(named("0")) != nil {
 		t.Error("it was forgotten and is still there")
+	}
+}
+
+// Proves: R72, L-23 (a first rollout is not remembered where an object was read whose version nobody noted: its next change would be missed).
+func TestKeepForgetsWhatWasReadUnnoted(t *testing.T) {
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s"}}
+	keys := objects.Reference{Kind: objects.KindSecret, Namespace: "ns", Name: "keys"}
+	built := &Built{
+		Gathered: &gather.Gathered{Inputs: &desired.Inputs{PodReferences: []desired.PodReferenceFact{{Ref: keys}}}}, Desired: &desired.Desired{},
+	}
+	for want, versions := range map[bool]Versions{true: {referredBy(&keys): ""}, false: {}} {
+		var m Memory
+		m.Keep(cr, versions, built)
+		if got := m.get(client.ObjectKeyFromObject(cr)) != nil; got != want {
+			t.Errorf("with %v: remembered %v", versions, got)
+		}
 	}
 }

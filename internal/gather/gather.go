@@ -56,6 +56,8 @@ type Gatherer struct {
 	// EdgeAPIs reports the APIs of the cluster by which servers can be exposed; nil means none.
 	EdgeAPIs func() objects.EdgeAPIs
 
+	// Defaults get the names of the objects that the operator's settings refer to; nil where nobody needs to know.
+	Defaults *Defaults
 	// Hosts are the hosts that custom resources use; nil where nobody records them.
 	Hosts *hosts.Table
 
@@ -136,7 +138,9 @@ func (g *Gatherer) settings(ctx context.Context, from client.Reader) (*settings.
 	defer g.mu.Unlock()
 	if p := &g.parsed; (p.settings == nil && p.err == nil) || p.uid != cm.UID || p.version != cm.ResourceVersion {
 		*p = parsedSettings{uid: cm.UID, version: cm.ResourceVersion}
-		p.settings, p.err = settings.Parse(cm.Data)
+		if p.settings, p.err = settings.Parse(cm.Data); p.err == nil {
+			g.Defaults.Set(p.settings.PodDefaults)
+		}
 	}
 	if err := g.parsed.err; err != nil {
 		return nil, problem.New(problem.Problem{

@@ -33,7 +33,7 @@ func (g *Gatherer) references(ctx context.Context, in *desired.Inputs, problems 
 	problems.AddFound(f)
 	in.Certificate, f = certificate(ctx, in.CR, o)
 	problems.AddFound(f)
-	in.PodReferences, f = podReferences(ctx, in.CR, o)
+	in.PodReferences, f = podReferences(ctx, in, o)
 	problems.AddFound(f)
 }
 
@@ -74,10 +74,10 @@ func readOnce[O client.Object](ctx context.Context, live client.Reader, known ma
 }
 
 // podReferences reads what the overrides bring into the pods.
-func podReferences(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) ([]desired.PodReferenceFact, *problem.Problem) {
+func podReferences(ctx context.Context, in *desired.Inputs, o *once) ([]desired.PodReferenceFact, *problem.Problem) {
 	var facts []desired.PodReferenceFact
 	objectsReferred := map[[2]string]bool{}
-	for _, ref := range objects.PodReferences(cr) {
+	for _, ref := range in.ReferencesOfPods() {
 		objectsReferred[[2]string{ref.Kind, ref.Name}] = true
 		if len(objectsReferred) > bounds.References {
 			return nil, problem.New(problem.Problem{

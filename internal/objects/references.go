@@ -17,6 +17,9 @@ const (
 	KindConfigMap = "ConfigMap"
 )
 
+// PathOverrides is the field of the overrides.
+const PathOverrides = "spec.workload.overrides"
+
 // Reference is a Secret or a ConfigMap that decides what a custom resource becomes.
 type Reference struct {
 	// Kind is KindSecret or KindConfigMap.
@@ -34,7 +37,7 @@ type Reference struct {
 // PodReferences reports which Secrets and ConfigMaps the overrides bring into the pods: in variables and in volumes. A reference without a name
 // is left out: the API server refuses its Deployment.
 func PodReferences(cr *v1alpha2.LlamaStackDistribution) []Reference {
-	const field = "spec.workload.overrides"
+	const field = PathOverrides
 	o, r := overridesOf(&cr.Spec), &podReferences{namespace: cr.Namespace}
 	last := lastOf(o.Env)
 	for i := range o.Env {

@@ -20,6 +20,9 @@ import (
 func CheckPodDefaults(w *v1alpha2.WorkloadSpec, at *field.Path) problem.List {
 	c := &check{}
 	c.pod(w, at)
+	if w.Overrides != nil {
+		c.environmentFrom(w.Overrides.EnvFrom, at.Child("overrides", "envFrom"))
+	}
 	return c.problems.List()
 }
 

@@ -24,6 +24,18 @@ type PodDefaults struct {
 	PodMetadata                   *v1alpha2.PodMetadataSpec     `json:"podMetadata,omitempty"`
 	ResourceClaims                []corev1.PodResourceClaim     `json:"resourceClaims,omitempty"`
 	TerminationGracePeriodSeconds *int64                        `json:"terminationGracePeriodSeconds,omitempty"`
+	Overrides                     *OverrideDefaults             `json:"overrides,omitempty"`
+}
+
+// OverrideDefaults are the fields of spec.workload.overrides that have a default.
+type OverrideDefaults struct {
+	// EnvFrom names Secrets and ConfigMaps of the custom resource's namespace.
+	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
+}
+
+// HasEnvFromFor reports whether a workload gets its envFrom from the defaults.
+func (d *PodDefaults) HasEnvFromFor(w *v1alpha2.WorkloadSpec) bool {
+	return d != nil && d.Overrides != nil && len(d.Overrides.EnvFrom) > 0 && (w == nil || w.Overrides == nil || len(w.Overrides.EnvFrom) == 0)
 }
 
 // parsePodDefaults reads KeyPodDefaults; nil where it has nothing. What Kubernetes would refuse in a pod is an error: it would harm each server at its next
@@ -31,7 +43,7 @@ type PodDefaults struct {
 func parsePodDefaults(text string) (*PodDefaults, error) {
 	var d *PodDefaults
 	if err := yaml.UnmarshalStrict([]byte(text), &d); err != nil {
-		return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML map with fields of spec.workload about scheduling, metadata and registries: %w",
+		return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML map with fields of spec.workload about scheduling, metadata, registries and envFrom: %w",
 			ConfigMapName, KeyPodDefaults, err)
 	}
 	if d == nil {
@@ -79,6 +91,14 @@ func (d *PodDefaults) over(w *v1alpha2.WorkloadSpec) *v1alpha2.WorkloadSpec {
 			own = *w.PodMetadata
 		}
 		done.PodMetadata = &v1alpha2.PodMetadataSpec{Labels: pairs(own.Labels, m.Labels), Annotations: pairs(own.Annotations, m.Annotations)}
+	}
+	if d.HasEnvFromFor(w) {
+		own := v1alpha2.WorkloadOverrides{}
+		if w.Overrides != nil {
+			own = *w.Overrides
+		}
+		own.EnvFrom = d.Overrides.EnvFrom
+		done.Overrides = &own
 	}
 	return &done
 }

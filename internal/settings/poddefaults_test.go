@@ -26,6 +26,7 @@ imagePullSecrets: [{name: a}]
 podMetadata: {labels: {a: a}, annotations: {a: a}}
 resourceClaims: [{name: a, resourceClaimName: a}]
 terminationGracePeriodSeconds: 1
+overrides: {envFrom: [{secretRef: {name: a}}]}
 `
 
 // A custom resource without fields gets all defaults; one with a single field gets all others.
@@ -60,8 +61,10 @@ func TestPodDefaultsAreReplacedFieldByField(t *testing.T) {
 		"terminationGracePeriodSeconds: 0": func(w, own *v1alpha2.WorkloadSpec) {
 			w.TerminationGracePeriodSeconds = own.TerminationGracePeriodSeconds
 		},
-		"replicas: 3": func(w, own *v1alpha2.WorkloadSpec) { w.Replicas = own.Replicas },
-		"{scheduling: {tolerations: []}, podMetadata: {labels: {}}, imagePullSecrets: []}": func(_, _ *v1alpha2.WorkloadSpec) {},
+		"overrides: {envFrom: [{configMapRef: {name: b}}]}": func(w, own *v1alpha2.WorkloadSpec) { w.Overrides.EnvFrom = own.Overrides.EnvFrom },
+		"overrides: {args: [b]}":                            func(w, own *v1alpha2.WorkloadSpec) { w.Overrides.Args = own.Overrides.Args },
+		"replicas: 3":                                       func(w, own *v1alpha2.WorkloadSpec) { w.Replicas = own.Replicas },
+		"{scheduling: {tolerations: []}, podMetadata: {labels: {}}, imagePullSecrets: [], overrides: {envFrom: []}}": func(_, _ *v1alpha2.WorkloadSpec) {},
 	} {
 		given, want := workload(own), workload(allDefaults)
 		replace(want, given)
@@ -88,6 +91,8 @@ func TestParseRefusesWrongPodDefaults(t *testing.T) {
 		"imagePullSecrets: [{name: a/b}]":                         `podDefaults.imagePullSecrets[0].name: Invalid value: "a/b"`,
 		"podMetadata: {labels: {app: mine}}":                      "podDefaults.podMetadata.labels[app]: Forbidden: the label app is the operator's own",
 		"resourceClaims: [{name: a}]":                             `podDefaults.resourceClaims[0]: Invalid value: "a": needs exactly one of`,
+		"overrides: {envFrom: [{secretRef: {name: a/b}}]}":        `podDefaults.overrides.envFrom[0].secretRef.name: Invalid value: "a/b"`,
+		"overrides: {args: [a]}":                                  `unknown field "args"`,
 		"terminationGracePeriodSeconds: -1":                       "podDefaults.terminationGracePeriodSeconds: Invalid value: -1",
 	} {
 		if _, err := Parse(map[string]string{KeyPodDefaults: text}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), ConfigMapName) {

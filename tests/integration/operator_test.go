@@ -26,6 +26,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -119,22 +120,23 @@ func (e *env) startOperator(o operatorOptions) *operator {
 		o.namespaces = []string{e.namespace}
 	}
 	op := &operator{requests: &requestLog{}}
-	restConfig := rest.CopyConfig(o.config)
+	restConfig, defaults := rest.CopyConfig(o.config), &gather.Defaults{}
 	restConfig.Wrap(op.requests.wrap)
+	ctx, cancel := context.WithCancel(context.Background())
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:     scheme,
-		NewCache:   caching.New,
+		NewCache:   caching.New(ctx, defaults),
 		Cache:      caching.Options(o.namespaces, operatorNamespace),
 		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: caching.UncachedKinds()}},
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	if err != nil {
+		cancel()
 		e.t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
 	err = controller.Setup(ctx, mgr, controller.Options{
-		OperatorNamespace: operatorNamespace, Build: o.build, Patience: o.patience,
+		OperatorNamespace: operatorNamespace, Build: o.build, Patience: o.patience, Defaults: defaults,
 		ServerURL: func(_ *v1alpha2.LlamaStackDistribution, scheme corev1.URIScheme) string {
 			return strings.ToLower(string(scheme)) + "://" + e.server.Listener.Addr().String()
 		},
