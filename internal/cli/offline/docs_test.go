@@ -3,11 +3,8 @@
 package offline_test
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,34 +18,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 const (
 	configurationPage = "../../../docs/configuration.md"
 	migrationPage     = "../../../docs/migration-v1alpha1-to-v1alpha2.md"
 )
-
-// block is a fenced block of a page.
-type block struct {
-	line       int
-	info, text string
-}
-
-func blocks(t *testing.T, file string) []block {
-	t.Helper()
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fence := regexp.MustCompile("(?ms)^```([^`\n]*)\n(.*?)\n```$")
-	var found []block
-	for _, m := range fence.FindAllSubmatchIndex(content, -1) {
-		found = append(found, block{
-			line: 2 + bytes.Count(content[:m[0]], []byte("\n")), info: string(content[m[2]:m[3]]), text: string(content[m[4]:m[5]]),
-		})
-	}
-	return found
-}
 
 // newCluster is a cluster with the operator's settings as they are by themselves.
 func newCluster(t testing.TB) *offline.Cluster {
@@ -69,31 +45,31 @@ func newCluster(t testing.TB) *offline.Cluster {
 // "yaml config.yaml" has a part of what is generated.
 func TestConfigurationPage(t *testing.T) {
 	cluster := newCluster(t)
-	all := blocks(t, configurationPage)
+	all := fixture.Blocks(t, configurationPage)
 	resources := 0
 	for i, b := range all {
-		words := strings.Fields(b.info)
+		words := strings.Fields(b.Info)
 		if len(words) == 0 || words[0] != "yaml" || slices.Contains(words, "config.yaml") {
 			continue
 		}
 		resources++
-		t.Run(fmt.Sprintf("line %d", b.line), func(t *testing.T) {
+		t.Run(fmt.Sprintf("line %d", b.Line), func(t *testing.T) {
 			cluster.Replacement = offline.Replacement{}
-			if _, name, given := strings.Cut(b.info, "line="); given {
+			if _, name, given := strings.Cut(b.Info, "line="); given {
 				if _, known := catalog.Get(name); !known {
 					t.Fatalf("no release line %q", name)
 				}
 				cluster.Replacement.Version = name
 			}
-			made := cluster.DryRun(t.Context(), readOne(t, b.text))
+			made := cluster.DryRun(t.Context(), readOne(t, b.Text))
 			var got, want []string
 			for _, f := range made.Problems {
 				got = append(got, offline.Word(f.Severity)+": "+f.Path)
 			}
-			for j := i + 1; j < len(all) && all[j].info == "text findings"; j++ {
-				want = append(want, strings.Split(strings.TrimSpace(all[j].text), "\n")...)
+			for j := i + 1; j < len(all) && all[j].Info == "text findings"; j++ {
+				want = append(want, strings.Split(strings.TrimSpace(all[j].Text), "\n")...)
 			}
-			for j := i + 1; j < len(all) && all[j].info == "yaml config.yaml"; j++ {
+			for j := i + 1; j < len(all) && all[j].Info == "yaml config.yaml"; j++ {
 				checkPart(t, made, all[j])
 			}
 			if !slices.Equal(got, want) {
@@ -106,26 +82,83 @@ func TestConfigurationPage(t *testing.T) {
 	}
 }
 
+// Every YAML block of these pages is used as it is: a resource renders without an error, and settings can be read. The warnings that a page explains are
+// listed here, by the page and the line of the block among its resources.
+//
+// Proves: FR-061, FR-064, FR-065, R47, R72.
+func TestBlocksOfPagesCanBeUsed(t *testing.T) {
+	cluster := newCluster(t)
+	warned := map[string]string{
+		"networking.md 2": "warning: spec.networking.expose, warning: spec.networking.expose", // it has no host name, and anyone may call the server
+	}
+	for page, want := range map[string]struct{ resources, settings, foreign int }{
+		"networking.md": {resources: 3, foreign: 1}, "workload.md": {}, "operator-settings.md": {settings: 7}, "auth.md": {resources: 7},
+	} {
+		got := want
+		got.resources, got.settings, got.foreign = 0, 0, 0
+		for _, b := range fixture.Blocks(t, "../../../docs/"+page) {
+			if b.Info != "yaml" {
+				continue
+			}
+			var tree struct {
+				Kind string
+				Data map[string]string
+			}
+			if err := yaml.Unmarshal([]byte(b.Text), &tree); err != nil {
+				t.Fatalf("%s, line %d: %v", page, b.Line, err)
+			}
+			switch tree.Kind {
+			case "LlamaStackDistribution":
+				got.resources++
+				made := cluster.DryRun(t.Context(), readOne(t, b.Text))
+				var found []string
+				for _, f := range made.Problems {
+					found = append(found, offline.Word(f.Severity)+": "+f.Path)
+				}
+				if text := strings.Join(found, ", "); text != warned[fmt.Sprint(page, " ", got.resources)] || made.Desired == nil {
+					t.Errorf("%s, line %d: %s", page, b.Line, made.Problems.Message())
+				}
+			case "", "ConfigMap":
+				got.settings++
+				s, err := settings.Parse(tree.Data)
+				if err != nil || s.Edge.Err != nil || len(tree.Data) == 0 {
+					t.Errorf("%s, line %d: %v, %v", page, b.Line, err, s)
+				}
+				for key := range tree.Data {
+					if !slices.Contains(settings.Keys(), key) {
+						t.Errorf("%s, line %d: there is no key %s", page, b.Line, key)
+					}
+				}
+			default:
+				got.foreign++
+			}
+		}
+		if got != want {
+			t.Errorf("%s has %+v, want %+v", page, got, want)
+		}
+	}
+}
+
 // Proves: MIG-EX, US-7.1, US-7.2, US-7.3 (the resources on the page about migration can be used as they are; what reads as another one does the
 // same, and what is written anew for v1alpha2 does the same but for what the page says).
 func TestMigrationPage(t *testing.T) {
 	cluster := newCluster(t)
 	var resources []map[string]string
-	for _, b := range blocks(t, migrationPage) {
-		if b.info != "yaml" {
+	for _, b := range fixture.Blocks(t, migrationPage) {
+		if b.Info != "yaml" {
 			continue
 		}
-		made := cluster.DryRun(t.Context(), readOne(t, b.text))
+		made := cluster.DryRun(t.Context(), readOne(t, b.Text))
 		for _, f := range made.Problems {
 			// Two pods share a PVC, the settings name no domain, and anyone may call the server: the same for all, and no reason for a
 			// migration to change it.
 			known := strings.HasSuffix(f.Path, ".storage") || f.Reason == problem.HostnameNotUnique || f.Reason == problem.Unprotected
 			if f.Severity != problem.Warning || !known {
-				t.Errorf("line %d: %s", b.line, f)
+				t.Errorf("line %d: %s", b.Line, f)
 			}
 		}
 		if made.Desired == nil {
-			t.Fatalf("line %d: nothing is made", b.line)
+			t.Fatalf("line %d: nothing is made", b.Line)
 		}
 		resources = append(resources, asText(t, made.Desired.Objects))
 	}
@@ -181,19 +214,19 @@ func readOne(t *testing.T, text string) *manifest.Document {
 }
 
 // checkPart checks that what a page shows is part of what is generated.
-func checkPart(t *testing.T, made *offline.Resource, shown block) {
+func checkPart(t *testing.T, made *offline.Resource, shown fixture.Block) {
 	t.Helper()
 	if made.Desired == nil || made.Desired.Config == nil {
 		t.Fatal("nothing is generated")
 	}
 	var part, whole any
-	for text, into := range map[string]*any{shown.text: &part, string(made.Desired.Config.YAML): &whole} {
+	for text, into := range map[string]*any{shown.Text: &part, string(made.Desired.Config.YAML): &whole} {
 		if err := yaml.Unmarshal([]byte(text), into); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, missing := range missingIn(whole, part, "config.yaml") {
-		t.Errorf("line %d: %s", shown.line, missing)
+		t.Errorf("line %d: %s", shown.Line, missing)
 	}
 }
 
