@@ -37,7 +37,8 @@ func (r *toolStep) toolProvider(t *parse.Tool, id string, types []string) (docum
 		}
 	}
 	certain := r.env.Given().Enabled(serving)
-	if keyed := slices.DeleteFunc(slices.Clone(certain), func(id document.Identity) bool { return !r.hasKey(id) }); len(keyed) > 0 {
+	keyed := slices.DeleteFunc(slices.Clone(certain), func(id document.Identity) bool { return !r.hasKey(id) })
+	if len(keyed) > 0 {
 		certain = keyed
 	}
 	if provider, ok := document.FindIdentity(certain, r.registeredWith(id)); ok {

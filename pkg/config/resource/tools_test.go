@@ -93,6 +93,7 @@ func TestApplyRegistersToolGroups(t *testing.T) {
 			line: "0.6", base: base, spec: "resources: {tools: [websearch]}", want: absent, change: func(l *catalog.Line) { l.APIs = nil },
 			problems: "UnsupportedByRelease spec.resources.tools: release line 0.6 has no API tool_runtime, which is gone since 0.7\n",
 		},
+		"no tools of a release line without tools": {line: "0.6", base: base, spec: "{}", want: absent, change: func(l *catalog.Line) { l.APIs = nil }},
 	})
 }
 
@@ -155,6 +156,14 @@ func TestApplyMakesToolGroupsOfMCPServers(t *testing.T) {
 	run(t, "registered_resources", map[string]testCase{
 		"the base's provider": {line: "0.6", base: server, spec: tool, want: group("m"), uses: usesTool("m")},
 		"a provider is added": {line: "0.6", base: "", spec: tool, want: group("model-context-protocol"), uses: usesTool("model-context-protocol")},
+		"a provider is added beside others": {
+			line: "0.6", base: "providers: {tool_runtime: [{provider_id: b, provider_type: remote::brave-search}]}\n", spec: tool,
+			want: group("model-context-protocol"), uses: usesTool("model-context-protocol"),
+		},
+		"a release line without providers of MCP servers": {
+			line: "0.6", base: "", spec: tool, want: absent, change: func(l *catalog.Line) { l.Rows = nil },
+			problems: "ProviderNotEnabled spec.resources.tools[0]: no unconditionally enabled provider serves these tools\n",
+		},
 		"one that is off is turned on": {
 			line: "0.6", base: "providers: {tool_runtime: [{provider_id: '${env.C:+model-context-protocol}', provider_type: " + mcpType + "}]}\n", spec: tool,
 			want: group("model-context-protocol"), uses: usesTool("model-context-protocol"),

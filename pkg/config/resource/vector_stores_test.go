@@ -2,7 +2,11 @@
 
 package resource_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
 
 // Proves: R84.
 func TestApplyRegistersVectorStores(t *testing.T) {
@@ -98,6 +102,28 @@ func TestApplyRegistersVectorStores(t *testing.T) {
 	} {
 		c.spec, c.want = plain, absent
 		run(t, "vector_stores", map[string]testCase{name: c})
+	}
+}
+
+// Proves: R84 (a fix offers the models that there are).
+func TestVectorStoresNameTheEmbeddingModelsThatThereAre(t *testing.T) {
+	const (
+		base = "providers:\n  inference: [{provider_id: v, provider_type: remote::vllm}, {provider_id: w, provider_type: remote::vllm}]\n" +
+			"  vector_io: [{provider_id: f, provider_type: inline::faiss}]\n"
+		one      = "registered_resources: {models: [{model_id: m, provider_id: v, model_type: embedding}]}\n"
+		twice    = "registered_resources: {models: [{model_id: m, provider_id: v, model_type: embedding}, {model_id: m, provider_id: w, model_type: embedding}]}\n"
+		register = "register it under spec.resources.models with modelType: embedding"
+	)
+	for _, c := range []struct{ base, model, want string }{
+		{base, "gone", register},
+		{base + one, "gone", register + ", or name one of v/m"},
+		{base + twice, "m", "name one as it is served: v/m, w/m"},
+	} {
+		found := &problem.Collector{}
+		(&testCase{base: c.base, spec: "resources: {vectorStores: [{name: s, embeddingModel: " + c.model + "}]}"}).apply(t.Context(), t, found)
+		if list := found.List(); len(list) != 1 || list[0].Fix != c.want {
+			t.Errorf("%s: %v, want the fix %q", c.model, list, c.want)
+		}
 	}
 }
 

@@ -72,3 +72,30 @@ func TestTLSOfEveryLine(t *testing.T) {
 		}
 	}
 }
+
+// Proves: FR-061 (only with both files the server encrypts and asks clients for a certificate, and only its own are mounted).
+func TestTLSTakesBothFiles(t *testing.T) {
+	for _, c := range []struct {
+		tls                       TLS
+		enabled, clients, mounted bool
+	}{
+		{TLS{}, false, false, false},
+		{TLS{CertificateFile: "/a", ClientCAFile: "/c"}, false, false, false},
+		{TLS{KeyFile: "/b", ClientCAFile: "/c"}, false, false, false},
+		{TLS{CertificateFile: "/a", KeyFile: "/b"}, true, false, false},
+		{TLS{CertificateFile: "/a", KeyFile: "/b", ClientCAFile: "/c"}, true, true, false},
+		{TLS{CertificateFile: TLSCertFile, KeyFile: "/b"}, true, false, false},
+		{TLS{CertificateFile: "/a", KeyFile: TLSKeyFile}, true, false, false},
+		{TLS{CertificateFile: TLSCertFile, KeyFile: TLSKeyFile}, true, false, true},
+	} {
+		if got := c.tls.Enabled(); got != c.enabled {
+			t.Errorf("%+v: enabled %v", c.tls, got)
+		}
+		if got := c.tls.ClientCertificates(); got != c.clients {
+			t.Errorf("%+v: client certificates %v", c.tls, got)
+		}
+		if got := c.tls.Mounted(); got != c.mounted {
+			t.Errorf("%+v: mounted %v", c.tls, got)
+		}
+	}
+}
