@@ -102,11 +102,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	if r.turns.Waits(req.NamespacedName) {
 		return ctrl.Result{}, nil // an event follows
 	}
-	defer r.turns.Release(req.NamespacedName)
+	s := &scope{key: req.NamespacedName, cr: &v1alpha2.LlamaStackDistribution{}}
+	defer func() { r.turns.Release(s.key, s.busy) }()
 	if r.written.IsAwaited(req.NamespacedName, time.Now()) {
 		return ctrl.Result{RequeueAfter: written.CacheDelay}, nil
 	}
-	s := &scope{key: req.NamespacedName, cr: &v1alpha2.LlamaStackDistribution{}}
 	defer func() {
 		if value := recover(); value != nil {
 			result, err = r.reportPanic(ctx, s, value)
@@ -180,6 +180,8 @@ func (r *Reconciler) build(ctx context.Context, s *scope) {
 	if s.large && r.builds.Acquire(ctx, 1) == nil { // else the context has ended, and Build reports that
 		defer r.builds.Release(1)
 	}
+	began := time.Now()
+	defer func() { s.busy = time.Since(began) }()
 	made, problems := desired.Build(ctx, s.gathered.Inputs)
 	s.problems = append(s.problems, problems...)
 	if !s.gathered.Inputs.Unresolved {

@@ -11,9 +11,9 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -41,8 +41,8 @@ func (r *Reconciler) referrersOfConfigMap(operatorNamespace string) handler.MapF
 }
 
 func (r *Reconciler) requests(ctx context.Context, options ...client.ListOption) []reconcile.Request {
-	var list v1alpha2.LlamaStackDistributionList
-	if err := r.client.List(ctx, &list, options...); err != nil {
+	list := readable.NewNames()
+	if err := r.client.List(ctx, list, options...); err != nil {
 		logf.FromContext(ctx).Error(err, "resources could not be listed from the cache")
 		return nil
 	}

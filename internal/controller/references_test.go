@@ -3,6 +3,7 @@
 package controller
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -26,9 +28,25 @@ func reconciler(t *testing.T, resources ...client.Object) *Reconciler {
 	if err := v1alpha2.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(resources...)
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(resources...).WithInterceptorFuncs(interceptor.Funcs{List: listNames})
 	builder.WithIndex(&v1alpha2.LlamaStackDistribution{}, caching.ReferenceIndex, caching.References)
 	return &Reconciler{client: builder.Build()}
+}
+
+// listNames lists names as the operator's cache does: by the indexes of the resources themselves.
+func listNames(ctx context.Context, c client.WithWatch, into client.ObjectList, options ...client.ListOption) error {
+	names, ok := into.(*metav1.PartialObjectMetadataList)
+	if !ok {
+		return c.List(ctx, into, options...)
+	}
+	list := &v1alpha2.LlamaStackDistributionList{}
+	if err := c.List(ctx, list, options...); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		names.Items = append(names.Items, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: list.Items[i].Namespace, Name: list.Items[i].Name}})
+	}
+	return nil
 }
 
 func referring(namespace, name, inference string) *v1alpha2.LlamaStackDistribution {

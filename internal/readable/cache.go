@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/lru"
@@ -54,22 +55,48 @@ func (c *wrapper) Get(ctx context.Context, key client.ObjectKey, into client.Obj
 	return decode(u, cr)
 }
 
-// List leaves out of its items what cannot be read of them.
+// List leaves out of its items what cannot be read of them. The items of a list of metadata have only their names: nothing is decoded for it.
 func (c *wrapper) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
-	list, ok := into.(*v1alpha2.LlamaStackDistributionList)
-	if !ok {
-		return c.Cache.List(ctx, into, options...)
+	switch list := into.(type) {
+	case *v1alpha2.LlamaStackDistributionList:
+		return c.list(ctx, options, func(trees []unstructured.Unstructured) {
+			list.Items = make([]v1alpha2.LlamaStackDistribution, len(trees))
+			for i := range trees {
+				_ = decode(&trees[i], &list.Items[i])
+			}
+		})
+	case *metav1.PartialObjectMetadataList:
+		if list.GroupVersionKind() != listKind {
+			break
+		}
+		return c.list(ctx, options, func(trees []unstructured.Unstructured) {
+			list.Items = make([]metav1.PartialObjectMetadata, len(trees))
+			for i := range trees {
+				list.Items[i].Namespace, list.Items[i].Name = trees[i].GetNamespace(), trees[i].GetName()
+			}
+		})
 	}
+	return c.Cache.List(ctx, into, options...)
+}
+
+// list reads the cache's own trees, which must not be changed.
+func (c *wrapper) list(ctx context.Context, options []client.ListOption, take func([]unstructured.Unstructured)) error {
 	trees := &unstructured.UnstructuredList{}
-	trees.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind + "List"))
+	trees.SetGroupVersionKind(listKind)
 	if err := c.Cache.List(ctx, trees, append(slices.Clip(options), client.UnsafeDisableDeepCopy)...); err != nil {
 		return err
 	}
-	list.Items = make([]v1alpha2.LlamaStackDistribution, len(trees.Items))
-	for i := range trees.Items {
-		_ = decode(&trees.Items[i], &list.Items[i])
-	}
+	take(trees.Items)
 	return nil
+}
+
+var listKind = v1alpha2.GroupVersion.WithKind(v1alpha2.Kind + "List")
+
+// NewNames returns an empty list that a cache of this package fills with the names of LlamaStackDistributions.
+func NewNames() *metav1.PartialObjectMetadataList {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(listKind)
+	return list
 }
 
 // GetInformer returns an informer whose handlers get trees.

@@ -3,14 +3,18 @@
 package readable
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -82,5 +86,42 @@ func TestIndexReadsEachSpecOnce(t *testing.T) {
 		if got := index(c.o); !slices.Equal(got, want) || calls != c.calls {
 			t.Errorf("%s: %v after %d calls, want %v after %d", c.o.GetUID(), got, calls, want, c.calls)
 		}
+	}
+}
+
+// trees is a cache that holds trees.
+type trees struct {
+	cache.Cache
+	held []unstructured.Unstructured
+}
+
+func (c trees) List(_ context.Context, into client.ObjectList, _ ...client.ListOption) error {
+	list, ok := into.(*unstructured.UnstructuredList)
+	if !ok {
+		return errors.New("not asked for trees")
+	}
+	list.Items = c.held
+	return nil
+}
+
+// Proves: R63 (who only wants to know which resources there are decodes none of them), L-26.
+func TestListOfNamesDecodesNothing(t *testing.T) {
+	large := NewTree()
+	large.SetNamespace("ns")
+	large.SetName("a")
+	large.Object["spec"] = map[string]any{"distribution": map[string]any{"name": func() {}}} // nothing can encode or decode it
+	c := &wrapper{Cache: trees{held: []unstructured.Unstructured{*large}}}
+	names := NewNames()
+	if err := c.List(t.Context(), names); err != nil || len(names.Items) != 1 || names.Items[0].Namespace != "ns" || names.Items[0].Name != "a" {
+		t.Errorf("%+v, %v", names.Items, err)
+	}
+	list := &v1alpha2.LlamaStackDistributionList{}
+	if err := c.List(t.Context(), list); err != nil || len(list.Items) != 1 || list.Items[0].Name != "a" {
+		t.Errorf("%+v, %v", list.Items, err)
+	}
+	others := &metav1.PartialObjectMetadataList{}
+	others.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+	if err := c.List(t.Context(), others); err == nil {
+		t.Error("a list of others' metadata is asked as a list of trees")
 	}
 }
