@@ -104,7 +104,7 @@ func refused(owner *v1alpha2.LlamaStackDistribution, c *change, err error) *prob
 		return p
 	}
 	if c.gvk.Kind == "PersistentVolumeClaim" && c.live != nil && !deniedByOthers(err) {
-		p.Reason, p.Class = problem.ClaimNotResizable, problem.Terminal
+		p.Reason, p.Class = problem.ObjectRejected, problem.Terminal
 		p.Fix = "a PVC cannot shrink, and grows only where its storage class allows it: set spec.workload.storage.size to what it was, " +
 			"or move the data to a new custom resource"
 	}

@@ -238,21 +238,17 @@ var exampleFrom = func() map[problem.Reason]string {
 	from := map[problem.Reason]string{}
 	for origin, reasons := range map[string][]problem.Reason{
 		"internal/desired": {
-			problem.SecretNotFound, problem.SecretInvalid, problem.InvalidCertificate, problem.InvalidCABundle, problem.ConfigMapNotFound,
-			problem.InvalidOverrideConfig, problem.ForeignNamespace, problem.ConfigMapNotShared, problem.ForbiddenBySettings, problem.EdgeUnavailable,
+			problem.SecretNotFound, problem.InvalidSecret, problem.ConfigMapNotFound, problem.InvalidConfigMap, problem.ForbiddenBySettings, problem.EdgeUnavailable,
 			problem.UnsupportedRelease, problem.MissingConfigLabels, problem.UnknownServerLine, problem.InvalidBaseConfig,
 		},
 		"internal/gather": {
-			problem.RegistryUnavailable, problem.RegistryUnauthorized, problem.RegistryForbidden, problem.ImageNotFound, problem.InvalidImage,
-			problem.InvalidConfigLabels, problem.LookupFailed,
+			problem.RegistryUnavailable, problem.ImageNotAccessible, problem.InvalidImage, problem.LookupFailed,
 		},
-		"internal/apply":                    {problem.Conflict, problem.WaitingForRemoval, problem.ApplyFailed},
-		"answers of the API server":         {problem.ObjectRejected, problem.ClaimNotResizable},
-		"internal/gather, while it asks":    {problem.ReadingImageLabels},
-		"internal/gather, from settings":    {problem.InvalidOperatorSettings},
-		"verb convert":                      {problem.ReviewConversion},
-		"internal/panics":                   {problem.InternalError},
-		"pkg/config, when its context ends": {problem.Interrupted},
+		"internal/apply":                 {problem.Conflict, problem.WaitingForRemoval, problem.ApplyFailed},
+		"answers of the API server":      {problem.ObjectRejected},
+		"internal/gather, while it asks": {problem.ReadingImageLabels},
+		"internal/gather, from settings": {problem.InvalidOperatorSettings},
+		"internal/panics":                {problem.InternalError},
 	} {
 		for _, reason := range reasons {
 			from[reason] = origin
@@ -264,12 +260,8 @@ var exampleFrom = func() map[problem.Reason]string {
 // withoutAFile are the reasons that an edit of the custom resource fixes, and that no file alone can show.
 var withoutAFile = map[problem.Reason]string{
 	problem.ForbiddenBySettings: "the operator's settings forbid it",
-	problem.ForeignNamespace:    "the cluster has the ConfigMap, and does not allow it",
-	problem.ReviewConversion:    "verb convert reports it",
-	problem.InvalidConfigLabels: "the labels of an image are wrong",
 	problem.Conflict:            "another object of the cluster has the name",
 	problem.ObjectRejected:      "the API server rejects what is made of it",
-	problem.ClaimNotResizable:   "the PVC is there already",
 	problem.EdgeUnavailable:     "the cluster lacks an API",
 }
 

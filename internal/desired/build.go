@@ -74,7 +74,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 
 // interrupted reports whether the context has ended, which is a problem then. Its callers stop, so that the problem is added once.
 func interrupted(ctx context.Context, problems *problem.Collector) bool {
-	p := config.Interrupted(ctx)
+	p := config.Incomplete(ctx)
 	problems.AddFound(p)
 	return p != nil
 }

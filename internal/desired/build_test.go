@@ -180,12 +180,12 @@ func TestSecretFaults(t *testing.T) {
 		},
 		"empty value": {SecretFact{Lookup: Lookup{State: Empty}}, problem.WaitingForDependency, problem.SecretNotFound, []string{"is empty", "give it a value"}},
 		"line break": {
-			SecretFact{Value: secret.New([]byte(canary + "\n"))}, problem.WaitingForDependency, problem.SecretInvalid, []string{"ends with a line break"},
+			SecretFact{Value: secret.New([]byte(canary + "\n"))}, problem.WaitingForDependency, problem.InvalidSecret, []string{"ends with a line break"},
 		},
 		"number": {
-			SecretFact{Value: secret.New([]byte("8675309"))}, problem.WaitingForDependency, problem.SecretInvalid, []string{"looks like a number"},
+			SecretFact{Value: secret.New([]byte("8675309"))}, problem.WaitingForDependency, problem.InvalidSecret, []string{"looks like a number"},
 		},
-		"boolean": {SecretFact{Value: secret.New([]byte("true"))}, problem.WaitingForDependency, problem.SecretInvalid, []string{"looks like a boolean"}},
+		"boolean": {SecretFact{Value: secret.New([]byte("true"))}, problem.WaitingForDependency, problem.InvalidSecret, []string{"looks like a boolean"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := inputs(t, "simple")
@@ -243,7 +243,7 @@ func TestTelemetry(t *testing.T) {
 
 	in.Secrets[0].Value = secret.New([]byte("two words"))
 	_, faults := fail(t, in)
-	if len(faults) != 1 || faults[0].Reason != problem.SecretInvalid || !strings.Contains(faults.Message(), "is not a bearer token") {
+	if len(faults) != 1 || faults[0].Reason != problem.InvalidSecret || !strings.Contains(faults.Message(), "is not a bearer token") {
 		t.Errorf("faults %+v", faults)
 	}
 	in.Secrets[0].Value = secret.New([]byte("123456"))
@@ -261,7 +261,7 @@ func TestSecretForANumber(t *testing.T) {
 		`{"provider": "pgvector", "settings": {"host": "h", "db": "d", "user": "u"}, "port": {"secretKeyRef": {"name": "pg", "key": "p"}}}`)}
 	findSecrets(t, in)
 	_, faults := fail(t, in)
-	if len(faults) != 1 || faults[0].Reason != problem.SecretInvalid || !strings.Contains(faults.Message(), "is not a number") {
+	if len(faults) != 1 || faults[0].Reason != problem.InvalidSecret || !strings.Contains(faults.Message(), "is not a number") {
 		t.Errorf("faults %+v", faults)
 	}
 	in.Secrets[0].Value = secret.New([]byte("5432"))
@@ -567,7 +567,7 @@ func TestBuildEndsWithItsContext(t *testing.T) {
 		in := inputs(t, sample)
 		findSecrets(t, in)
 		got, problems := try(ended, in)
-		if len(got.Objects) > 0 || problems.Reason() != problem.Interrupted || problems.Has(problem.Terminal) || strings.Count(problems.Message(), "not complete") != 1 {
+		if len(got.Objects) > 0 || problems.Reason() != problem.LookupFailed || problems.Has(problem.Terminal) || strings.Count(problems.Message(), "not complete") != 1 {
 			t.Errorf("%s: %d objects, %v", sample, len(got.Objects), problems)
 		}
 	}

@@ -107,7 +107,7 @@ func (d *Desired) caBundle(in *Inputs) string {
 			return ""
 		}
 		if found.privateKey {
-			d.problems.warn(problem.InvalidCABundle, PathCABundle, where+" holds a private key, which is not copied",
+			d.problems.warn(problem.InvalidConfigMap, PathCABundle, where+" holds a private key, which is not copied",
 				"move private keys to a Secret: who may read ConfigMaps can read them")
 		}
 		bundle.WriteString(found.certificates)
@@ -117,7 +117,7 @@ func (d *Desired) caBundle(in *Inputs) string {
 
 func (f *CABundleFact) invalid(detail, fix string) problem.Problem {
 	return problem.Problem{
-		Reason: problem.InvalidCABundle, Path: PathCABundle + ".configMapName", Type: field.ErrorTypeInvalid, Value: f.Name, Detail: detail, Fix: fix,
+		Reason: problem.InvalidConfigMap, Path: PathCABundle + ".configMapName", Type: field.ErrorTypeInvalid, Value: f.Name, Detail: detail, Fix: fix,
 	}
 }
 

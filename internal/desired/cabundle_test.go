@@ -114,7 +114,7 @@ func TestCABundleFaults(t *testing.T) {
 			_, faults := fail(t, in)
 			reason := problem.ConfigMapNotFound
 			if name == "no certificate" {
-				reason = problem.InvalidCABundle
+				reason = problem.InvalidConfigMap
 			}
 			if len(faults) != 1 || faults[0].Class != problem.WaitingForDependency || faults[0].Reason != reason ||
 				!strings.Contains(faults.Message(), c.want) || !strings.Contains(faults.Message(), "spec.networking.tls.caBundle") {
@@ -265,7 +265,7 @@ func TestForeignConfigMapsNeedConsent(t *testing.T) {
 		}
 	}
 	for _, f := range faults {
-		if f.Class != problem.WaitingForDependency || f.Reason != problem.ConfigMapNotShared || f.Condition != v1alpha2.ConditionConfigGenerated {
+		if f.Class != problem.WaitingForDependency || f.Reason != problem.ConfigMapNotFound || f.Condition != v1alpha2.ConditionConfigGenerated {
 			t.Errorf("fault %+v", f)
 		}
 	}

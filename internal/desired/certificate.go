@@ -127,13 +127,13 @@ func (d *Desired) checkValidity(in *Inputs, f *CertificateFact, leaf *x509.Certi
 	switch {
 	case in.Now.After(leaf.NotAfter):
 		d.problems.Add(problem.Problem{
-			Reason: problem.InvalidCertificate, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
+			Reason: problem.InvalidSecret, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
 			Detail: fmt.Sprintf("the certificate in %s expired at %s", where, leaf.NotAfter.UTC().Format(time.RFC3339)), Fix: "renew it",
 		})
 	case in.Now.Before(leaf.NotBefore):
 		d.Recheck = leaf.NotBefore
 		d.problems.Add(problem.Problem{
-			Reason: problem.InvalidCertificate, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
+			Reason: problem.InvalidSecret, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
 			Detail: fmt.Sprintf("the certificate in %s is not valid before %s", where, leaf.NotBefore.UTC().Format(time.RFC3339)),
 			Fix:    "wait, or issue another one",
 		})
@@ -150,7 +150,7 @@ func (d *Desired) checkHost(in *Inputs, f *CertificateFact, leaf *x509.Certifica
 		return
 	}
 	p := problem.Problem{
-		Reason: problem.InvalidCertificate, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
+		Reason: problem.InvalidSecret, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
 		Detail: fmt.Sprintf("the certificate in %s is not for the server's Service: its DNS names are %s", where, dnsNames(leaf)),
 		Fix:    fmt.Sprintf("issue one with the DNS name %s; %s.cluster.local should be among its names too", host, host),
 	}
@@ -175,7 +175,7 @@ func certificateReference(name, namespace string) objects.Reference {
 
 func (f *CertificateFact) invalid(detail string) problem.Problem {
 	return problem.Problem{
-		Reason: problem.InvalidCertificate, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name, Detail: detail,
+		Reason: problem.InvalidSecret, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name, Detail: detail,
 		Fix: "put a certificate and its key into the Secret",
 	}
 }

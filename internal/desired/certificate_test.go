@@ -135,22 +135,22 @@ func TestCertificateFaults(t *testing.T) {
 		"no Secret":      {nil, problem.SecretNotFound, `Secret not found: llama-tls (namespace ai): create it with the keys "tls.crt", "tls.key"`},
 		"no certificate": {without("tls.crt"), problem.SecretNotFound, `Secret llama-tls (namespace ai) has no key "tls.crt": add it; its keys are ca.crt, tls.key`},
 		"neither":        {without("tls.crt", "tls.key"), problem.SecretNotFound, `has no keys "tls.crt", "tls.key"`},
-		"empty certificate": {with("tls.crt", nil), problem.InvalidCertificate,
+		"empty certificate": {with("tls.crt", nil), problem.InvalidSecret,
 			`the key "tls.crt" of Secret ai/llama-tls holds no certificate in PEM form: put a certificate and its key into the Secret`},
-		"broken certificate": {with("tls.crt", []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")), problem.InvalidCertificate, "PEM block 1 is not a certificate"},
+		"broken certificate": {with("tls.crt", []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")), problem.InvalidSecret, "PEM block 1 is not a certificate"},
 		"broken chain": {with("tls.crt", append(slices.Clone(good["tls.crt"]), "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"...)),
-			problem.InvalidCertificate, "PEM block 2 is not a certificate"},
-		"empty key":      {with("tls.key", nil), problem.InvalidCertificate, `the key "tls.key" of Secret ai/llama-tls holds no private key in PEM form`},
-		"another's key":  {with("tls.key", other["tls.key"]), problem.InvalidCertificate, "holds a private key that does not fit the certificate"},
-		"swapped":        {map[string][]byte{"tls.crt": good["tls.key"], "tls.key": good["tls.crt"]}, problem.InvalidCertificate, "holds no certificate"},
-		"unreadable key": {with("tls.key", []byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")), problem.InvalidCertificate, "holds a private key that cannot be read"},
+			problem.InvalidSecret, "PEM block 2 is not a certificate"},
+		"empty key":      {with("tls.key", nil), problem.InvalidSecret, `the key "tls.key" of Secret ai/llama-tls holds no private key in PEM form`},
+		"another's key":  {with("tls.key", other["tls.key"]), problem.InvalidSecret, "holds a private key that does not fit the certificate"},
+		"swapped":        {map[string][]byte{"tls.crt": good["tls.key"], "tls.key": good["tls.crt"]}, problem.InvalidSecret, "holds no certificate"},
+		"unreadable key": {with("tls.key", []byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")), problem.InvalidSecret, "holds a private key that cannot be read"},
 		"key with a passphrase": {with("tls.key", []byte("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n")),
-			problem.InvalidCertificate, "holds a private key with a passphrase"},
-		"expired":       {ca.ServerSecret([]string{serviceHost}, at(-2*time.Hour, -time.Hour)), problem.InvalidCertificate, "expired at " + time.Now().UTC().Format("2006-")},
-		"not yet valid": {ca.ServerSecret([]string{serviceHost}, at(time.Hour, 2*time.Hour)), problem.InvalidCertificate, "is not valid before "},
-		"another host": {ca.ServerSecret([]string{"a.example", "b.example"}), problem.InvalidCertificate,
+			problem.InvalidSecret, "holds a private key with a passphrase"},
+		"expired":       {ca.ServerSecret([]string{serviceHost}, at(-2*time.Hour, -time.Hour)), problem.InvalidSecret, "expired at " + time.Now().UTC().Format("2006-")},
+		"not yet valid": {ca.ServerSecret([]string{serviceHost}, at(time.Hour, 2*time.Hour)), problem.InvalidSecret, "is not valid before "},
+		"another host": {ca.ServerSecret([]string{"a.example", "b.example"}), problem.InvalidSecret,
 			"its DNS names are a.example, b.example: issue one with the DNS name " + serviceHost},
-		"common name only": {ca.ServerSecret(nil), problem.InvalidCertificate, "none (a common name does not count)"},
+		"common name only": {ca.ServerSecret(nil), problem.InvalidSecret, "none (a common name does not count)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := withTLS(t, c.data)
@@ -186,7 +186,7 @@ func TestCertificateForTheService(t *testing.T) {
 	in.CR.Spec.Networking.Expose = open(`{"hostname":"llama.example.com"}`)
 	in.CR.Spec.Auth = &v1alpha2.AuthSpec{Provider: new("kubernetes")}
 	d := build(t, in)
-	if len(d.Warnings) != 1 || d.Warnings[0].Reason != problem.InvalidCertificate || !strings.Contains(d.Warnings.Message(), "clients in the cluster") {
+	if len(d.Warnings) != 1 || d.Warnings[0].Reason != problem.InvalidSecret || !strings.Contains(d.Warnings.Message(), "clients in the cluster") {
 		t.Errorf("a certificate of the exposed hostname: %s", d.Warnings.Message())
 	}
 }

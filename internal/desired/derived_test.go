@@ -218,7 +218,7 @@ func TestConnectionStringFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, faults := fail(t, withStorage(t, c.line, c.dsn))
-			if len(faults) != 1 || faults[0].Class != problem.WaitingForDependency || faults[0].Reason != problem.SecretInvalid ||
+			if len(faults) != 1 || faults[0].Class != problem.WaitingForDependency || faults[0].Reason != problem.InvalidSecret ||
 				faults[0].Condition != v1alpha2.ConditionSecretsResolved {
 				t.Errorf("faults %+v", faults)
 			}

@@ -27,24 +27,10 @@ func TestExamplesAreWhatBuildReports(t *testing.T) {
 		spec   string
 		change func(*Inputs)
 	}{
-		problem.SecretNotFound: {vllm, func(in *Inputs) { in.Secrets[0].State = Missing }},
-		problem.SecretInvalid:  {vllm, func(in *Inputs) { in.Secrets[0].Value = secret.New([]byte("sk-canary\n")) }},
-		problem.InvalidCertificate: {"networking: {tls: {enabled: true, secretName: llama-tls}}", func(in *Inputs) {
-			data := fixture.NewCA(t).ServerSecret([]string{"llama.example.com"})
-			setCertificate(in, data)
-		}},
-		problem.InvalidCABundle: {"networking: {tls: {caBundle: {configMapName: my-ca}}}", func(in *Inputs) {
-			in.CABundle = in.NamedCABundle()
-			in.CABundle.Data = map[string]string{"ca.crt": "hello"}
-		}},
-		problem.ConfigMapNotFound:     {override, func(in *Inputs) { in.Override.State = Missing }},
-		problem.InvalidOverrideConfig: {override, func(in *Inputs) { in.Override.Content = []byte("version: [") }},
-		problem.ForeignNamespace: {override, func(in *Inputs) {
-			in.Override.State, in.Override.Ref.Namespace = NotWatched, "other"
-		}},
-		problem.ConfigMapNotShared: {override, func(in *Inputs) {
-			in.Override.State, in.Override.Ref.Namespace = NotAllowed, "other"
-		}},
+		problem.SecretNotFound:    {vllm, func(in *Inputs) { in.Secrets[0].State = Missing }},
+		problem.InvalidSecret:     {vllm, func(in *Inputs) { in.Secrets[0].Value = secret.New([]byte("sk-canary\n")) }},
+		problem.ConfigMapNotFound: {override, func(in *Inputs) { in.Override.State = Missing }},
+		problem.InvalidConfigMap:  {override, func(in *Inputs) { in.Override.Content = []byte("version: [") }},
 		problem.ForbiddenBySettings: {"workload: {overrides: {command: [sh]}}", func(in *Inputs) {
 			in.Forbidden = []settings.Restriction{settings.ForbidCommandAndArgs}
 		}},

@@ -25,7 +25,7 @@ func TestBuildWarnsOfWhatConversionLost(t *testing.T) {
 		in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: record}
 		var found problem.List
 		for _, p := range build(t, in).Warnings {
-			if p.Reason == problem.LostInConversion {
+			if p.Reason == problem.ReviewConversion {
 				found = append(found, p)
 			}
 		}

@@ -97,7 +97,7 @@ func (l *Lookup) absent(ref *objects.Reference, own, another string) *problem.Pr
 		l.foreign(&p, ref, own, "and this operator does not allow other namespaces")
 	case NotAllowed:
 		// Whether it exists is not said: who may not read the namespace does not learn what is there.
-		p.Reason, p.Type = problem.ConfigMapNotShared, field.ErrorTypeForbidden
+		p.Reason, p.Type = problem.ConfigMapNotFound, field.ErrorTypeForbidden
 		p.Detail = fmt.Sprintf("%s %s in namespace %s does not exist, or does not allow namespace %s to use it", ref.Kind, ref.Name, ref.Namespace, own)
 		p.Fix = fmt.Sprintf("annotate it with %s: %s, or copy it to namespace %s", v1alpha2.AllowFromAnnotation, own, own)
 	case Found, Unknown:
@@ -108,7 +108,7 @@ func (l *Lookup) absent(ref *objects.Reference, own, another string) *problem.Pr
 
 // foreign completes the problem of a reference to another namespace that is not followed.
 func (*Lookup) foreign(p *problem.Problem, ref *objects.Reference, own, why string) {
-	p.Reason, p.Type, p.Fix = problem.ForeignNamespace, field.ErrorTypeForbidden, "copy it to namespace "+own
+	p.Reason, p.Type, p.Fix = problem.ForbiddenBySettings, field.ErrorTypeForbidden, "copy it to namespace "+own
 	p.Detail = fmt.Sprintf("%s %s is in namespace %s, %s", ref.Kind, ref.Name, ref.Namespace, why)
 }
 

@@ -72,7 +72,7 @@ func (d *Desired) override(ctx context.Context, in *Inputs) {
 	read, err := config.ReadOverride(found.Content)
 	if err != nil {
 		d.problems.Add(problem.Problem{
-			Reason: problem.InvalidOverrideConfig, Path: PathOverride, Type: field.ErrorTypeInvalid, Value: found.Ref.Name,
+			Reason: problem.InvalidConfigMap, Path: PathOverride, Type: field.ErrorTypeInvalid, Value: found.Ref.Name,
 			Detail: fmt.Sprintf("the key %q of ConfigMap %s is not a configuration: %v", objects.ConfigKey, found.Ref, err), Fix: "correct it there",
 		})
 		return
@@ -82,7 +82,7 @@ func (d *Desired) override(ctx context.Context, in *Inputs) {
 	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, d.OverrideContent)
 	d.warnPlainOverride(in, read)
 	if line := d.Distribution.Line; line != nil && line.NeedsInsecure && !read.TLS.Enabled() && !read.Insecure {
-		d.problems.warn(problem.InvalidOverrideConfig, PathOverride,
+		d.problems.warn(problem.InvalidConfigMap, PathOverride,
 			"the configuration has neither TLS files nor server.insecure, and release "+line.Name+" does not start so",
 			"add server.insecure: true, unless the image or its arguments say --insecure")
 	}
@@ -107,7 +107,7 @@ func (d *Desired) passWorkers(ctx context.Context, in *Inputs) {
 // warnForeign warns of a ConfigMap of another namespace, which only v1alpha1 can name.
 func (r *report) warnForeign(path string, ref types.NamespacedName, own string) {
 	if ref.Namespace != own {
-		r.warn(problem.ForeignNamespace, path, "it is taken from ConfigMap "+ref.String()+" in another namespace, as v1alpha1 allows",
+		r.warn(problem.ReviewConversion, path, "it is taken from ConfigMap "+ref.String()+" in another namespace, as v1alpha1 allows",
 			"copy it to namespace "+own+", which is what v1alpha2 can say")
 	}
 }

@@ -111,11 +111,11 @@ func TestOverrideFaults(t *testing.T) {
 			in.Override.Lookup = Lookup{State: KeyMissing, MissingKeys: []string{"config.yaml"}, ExistingKeys: []string{"run.yaml"}}
 		},
 			problem.WaitingForDependency, problem.ConfigMapNotFound, []string{`no key "config.yaml"`, "run.yaml", "spec.overrideConfig.configMapName"}},
-		"no configuration": {func(in *Inputs) { in.Override.Content = []byte("- a list") }, problem.WaitingForDependency, problem.InvalidOverrideConfig,
+		"no configuration": {func(in *Inputs) { in.Override.Content = []byte("- a list") }, problem.WaitingForDependency, problem.InvalidConfigMap,
 			[]string{"not a map", "ai/mine"}},
-		"not watched": {func(in *Inputs) { in.Override.State, in.Override.Ref.Namespace = NotWatched, "far" }, problem.Terminal, problem.ForeignNamespace,
+		"not watched": {func(in *Inputs) { in.Override.State, in.Override.Ref.Namespace = NotWatched, "far" }, problem.Terminal, problem.ForbiddenBySettings,
 			[]string{"namespace far", "copy it"}},
-		"forbidden": {func(in *Inputs) { in.Override.State, in.Override.Ref.Namespace = Forbidden, "far" }, problem.Terminal, problem.ForeignNamespace,
+		"forbidden": {func(in *Inputs) { in.Override.State, in.Override.Ref.Namespace = Forbidden, "far" }, problem.Terminal, problem.ForbiddenBySettings,
 			[]string{"namespace far", "does not allow"}},
 		"excluded": {func(in *Inputs) {
 			in.CR.Spec.Disabled = []string{"eval"}

@@ -42,7 +42,7 @@ func (d *Desired) checkSecrets(in *Inputs) {
 // invalid is the problem of a value that cannot be used. Another value in the Secret fixes it, and the Secret is watched.
 func invalid(f *SecretFact, namespace, defect string) problem.Problem {
 	return problem.Problem{
-		Reason: problem.SecretInvalid, Path: f.Use.Path, Type: field.ErrorTypeInvalid, Detail: about(f, namespace) + " " + defect,
+		Reason: problem.InvalidSecret, Path: f.Use.Path, Type: field.ErrorTypeInvalid, Detail: about(f, namespace) + " " + defect,
 	}
 }
 
@@ -91,7 +91,7 @@ func (d *Desired) converted(f *SecretFact, v *config.EnvVar) []string {
 		}
 	case "":
 		if looks != "" {
-			d.problems.warn(problem.SecretInvalid, f.Use.Path, "the value in Secret "+f.Use.Ref.Name+" looks like a number or a boolean",
+			d.problems.warn(problem.InvalidSecret, f.Use.Path, "the value in Secret "+f.Use.Ref.Name+" looks like a number or a boolean",
 				"use another value if the provider wants text there")
 		}
 	case catalog.TypeBool, catalog.TypeList, catalog.TypeMap, catalog.TypeAny:

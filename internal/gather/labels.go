@@ -115,7 +115,7 @@ const waysOut = "what runs stays; the operator tries again. To go on without the
 func labelsProblem(image string, err error) *problem.Problem {
 	if label, ok := errors.AsType[*imagelabels.LabelError](err); ok {
 		return problem.New(problem.Problem{
-			Reason: problem.InvalidConfigLabels, Path: pathDistribution, Type: field.ErrorTypeInvalid, Value: image, Detail: label.Error(),
+			Reason: problem.InvalidImage, Path: pathDistribution, Type: field.ErrorTypeInvalid, Value: image, Detail: label.Error(),
 			Fix: "correct the label, use another image, or use overrideConfig", Err: err,
 		})
 	}
@@ -138,14 +138,14 @@ func labelsProblem(image string, err error) *problem.Problem {
 func registryReason(kind registry.Kind) (_ problem.Reason, _ field.ErrorType, fix string) {
 	switch kind {
 	case registry.Unauthorized:
-		return problem.RegistryUnauthorized, field.ErrorTypeForbidden,
+		return problem.ImageNotAccessible, field.ErrorTypeForbidden,
 			"name a Secret with credentials for the registry in spec.workload.imagePullSecrets, or check the name of the image; " + waysOut
 	case registry.NotFound:
-		return problem.ImageNotFound, field.ErrorTypeNotFound, "correct the image, or push it; the operator tries again"
+		return problem.ImageNotAccessible, field.ErrorTypeNotFound, "correct the image, or push it; the operator tries again"
 	case registry.NotAnImage, registry.InvalidReference, registry.TooLarge:
 		return problem.InvalidImage, field.ErrorTypeInvalid, "use another image, or overrideConfig"
 	case registry.Refused:
-		return problem.RegistryForbidden, field.ErrorTypeForbidden, "use an image of another registry, ask the administrator to name this one under " +
+		return problem.ForbiddenBySettings, field.ErrorTypeForbidden, "use an image of another registry, ask the administrator to name this one under " +
 			settings.KeyRegistries + " in the ConfigMap " + settings.ConfigMapName + ", or use overrideConfig"
 	case registry.Unreachable, registry.RateLimited, registry.Corrupt, registry.NoFile:
 	}

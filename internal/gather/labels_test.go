@@ -232,15 +232,15 @@ func TestRegistryErrorsHaveReasons(t *testing.T) {
 		{failed(registry.Unreachable), problem.RegistryUnavailable, problem.WaitingForDependency, "readLabels: false"},
 		{failed(registry.RateLimited), problem.RegistryUnavailable, problem.WaitingForDependency, "use overrideConfig"},
 		{failed(registry.Corrupt), problem.RegistryUnavailable, problem.WaitingForDependency, "register the image"},
-		{failed(registry.Unauthorized), problem.RegistryUnauthorized, problem.WaitingForDependency, "imagePullSecrets"},
-		{failed(registry.NotFound), problem.ImageNotFound, problem.WaitingForDependency, `Not found: "` + mine},
+		{failed(registry.Unauthorized), problem.ImageNotAccessible, problem.WaitingForDependency, "imagePullSecrets"},
+		{failed(registry.NotFound), problem.ImageNotAccessible, problem.WaitingForDependency, `Not found: "` + mine},
 		{failed(registry.NotAnImage), problem.InvalidImage, problem.Terminal, "use another image"},
 		{failed(registry.TooLarge), problem.InvalidImage, problem.Terminal, "use another image"},
-		{failed(registry.Refused), problem.RegistryForbidden, problem.Terminal, "registries"},
-		{labeled(oci.LabelConfigBase64, "%"), problem.InvalidConfigLabels, problem.Terminal, "not base64"},
-		{labeled(oci.LabelConfigBase64, "LSBh"), problem.InvalidConfigLabels, problem.Terminal, "label io.llamastack.config.base64"},
-		{labeled(oci.LabelConfigLayer, "x"), problem.InvalidConfigLabels, problem.Terminal, "label io.llamastack.config.path"},
-		{layer, problem.InvalidConfigLabels, problem.Terminal, "no such file"},
+		{failed(registry.Refused), problem.ForbiddenBySettings, problem.Terminal, "registries"},
+		{labeled(oci.LabelConfigBase64, "%"), problem.InvalidImage, problem.Terminal, "not base64"},
+		{labeled(oci.LabelConfigBase64, "LSBh"), problem.InvalidImage, problem.Terminal, "label io.llamastack.config.base64"},
+		{labeled(oci.LabelConfigLayer, "x"), problem.InvalidImage, problem.Terminal, "label io.llamastack.config.path"},
+		{layer, problem.InvalidImage, problem.Terminal, "no such file"},
 	} {
 		_, problems := withLabels(t, c.site, newCluster(t), ofImage(mine))
 		errs := problems.Errors()

@@ -93,7 +93,7 @@ func TestBrokenConfigInLabels(t *testing.T) {
 	_, f := parse(t, nil).ResolveWithHints(imaged("registry.example/mine:0.7.1"), settings.Hints{
 		Labels: &oci.Labels{Config: []byte("- a"), ConfigLabel: oci.LabelConfigBase64},
 	})
-	if f == nil || f.Reason != problem.InvalidConfigLabels ||
+	if f == nil || f.Reason != problem.InvalidImage ||
 		!strings.Contains(f.String(), `Invalid value: "registry.example/mine:0.7.1": label io.llamastack.config.base64: `) {
 		t.Errorf("fault %+v", f)
 	}

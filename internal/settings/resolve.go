@@ -187,7 +187,7 @@ func (d *Distribution) setOwnBase(e *entry, hints *config.Base, labels *oci.Labe
 		base, err := config.ParseBase(e.image, labels.Config)
 		if err != nil {
 			return problem.New(problem.Problem{
-				Reason: problem.InvalidConfigLabels, Path: pathDistribution, Type: field.ErrorTypeInvalid, Value: e.image,
+				Reason: problem.InvalidImage, Path: pathDistribution, Type: field.ErrorTypeInvalid, Value: e.image,
 				Detail: fmt.Sprintf("label %s: %v", labels.ConfigLabel, err), Fix: "use another image, or spec.overrideConfig", Err: err,
 			})
 		}

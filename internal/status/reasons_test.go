@@ -67,7 +67,7 @@ func TestEachReasonOfAProblemIsUsed(t *testing.T) {
 	used := selectors(t, "problem", "")
 	for _, row := range problem.Rows() {
 		// The package itself makes these: of errors of parsers, and where problems are left out.
-		if slices.Contains([]problem.Reason{problem.UnsupportedValue, problem.DuplicateProviderID, problem.MoreProblems}, row.Reason) {
+		if slices.Contains([]problem.Reason{problem.DuplicateProviderID, problem.MoreProblems}, row.Reason) {
 			continue
 		}
 		if name := string(row.Reason); !used[name] {

@@ -280,7 +280,7 @@ func TestGenerateStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("nobody waits"))
 	result, findings := config.Generate(ctx, over(t, "0.7", shapes["models"].spec(t, 10)))
-	if result != nil || len(findings) != 1 || findings[0].Reason != problem.Interrupted || !strings.Contains(findings[0].String(), "nobody waits") {
+	if result != nil || len(findings) != 1 || findings[0].Reason != problem.LookupFailed || !strings.Contains(findings[0].String(), "nobody waits") {
 		t.Errorf("%v %v", result, findings)
 	}
 }

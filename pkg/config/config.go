@@ -114,7 +114,7 @@ type ProviderEntry = provider.Entry
 
 // Generate makes the configuration. The result is nil exactly when the problems have errors; warnings may come with
 // a result. The work grows linearly with the spec. When the context ends, the work ends too, and the only problem has the
-// reason Interrupted.
+// reason Incomplete.
 //
 // The steps stand in the order in which they run. Each takes what it needs and adds its problems to one collector, and none knows another.
 // They run also where some of the spec cannot be read, so that the user hears of everything at once; what only follows from that is left out.
@@ -243,20 +243,20 @@ func write(ctx context.Context, in *Input, doc *document.Document, problems *pro
 
 // refusal is what Generate returns where there is no result.
 func refusal(ctx context.Context, problems *problem.Collector) problem.List {
-	if p := Interrupted(ctx); p != nil {
+	if p := Incomplete(ctx); p != nil {
 		return problem.List{*p}
 	}
 	return problems.List()
 }
 
-// Interrupted is the problem of work that is not complete because its context has ended; nil while the context goes on.
-func Interrupted(ctx context.Context) *problem.Problem {
+// Incomplete is the problem of work that is not complete because its context has ended; nil while the context goes on.
+func Incomplete(ctx context.Context) *problem.Problem {
 	cause := context.Cause(ctx)
 	if cause == nil {
 		return nil
 	}
 	return problem.New(problem.Problem{
-		Reason: problem.Interrupted, Path: "spec", Detail: "the configuration is not complete: " + cause.Error(), Fix: "trying again", Err: cause,
+		Reason: problem.LookupFailed, Path: "spec", Detail: "the configuration is not complete: " + cause.Error(), Fix: "trying again", Err: cause,
 	})
 }
 

@@ -90,7 +90,7 @@ func parseModel(o *object) Model {
 // unsupportedModelType reports a model type that does not exist; it shows the value where that is near to one that does.
 func unsupportedModelType(path *field.Path, written string) problem.Problem {
 	p := problem.Problem{
-		Reason: problem.UnsupportedValue, Path: path.String(), Type: field.ErrorTypeNotSupported, Fix: "supported values: " + strings.Join(modelTypes, ", "),
+		Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeNotSupported, Fix: "supported values: " + strings.Join(modelTypes, ", "),
 	}
 	if near, ok := suggest.Nearest(written, modelTypes); ok {
 		p.Value, p.Fix = written, fmt.Sprintf("did you mean %q?", near)

@@ -86,7 +86,7 @@ func FromFieldError(err *field.Error) Problem {
 	case field.ErrorTypeRequired:
 		p.Reason = MissingField
 	case field.ErrorTypeNotSupported:
-		p.Reason = UnsupportedValue
+		p.Reason = InvalidField
 	case field.ErrorTypeDuplicate:
 		p.Reason = ConflictingFields
 	case field.ErrorTypeTooMany, field.ErrorTypeTooLong:

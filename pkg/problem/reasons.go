@@ -12,15 +12,13 @@ const (
 
 // Reasons about a field of the spec.
 const (
-	// InvalidField: the value of a field, or the name of the custom resource, has the wrong type, form or range. For the kubectl plugin: a document
-	// that cannot be read as an object of this API.
+	// InvalidField: the value of a field, or the name of the custom resource, has the wrong type, form or range, or the value is
+	// not one of those that the field takes. For the kubectl plugin: a document that cannot be read as an object of this API.
 	InvalidField Reason = "InvalidField"
 	// MissingField: a required field is absent. A warning where only some uses need it.
 	MissingField Reason = "MissingField"
 	// UnknownField: there is no such field.
 	UnknownField Reason = "UnknownField"
-	// UnsupportedValue: the value is not one of those that a field takes.
-	UnsupportedValue Reason = "UnsupportedValue"
 	// ConflictingFields: two places of the spec set the same thing, or register it twice.
 	ConflictingFields Reason = "ConflictingFields"
 	// NoEffect: a field is set and does nothing. A warning.
@@ -33,15 +31,13 @@ const (
 	TooLarge Reason = "TooLarge"
 	// MoreProblems: there may be more problems than are shown.
 	MoreProblems Reason = "MoreProblems"
-	// ForbiddenBySettings: the operator's settings forbid what the spec asks for.
+	// ForbiddenBySettings: the operator's settings or flags forbid what the spec asks for: a field, a registry or another namespace.
 	ForbiddenBySettings Reason = "ForbiddenBySettings"
 	// UnsupportedByOperator: this operator cannot do what the spec asks for.
 	UnsupportedByOperator Reason = "UnsupportedByOperator"
 	// UnsupportedByRelease: the release line of the server cannot do what the spec asks for.
 	UnsupportedByRelease Reason = "UnsupportedByRelease"
-	// LostInConversion: fields of v1alpha1 were lost in conversion. A warning.
-	LostInConversion Reason = "LostInConversion"
-	// ReviewConversion: what to look at after a conversion with the kubectl plugin. A warning.
+	// ReviewConversion: what to look at in a custom resource of v1alpha1: fields that were lost, or that v1alpha2 says in another way. A warning.
 	ReviewConversion Reason = "ReviewConversion"
 )
 
@@ -81,19 +77,13 @@ const (
 	UnsupportedRelease Reason = "UnsupportedRelease"
 	// MissingConfigLabels: no base configuration is known for the image.
 	MissingConfigLabels Reason = "MissingConfigLabels"
-	// InvalidConfigLabels: the labels of the image cannot be used.
-	InvalidConfigLabels Reason = "InvalidConfigLabels"
 	// ReadingImageLabels: the registry is being asked for the labels of the image.
 	ReadingImageLabels Reason = "ReadingImageLabels"
 	// RegistryUnavailable: the registry of the image does not answer, or sends what is damaged.
 	RegistryUnavailable Reason = "RegistryUnavailable"
-	// RegistryUnauthorized: the registry refuses the credentials.
-	RegistryUnauthorized Reason = "RegistryUnauthorized"
-	// RegistryForbidden: the operator may not ask the registry.
-	RegistryForbidden Reason = "RegistryForbidden"
-	// ImageNotFound: the registry has no such image.
-	ImageNotFound Reason = "ImageNotFound"
-	// InvalidImage: what the registry has is not an image for the nodes.
+	// ImageNotAccessible: the registry has no such image, or refuses the credentials.
+	ImageNotAccessible Reason = "ImageNotAccessible"
+	// InvalidImage: what the registry has is not an image for the nodes, or its labels cannot be used.
 	InvalidImage Reason = "InvalidImage"
 	// InvalidBaseConfig: the base configuration cannot be used.
 	InvalidBaseConfig Reason = "InvalidBaseConfig"
@@ -103,25 +93,17 @@ const (
 
 // Reasons about objects that the spec refers to.
 const (
-	// InvalidOverrideConfig: the configuration of spec.overrideConfig cannot be used.
-	InvalidOverrideConfig Reason = "InvalidOverrideConfig"
-	// ForeignNamespace: a ConfigMap of another namespace may not be used.
-	ForeignNamespace Reason = "ForeignNamespace"
-	// ConfigMapNotShared: a ConfigMap of another namespace does not exist, or its owner does not share it.
-	ConfigMapNotShared Reason = "ConfigMapNotShared"
-	// ConfigMapNotFound: a ConfigMap or its key does not exist.
+	// InvalidConfigMap: the configuration or the CA bundle in a ConfigMap cannot be used.
+	InvalidConfigMap Reason = "InvalidConfigMap"
+	// ConfigMapNotFound: a ConfigMap or its key does not exist, or its owner does not share it with this namespace.
 	ConfigMapNotFound Reason = "ConfigMapNotFound"
 	// SecretNotFound: a Secret or its key does not exist.
 	SecretNotFound Reason = "SecretNotFound"
-	// SecretInvalid: the value of a Secret cannot be used.
-	SecretInvalid Reason = "SecretInvalid"
-	// InvalidCertificate: clients would reject the server's certificate. A warning where it is for the exposed hostname.
-	InvalidCertificate Reason = "InvalidCertificate"
-	// InvalidCABundle: a CA bundle cannot be used.
-	InvalidCABundle Reason = "InvalidCABundle"
+	// InvalidSecret: a value or a certificate in a Secret cannot be used.
+	InvalidSecret Reason = "InvalidSecret"
 	// EdgeUnavailable: the cluster lacks the API by which servers shall be exposed.
 	EdgeUnavailable Reason = "EdgeUnavailable"
-	// LookupFailed: something could not be read.
+	// LookupFailed: something could not be read, or the work ended before it was complete.
 	LookupFailed Reason = "LookupFailed"
 )
 
@@ -133,12 +115,8 @@ const (
 	WaitingForRemoval Reason = "WaitingForRemoval"
 	// ApplyFailed: the API server did not take an object.
 	ApplyFailed Reason = "ApplyFailed"
-	// ObjectRejected: the API server calls an object invalid.
+	// ObjectRejected: the API server calls an object or its change invalid.
 	ObjectRejected Reason = "ObjectRejected"
-	// ClaimNotResizable: a PersistentVolumeClaim cannot get the size that the spec asks for.
-	ClaimNotResizable Reason = "ClaimNotResizable"
 	// InternalError: the operator has a bug.
 	InternalError Reason = "InternalError"
-	// Interrupted: the work ended before it was complete.
-	Interrupted Reason = "Interrupted"
 )

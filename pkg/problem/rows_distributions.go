@@ -56,16 +56,6 @@ var distributionRows = []Row{
 		Remedy: "Use `spec.overrideConfig`, or register the image with its base configuration in the operator's settings.",
 	},
 	{
-		Reason: InvalidConfigLabels, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The labels of the image hold a configuration that cannot be used.",
-		Example: Problem{
-			Path: "spec.distribution", Type: field.ErrorTypeInvalid, Value: "registry.example.com/team/server:nightly",
-			Detail: "label io.llamastack.config.base64: not base64: illegal base64 data at input byte 0",
-			Fix:    "correct the label, use another image, or use overrideConfig",
-		},
-		Remedy: "Use an image with correct labels, or `spec.overrideConfig`.",
-	},
-	{
 		Reason: ReadingImageLabels, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
 		Meaning: "The operator asks the registry for the labels of the image, and has no answer yet.",
 		Example: Problem{
@@ -88,48 +78,28 @@ var distributionRows = []Row{
 			"image with its base configuration, or set `readLabels: false` in the operator's settings.",
 	},
 	{
-		Reason: RegistryUnauthorized, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true, BySettings: true,
-		Meaning: "The registry does not let the operator read the image with the pod's credentials. Registries also answer so if an image does not exist.",
+		Reason: ImageNotAccessible, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true, BySettings: true,
+		Meaning: "The registry has no such image, tag or digest, or does not let the operator read it with the pod's credentials. Many registries answer " +
+			"the same to both.",
 		Example: Problem{
 			Path: "spec.distribution", Type: field.ErrorTypeForbidden,
 			Detail: "the labels of image registry.example.com/team/server:nightly could not be read: the registry answers 401 Unauthorized",
 			Fix: "name a Secret with credentials for the registry in spec.workload.imagePullSecrets, or check the name of the image; " +
 				"" + waysOut,
 		},
-		Remedy: "Check the name of the image, and the Secrets in `spec.workload.imagePullSecrets` or of the pod's ServiceAccount.",
-	},
-	{
-		Reason: RegistryForbidden, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true, BySettings: true,
-		Meaning: "The operator may not ask the registry: its settings do not allow it, or the registry has an address of the machine itself.",
-		Example: Problem{
-			Path: "spec.distribution", Type: field.ErrorTypeForbidden,
-			Detail: "the labels of image registry.example.com/team/server:nightly could not be read: registry registry.example.com is not " +
-				"among those that the operator's settings allow: quay.io",
-			Fix: "use an image of another registry, ask the administrator to name this one under registries in the ConfigMap " +
-				"llama-stack-operator-config, or use overrideConfig",
-		},
-		Remedy: "Use an image of an allowed registry, or ask the administrator to name the registry under `registries` in the operator's settings.",
-	},
-	{
-		Reason: ImageNotFound, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
-		Meaning: "The registry has no such image, tag or digest.",
-		Example: Problem{
-			Path: "spec.distribution", Type: field.ErrorTypeNotFound, Value: "registry.example.com/team/server:nightly",
-			Detail: "the labels of image registry.example.com/team/server:nightly could not be read: the registry answers 404 Not Found",
-			Fix:    "correct the image, or push it; the operator tries again",
-		},
-		Remedy: "Correct the image, or push it. The operator looks again within an hour, and at once when you edit the resource.",
+		Remedy: "Check the name of the image, and the Secrets in `spec.workload.imagePullSecrets` or of the pod's ServiceAccount. Push the image if it is " +
+			"missing. The operator looks again within an hour, and at once when you edit the resource.",
 	},
 	{
 		Reason: InvalidImage, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
-		Meaning: "What the registry has under this name is not an image that can run here.",
+		Meaning: "What the registry has under this name is not an image that can run here, or its labels hold a configuration that cannot be used.",
 		Example: Problem{
 			Path: "spec.distribution", Type: field.ErrorTypeInvalid, Value: "registry.example.com/team/server:nightly",
 			Detail: "the labels of image registry.example.com/team/server:nightly could not be read: it has no image for linux/amd64, only " +
 				"for: linux/arm64",
 			Fix: "use another image, or overrideConfig",
 		},
-		Remedy: "Use an image for the platform of the nodes.",
+		Remedy: "Use an image for the platform of the nodes and with correct labels, or `spec.overrideConfig`.",
 	},
 	{
 		Reason: InvalidBaseConfig, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,

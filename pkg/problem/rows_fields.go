@@ -8,8 +8,8 @@ import "k8s.io/apimachinery/pkg/util/validation/field"
 var fieldRows = []Row{
 	{
 		Reason: InvalidField, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The value of a field, or the name of the custom resource, has the wrong type, form or range. The kubectl plugin also reports " +
-			"a document that it cannot read as an object of this API.",
+		Meaning: "The value of a field, or the name of the custom resource, has the wrong type, form or range, or the value is not one of those " +
+			"that the field takes. The kubectl plugin also reports a document that it cannot read as an object of this API.",
 		Example: Problem{
 			Path: "spec.networking.port", Type: field.ErrorTypeInvalid, Value: 80,
 			Detail: "the server refuses ports outside of 1024 to 65535",
@@ -32,12 +32,6 @@ var fieldRows = []Row{
 		Meaning: "There is no such field at this place.",
 		Example: Problem{Path: "spec.providers.inference[0].apikey", Type: field.ErrorTypeInvalid, Detail: "unknown field", Fix: `did you mean "apiKey"?`},
 		Remedy:  "Use the name that the message suggests. Fields of the provider itself go under `settings`.",
-	},
-	{
-		Reason: UnsupportedValue, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The value is not one of those that the field takes.",
-		Example: Problem{Path: "spec.disabled[0]", Type: field.ErrorTypeNotSupported, Value: "inferense", Fix: `did you mean "inference"?`},
-		Remedy:  "Choose one of the values that the message names.",
 	},
 	{
 		Reason: ConflictingFields, Class: Terminal, Conditions: inConfigGenerated,
@@ -99,14 +93,14 @@ var fieldRows = []Row{
 	},
 	{
 		Reason: ForbiddenBySettings, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The operator's settings forbid what the spec asks for.",
+		Meaning: "The operator's settings or flags forbid what the spec asks for: a field, a registry, or a ConfigMap in another namespace.",
 		Example: Problem{
 			Path: "spec.workload.overrides.command", Type: field.ErrorTypeForbidden,
 			Detail: "the operator's administrator forbids command and args (commandAndArgs in the key forbid of the ConfigMap " +
 				"llama-stack-operator-config)",
 			Fix: "remove it, or ask the administrator",
 		},
-		Remedy: "Remove the field, or ask the operator's administrator.",
+		Remedy: "Choose what the message allows, or ask the operator's administrator.",
 	},
 	{
 		Reason: UnsupportedByOperator, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
@@ -129,22 +123,14 @@ var fieldRows = []Row{
 		Remedy: "Remove it, or choose a distribution with another release line.",
 	},
 	{
-		Reason: LostInConversion, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The custom resource was written in v1alpha1, and not all of it could be kept.",
+		Reason: ReviewConversion, Class: Terminal, Conditions: inConfigGenerated,
+		Meaning: "The custom resource was written in v1alpha1, and its author should look at something: a field that was lost, or that v1alpha2 says " +
+			"in another way.",
 		Example: Problem{
 			Severity: Warning, Path: "metadata.annotations[llamastack.io/conversion]",
 			Detail: "these fields of v1alpha1 were lost in conversion, because the annotations had no room for them: spec.providers",
 			Fix:    "remove large annotations, and set the fields again in v1alpha1",
 		},
-		Remedy: "Set the fields again in v1alpha2, and remove the annotation.",
-	},
-	{
-		Reason: ReviewConversion, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The kubectl plugin converted something that the author should look at.",
-		Example: Problem{
-			Severity: Warning, Path: "spec.server.containerSpec.env[0]",
-			Detail: "VLLM_URL configures vllm of the distribution and stays an environment variable", Fix: "v1alpha2 can say it in spec.providers",
-		},
-		Remedy: "Read the message, and decide.",
+		Remedy: "Read the message, and decide. Set lost fields again in v1alpha2, and remove the annotation.",
 	},
 }

@@ -37,26 +37,15 @@ var writeRows = []Row{
 	},
 	{
 		Reason: ObjectRejected, Class: Terminal, Conditions: inDeploymentUpdated,
-		Meaning: "The API server calls an object invalid or too large.",
+		Meaning: "The API server calls an object invalid or too large, or does not allow its change, such as another size of a PersistentVolumeClaim.",
 		Example: Problem{
 			Path: "spec.workload.overrides.env",
 			Detail: "Deployment my-server could not be applied: Deployment.apps \"my-server\" is invalid: " +
 				"spec.template.spec.containers[0].env[3].name: Invalid value: \"a=b\": a valid environment variable name must consist " +
 				"only of printable ASCII characters other than '='",
 		},
-		Remedy: "Correct the field of the spec that the object's field is made of, mostly under `spec.workload`.",
-	},
-	{
-		Reason: ClaimNotResizable, Class: Terminal, Conditions: inDeploymentUpdated,
-		Meaning: "The PersistentVolumeClaim cannot get the size that the spec asks for.",
-		Example: Problem{
-			Path: "spec.workload.storage",
-			Detail: "PersistentVolumeClaim my-server-pvc could not be applied: PersistentVolumeClaim \"my-server-pvc\" is invalid: " +
-				"spec.resources.requests.storage: Forbidden: field can not be less than status.capacity",
-			Fix: "a PVC cannot shrink, and grows only where its storage class allows it: set spec.workload.storage.size to what it was, " +
-				"or move the data to a new custom resource",
-		},
-		Remedy: "Set the size to what it was, or move the data to a new custom resource.",
+		Remedy: "Correct the field of the spec that the object's field is made of, mostly under `spec.workload`. If a PersistentVolumeClaim cannot get the " +
+			"size, set it to what it was, or move the data to a new custom resource.",
 	},
 	{
 		Reason: InternalError, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
@@ -68,11 +57,5 @@ var writeRows = []Row{
 			Fix: "the operator's log has details, please report it",
 		},
 		Remedy: "Report it with the operator's log.",
-	},
-	{
-		Reason: Interrupted, Class: Transient, Conditions: inConfigGenerated, Elsewhere: true,
-		Meaning: "The work ended before it was complete. The operator tries again.",
-		Example: Problem{Path: "spec", Type: field.ErrorTypeInternal, Detail: "the configuration is not complete: context deadline exceeded", Fix: "trying again"},
-		Remedy:  "Usually nothing. If it stays, make the spec smaller.",
 	},
 }

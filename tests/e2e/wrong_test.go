@@ -70,7 +70,7 @@ func wrongEditsLeaveAloneWhatRuns(t *testing.T) {
 		},
 		{
 			"a key that the server would take for a number", []string{"apiKey"}, secretRef(numericSecret),
-			v1alpha2.ConditionSecretsResolved, string(problem.SecretInvalid),
+			v1alpha2.ConditionSecretsResolved, string(problem.InvalidSecret),
 			[]string{"spec.providers.inference.apiKey", s.namespace + "/" + numericSecret},
 		},
 	} {

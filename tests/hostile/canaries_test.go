@@ -39,7 +39,7 @@ func (w *world) useSecrets(t *testing.T) {
 			t.Fatal(denied, err)
 		}
 	}
-	text, err := w.awaitReason(t.Context(), bystanders, "refused", string(problem.SecretInvalid))
+	text, err := w.awaitReason(t.Context(), bystanders, "refused", string(problem.InvalidSecret))
 	if err != nil {
 		t.Fatal(text, err)
 	}

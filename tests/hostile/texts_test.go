@@ -70,7 +70,7 @@ func (w *world) configMap(t *testing.T, namespace, name string, data map[string]
 // configMapInputs are inputs that bring a text as the user's own configuration, and others that bring it in the operator's settings.
 func configMapInputs() (all []input) {
 	for _, text := range texts() {
-		want := []string{"InvalidOverrideConfig", "is not a configuration"}
+		want := []string{"InvalidConfigMap", "is not a configuration"}
 		if text.name == "foreign tags" { // the server refuses those
 			want = []string{accepted}
 		}

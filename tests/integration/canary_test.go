@@ -42,7 +42,7 @@ storage:
 	e.mustApply(stack("good", "token"))
 	e.mustApply(stack("bad", "broken"))
 	e.waitFor("good", v1alpha2.ConditionSecretsResolved, metav1.ConditionTrue, "")
-	e.waitFor("bad", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretInvalid))
+	e.waitFor("bad", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.InvalidSecret))
 	var secrets corev1.SecretList
 	if err := admin.List(t.Context(), &secrets, client.InNamespace(e.namespace)); err != nil {
 		t.Fatal(err)

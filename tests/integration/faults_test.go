@@ -140,7 +140,7 @@ func TestMissingSecretHeals(t *testing.T) {
 		return nil
 	})
 	e.patchSecret("vllm-creds", `{"stringData":{"token":"123456"}}`)
-	message = e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretInvalid))
+	message = e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.InvalidSecret))
 	if !strings.Contains(message, "looks like a number") || strings.Contains(message, "123456") {
 		t.Errorf("message %q: want the problem without the value (R8)", message)
 	}

@@ -131,7 +131,7 @@ func TestImageWithLabelsGetsItsConfiguration(t *testing.T) {
 	op := e.startOperator(operatorOptions{})
 	spec := "distribution: {image: 'registry.example.com/team/server:build-7'}\n" + vllmProvider
 	e.mustApply(manifest("s", spec+"\nworkload: {imagePullSecrets: [{name: pull}]}"))
-	message := e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.RegistryUnauthorized))
+	message := e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.ImageNotAccessible))
 	if !strings.Contains(message, "imagePullSecrets") {
 		t.Errorf("message %q", message)
 	}
@@ -193,9 +193,9 @@ func TestImageWithoutLabelsNamesTheWayOut(t *testing.T) {
 		t.Errorf("message %q, want %q", message, want)
 	}
 	e.mustApply(manifest("none", "distribution: {image: '"+site.host+"/team/none:1'}\n"+vllmProvider))
-	e.waitFor("none", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.ImageNotFound))
+	e.waitFor("none", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.ImageNotAccessible))
 	e.mustApply(manifest("other", "distribution: {image: 'registry.example.com/team/none:1'}\n"+vllmProvider))
-	message = e.waitFor("other", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.RegistryForbidden))
+	message = e.waitFor("other", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.ForbiddenBySettings))
 	if !strings.Contains(message, site.host) {
 		t.Errorf("message %q does not name the allowed registries", message)
 	}

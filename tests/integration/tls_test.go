@@ -50,11 +50,11 @@ func (e *env) putTLSSecret(name string, data map[string][]byte) {
 	}
 }
 
-// waitForInvalidCertificate waits until the status of "s" says this of its certificate.
-func (e *env) waitForInvalidCertificate(message string) {
+// waitForBadCertificate waits until the status of "s" says this of its certificate.
+func (e *env) waitForBadCertificate(message string) {
 	e.t.Helper()
 	fixture.Eventually(e.t, 2*time.Minute, "the certificate: "+message, func() error {
-		got := e.waitFor("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.InvalidCertificate))
+		got := e.waitFor("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.InvalidSecret))
 		if !strings.Contains(got, message) {
 			return fmt.Errorf("message %q", got)
 		}
@@ -95,7 +95,7 @@ func TestTLSFromASecret(t *testing.T) {
 		}},
 	} {
 		e.putTLSSecret("llama-tls", step.data())
-		e.waitForInvalidCertificate(step.message)
+		e.waitForBadCertificate(step.message)
 		if len(e.owned()) > 0 {
 			t.Errorf("%s: there is something already: %v", step.message, e.owned())
 		}
@@ -155,7 +155,7 @@ func TestRotatedCertificateRollsOnce(t *testing.T) {
 	}
 
 	e.putTLSSecret("llama-tls", ca.ServerSecret(hosts, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }))
-	e.waitForInvalidCertificate("expired at")
+	e.waitForBadCertificate("expired at")
 	e.waitFor("s", v1alpha2.ConditionAvailable, metav1.ConditionTrue, "")
 	if got := e.deployment("s").Generation; got != before.Generation+1 {
 		t.Error("an expired certificate is rolled out")

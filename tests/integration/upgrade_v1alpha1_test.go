@@ -236,7 +236,7 @@ func TestUpgradeOfEverything(t *testing.T) {
 	s.service.remove(operator.webhook)
 	operator.terminate(t)
 	u.startProgram(binary, "--forbid-foreign-configmaps")
-	message := u.condition(v1alpha2.ConditionConfigGenerated, "False", string(problem.ForeignNamespace))
+	message := u.condition(v1alpha2.ConditionConfigGenerated, "False", string(problem.ForbiddenBySettings))
 	if !strings.Contains(message, "spec.overrideConfig.configMapName: Forbidden: ConfigMap mine is in namespace shared") ||
 		!strings.Contains(message, "ConfigMap trusted-ca is in namespace shared") {
 		t.Errorf("message %q", message)
@@ -251,7 +251,7 @@ func TestUpgradeOfEverything(t *testing.T) {
 func (u *upgraded) checkConsent() {
 	u.t.Helper()
 	for _, name := range []string{"mine", "trusted-ca"} {
-		message := u.condition(v1alpha2.ConditionConfigGenerated, "False", string(problem.ConfigMapNotShared))
+		message := u.condition(v1alpha2.ConditionConfigGenerated, "False", string(problem.ConfigMapNotFound))
 		want := "ConfigMap " + name + " in namespace shared does not exist, or does not allow namespace ai to use it: annotate it with llamastack.io/allow-from: ai"
 		if !strings.Contains(message, want) {
 			u.t.Errorf("message %q, want %q", message, want)

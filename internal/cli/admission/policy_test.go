@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -207,7 +208,7 @@ func parsed(t *testing.T, object map[string]any) problem.List {
 
 // leftToOperator reports whether a problem of the parsers is one that the policy does not look for.
 func leftToOperator(p problem.Problem) bool {
-	return slices.Contains([]problem.Reason{problem.ConflictingFields, problem.UnsupportedValue, problem.UnknownField}, p.Reason) ||
+	return slices.Contains([]problem.Reason{problem.ConflictingFields, problem.UnknownField}, p.Reason) || p.Type == field.ErrorTypeNotSupported ||
 		strings.HasSuffix(p.Path, ".embeddingDimension") && p.Reason == problem.MissingField ||
 		p.Detail == "no Secret can have this name" || p.Detail == "is not a key of a Secret"
 }

@@ -79,19 +79,19 @@ func inSomeNamespace(object map[string]any) map[string]any {
 // remark reports what the version has no field for.
 func (r *Converted) remark(version string) {
 	for _, path := range v1alpha1.CarriedPaths(r.Object) {
-		r.remind(problem.ReviewConversion, path, version+" cannot say this",
+		r.remind(path, version+" cannot say this",
 			"it stays applied as long as the annotation "+v1alpha2.ConversionAnnotation+" carries it")
 	}
 	annotations, _, _ := unstructured.NestedStringMap(r.Object, "metadata", "annotations")
 	before, _, _ := unstructured.NestedStringMap(r.Document.Object, "metadata", "annotations")
 	if record, err := v1alpha2.ParseConversionRecord(annotations[v1alpha2.ConversionAnnotation]); err == nil {
 		for _, path := range record.Lost {
-			r.remind(problem.LostInConversion, path, "is lost, because the annotations have no room for it", "remove large annotations, and convert again")
+			r.remind(path, "is lost, because the annotations have no room for it", "remove large annotations, and convert again")
 		}
 	}
 	for key := range annotations {
 		if _, old := before[key]; !old && strings.HasPrefix(key, v1alpha2.UnreadableConversionAnnotation) {
-			r.remind(problem.LostInConversion, "metadata.annotations["+key+"]",
+			r.remind("metadata.annotations["+key+"]",
 				"the value of "+v1alpha2.ConversionAnnotation+" cannot be used, and stands here now", "correct it, or remove it")
 		}
 	}
@@ -115,7 +115,7 @@ func (r *Converted) variables(c *Cluster) {
 		name, _ := variable["name"].(string)
 		if providers := read[name]; len(providers) > 0 {
 			path := fmt.Sprintf("spec.server.containerSpec.env[%d]", i)
-			r.remind(problem.ReviewConversion, path, fmt.Sprintf("%s configures %s of the distribution and stays an environment variable",
+			r.remind(path, fmt.Sprintf("%s configures %s of the distribution and stays an environment variable",
 				name, strings.Join(providers, ", ")), "v1alpha2 can say it in spec.providers")
 		}
 	}
@@ -157,13 +157,13 @@ func (r *Converted) allowedFrom(ctx context.Context, c *Cluster) {
 func (r *Converted) refused(ctx context.Context, c *Cluster) {
 	for _, refusal := range c.refusals(ctx, r.Object) {
 		if refusal.Kind != admission.Unchecked {
-			r.remind(problem.ReviewConversion, refusal.Path, "the API server would refuse the converted resource: "+refusal.Body(), "")
+			r.remind(refusal.Path, "the API server would refuse the converted resource: "+refusal.Body(), "")
 		}
 	}
 }
 
-func (r *Converted) remind(reason problem.Reason, path, detail, fix string) {
-	r.add(problem.Problem{Reason: reason, Severity: problem.Warning, Path: path, Detail: detail, Fix: fix})
+func (r *Converted) remind(path, detail, fix string) {
+	r.add(problem.Problem{Reason: problem.ReviewConversion, Severity: problem.Warning, Path: path, Detail: detail, Fix: fix})
 }
 
 // refusals are why the API server would not create the object, which has a known version: by the schema and its rules, and by the

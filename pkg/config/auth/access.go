@@ -60,7 +60,7 @@ func (s *policies) checkResourcePattern(pattern, at string) {
 			fix = fmt.Sprintf("did you mean %q?", near)
 		}
 		s.problems.Add(problem.Problem{
-			Reason: problem.UnsupportedValue, Severity: problem.Warning, Path: at,
+			Reason: problem.InvalidField, Severity: problem.Warning, Path: at,
 			Detail: "release line " + s.line.Name + " has no resources of this type", Fix: fix,
 		})
 	}

@@ -120,6 +120,6 @@ func (s *policies) checkAttribute(name, at string) {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	}
 	s.problems.Add(problem.Problem{
-		Reason: problem.UnsupportedValue, Severity: problem.Warning, Path: at, Detail: "names an attribute that no user has", Fix: fix,
+		Reason: problem.InvalidField, Severity: problem.Warning, Path: at, Detail: "names an attribute that no user has", Fix: fix,
 	})
 }

@@ -131,7 +131,7 @@ func (s *step) reportUnknownType() {
 		known = append(known, s.line.Auth[i].Names()...)
 	}
 	p := problem.Problem{
-		Reason: problem.UnsupportedValue, Path: pathProvider, Type: field.ErrorTypeNotSupported, Detail: detail,
+		Reason: problem.InvalidField, Path: pathProvider, Type: field.ErrorTypeNotSupported, Detail: detail,
 		Fix: "it has " + strings.Join(s.line.AuthNames(), ", "),
 	}
 	if near, ok := suggest.Nearest(s.spec.Type, known); ok {

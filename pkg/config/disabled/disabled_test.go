@@ -59,7 +59,7 @@ resources: {models: [m], shields: [s], tools: [websearch]}
 			problems: "Warning DisabledAPI spec.resources.tools" + ignored + "tool_runtime\n",
 		},
 		"a misspelled API": {
-			spec: "{}", names: []string{"inference", "inferense"}, want: []string{"inference"}, problems: "UnsupportedValue spec.disabled[1]: \n",
+			spec: "{}", names: []string{"inference", "inferense"}, want: []string{"inference"}, problems: "InvalidField spec.disabled[1]: \n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -73,7 +73,7 @@ func Read(spec *Spec, line *catalog.Line, problems *problem.Collector) []string 
 				fix = fmt.Sprintf("did you mean %q?", near)
 			}
 			problems.Add(problem.Problem{
-				Reason: problem.UnsupportedValue, Path: path, Type: field.ErrorTypeNotSupported, Value: name, Fix: fix,
+				Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeNotSupported, Value: name, Fix: fix,
 			})
 			continue
 		}

@@ -127,7 +127,7 @@ func (c *settingsCheck) unfit(of catalog.Field, value any, path string) (problem
 	switch value := value.(type) {
 	case string:
 		if near, ok := suggest.Nearest(value, of.Values); ok {
-			p.Reason, p.Type, p.Value, p.Fix = problem.UnsupportedValue, field.ErrorTypeNotSupported, value, fmt.Sprintf("did you mean %q?", near)
+			p.Reason, p.Type, p.Value, p.Fix = problem.InvalidField, field.ErrorTypeNotSupported, value, fmt.Sprintf("did you mean %q?", near)
 		}
 	case bool, int64, float64:
 		if !of.Secret {

@@ -138,7 +138,7 @@ func (r *toolStep) unknownTool(t *parse.Tool) {
 	}
 	short := strings.TrimPrefix(t.Name, builtinToolGroups)
 	r.problems.Add(problem.Problem{
-		Reason: problem.UnsupportedValue, Path: t.Path, Type: field.ErrorTypeNotFound,
+		Reason: problem.InvalidField, Path: t.Path, Type: field.ErrorTypeNotFound,
 		Detail: fmt.Sprintf("release line %s has no tools of this name", r.line.Name),
 		Fix:    suggest.Sentence(short, known) + "there are " + strings.Join(known, ", ") + ", and mcp::<id> for those of an MCP server",
 	})

@@ -83,7 +83,7 @@ func TestApplyRegistersToolGroups(t *testing.T) {
 		},
 		"unknown tools": {
 			line: "0.6", base: base, spec: "resources: {tools: [nonsense]}", want: absent,
-			problems: "UnsupportedValue spec.resources.tools[0]: release line 0.6 has no tools of this name\n",
+			problems: "InvalidField spec.resources.tools[0]: release line 0.6 has no tools of this name\n",
 		},
 		"unknown tools of a provider that it names": {
 			line: "0.6", base: "providers: {tool_runtime: [{provider_id: w, provider_type: remote::own}]}\n", spec: "resources: {tools: [{name: own, provider: w}]}",
@@ -122,7 +122,7 @@ func TestApplyPutsTheProviderOfToolsFirst(t *testing.T) {
 		},
 		"unknown tools have no provider": {
 			base: "providers: " + list("w") + "\n", spec: "resources: {tools: [{name: nonsense, provider: w}]}", want: list("w"),
-			problems: "UnsupportedValue spec.resources.tools[0]: release line 0.7 has no tools of this name\n",
+			problems: "InvalidField spec.resources.tools[0]: release line 0.7 has no tools of this name\n",
 		},
 	})
 }
@@ -219,7 +219,7 @@ func TestApplyMakesConnectorsOfMCPServers(t *testing.T) {
 		},
 		"a release line without connectors": {
 			line: "1.0", base: "", spec: tool, want: absent, change: func(l *catalog.Line) { l.Sections = nil },
-			problems: "UnsupportedValue spec.resources.tools[0]: release line 1.0 has no tools of this name\n",
+			problems: "InvalidField spec.resources.tools[0]: release line 1.0 has no tools of this name\n",
 		},
 	})
 }

@@ -161,7 +161,7 @@ func (s *step) refuseForeign(path, belongsTo string) {
 
 func (s *step) unknownType(path, value string, known ...string) {
 	s.problems.Add(problem.Problem{
-		Reason: problem.UnsupportedValue, Path: path, Type: field.ErrorTypeNotSupported, Value: value,
+		Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeNotSupported, Value: value,
 		Fix: "choose one of " + strings.Join(known, ", "),
 	})
 }

@@ -219,7 +219,7 @@ func TestApplyReportsWhatStorageCannotBe(t *testing.T) {
 		},
 		"unknown types": {
 			spec: "storage: {kv: {type: etcd}, sql: {type: oracle}}",
-			want: "UnsupportedValue spec.storage.kv.type: \nUnsupportedValue spec.storage.sql.type: \n",
+			want: "InvalidField spec.storage.kv.type: \nInvalidField spec.storage.sql.type: \n",
 		},
 		"PostgreSQL without a connection string": {
 			spec: "storage: {sql: {type: postgres}}",
