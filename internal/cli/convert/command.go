@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,16 +14,16 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/files"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
 )
 
 // options are the flags.
 type options struct {
-	files    []string
+	files    files.Resources
 	to       string
 	output   string
-	settings string
+	settings files.Settings
 }
 
 // What --output takes.
@@ -67,11 +66,10 @@ func New(streams command.Streams) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&o.files, "filename", "f", nil, `file or directory with the resources; "-" is standard input. Can be given several times`)
+	o.files.AddTo(cmd)
 	flags.StringVar(&o.to, "to", "", "the version to convert to: "+strings.Join(offline.Versions(), ", "))
 	flags.StringVarP(&o.output, "output", "o", formatYAML, "how to print: "+strings.Join(formats(), ", "))
-	flags.StringVar(&o.settings, "settings", "", "the operator's ConfigMap, as a manifest or only its data")
-	_ = cmd.MarkFlagRequired("filename")
+	o.settings.AddTo(cmd)
 	_ = cmd.MarkFlagRequired("to")
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(offline.Versions(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
@@ -86,24 +84,18 @@ func (o *options) check() error {
 	case !slices.Contains(formats(), o.output):
 		return fmt.Errorf("--output %q: choose one of %s", o.output, strings.Join(formats(), ", "))
 	}
-	return manifest.CheckStdin(append([]string{o.settings}, o.files...))
+	return o.settings.CheckStdin(o.files.Names...)
 }
-
-var errNothing = errors.New("no LlamaStackDistribution in what --filename names")
 
 // run is the verb: gather, convert, print.
 func (o *options) run(ctx context.Context, streams command.Streams) error {
-	known, err := manifest.ReadSettings(o.settings, streams.In)
+	cluster, err := o.settings.Cluster(streams.In)
 	if err != nil {
 		return command.Fail(err)
 	}
-	cluster, err := offline.NewCluster(known)
+	documents, err := o.files.Read(streams.In)
 	if err != nil {
 		return command.Fail(err)
-	}
-	documents, errs := manifest.Read(o.files, false, streams.In)
-	if len(errs) > 0 {
-		return command.Fail(errors.Join(errs...))
 	}
 	var list []map[string]any
 	count, failed := 0, false
@@ -122,7 +114,7 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 	case failed:
 		return &command.InputError{}
 	case count == 0:
-		return command.Fail(errNothing)
+		return command.Fail(files.ErrNothing)
 	}
 	text, err := encode(list, o.output)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/difference"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/files"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -34,7 +35,7 @@ const examples = `  # What would this edit do?
 type options struct {
 	cluster.Flags
 	output            command.Output
-	files             []string
+	files             files.Resources
 	operatorNamespace string
 }
 
@@ -48,7 +49,7 @@ func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
 		Example: examples,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(o.output.Check(), manifest.CheckStdin(o.files)); err != nil {
+			if err := errors.Join(o.output.Check(), manifest.CheckStdin(o.files.Names)); err != nil {
 				return err
 			}
 			connection, err := connect(&o.Flags)
@@ -60,9 +61,8 @@ func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
 	}
 	o.AddTo(cmd)
 	o.output.AddTo(cmd)
-	cmd.Flags().StringArrayVarP(&o.files, "filename", "f", nil, `file or directory with the resources; "-" is standard input. Can be given several times`)
+	o.files.AddTo(cmd)
 	cmd.Flags().StringVar(&o.operatorNamespace, "operator-namespace", settings.DefaultNamespace, "namespace of the operator, whose settings are read")
-	_ = cmd.MarkFlagRequired("filename")
 	return cmd
 }
 
@@ -82,11 +82,8 @@ type item struct {
 	difference.Report
 }
 
-var (
-	errNothing = errors.New("no LlamaStackDistribution in what --filename names")
-	// errDiffers is the exit code of a difference, which has been printed.
-	errDiffers = &command.InputError{}
-)
+// errDiffers is the exit code of a difference, which has been printed.
+var errDiffers = &command.InputError{}
 
 // run is the verb: gather, compare, print.
 func (o *options) run(ctx context.Context, c *cluster.Connection, streams command.Streams) error {
@@ -111,9 +108,9 @@ var errInvalid = errors.New("the file has errors: nothing would be changed")
 
 // compare compares each custom resource of the files with that of the cluster.
 func (o *options) compare(ctx context.Context, c *cluster.Connection, streams command.Streams) (*result, error) {
-	documents, errs := manifest.Read(o.files, false, streams.In)
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+	documents, err := o.files.Read(streams.In)
+	if err != nil {
+		return nil, err
 	}
 	known, _, err := c.Settings(ctx, o.operatorNamespace)
 	if err != nil {
@@ -141,7 +138,7 @@ func (o *options) compare(ctx context.Context, c *cluster.Connection, streams co
 	case failed:
 		return nil, errInvalid
 	case len(found.Items) == 0:
-		return nil, errNothing
+		return nil, files.ErrNothing
 	}
 	return found, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/files"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
 )
@@ -33,8 +34,8 @@ const examples = `  # A manifest in the style of release 0.9
 
 // options are the flags.
 type options struct {
-	files    []string
-	settings string
+	files    files.Resources
+	settings files.Settings
 	output   command.Output
 }
 
@@ -48,37 +49,29 @@ func New(streams command.Streams) *cobra.Command {
 		Example: examples,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(o.output.Check(), manifest.CheckStdin(append([]string{o.settings}, o.files...))); err != nil {
+			if err := errors.Join(o.output.Check(), o.settings.CheckStdin(o.files.Names...)); err != nil {
 				return err
 			}
 			return command.Fail(o.run(cmd.Context(), streams))
 		},
 	}
-	cmd.Flags().StringArrayVarP(&o.files, "filename", "f", nil, `file or directory with the resources; "-" is standard input. Can be given several times`)
-	cmd.Flags().StringVar(&o.settings, "settings", "", "the operator's ConfigMap, as a manifest or only its data")
+	o.files.AddTo(cmd)
+	o.settings.AddTo(cmd)
 	o.output.AddTo(cmd)
-	_ = cmd.MarkFlagRequired("filename")
 	return cmd
 }
 
-var (
-	errNothing = errors.New("no LlamaStackDistribution in what --filename names")
-	errFailed  = errors.New("nothing is printed, because of these errors")
-)
+var errFailed = errors.New("nothing is printed, because of these errors")
 
 // run is the verb: gather, rewrite, prove, print.
 func (o *options) run(ctx context.Context, streams command.Streams) error {
-	known, err := manifest.ReadSettings(o.settings, streams.In)
+	cluster, err := o.settings.Cluster(streams.In)
 	if err != nil {
 		return err
 	}
-	cluster, err := offline.NewCluster(known)
+	documents, err := o.files.Read(streams.In)
 	if err != nil {
 		return err
-	}
-	documents, errs := manifest.Read(o.files, false, streams.In)
-	if len(errs) > 0 {
-		return errors.Join(errs...)
 	}
 	cluster.Fill(documents)
 	var list []any
@@ -98,7 +91,7 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 	case failed:
 		return errFailed
 	case len(list) == 0:
-		return errNothing
+		return files.ErrNothing
 	}
 	return o.print(streams.Out, list)
 }

@@ -12,21 +12,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/files"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 // options are the flags.
 type options struct {
-	files         []string
+	files         files.Resources
 	output        string
 	base          string
 	serverVersion string
 	imageLabels   string
 	image         string
 	plainHTTP     bool
-	settings      string
+	settings      files.Settings
 	namespace     string
 }
 
@@ -79,16 +79,15 @@ func New(streams command.Streams) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&o.files, "filename", "f", nil, `file or directory with the resources; "-" is standard input. Can be given several times`)
+	o.files.AddTo(cmd)
 	flags.StringVarP(&o.output, "output", "o", formatConfig, "what to show: "+strings.Join(formats(), ", "))
 	flags.StringVar(&o.base, "base", "", "base configuration of the distribution, a config.yaml, in place of a registered one")
 	flags.StringVar(&o.serverVersion, "server-version", "", "release of the server in the image, such as 0.7.1")
 	flags.StringVar(&o.imageLabels, "image-labels", "", "labels of the distribution's image: a JSON object, or the image's configuration")
 	flags.StringVar(&o.image, "image", "", "read the labels of this image from its registry, with your own credentials")
 	flags.BoolVar(&o.plainHTTP, "plain-http", false, "ask the registry of --image without TLS")
-	flags.StringVar(&o.settings, "settings", "", "the operator's ConfigMap, as a manifest or only its data")
+	o.settings.AddTo(cmd)
 	flags.StringVarP(&o.namespace, "namespace", "n", "", `namespace of resources that name none (default "`+offline.DefaultNamespace+`")`)
-	_ = cmd.MarkFlagRequired("filename")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("server-version", cobra.FixedCompletions(catalog.Lines(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -102,10 +101,8 @@ func (o *options) check() error {
 	if o.image != "" && o.imageLabels != "" {
 		return errors.New("--image and --image-labels exclude each other")
 	}
-	return manifest.CheckStdin(append([]string{o.base, o.imageLabels, o.settings}, o.files...))
+	return o.settings.CheckStdin(append([]string{o.base, o.imageLabels}, o.files.Names...)...)
 }
-
-var errNothing = errors.New("no LlamaStackDistribution in what --filename names")
 
 // run is the verb: gather, make, print.
 func (o *options) run(ctx context.Context, streams command.Streams) error {
@@ -123,7 +120,7 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 	case failed:
 		return &command.InputError{}
 	case len(resources) == 0:
-		return command.Fail(errNothing)
+		return command.Fail(files.ErrNothing)
 	}
 	return command.Fail(show(resources, o.output, streams))
 }

@@ -4,7 +4,6 @@ package render
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -28,11 +27,7 @@ type inputs struct {
 
 // gather reads all files. What is of another kind is left out with a note.
 func gather(ctx context.Context, o *options, streams command.Streams) (*inputs, error) {
-	known, err := manifest.ReadSettings(o.settings, streams.In)
-	if err != nil {
-		return nil, err
-	}
-	cluster, err := offline.NewCluster(known)
+	cluster, err := o.settings.Cluster(streams.In)
 	if err != nil {
 		return nil, err
 	}
@@ -40,9 +35,9 @@ func gather(ctx context.Context, o *options, streams command.Streams) (*inputs, 
 	if cluster.Replacement, err = replacement(ctx, o, streams); err != nil {
 		return nil, err
 	}
-	documents, errs := manifest.Read(o.files, false, streams.In)
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+	documents, err := o.files.Read(streams.In)
+	if err != nil {
+		return nil, err
 	}
 	cluster.Fill(documents)
 	in := &inputs{cluster: cluster}

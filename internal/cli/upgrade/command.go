@@ -16,6 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/files"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -40,7 +41,7 @@ type options struct {
 	output            command.Output
 	file              string
 	to                string
-	settings          string
+	settings          files.Settings
 	operatorNamespace string
 }
 
@@ -66,7 +67,7 @@ func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVarP(&o.file, "filename", "f", "", `file with the resource; "-" is standard input`)
 	flags.StringVar(&o.to, "to", "", "release of the server, such as 1.5 or 1.5.0")
-	flags.StringVar(&o.settings, "settings", "", "for a file: the operator's ConfigMap, as a manifest or only its data")
+	flags.StringVar(&o.settings.Name, "settings", "", "for a file: the operator's ConfigMap, as a manifest or only its data")
 	flags.StringVar(&o.operatorNamespace, "operator-namespace", settings.DefaultNamespace, "for a name: namespace of the operator, whose settings are read")
 	_ = cmd.MarkFlagRequired("to")
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(catalog.Lines(), cobra.ShellCompDirectiveNoFileComp))
@@ -86,7 +87,7 @@ func (o *options) check(args []string) error {
 	if _, standing := catalog.ForVersion(o.to); standing != catalog.OfLine {
 		return fmt.Errorf("--to %q: no release line of it is known: the known ones are %s", o.to, strings.Join(catalog.Lines(), ", "))
 	}
-	return errors.Join(o.output.Check(), manifest.CheckStdin([]string{o.settings, o.file}))
+	return errors.Join(o.output.Check(), o.settings.CheckStdin(o.file))
 }
 
 // run is the verb: gather, compare, print.
@@ -122,7 +123,7 @@ func (o *options) gather(ctx context.Context, connect cluster.Connect, args []st
 	if len(args) == 1 {
 		return o.fromCluster(ctx, connect, args[0])
 	}
-	known, err := manifest.ReadSettings(o.settings, streams.In)
+	made, err := o.settings.Cluster(streams.In)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -142,11 +143,8 @@ func (o *options) gather(ctx context.Context, connect cluster.Connect, args []st
 	if one == nil {
 		return nil, nil, errNothing
 	}
-	made, err := offline.NewCluster(known)
-	if err == nil {
-		made.Fill(documents)
-	}
-	return made, one, err
+	made.Fill(documents)
+	return made, one, nil
 }
 
 func (o *options) fromCluster(ctx context.Context, connect cluster.Connect, name string) (*offline.Cluster, *manifest.Document, error) {

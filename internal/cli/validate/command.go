@@ -14,8 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/config/policy"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admission"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/files"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -24,7 +24,7 @@ type options struct {
 	files     []string
 	recursive bool
 	output    string
-	settings  string
+	settings  files.Settings
 }
 
 const long = `Check LlamaStackDistributions without a cluster.
@@ -71,7 +71,7 @@ func New(streams command.Streams) *cobra.Command {
 		`file or directory; "-" is standard input. Can be given several times, and the flag's name can be left out`)
 	flags.BoolVarP(&o.recursive, "recursive", "R", false, "include subdirectories")
 	flags.StringVarP(&o.output, "output", "o", formatText, "how to report: "+strings.Join(formats(), ", "))
-	flags.StringVar(&o.settings, "settings", "", "the operator's ConfigMap, as a manifest or only its data")
+	o.settings.AddTo(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -81,19 +81,19 @@ var errNoFiles = errors.New("no files: name them with --filename, or the operato
 // check reports what is wrong with the command line.
 func (o *options) check() error {
 	switch {
-	case len(o.files) == 0 && o.settings == "":
+	case len(o.files) == 0 && o.settings.Name == "":
 		return errNoFiles
 	case !slices.Contains(formats(), o.output):
 		return fmt.Errorf("--output %q: choose one of %s", o.output, strings.Join(formats(), ", "))
 	}
-	return manifest.CheckStdin(append([]string{o.settings}, o.files...))
+	return o.settings.CheckStdin(o.files...)
 }
 
 // reportSettings reports the entries of the settings that are wrong, where nothing else is to be checked.
 func (o *options) reportSettings(known *settings.Settings, streams command.Streams) error {
 	problems := known.Problems()
 	for _, err := range problems {
-		_, _ = fmt.Fprintf(streams.Out, "%s: error: %v\n", o.settings, err)
+		_, _ = fmt.Fprintf(streams.Out, "%s: error: %v\n", o.settings.Name, err)
 	}
 	_, _ = fmt.Fprintf(streams.Err, "settings checked, %d errors\n", len(problems))
 	if len(problems) > 0 {
@@ -104,11 +104,7 @@ func (o *options) reportSettings(known *settings.Settings, streams command.Strea
 
 // run is the verb: gather, validate, print.
 func (o *options) run(ctx context.Context, streams command.Streams) error {
-	known, err := manifest.ReadSettings(o.settings, streams.In)
-	if err != nil {
-		return command.Fail(err)
-	}
-	cluster, err := offline.NewCluster(known)
+	cluster, err := o.settings.Cluster(streams.In)
 	if err != nil {
 		return command.Fail(err)
 	}
@@ -116,7 +112,7 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 		return command.Fail(err)
 	}
 	if len(o.files) == 0 {
-		return o.reportSettings(known, streams)
+		return o.reportSettings(cluster.Settings, streams)
 	}
 	documents, unreadable := manifest.Read(o.files, o.recursive, streams.In)
 	report := check(ctx, cluster, documents, unreadable)
