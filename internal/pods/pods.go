@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -160,9 +161,7 @@ func needsTime(reason string) bool {
 // unschedulable is the scheduler's message without the part about preemption, which helps nobody.
 func unschedulable(message string) string {
 	for _, tail := range []string{" preemption: ", ". no new "} {
-		if at := strings.Index(message, tail); at >= 0 {
-			message = message[:at]
-		}
+		message, _, _ = strings.Cut(message, tail)
 	}
 	return strings.TrimRight(message, ". ,")
 }
@@ -179,7 +178,7 @@ func sentence(reason, message string) string {
 // printable is a text without line breaks and control characters.
 func printable(text string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r

@@ -57,18 +57,22 @@ func ended(code int32, reason, log string) func(*corev1.Pod) {
 	}
 }
 
+func unscheduled(message string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: message}}
+	}
+}
+
 // Proves: R18, L-17.
 func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*corev1.Pod)
 		want   string
 	}{
-		"no room": {func(p *corev1.Pod) {
-			p.Status.Conditions = []corev1.PodCondition{{
-				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable",
-				Message: "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 x.",
-			}}
-		}, "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu"},
+		"no room": {
+			unscheduled("0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 x."),
+			"Unschedulable: 0/1 nodes are available: 1 Insufficient cpu",
+		},
 		"evicted":         {func(p *corev1.Pod) { p.Status.Reason, p.Status.Message = "Evicted", "low on\nmemory" }, "Evicted: low on memory"},
 		"pulling failed":  {waiting("ErrImagePull", "x: not found"), "ImagePullBackOff: x: not found"},
 		"pulling waits":   {waiting("ImagePullBackOff", `Back-off pulling image "x": ErrImagePull: x: not found`), "ImagePullBackOff: x: not found"},
@@ -83,8 +87,20 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 			"the server ended with exit code 1: pydantic_core._pydantic_core.ValidationError: 1 validation error for StackConfig: server.port: " +
 				"Input should be less than 65536",
 		},
-		"a box": {ended(1, "Error", "╭── Traceback ──╮\n│ x │\n╰───╯\nConnectionError: refused"), "the server ended with exit code 1: ConnectionError: refused"},
-		"a log": {ended(1, "Error", "INFO one\nERROR the last line\n\n"), "the server ended with exit code 1: ERROR the last line"},
+		"a schema, without a page about it": {
+			ended(1, "Error", "ValidationError: 1 validation error for StackConfig\nserver.port\n  Field required"),
+			"the server ended with exit code 1: ValidationError: 1 validation error for StackConfig: server.port: Field required",
+		},
+		"a schema, cut short": {
+			ended(1, "Error", "ValidationError: 1 validation error for StackConfig\nserver.port"),
+			"the server ended with exit code 1: ValidationError: 1 validation error for StackConfig",
+		},
+		"colors":            {ended(1, "Error", "\x1b[31mred\u009b0m"), "the server ended with exit code 1: [31mred 0m"},
+		"only preemption":   {unscheduled(" preemption: 0/1 nodes are available"), "Unschedulable"},
+		"the longest log":   {ended(1, "Error", strings.Repeat(" ", 1995)+"last"), "the server ended with exit code 1: last"},
+		"a log that is cut": {ended(1, "Error", strings.Repeat(" ", 1996)+"last"), "the server ended with exit code 1" + inLog},
+		"a box":             {ended(1, "Error", "╭── Traceback ──╮\n│ x │\n╰───╯\nConnectionError: refused"), "the server ended with exit code 1: ConnectionError: refused"},
+		"a log":             {ended(1, "Error", "INFO one\nERROR the last line\n\n"), "the server ended with exit code 1: ERROR the last line"},
 		"a secret": {
 			ended(1, "Error", "ValueError: "+password+" is too short"), "the server ended with exit code 1: ValueError: [redacted] is too short",
 		},
@@ -113,6 +129,34 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 				t.Errorf("from the cache %s\nwant %s", got, c.want)
 			}
 		})
+	}
+}
+
+// Proves: R18 (of several containers, the server's own reason comes first, else that of the first which has one; init containers come before the others).
+func TestObserveNamesTheServerBeforeOtherContainers(t *testing.T) {
+	const failing, starting, isReady = "CreateContainerConfigError", "PodInitializing", ""
+	list := func(namesAndReasons ...string) (statuses []corev1.ContainerStatus) {
+		for i := 0; i < len(namesAndReasons); i += 2 {
+			name, reason := namesAndReasons[i], namesAndReasons[i+1]
+			s := corev1.ContainerStatus{Name: name, Ready: reason == isReady}
+			if !s.Ready {
+				s.State.Waiting = &corev1.ContainerStateWaiting{Reason: reason, Message: "of " + name}
+			}
+			statuses = append(statuses, s)
+		}
+		return statuses
+	}
+	for want, c := range map[string]struct{ init, containers []corev1.ContainerStatus }{
+		failing + ": of llama-stack": {list("copy", failing), list("a", failing, "llama-stack", failing, "z", failing)},
+		failing + ": of copy":        {list("copy", failing), list("a", starting, "llama-stack", starting)},
+		failing + ": of a":           {list("copy", isReady), list("a", failing, "llama-stack", starting, "b", failing)},
+		failing + ": of z":           {nil, list("a", isReady, "llama-stack", isReady, "z", failing)},
+		"":                           {list("copy", starting), list("llama-stack", starting)},
+	} {
+		p := pod(0, func(p *corev1.Pod) { p.Status.InitContainerStatuses, p.Status.ContainerStatuses = c.init, c.containers })
+		if got := pods.Observe([]corev1.Pod{p}, "llama-stack", known).NotReady; got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
 	}
 }
 
@@ -184,5 +228,33 @@ func TestDifferIgnoresRestarts(t *testing.T) {
 	}
 	if !pods.Differ(&first, &other) {
 		t.Error("another cause is no news")
+	}
+}
+
+// Proves: L-01 (of the conditions of a pod only what Observe reads counts).
+func TestDifferIgnoresConditionsThatNobodyReads(t *testing.T) {
+	with := func(conditions ...corev1.PodCondition) *corev1.Pod {
+		p := pod(0, func(p *corev1.Pod) { p.Status.Conditions = conditions })
+		pods.Strip(&p)
+		return &p
+	}
+	condition := func(kind corev1.PodConditionType, status corev1.ConditionStatus, reason string) corev1.PodCondition {
+		return corev1.PodCondition{Type: kind, Status: status, Reason: reason}
+	}
+	const yes, no = corev1.ConditionTrue, corev1.ConditionFalse
+	for name, c := range map[string]struct {
+		a, b corev1.PodCondition
+		want bool
+	}{
+		"ready":               {condition(corev1.PodReady, yes, ""), condition(corev1.PodReady, no, ""), true},
+		"scheduled":           {condition(corev1.PodScheduled, yes, ""), condition(corev1.PodScheduled, no, ""), true},
+		"why not scheduled":   {condition(corev1.PodScheduled, no, "a"), condition(corev1.PodScheduled, no, "b"), true},
+		"how it is scheduled": {condition(corev1.PodScheduled, yes, "a"), condition(corev1.PodScheduled, yes, "b"), false},
+		"why not ready":       {condition(corev1.PodReady, no, "a"), condition(corev1.PodReady, no, "b"), false},
+		"another one":         {condition(corev1.PodInitialized, yes, ""), condition(corev1.PodInitialized, no, ""), false},
+	} {
+		if got := pods.Differ(with(c.a), with(c.b)); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

@@ -35,7 +35,8 @@ func TestAdopt(t *testing.T) {
 		if got.Line != nil {
 			line = got.Line.Name
 		}
-		if line != want.line || got.Standing != want.standing || got.Base != EmbeddedBase("starter", got.Line) || got.Image != image || got.Name != "starter" {
+		if line != want.line || got.Standing != want.standing || got.Base != EmbeddedBase("starter", got.Line) || got.Image != image || got.Name != "starter" ||
+			(got.Source == v1alpha2.ConfigSourceEmbedded) != (got.Base != nil) {
 			t.Errorf("%s: line %s, %+v", image, line, got)
 		}
 	}

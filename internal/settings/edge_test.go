@@ -38,6 +38,9 @@ namespaces: [ingress-nginx]`
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}
+	if e := parse(t, map[string]string{settings.KeyEdge: "namespaces: [" + strings.Repeat("a,", 50) + "]"}).Edge; e.Err != nil || len(e.Namespaces) != 50 {
+		t.Errorf("as many namespaces as there may be: %+v", e)
+	}
 	e := parse(t, map[string]string{settings.KeyEdge: full}).Edge
 	if got := e.SecretName("my-stack"); got != "my-stack-tls" {
 		t.Errorf("Secret %s", got)

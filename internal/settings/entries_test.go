@@ -43,10 +43,18 @@ third: {image: 'registry.example/other:0.7.1'}
 	if got := s.Problems(); len(got) != 3 {
 		t.Errorf("problems %v", got)
 	}
-	for _, text := range []string{"{a: {image: x}, b: [", "- a\n- b: [\n", "  a: [\n", "just text\n", "*a: [\n"} {
+	for _, text := range []string{"{a: {image: x}, b: [", "- a\n- b: [\n", "  a: [\n", "just text\n", "*a: [\n", "# \x01\n"} {
 		if _, err := settings.Parse(map[string]string{settings.KeyDistributions: text}); err == nil {
 			t.Errorf("%q: it is not known whom this harms, and nothing is reported", text)
 		}
+	}
+}
+
+// Proves: R81 (a name that is written in a way that only YAML as a whole explains is refused, with its line).
+func TestNameThatIsNotPlainIsRefusedBesideABrokenEntry(t *testing.T) {
+	_, err := settings.Parse(map[string]string{settings.KeyDistributions: "a: [\n\"\\x62\": {image: 'registry.example/b:1'}\n"})
+	if err == nil || !strings.Contains(err.Error(), "line 2: want the name of a distribution") {
+		t.Error(err)
 	}
 }
 

@@ -38,7 +38,7 @@ func (m Mirrors) move(image string, ends func(*Mirror) (from, to string)) (strin
 	}
 	repository := withoutIndex(ref.Context().Name())
 	var best *Mirror
-	longest, moved := -1, ""
+	longest, moved := 0, ""
 	for i := range m {
 		from, to := ends(&m[i])
 		from = withoutIndex(strings.TrimSuffix(from, "/"))

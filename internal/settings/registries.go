@@ -97,9 +97,8 @@ func (r *Registries) validate() field.ErrorList {
 
 // checkLocation wants a registry in front: "llamastack" alone would be read as one of docker.io's repositories.
 func checkLocation(path *field.Path, text string) field.ErrorList {
-	host, _, _ := strings.Cut(text, "/")
 	_, err := reference.NewRepository(strings.TrimSuffix(text, "/")+"/x/y", reference.StrictValidation)
-	if err != nil || strings.Contains(text, "//") || !strings.ContainsAny(host, ".:") && host != "localhost" {
+	if err != nil || strings.Contains(text, "//") {
 		return field.ErrorList{field.Invalid(path, bounds.Message(text),
 			"want a registry, or a registry and the first parts of a repository, such as docker.io/llamastack")}
 	}

@@ -3,6 +3,7 @@
 package settings_test
 
 import (
+	"crypto/x509"
 	"os"
 	"strings"
 	"testing"
@@ -99,13 +100,16 @@ func TestResolveReportsSources(t *testing.T) {
 func TestWrongRegistriesAreNamed(t *testing.T) {
 	key := "-----BEGIN EC PRIVATE KEY-----\nY2FuYXJ5\n-----END EC PRIVATE KEY-----\n"
 	for text, want := range map[string]string{
-		"mirrors: [{prefix: llamastack, location: a.example}]":          `mirrors[0].prefix: Invalid value: "llamastack": want a registry`,
-		"mirrors: [{prefix: docker.io}]":                                "mirrors[0].location: Invalid value",
-		"mirrors: [{prefix: docker.io, location: 'http://a.b'}]":        "mirrors[0].location: Invalid value",
-		"allowed: [registry.example.com/team]":                          "allowed[0]: Invalid value",
-		"plainHTTP: ['http://a.b']":                                     "plainHTTP[0]: Invalid value",
-		"caCertificates: none":                                          "caCertificates: Invalid value: want certificates in PEM",
-		"caCertificates: |\n  " + strings.ReplaceAll(key, "\n", "\n  "): "PEM block 1 is not a certificate",
+		"mirrors: [{prefix: llamastack, location: a.example}]":                                       `mirrors[0].prefix: Invalid value: "llamastack": want a registry`,
+		"mirrors: [{prefix: docker.io, location: registry/team}]":                                    `mirrors[0].location: Invalid value: "registry/team": want a registry`,
+		"mirrors: [{prefix: docker.io, location: a.example//b}]":                                     "mirrors[0].location: Invalid value",
+		"mirrors: [{prefix: docker.io}]":                                                             "mirrors[0].location: Invalid value",
+		"mirrors: [{prefix: docker.io, location: 'http://a.b'}]":                                     "mirrors[0].location: Invalid value",
+		"allowed: [registry.example.com/team]":                                                       "allowed[0]: Invalid value",
+		"plainHTTP: ['http://a.b']":                                                                  "plainHTTP[0]: Invalid value",
+		"caCertificates: none":                                                                       "caCertificates: Invalid value: want certificates in PEM",
+		"caCertificates: |\n  " + strings.ReplaceAll(key, "\n", "\n  "):                              "PEM block 1 is not a certificate",
+		"caCertificates: |\n  " + strings.ReplaceAll(string(fixture.NewCA(t).PEM)+key, "\n", "\n  "): "PEM block 2 is not a certificate",
 		"mirror: []": `unknown field "mirror"`,
 		"[]":         "cannot unmarshal",
 	} {
@@ -120,6 +124,25 @@ func TestWrongRegistriesAreNamed(t *testing.T) {
 		strings.ReplaceAll(string(ca.PEM), "\n", "\n  ")})
 	if diff := cmp.Diff([]string{"docker.io", "registry.example.com:5000", "localhost"}, s.Registries.Named()); diff != "" {
 		t.Error(diff)
+	}
+	for _, location := range []string{"localhost/hub", "registry:5000", "registry.example.com/a/b/"} {
+		if _, err := settings.Parse(map[string]string{settings.KeyRegistries: "mirrors: [{prefix: docker.io, location: '" + location + "'}]"}); err != nil {
+			t.Errorf("%s: %v", location, err)
+		}
+	}
+}
+
+// Proves: FR-027f (the certificates of the setting count in addition to the system's, and only where there are some).
+func TestPoolAddsTheCertificatesOfTheSetting(t *testing.T) {
+	system := x509.NewCertPool()
+	if got := (&settings.Registries{}).Pool(system); got != system {
+		t.Error("without certificates, the pool is not the system's")
+	}
+	ca := fixture.NewCA(t)
+	want := x509.NewCertPool()
+	want.AppendCertsFromPEM(ca.PEM)
+	if got := (&settings.Registries{CACertificates: string(ca.PEM)}).Pool(system); !got.Equal(want) || !system.Equal(x509.NewCertPool()) {
+		t.Error("the pool has not the certificate of the setting, or the system's has changed")
 	}
 }
 

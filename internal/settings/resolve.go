@@ -245,11 +245,12 @@ func (s *Settings) lookup(name, image string) (entry, bool) {
 // lookupImage finds an entry with exactly this image, else one whose image is of the same repository. What the platform team registers comes first.
 // An override is for its name alone: it does not change what an image stands for.
 func (s *Settings) lookupImage(image string) (entry, bool) {
-	if i := slices.IndexFunc(s.images, func(e entry) bool { return e.image == image }); i >= 0 {
+	i := slices.IndexFunc(s.images, func(e entry) bool { return e.image == image })
+	if i >= 0 {
 		return s.images[i], true
 	}
 	of := repository(image)
-	i := slices.IndexFunc(s.images, func(e entry) bool { return of != "" && repository(e.image) == of })
+	i = slices.IndexFunc(s.images, func(e entry) bool { return of != "" && repository(e.image) == of })
 	if i < 0 {
 		return entry{}, false
 	}

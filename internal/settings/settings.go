@@ -177,9 +177,6 @@ func (s *Settings) override(name string, raw []byte) entry {
 	e := s.entries[name]
 	former := e.image
 	e.name, e.origin, e.image, e.imageSource = name, overridden, "", keySource(KeyImageOverrides)
-	if e.embedded == "" {
-		e.embedded = name
-	}
 	if err := yaml.Unmarshal(raw, &e.image); err != nil || e.image == "" {
 		e.err = errOverride
 	}

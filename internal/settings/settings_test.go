@@ -12,6 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -373,5 +374,22 @@ func TestImageHasABound(t *testing.T) {
 		if got != want {
 			t.Errorf("an image of %d bytes: %q, want %q", length, got, want)
 		}
+	}
+}
+
+// Proves: R14, R47 (what a caller knows in addition to the settings counts before what they have, and a name that they do not know may have its image).
+func TestHintsOfTheCallerCountFirst(t *testing.T) {
+	s := parse(t, map[string]string{settings.KeyDistributions: light})
+	base, err := config.ParseBase("mine", []byte("version: 2\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, f := s.ResolveWithHints(named("light"), settings.Hints{Version: "0.6.1", VersionSource: "a flag", Base: base})
+	if f != nil || d.Base != base || d.Source != v1alpha2.ConfigSourceRegistered || d.Line.Name != "0.6" || d.LineSource != "a flag" {
+		t.Errorf("%+v, %v", d, f)
+	}
+	d, f = s.ResolveWithHints(named("unknown"), settings.Hints{Image: "registry.example/unknown:0.7.1"})
+	if f != nil || d.Image != "registry.example/unknown:0.7.1" || d.ImageSource != "the caller" || d.Name != "unknown" || d.Line.Name != "0.7" || d.Base != nil {
+		t.Errorf("%+v, %v", d, f)
 	}
 }
