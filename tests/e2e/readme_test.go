@@ -24,7 +24,7 @@ var commandsOfCI = []string{"make demo", "make demo-down", "make test"}
 var block = regexp.MustCompile("(?s)\n```(sh|yaml)\n(.*?\n)```\n")
 
 // readmeCommandsWork runs the commands of the README, in order, as someone who follows it: from the installation to the
-// removal. It comes last, because it leaves no operator behind.
+// removal. It comes after all parts that need the operator, because it leaves none behind.
 //
 // Proves: FR-075, NFR-004 (what the documentation says can be done), L-19 (installing and removing leaves nothing stuck).
 func readmeCommandsWork(t *testing.T) {

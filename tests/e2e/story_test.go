@@ -50,6 +50,7 @@ func TestStory(t *testing.T) {
 		{&newest, "newest release: secret values are nowhere outside Secrets", secretsAreNowhereElse},
 		{&newest, "deleting the resource removes all that it owned", deletingRemovesEverything},
 		{&pinned, "the README keeps its word, from installing to removing", readmeCommandsWork},
+		{&pinned, "an operator with Roles only stays in its namespaces", namespacedOperatorStays},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			tell.Part(part.name)

@@ -82,25 +82,12 @@ func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := 0
-	for i := range made {
-		r := &made[i]
-		switch {
-		case r.User != operatorUser:
-		case r.Denied():
-			t.Errorf("denied: %s %s", r.Verb, r.Path)
-		case r.Resource == "":
-			if path, _, _ := strings.Cut(r.Path, "?"); path != "/api" && !strings.HasPrefix(path, "/api/v1") && !strings.HasPrefix(path, "/apis") {
-				t.Errorf("not discovery: %s %s", r.Verb, r.Path)
-			}
-		case r.Namespace != operatorNamespace && !slices.Contains(watched, r.Namespace):
-			t.Errorf("outside of its namespaces: %s %s", r.Verb, r.Path)
-		default:
-			count++
-		}
+	strays, inside := fixture.Strays(made, operatorServiceAccount, append([]string{operatorNamespace}, watched...)...)
+	for _, stray := range strays {
+		t.Error(stray)
 	}
-	if count < 50 {
-		t.Errorf("%d requests of the operator's in the audit log, want more", count)
+	if inside < 50 {
+		t.Errorf("%d requests of the operator's in the audit log, want more", inside)
 	}
 	s.deniedOutside(elsewhere)
 	out := s.kubectl("get", "all,configmaps,llsd", "-n", elsewhere, "-o", "yaml")

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// namespacedOperatorStays follows docs/namespaced.md in a cluster without another operator: the CRD of this mode converts nothing. It comes
+// after everything that needs the operator of dist/install.yaml.
+//
+// Proves: L-34, L-19 (with a node: pods of the operator and servers).
+func namespacedOperatorStays(t *testing.T) {
+	overlay := filepath.Join(fixture.Root(), "config", "overlays", "namespaced")
+	kubectl := stack{operatorNamespace, ""}.kubectl
+	kubectl(t, "delete", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml"), "--ignore-not-found", "--timeout=120s")
+	start := time.Now()
+	for _, folder := range []string{"team-a", "team-b", "elsewhere", operatorNamespace} {
+		namespace(t, folder)
+	}
+	kubectl(t, "apply", "-k", filepath.Join(overlay, "admin"))
+	kubectl(t, "wait", "--for=condition=Established", "crd/llamastackdistributions.llamastack.io", "--timeout=60s")
+	registered = nil // with the namespace went the settings
+	use(t, &pinned)
+	watched := installNamespacedOperator(t, overlay)
+	if want := []string{"team-a", "team-b"}; !slices.Equal(watched, want) {
+		t.Fatalf("the overlay watches %q, want %q", watched, want)
+	}
+	stacks := []stack{{"team-a", sampleName}, {"team-b", sampleName}}
+	foreign := stack{"elsewhere", sampleName}
+	for _, s := range append(stacks, foreign) {
+		key := newKey()
+		s.putSecret(t, sampleSecret, key)
+		s.kubectl(t, "apply", "-f", samplePath())
+		if s == stacks[0] {
+			s.startModelServer(t, sampleServer, sampleModel, key)
+		}
+	}
+	kubectl(t, "rollout", "status", "deployment/"+operatorName, "--timeout=120s")
+	did(t, "an operator with Roles only is installed from the overlay, which watches %q", watched)
+
+	for _, s := range stacks {
+		s.waitReady(t)
+	}
+	stacks[0].chats(t, sampleServer, sampleServer, sampleModel)
+	did(t, "the sample is Ready in both namespaces, and answers a chat completion with the key of the Secret")
+
+	stacks[1].kubectl(t, "delete", "llsd", sampleName, "--timeout=60s")
+	if out := foreign.kubectl(t, "get", "llsd,all,configmaps", "-o", "yaml"); strings.Contains(out, "conditions:") || strings.Contains(out, "kind: Deployment") {
+		t.Errorf("somebody touched the namespace %s:\n%s", foreign.namespace, out)
+	}
+	namespacedOperatorIsBoundInside(t, watched)
+	for _, found := range canaries.In(kubectl(t, "logs", "-l", "control-plane=controller-manager", "--tail=-1")) {
+		t.Errorf("the log of the operator contains %s", found)
+	}
+	kubectl(t, "delete", "deployment", operatorName, "--cascade=foreground", "--timeout=60s") // what it still waits for ends, and is in the audit log
+
+	requests, err := cluster.Requests()
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests = slices.DeleteFunc(requests, func(r fixture.Request) bool { return r.Received.Before(start) })
+	strays, inside := fixture.Strays(requests, operatorName, append([]string{operatorNamespace}, watched...)...)
+	for _, stray := range strays {
+		t.Error(stray)
+	}
+	if inside < 50 {
+		t.Errorf("only %d requests of the operator are in the audit log, so this shows nothing", inside)
+	}
+	did(t, "of its %d requests none was denied, and none was about anything outside of its namespaces; the one elsewhere is not touched", inside)
+}
+
+// installNamespacedOperator applies the overlay with the image and the log level of these tests, and the Roles of the namespaces that it
+// watches, which it returns.
+func installNamespacedOperator(t *testing.T, overlay string) (watched []string) {
+	t.Helper()
+	released, err := os.ReadFile(filepath.Join(fixture.Root(), "dist", "install.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := regexp.MustCompile(`image: .*\n`).Find(released)
+	manifest, err := cluster.KubectlRun(t.Context(), "kustomize", overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flag := regexp.MustCompile(`- --watch-namespaces=(.*)\n`).FindStringSubmatch(manifest)
+	if flag == nil || !strings.Contains(manifest, "image: controller:latest\n") || strings.Contains(manifest, "kind: ClusterRole") {
+		t.Fatalf("the overlay is not as expected:\n%s", manifest)
+	}
+	watched = strings.Split(flag[1], ",")
+	for _, name := range watched {
+		stack{name, ""}.kubectl(t, "apply", "-k", filepath.Join(overlay, "watched"))
+	}
+	manifest = strings.ReplaceAll(manifest, "image: controller:latest\n", string(image))
+	manifest = strings.Replace(manifest, flag[0], flag[0]+"        - --zap-log-level=127\n", 1)
+	stack{operatorNamespace, ""}.apply(t, manifest)
+	return watched
+}
+
+// namespacedOperatorIsBoundInside checks that no ClusterRole is bound to the operator, and that the API server lets it do nothing outside of
+// its namespaces.
+func namespacedOperatorIsBoundInside(t *testing.T, watched []string) {
+	t.Helper()
+	isOperator := func(s rbacv1.Subject) bool {
+		return s.Name == operatorName && s.Namespace == operatorNamespace || s.Name == "system:serviceaccounts:"+operatorNamespace
+	}
+	var everywhere rbacv1.ClusterRoleBindingList
+	var inside rbacv1.RoleBindingList
+	if err := errors.Join(kube.List(t.Context(), &everywhere), kube.List(t.Context(), &inside)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range everywhere.Items {
+		if b := &everywhere.Items[i]; slices.ContainsFunc(b.Subjects, isOperator) {
+			t.Errorf("ClusterRoleBinding %s binds the operator to %s", b.Name, b.RoleRef.Name)
+		}
+	}
+	bound := map[string]bool{}
+	for i := range inside.Items {
+		b := &inside.Items[i]
+		if !slices.ContainsFunc(b.Subjects, isOperator) {
+			continue
+		}
+		bound[b.Namespace] = true
+		if b.RoleRef.Kind != "Role" || b.Namespace != operatorNamespace && !slices.Contains(watched, b.Namespace) {
+			t.Errorf("RoleBinding %s/%s binds the operator to %s %s", b.Namespace, b.Name, b.RoleRef.Kind, b.RoleRef.Name)
+		}
+	}
+	if len(bound) != len(watched)+1 {
+		t.Errorf("Roles are bound in %v, want them in the namespace of the operator and in %q", bound, watched)
+	}
+	for _, question := range []string{
+		"list secrets -A", "list llamastackdistributions.llamastack.io -A", "get configmaps -n elsewhere", "list secrets -n elsewhere",
+		"create deployments.apps -n elsewhere", "patch llamastackdistributions.llamastack.io --subresource=status -n elsewhere",
+		"get customresourcedefinitions.apiextensions.k8s.io", "create tokenreviews.authentication.k8s.io", "list namespaces",
+	} {
+		args := append([]string{"auth", "can-i", "--as=system:serviceaccount:" + operatorNamespace + ":" + operatorName}, strings.Fields(question)...)
+		if out, err := cluster.KubectlRun(t.Context(), args...); err == nil || !strings.HasSuffix(strings.TrimSpace(out), "no") {
+			t.Errorf("may the operator %s? %s", question, out)
+		}
+	}
+}
