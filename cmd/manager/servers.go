@@ -4,21 +4,66 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
 	"net/http"
+	"path/filepath"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
+	certutil "k8s.io/client-go/util/cert"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/connections"
 )
 
+// What a client of the metrics and of the probes can take. Both ports are open to others than those that they are for, wherever no
+// NetworkPolicy is enforced.
 const (
-	// healthTimeout bounds a request of a probe, and the end of its server.
-	healthTimeout = 5 * time.Second
-	maxHeader     = 4 << 10
+	// requestTimeout bounds a handshake, and how long a request takes to arrive. answerTimeout bounds its answer too.
+	requestTimeout = 5 * time.Second
+	answerTimeout  = 30 * time.Second
+	idleTimeout    = time.Minute
+	// maxHeader is the largest header, in bytes: a token has one or two kilobytes.
+	maxHeader = 8 << 10
+	// maxConnections is how many connections each of the ports has.
+	maxConnections = 64
 )
+
+// serve serves a handler at an address until the context ends. TLS is nil for plain HTTP.
+func serve(ctx context.Context, name, address string, secure *tls.Config, handler http.Handler) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("listen for %s: %w", name, err)
+	}
+	listener = connections.Limit(listener, maxConnections)
+	if secure != nil {
+		listener = tls.NewListener(listener, secure)
+	}
+	server := &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			connections.Received(r.Context())
+			handler.ServeHTTP(w, r)
+		}),
+		MaxHeaderBytes: maxHeader, ReadTimeout: requestTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout,
+		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName(name)), slog.LevelDebug), // failed handshakes, mostly
+	}
+	connections.Observe(server)
+	shutdown := requestTimeout
+	return (&manager.Server{Name: name, Server: server, Listener: listener, ShutdownTimeout: &shutdown}).Start(ctx)
+}
 
 // healthServer serves /healthz and /readyz. It is not the manager's, so that probes are answered while there is none.
 func healthServer(address string, ready map[string]healthz.Checker) func(context.Context) error {
@@ -31,17 +76,11 @@ func healthServer(address string, ready map[string]healthz.Checker) func(context
 		mux.Handle(path, handler)
 		mux.Handle(path+"/", handler)
 	}
-	shutdown := healthTimeout
-	return (&manager.Server{
-		Name: "health probes", ShutdownTimeout: &shutdown,
-		Server: &http.Server{
-			Addr: address, Handler: mux, MaxHeaderBytes: maxHeader,
-			ReadTimeout: healthTimeout, WriteTimeout: healthTimeout, IdleTimeout: time.Minute,
-		},
-	}).Start
+	return func(ctx context.Context) error { return serve(ctx, "health probes", address, nil, mux) }
 }
 
-// metricsServer serves /metrics by HTTPS, to those whom the API server knows and lets "get" it.
+// metricsServer serves /metrics by HTTPS, to those whom the API server knows and lets "get" it. It is not controller-runtime's, which
+// bounds no connections, takes headers of 1 MiB and speaks HTTP/2.
 func metricsServer(config *rest.Config, f *flags) (func(context.Context) error, error) {
 	if f.metricsAddress == off {
 		return untilTheEnd, nil
@@ -50,14 +89,45 @@ func metricsServer(config *rest.Config, f *flags) (func(context.Context) error, 
 	if err != nil {
 		return nil, err
 	}
-	server, err := metricsserver.NewServer(metricsserver.Options{
-		BindAddress: f.metricsAddress, SecureServing: true, CertDir: f.metricsCertificate,
-		FilterProvider: filters.WithAuthenticationAndAuthorization,
-	}, config, httpClient)
+	permitted, err := filters.WithAuthenticationAndAuthorization(config, httpClient)
 	if err != nil {
 		return nil, err
 	}
-	return server.Start, nil
+	handler, err := permitted(ctrl.Log.WithName("metrics"), promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{}))
+	if err != nil {
+		return nil, err
+	}
+	secure, watch, err := metricsTLS(f.metricsCertificate)
+	if err != nil {
+		return nil, fmt.Errorf("certificate of the metrics: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", handler)
+	return func(ctx context.Context) error {
+		return together(ctx, watch, func(ctx context.Context) error { return serve(ctx, "metrics", f.metricsAddress, secure, mux) })
+	}, nil
+}
+
+// metricsTLS serves the certificate in the directory, which the second result watches, or a self-signed one where there is none.
+func metricsTLS(directory string) (*tls.Config, func(context.Context) error, error) {
+	secure := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	if directory != "" {
+		given, err := certwatcher.New(filepath.Join(directory, corev1.TLSCertKey), filepath.Join(directory, corev1.TLSPrivateKeyKey))
+		if err == nil {
+			secure.GetCertificate = given.GetCertificate
+			return secure, given.Start, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, err
+		}
+	}
+	certificate, key, err := certutil.GenerateSelfSignedCertKey("localhost", []net.IP{{127, 0, 0, 1}}, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	secure.Certificates = []tls.Certificate{pair}
+	return secure, untilTheEnd, err
 }
 
 func untilTheEnd(ctx context.Context) error {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/connections"
 )
 
 const (
@@ -127,7 +129,7 @@ func (i *Intake) serve(w http.ResponseWriter, r *http.Request, kind Kind) *refus
 	if failed != nil {
 		return failed
 	}
-	received(r.Context())
+	connections.Received(r.Context())
 	answer, failed := i.answer(r.Context(), turn, kind, body)
 	if failed != nil {
 		return failed

@@ -18,6 +18,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/connections"
 )
 
 const (
@@ -75,7 +76,7 @@ type Server struct {
 	// clients is nil where everyone may send reviews.
 	clients  *clients
 	listener net.Listener
-	open     *connections
+	open     *connections.Listener
 	http     *http.Server
 	drain    time.Duration
 	draining atomic.Bool
@@ -102,16 +103,17 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 		return nil, fmt.Errorf("listen for the API server: %w", err)
 	}
 	s.readiness = newReadiness(keeper.ConversionTrust, served.GetCertificate, listener.Addr())
-	s.open = newConnections(listener, maxConnections)
+	s.open = connections.Limit(listener, maxConnections)
 	s.listener = tls.NewListener(s.open, &tls.Config{
 		MinVersion: tls.VersionTLS12, GetCertificate: served.GetCertificate, ClientAuth: ask,
 		NextProtos: []string{"http/1.1"}, // all that API servers use for webhooks
 	})
 	s.http = &http.Server{
-		Handler: s.lastAnswers(s.mux), ConnState: noteIdle, ConnContext: withConnection, MaxHeaderBytes: maxHeader,
+		Handler: s.lastAnswers(s.mux), MaxHeaderBytes: maxHeader,
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName("webhook")), slog.LevelDebug), // failed handshakes, mostly
 	}
+	connections.Observe(s.http)
 	s.Handle(Conversion())
 	s.mux.HandleFunc(alivePath, func(http.ResponseWriter, *http.Request) {})
 	return s, nil
@@ -149,7 +151,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.draining.Store(true)
 	for began := time.Now(); ; {
 		passed := time.Since(began)
-		if passed >= s.drain && s.open.count() == 0 || passed >= s.drain*(1+linger) {
+		if passed >= s.drain && s.open.Count() == 0 || passed >= s.drain*(1+linger) {
 			break
 		}
 		select {
@@ -170,31 +172,11 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// of returns the connection that TLS runs over.
-func of(conn net.Conn) *connection {
-	if secure, ok := conn.(*tls.Conn); ok {
-		conn = secure.NetConn()
-	}
-	c, _ := conn.(*connection)
-	return c
-}
-
-func withConnection(ctx context.Context, conn net.Conn) context.Context {
-	return context.WithValue(ctx, connectionKey{}, of(conn))
-}
-
-// noteIdle notes that a request was answered.
-func noteIdle(conn net.Conn, state http.ConnState) {
-	if c := of(conn); c != nil && state == http.StateIdle {
-		c.set(idle)
-	}
-}
-
 // lastAnswers closes connections with an answer while the Server drains, so that their next requests go to another replica, and
 // while there are many. A connection that is closed at any other time can lose a request that is on its way.
 func (s *Server) lastAnswers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.draining.Load() || s.open.count() > maxConnections/2 {
+		if s.draining.Load() || s.open.Count() > maxConnections/2 {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)

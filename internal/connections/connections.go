@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package webhook
+package connections
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
+	"net/http"
 	"slices"
 	"sync"
 )
 
-// connections bounds how many connections there are. When all are taken, a new one takes the place of one whose client has yet to send a
-// whole request, or else of one that is idle: who opens connections and says nothing delays nobody. While requests are answered on all of
-// them, new ones wait to be accepted.
-type connections struct {
+// Listener bounds how many connections there are. While requests are answered on all of them, new ones wait to be accepted.
+type Listener struct {
 	net.Listener
 	limit int
 
@@ -39,19 +39,41 @@ const (
 // connection is one of the connections.
 type connection struct {
 	net.Conn
-	of    *connections
+	of    *Listener
 	from  string
 	state connectionState
 }
 
-func newConnections(listener net.Listener, limit int) *connections {
-	l := &connections{Listener: listener, limit: limit}
+// Limit bounds the connections of a listener.
+func Limit(listener net.Listener, limit int) *Listener {
+	l := &Listener{Listener: listener, limit: limit}
 	l.changed.L = &l.mu
 	return l
 }
 
+// Observe makes a server that serves a Listener, or TLS over one, tell it which connections are idle. Its handlers call Received.
+func Observe(server *http.Server) {
+	server.ConnState = func(conn net.Conn, state http.ConnState) {
+		if c := of(conn); c != nil && state == http.StateIdle {
+			c.set(idle)
+		}
+	}
+	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		return context.WithValue(ctx, connectionKey{}, of(conn))
+	}
+}
+
+// of returns the connection that TLS may run over.
+func of(conn net.Conn) *connection {
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	c, _ := conn.(*connection)
+	return c
+}
+
 // Accept waits for the next connection, and closes another one for it where there are too many.
-func (l *connections) Accept() (net.Conn, error) {
+func (l *Listener) Accept() (net.Conn, error) {
 	if !l.awaitSlot() {
 		return nil, net.ErrClosed
 	}
@@ -78,7 +100,7 @@ func (l *connections) Accept() (net.Conn, error) {
 }
 
 // awaitSlot waits until a connection can be accepted; false when the listener was closed.
-func (l *connections) awaitSlot() bool {
+func (l *Listener) awaitSlot() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for !l.closed && len(l.open) >= l.limit && l.dispensable() == nil {
@@ -89,7 +111,7 @@ func (l *connections) awaitSlot() bool {
 
 // dispensable is the connection that is closed first: a silent one, else an idle one, of the address that has most of these, and of
 // those the one that waits longest; nil where all are being answered.
-func (l *connections) dispensable() *connection {
+func (l *Listener) dispensable() *connection {
 	for _, state := range []connectionState{silent, idle} {
 		count := map[string]int{}
 		for _, c := range l.open {
@@ -110,15 +132,15 @@ func (l *connections) dispensable() *connection {
 	return nil
 }
 
-// count is the number of connections.
-func (l *connections) count() int {
+// Count is the number of connections.
+func (l *Listener) Count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.open)
 }
 
 // Close ends accepting.
-func (l *connections) Close() error {
+func (l *Listener) Close() error {
 	l.mu.Lock()
 	l.closed = true
 	l.changed.Broadcast()
@@ -152,9 +174,9 @@ func (c *connection) set(state connectionState) {
 // connectionKey is the key of a request's connection in its context.
 type connectionKey struct{}
 
-// received notes that the whole request was read.
-func received(ctx context.Context) {
-	if c, ok := ctx.Value(connectionKey{}).(*connection); ok { // recorders of tests have none
+// Received notes, with the context of a request, that the whole request was read.
+func Received(ctx context.Context) {
+	if c, ok := ctx.Value(connectionKey{}).(*connection); ok && c != nil { // recorders of tests have none
 		c.set(asked)
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package webhook
+package connections
 
 import (
 	"bufio"
@@ -21,15 +21,15 @@ import (
 type smallPort struct {
 	*testing.T
 	*httptest.Server
-	open *connections
+	open *Listener
 }
 
 func newSmallPort(t *testing.T, limit int, handler http.HandlerFunc) *smallPort {
 	t.Helper()
 	s := httptest.NewUnstartedServer(handler)
-	p := &smallPort{T: t, Server: s, open: newConnections(s.Listener, limit)}
+	p := &smallPort{T: t, Server: s, open: Limit(s.Listener, limit)}
 	s.Listener = p.open
-	s.Config.ConnState, s.Config.ConnContext = noteIdle, withConnection
+	Observe(s.Config)
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	return p
@@ -89,7 +89,7 @@ func TestSilentConnectionsGiveWay(t *testing.T) {
 			t.Errorf("connection %d is still open", i)
 		}
 	}
-	if n := p.open.count(); n > 4 {
+	if n := p.open.Count(); n > 4 {
 		t.Errorf("%d connections are open", n)
 	}
 }
@@ -149,7 +149,7 @@ func (p *smallPort) allIdle() bool {
 func TestConnectionsThatAreAnsweredStay(t *testing.T) {
 	begun, held := make(chan struct{}), make(chan struct{})
 	p := newSmallPort(t, 2, func(_ http.ResponseWriter, r *http.Request) {
-		received(r.Context())
+		Received(r.Context())
 		begun <- struct{}{}
 		<-held
 	})
