@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -69,5 +70,24 @@ func TestChangesOfHostsConcernTheYounger(t *testing.T) {
 		if got := concerned(); !slices.Equal(got, step.want) || elder(younger) != step.from {
 			t.Errorf("%s: %v, want %v; the elder is %q", step.name, got, step.want, elder(younger))
 		}
+	}
+}
+
+// panicking is a value whose encoding panics.
+type panicking struct{}
+
+func (panicking) MarshalJSON() ([]byte, error) { panic("sk-canary") }
+
+// An informer has the hosts recorded, and a panic there would end the process: it is counted, and the resource counts as not exposed.
+//
+// Proves: R63.
+func TestRecordingHostsSurvivesAPanic(t *testing.T) {
+	before := panicCount(t)
+	tree := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"networking": map[string]any{"expose": panicking{}}}}}
+	if got := exposeOf(tree); got.Enabled {
+		t.Errorf("%+v", got)
+	}
+	if got := panicCount(t) - before; got != 1 {
+		t.Errorf("%v panics were counted", got)
 	}
 }

@@ -23,12 +23,12 @@ const Delay = 10 * time.Minute
 // ErrInternal is what a question reports that panicked.
 var ErrInternal = errors.New("an error in the operator ended the question; the operator's log has details, please report it")
 
-// counted is how many reconciles and questions panicked, and counter the metric of it.
+// counted is how many reconciles, questions and reads for the caches panicked, and counter the metric of it.
 var (
 	counted atomic.Int64
 	counter = prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "llamastack_reconcile_panics_total",
-		Help: "Reconciles of LlamaStackDistributions, and questions to servers and registries, that panicked. Each is an error in the operator.",
+		Help: "Reconciles of LlamaStackDistributions, questions to servers and registries, and reads for the caches, that panicked. Each is a bug.",
 	}, func() float64 { return float64(counted.Load()) })
 )
 

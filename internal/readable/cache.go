@@ -14,9 +14,11 @@ import (
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
 )
 
 // NewCache makes a cache in which one resource that Go's types cannot read is one resource's trouble.
@@ -114,13 +116,19 @@ func (c *wrapper) IndexField(ctx context.Context, o client.Object, field string,
 	if _, ok := o.(*v1alpha2.LlamaStackDistribution); !ok {
 		return c.Cache.IndexField(ctx, o, field, extract)
 	}
-	return c.Cache.IndexField(ctx, NewTree(), field, remembered(func(o client.Object) []string {
-		cr := &v1alpha2.LlamaStackDistribution{}
-		if u, ok := o.(*unstructured.Unstructured); ok {
-			_ = decode(u, cr) // a reconcile reports it
-		}
-		return extract(cr)
-	}))
+	return c.Cache.IndexField(ctx, NewTree(), field, remembered(func(o client.Object) []string { return values(o, extract) }))
+}
+
+// values are those of a custom resource in an index. A panic would end the process, again at each of its starts, because an informer calls
+// this: the resource has no values then, and its reconcile meets and reports the same panic.
+func values(o client.Object, extract client.IndexerFunc) (found []string) {
+	var err error // which is counted and logged
+	defer panics.Catch(logf.Log.WithName("cache").WithValues("namespace", o.GetNamespace(), "name", o.GetName()), "indexing a custom resource panicked", &err)
+	cr := &v1alpha2.LlamaStackDistribution{}
+	if u, ok := o.(*unstructured.Unstructured); ok {
+		_ = decode(u, cr) // a reconcile reports it
+	}
+	return extract(cr)
 }
 
 // maxRemembered is how many resources' values of an index are remembered.

@@ -125,3 +125,22 @@ func TestListOfNamesDecodesNothing(t *testing.T) {
 		t.Error("a list of others' metadata is asked as a list of trees")
 	}
 }
+
+// An informer calls the functions of indexes, and a panic there would end the process, at each start again.
+//
+// Proves: R63.
+func TestIndexSurvivesAPanic(t *testing.T) {
+	tree := NewTree()
+	tree.SetName("a")
+	for name, extract := range map[string]client.IndexerFunc{
+		"of a parser": func(client.Object) []string { panic("sk-canary") },
+		"of Go":       func(o client.Object) []string { return []string{o.GetFinalizers()[0]} },
+	} {
+		if got := values(tree, extract); len(got) > 0 {
+			t.Errorf("%s: indexed by %q", name, got)
+		}
+	}
+	if got := values(tree, func(o client.Object) []string { return []string{o.GetName()} }); len(got) != 1 || got[0] != "a" {
+		t.Errorf("indexed by %q", got)
+	}
+}
