@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -66,7 +65,7 @@ type Reconciler struct {
 	recorder record.EventRecorder
 	// turns and builds keep large resources from delaying small ones.
 	turns  *turns.Turns
-	builds *semaphore.Weighted
+	builds *turns.Builds
 	// patience holds back what the status is about to report again, in other words, within a moment.
 	patience patience.Patience
 	// first are the first rollouts of new custom resources.
@@ -102,11 +101,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	if r.turns.Waits(req.NamespacedName) {
 		return ctrl.Result{}, nil // an event follows
 	}
-	s := &scope{key: req.NamespacedName, cr: &v1alpha2.LlamaStackDistribution{}}
-	defer func() { r.turns.Release(s.key, s.busy) }()
+	defer r.turns.Release(req.NamespacedName)
 	if r.written.IsAwaited(req.NamespacedName, time.Now()) {
 		return ctrl.Result{RequeueAfter: written.CacheDelay}, nil
 	}
+	s := &scope{key: req.NamespacedName, cr: &v1alpha2.LlamaStackDistribution{}}
 	defer func() {
 		if value := recover(); value != nil {
 			result, err = r.reportPanic(ctx, s, value)
@@ -177,12 +176,14 @@ func (r *Reconciler) build(ctx context.Context, s *scope) {
 	if !s.judgeable() {
 		return
 	}
-	if s.large && r.builds.Acquire(ctx, 1) == nil { // else the context has ended, and Build reports that
-		defer r.builds.Release(1)
+	var made *desired.Desired
+	var problems problem.List
+	build := func() { made, problems = desired.Build(ctx, s.gathered.Inputs) }
+	if s.large {
+		r.builds.Do(ctx, build)
+	} else {
+		build()
 	}
-	began := time.Now()
-	defer func() { s.busy = time.Since(began) }()
-	made, problems := desired.Build(ctx, s.gathered.Inputs)
 	s.problems = append(s.problems, problems...)
 	if !s.gathered.Inputs.Unresolved {
 		s.desired = made

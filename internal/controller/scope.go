@@ -32,9 +32,8 @@ type scope struct {
 	gathered *gather.Gathered
 	// Set by await: a large resource takes turns with others, and postponed ends the reconcile because it is not its turn.
 	large, postponed bool
-	// Set by build, where gather found no errors, with how long that took.
+	// Set by build, where gather found no errors.
 	desired *desired.Desired
-	busy    time.Duration
 	// Set by apply, where build found no errors.
 	applied *apply.Result
 	// versions are those of what a new custom resource refers to; nil for any other.

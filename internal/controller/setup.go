@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -44,8 +43,6 @@ import (
 const (
 	// largeWorkers is how many of the workers large resources may hold at once: a small one always finds a worker.
 	largeWorkers = 2
-	// largeBuilds is how many of these build at the same time. A build of a large resource is nothing but processor time.
-	largeBuilds = 1
 	// passTimeout bounds one pass: an API server that hangs must not hold a worker.
 	passTimeout = time.Minute
 	// workers is the number of resources that are looked at once.
@@ -125,7 +122,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		locate:   locate,
 		recorder: mgr.GetEventRecorder(objects.ManagedBy),
 		turns:    turns.New(ctx, largeWorkers),
-		builds:   semaphore.NewWeighted(largeBuilds),
+		builds:   turns.NewBuilds(),
 		patience: patience.Patience{Own: o.Patience},
 		defaults: o.Defaults,
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -71,25 +70,14 @@ func (t *Turns) Take(key types.NamespacedName) bool {
 	return true
 }
 
-// Release gives the turn of the resource, if it has one, to the resource that waits longest. As long as the turn kept a processor busy, it
-// rests first: small resources have half of the time for themselves, however many large ones wait.
-func (t *Turns) Release(key types.NamespacedName, busy time.Duration) {
+// Release gives the turn of the resource, if it has one, to the resource that waits longest.
+func (t *Turns) Release(key types.NamespacedName) {
 	t.mu.Lock()
-	had := t.taken[key]
-	delete(t.taken, key)
-	t.mu.Unlock()
-	switch {
-	case !had:
-	case busy > 0:
-		time.AfterFunc(busy, t.pass)
-	default:
-		t.pass()
+	if !t.taken[key] {
+		t.mu.Unlock()
+		return
 	}
-}
-
-// pass gives a turn that nobody has to the resource that waits longest.
-func (t *Turns) pass() {
-	t.mu.Lock()
+	delete(t.taken, key)
 	if len(t.queue) == 0 {
 		t.free++
 		t.mu.Unlock()

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -45,12 +43,12 @@ func TestTurnsGoRound(t *testing.T) {
 		if turns.Take(named(name)) || !turns.Waits(named(name)) {
 			t.Errorf("%s does not wait", name)
 		}
-		turns.Release(named(name), 0) // as each reconcile does: it has nothing to give
+		turns.Release(named(name)) // as each reconcile does: it has nothing to give
 	}
 	if got := called(turns); got != "" {
 		t.Errorf("called %s, though nobody is through", got)
 	}
-	turns.Release(named("b"), 0)
+	turns.Release(named("b"))
 	if got := called(turns); got != "c" || turns.Waits(named("c")) {
 		t.Errorf("called %q, want c alone", got)
 	}
@@ -60,52 +58,16 @@ func TestTurnsGoRound(t *testing.T) {
 	if !turns.Take(named("c")) {
 		t.Error("c was called and has no turn")
 	}
-	turns.Release(named("a"), 0)
-	turns.Release(named("c"), 0)
-	turns.Release(named("d"), 0) // it was deleted before it was called, or is small now: the turn goes on
-	turns.Release(named("e"), 0)
+	turns.Release(named("a"))
+	turns.Release(named("c"))
+	turns.Release(named("d")) // it was deleted before it was called, or is small now: the turn goes on
+	turns.Release(named("e"))
 	if got := called(turns); got != "d e" {
 		t.Errorf("called %q, want d and e", got)
 	}
 	if !turns.Take(named("f")) || !turns.Take(named("g")) || turns.Take(named("h")) {
 		t.Error("two turns are free again, and no third")
 	}
-}
-
-// Proves: R63 (however many large resources wait, small ones have the processor for half of the time).
-func TestTurnRestsForAsLongAsItWasBusy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		turns := New(t.Context(), 1)
-		if !turns.Take(named("a")) || turns.Take(named("b")) {
-			t.Fatal("there is one turn")
-		}
-		turns.Release(named("a"), 3*time.Second)
-		if turns.Take(named("a")) {
-			t.Error("a takes the turn again while it rests")
-		}
-		<-time.After(3*time.Second - 1)
-		synctest.Wait()
-		if got := called(turns); got != "" {
-			t.Errorf("called %q while the turn rests", got)
-		}
-		<-time.After(1)
-		synctest.Wait()
-		if got := called(turns); got != "b" {
-			t.Errorf("called %q after the rest, want b", got)
-		}
-		turns.Release(named("b"), time.Second)
-		<-time.After(time.Second)
-		synctest.Wait()
-		if got := called(turns); got != "a" {
-			t.Errorf("called %q, want a, which waits since it was refused", got)
-		}
-		turns.Release(named("a"), time.Second)
-		<-time.After(time.Second)
-		synctest.Wait()
-		if !turns.Take(named("c")) {
-			t.Error("nobody waits, and the turn is not free again")
-		}
-	})
 }
 
 func TestLargeResourcesAreThoseWithLargeInputs(t *testing.T) {
