@@ -11,7 +11,7 @@ import (
 )
 
 // Defaults are the Secrets and ConfigMaps that the operator's settings bring into the pods of all custom resources, in the namespace of each. A Gatherer sets
-// them when it has read the settings, which is before it reads one of these objects: whoever watches misses no change of what was read. The zero value, and
+// them when it has read the settings, which is before it reads one of these objects: anyone who watches misses no change of what was read. The zero value, and
 // nil, have none.
 type Defaults struct {
 	known atomic.Pointer[defaults]

@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// What the operator's settings name is read in the namespace of the custom resource, and whoever watches knows it before it is read.
+// What the operator's settings name is read in the namespace of the custom resource, and anyone who watches knows it before it is read.
 //
 // Proves: R72, L-23, R20, R7.
 func TestGatherReadsWhatTheSettingsName(t *testing.T) {
