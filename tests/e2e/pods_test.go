@@ -88,6 +88,7 @@ func podIsAsTheSampleSays(t *testing.T) {
 	}
 	did(t, "config/samples/v1alpha2-autoscaling.yaml is applied unchanged: a chat completion, an autoscaler and an Ingress as it says")
 	ownConfigurationRuns(t, s)
+	deviceIsWaitedFor(t, s)
 }
 
 // ownConfigurationRuns runs the real server with a configuration of the user's own, and a variable from a Secret.

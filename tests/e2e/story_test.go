@@ -28,6 +28,7 @@ func TestStory(t *testing.T) {
 		{&pinned, "ten edits lose no request", editsLoseNoRequest},
 		{&pinned, "a server encrypts, trusts a CA bundle, and changes its certificate", serverEncrypts},
 		{&pinned, "a pod is as its sample says", podIsAsTheSampleSays},
+		{&pinned, "samples of other fields run", samplesOfOtherFieldsRun},
 		{&pinned, "the operator runs without privileges", operatorRunsWithoutPrivileges},
 		{&pinned, "secret values are nowhere outside Secrets", secretsAreNowhereElse},
 		{&pinned, "both versions are served, also while the operator is replaced", bothVersionsAreServed},

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -75,6 +76,29 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 	for _, c := range fixture.WrongNames() {
 		cr, _ := made(c.Spec)
 		refuse(cr, c)
+	}
+}
+
+// Proves: R72 (a real API server admits the sample of devices, its ResourceClaimTemplate, and the pod that is made of it; no driver is needed for that).
+func TestSampleOfDevicesIsAdmitted(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.createSecret("vllm-creds", map[string]string{"token": canary})
+	e.startOperator(operatorOptions{})
+	e.mustApply(sample(t, "resource-claim-template.yaml"))
+	e.mustApply(sample(t, "v1alpha2-devices.yaml"))
+	e.waitReady("my-stack")
+	pod := firstPod(e.deployment("my-stack"))
+	pod.SetOwnerReferences(nil)
+	if err := admin.Create(t.Context(), pod, client.DryRunAll); err != nil {
+		t.Fatal(err)
+	}
+	want := []corev1.PodResourceClaim{{Name: "accelerator", ResourceClaimTemplateName: new("accelerator")}}
+	if diff := cmp.Diff(want, pod.Spec.ResourceClaims); diff != "" {
+		t.Errorf("the pod's claims (-want +got):\n%s", diff)
+	}
+	if got := pod.Spec.Containers[0].Resources.Claims; len(got) != 1 || got[0].Name != "accelerator" {
+		t.Errorf("the container has the claims %+v", got)
 	}
 }
 
