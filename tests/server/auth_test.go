@@ -73,6 +73,18 @@ func bootAuth(t *testing.T, r release, auth string, values ...string) *authServe
 	return s
 }
 
+// withWorkers writes the operator's copy of a configuration with a number of workers.
+func withWorkers(t *testing.T, file string, workers int32) string {
+	t.Helper()
+	copied, err := config.WithWorkers(t.Context(), readFile(t, file), lineOf(t, imageRelease(t)), workers, "# A copy.\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "copy.yaml")
+	writeFile(t, name, string(copied))
+	return name
+}
+
 func readFile(t *testing.T, name string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(name)

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 const (
@@ -30,16 +31,25 @@ const (
 	pollPause   = 200 * time.Millisecond
 )
 
-// Proves: L-09, US-1.2.
+// The configuration is the copy that the operator makes of a userConfig of v1alpha1 with workers: what it reads as means the same, and the server starts as
+// many processes.
+//
+// Proves: L-09, US-1.2, R15, R22.
 func TestLightBaseBootsAndReachesTheModelServer(t *testing.T) {
-	const key = "canary-key-of-the-model-server"
+	const key, workers = "canary-key-of-the-model-server", 2
 	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"m1"}, Key: key})
 	if err != nil {
 		t.Fatal(err)
 	}
 	backend := httptest.NewServer(double)
 	t.Cleanup(backend.Close)
-	url, log := boot(t, lightBase, "VLLM_URL="+backend.URL+"/v1", "VLLM_API_TOKEN="+key)
+	url, log := boot(t, withWorkers(t, lightBase, workers), "VLLM_URL="+backend.URL+"/v1", "VLLM_API_TOKEN="+key)
+	fixture.Eventually(t, bootTimeout, "each worker has started", func() error {
+		if started := strings.Count(log(), "Started server process"); started < workers {
+			return fmt.Errorf("%d processes, want %d: %s", started, workers, tail(log()))
+		}
+		return nil
+	})
 
 	body := `{"model":"vllm/m1","messages":[{"role":"user","content":"ping"}]}`
 	status, answer := post(t, url+"/v1/chat/completions", body)
