@@ -4,10 +4,12 @@ package describe_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/describe"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // The page reports what a field takes in words.
@@ -53,6 +55,82 @@ func TestNotesBeginWithTheFieldsOfTheCustomResource(t *testing.T) {
 	} {
 		if got := fmt.Sprint(describe.Notes(row, name)); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// Without an endpoint, what is set is required by the fields alone; the field of the port belongs to the endpoint.
+func TestNotesNameTheFieldsThatSetAConfigField(t *testing.T) {
+	row := &catalog.Provider{
+		Type: "remote::x", Region: "zone", DeploymentName: "name", DataPath: "path",
+		Fields: map[string]catalog.Field{"zone": {}, "name": {Required: true}, "path": {Required: true}, "size": {Required: true, Nullable: true}, "other": {}},
+	}
+	for name, want := range map[string]string{
+		"zone": "[region]", "name": "[deploymentName required]", "path": "[filled in where absent]", "size": "[filled in where absent]", "other": "[]",
+	} {
+		if got := fmt.Sprint(describe.Notes(row, name)); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	row = &catalog.Provider{Type: "remote::x", Endpoint: &catalog.Endpoint{Field: "host", PortField: "port", Kind: catalog.EndpointHostPort}}
+	for name, want := range map[string]string{"host": "[endpoint]", "port": "[endpoint]", "db": "[]"} {
+		if got := fmt.Sprint(describe.Notes(row, name)); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// Proves: FR-005 (the example of a provider type has what it needs, in the form of the spec).
+func TestExampleHasWhatTheProviderTypeNeeds(t *testing.T) {
+	endpoint := func(e catalog.Endpoint) *catalog.Provider { return &catalog.Provider{Endpoint: &e} }
+	for _, c := range []struct {
+		providerType string
+		row          *catalog.Provider
+		want         string
+	}{
+		{"remote::vllm", &catalog.Provider{}, "provider: vllm\n"},
+		{"inline::faiss", &catalog.Provider{}, "provider: inline::faiss\n"},
+		{"remote::own::x", &catalog.Provider{}, "provider: remote::own::x\n"},
+		{"remote::a", endpoint(catalog.Endpoint{Kind: catalog.EndpointURL}), "provider: a\nendpoint: http://server.example.com:8000\n"},
+		{"remote::a", endpoint(catalog.Endpoint{Kind: catalog.EndpointHostPort}), "provider: a\nendpoint: database.example.com:5432\n"},
+		{"remote::a", endpoint(catalog.Endpoint{Kind: catalog.EndpointAddress, Schemes: []string{"grpc"}}), "provider: a\nendpoint: server.example.com:8080\n"},
+		{"remote::a", endpoint(catalog.Endpoint{Kind: catalog.EndpointURL, Schemes: []string{"bolt", "neo4j"}}), "provider: a\nendpoint: bolt://server.example.com:7687\n"},
+		{"remote::a", &catalog.Provider{Key: "api_key"}, "provider: a\napiKey: {name: my-secret, key: token}\n"},
+		{
+			"remote::a", &catalog.Provider{Example: map[string]any{"port": 1, "db": map[string]any{"name": "x"}}},
+			"provider: a\nsettings:\n  db:\n    name: x\n  port: 1\n",
+		},
+	} {
+		got, err := describe.Example("inference", c.providerType, c.row)
+		want := "providers:\n  inference:\n    " + strings.ReplaceAll(strings.TrimSuffix(c.want, "\n"), "\n", "\n    ") + "\n"
+		if err != nil || got != want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", c.providerType, err, got, want)
+		}
+	}
+}
+
+// Proves: R18 (each reason is described with its state, and the plugin finds what to do about it).
+func TestReasonsDescribeProblemsAndConditions(t *testing.T) {
+	states := map[string]string{}
+	for _, r := range describe.Reasons() {
+		states[r.Name] = r.State
+		if r.Meaning == "" || r.Example == "" || len(r.Conditions) == 0 {
+			t.Errorf("%+v", r)
+		}
+		if got := describe.Remedy(r.Name); got == "" && r.Remedy != "" {
+			t.Errorf("%s: no remedy, and there is %q", r.Name, r.Remedy)
+		}
+	}
+	for reason, want := range map[problem.Reason]string{
+		problem.UnknownProvider: "Terminal error", problem.SecretNotFound: "WaitingForDependency error", problem.NoEffect: "warning", "DeploymentUpdated": "status True",
+	} {
+		if states[string(reason)] != want {
+			t.Errorf("%s is described as %q, want %q", reason, states[string(reason)], want)
+		}
+	}
+	for reason, some := range map[problem.Reason]bool{problem.UnknownProvider: true, "DeploymentUpdated": false, "Nonsense": false} {
+		if got := describe.Remedy(string(reason)); (got != "") != some {
+			t.Errorf("what to do about %s: %q", reason, got)
 		}
 	}
 }

@@ -91,15 +91,12 @@ func (m *misreading) within(path string) bool {
 // splitEntry splits the path of a field of an entry: spec.providers.inference[0].settings.url is settings of spec.providers.inference[0].
 func splitEntry(path string) (entry, key string) {
 	const levels = 3 // spec, its section, and the list or the single entry in it
-	rest, end := path, 0
-	for range levels {
-		dot := strings.IndexByte(rest, '.')
-		if dot < 0 {
-			return path, ""
-		}
-		rest, end = rest[dot+1:], end+dot+1
+	parts := strings.SplitN(path, ".", levels+1)
+	if len(parts) <= levels {
+		return path, ""
 	}
+	rest := parts[levels]
 	key, _, _ = strings.Cut(rest, ".")
 	key, _, _ = strings.Cut(key, "[")
-	return path[:end-1], key
+	return strings.TrimSuffix(path, "."+rest), key
 }

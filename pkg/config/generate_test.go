@@ -250,18 +250,22 @@ func TestResultCountsWhatTheResourceConfigures(t *testing.T) {
 		Providers: &v1alpha2.ProvidersSpec{
 			Inference: open(t, object{"provider": "vllm", "endpoint": "http://vllm:8000"}), Safety: open(t, object{"provider": "llama-guard"}),
 			Telemetry: open(t, object{"provider": "opentelemetry", "endpoint": "http://otel:4318"}),
+			VectorIo:  open(t, object{"provider": "faiss"}),
 		},
 		Resources: &v1alpha2.ResourcesSpec{
-			Models:  items(t, 3, func(i int) any { return fmt.Sprintf("model-%d", i) }),
-			Shields: items(t, 1, func(int) any { return object{"id": "guard", "model": "model-0"} }),
+			Models: items(t, 3, func(i int) any {
+				return object{"name": fmt.Sprintf("model-%d", i), "modelType": []string{"llm", "embedding"}[i%2], "embeddingDimension": 3}
+			}),
+			VectorStores: []v1alpha2.VectorStore{{Name: "docs", EmbeddingModel: "model-1"}},
+			Shields:      items(t, 1, func(int) any { return object{"id": "guard", "model": "model-0"} }),
 			Tools: items(t, 5, func(i int) any {
 				return object{"name": fmt.Sprintf("mcp::server-%d", i), "endpoint": "http://mcp:8000/mcp"}
 			}),
 		},
 	}))
-	got := []int32{result.ProviderCount, result.ModelCount, result.ShieldCount, result.ToolCount, result.ResourceCount}
-	if want := []int32{3, 3, 1, 5, 9}; !slices.Equal(got, want) {
-		t.Errorf("providers, models, shields, tools, resources: %v, want %v", got, want)
+	got := []int32{result.ProviderCount, result.ModelCount, result.ShieldCount, result.VectorStoreCount, result.ToolCount, result.ResourceCount}
+	if want := []int32{4, 3, 1, 1, 5, 10}; !slices.Equal(got, want) {
+		t.Errorf("providers, models, shields, vector stores, tools, resources: %v, want %v", got, want)
 	}
 }
 

@@ -40,10 +40,12 @@ func TestValueHidesSecretsInObjects(t *testing.T) {
 	var given, want any
 	for text, into := range map[string]*any{`
 kind: Secret
-data: {token: c2VjcmV0}
+data: {token: c2VjcmV0, plain: c2VjcmV0}
+stringData: {other: plain}
 `: &given, `
 kind: Secret
-data: {token: <hidden>}
+data: {token: <hidden>, plain: <hidden>}
+stringData: {other: <hidden>}
 `: &want} {
 		if err := yaml.Unmarshal([]byte(text), into); err != nil {
 			t.Fatal(err)
@@ -51,6 +53,14 @@ data: {token: <hidden>}
 	}
 	if diff := cmp.Diff(want, redact.Value("", given)); diff != "" {
 		t.Error(diff)
+	}
+	configMap := map[string]any{"kind": "ConfigMap", "data": map[string]any{"plain": "value"}}
+	if diff := cmp.Diff(configMap, redact.Value("", configMap)); diff != "" {
+		t.Errorf("a ConfigMap: %s", diff)
+	}
+	broken := map[string]any{"kind": "Secret", "data": "c2VjcmV0"}
+	if diff := cmp.Diff(map[string]any{"kind": "Secret", "data": redact.Hidden}, redact.Value("", broken)); diff != "" {
+		t.Errorf("data that is no map: %s", diff)
 	}
 	for text, into := range map[string]*any{`
 metadata: {managedFields: [x], annotations: {kubectl.kubernetes.io/last-applied-configuration: "{}", a: b}}
@@ -60,7 +70,7 @@ spec:
   - {name: VLLM_URL, value: "http://me:pw@vllm"}
   - {name: MAX_TOKENS, value: "4096"}
   - {name: KEY, valueFrom: {secretKeyRef: {name: creds, key: token}}}
-  config: {api_key: plain, api_token: "${env.PGVECTOR_PASSWORD:=}", max_tokens: 3, secretName: my-cert}
+  config: {api_key: plain, api_token: "${env.PGVECTOR_PASSWORD:=}", max_tokens: 3, secretName: my-cert, password: ""}
 `: &given, `
 metadata: {annotations: {a: b}}
 spec:
@@ -69,7 +79,7 @@ spec:
   - {name: VLLM_URL, value: "http://<hidden>@vllm"}
   - {name: MAX_TOKENS, value: "4096"}
   - {name: KEY, valueFrom: {secretKeyRef: {name: creds, key: token}}}
-  config: {api_key: <hidden>, api_token: "${env.PGVECTOR_PASSWORD:=}", max_tokens: 3, secretName: my-cert}
+  config: {api_key: <hidden>, api_token: "${env.PGVECTOR_PASSWORD:=}", max_tokens: 3, secretName: my-cert, password: ""}
 `: &want} {
 		if err := yaml.Unmarshal([]byte(text), into); err != nil {
 			t.Fatal(err)
