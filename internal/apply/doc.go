@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apply is the one place that writes objects: it creates what package desired wants and the caches do not have, changes the rest by
+// Package apply is the one place that writes what package desired makes: it creates what the caches do not have, changes the rest by
 // server-side apply under one field manager, and removes what the resource owns and no longer wants.
 //
 // Contract: objects of the right name that someone else controls are never touched. A new object costs one request: nothing is looked up before it

@@ -114,11 +114,11 @@ func boolCompare(a, b bool) int {
 }
 
 // pullFailure returns why an image cannot be pulled, out of the kubelet's text: it has no other property for that.
-func pullFailure(text string) string {
-	if _, why, found := strings.Cut(text, "ErrImagePull: "); found {
+func pullFailure(message string) string {
+	if _, why, found := strings.Cut(message, "ErrImagePull: "); found {
 		return why
 	}
-	return text
+	return message
 }
 
 func containerReason(c *corev1.ContainerStatus, who string, p *corev1.Pod, known *Secrets) string {

@@ -25,6 +25,7 @@ var matching = []string{"MatchString", "FindString", "FindStringIndex", "FindStr
 var readsForeignText = map[string]string{
 	"internal/apply/toolarge.go":        "the API server has no other sign of an object that etcd does not take",
 	"internal/apply/dryrun.go":          "the API server has no other sign of a webhook without dry run",
+	"internal/pods/pods.go":             "the kubelet and the scheduler have no other property for what they found",
 	"internal/cli/manifest/document.go": "the YAML library names the line in its text alone",
 	"internal/status/conditions.go":     "the API server's text of a refused pod begins with a name that is another one each time",
 	"pkg/config/document/base.go":       "the YAML library begins each text with its own name",
@@ -77,6 +78,8 @@ func TestNoCodeReadsAMessage(t *testing.T) {
 // readsMessage reports whether a call looks for something in a text that is for people.
 func readsMessage(call *ast.CallExpr) bool {
 	switch text := searched(call).(type) {
+	case *ast.Ident: // a parameter of that name
+		return text.Name == "message"
 	case *ast.SelectorExpr:
 		return slices.Contains(texts, text.Sel.Name)
 	case *ast.CallExpr: // p.Body(), list.Message()
@@ -113,6 +116,7 @@ func searched(call *ast.CallExpr) ast.Expr {
 func TestReadsMessageFindsReaders(t *testing.T) {
 	for code, want := range map[string]bool{
 		`strings.Contains(c.Message, "; warning: ")`: true,
+		`strings.Cut(message, ": ")`:                 true,
 		`strings.TrimPrefix(p.Detail, "x")`:          true,
 		`strings.HasPrefix(list.Message(), "x")`:     true,
 		`words.FindString(p.Body())`:                 true,
