@@ -27,7 +27,7 @@ func TestRenderSamples(t *testing.T) {
 	for _, sample := range glob(t, samplesDir+"/v1alpha2-*.yaml") {
 		t.Run(stem(sample), func(t *testing.T) {
 			shown := map[string]string{}
-			for _, format := range []string{"config", "yaml", "json", "env"} {
+			for _, format := range []string{"config", "yaml", "json", "env", "access"} {
 				r := run(t, "", "render", "-f", sample, "-o", format)
 				if r.code != command.OK {
 					t.Fatalf("%s: exit code %d:\n%s", format, r.code, r.err)

@@ -45,6 +45,9 @@ const examples = `  # The config.yaml that the server gets
   # The environment of the container, and the Secrets that it comes from
   kubectl llamastack render -f my-stack.yaml -o env
 
+  # Who may do what with the server
+  kubectl llamastack render -f my-stack.yaml -o access
+
   # With the distributions that the operator of a cluster knows
   kubectl -n llama-stack-k8s-operator-system get configmap llama-stack-operator-config -o yaml > settings.yaml
   kubectl llamastack render -f my-stack.yaml --settings settings.yaml

@@ -24,10 +24,13 @@ const (
 	formatYAML   = "yaml"
 	formatJSON   = "json"
 	formatEnv    = "env"
+	formatAccess = "access"
 )
 
 // formats are the values of --output, the default first.
-func formats() []string { return []string{formatConfig, formatYAML, formatJSON, formatEnv} }
+func formats() []string {
+	return []string{formatConfig, formatYAML, formatJSON, formatEnv, formatAccess}
+}
 
 // show prints the resources, of which none has failed.
 func show(resources []*offline.Resource, format string, streams command.Streams) error {
@@ -42,6 +45,8 @@ func show(resources []*offline.Resource, format string, streams command.Streams)
 		err = showJSON(&out, resources)
 	case formatEnv:
 		err = showEnv(&out, resources)
+	case formatAccess:
+		err = showAccess(&out, resources, streams.Err)
 	}
 	if err != nil {
 		return err
@@ -53,12 +58,8 @@ func show(resources []*offline.Resource, format string, streams command.Streams)
 // showConfig prints the bytes of the ConfigMap's key; of several resources as documents of one file.
 func showConfig(out *bytes.Buffer, resources []*offline.Resource, notes io.Writer) {
 	for _, r := range resources {
-		text := r.Desired.OverrideContent
-		if r.Desired.Config != nil {
-			text = r.Desired.Config.YAML
-		}
+		text := configuration(r, notes)
 		if text == nil {
-			_, _ = fmt.Fprintf(notes, "%s: note: %s: no configuration is generated: the image runs its own\n", r.Document.Place(), r.Name())
 			continue
 		}
 		if out.Len() > 0 {
@@ -69,6 +70,17 @@ func showConfig(out *bytes.Buffer, resources []*offline.Resource, notes io.Write
 			out.WriteByte('\n')
 		}
 	}
+}
+
+// configuration is what the server of the resource gets; nil, with a note, where the image runs its own.
+func configuration(r *offline.Resource, notes io.Writer) []byte {
+	switch {
+	case r.Desired.Config != nil:
+		return r.Desired.Config.YAML
+	case r.Desired.OverrideContent == nil:
+		_, _ = fmt.Fprintf(notes, "%s: note: %s: no configuration is generated: the image runs its own\n", r.Document.Place(), r.Name())
+	}
+	return r.Desired.OverrideContent
 }
 
 // contents are the objects of all resources as they are sent to the API server.

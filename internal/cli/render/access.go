@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+)
+
+// access is what a configuration of the server says about who may do what.
+type access struct {
+	Server struct {
+		Auth struct {
+			Provider struct {
+				Type string `json:"type"`
+			} `json:"provider_config"`
+			Resources []accessRule `json:"access_policy"`
+			Paths     []accessRule `json:"route_policy"`
+		} `json:"auth"`
+		Tenancy struct {
+			Mode string `json:"mode"`
+		} `json:"tenancy"`
+	} `json:"server"`
+}
+
+// accessRule is a rule of either policy. What may be a text or a list of texts is any.
+type accessRule struct {
+	Permit      *accessScope `json:"permit"`
+	Forbid      *accessScope `json:"forbid"`
+	When        any          `json:"when"`
+	Unless      any          `json:"unless"`
+	Description string       `json:"description"`
+}
+
+type accessScope struct {
+	Principal string `json:"principal"`
+	Actions   any    `json:"actions"`
+	Resource  string `json:"resource"`
+	Paths     any    `json:"paths"`
+}
+
+// showAccess prints for each resource who may do what with its server, as its configuration says it.
+func showAccess(out *bytes.Buffer, resources []*offline.Resource, notes io.Writer) error {
+	for _, r := range resources {
+		text := configuration(r, notes)
+		if text == nil {
+			continue
+		}
+		a := &access{}
+		if err := yaml.Unmarshal(text, a); err != nil {
+			return fmt.Errorf("%s: %s: the rules of the configuration cannot be read: %w", r.Document.Place(), r.Name(), err)
+		}
+		if out.Len() > 0 {
+			out.WriteByte('\n')
+		}
+		if err := a.write(out, r.Name()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *access) write(out *bytes.Buffer, name string) error {
+	auth := &a.Server.Auth
+	fmt.Fprintf(out, "%s: %s\n", name, a.callers())
+	rows := [][]string{{"RESOURCES", "EFFECT", "ACTIONS", "RESOURCE", "WHO", "DESCRIPTION"}}
+	switch {
+	case auth.Provider.Type == "":
+		rows = append(rows, []string{"-", "permit", "all", "all", "everyone", "without authentication, no rule about resources has an effect"})
+	case len(auth.Resources) == 0:
+		rows = append(rows,
+			[]string{"-", "permit", "all", "all", "its owner, and who shares a role, team, project or namespace with the owner", "the server's default"},
+			[]string{"-", "permit", "all", "what nobody owns", "every user", "the server's default"})
+	default:
+		for i, rule := range auth.Resources {
+			effect, of := rule.scope()
+			rows = append(rows, []string{strconv.Itoa(i + 1), effect, words(of.Actions, ", "), cmp.Or(of.Resource, "all"), rule.who("every user"), rule.Description})
+		}
+	}
+	if auth.Provider.Type != "" {
+		rows = append(rows, []string{"-", "forbid", "all", "all", "everyone else", "no rule matches"})
+	}
+	if err := table(out, rows); err != nil {
+		return err
+	}
+	rows = [][]string{{"PATHS", "EFFECT", "PATH", "WHO", "DESCRIPTION"}}
+	for i, rule := range auth.Paths {
+		effect, of := rule.scope()
+		rows = append(rows, []string{strconv.Itoa(i + 1), effect, words(of.Paths, ", "), rule.who("everyone"), rule.Description})
+	}
+	last := []string{"-", "permit", "*", "everyone", "there are no rules about paths"}
+	if len(auth.Paths) > 0 {
+		last = []string{"-", "forbid", "*", "everyone else", "no rule matches"}
+	}
+	return table(out, append(rows, last))
+}
+
+// callers is one sentence about how the server recognizes its callers.
+func (a *access) callers() string {
+	kind := a.Server.Auth.Provider.Type
+	if kind == "" {
+		return "no authentication: everyone who reaches the server may call it"
+	}
+	text := "authentication " + kind + ": without a user, only /v1/health and /v1/version answer"
+	if a.Server.Tenancy.Mode == "multi" {
+		text += "; users see nothing of other tenants"
+	}
+	return text
+}
+
+// scope returns the effect of a rule, and what it is about.
+func (r *accessRule) scope() (string, *accessScope) {
+	if r.Forbid != nil {
+		return "forbid", r.Forbid
+	}
+	return "permit", cmp.Or(r.Permit, &accessScope{})
+}
+
+// who says whom a rule is about.
+func (r *accessRule) who(all string) string {
+	var parts []string
+	if _, of := r.scope(); of.Principal != "" {
+		parts = append(parts, "user "+of.Principal)
+	}
+	if r.When != nil {
+		parts = append(parts, words(r.When, " and "))
+	}
+	if r.Unless != nil {
+		parts = append(parts, "unless "+words(r.Unless, " and "))
+	}
+	return cmp.Or(strings.Join(parts, ", "), all)
+}
+
+// words is a text, or the texts of a list with something between them.
+func words(value any, between string) string {
+	list, ok := value.([]any)
+	if !ok {
+		return fmt.Sprint(value)
+	}
+	texts := make([]string, len(list))
+	for i, item := range list {
+		texts[i] = fmt.Sprint(item)
+	}
+	return strings.Join(texts, between)
+}
+
+// table prints rows after an empty line, without blanks at the ends of lines.
+func table(out *bytes.Buffer, rows [][]string) error {
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
+	for _, row := range rows {
+		_, _ = fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	out.WriteByte('\n')
+	for line := range strings.Lines(text.String()) {
+		out.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	return nil
+}
