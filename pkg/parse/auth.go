@@ -59,7 +59,7 @@ func parseAuth(spec *v1alpha2.AuthSpec) (*Auth, problem.List) {
 
 // isEmpty reports whether nothing is said.
 func (a *Auth) isEmpty() bool {
-	return a.Type == "" && len(a.Settings)+len(a.SecretRefs)+len(a.AccessPolicy)+len(a.RoutePolicy)+len(a.Tenancy) == 0
+	return a.Type == "" && max(len(a.Settings), len(a.SecretRefs), len(a.AccessPolicy), len(a.RoutePolicy), len(a.Tenancy)) == 0
 }
 
 // parseMap reads open JSON that must be an object. null in it means absent, as everywhere in Kubernetes.

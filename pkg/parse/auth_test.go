@@ -54,6 +54,19 @@ func TestParseAuthTakesEmptyForAbsent(t *testing.T) {
 	}
 }
 
+// Proves: R31.
+func TestParseAuthKeepsASinglePart(t *testing.T) {
+	rule := []apiextensionsv1.JSON{*openJSON(`{"permit": {}}`)}
+	for name, spec := range map[string]v1alpha2.AuthSpec{
+		"type": {Provider: new("oauth2")}, "settings": {Settings: openJSON(`{"a": 1}`)}, "secretRefs": {SecretRefs: openJSON(`{"a": {"name": "s", "key": "k"}}`)},
+		"accessPolicy": {AccessPolicy: rule}, "routePolicy": {RoutePolicy: rule}, "tenancy": {Tenancy: openJSON(`{"mode": "single"}`)},
+	} {
+		if got, problems := parseAuth(&spec); got == nil {
+			t.Errorf("%s alone is taken for nothing: %s", name, problems.Message())
+		}
+	}
+}
+
 // Proves: R74, R7 (the path and what is wrong, and no value).
 func TestParseAuthReportsWrongForms(t *testing.T) {
 	_, problems := parseAuth(&v1alpha2.AuthSpec{

@@ -16,6 +16,7 @@ func TestReadVectorStoresRefusesWhatTheSchemaRefuses(t *testing.T) {
 		{Name: "a", Provider: new("faiss"), EmbeddingModel: "m", EmbeddingDimension: new(int32(768)), ProviderVectorStoreID: new("b")},
 		{EmbeddingDimension: new(int32(0))},
 		{Name: "a", EmbeddingModel: "m"},
+		{Name: "c", EmbeddingModel: "m", EmbeddingDimension: new(int32(1))},
 	})
 	expectProblems(t, problems,
 		"spec.resources.vectorStores[1].embeddingDimension: Invalid value: must be at least 1: for example embeddingDimension: 768",
@@ -26,6 +27,7 @@ func TestReadVectorStoresRefusesWhatTheSchemaRefuses(t *testing.T) {
 	want := []VectorStore{
 		{Name: "a", Provider: "faiss", EmbeddingModel: "m", EmbeddingDimension: new(int64(768)), ProviderVectorStoreID: "b", Path: "spec.resources.vectorStores[0]"},
 		{EmbeddingDimension: new(int64(0)), Path: "spec.resources.vectorStores[1]"},
+		{Name: "c", EmbeddingModel: "m", EmbeddingDimension: new(int64(1)), Path: "spec.resources.vectorStores[3]"},
 	}
 	if diff := cmp.Diff(want, stores); diff != "" {
 		t.Error(diff)

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package offered_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offered"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
+)
+
+func parse(t *testing.T, text string) *config.Base {
+	t.Helper()
+	base, err := config.ParseBase("base", []byte("version: 2\n"+text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return base
+}
+
+// What is on, what would turn it on, and what only the image knows; those of the spec first.
+func TestProvidersReportWhatDecidesOfEach(t *testing.T) {
+	base := parse(t, `providers:
+  inference:
+  - {provider_id: '${env.OFF:+off}', provider_type: remote::vllm}
+  - {provider_id: '${env.GIVEN:+given}', provider_type: remote::vllm}
+  - {provider_id: plain, provider_type: remote::vllm}
+  - {provider_id: '${env.OWN:=__disabled__}', provider_type: remote::vllm}
+  - {provider_id: __disabled__, provider_type: remote::vllm}
+  - {provider_id: mine, provider_type: remote::vllm}
+  safety:
+  - {provider_id: mine, provider_type: inline::x}
+`)
+	c := &offered.Config{Base: base, Given: document.Variables{"GIVEN": true}}
+	got := c.Providers(step.Spec(t, "providers: {inference: {id: mine, provider: vllm}}"))
+	want := []offered.Provider{
+		{API: "inference", ID: "mine", Type: "remote::vllm", From: "spec", State: offered.On},
+		{API: "inference", ID: "given", Type: "remote::vllm", From: "base", State: offered.On},
+		{API: "inference", ID: "plain", Type: "remote::vllm", From: "base", State: offered.On},
+		{API: "safety", ID: "mine", Type: "inline::x", From: "base", State: offered.On},
+		{API: "inference", ID: "off", Type: "remote::vllm", From: "base", State: offered.Off, Variable: "OFF"},
+		{API: "inference", ID: "${env.OWN:=__disabled__}", Type: "remote::vllm", From: "base", State: offered.Unknown, Variable: "OWN"},
+		{API: "inference", ID: "__disabled__", Type: "remote::vllm", From: "base", State: offered.Off},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := (&offered.Config{}).Providers(step.Spec(t, "{}")); got != nil {
+		t.Errorf("of an unknown configuration: %v", got)
+	}
+}
+
+// Models that the server has or may have, as clients must write them.
+func TestModelsAreThoseThatTheServerMayHave(t *testing.T) {
+	base := parse(t, `providers:
+  inference:
+  - {provider_id: v, provider_type: remote::vllm}
+  - {provider_id: '${env.OFF:+off}', provider_type: remote::vllm}
+registered_resources:
+  models:
+  - {model_id: e, provider_id: v, model_type: embedding}
+  - {model_id: chat, provider_id: v, provider_model_id: served}
+  - {provider_id: v}
+  - {model_id: '${env.M}', provider_id: v}
+  - {model_id: nobody}
+  - {model_id: switched, provider_id: '${env.OFF:+v}'}
+  - {model_id: of-one-that-is-off, provider_id: off}
+  - {model_id: of-an-unknown-one, provider_id: gone}
+`)
+	line := &catalog.Line{}
+	models := (&offered.Config{Base: base, Line: line, Given: document.Variables{}}).Models()
+	want := []offered.Model{{Name: "v/e", Type: "embedding"}, {Name: "v/served", Type: "llm"}, {Name: "gone/of-an-unknown-one", Type: "llm"}}
+	if diff := cmp.Diff(want, models); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := offered.FirstChat(models); got != "v/served" {
+		t.Errorf("the first model that can chat is %q", got)
+	}
+	if got := offered.FirstChat(models[:1]); got != "" {
+		t.Errorf("%q can chat", got)
+	}
+	for _, unknown := range []offered.Config{{Base: base}, {Line: line}} {
+		if got := unknown.Models(); got != nil {
+			t.Errorf("models %v", got)
+		}
+	}
+}
+
+// The configuration that the server gets: the generated one, else that of spec.overrideConfig, else that of the distribution.
+func TestOfTakesTheConfigurationOfTheServer(t *testing.T) {
+	text := func(id string) []byte {
+		return []byte("version: 2\nproviders: {inference: [{provider_id: " + id + ", provider_type: remote::vllm}]}\n")
+	}
+	line := &catalog.Line{Name: "x"}
+	own := &settings.Distribution{Line: line, Base: parse(t, "providers: {inference: [{provider_id: own, provider_type: remote::vllm}]}\n")}
+	for want, d := range map[string]*desired.Desired{
+		"generated": {Distribution: own, Config: &config.Result{YAML: text("generated")}, Override: &config.Override{}, OverrideContent: text("override")},
+		"override":  {Distribution: own, Override: &config.Override{}, OverrideContent: text("override")},
+		"own":       {Distribution: own},
+	} {
+		c, err := offered.Of(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Providers(step.Spec(t, "{}")); len(got) != 1 || got[0].ID != want || c.Line != line {
+			t.Errorf("%s: %v", want, got)
+		}
+	}
+	if c, err := offered.Of(&desired.Desired{}); err != nil || c.Base != nil || c.Line != nil {
+		t.Errorf("of an image that nobody knows: %+v, %v", c, err)
+	}
+	if _, err := offered.Of(&desired.Desired{Config: &config.Result{YAML: []byte("a: [")}}); err == nil {
+		t.Error("a configuration that cannot be read is no error")
+	}
+}
+
+// What the containers are given counts, and an empty variable is not set.
+func TestGivenAreTheVariablesOfTheContainers(t *testing.T) {
+	deployment := &appsv1.Deployment{}
+	deployment.Spec.Template.Spec.Containers = []corev1.Container{
+		{Env: []corev1.EnvVar{{Name: "A", Value: "x"}, {Name: "EMPTY"}, {Name: "B", ValueFrom: &corev1.EnvVarSource{}}}}, {Env: []corev1.EnvVar{{Name: "C", Value: "x"}}},
+	}
+	c, err := offered.Of(&desired.Desired{Objects: []objects.Object{&corev1.Service{}, deployment}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(document.Variables{"A": true, "B": true, "C": true}, c.Given); diff != "" {
+		t.Error(diff)
+	}
+}
