@@ -85,9 +85,18 @@ func TestCheckEnvironmentLetsOverridesWinButOverSecrets(t *testing.T) {
 func TestCheckEnvironmentWarnsOfVariablesThatNobodySets(t *testing.T) {
 	const tail = ", which nothing in the spec sets: unless the image does, the server does not start\n"
 	for name, c := range map[string]struct{ endpoint, more, want string }{
-		"none":               {endpoint: "http://v"},
-		"with a default":     {endpoint: "http://${env.HOST_X:=h}"},
-		"set by the user":    {endpoint: "http://${env.HOST_X}", more: ", workload: {overrides: {env: [{name: HOST_X, value: h}]}}"},
+		"none":                       {endpoint: "http://v"},
+		"with a default":             {endpoint: "http://${env.HOST_X:=h}"},
+		"set by the user":            {endpoint: "http://${env.HOST_X}", more: ", workload: {overrides: {env: [{name: HOST_X, value: h}]}}"},
+		"set by nobody that is seen": {endpoint: "http://${env.HOST_X}", more: ", workload: {overrides: {envFrom: [{secretRef: {name: s}}]}}"},
+		"set by nobody, beside other variables": {
+			endpoint: "http://${env.HOST_X}", more: ", workload: {overrides: {env: [{name: OTHER_X, value: h}]}}",
+			want: "Warning UndefinedVariable spec.providers.inference[0].endpoint: refers to the environment variable HOST_X" + tail,
+		},
+		"set by nobody, with a workload": {
+			endpoint: "http://${env.HOST_X}", more: ", workload: {replicas: 1}",
+			want: "Warning UndefinedVariable spec.providers.inference[0].endpoint: refers to the environment variable HOST_X" + tail,
+		},
 		"of every container": {endpoint: "http://${env.HOSTNAME}:${env.LLAMA_STACK_PORT}/${env.LLAMA_STACK_CONFIG_DIR}"},
 		"set by nobody": {
 			endpoint: "http://${env.HOST_X}",

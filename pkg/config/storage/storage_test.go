@@ -442,3 +442,52 @@ func TestDefaultBackendPrefersTheServersOwnName(t *testing.T) {
 		}
 	}
 }
+
+// Where the release line registers vector stores in the SQL backend, an entry that is there stays, and a missing one follows the other stores.
+//
+// Proves: R84.
+func TestKeepVectorStoresAddsTheMissingEntry(t *testing.T) {
+	const entry = "{backend: b, table_name: vector_stores}"
+	for name, c := range map[string]struct {
+		stores       map[string]catalog.Store
+		entry, wants string
+	}{
+		"absent":                           {map[string]catalog.Store{"vector_stores": {Kind: catalog.SQL}}, "", entry},
+		"null":                             {map[string]catalog.Store{"vector_stores": {Kind: catalog.SQL}}, "null", entry},
+		"there":                            {map[string]catalog.Store{"vector_stores": {Kind: catalog.SQL}}, "{backend: a}", "{backend: a}"},
+		"a release line without":           {nil, "", ""},
+		"a release line with another kind": {map[string]catalog.Store{"vector_stores": {Kind: catalog.KV}}, "", ""},
+	} {
+		storesOf := func(entry string) string {
+			if entry != "" {
+				entry = ", vector_stores: " + entry
+			}
+			return "storage: {backends: {a: {type: sql_sqlite}, b: {type: sql_sqlite}}, stores: {inference: {backend: b}" + entry + "}}\n"
+		}
+		line := step.Newest(t)
+		line.Stores = c.stores
+		doc := step.Document(t, storesOf(c.entry))
+		storage.KeepVectorStores(doc, line)
+		if got, want := step.Compact(t, step.Text(t, doc)), step.Compact(t, storesOf(c.wants)); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// Proves: R34 (the first newer release line on which clients of PostgreSQL share no password).
+func TestOwnPasswordsNamesANewerReleaseLine(t *testing.T) {
+	shares := func(line string) bool {
+		return step.Line(t, line).Backends["sql_postgres"].Credentials != catalog.CredentialsURI
+	}
+	for i, line := range catalog.Lines() {
+		want := ""
+		for _, newer := range catalog.Lines()[i+1:] {
+			if want == "" && !shares(newer) {
+				want = ", or use release line " + newer + " or a newer one, which share nothing"
+			}
+		}
+		if got := storage.OwnPasswords(step.Line(t, line)); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
