@@ -93,11 +93,12 @@ func (u *upgraded) full(version string) *unstructured.Unstructured {
 	return o
 }
 
+// mustRead reads an object, as soon as the API server can: it hears of a new CA bundle of the webhooks a moment after the operator does.
 func (u *upgraded) mustRead(o client.Object, name string) {
 	u.t.Helper()
-	if err := u.admin.Get(u.t.Context(), client.ObjectKey{Namespace: "ai", Name: name}, o); err != nil {
-		u.t.Fatal(err)
-	}
+	fixture.Eventually(u.t, time.Minute, name+" is read", func() error {
+		return u.admin.Get(u.t.Context(), client.ObjectKey{Namespace: "ai", Name: name}, o)
+	})
 }
 
 func (u *upgraded) deployment() *appsv1.Deployment {
