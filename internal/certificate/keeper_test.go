@@ -196,6 +196,27 @@ func TestConversionTrustIgnoresTheValidatingWebhook(t *testing.T) {
 	}
 }
 
+// The API server takes any name of a Service in a webhook configuration. No certificate can have some of them.
+//
+// Proves: R71 (a validating webhook of an impossible Service takes no certificate away from conversion).
+func TestKeeperIgnoresWebhooksOfImpossibleServices(t *testing.T) {
+	broken := validation(testNamespace, testNamespace)
+	broken.Webhooks[0].ClientConfig.Service.Name = "höök"
+	broken.Webhooks[1].Name = "good.llamastack.io"
+	w := newWorld(t, crd(testNamespace), broken)
+	k := w.keeper()
+	w.pass(k)
+	want := w.secret().Data[keyCABundle]
+	for i, list := range w.injected() {
+		if impossible := i == 1; bytes.Equal(list, want) == impossible {
+			t.Errorf("target %d has the CA bundle %q; the Secret %q", i, list, want)
+		}
+	}
+	if c, err := k.Served.GetCertificate(nil); err != nil || c.Leaf.VerifyHostname("hook.ns.svc") != nil {
+		t.Errorf("served %+v, %v", c, err)
+	}
+}
+
 // Proves: L-27 (what was made while the clock was ahead is replaced at once, with one write).
 func TestKeeperReplacesWhatAClockAheadMade(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))

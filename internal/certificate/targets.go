@@ -13,6 +13,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -93,6 +94,9 @@ func ofValidation(v *admissionv1.ValidatingWebhookConfiguration, namespace strin
 		w := &v.Webhooks[i]
 		if w.ClientConfig.Service == nil || w.ClientConfig.Service.Namespace != namespace {
 			continue
+		}
+		if len(utilvalidation.IsDNS1035Label(w.ClientConfig.Service.Name)) > 0 {
+			continue // no Service has this name, and no certificate: it must not keep conversion from getting one
 		}
 		d.names = append(d.names, dnsName(w.ClientConfig.Service.Name, namespace))
 		d.trusted = append(d.trusted, w.ClientConfig.CABundle)
