@@ -19,7 +19,8 @@ const (
 	// zstdWindow is the largest window of zstd, in bytes: so much of what was unpacked stays in memory. A frame may ask for 512 MiB with its
 	// first bytes. Builders use 8 MiB unless they are told to compress harder.
 	zstdWindow = 16 << 20
-	// maxUnpackingZstd is how many layers may be unpacked from zstd at once. Of gzip and plain layers, some 50 KiB are in memory.
+	// maxUnpackingZstd is how many layers may be unpacked from zstd at once. Of a layer in gzip or plain, some 50 KiB and the file are in memory, so
+	// the limit of all questions bounds them: one of their own would let the slow registries of few namespaces keep out all others.
 	maxUnpackingZstd = 2
 	// zstdTime is how long one of them may be read: a registry that sends it slowly keeps nobody else waiting for longer. A layer that was made
 	// for a configuration has some kilobytes.

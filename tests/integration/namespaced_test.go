@@ -57,7 +57,7 @@ func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
 		s.kubectl("create", "secret", "generic", "keys", "-n", namespace, "--from-literal=token="+canaries.New())
 		s.apply(manifest("s", namespacedStack), "-n", namespace)
 	}
-	p := s.run(buildManager(t), args...)
+	p := s.run(buildManager(t), append(args, "--zap-log-level=127")...)
 	for _, namespace := range watched {
 		s.waitAvailable(namespace)
 	}

@@ -122,6 +122,9 @@ func (s *serving) runAs(binary, kubeconfig string, args ...string) *process {
 	s.t.Cleanup(func() {
 		_ = p.cmd.Process.Kill() // where it has not ended by itself
 		<-p.ended
+		for _, found := range canaries.In(p.log.String()) {
+			s.t.Errorf("the operator printed %s", found)
+		}
 		if s.t.Failed() {
 			s.t.Logf("the operator printed:\n%s", p.log)
 		}

@@ -261,21 +261,3 @@ func chatFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	}
 	return faults
 }
-
-// checkLog proves that a server reveals to nobody the keys that the operator gave it.
-func checkLog(t *testing.T, b *booting, s *server) {
-	t.Helper()
-	for _, name := range leaks(s.log(), b.env) {
-		t.Errorf("the log tells the value of %s", name)
-	}
-}
-
-// leaks names the variables whose value is a key that a text contains.
-func leaks(text string, env map[string]string) (names []string) {
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if strings.HasPrefix(env[name], keyOf("")) && strings.Contains(text, env[name]) {
-			names = append(names, name)
-		}
-	}
-	return names
-}

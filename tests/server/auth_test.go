@@ -66,7 +66,7 @@ func bootAuth(t *testing.T, r release, auth string, values ...string) *authServe
 		t.Fatalf("%d values for %d variables", len(values), len(result.Env))
 	}
 	for i, v := range result.Env {
-		env = append(env, v.Name+"="+values[i])
+		env = append(env, v.Name+"="+canaries.Add(values[i]))
 	}
 	s := &authServer{}
 	s.url, s.log = bootRelease(t, r, onLoopback(t, file, dir), env...)

@@ -28,8 +28,11 @@ type backends struct {
 // lastAddress makes an address of 127.0.0.0/8 for each story: the same port can be open several times.
 var lastAddress atomic.Uint32
 
-// keyOf is the value of a key in a Secret, a canary that no log may show.
-func keyOf(secretAndKey string) string { return "canary-of-" + secretAndKey }
+// keyPrefix is what all values of keys in Secrets begin with. By itself it is the key of backends that take any.
+const keyPrefix = "canary-of-"
+
+// keyOf is the value of a key in a Secret, a canary.
+func keyOf(secretAndKey string) string { return canaries.Add(keyPrefix + secretAndKey) }
 
 // startBackends starts the doubles for what a resource asks for.
 func startBackends(t *testing.T, a asked) *backends {
@@ -46,7 +49,10 @@ func startBackends(t *testing.T, a asked) *backends {
 		if p.api != "inference" || at.Scheme != "http" {
 			continue
 		}
-		config := modelserverdouble.Config{Key: keyOf(p.key)}
+		config := modelserverdouble.Config{Key: keyPrefix}
+		if p.key != "" {
+			config.Key = keyOf(p.key)
+		}
 		for _, m := range a.models {
 			if m.provider == p.id {
 				config.Models = append(config.Models, m.name)
@@ -94,7 +100,7 @@ func (b *backends) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if b.open[r.Host] {
-		r.Header.Set("Authorization", "Bearer "+keyOf(""))
+		r.Header.Set("Authorization", "Bearer "+keyPrefix)
 	}
 	double.ServeHTTP(w, r)
 }

@@ -36,7 +36,8 @@ const (
 //
 // Proves: L-09, US-1.2, R15, R22.
 func TestLightBaseBootsAndReachesTheModelServer(t *testing.T) {
-	const key, workers = "canary-key-of-the-model-server", 2
+	const workers = 2
+	key := canaries.New()
 	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"m1"}, Key: key})
 	if err != nil {
 		t.Fatal(err)
@@ -98,6 +99,7 @@ func bootAt(t *testing.T, host string, by *http.Client, r release, config string
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = logFile.Close() })
+	searchWhenEnded(t, dir, filepath.Dir(config))
 	log = func() string {
 		content, err := os.ReadFile(logFile.Name())
 		if err != nil {

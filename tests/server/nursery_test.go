@@ -165,8 +165,9 @@ func (n *nursery) boot(t *testing.T, job bootJob, port int) *server {
 		n.tell(t, map[string]string{"stop": job.Name})
 		s.cpu = n.await(t, stopTimeout, func(e nurseryEvent) bool { return e.Ended == job.Name }).CPU
 	}
-	n.tell(t, job)
+	searchWhenEnded(t, job.Dir)
 	t.Cleanup(s.stop)
+	n.tell(t, job)
 	deadline, tick := time.After(bootTimeout), time.NewTicker(pollPause/4)
 	defer tick.Stop()
 	for !healthy(s.url) {

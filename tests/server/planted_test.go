@@ -48,7 +48,7 @@ func TestStoriesFindWhatIsMissing(t *testing.T) {
 	}
 }
 
-// A key that the server puts into its log must be noticed, and a backend must refuse another key.
+// A backend must refuse another key.
 func TestStoriesFindAWrongKey(t *testing.T) {
 	t.Parallel()
 	a := asked{
@@ -64,9 +64,6 @@ func TestStoriesFindAWrongKey(t *testing.T) {
 	send(t, url, "vllm:8000", keyOf("creds/token"))
 	if !backends.arrived("vllm:8000", "m") {
 		t.Errorf("the chat with the key did not arrive: %+v", backends.doubles["vllm:8000"].Requests())
-	}
-	if value := keyOf("creds/token"); !slices.Equal(leaks("begin "+value+" end", map[string]string{"A": value, "B": "/.llama"}), []string{"A"}) {
-		t.Error("a key in the log goes unnoticed")
 	}
 }
 

@@ -121,7 +121,6 @@ func TestStoriesBoot(t *testing.T) {
 				}
 				server.stop()
 				cpu += server.cpu
-				checkLog(t, b, server)
 			})
 		}
 		each := float64(max(boots, 1))
@@ -191,7 +190,7 @@ func TestStoriesAreGood(t *testing.T) {
 			env := strings.Builder{}
 			for _, name := range slices.Sorted(maps.Keys(b.env)) {
 				// Secrets stay with the validation's own dummies, which fit where a number must stand.
-				if !strings.HasPrefix(b.env[name], keyOf("")) {
+				if !strings.HasPrefix(b.env[name], keyPrefix) {
 					fmt.Fprintf(&env, "%s=%s\n", name, b.env[name])
 				}
 			}

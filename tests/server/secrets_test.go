@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// canaries are the values of Secrets that real servers get here. Only the environment of a server may have them.
+var canaries fixture.Canaries
+
+// mayHold reports whether a file may hold values of Secrets: one that a pod has from a Secret, and the configuration that servers from OGX 1.2
+// on write for their own processes, with the values filled in. In a pod it is in memory, and nobody but the server's user may read it.
+func mayHold(file fs.DirEntry) (bool, error) {
+	if written, err := filepath.Match("ogx-run-*.yaml", file.Name()); err != nil || !written {
+		return file.Name() == corev1.TLSPrivateKeyKey, err
+	}
+	info, err := file.Info()
+	return err == nil && info.Mode().Perm() == 0o600, err
+}
+
+// searchWhenEnded searches, when the test has ended its server, all files in the folders: the generated configuration, what the server printed
+// and what it stored. Call it before what ends the server is registered.
+//
+// Proves: R7, NFR-003 (with real servers).
+func searchWhenEnded(t *testing.T, folders ...string) {
+	t.Helper()
+	t.Cleanup(func() {
+		found, err := canariesBelow(folders...)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, leak := range found {
+			t.Error(leak)
+		}
+	})
+}
+
+// canariesBelow describes the canaries in the files below the folders.
+func canariesBelow(folders ...string) (found []string, err error) {
+	for _, folder := range folders {
+		err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || !entry.Type().IsRegular() {
+				return err
+			}
+			if held, err := mayHold(entry); held || err != nil {
+				return err
+			}
+			content, err := os.ReadFile(path)
+			for _, leak := range canaries.In(string(content)) {
+				found = append(found, fmt.Sprintf("%s contains %s", path, leak))
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// The search is tested: a value in the configuration, in the log, or in a file that a server stored in a folder of its own is found.
+func TestSearchFindsAPlantedCanary(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if found, err := canariesBelow(dir); err != nil || len(found) > 0 {
+		t.Fatalf("%q, %v", found, err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "store"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	value := canaries.New()
+	forms := fixture.Forms(value)
+	for name, content := range map[string]string{
+		"config.yaml": "api_token: " + value, "log": "GET /?key=" + forms["percent-encoded"] + "\n", "store/kv.db": "\x00" + forms["in base64"] + "\x00",
+		"tls.key": value, "other": "api_token: ${env.KEY}",
+	} {
+		writeFile(t, filepath.Join(dir, name), content)
+	}
+	// Everybody may read the second one, which no server writes like that.
+	for name, mode := range map[string]os.FileMode{"ogx-run-a.yaml": 0o600, "ogx-run-b.yaml": 0o644} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(value), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := canariesBelow(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{
+		"config.yaml": true, "log": true, "store/kv.db": true, "ogx-run-b.yaml": true, "ogx-run-a.yaml": false, "tls.key": false, "other": false,
+	} {
+		in := slices.ContainsFunc(found, func(leak string) bool { return strings.HasPrefix(leak, filepath.Join(dir, name)+" ") })
+		if in != want {
+			t.Errorf("%s: found %t, want %t", name, in, want)
+		}
+	}
+}
