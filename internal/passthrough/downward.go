@@ -53,6 +53,9 @@ func (r *report) fieldRef(f *corev1.ObjectFieldSelector, known []string, at *fie
 
 // resourceFieldRef checks a resource of the container.
 func (r *report) resourceFieldRef(f *corev1.ResourceFieldSelector, at *field.Path) {
+	if d := f.Divisor.String(); strings.HasSuffix(f.Resource, ".cpu") && d != "0" && d != "1" && d != "1m" {
+		r.oneOf(at.Child("divisor"), d, "1", "1m")
+	}
 	at = at.Child("resource")
 	switch {
 	case f.Resource == "":

@@ -122,6 +122,19 @@ func TestCheckTakesWhatKubernetesTakes(t *testing.T) {
 		"workload: {overrides: {env: [{name: A, valueFrom: {fieldRef: {fieldPath: spec.host}}}, {name: B, valueFrom: {fieldRef: {fieldPath: status.podIPs}}}, " +
 			"{name: C, valueFrom: {fieldRef: {fieldPath: \"metadata.labels['example.com/a']\"}}}, {name: D, valueFrom: {resourceFieldRef: {resource: limits.cpu}}}], " +
 			"envFrom: [{prefix: a.b-, secretRef: {name: s}}]}}",
+		"workload: {resources: {requests: {hugepages-1Gi: 2Gi}, limits: {hugepages-1Gi: 2Gi, hugepages-2Mi: 0, example.com/requests.a: 1}}}",
+		"workload: {overrides: {env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: 1m}}}, " +
+			"{name: B, valueFrom: {resourceFieldRef: {resource: limits.memory, divisor: 1Mi}}}]}}",
+		"workload: {overrides: {volumes: [{name: a, image: {reference: x}}, {name: b, image: {reference: x, pullPolicy: Never}}, {name: c, gitRepo: {repository: x}}, " +
+			"{name: d, flocker: {datasetUUID: x}}, {name: e, quobyte: {registry: 'a:1', volume: b}}, {name: f, storageos: {volumeName: x}}, " +
+			"{name: g, portworxVolume: {volumeID: x}}, {name: h, fc: {wwids: [a]}}, {name: i, fc: {targetWWNs: [a], lun: 0}}, {name: j, glusterfs: {endpoints: a, path: b}}, " +
+			"{name: k, cephfs: {monitors: [a]}}, {name: l, rbd: {monitors: [a], image: b}}, {name: m, azureFile: {secretName: a, shareName: b}}, " +
+			"{name: n, azureDisk: {diskName: a, diskURI: b}}, {name: o, cinder: {volumeID: x}}, {name: p, vsphereVolume: {volumePath: x}}, " +
+			"{name: q, photonPersistentDisk: {pdID: x}}, {name: r, scaleIO: {gateway: a, system: b, secretRef: {name: c}, volumeName: d}}, " +
+			"{name: s, gcePersistentDisk: {pdName: x}}, {name: t, awsElasticBlockStore: {volumeID: x}}, {name: u, flexVolume: {driver: x}}, " +
+			"{name: v, iscsi: {targetPortal: a, iqn: b, lun: 0, chapAuthDiscovery: true, secretRef: {name: s}}}, " +
+			"{name: w, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce, ReadOnlyMany], volumeMode: Block, resources: {requests: {storage: 1Gi}}}}}}, " +
+			"{name: x, projected: {sources: [{serviceAccountToken: {path: t, expirationSeconds: 4294967296}}]}}]}}",
 	} {
 		if problems := passthrough.Check(spec(t, text), []string{"tmp"}); len(problems) > 0 {
 			t.Errorf("%s: %s", text, problems.Message())

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -51,8 +52,22 @@ func (c *check) amounts(list corev1.ResourceList, at *field.Path) {
 			c.invalid(path, amount.String(), "must not be negative", "")
 		case !known && amount.MilliValue()%1000 != 0:
 			c.invalid(path, amount.String(), "must be a whole number", "")
+		case !wholePages(name, amount):
+			c.invalid(path, amount.String(), "is not a multiple of the page size", "write whole pages")
+		case strings.HasPrefix(string(name), corev1.DefaultResourceRequestsPrefix):
+			c.invalid(path, string(name), "no resource of containers can have this name", "remove "+corev1.DefaultResourceRequestsPrefix+" from the name")
 		}
 	}
+}
+
+// wholePages reports whether an amount of huge pages is one or more whole pages, or none. It is true for other resources.
+func wholePages(name corev1.ResourceName, amount resource.Quantity) bool {
+	text, huge := strings.CutPrefix(string(name), corev1.ResourceHugePagesPrefix)
+	if !huge {
+		return true
+	}
+	page, err := resource.ParseQuantity(text)
+	return err == nil && page.Value() > 0 && amount.Value()%page.Value() == 0
 }
 
 // shared reports whether pods may use more of a resource than they request.

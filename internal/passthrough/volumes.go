@@ -82,6 +82,7 @@ func (c volumeCheck) source(v *corev1.VolumeSource, at *field.Path) {
 	if s := v.Projected; s != nil {
 		c.projected(s, at.Child("projected"))
 	}
+	c.drivers(v, at)
 }
 
 func (c volumeCheck) hostPath(s *corev1.HostPathVolumeSource, at *field.Path) {
@@ -113,6 +114,12 @@ func (c volumeCheck) ephemeral(s *corev1.EphemeralVolumeSource, at *field.Path) 
 		return
 	}
 	at = at.Child("spec")
+	if mode := t.Spec.VolumeMode; mode != nil {
+		c.oneOf(at.Child("volumeMode"), string(*mode), string(corev1.PersistentVolumeBlock), string(corev1.PersistentVolumeFilesystem))
+	}
+	if len(t.Spec.AccessModes) > 1 && slices.Contains(t.Spec.AccessModes, corev1.ReadWriteOncePod) {
+		c.conflict(at.Child("accessModes"), string(corev1.ReadWriteOncePod)+" excludes all others")
+	}
 	if len(t.Spec.AccessModes) == 0 {
 		c.missing(at.Child("accessModes"), "give at least one, such as "+string(corev1.ReadWriteOnce))
 	}
@@ -132,6 +139,9 @@ func (c volumeCheck) ephemeral(s *corev1.EphemeralVolumeSource, at *field.Path) 
 func (c volumeCheck) iscsi(s *corev1.ISCSIVolumeSource, at *field.Path) {
 	c.required(at.Child("targetPortal"), s.TargetPortal, "give the address of the target, such as 10.0.2.15:3260")
 	c.required(at.Child("iqn"), s.IQN, "give the name of the target, such as iqn.2001-04.com.example:storage.disk1")
+	if (s.SessionCHAPAuth || s.DiscoveryCHAPAuth) && s.SecretRef == nil {
+		c.missing(at.Child("secretRef"), "name the Secret with the credentials for CHAP")
+	}
 	if s.Lun < 0 || s.Lun > 255 {
 		c.invalid(at.Child("lun"), s.Lun, "must be between 0 and 255", "")
 	}
@@ -162,6 +172,9 @@ func (c volumeCheck) projected(p *corev1.ProjectedVolumeSource, at *field.Path) 
 			}
 			if t.ExpirationSeconds != nil && *t.ExpirationSeconds < 600 {
 				c.invalid(at.Child("serviceAccountToken", "expirationSeconds"), *t.ExpirationSeconds, "must be at least 600, ten minutes", "")
+			}
+			if t.ExpirationSeconds != nil && *t.ExpirationSeconds > 1<<32 {
+				c.invalid(at.Child("serviceAccountToken", "expirationSeconds"), *t.ExpirationSeconds, "must be at most 2^32", "")
 			}
 		}
 	}
