@@ -151,7 +151,7 @@ func listen(
 		return nil, err
 	}
 	webhooks, err := webhook.Listen(ctx, restConfig, webhook.Options{
-		Address: f.webhookAddress, Namespace: f.operatorNamespace, Managed: f.manageCertificates, ClientAuthorities: f.validationClientCA,
+		Address: f.webhookAddress, Namespace: f.operatorNamespace, Managed: f.manageCertificates, ClientCAFile: f.validationClientCA,
 		Lifetimes: certificate.DefaultLifetimes(), Drain: webhook.DefaultDrain,
 	})
 	if err != nil {

@@ -24,7 +24,7 @@ func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 		if i == 0 || !edit && !passesThrough(owner, c) {
 			continue
 		}
-		err := a.tryOut(ctx, c)
+		err := a.dryRunOne(ctx, c)
 		switch {
 		case c.live == nil && apierrors.IsAlreadyExists(err): // for new custom resources, nothing was looked up before
 			if _, p := a.existing(ctx, owner, c, result); p != nil {
@@ -39,7 +39,7 @@ func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 	return nil
 }
 
-func (a *Applier) tryOut(ctx context.Context, c *change) error {
+func (a *Applier) dryRunOne(ctx context.Context, c *change) error {
 	if c.live == nil {
 		return a.Client.Create(ctx, c.new(), client.DryRunAll, client.FieldOwner(FieldManager))
 	}

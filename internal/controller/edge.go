@@ -21,8 +21,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// lookAtEdge reads what came of exposing the server.
-func (r *Reconciler) lookAtEdge(ctx context.Context, s *scope) {
+// observeEdge reads what came of exposing the server.
+func (r *Reconciler) observeEdge(ctx context.Context, s *scope) {
 	if s.desired == nil || !s.desired.Expose.Enabled {
 		return
 	}

@@ -168,12 +168,12 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) {
 
 // await puts the reconcile of a large resource off while it is not its turn, so that the workers are left to small ones.
 func (r *Reconciler) await(_ context.Context, s *scope) {
-	s.large = s.judgeable() && turns.IsLarge(s.gathered.Inputs)
+	s.large = s.canBuild() && turns.IsLarge(s.gathered.Inputs)
 	s.postponed = s.large && !r.turns.Take(s.key)
 }
 
 func (r *Reconciler) build(ctx context.Context, s *scope) {
-	if !s.judgeable() {
+	if !s.canBuild() {
 		return
 	}
 	var made *desired.Desired
@@ -194,7 +194,7 @@ func (r *Reconciler) apply(ctx context.Context, s *scope) {
 	if s.problems.HasErrors() {
 		return
 	}
-	if p := r.adopter.Adopt(ctx, s.cr, s.gathered.Inputs.Live, s.wanted()); p != nil {
+	if p := r.adopter.Adopt(ctx, s.cr, s.gathered.Inputs.Live, s.desiredObjects()); p != nil {
 		s.fail(p)
 		return
 	}
@@ -209,7 +209,7 @@ func (r *Reconciler) apply(ctx context.Context, s *scope) {
 		if s.startOver = r.gatherer.Doubt(s.cr); s.startOver {
 			return
 		}
-		if p = r.adopter.AdoptInTheWay(ctx, s.cr, s.gathered.Inputs.Live, s.wanted()); p == nil {
+		if p = r.adopter.AdoptInTheWay(ctx, s.cr, s.gathered.Inputs.Live, s.desiredObjects()); p == nil {
 			result, p = r.applier.Apply(ctx, s.cr, list)
 		}
 	}
@@ -229,7 +229,7 @@ func (r *Reconciler) prune(ctx context.Context, s *scope) {
 	if s.problems.HasErrors() {
 		return
 	}
-	if p := r.applier.Prune(ctx, s.cr, s.wanted()); p != nil {
+	if p := r.applier.Prune(ctx, s.cr, s.desiredObjects()); p != nil {
 		s.fail(p)
 		return
 	}
@@ -238,12 +238,12 @@ func (r *Reconciler) prune(ctx context.Context, s *scope) {
 
 // observe looks at what came of it: the Deployment, and what the server says about itself once it is rolled out.
 func (r *Reconciler) observe(ctx context.Context, s *scope) {
-	r.look(ctx, s)
+	r.observeServer(ctx, s)
 	s.deployment = cmp.Or(s.gathered.Inputs.Live, s.gathered.Rival)
 	if s.applied != nil && s.applied.Deployment != nil {
 		s.deployment = s.applied.Deployment
 	}
-	r.lookAtPods(ctx, s)
+	r.observePods(ctx, s)
 	if s.desired == nil || s.problems.HasErrors() || s.service == nil || !status.RolledOut(s.deployment) {
 		return
 	}
@@ -265,8 +265,8 @@ func trust(c *desired.ServerCertificate) *probe.Trust {
 	return &probe.Trust{Host: c.Host, Leaf: c.Leaf, CA: c.CA}
 }
 
-// look reads from the cache what the status reports in addition to the Deployment. What applies an object reports that it cannot be read.
-func (r *Reconciler) look(ctx context.Context, s *scope) {
+// observeServer reads from the cache what the status reports in addition to the Deployment. What applies an object reports that it cannot be read.
+func (r *Reconciler) observeServer(ctx context.Context, s *scope) {
 	key := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: s.cr.Namespace, Name: name} }
 	if s.applied != nil { // the cache need not have it yet
 		s.service, s.claim = s.applied.Service, s.applied.PVC
@@ -280,11 +280,11 @@ func (r *Reconciler) look(ctx context.Context, s *scope) {
 	} else if s.claim == nil && r.client.Get(ctx, key(objects.PVCName(s.cr.Name)), claim) == nil {
 		s.claim = claim
 	}
-	r.lookAtEdge(ctx, s)
+	r.observeEdge(ctx, s)
 }
 
-// lookAtPods reads from the cache what the pods report. Where they cannot be read, the status says what the Deployment reports.
-func (r *Reconciler) lookAtPods(ctx context.Context, s *scope) {
+// observePods reads from the cache what the pods report. Where they cannot be read, the status says what the Deployment reports.
+func (r *Reconciler) observePods(ctx context.Context, s *scope) {
 	if s.deployment == nil {
 		return
 	}

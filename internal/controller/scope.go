@@ -79,13 +79,13 @@ func (s *scope) next(now time.Time) time.Duration {
 	return recheck
 }
 
-// wantedObjects are the objects that shall exist: those that were applied and those that were left alone.
-func (s *scope) wanted() []objects.Object {
+// desiredObjects are the objects that shall exist: those that were applied and those that were left alone.
+func (s *scope) desiredObjects() []objects.Object {
 	return append(append([]objects.Object{}, s.desired.Objects...), s.desired.Held...)
 }
 
-// judgeable reports whether the rest of the resource can be judged: nothing is wrong so far, or only that its distribution is not known.
-func (s *scope) judgeable() bool {
+// canBuild reports whether the rest of the resource can be built: nothing is wrong so far, or only that its distribution is not known.
+func (s *scope) canBuild() bool {
 	errs := s.problems.Errors()
 	return len(errs) == 0 || s.gathered.Inputs.Unresolved && len(errs) == 1 && strings.HasPrefix(errs[0].Path, "spec.distribution")
 }

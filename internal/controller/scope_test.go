@@ -32,7 +32,7 @@ func TestOnlyAnUnknownDistributionLeavesTheRestToJudge(t *testing.T) {
 		"a distribution whose base fails": {problems: problem.List{{Reason: problem.InvalidBaseConfig, Path: "spec.distribution"}}},
 	} {
 		s := &scope{problems: c.problems, gathered: &gather.Gathered{Inputs: &desired.Inputs{Unresolved: c.unresolved}}}
-		if got := s.judgeable(); got != c.want {
+		if got := s.canBuild(); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -59,9 +59,9 @@ type Options struct {
 	Namespace string
 	// Managed says that the operator makes the certificates itself.
 	Managed bool
-	// ClientAuthorities is a file with the CA certificates of clients that may send those kinds of review with which an API server can
+	// ClientCAFile is a file with the CA certificates of clients that may send those kinds of review with which an API server can
 	// show a certificate; empty means that everyone may.
-	ClientAuthorities string
+	ClientCAFile string
 	// Lifetimes and Drain differ from the defaults in tests alone.
 	Lifetimes certificate.Lifetimes
 	Drain     time.Duration
@@ -92,8 +92,8 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 		return nil, err
 	}
 	ask := tls.NoClientCert
-	if o.ClientAuthorities != "" {
-		if s.clients, err = newClients(o.ClientAuthorities); err != nil {
+	if o.ClientCAFile != "" {
+		if s.clients, err = newClients(o.ClientCAFile); err != nil {
 			return nil, err
 		}
 		ask = tls.RequestClientCert // and checked with the request: probes and conversions have none

@@ -85,13 +85,13 @@ func Recognizes(d *manifest.Document) bool {
 func (c *Cluster) DryRun(ctx context.Context, d *manifest.Document) *Resource {
 	r := &Resource{Document: d}
 	if own := c.schemaOf(r); own != nil {
-		c.try(ctx, r, own)
+		c.check(ctx, r, own)
 	}
 	r.sort()
 	return r
 }
 
-func (c *Cluster) try(ctx context.Context, r *Resource, own *admission.Schema) {
+func (c *Cluster) check(ctx context.Context, r *Resource, own *admission.Schema) {
 	object, misplaced := c.placed(r.Document.Object)
 	if misplaced != nil {
 		r.add(*misplaced)

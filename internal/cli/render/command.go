@@ -113,7 +113,7 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 	if err != nil {
 		return command.Fail(err)
 	}
-	resources := in.try(ctx)
+	resources := in.dryRun(ctx)
 	failed := false
 	for _, r := range resources {
 		r.Print(streams.Err)

@@ -127,8 +127,8 @@ func readLabels(file string, streams command.Streams) (*oci.Labels, error) {
 	return labels, nil
 }
 
-// try reports what would become of each document.
-func (in *inputs) try(ctx context.Context) []*offline.Resource {
+// dryRun reports what would become of each document.
+func (in *inputs) dryRun(ctx context.Context) []*offline.Resource {
 	resources := make([]*offline.Resource, len(in.documents))
 	for i, d := range in.documents {
 		resources[i] = in.cluster.DryRun(ctx, d)
