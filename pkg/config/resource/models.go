@@ -50,7 +50,7 @@ func (r *registration) applyModels(models []parse.Model) {
 		served := ServedName(r.line, provider.ID, m.Name, m.ProviderModelID)
 		if at, twice := paths[served]; twice {
 			r.problems.Add(problem.Problem{
-				Reason: problem.ConflictingFields, Path: m.Path, Type: field.ErrorTypeDuplicate,
+				Reason: problem.ConflictingFields, Path: m.Path, Type: field.ErrorTypeDuplicate, Value: m.Name,
 				Detail: fmt.Sprintf("is served as %s, and so is %s", served, at),
 				Fix:    "keep one of them",
 			})

@@ -43,7 +43,7 @@ func (r *registration) applyShields(shields []parse.Shield) {
 		s := &shields[i]
 		if at, twice := paths[s.ID]; twice {
 			r.problems.Add(problem.Problem{
-				Reason: problem.ConflictingFields, Path: s.Path, Type: field.ErrorTypeDuplicate,
+				Reason: problem.ConflictingFields, Path: s.Path, Type: field.ErrorTypeDuplicate, Value: s.ID,
 				Detail: "registers the shield of " + at + " once more",
 				Fix:    "keep one of them",
 			})

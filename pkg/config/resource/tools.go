@@ -53,7 +53,7 @@ func (r *toolStep) apply(tools []parse.Tool) {
 		id := r.toolGroup(t.Name)
 		if at, twice := paths[id]; twice {
 			r.problems.Add(problem.Problem{
-				Reason: problem.ConflictingFields, Path: t.Path, Type: field.ErrorTypeDuplicate,
+				Reason: problem.ConflictingFields, Path: t.Path, Type: field.ErrorTypeDuplicate, Value: t.Name,
 				Detail: "asks for the tools of " + at + " once more",
 				Fix:    "keep one of them",
 			})
@@ -138,7 +138,7 @@ func (r *toolStep) unknownTool(t *parse.Tool) {
 	}
 	short := strings.TrimPrefix(t.Name, builtinToolGroups)
 	r.problems.Add(problem.Problem{
-		Reason: problem.InvalidField, Path: t.Path, Type: field.ErrorTypeNotFound,
+		Reason: problem.InvalidField, Path: t.Path, Type: field.ErrorTypeNotFound, Value: t.Name,
 		Detail: fmt.Sprintf("release line %s has no tools of this name", r.line.Name),
 		Fix:    suggest.Sentence(short, known) + "there are " + strings.Join(known, ", ") + ", and mcp::<id> for those of an MCP server",
 	})

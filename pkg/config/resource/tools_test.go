@@ -196,7 +196,7 @@ func TestApplyMakesToolGroupsOfMCPServers(t *testing.T) {
 		},
 		"an id that is not one": {
 			line: "0.6", base: server, spec: "resources: {tools: [{name: 'mcp::a/b', endpoint: 'http://g'}]}", want: absent,
-			problems: "InvalidField spec.resources.tools[0]: what follows mcp:: is not an id\n",
+			problems: "InvalidField spec.resources.tools[0]: the part after mcp:: is not an id\n",
 		},
 	})
 }

@@ -151,7 +151,7 @@ func TestApplyTelemetryReportsWhatAnExporterCannotHave(t *testing.T) {
 	}
 	// What is reported beside an address that is good.
 	for telemetryText, want := range map[string]string{
-		"provider: oltp": "UnknownProviderType " + path + ".provider: is not a way to export telemetry that any release line knows\n",
+		"provider: oltp": "UnknownProviderType " + path + ".provider: no release line exports telemetry to a provider of this type\n",
 		"provider: otel, settings: {b: 1, a: 2}": "UnknownField " + path + ".settings.a: has no meaning for telemetry: the server has only endpoint and apiKey of a collector\n" +
 			"UnknownField " + path + ".settings.b: has no meaning for telemetry: the server has only endpoint and apiKey of a collector\n",
 		"provider: otel, region: r": "UnknownField " + path + ".region: has no meaning for telemetry: the server has only endpoint and apiKey of a collector\n",

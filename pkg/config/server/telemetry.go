@@ -112,9 +112,9 @@ func (t *telemetry) checkFields(p *parse.Provider) {
 	name := strings.TrimPrefix(p.Type, "remote::")
 	if !slices.Contains(telemetryProviders, name) {
 		t.problems.Add(problem.Problem{
-			Reason: problem.UnknownProviderType, Path: p.Path + ".provider", Type: field.ErrorTypeNotSupported,
-			Detail: "is not a way to export telemetry that any release line knows",
-			Fix:    suggest.Sentence(name, telemetryProviders) + "known are " + strings.Join(telemetryProviders, ", ") + ", which all mean an OpenTelemetry collector",
+			Reason: problem.UnknownProviderType, Path: p.Path + ".provider", Type: field.ErrorTypeNotSupported, Value: name,
+			Detail: "no release line exports telemetry to a provider of this type",
+			Fix:    suggest.Sentence(name, telemetryProviders) + "the types are " + strings.Join(telemetryProviders, ", ") + "; each of them means an OpenTelemetry collector",
 		})
 	}
 	refuse := func(given bool, name string) {
