@@ -4,7 +4,9 @@ package golden
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"regexp"
 	"slices"
@@ -20,24 +22,7 @@ func Check(base, full, difference []byte) error {
 	if err != nil {
 		return err
 	}
-	a := application{changed: map[string]any{}, added: map[string]fields{}}
-	decoder := yaml.NewDecoder(bytes.NewReader(difference))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&a.Difference); err != nil {
-		return fmt.Errorf("difference: %w", err)
-	}
-	for _, f := range a.Changed {
-		a.changed[f.path] = f.value
-	}
-	for _, f := range a.Added {
-		at := lastStep.FindStringIndex(f.path)
-		if at == nil {
-			return fmt.Errorf("%q is not a path", f.path)
-		}
-		parent := f.path[:at[0]]
-		a.added[parent] = append(a.added[parent], field{nameOf(f.path[at[0]:]), f.value})
-	}
-	made, err := a.apply("", before)
+	made, err := Apply(before, difference)
 	if err != nil {
 		return err
 	}
@@ -45,6 +30,28 @@ func Check(base, full, difference []byte) error {
 		return fmt.Errorf("the base with the difference is %v, and the configuration is %v", made, after)
 	}
 	return nil
+}
+
+// Apply makes a configuration of its base, decoded, and the difference, as Encode wrote it. What did not change is shared with the base.
+func Apply(base any, difference []byte) (any, error) {
+	a := application{changed: map[string]any{}, added: map[string]fields{}}
+	decoder := yaml.NewDecoder(bytes.NewReader(difference))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&a.Difference); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("difference: %w", err)
+	}
+	for _, f := range a.Changed {
+		a.changed[f.path] = f.value
+	}
+	for _, f := range a.Added {
+		at := lastStep.FindStringIndex(f.path)
+		if at == nil {
+			return nil, fmt.Errorf("%q is not a path", f.path)
+		}
+		parent := f.path[:at[0]]
+		a.added[parent] = append(a.added[parent], field{nameOf(f.path[at[0]:]), f.value})
+	}
+	return a.apply("", base)
 }
 
 // application is a difference whose parts can be found by path.
