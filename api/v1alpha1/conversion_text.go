@@ -5,6 +5,7 @@ package v1alpha1
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,9 +32,13 @@ var ErrNotAnObject = errors.New("not the JSON of an object")
 
 // ConvertText converts an object as Convert does, as the JSON that the API server sends. It takes every object that an API server can
 // store, also one of a time before its bounds: an open field that is too large is carried as the text that it is, and what could not be
-// decoded within an answer stays in the annotation. The error is ErrNotAnObject, or says that one of the versions is not of this API.
-func ConvertText(text []byte, apiVersion string) ([]byte, error) {
+// decoded within an answer stays in the annotation. The error is ErrNotAnObject, or says that one of the versions is not of this API, or is
+// that of the context: once it is done, the object is not decoded, converted or written any more.
+func ConvertText(ctx context.Context, text []byte, apiVersion string) ([]byte, error) {
 	small, large := cutLarge(text)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	var object map[string]any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(small, &object); err != nil { // integers stay integers, however large
 		return nil, fmt.Errorf("%w: %w", ErrNotAnObject, err)
@@ -44,7 +49,13 @@ func ConvertText(text []byte, apiVersion string) ([]byte, error) {
 	for _, l := range large {
 		store(object, l.path, l.text)
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	converted, err := Convert(object, apiVersion)
+	if err == nil {
+		err = ctx.Err()
+	}
 	if err != nil {
 		return nil, err
 	}

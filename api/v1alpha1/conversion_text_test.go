@@ -3,6 +3,7 @@
 package v1alpha1_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,7 +56,7 @@ func TestConvertTextTakesWhateverIsStored(t *testing.T) {
 		"wide":                             hubWith("providers", `{"inference":`+wide+`}`),
 		"deep and wide":                    hubWith("externalProviders", `{"a":`+nestedJSON(5_000)+`,"b":`+wide+`}`),
 	} {
-		down, err := v1alpha1.ConvertText([]byte(text), spokeVersion)
+		down, err := v1alpha1.ConvertText(t.Context(), []byte(text), spokeVersion)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -64,7 +65,7 @@ func TestConvertTextTakesWhateverIsStored(t *testing.T) {
 		if fmt.Sprint(spec["replicas"]) != "2" {
 			t.Errorf("%s: replicas %v", name, spec["replicas"])
 		}
-		up, err := v1alpha1.ConvertText(down, hubVersion)
+		up, err := v1alpha1.ConvertText(t.Context(), down, hubVersion)
 		if err != nil {
 			t.Errorf("%s, and back: %v", name, err)
 			continue
@@ -82,11 +83,11 @@ func TestConvertTextKeepsLargeFields(t *testing.T) {
 		`{"inference":` + nestedJSON(bounds.OpenFieldLevels*3) + `}`,
 		`{"inference":[` + strings.Repeat("1,", bounds.OpenFieldNodes+1) + `1.5]}`,
 	} {
-		down, err := v1alpha1.ConvertText([]byte(hubWith("providers", value)), spokeVersion)
+		down, err := v1alpha1.ConvertText(t.Context(), []byte(hubWith("providers", value)), spokeVersion)
 		if err != nil {
 			t.Fatal(err)
 		}
-		up, err := v1alpha1.ConvertText(down, hubVersion)
+		up, err := v1alpha1.ConvertText(t.Context(), down, hubVersion)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +104,7 @@ func TestConvertTextKeepsLargeFields(t *testing.T) {
 func TestConvertTextKeepsManagedFields(t *testing.T) {
 	const entry = `[{"manager":"kubectl","operation":"Apply"}]`
 	text := strings.Replace(hubWith("disabled", `["eval"]`), `{"name":"s"}`, `{"name":"s","managedFields":`+entry+`}`, 1)
-	converted, err := v1alpha1.ConvertText([]byte(text), spokeVersion)
+	converted, err := v1alpha1.ConvertText(t.Context(), []byte(text), spokeVersion)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,7 @@ func TestConvertTextLeavesTooDeepAnnotationAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := `{"apiVersion":"` + spokeVersion + `","metadata":{"name":"s","annotations":{"` + v1alpha2.ConversionAnnotation + `":` + string(quoted) + `}},"spec":{}}`
-	up, err := v1alpha1.ConvertText([]byte(text), hubVersion)
+	up, err := v1alpha1.ConvertText(t.Context(), []byte(text), hubVersion)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,8 +135,43 @@ func TestConvertTextLeavesTooDeepAnnotationAlone(t *testing.T) {
 // What is not an object is told apart from an object of another API.
 func TestConvertTextRefusesWhatIsNotAnObject(t *testing.T) {
 	for text, want := range map[string]bool{`"x"`: true, `null`: true, `{`: true, `{"apiVersion":"v1"}`: false} {
-		if _, err := v1alpha1.ConvertText([]byte(text), hubVersion); err == nil || errors.Is(err, v1alpha1.ErrNotAnObject) != want {
+		if _, err := v1alpha1.ConvertText(t.Context(), []byte(text), hubVersion); err == nil || errors.Is(err, v1alpha1.ErrNotAnObject) != want {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// leaving is a context that is done after so many questions.
+type leaving struct {
+	context.Context
+	asked, after int
+}
+
+func (c *leaving) Err() error {
+	if c.asked++; c.asked > c.after {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Nobody waits for the work on an object whose sender has gone: it ends before each of its steps. Here each step would have an effect that
+// shows: the text is no object, its version is of another API.
+//
+// Proves: R63.
+func TestConvertTextStopsBeforeEachStep(t *testing.T) {
+	const sound = `{"apiVersion":"` + spokeVersion + `","spec":{}}`
+	for _, c := range []struct {
+		step, text string
+		after      int
+	}{
+		{"decoding", `{`, 0}, {"converting", `{"apiVersion":"v1"}`, 1}, {"writing", sound, 2},
+	} {
+		ctx := &leaving{Context: t.Context(), after: c.after}
+		if answer, err := v1alpha1.ConvertText(ctx, []byte(c.text), hubVersion); !errors.Is(err, context.Canceled) || answer != nil || ctx.asked != c.after+1 {
+			t.Errorf("%s: %s, %v, asked %d times", c.step, answer, err, ctx.asked)
+		}
+	}
+	if _, err := v1alpha1.ConvertText(&leaving{Context: t.Context(), after: 3}, []byte(sound), hubVersion); err != nil {
+		t.Errorf("who has not gone: %v", err)
 	}
 }

@@ -92,10 +92,10 @@ func (in *conversion) Answer(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	for i, text := range in.objects {
-		if err := ctx.Err(); err != nil {
-			return nil, err // nobody waits for the answer
+		target, err := v1alpha1.ConvertText(ctx, text, in.desired)
+		if gone := ctx.Err(); gone != nil {
+			return nil, gone // nobody waits for the answer
 		}
-		target, err := v1alpha1.ConvertText(text, in.desired)
 		if errors.Is(err, v1alpha1.ErrNotAnObject) {
 			return nil, fmt.Errorf("no ConversionReview: object %d: %w", i, err)
 		}

@@ -4,7 +4,9 @@ package webhook
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -117,6 +119,19 @@ func TestConversionRefusesTooManyValues(t *testing.T) {
 	code, answer := post(t, reviewOf("llamastack.io/v1alpha1", object))
 	if code != http.StatusOK || !strings.Contains(answer, `"uid":"u-1","convertedObjects":[],"result":{"status":"Failure","message":"the object holds too many values`) {
 		t.Errorf("%d %.300s", code, answer)
+	}
+}
+
+// Proves: R63 (a conversion whose sender has gone is not answered: neither by what was converted so far, nor by a refusal).
+func TestConversionEndsWithItsSender(t *testing.T) {
+	review, err := readConversion([]byte(reviewOf("llamastack.io/v1alpha2", `{"apiVersion":"llamastack.io/v1alpha1"}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if answer, err := review.Answer(ctx); !errors.Is(err, context.Canceled) || answer != nil {
+		t.Errorf("%s, %v", answer, err)
 	}
 }
 

@@ -118,18 +118,18 @@ func work(b *testing.B, text []byte) map[string]func() error {
 	if err := json.Unmarshal(text, cr); err != nil {
 		b.Fatal(err)
 	}
-	down, err := v1alpha1.ConvertText(text, v1alpha1.GroupVersion.String())
+	down, err := v1alpha1.ConvertText(b.Context(), text, v1alpha1.GroupVersion.String())
 	if err != nil {
 		b.Fatal(err)
 	}
 	review := []byte(reviewFor("v1alpha2", string(text), ""))
 	return map[string]func() error{
 		"to_v1alpha1": func() error {
-			_, err := v1alpha1.ConvertText(text, v1alpha1.GroupVersion.String())
+			_, err := v1alpha1.ConvertText(b.Context(), text, v1alpha1.GroupVersion.String())
 			return err
 		},
 		"to_v1alpha2": func() error {
-			_, err := v1alpha1.ConvertText(down, v1alpha2.GroupVersion.String())
+			_, err := v1alpha1.ConvertText(b.Context(), down, v1alpha2.GroupVersion.String())
 			return err
 		},
 		"validate": func() error {
