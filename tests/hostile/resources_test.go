@@ -65,6 +65,9 @@ var openFields = []struct {
 	{"externalProviders", `"externalProviders":#`, byWebhook},
 	{"auth settings", `"auth":{"provider":"custom","settings":#}`, byWebhook},
 	{"auth rule", `"auth":{"accessPolicy":[#]}`, byWebhook},
+	{"auth route rule", `"auth":{"routePolicy":[#]}`, byWebhook},
+	{"auth secretRefs", `"auth":{"provider":"api-key","secretRefs":#}`, byWebhook},
+	{"auth tenancy", `"auth":{"tenancy":#}`, byWebhook},
 	{"networking.expose", `"networking":{"expose":#}`, bound{byPolicy.wide, byWebhook.deep}},
 }
 
