@@ -148,14 +148,15 @@ type leaving struct {
 }
 
 func (c *leaving) Err() error {
-	if c.asked++; c.asked > c.after {
+	c.asked++
+	if c.asked > c.after {
 		return context.Canceled
 	}
 	return nil
 }
 
 // Nobody waits for the work on an object whose sender has gone: it ends before each of its steps. Here each step would have an effect that
-// shows: the text is no object, its version is of another API.
+// shows: the text is not an object, its version is of another API.
 //
 // Proves: R63.
 func TestConvertTextStopsBeforeEachStep(t *testing.T) {

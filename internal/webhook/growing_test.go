@@ -94,7 +94,7 @@ func TestEveryFieldThatGrowsIsMeasured(t *testing.T) {
 	}
 }
 
-// Proves: R63 (what BenchmarkGrowth measures is told, with the numbers of items that it measures).
+// Proves: R63 (what BenchmarkGrowth measures stands in the page, with the numbers of items that it measures).
 func TestEveryMeasuredFieldStandsInThePage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/performance.md")
 	if err != nil {
