@@ -18,7 +18,7 @@ type Collector struct {
 	omitted map[Severity]int
 }
 
-// Add adds a problem. What is empty of Class, Severity and Condition is filled in from the row of the reason.
+// Add adds a problem. What is empty is filled in as New does.
 func (c *Collector) Add(p Problem) {
 	complete := New(p)
 	if c.Skip != nil && c.Skip(*complete) || c.full(complete.Severity) {
@@ -85,7 +85,7 @@ func (c *Collector) of(s Severity, l List) List {
 		return l
 	}
 	return append(l, *New(Problem{
-		Severity: s, Reason: MoreProblems, Path: "spec", Type: field.ErrorTypeTooMany, Value: omitted(more),
+		Severity: s, Reason: MoreProblems, Path: wholeSpec, Type: field.ErrorTypeTooMany, Value: omitted(more),
 		Detail: "more problems are left out here", Fix: "fix the others first",
 	}))
 }

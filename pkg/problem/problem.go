@@ -38,7 +38,7 @@ const (
 // Reason names one kind of problem in CamelCase. Each has a row in the table of this package.
 type Reason string
 
-// Problem is one thing that is wrong. Reason and Path are required; Collector.Add and New fill in Class, Severity and Condition where they are
+// Problem is one thing that is wrong. Reason is required; Collector.Add and New fill in Path, Class, Severity and Condition where they are
 // empty.
 type Problem struct {
 	// Class decides how the operator continues. Empty: that of the reason's row.
@@ -64,9 +64,15 @@ type Problem struct {
 	Err error
 }
 
-// New returns the problem with the properties of its reason where they are empty.
+// wholeSpec is the path of a problem that has none of its own, such as an error of a parser about a whole document.
+const wholeSpec = "spec"
+
+// New returns the problem with the properties of its reason where they are empty. A problem without a Path is one of the whole spec.
 func New(p Problem) *Problem {
 	row := rowOf(p.Reason)
+	if p.Path == "" {
+		p.Path = wholeSpec
+	}
 	if p.Class == "" {
 		p.Class = row.Class
 	}

@@ -94,6 +94,18 @@ func TestNewKeepsWhatIsSet(t *testing.T) {
 	}
 }
 
+// Proves: R63 (each message begins with a path).
+func TestNewAndAddFillInThePath(t *testing.T) {
+	pathless := Problem{Reason: InvalidField, Detail: "is odd"}
+	var c Collector
+	c.Add(pathless)
+	for _, got := range []Problem{*New(pathless), c.List()[0]} {
+		if want := "spec: is odd"; got.Path != "spec" || got.String() != want {
+			t.Errorf("%q with the path %q, want %q", got.String(), got.Path, want)
+		}
+	}
+}
+
 func list() List {
 	return List{
 		{Class: Terminal, Condition: "A", Reason: "WrongA", Detail: "a is wrong"},
