@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,6 +53,25 @@ func TestUpgradeCheckForPrograms(t *testing.T) {
 	}
 	if fields["providers.inference[vllm].config.base_url"] != "http://vllm:8000/v1 → " || fields["providers.inference[vllm].config.url"] != " → http://vllm:8000/v1" {
 		t.Errorf("%v", fields)
+	}
+}
+
+// Problems that both releases have are left out, also where their texts name the release line.
+func TestUpgradeCheckLeavesOutProblemsOfBothReleases(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "cr.yaml")
+	text := "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\n" +
+		"spec:\n  distribution: {name: starter}\n  providers: {inference: {provider: 'remote::homegrown', endpoint: 'http://a:1'}}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := run(t, "", "upgrade-check", "-f", file, "--to", "0.8", "-o", "json")
+	var found struct {
+		Possible         bool
+		Errors, Warnings []string
+	}
+	err := json.Unmarshal([]byte(r.out), &found)
+	if err != nil || !found.Possible || len(found.Errors)+len(found.Warnings) > 0 {
+		t.Errorf("%v\n%s%s", err, r.err, r.out)
 	}
 }
 

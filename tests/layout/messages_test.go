@@ -27,6 +27,7 @@ var readsForeignText = map[string]string{
 	"internal/apply/dryrun.go":          "the API server has no other sign of a webhook without dry run",
 	"internal/pods/pods.go":             "the kubelet and the scheduler have no other property for what they found",
 	"internal/cli/manifest/document.go": "the YAML library names the line in its text alone",
+	"internal/events/events.go":         "warnings have no reason of their own in a condition: an Event follows when their text changes",
 	"internal/status/conditions.go":     "the API server's text of a refused pod begins with a name that is another one each time",
 	"pkg/config/document/base.go":       "the YAML library begins each text with its own name",
 }
@@ -47,8 +48,7 @@ func TestNoCodeReadsAMessage(t *testing.T) {
 				t.Fatal(err)
 			}
 			ast.Inspect(file, func(n ast.Node) bool {
-				call, ok := n.(*ast.CallExpr)
-				if !ok {
+				if !reads(n) {
 					return true
 				}
 				short, err := filepath.Rel(root, path)
@@ -56,11 +56,10 @@ func TestNoCodeReadsAMessage(t *testing.T) {
 					t.Fatal(err)
 				}
 				short = filepath.ToSlash(short)
-				reads := readsMessage(call) || readsError(call)
-				if reads && readsForeignText[short] == "" {
-					t.Errorf("%s reads a message: give the problem a property, and read that", set.Position(call.Pos()))
+				if readsForeignText[short] == "" {
+					t.Errorf("%s reads a message: give the problem a property, and read that", set.Position(n.Pos()))
 				}
-				foreign[short] = foreign[short] || reads
+				foreign[short] = true
 				return true
 			})
 		}
@@ -75,9 +74,47 @@ func TestNoCodeReadsAMessage(t *testing.T) {
 	}
 }
 
+// reads reports whether an expression reads a text that is for people, or that of an error.
+func reads(n ast.Node) bool {
+	switch e := n.(type) {
+	case *ast.CallExpr:
+		return readsMessage(e) || readsError(e)
+	case *ast.BinaryExpr:
+		return comparesMessage(e)
+	}
+	return false
+}
+
+// comparesMessage reports whether a text that is for people is compared with another one. Whether there is a text at all is no matter
+// of what it says.
+func comparesMessage(e *ast.BinaryExpr) bool {
+	if e.Op != token.EQL && e.Op != token.NEQ || isEmptyText(e.X) || isEmptyText(e.Y) {
+		return false
+	}
+	return isMessage(e.X) || isMessage(e.Y) || isString(e.X) && isString(e.Y)
+}
+
+func isEmptyText(e ast.Expr) bool {
+	text, ok := e.(*ast.BasicLit)
+	return ok && text.Value == `""`
+}
+
+// isString reports whether an expression is a call of String. One side alone may be a path; two are most likely problems.
+func isString(e ast.Expr) bool {
+	call, ok := e.(*ast.CallExpr)
+	if !ok || len(call.Args) > 0 {
+		return false
+	}
+	s, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && s.Sel.Name == "String"
+}
+
 // readsMessage reports whether a call looks for something in a text that is for people.
-func readsMessage(call *ast.CallExpr) bool {
-	switch text := searched(call).(type) {
+func readsMessage(call *ast.CallExpr) bool { return isMessage(searched(call)) }
+
+// isMessage reports whether an expression is a text that is for people.
+func isMessage(e ast.Expr) bool {
+	switch text := e.(type) {
 	case *ast.Ident: // a parameter of that name
 		return text.Name == "message"
 	case *ast.SelectorExpr:
@@ -127,13 +164,19 @@ func TestReadsMessageFindsReaders(t *testing.T) {
 		`strings.HasPrefix(p.Path, "spec.")`:         false,
 		`strings.Join(list.Texts(), "; ")`:           false,
 		`bytes.Contains(c.Message, nil)`:             false,
+		`a.String() == b.String()`:                   true,
+		`last.Message != c.Message`:                  true,
+		`list.Message() == "x"`:                      true,
+		`p.Detail == old.Detail`:                     true,
+		`"x" == p.Fix`:                               true,
+		`rule.Message != ""`:                         false,
+		`p.Path == path.String()`:                    false,
 	} {
 		expression, err := parser.ParseExpr(code)
 		if err != nil {
 			t.Fatal(err)
 		}
-		call := expression.(*ast.CallExpr)
-		if got := readsMessage(call) || readsError(call); got != want {
+		if got := reads(expression); got != want {
 			t.Errorf("%s: %v, want %v", strings.TrimSpace(code), got, want)
 		}
 	}

@@ -4,6 +4,7 @@ package upgrade
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -47,7 +48,7 @@ type renamed struct {
 func compare(spec *v1alpha2.LlamaStackDistributionSpec, before, after *offline.Resource) (*check, error) {
 	c := &check{Name: before.Name(), Possible: !after.Failed()}
 	for _, p := range after.Problems {
-		known := slices.ContainsFunc(before.Problems, func(old problem.Problem) bool { return old.String() == p.String() })
+		known := slices.ContainsFunc(before.Problems, func(old problem.Problem) bool { return same(&old, &p) })
 		switch {
 		case known:
 		case p.Severity == problem.Warning:
@@ -89,6 +90,11 @@ func compare(spec *v1alpha2.LlamaStackDistributionSpec, before, after *offline.R
 		c.Others++
 	}
 	return c, nil
+}
+
+// same reports whether two problems are one: their texts can differ, since a text names the release line.
+func same(a, b *problem.Problem) bool {
+	return a.Severity == b.Severity && a.Reason == b.Reason && a.Path == b.Path && reflect.DeepEqual(a.Value, b.Value)
 }
 
 // on are the providers that are on, as "api/id".
