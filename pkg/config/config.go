@@ -114,9 +114,9 @@ type ProviderEntry = provider.Entry
 
 // Generate makes the configuration. The result is nil exactly when the problems have errors; warnings may come with
 // a result. The work grows linearly with the spec. When the context ends, the work ends too, and the only problem has the
-// reason Incomplete.
+// reason LookupFailed.
 //
-// The steps stand in the order in which they run. Each takes what it needs and adds its problems to one collector, and none knows another.
+// The steps stand in the order in which they run. Each takes what it needs and adds its problems to one collector, and knows only packages below it.
 // They run also where some of the spec cannot be read, so that the user hears of everything at once; what only follows from that is left out.
 func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	problems := &problem.Collector{}

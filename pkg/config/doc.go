@@ -3,9 +3,10 @@
 // Package config is the config engine: it makes the server's config.yaml from a base configuration, the spec of a
 // LlamaStackDistribution and the release line of the server.
 //
-// Generate is a list of steps. Each is a package below this one, takes what it needs, and reports problems; none knows another. From the
-// bottom up: catalog (what a release line knows) and document (the tree of a configuration); environment (variables of the server) and
-// release (a configuration against a release line); storage; server, resource and auth; disabled and integrity. Nothing imports upwards.
+// Generate is a list of steps. Each is a package below this one, takes what it needs, and reports problems; each knows only those below
+// it. From the bottom up: catalog (what a release line knows), document (the tree of a configuration) and address (hosts, ports);
+// environment (variables of the server) and release (a configuration against a release line); storage;
+// provider (the entries of providers); server, resource and auth; disabled and integrity. Nothing imports upwards.
 //
 // Contract: pure and deterministic. The same input gives the same bytes; the base is never changed and may be shared
 // by any number of goroutines. Keys that the engine does not know survive at every level of the base. What is wrong
