@@ -104,7 +104,7 @@ var reasons = []Reason{
 	},
 	{
 		v1alpha2.ConditionBackendsReachable, metav1.ConditionTrue, v1alpha2.ReasonModelsListed,
-		"Each model server of the spec told the server about models, some time after the last rollout or change of pods. Ready does not depend on this condition.",
+		"Each model server of the spec reported models to the server, some time after the last rollout or change of pods. Ready does not depend on this condition.",
 		"The server lists 2 models of the providers vllm: vllm/llama3.2-70b, vllm/llama3.2-8b", "",
 	},
 	{

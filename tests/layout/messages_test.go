@@ -85,8 +85,8 @@ func reads(n ast.Node) bool {
 	return false
 }
 
-// comparesMessage reports whether a text that is for people is compared with another one. Whether there is a text at all is no matter
-// of what it says.
+// comparesMessage reports whether a text that is for people is compared with another one. A comparison with "" asks only whether there
+// is a text.
 func comparesMessage(e *ast.BinaryExpr) bool {
 	if e.Op != token.EQL && e.Op != token.NEQ || isEmptyText(e.X) || isEmptyText(e.Y) {
 		return false
