@@ -43,7 +43,7 @@ func TestTheGuideHasTheTable(t *testing.T) {
 }
 
 // Proves: MIG-EX, US-7.2, US-7.3 (the guide's objects are valid, and convert into each other as it says)
-func TestTheGuideTellsTheTruth(t *testing.T) {
+func TestGuideObjectsConvertIntoEachOther(t *testing.T) {
 	t.Parallel()
 
 	var objects []map[string]any

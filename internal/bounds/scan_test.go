@@ -102,7 +102,7 @@ func TestCutSaysSoAndKeepsCharacters(t *testing.T) {
 }
 
 // Proves: R63 (at most 20 names in a list).
-func TestNamesTellsHowManyAreLeftOut(t *testing.T) {
+func TestNamesReportsHowManyAreLeftOut(t *testing.T) {
 	names := strings.Split(strings.Repeat("n ", 24)+"n", " ")
 	if got := Names(names[:20]); strings.Count(got, "n") != 20 || strings.Contains(got, "more") {
 		t.Error(got)

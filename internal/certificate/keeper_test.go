@@ -399,7 +399,7 @@ func TestKeeperWithoutTargets(t *testing.T) {
 }
 
 // Proves: R7 (no key reaches an error or a log line).
-func TestKeeperTellsNoKey(t *testing.T) {
+func TestKeeperLogsNoKey(t *testing.T) {
 	var text bytes.Buffer
 	log := funcr.New(func(prefix, args string) { text.WriteString(prefix + args + "\n") }, funcr.Options{Verbosity: 10})
 	ctx := logf.IntoContext(t.Context(), log)

@@ -109,7 +109,7 @@ func TestConvertLosesNothingOfWhatIsRefused(t *testing.T) {
 }
 
 // Proves: R41, US-7.2 (a warning reports what has no effect as long as the annotation is there).
-func TestConvertTellsOfNetworkPolicies(t *testing.T) {
+func TestConvertWarnsOfNetworkPolicies(t *testing.T) {
 	const old = "apiVersion: llamastack.io/v1alpha1\nkind: LlamaStackDistribution\nmetadata: {name: a}\n" +
 		"spec: {server: {distribution: {name: starter}}, network: {allowedFrom: {namespaces: [b]}}}\n"
 	file := write(t, old)

@@ -153,8 +153,8 @@ func (r *Reconciler) watch(mgr manager.Manager, o Options) error {
 		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfConfigMap(o.OperatorNamespace))).
 		Watches(&v1alpha2.LlamaStackDistribution{}, recordHosts(r.gatherer.Hosts, r.gatherer.Domain)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(serverOfPod), builder.WithPredicates(podChanged())).
-		WatchesRawSource(source.Channel(r.prober.Answers(), &handler.EnqueueRequestForObject{})).
-		WatchesRawSource(source.Channel(r.gatherer.Labels.Answers(), &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Channel(r.prober.Events(), &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Channel(r.gatherer.Labels.Events(), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Channel(r.turns.Next(), &handler.EnqueueRequestForObject{}))
 	for _, kind := range append(apply.OwnedKinds(), apply.EdgeKinds(r.applier.EdgeAPIs)...) {
 		b = b.Watches(kind, owner, builder.WithPredicates(notCreated()))

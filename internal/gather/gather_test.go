@@ -228,7 +228,7 @@ func TestLookupFailed(t *testing.T) {
 }
 
 // Proves: NFR-004 (all requests that fail are reported, not the first alone).
-func TestEveryFailureIsTold(t *testing.T) {
+func TestGatherReportsEveryFailure(t *testing.T) {
 	c := newCluster(t)
 	c.fails["Secret/one"], c.fails["Deployment/my-stack"], c.fails["ConfigMap/llama-stack-operator-config"] = errTimeout, errTimeout, errTimeout
 	if _, faults := newGatherer(c, c).Gather(t.Context(), resource()); len(faults) != 3 {

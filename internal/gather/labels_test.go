@@ -80,7 +80,7 @@ func withLabels(t *testing.T, s *site, c *cluster, cr *v1alpha2.LlamaStackDistri
 		t.Errorf("while the registry is asked: %s", problems.Message())
 	}
 	select {
-	case <-g.Labels.Answers():
+	case <-g.Labels.Events():
 	case <-time.After(time.Minute):
 		t.Fatal("no answer")
 	}
@@ -180,7 +180,7 @@ func TestServiceAccountOfThePodIsReadFromTheCache(t *testing.T) {
 		g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s, Key: secret.New(make([]byte, 32))})
 		g.Gather(t.Context(), c.cr)
 		select {
-		case <-g.Labels.Answers():
+		case <-g.Labels.Events():
 		case <-time.After(time.Minute):
 			t.Fatal("no answer")
 		}

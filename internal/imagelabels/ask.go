@@ -137,15 +137,15 @@ func (r *Reader) ask(ctx context.Context, i *image) bool {
 	defer leave()
 	limited, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	answer := r.answer(limited, &q, former)
+	answer := r.result(limited, &q, former)
 	if ctx.Err() != nil {
 		return false
 	}
 	return r.note(ctx, i, answer)
 }
 
-// answer is one manifest and one configuration for an image that was not read, and one request without a body for a tag that was.
-func (r *Reader) answer(ctx context.Context, q *Question, former Answer) (answer Answer) {
+// result is one manifest and one configuration for an image that was not read, and one request without a body for a tag that was.
+func (r *Reader) result(ctx context.Context, q *Question, former Answer) (answer Answer) {
 	log := logf.FromContext(ctx).WithValues("image", q.Image)
 	defer panics.Catch(log, "asking for the labels of an image panicked", &answer.Err)
 	from := r.options.Connect.Client(q.Registries)

@@ -8,7 +8,7 @@
 // and never earlier than the registry permits. Two custom resources share an answer only if they have the same credentials for the image, so
 // that nobody learns of an image that they may not pull. The number of questions at once is bounded in all, for each namespace and for each
 // registry; so is the number of answers that are kept. A question that panics has failed, and ends nothing else. What is new becomes an event on
-// the channel of Answers. Everything that was started ends with the context of New.
+// the channel of Events. Everything that was started ends with the context of New.
 //
 // It does not choose which images to ask for, and does not interpret a configuration: that is package settings.
 package imagelabels

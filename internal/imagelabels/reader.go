@@ -85,8 +85,8 @@ func New(ctx context.Context, o Options) *Reader {
 	}
 }
 
-// Answers is the channel of events: each names a custom resource for whose image there is something new.
-func (r *Reader) Answers() <-chan event.GenericEvent { return r.answers }
+// Events is the channel of events: each names a custom resource for whose image there is something new.
+func (r *Reader) Events() <-chan event.GenericEvent { return r.answers }
 
 // Labels returns what is known of the labels of the image that a custom resource uses. It sends no request: where there is something to ask, an
 // event follows.

@@ -181,7 +181,7 @@ func (w *world) announced() []string {
 	var names []string
 	for {
 		select {
-		case e := <-w.Answers():
+		case e := <-w.Events():
 			names = append(names, e.Object.GetName())
 		default:
 			return names

@@ -74,8 +74,8 @@ func New(ctx context.Context, a Asker) *Prober {
 	}
 }
 
-// Answers is the channel of events: each names a custom resource whose server reported something new.
-func (p *Prober) Answers() <-chan event.GenericEvent { return p.answers }
+// Events is the channel of events: each names a custom resource whose server reported something new.
+func (p *Prober) Events() <-chan event.GenericEvent { return p.answers }
 
 // Observe returns what the server of this rollout has said, or why it is silent; neither is known at first. A rollout
 // that was not asked before is asked now, at the address. The pods are all that exist, in any notation: where they have changed since, the

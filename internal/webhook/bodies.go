@@ -193,8 +193,8 @@ func (s *share) received() {
 	s.client = false
 }
 
-// answer replaces the body by an answer, which is there already, and waits for the client to read it; giveUp ends that.
-func (s *share) answer(bytes int64, giveUp func()) {
+// replace replaces the body by an answer, which is there already, and waits for the client to read it; giveUp ends that.
+func (s *share) replace(bytes int64, giveUp func()) {
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()
 	s.of.used += bytes - s.bytes

@@ -84,8 +84,8 @@ func (in *conversion) Memory() int64 {
 	return largest
 }
 
-// Answer converts the objects. Integers stay integers, however large, as the API server itself reads them.
-func (in *conversion) Answer(ctx context.Context) ([]byte, error) {
+// Result converts the objects. Integers stay integers, however large, as the API server itself reads them.
+func (in *conversion) Result(ctx context.Context) ([]byte, error) {
 	var answer bytes.Buffer
 	answer.Grow(in.size + in.size/8)
 	if err := in.begin(&answer); err != nil {

@@ -130,7 +130,7 @@ func TestConversionEndsWithItsSender(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if answer, err := review.Answer(ctx); !errors.Is(err, context.Canceled) || answer != nil {
+	if answer, err := review.Result(ctx); !errors.Is(err, context.Canceled) || answer != nil {
 		t.Errorf("%s, %v", answer, err)
 	}
 }

@@ -135,7 +135,7 @@ func work(b *testing.B, text []byte) map[string]func() error {
 		"validate": func() error {
 			sent, err := validation.read(review)
 			if err == nil {
-				_, err = sent.Answer(b.Context())
+				_, err = sent.Result(b.Context())
 			}
 			return err
 		},

@@ -58,8 +58,8 @@ type Kind struct {
 type Review interface {
 	// Memory is what decoding takes at most, in bytes.
 	Memory() int64
-	// Answer decodes the review and answers it. An error means that it cannot be answered.
-	Answer(ctx context.Context) ([]byte, error)
+	// Result decodes the review and answers it. An error means that it cannot be answered.
+	Result(ctx context.Context) ([]byte, error)
 	// Refuse answers it without decoding.
 	Refuse(reason string) ([]byte, error)
 }
@@ -130,7 +130,7 @@ func (i *Intake) serve(w http.ResponseWriter, r *http.Request, kind Kind) *refus
 		return failed
 	}
 	connections.Received(r.Context())
-	answer, failed := i.answer(r.Context(), turn, kind, body)
+	answer, failed := i.result(r.Context(), turn, kind, body)
 	if failed != nil {
 		return failed
 	}
@@ -156,8 +156,8 @@ func address(r *http.Request) string {
 	return host
 }
 
-// answer answers the review, and then lets the next one be decoded, also after a panic.
-func (i *Intake) answer(ctx, turn context.Context, kind Kind, body []byte) ([]byte, *refusal) {
+// result answers the review, and then lets the next one be decoded, also after a panic.
+func (i *Intake) result(ctx, turn context.Context, kind Kind, body []byte) ([]byte, *refusal) {
 	var review Review
 	var err error
 	turns := i.large
@@ -178,7 +178,7 @@ func (i *Intake) answer(ctx, turn context.Context, kind Kind, body []byte) ([]by
 			return nil, &refusal{http.StatusBadRequest, err.Error()}
 		}
 	}
-	answer := func() ([]byte, error) { return review.Answer(ctx) }
+	answer := func() ([]byte, error) { return review.Result(ctx) }
 	switch cost := review.Memory(); {
 	case cost > memoryForDecoded:
 		answer = func() ([]byte, error) { return review.Refuse(tooCostly) }

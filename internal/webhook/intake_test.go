@@ -45,7 +45,7 @@ type review struct {
 
 func (r review) Memory() int64 { return r.memory }
 
-func (r review) Answer(context.Context) ([]byte, error) { return r.answer() }
+func (r review) Result(context.Context) ([]byte, error) { return r.answer() }
 
 func (r review) Refuse(reason string) ([]byte, error) { return []byte("refused: " + reason), nil }
 

@@ -109,7 +109,7 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 		NextProtos: []string{"http/1.1"}, // all that API servers use for webhooks
 	})
 	s.http = &http.Server{
-		Handler: s.lastAnswers(s.mux), MaxHeaderBytes: maxHeader,
+		Handler: s.closeConnections(s.mux), MaxHeaderBytes: maxHeader,
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName("webhook")), slog.LevelDebug), // failed handshakes, mostly
 	}
@@ -172,9 +172,9 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// lastAnswers closes connections with an answer while the Server drains, so that their next requests go to another replica, and
+// closeConnections closes connections with an answer while the Server drains, so that their next requests go to another replica, and
 // while there are many. A connection that is closed at any other time can lose a request that is on its way.
-func (s *Server) lastAnswers(next http.Handler) http.Handler {
+func (s *Server) closeConnections(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.draining.Load() || s.open.Count() > maxConnections/2 {
 			w.Header().Set("Connection", "close")

@@ -74,7 +74,7 @@ func (t *transfer) write(to io.Writer, answer []byte) {
 	if len(answer) > smallReview {
 		held = int64(len(answer))
 	}
-	t.share.answer(held, func() { _ = t.control.SetWriteDeadline(longAgo) })
+	t.share.replace(held, func() { _ = t.control.SetWriteDeadline(longAgo) })
 	for piece := range slices.Chunk(answer, answerPiece) {
 		if _, err := to.Write(piece); err != nil {
 			return

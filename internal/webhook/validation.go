@@ -121,8 +121,8 @@ func (in *admissionReview) Memory() int64 {
 	return memoryOf(in.object, typedItemMemory) + memoryOf(in.old, typedItemMemory)
 }
 
-// Answer validates the request.
-func (in *admissionReview) Answer(ctx context.Context) ([]byte, error) {
+// Result validates the request.
+func (in *admissionReview) Result(ctx context.Context) ([]byte, error) {
 	if in.excess != nil {
 		return in.respond(refuseTooLarge(&in.request, in.excess))
 	}

@@ -223,7 +223,7 @@ func FuzzValidation(f *testing.F) {
 		if err != nil || sent.Memory() > memoryForDecoded {
 			return // refused without being decoded
 		}
-		answer, err := sent.Answer(t.Context())
+		answer, err := sent.Result(t.Context())
 		var review admissionv1.AdmissionReview
 		if err != nil || json.Unmarshal(answer, &review) != nil || review.Response == nil {
 			t.Errorf("no answer to the review: %v %s", err, answer)

@@ -137,7 +137,7 @@ func TestForReturnsTheErrorsOfACondition(t *testing.T) {
 	}
 }
 
-func TestHasTellsClassesApart(t *testing.T) {
+func TestHasDistinguishesClasses(t *testing.T) {
 	classes := []Class{Terminal, WaitingForDependency, Transient}
 	for _, class := range classes {
 		only := List{{Class: class}}

@@ -26,8 +26,8 @@ func (f *facts) offered() *offered.Config {
 	return c
 }
 
-// try are the commands that ask the first model that can chat.
-func try(cr *v1alpha2.LlamaStackDistribution, models []offered.Model) []string {
+// chatCommands are the commands that ask the first model that can chat.
+func chatCommands(cr *v1alpha2.LlamaStackDistribution, models []offered.Model) []string {
 	model := offered.FirstChat(models)
 	if model == "" || cr.Status.AvailableReplicas == 0 {
 		return nil

@@ -89,7 +89,7 @@ func newScreen(f *facts) *screen {
 	}
 	runs := f.offered()
 	s.Providers, s.Models = runs.Providers(&cr.Spec), runs.Models()
-	s.Try = try(cr, s.Models)
+	s.Try = chatCommands(cr, s.Models)
 	s.Objects = f.objects()
 	s.Events = f.warnings()
 	return s

@@ -46,7 +46,7 @@ func secret(field string) []parse.SecretField {
 // Users differ where rules about access or tenants tell them apart, and the cluster's API server is verified by its own certificates alone.
 //
 // Proves: R24.
-func TestReadTellsWhatAConfigurationSays(t *testing.T) {
+func TestReadReturnsPropertiesOfAConfiguration(t *testing.T) {
 	for text, want := range map[string]auth.Auth{
 		"": {},
 		"server: {auth: {provider_config: {type: a, tls_cafile: " + auth.ClusterCAFile + "}}}\n": {Type: "a", ClusterCA: true},
