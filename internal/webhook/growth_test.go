@@ -162,6 +162,7 @@ func BenchmarkGrowth(b *testing.B) {
 }
 
 // BenchmarkLargest does the same with a custom resource that has as much of everything as may be, up to the number of values of a whole spec.
+// A server of this release line takes shields, and no tenancy: one of a newer line would take that, and no shields.
 //
 // Proves: R63.
 func BenchmarkLargest(b *testing.B) {
@@ -169,13 +170,20 @@ func BenchmarkLargest(b *testing.B) {
 		return items(growing[name].item, growing[name].most)
 	}
 	text := objectWith(`{"distribution":{"name":"starter"},"providers":{"inference":[` + items(`{"id":"p#","provider":"vllm","endpoint":"http://a",`+
-		`"apiKey":{"name":"s#","key":"k"}}`, bounds.ProvidersPerAPI-1) + `,{"id":"vllm","provider":"vllm","endpoint":"http://a","settings":{"network":{` +
-		items(`"k#":"v"`, 7_000) + `}}}],"safety":{"provider":"llama-guard"}},"resources":{"models":["m",` + items(growing["models"].item, bounds.Models-1) +
-		`],"shields":[` + items(`{"id":"s#","model":"vllm/m"}`, bounds.Shields) + `],"tools":[` + list("tools") + `]},"workload":{"overrides":{"env":[` + list("env") +
-		`],"volumes":[` + list("volumes") + `],"volumeMounts":[` + items(`{"name":"v#","mountPath":"/m#"}`, bounds.Items) + `],"command":[` + list("command") +
-		`],"args":[` + list("args") + `]},"replicas":2,"topologySpreadConstraints":[` + list("spread") + `],"scheduling":{"affinity":{"podAntiAffinity":{` +
-		`"preferredDuringSchedulingIgnoredDuringExecution":[` + items(`{"weight":1,"podAffinityTerm":{"topologyKey":"k#"}}`, 17_000) + `]}}}},` +
-		`"networking":{"allowedFrom":{"namespaces":[` + list("namespaces") + `],"labels":[` + list("labels") + `]}}}`)
+		`"apiKey":{"name":"s#","key":"k"}}`, bounds.ProvidersPerAPI-2) + `,{"id":"own","provider":"remote::own","secretRefs":{` +
+		items(`"f#":{"name":"f#","key":"k"}`, bounds.References-bounds.ProvidersPerAPI) + `}},{"id":"vllm","provider":"vllm","endpoint":"http://a","settings":{"network":{` + items(`"k#":"v"`, 6_000) + `}}}],` +
+		`"safety":{"provider":"llama-guard"}},"resources":{"models":["m",{"name":"e","provider":"vllm","modelType":"embedding","embeddingDimension":4},` +
+		items(`{"name":"m#","provider":"vllm"}`, bounds.Models-2) + `],"shields":[` + items(`{"id":"s#","model":"vllm/m"}`, bounds.Shields) +
+		`],"tools":[` + list("tools") + `],"vectorStores":[` + items(`{"name":"v#","embeddingModel":"e"}`, bounds.VectorStores) + `]},"auth":{` + authSettings + `,"accessPolicy":[` + list("accessPolicy") +
+		`],"routePolicy":[` + list("routePolicy") + `]}` +
+		`,"workload":{"overrides":{"env":[` + list("env") + `],"envFrom":[` + list("envFrom") + `],"volumes":[` + list("volumes") +
+		`],"volumeMounts":[` + items(`{"name":"v#","mountPath":"/m#"}`, bounds.Items) + `],"command":[` + list("command") + `],"args":[` + list("args") +
+		`]},"replicas":2,"podMetadata":{"labels":{` + list("pod labels") + `},"annotations":{` + list("pod annotations") + `}},` +
+		`"imagePullSecrets":[` + list("imagePullSecrets") + `],"resourceClaims":[` + list("resourceClaims") + `],"resources":{"requests":{` + list("resources") +
+		`}},"topologySpreadConstraints":[` + list("spread") + `],"scheduling":{"nodeSelector":{` + list("nodeSelector") + `},"tolerations":[` + list("tolerations") +
+		`],"affinity":{"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[` +
+		items(`{"weight":1,"podAffinityTerm":{"topologyKey":"k#"}}`, 16_300) + `]}}}},` +
+		`"networking":{"allowedFrom":{"namespaces":[` + list("namespaces") + `],"labels":[` + list("labels") + `]},"expose":{"enabled":true,"hostname":"a.example"}}}`)
 	known, err := settings.Parse(nil)
 	if err != nil {
 		b.Fatal(err)
@@ -187,6 +195,14 @@ func BenchmarkLargest(b *testing.B) {
 	cr.Name, cr.Namespace, cr.UID = "s", "ai", "1"
 	if made, problems := desired.Build(b.Context(), facts(known, cr)); problems.HasErrors() || len(made.Objects) == 0 {
 		b.Fatalf("it is not the largest that is built: %s", problems.Errors().Message())
+	}
+	var spec struct{ Spec json.RawMessage }
+	if err := json.Unmarshal([]byte(text), &spec); err != nil {
+		b.Fatal(err)
+	}
+	size, excess := bounds.Scan(spec.Spec, bounds.Limits{Bytes: len(spec.Spec), Levels: bounds.ObjectLevels, Nodes: bounds.SpecNodes})
+	if excess != nil || size.Nodes < bounds.SpecNodes*99/100 {
+		b.Fatalf("the spec has %d of %d values: %v", size.Nodes, bounds.SpecNodes, excess)
 	}
 	for step, do := range work(b, []byte(text)) {
 		b.Run(step, func(b *testing.B) { measure(b, do) })
