@@ -114,7 +114,8 @@ func (t *telemetry) checkFields(p *parse.Provider) {
 		t.problems.Add(problem.Problem{
 			Reason: problem.UnknownProviderType, Path: p.Path + ".provider", Type: field.ErrorTypeNotSupported, Value: name,
 			Detail: "no release line exports telemetry to a provider of this type",
-			Fix:    suggest.Sentence(name, telemetryProviders) + "the types are " + strings.Join(telemetryProviders, ", ") + "; each of them means an OpenTelemetry collector",
+			Fix: suggest.Sentence(name, telemetryProviders) + "the types are " + strings.Join(telemetryProviders, ", ") +
+				"; each of them means an OpenTelemetry collector",
 		})
 	}
 	refuse := func(given bool, name string) {
