@@ -32,7 +32,8 @@ import (
 // What a client of the metrics and of the probes can take. Both ports are open to others than those that they are for, wherever no
 // NetworkPolicy is enforced.
 const (
-	// requestTimeout bounds a handshake, and how long a request takes to arrive. answerTimeout bounds its answer too.
+	// requestTimeout bounds a handshake, and then how long a request takes to arrive. answerTimeout bounds the answer, from the end of the
+	// header on.
 	requestTimeout = 5 * time.Second
 	answerTimeout  = 30 * time.Second
 	idleTimeout    = time.Minute

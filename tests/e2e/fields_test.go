@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -29,6 +30,13 @@ func samplesOfOtherFieldsRun(t *testing.T) {
 
 	s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-auth.yaml"))
 	s.waitCondition(t, serverStart, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady)
+	fixture.Eventually(t, soon, "the Service leads to the server", func() error {
+		status, _, err := tryCall(t, http.MethodGet, s.url(t)+"/v1/health", nil)
+		if err == nil && status != http.StatusOK {
+			err = fmt.Errorf("status %d", status)
+		}
+		return err
+	})
 	token := strings.TrimSpace(s.kubectl(t, "create", "token", "default"))
 	for who, c := range map[string]struct {
 		by   *http.Client

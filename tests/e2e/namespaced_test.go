@@ -30,7 +30,7 @@ func namespacedOperatorStays(t *testing.T) {
 		namespace(t, folder)
 	}
 	kubectl(t, "apply", "-k", filepath.Join(overlay, "admin"))
-	kubectl(t, "wait", "--for=condition=Established", "crd/llamastackdistributions.llamastack.io", "--timeout=60s")
+	kubectl(t, "wait", "--for=condition=Established", "crd/llamastackdistributions.llamastack.io", "--timeout=180s")
 	registered = nil // with the namespace went the settings
 	use(t, &pinned)
 	watched := installNamespacedOperator(t, overlay)
@@ -56,7 +56,7 @@ func namespacedOperatorStays(t *testing.T) {
 	stacks[0].chats(t, sampleServer, sampleServer, sampleModel)
 	did(t, "the sample is Ready in both namespaces, and answers a chat completion with the key of the Secret")
 
-	stacks[1].kubectl(t, "delete", "llsd", sampleName, "--timeout=60s")
+	stacks[1].kubectl(t, "delete", "llsd", sampleName, "--timeout=180s")
 	if out := foreign.kubectl(t, "get", "llsd,all,configmaps", "-o", "yaml"); strings.Contains(out, "conditions:") || strings.Contains(out, "kind: Deployment") {
 		t.Errorf("somebody touched the namespace %s:\n%s", foreign.namespace, out)
 	}
@@ -64,7 +64,7 @@ func namespacedOperatorStays(t *testing.T) {
 	for _, found := range canaries.In(kubectl(t, "logs", "-l", "control-plane=controller-manager", "--tail=-1")) {
 		t.Errorf("the log of the operator contains %s", found)
 	}
-	kubectl(t, "delete", "deployment", operatorName, "--cascade=foreground", "--timeout=60s") // what it still waits for ends, and is in the audit log
+	kubectl(t, "delete", "deployment", operatorName, "--cascade=foreground", "--timeout=180s") // what it still waits for ends, and is in the audit log
 
 	requests, err := cluster.Requests()
 	if err != nil {

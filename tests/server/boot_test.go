@@ -116,12 +116,17 @@ func bootAt(t *testing.T, host string, by *http.Client, r release, config string
 	server.Env = append(env, fmt.Sprintf("%s=%d", line.PortEnv, port))
 	server.Cancel = func() error { return server.Process.Signal(syscall.SIGTERM) }
 	server.WaitDelay = stopTimeout
+	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its workers end with it
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan struct{})
 	go func() { _ = server.Wait(); close(ended) }()
-	t.Cleanup(func() { cancel(); <-ended })
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+		_ = syscall.Kill(-server.Process.Pid, syscall.SIGKILL) // what is left of the group
+	})
 
 	url = fmt.Sprintf("%s:%d", host, port)
 	deadline, tick := time.After(bootTimeout), time.Tick(pollPause)

@@ -92,6 +92,9 @@ func TestSearchFindsAPlantedCanary(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(value), mode); err != nil {
 			t.Fatal(err)
 		}
+		if err := os.Chmod(filepath.Join(dir, name), mode); err != nil { // whatever the umask is
+			t.Fatal(err)
+		}
 	}
 	found, err := canariesBelow(dir)
 	if err != nil {
