@@ -32,8 +32,8 @@ import (
 // What a client of the metrics and of the probes can take. Both ports are open to others than those that they are for, wherever no
 // NetworkPolicy is enforced.
 const (
-	// requestTimeout bounds a handshake, and then how long a request takes to arrive. answerTimeout bounds the answer, from the end of the
-	// header on.
+	// requestTimeout bounds a handshake, then how long a request takes to arrive, and the answer to a probe. answerTimeout bounds the answer of
+	// metrics, from the end of the header on.
 	requestTimeout = 5 * time.Second
 	answerTimeout  = 30 * time.Second
 	idleTimeout    = time.Minute
@@ -43,22 +43,28 @@ const (
 	maxConnections = 64
 )
 
-// serve serves a handler at an address until the context ends. TLS is nil for plain HTTP.
-func serve(ctx context.Context, name, address string, secure *tls.Config, handler http.Handler) error {
+// serve serves a handler at an address until the context ends. TLS is nil for plain HTTP. An answer may take as long as is given.
+func serve(ctx context.Context, name, address string, secure *tls.Config, answer time.Duration, handler http.Handler) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("listen for %s: %w", name, err)
 	}
-	listener = connections.Limit(listener, maxConnections)
+	open := connections.Limit(listener, maxConnections)
+	listener = open
 	if secure != nil {
 		listener = tls.NewListener(listener, secure)
 	}
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			connections.Received(r.Context())
+			if r.ContentLength == 0 { // else its body is still to come
+				connections.Received(r.Context())
+			}
+			if open.Count() > maxConnections/2 {
+				w.Header().Set("Connection", "close")
+			}
 			handler.ServeHTTP(w, r)
 		}),
-		MaxHeaderBytes: maxHeader, ReadTimeout: requestTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeader, ReadTimeout: requestTimeout, WriteTimeout: answer, IdleTimeout: idleTimeout,
 		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName(name)), slog.LevelDebug), // failed handshakes, mostly
 	}
 	connections.Observe(server)
@@ -77,7 +83,7 @@ func healthServer(address string, ready map[string]healthz.Checker) func(context
 		mux.Handle(path, handler)
 		mux.Handle(path+"/", handler)
 	}
-	return func(ctx context.Context) error { return serve(ctx, "health probes", address, nil, mux) }
+	return func(ctx context.Context) error { return serve(ctx, "health probes", address, nil, requestTimeout, mux) }
 }
 
 // metricsServer serves /metrics by HTTPS, to those whom the API server knows and lets "get" it. It is not controller-runtime's, which
@@ -105,7 +111,9 @@ func metricsServer(config *rest.Config, f *flags) (func(context.Context) error, 
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", handler)
 	return func(ctx context.Context) error {
-		return together(ctx, watch, func(ctx context.Context) error { return serve(ctx, "metrics", f.metricsAddress, secure, mux) })
+		return together(ctx, watch, func(ctx context.Context) error {
+			return serve(ctx, "metrics", f.metricsAddress, secure, answerTimeout, mux)
+		})
 	}, nil
 }
 
@@ -116,7 +124,13 @@ func metricsTLS(directory string) (*tls.Config, func(context.Context) error, err
 		given, err := certwatcher.New(filepath.Join(directory, corev1.TLSCertKey), filepath.Join(directory, corev1.TLSPrivateKeyKey))
 		if err == nil {
 			secure.GetCertificate = given.GetCertificate
-			return secure, given.Start, nil
+			return secure, func(ctx context.Context) error {
+				if err := given.Start(ctx); err != nil { // the certificate that was read is served on
+					ctrl.Log.WithName("metrics").Error(err, "the certificate is not watched any more")
+					<-ctx.Done()
+				}
+				return nil
+			}, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, err

@@ -95,7 +95,7 @@ func ofValidation(v *admissionv1.ValidatingWebhookConfiguration, namespace strin
 		if w.ClientConfig.Service == nil || w.ClientConfig.Service.Namespace != namespace {
 			continue
 		}
-		if len(utilvalidation.IsDNS1035Label(w.ClientConfig.Service.Name)) > 0 {
+		if len(utilvalidation.IsDNS1123Label(w.ClientConfig.Service.Name)) > 0 {
 			continue // no Service has this name, and no certificate: it must not keep conversion from getting one
 		}
 		d.names = append(d.names, dnsName(w.ClientConfig.Service.Name, namespace))

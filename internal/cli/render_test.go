@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -418,5 +419,21 @@ data:
 	const want = `has no key "second": add it; its keys are first, third`
 	if r := run(t, resource+strings.ReplaceAll(configMaps, "second", "third"), "render", "-f", "-"); r.code != command.Wrong || !strings.Contains(r.err, want) {
 		t.Errorf("without the key: exit code %d, %s", r.code, r.err)
+	}
+}
+
+// Proves: R72 (what the settings name for all servers counts for their pods offline, too).
+func TestRenderCountsWhatPodDefaultsReferTo(t *testing.T) {
+	operatorSettings := filepath.Join(t.TempDir(), "settings.yaml")
+	if err := os.WriteFile(operatorSettings, []byte("podDefaults: |\n  overrides: {envFrom: [{secretRef: {name: team-keys}}]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const stack = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\nspec: {distribution: {name: starter}}\n"
+	hash := objects.AnnotationSecretsHash + ": <on-cluster>\n"
+	if out := mustRun(t, stack, "render", "-f", "-", "-o", "yaml"); strings.Contains(out, hash) {
+		t.Errorf("without settings, the pods depend on a Secret:\n%s", out)
+	}
+	if out := mustRun(t, stack, "render", "-f", "-", "-o", "yaml", "--settings", operatorSettings); !strings.Contains(out, hash) {
+		t.Errorf("%q is missing:\n%s", hash, out)
 	}
 }

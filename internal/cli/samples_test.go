@@ -117,7 +117,7 @@ func withDifference(t *testing.T, objects, config string) string {
 // againstWhole is how objects differ from those of the whole sample, if these had the same name.
 func againstWhole(t *testing.T, objects string) string {
 	t.Helper()
-	name := regexp.MustCompile(`(?m)^  name: (\S+)-sa$`)
+	name := regexp.MustCompile(`(?m)^ {2}name: (\S+)-sa$`)
 	whole := read(t, filepath.Join("testdata", "samples", wholeSample+".yaml"))
 	from, to := name.FindStringSubmatch(whole), name.FindStringSubmatch(objects)
 	if from == nil || to == nil {

@@ -72,11 +72,9 @@ func of(conn net.Conn) *connection {
 	return c
 }
 
-// Accept waits for the next connection, and closes another one for it where there are too many.
+// Accept waits for the next connection, and closes another one for it where there are too many. While requests are answered on all of them, it waits
+// with the new one.
 func (l *Listener) Accept() (net.Conn, error) {
-	if !l.awaitSlot() {
-		return nil, net.ErrClosed
-	}
 	conn, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
@@ -86,27 +84,32 @@ func (l *Listener) Accept() (net.Conn, error) {
 		host = conn.RemoteAddr().String()
 	}
 	c := &connection{Conn: conn, of: l, from: host}
-	l.mu.Lock()
-	var shed *connection
-	if len(l.open) >= l.limit {
-		shed = l.dispensable() // of the others: the new one is silent, too
+	shed, ok := l.add(c)
+	if !ok {
+		_ = conn.Close()
+		return nil, net.ErrClosed
 	}
-	l.open = append(l.open, c)
-	l.mu.Unlock()
 	if shed != nil {
 		_ = shed.Close() // its client hears of it
 	}
 	return c, nil
 }
 
-// awaitSlot waits until a connection can be accepted; false when the listener was closed.
-func (l *Listener) awaitSlot() bool {
+// add adds a connection when there is a place for it, and returns the one whose place that is, if any; false when the listener was closed.
+func (l *Listener) add(c *connection) (shed *connection, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for !l.closed && len(l.open) >= l.limit && l.dispensable() == nil {
+	for !l.closed && len(l.open) >= l.limit {
+		if shed = l.dispensable(); shed != nil { // one of the others: the new one is silent, too
+			l.open = slices.DeleteFunc(l.open, func(other *connection) bool { return other == shed })
+			break
+		}
 		l.changed.Wait()
 	}
-	return !l.closed
+	if !l.closed {
+		l.open = append(l.open, c)
+	}
+	return shed, !l.closed
 }
 
 // dispensable is the connection that is closed first: a silent one, else an idle one, of the address that has most of these, and of

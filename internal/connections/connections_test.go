@@ -184,3 +184,40 @@ func over(ctx context.Context, conn net.Conn, config *tls.Config, request string
 	}
 	return bufio.NewReader(secure).ReadString('\n')
 }
+
+// Proves: R63 (there are never more connections than the limit, also where each is answered only after it was accepted).
+func TestBusyConnectionsAreNeverMoreThanTheLimit(t *testing.T) {
+	const limit = 2
+	release := make(chan struct{})
+	busy := make(chan struct{}, 10)
+	p := newSmallPort(t, limit, func(_ http.ResponseWriter, r *http.Request) {
+		Received(r.Context())
+		busy <- struct{}{}
+		<-release
+	})
+	answered, others := make(chan error, limit), make(chan error, 4)
+	for range limit {
+		go func() { answered <- p.ask() }()
+		<-busy
+	}
+	for range cap(others) {
+		go func() { others <- p.ask() }()
+	}
+	select {
+	case <-busy:
+		t.Error("a further request is answered while there are as many connections as may be")
+	case <-time.After(200 * time.Millisecond): // a wrong listener needs far less
+	}
+	if got := p.open.Count(); got > limit {
+		t.Errorf("%d connections, want at most %d", got, limit)
+	}
+	close(release)
+	for range limit {
+		if err := <-answered; err != nil {
+			t.Error(err)
+		}
+	}
+	for range cap(others) {
+		<-others // one that is still silent may give way to another
+	}
+}

@@ -22,12 +22,13 @@ func (r *Reconciler) referrersOfSecret(ctx context.Context, o client.Object) []r
 	return r.referrers(ctx, objects.KindSecret, o)
 }
 
-// referrers are the resources that refer to an object: all of its namespace where the operator's settings do so for them.
+// referrers are the resources that refer to an object: also all of its namespace where the operator's settings do so for them.
 func (r *Reconciler) referrers(ctx context.Context, kind string, o client.Object) []reconcile.Request {
+	found := r.requests(ctx, client.MatchingFields{caching.ReferenceIndex: caching.IndexValue(kind, o.GetNamespace(), o.GetName())})
 	if r.defaults.Has(kind, o.GetName()) {
-		return r.requests(ctx, client.InNamespace(o.GetNamespace()))
+		found = append(found, r.requests(ctx, client.InNamespace(o.GetNamespace()))...) // the queue has each only once
 	}
-	return r.requests(ctx, client.MatchingFields{caching.ReferenceIndex: caching.IndexValue(kind, o.GetNamespace(), o.GetName())})
+	return found
 }
 
 // referrersOfConfigMap maps a ConfigMap to the resources that refer to it, and the operator's own to every resource.

@@ -139,7 +139,11 @@ func TestReferrersByOverrides(t *testing.T) {
 
 // Proves: R72, L-23, R20 (what the operator's settings bring into the pods wakes every resource of the namespace where it is, and nobody elsewhere).
 func TestReferrersByDefaults(t *testing.T) {
-	r := reconciler(t, referring("ai", "a", ""), referring("ai", "b", ""), referring("elsewhere", "c", ""))
+	foreign := referring("elsewhere", "d", "")
+	foreign.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "trust"}
+	foreign.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha1","kept":{"spec.server.userConfig":` +
+		`{"was":{"configMapName":"trust","configMapNamespace":"ai"},"if":{"configMapName":"trust"}}}}`}
+	r := reconciler(t, referring("ai", "a", ""), referring("ai", "b", ""), referring("elsewhere", "c", ""), foreign)
 	r.defaults = &gather.Defaults{}
 	keys := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "keys"}}
 	if got := r.referrersOfSecret(t.Context(), keys); len(got) != 0 {
@@ -155,6 +159,14 @@ func TestReferrersByDefaults(t *testing.T) {
 	}
 	if got := r.referrersOfConfigMap("op")(t.Context(), keys); len(got) != 0 {
 		t.Errorf("woken by a ConfigMap of this name: %v", got)
+	}
+	if known, err = settings.Parse(map[string]string{settings.KeyPodDefaults: "overrides: {envFrom: [{configMapRef: {name: trust}}]}"}); err != nil {
+		t.Fatal(err)
+	}
+	r.defaults.Set(known.PodDefaults)
+	trust := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "trust"}}
+	if got := texts(r.referrersOfConfigMap("op")(t.Context(), trust)); !slices.Equal(got, []string{"ai/a", "ai/b", "elsewhere/d"}) {
+		t.Errorf("woken: %v, want also who names it from elsewhere", got)
 	}
 	r.defaults.Set(nil)
 	if got := r.referrersOfSecret(t.Context(), keys); len(got) != 0 {

@@ -7,7 +7,11 @@ import (
 	"time"
 )
 
-// Builds lets one build of a large resource run at a time, which is nothing but processor time. After each, nobody builds for as long as it took:
+// maxRest bounds a rest: who waits meanwhile has a minute for its whole pass.
+const maxRest = 10 * time.Second
+
+// Builds lets one build of a large resource run at a time, which is nothing but processor time. After each, nobody builds for as long as it took, at most
+// ten seconds:
 // however many large resources there are, the small ones have half of that processor's time for themselves.
 type Builds struct{ free chan struct{} }
 
@@ -23,7 +27,7 @@ func (b *Builds) Do(ctx context.Context, build func()) {
 	select {
 	case <-b.free:
 		began := time.Now()
-		defer func() { time.AfterFunc(time.Since(began), func() { b.free <- struct{}{} }) }()
+		defer func() { time.AfterFunc(min(time.Since(began), maxRest), func() { b.free <- struct{}{} }) }()
 	case <-ctx.Done():
 	}
 	build()

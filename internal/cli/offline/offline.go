@@ -231,11 +231,11 @@ func (c *Cluster) placed(object map[string]any) (placed map[string]any, misplace
 func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, *problem.Problem) {
 	distribution, unresolved := c.Replacement.resolve(c.Settings, &cr.Spec.Distribution)
 	in := desired.NewInputs(cr)
+	in.CompleteWorkload(c.Settings.PodDefaults) // first: it refers to objects, too
 	in.LeaveUnread()
 	in.Distribution, in.CABundle, in.Override, in.Build = distribution, c.caBundle(in), c.override(in), secret.OnCluster
 	in.NetworkPolicyFlag, in.Forbidden, in.OperatorNamespace = c.Settings.NetworkPolicy, c.Settings.Forbidden, settings.DefaultNamespace
 	in.Edge = c.Settings.Edge
-	in.CompleteWorkload(c.Settings.PodDefaults)
 	// The cluster has what its administrator names.
 	in.EdgeAPIs = objects.EdgeAPIs{Route: in.Edge.Kind == settings.EdgeRoute, HTTPRoute: in.Edge.Gateway != nil}
 	in.Unresolved = unresolved != nil

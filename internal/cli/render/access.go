@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"sigs.k8s.io/yaml"
 
@@ -59,6 +60,7 @@ func showAccess(out *bytes.Buffer, resources []*offline.Resource, notes io.Write
 		if err := yaml.Unmarshal(text, a); err != nil {
 			return fmt.Errorf("%s: %s: the rules of the configuration cannot be read: %w", r.Document.Place(), r.Name(), err)
 		}
+		a.Server.Auth.Provider.Type = r.Desired.Auth().Type // as the operator reads it: a variable may leave it empty
 		if out.Len() > 0 {
 			out.WriteByte('\n')
 		}
@@ -122,7 +124,10 @@ func (r *accessRule) scope() (string, *accessScope) {
 	if r.Forbid != nil {
 		return "forbid", r.Forbid
 	}
-	return "permit", cmp.Or(r.Permit, &accessScope{})
+	if r.Permit != nil {
+		return "permit", r.Permit
+	}
+	return "invalid", &accessScope{}
 }
 
 // who says whom a rule is about.
@@ -143,7 +148,10 @@ func (r *accessRule) who(all string) string {
 // words is a text, or the texts of a list with something between them.
 func words(value any, between string) string {
 	list, ok := value.([]any)
-	if !ok {
+	switch {
+	case value == nil:
+		return "-"
+	case !ok:
 		return fmt.Sprint(value)
 	}
 	texts := make([]string, len(list))
@@ -158,6 +166,9 @@ func table(out *bytes.Buffer, rows [][]string) error {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
 	for _, row := range rows {
+		for i := range row { // what a resource says must not look like another row
+			row[i] = strings.Join(strings.FieldsFunc(row[i], func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }), " ")
+		}
 		_, _ = fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	if err := w.Flush(); err != nil {

@@ -126,6 +126,14 @@ func (r *toolStep) refusesToolProvider() bool {
 	})
 }
 
+// shown is a name of a tool for a problem: nil where it may be a URL, which may have credentials.
+func shown(name string) any {
+	if strings.ContainsAny(name, "/@") {
+		return nil
+	}
+	return name
+}
+
 func (r *toolStep) unknownTool(t *parse.Tool) {
 	if r.problems.Full(problem.Error) {
 		return
@@ -138,7 +146,7 @@ func (r *toolStep) unknownTool(t *parse.Tool) {
 	}
 	short := strings.TrimPrefix(t.Name, builtinToolGroups)
 	r.problems.Add(problem.Problem{
-		Reason: problem.InvalidField, Path: t.Path, Type: field.ErrorTypeNotFound, Value: t.Name,
+		Reason: problem.InvalidField, Path: t.Path, Type: field.ErrorTypeNotFound, Value: shown(t.Name),
 		Detail: fmt.Sprintf("release line %s has no tools of this name", r.line.Name),
 		Fix:    suggest.Sentence(short, known) + "there are " + strings.Join(known, ", ") + ", and mcp::<id> for those of an MCP server",
 	})
