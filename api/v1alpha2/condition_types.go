@@ -97,7 +97,7 @@ const (
 
 // The reasons of ConditionBackendsReachable.
 const (
-	// ReasonModelsListed: each model server told the server about models.
+	// ReasonModelsListed: the server has the models of each model server.
 	ReasonModelsListed = "ModelsListed"
 	// ReasonNoModelsListed: the server lists no models of a model server.
 	ReasonNoModelsListed = "NoModelsListed"

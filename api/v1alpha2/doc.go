@@ -6,8 +6,8 @@
 // It also holds the format of the annotation in which conversion carries what the other version cannot say, and Legacy,
 // which reads from it what v1alpha1 said and still applies. Conversion itself is in package v1alpha1.
 //
-// The package depends on Kubernetes' own API types and API machinery alone, so that any program that reads or writes the
-// resource can import it.
+// The package depends on Kubernetes' own API types (core/v1 and apiextensions/v1) and API machinery alone,
+// so that any program that reads or writes the resource can import it: no client comes with it.
 //
 // +kubebuilder:object:generate=true
 // +groupName=llamastack.io

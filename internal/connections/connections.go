@@ -51,7 +51,7 @@ func Limit(listener net.Listener, limit int) *Listener {
 	return l
 }
 
-// Observe makes a server that serves a Listener, or TLS over one, tell it which connections are idle. Its handlers call Received.
+// Observe makes a server that serves a Listener, or TLS over one, report to it which connections are idle. Its handlers call Received.
 func Observe(server *http.Server) {
 	server.ConnState = func(conn net.Conn, state http.ConnState) {
 		if c := of(conn); c != nil && state == http.StateIdle {

@@ -21,7 +21,7 @@ import (
 // is known although a Secret is missing), but Objects only where there are none. When the context ends, so does the work, after the part of some
 // 0.1 s that it is in, with a transient error and without Objects.
 //
-// Of an Unresolved resource it reports what is wrong beside its distribution, as far as that can be told, and returns no Objects.
+// Of an Unresolved resource it reports what is wrong beside its distribution, as far as that can be known, and returns no Objects.
 func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	if in.Unresolved {
 		unknown := *in

@@ -56,7 +56,7 @@ func (r *report) checkSize(workload *v1alpha2.WorkloadSpec) {
 	}
 }
 
-// checkItems says what the schema of v1alpha2 says of the length of lists, in a custom resource of v1alpha1 as well, which has no such bounds. The API
+// checkItems has the rules of the schema of v1alpha2 for the length of lists, in a custom resource of v1alpha1 as well, which has no such bounds. The API
 // server does not apply the schema to what stays as it is.
 func (r *report) checkItems(in *Inputs) {
 	spec := &in.CR.Spec

@@ -228,7 +228,7 @@ func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistri
 	return nil, nil, nil
 }
 
-// assumesNothing reports whether nothing was made for a custom resource yet, as far as anybody can tell who asks nobody: nobody has reported on it.
+// assumesNothing reports whether nothing was made for a custom resource yet, as far as one knows without a request: nobody has reported on it.
 func (g *Gatherer) assumesNothing(cr *v1alpha2.LlamaStackDistribution) bool {
 	if cr.Status.Phase != "" || len(cr.Status.Conditions) > 0 {
 		return false

@@ -292,7 +292,7 @@ func serverRemarks(f *Facts) string {
 	return "; " + strings.Join(remarks, "; ")
 }
 
-// hiddenProviders says why the server does not tell the operator its providers: it has no credentials, and sends none.
+// hiddenProviders says why the operator cannot read the providers from the server: it has no credentials, and sends none.
 func hiddenProviders(f *Facts) string {
 	const hidden = "the server lists its providers to authenticated callers only, so they are not compared with the configuration"
 	if auth := f.Desired.Auth(); auth.Type != "" {

@@ -50,7 +50,7 @@ func (c *Collector) AddAll(l List) {
 }
 
 // Full reports whether no more problems of the severity are shown, and then counts one more. Ask before an expensive message, and do not Add
-// where it is true. With Skip it is false, because only Add can tell.
+// where it is true. With Skip it is false, because only Add can know.
 func (c *Collector) Full(s Severity) bool { return c.Skip == nil && c.full(s) }
 
 func (c *Collector) full(s Severity) bool {

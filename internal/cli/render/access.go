@@ -161,7 +161,7 @@ func words(value any, between string) string {
 	return strings.Join(texts, between)
 }
 
-// table prints rows after an empty line, without blanks at the ends of lines.
+// table prints rows after an empty line, without blanks at the end of each row.
 func table(out *bytes.Buffer, rows [][]string) error {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
