@@ -14,6 +14,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Proves: R20, L-02, L-23 (everything that the spec refers to is known, and so are the namespaces that only v1alpha1 can name).
@@ -136,8 +137,9 @@ func referenceFields() []string {
 	return found
 }
 
-// Proves: R20, L-23 (a field that names a Secret or ConfigMap is watched and read, or somebody said why not).
-func TestReferencesKnowsEveryReferenceField(t *testing.T) {
+// everyReference is a custom resource with all listedFields but the connection string of the key-value store, which excludes its password.
+func everyReference(t *testing.T) *v1alpha2.LlamaStackDistribution {
+	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
 	if err := yaml.UnmarshalStrict([]byte(`
 metadata: {name: my-stack, namespace: ai}
@@ -166,6 +168,12 @@ spec:
 `), cr); err != nil {
 		t.Fatal(err)
 	}
+	return cr
+}
+
+// Proves: R20, L-23 (a field that names a Secret or ConfigMap is watched and read, or somebody said why not).
+func TestReferencesKnowsEveryReferenceField(t *testing.T) {
+	cr := everyReference(t)
 	second := cr.DeepCopy()
 	second.Spec.Storage.KV.Password, second.Spec.Storage.KV.ConnectionString = nil, cr.Spec.Storage.SQL.ConnectionString
 	listed, index := map[string]bool{}, regexp.MustCompile(`\[[^]]*\]`)
@@ -189,5 +197,46 @@ spec:
 		if !slices.Contains(fields, at) {
 			t.Errorf("the spec has no field %s", at)
 		}
+	}
+}
+
+// notLeftUnread are the references that LeaveUnread does not fill in, and why.
+var notLeftUnread = map[string]string{
+	PathOverride:                        "each caller fills it in: it may stand in another namespace",
+	PathCABundle + ".configMapName":     "each caller fills it in: it may stand in another namespace",
+	"spec.workload.imagePullSecrets[0]": "kubelet reads it, and no container sees it",
+}
+
+// Proves: R64, L-23 (without a cluster, each reference counts as found: none is reported as missing).
+func TestLeaveUnreadFillsInEveryReference(t *testing.T) {
+	cr := everyReference(t)
+	in := NewInputs(cr)
+	resolve(t, in, nil)
+	in.LeaveUnread()
+	filled, secrets := map[string]bool{}, 0
+	for i := range in.Secrets {
+		filled[in.Secrets[i].Use.Path] = true
+	}
+	for i := range in.PodReferences {
+		filled[in.PodReferences[i].Ref.Path] = true
+	}
+	if in.Certificate != nil && in.Certificate.State == Unknown {
+		filled[PathCertificate] = true
+	}
+	for _, ref := range References(cr) {
+		_, others := notLeftUnread[ref.Path]
+		if filled[ref.Path] == others {
+			t.Errorf("%s is filled in: %t; fill it in, or put it into notLeftUnread with the reason", ref.Path, filled[ref.Path])
+		}
+		if ref.Kind == objects.KindSecret && !others {
+			secrets++
+		}
+	}
+	if in.SecretCount() != secrets {
+		t.Errorf("SecretCount is %d for %d references to Secrets", in.SecretCount(), secrets)
+	}
+	d, problems := Build(t.Context(), in)
+	if waiting := problems.Of(problem.WaitingForDependency); len(waiting) > 0 || d == nil {
+		t.Errorf("what nobody looked for is missing: %s", waiting.Message())
 	}
 }
