@@ -43,6 +43,8 @@ STOP_SECONDS = 10
 PAUSE_SECONDS = 0.05
 # What other packages import only when a server starts.
 LATE_MODULES = ("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto", "uvicorn.protocols.websockets.auto", "pydantic.v1")
+# prctl(2): orphans of a process become its own children.
+PR_SET_CHILD_SUBREAPER = 36
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -123,6 +125,15 @@ def serve(server: ServerPackage, command: dict[str, Any]) -> None:
         os._exit(status)
 
 
+def end_rest(group: int) -> None:
+    """Ends what a server that has ended leaves of its own processes, and waits for that: nobody writes into its folder any more."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-group, 0)
+
+
 class Nursery:
     """The running servers and their keeper's loop."""
 
@@ -159,7 +170,10 @@ class Nursery:
         if "start" in command:
             pid = os.fork()
             if pid == 0:
+                os.setpgid(0, 0)
                 serve(self.server, command)
+            with contextlib.suppress(OSError):  # whichever of the two comes first
+                os.setpgid(pid, pid)
             self.running[pid] = command["start"]
             self.tell(started=command["start"])
             return
@@ -177,6 +191,7 @@ class Nursery:
             ended, status, usage = os.wait4(pid, os.WNOHANG)
             if ended:
                 self.killed_at.pop(pid, None)
+                end_rest(pid)
                 cpu = round(usage.ru_utime + usage.ru_stime, 2)
                 self.tell(ended=self.running.pop(pid), status=os.waitstatus_to_exitcode(status), cpu=cpu)
             elif self.killed_at.get(pid, time.monotonic() + 1) < time.monotonic():
@@ -201,6 +216,8 @@ def main() -> int:
         return 2
     gc.collect()
     gc.freeze()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     Nursery(server, sys.stdin.buffer, events).run()
     return 0
 

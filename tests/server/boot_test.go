@@ -179,7 +179,7 @@ func freePort(t *testing.T) int {
 }
 
 // client opens a connection for each request: one that is kept may be closed by the server just when the next request takes it.
-var client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
+var client = &http.Client{Timeout: 3 * time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 
 func healthy(url string) bool { return healthyBy(client, url) }
 
