@@ -157,7 +157,7 @@ test-integration: cluster ## Run the tests against a real API server.
 .PHONY: test-hostile
 test-hostile: cluster build ## Send the operator what an attacker would send, in a control group with its memory limit (Linux and root).
 	$(BIN)/cluster build --tier controlplane
-	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager go test -count=1 -timeout 20m $(TESTFLAGS) ./tests/hostile
+	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager go test -count=1 -timeout 35m $(TESTFLAGS) ./tests/hostile
 
 # SIZES are the numbers of custom resources. LLSD_BENCH_REPORT=FILE writes the table there, too. It needs a machine that does nothing else.
 SIZES ?= 1,50,200,500

@@ -188,7 +188,7 @@ func mentions(answer string, want []string) bool {
 	return true
 }
 
-// startEdits lets someone edit a resource all the time. Each edit must be applied within a minute.
+// startEdits lets someone edit a resource all the time. Each edit must be applied within answerWithin; the report has the measured times.
 func (w *world) startEdits(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -213,7 +213,7 @@ func (w *world) edit(ctx context.Context, name string) error {
 			err = errors.New(denial(code, answer))
 		}
 		if err == nil {
-			err = fixture.Poll(ctx, time.Minute, func() error {
+			err = fixture.Poll(ctx, answerWithin, func() error {
 				o, err := w.observe(ctx, bystanders, name)
 				if err == nil && o.status.ObservedGeneration < o.generation {
 					err = fmt.Errorf("generation %d of %d is observed", o.status.ObservedGeneration, o.generation)
