@@ -59,7 +59,7 @@ func serve(ctx context.Context, name, address string, secure *tls.Config, answer
 			if r.ContentLength == 0 { // else its body is still to come
 				connections.Received(r.Context())
 			}
-			if open.Count() > maxConnections/2 {
+			if open.Crowded() {
 				w.Header().Set("Connection", "close")
 			}
 			handler.ServeHTTP(w, r)

@@ -142,6 +142,10 @@ func (l *Listener) Count() int {
 	return len(l.open)
 }
 
+// Crowded reports whether more than half of the connections are taken: answers then close theirs, so that clients that never end one
+// use up none for long.
+func (l *Listener) Crowded() bool { return l.Count() > l.limit/2 }
+
 // Close ends accepting.
 func (l *Listener) Close() error {
 	l.mu.Lock()

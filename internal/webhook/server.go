@@ -44,8 +44,7 @@ const (
 	readTimeout   = 30 * time.Second
 	writeTimeout  = time.Minute
 	maxHeader     = 16 << 10
-	// maxConnections is how many connections there may be; a further one takes the place of one on which nothing is asked. Above half of
-	// it, answers close theirs.
+	// maxConnections is how many connections there may be; a further one takes the place of one on which nothing is asked.
 	maxConnections = 256
 
 	alivePath = "/alive"
@@ -176,7 +175,7 @@ func (s *Server) Run(ctx context.Context) error {
 // while there are many. A connection that is closed at any other time can lose a request that is on its way.
 func (s *Server) closeConnections(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.draining.Load() || s.open.Count() > maxConnections/2 {
+		if s.draining.Load() || s.open.Crowded() {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)
