@@ -176,14 +176,10 @@ func (r *Reconciler) build(ctx context.Context, s *scope) {
 	if !s.canBuild() {
 		return
 	}
-	var made *desired.Desired
-	var problems problem.List
-	build := func() { made, problems = desired.Build(ctx, s.gathered.Inputs) }
 	if s.large {
-		r.builds.Do(ctx, build)
-	} else {
-		build()
+		defer r.builds.Begin(ctx)()
 	}
+	made, problems := desired.Build(ctx, s.gathered.Inputs)
 	s.problems = append(s.problems, problems...)
 	if !s.gathered.Inputs.Unresolved {
 		s.desired = made

@@ -20,11 +20,10 @@ func TestBuildsRestForAsLongAsTheyTook(t *testing.T) {
 		for range cap(starts) {
 			all.Go(func() {
 				defer func() { _ = recover() }()
-				builds.Do(t.Context(), func() {
-					starts <- time.Since(began)
-					<-time.After(3 * time.Second)
-					panic("found something impossible")
-				})
+				defer builds.Begin(t.Context())()
+				starts <- time.Since(began)
+				<-time.After(3 * time.Second)
+				panic("found something impossible")
 			})
 		}
 		for want := time.Duration(0); want < 18*time.Second; want += 6 * time.Second {
@@ -39,17 +38,19 @@ func TestBuildsRestForAsLongAsTheyTook(t *testing.T) {
 func TestBuildWhoseTimeIsOverDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		builds := NewBuilds()
-		go builds.Do(t.Context(), func() { <-time.After(time.Hour) })
-		synctest.Wait()
+		end := builds.Begin(t.Context())
+		<-time.After(time.Hour)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		began, called := time.Now(), false
-		builds.Do(ctx, func() { called = true })
-		if took := time.Since(began); !called || took != time.Second {
-			t.Errorf("called: %v, after %s", called, took)
+		began := time.Now()
+		builds.Begin(ctx)()
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("began after %s", took)
 		}
-		<-time.After(2 * time.Hour) // the rest of the first one is over
-		builds.Do(t.Context(), func() { began = time.Now() })
+		end()
+		<-time.After(time.Hour) // the rest of the first one is over
+		began = time.Now()
+		builds.Begin(t.Context())
 		if took := time.Since(began); took != 0 {
 			t.Errorf("the builds are not free again: waited %s", took)
 		}
