@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/hosts"
@@ -57,11 +56,9 @@ func recordHosts(table *hosts.Table, domain func() string) handler.EventHandler 
 }
 
 // exposeOf reads how a custom resource is exposed from the tree that the cache has; not at all where that cannot be read, which a reconcile reports.
-// An informer calls this, whose panics end the process: one here is that of a resource that is not exposed.
-func exposeOf(o client.Object) (expose parse.Expose) {
-	var failed error // which is counted and logged
-	log := logf.Log.WithName("hosts").WithValues("namespace", o.GetNamespace(), "name", o.GetName())
-	defer panics.Catch(log, "reading how a custom resource is exposed panicked", &failed)
+// One whose reading panics is not exposed.
+func exposeOf(o client.Object) parse.Expose {
+	defer panics.CatchRead(o, "reading how a custom resource is exposed panicked")
 	tree, ok := o.(*unstructured.Unstructured)
 	if !ok {
 		return parse.Expose{}

@@ -12,7 +12,9 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -56,12 +58,22 @@ func Record(value any) (what string, wrong *problem.Problem) {
 // Catch ends, where it is deferred, a panic outside of the reconcile workers, which would end the process: it counts it, logs what may be shown of it, and
 // sets the error to ErrInternal.
 func Catch(log logr.Logger, message string, err *error) { //nolint:gocritic // the result of the function that defers it
-	value := recover()
-	if value == nil {
-		return
+	if value := recover(); value != nil {
+		logPanic(log, message, value)
+		*err = ErrInternal
 	}
+}
+
+// CatchRead ends, where it is deferred, a panic of a function by which an informer reads an object. It would end the process, again at each of its starts,
+// because the object is still there: the function returns nothing instead, and the object's reconcile meets and reports the same panic.
+func CatchRead(of metav1.Object, message string) {
+	if value := recover(); value != nil {
+		logPanic(logf.Log.WithName("cache").WithValues("namespace", of.GetNamespace(), "name", of.GetName()), message, value)
+	}
+}
+
+func logPanic(log logr.Logger, message string, value any) {
 	log.Error(errors.New(count(value)), message, "stack", string(debug.Stack()))
-	*err = ErrInternal
 }
 
 // count counts a panic, and returns what may be shown of it.

@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -119,11 +118,9 @@ func (c *wrapper) IndexField(ctx context.Context, o client.Object, field string,
 	return c.Cache.IndexField(ctx, NewTree(), field, remembered(func(o client.Object) []string { return values(o, extract) }))
 }
 
-// values are those of a custom resource in an index. A panic would end the process, again at each of its starts, because an informer calls
-// this: the resource has no values then, and its reconcile meets and reports the same panic.
-func values(o client.Object, extract client.IndexerFunc) (found []string) {
-	var err error // which is counted and logged
-	defer panics.Catch(logf.Log.WithName("cache").WithValues("namespace", o.GetNamespace(), "name", o.GetName()), "indexing a custom resource panicked", &err)
+// values are those of a custom resource in an index: none where reading them panics.
+func values(o client.Object, extract client.IndexerFunc) []string {
+	defer panics.CatchRead(o, "indexing a custom resource panicked")
 	cr := &v1alpha2.LlamaStackDistribution{}
 	if u, ok := o.(*unstructured.Unstructured); ok {
 		_ = decode(u, cr) // a reconcile reports it
