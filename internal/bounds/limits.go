@@ -11,6 +11,8 @@ const (
 	OpenFieldNodes = 20_000
 	// ProvidersPerAPI is how many providers one API may have.
 	ProvidersPerAPI = 100
+	// ExternalProviders is how many providers spec.externalProviders may have: each is an image, and a container that runs before the server.
+	ExternalProviders = 20
 	// Models, Tools and Shields are how many items each list of spec.resources may have.
 	Models  = 1_000
 	Tools   = 1_000
@@ -55,6 +57,8 @@ const (
 const (
 	// DocumentLevels is how deep such a text may nest.
 	DocumentLevels = 100
+	// PackageBytes is the largest file that describes the package of an external provider.
+	PackageBytes = 64 << 10
 	// DocumentNodes is how many values such a text may hold, aliases expanded.
 	DocumentNodes = 100_000
 )

@@ -4,6 +4,8 @@ package desired
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -118,17 +120,27 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 		return
 	}
 	result, problems := config.Generate(ctx, config.Input{
-		Name: in.CR.Name, Namespace: in.CR.Namespace, Spec: in.Spec, Base: dist.Base, Line: dist.Line,
+		Name: in.CR.Name, Namespace: in.CR.Namespace, Spec: in.Spec, Base: dist.Base, Line: dist.Line, Packages: in.Packages,
 	})
 	if ctx.Err() != nil {
 		return // Build reports that, for all steps
 	}
-	d.problems.AddAll(problems)
-	if problems.HasErrors() {
+	d.problems.AddAll(in.withoutUnread(problems))
+	if result == nil {
 		return
 	}
 	d.Config = result
 	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, result.YAML)
+}
+
+// withoutUnread leaves out that the package of an external provider is not known, where nobody asked for it.
+func (in *Inputs) withoutUnread(problems problem.List) problem.List {
+	if !in.PackagesUnread {
+		return problems
+	}
+	return slices.DeleteFunc(slices.Clone(problems), func(p problem.Problem) bool {
+		return p.Reason == problem.ReadingImageLabels && strings.HasPrefix(p.Path, "spec.externalProviders")
+	})
 }
 
 func (d *Desired) params(in *Inputs) *objects.Params {

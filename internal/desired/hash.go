@@ -10,6 +10,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // inputHash is a keyed hash of everything that the objects are made from, the build of the operator left out: the
@@ -32,6 +33,10 @@ func inputHash(in *Inputs) string {
 	if d.Base != nil && d.Source != v1alpha2.ConfigSourceEmbedded {
 		h.Text(d.Base.Hash()) // an embedded base is part of the build: a newer one alone must roll nothing
 	}
+	if packages := in.packages(); len(packages) > 0 {
+		h.Text("packages")
+		h.Text(canonicalJSON(packages))
+	}
 	if in.Override != nil {
 		h.Text("override")
 		h.Text(string(in.Override.Content))
@@ -46,6 +51,17 @@ func inputHash(in *Inputs) string {
 		h.Text("the cluster assigns user ids")
 	}
 	return h.Sum()
+}
+
+// packages are what is known of the packages of external providers, by image.
+func (in *Inputs) packages() map[string]*parse.ProviderPackage {
+	known := map[string]*parse.ProviderPackage{}
+	for image, found := range in.Packages {
+		if found.Package != nil {
+			known[image] = found.Package
+		}
+	}
+	return known
 }
 
 // canonicalJSON writes keys in sorted order, so that moving a field in a Go type does not change the hash.

@@ -31,6 +31,10 @@ type Inputs struct {
 	Unresolved bool
 	// LabelsUnread is true where the labels of the image count and nobody asked for them, so that a base configuration may be known elsewhere.
 	LabelsUnread bool
+	// Packages is what is known of the packages of external providers, by image as the spec names it. One that is missing is being read.
+	Packages map[string]config.PackageFound
+	// PackagesUnread is true where nobody asked for the packages in images, so that an unknown one is no problem.
+	PackagesUnread bool
 	// Secrets are the secret values that the spec refers to, found or not.
 	Secrets []SecretFact
 	// Override is what was found at spec.overrideConfig; nil where the spec has none, or where it cannot be known.

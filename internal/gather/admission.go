@@ -33,6 +33,7 @@ func (g *Gatherer) GatherForAdmissionLive(ctx context.Context, cr *v1alpha2.Llam
 
 func (g *Gatherer) gatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, from client.Reader) (*desired.Inputs, problem.List) {
 	in := desired.NewInputs(cr)
+	in.PackagesUnread = true
 	in.Build, in.ClusterAssignsUserIDs, in.OperatorNamespace = g.Build, true, g.OperatorNamespace
 	var problems problem.Collector
 	known, f := g.settings(ctx, from)

@@ -17,6 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/disabled"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/external"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/integrity"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/provider"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
@@ -47,6 +48,8 @@ type Input struct {
 	Base *document.Base
 	// Line is the release line of the server.
 	Line *catalog.Line
+	// Packages is what is known of the packages of external providers, by image as the spec names it. One that is missing is being read.
+	Packages map[string]PackageFound
 }
 
 // Result is a generated configuration.
@@ -58,6 +61,8 @@ type Result struct {
 	Env []EnvVar
 	// Providers are the providers of the resource as generated, in its order; the exporter of telemetry does not count.
 	Providers []ProviderEntry
+	// External are the external providers, in the order of the resource: what has to be in the pod.
+	External []ExternalProvider
 	// Expected are all providers that the server must list: those of the resource and those of the base that no environment variable turns
 	// off, in the order of the file.
 	Expected []document.ProviderName
@@ -112,6 +117,15 @@ type Part = environment.Part
 // ProviderEntry is one provider of the resource as generated.
 type ProviderEntry = provider.Entry
 
+// PackageFound is what is known of the package in the image of an external provider.
+type PackageFound = external.Found
+
+// ExternalProvider is one external provider of a configuration: what has to be in the pod.
+type ExternalProvider = external.Installed
+
+// ReadPackage reads the file that describes the package in the image of an external provider. The error reports what is wrong with it.
+func ReadPackage(data []byte) (*parse.ProviderPackage, error) { return external.ReadPackage(data) }
+
 // Generate makes the configuration. The result is nil exactly when the problems have errors; warnings may come with
 // a result. The work grows linearly with the spec. When the context ends, the work ends too, and the only problem has the
 // reason LookupFailed.
@@ -142,12 +156,16 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 		Document: doc, Line: in.Line, Environment: env, Name: in.Name, Exporters: telemetry,
 	}, problems)
 	providers := provider.Apply(ctx, doc, in.Line, spec.Providers, env, problems)
+	added, installed := external.Apply(ctx, &external.Input{
+		Document: doc, Line: in.Line, Environment: env, Providers: spec.External, Packages: in.Packages,
+	}, problems)
+	all := external.Groups(spec.Providers, spec.External, in.Packages)
 	uses := resource.Apply(ctx, &resource.Input{
-		Document: doc, Line: in.Line, Environment: env, Providers: spec.Providers, Models: spec.Models, Shields: spec.Shields,
+		Document: doc, Line: in.Line, Environment: env, Providers: all, Models: spec.Models, Shields: spec.Shields,
 		VectorStores: spec.VectorStores, Tools: spec.Tools,
 	}, problems)
-	disabled.Apply(&disabled.Input{Document: doc, Line: in.Line, APIs: spec.disabled, Providers: spec.Providers, Uses: uses}, problems)
-	made := &integrity.Input{Document: doc, Line: in.Line, Spec: in.Spec.Source, Providers: spec.Providers, Backends: backends, Environment: env}
+	disabled.Apply(&disabled.Input{Document: doc, Line: in.Line, APIs: spec.disabled, Providers: all, Uses: uses}, problems)
+	made := &integrity.Input{Document: doc, Line: in.Line, Spec: in.Spec.Source, Providers: all, Backends: backends, Environment: env}
 	integrity.Check(ctx, made, problems)
 	integrity.CheckEnvironment(ctx, made, problems)
 
@@ -159,10 +177,12 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 		return nil, refusal(ctx, problems)
 	}
 	env.Sort()
+	providers = append(providers, added...)
 	return &Result{
 		YAML:             written,
 		Env:              env.Needed(),
 		Providers:        providers,
+		External:         installed,
 		Expected:         doc.EnabledProviders(env.Given()),
 		LocalState:       localState(doc, env.Given()),
 		ProviderCount:    int32(len(providers) + len(telemetry)),                                                 //nolint:gosec // a spec of 1.5 MB has fewer
@@ -206,10 +226,12 @@ func readSpec(in *Input, problems *problem.Collector) *parsedSpec {
 	s := &parsedSpec{Spec: disabled.Spec{
 		Names:     source.Disabled,
 		Providers: slices.Clone(parsed.Providers),
+		External:  parsed.External,
 		Models:    parsed.Models, Shields: parsed.Shields, VectorStores: parsed.VectorStores, Tools: parsed.Tools,
 	}}
 	s.disabled = disabled.Read(&s.Spec, in.Line, problems)
-	secretUses(parsed, s.Providers, problems)
+	s.Providers = external.Replace(s.Providers, s.External, problems)
+	secretUses(parsed, s.Providers, s.External, problems)
 	return s
 }
 

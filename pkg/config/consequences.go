@@ -32,7 +32,7 @@ func newMisreading(problems problem.List) *misreading {
 		switch key {
 		case "", "provider":
 			m.nameless[list], m.nameless[entry], m.typeless[entry] = true, true, true
-		case "id", "name", "model", "providerModelId":
+		case "id", "providerId", "name", "model", "providerModelId":
 			m.nameless[list], m.nameless[entry] = true, true
 			m.typeless[entry] = list == "spec.resources.tools" // its name says what it is
 		case "modelType", "embeddingDimension", "metadata":
@@ -72,10 +72,14 @@ func (m *misreading) causes(p problem.Problem) bool {
 
 // referredBy are the lists in which the entries of a list name entries.
 var referredBy = map[string][]string{
-	"spec.resources.models":       {"spec.providers.inference"},
-	"spec.resources.shields":      {"spec.providers.safety", "spec.providers.inference", "spec.resources.models"},
-	"spec.resources.tools":        {"spec.providers.toolRuntime"},
-	"spec.resources.vectorStores": {"spec.providers.vectorIo", "spec.providers.inference", "spec.resources.models"},
+	"spec.resources.models": {"spec.providers.inference", "spec.externalProviders.inference"},
+	"spec.resources.shields": {
+		"spec.providers.safety", "spec.externalProviders.safety", "spec.providers.inference", "spec.externalProviders.inference", "spec.resources.models",
+	},
+	"spec.resources.tools": {"spec.providers.toolRuntime", "spec.externalProviders.toolRuntime"},
+	"spec.resources.vectorStores": {
+		"spec.providers.vectorIo", "spec.externalProviders.vectorIo", "spec.providers.inference", "spec.externalProviders.inference", "spec.resources.models",
+	},
 }
 
 // within reports whether a path is a part of a field that could not be read.

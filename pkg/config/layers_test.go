@@ -20,7 +20,7 @@ var floors = [][]string{
 	{"address", "environment", "release"},
 	{"storage"},
 	{"provider"},
-	{"server", "resource", "auth"},
+	{"server", "resource", "auth", "external"},
 	{"disabled", "integrity"},
 	{"."},
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/auth"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/disabled"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/external"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/provider"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/storage"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
@@ -29,16 +30,20 @@ func SecretUses(spec *parse.Spec) ([]SecretUse, problem.List) {
 	}
 	off := disabled.APIs(spec.Source.Disabled)
 	groups := slices.DeleteFunc(slices.Clone(spec.Providers), func(group parse.ProviderGroup) bool { return slices.Contains(off, group.API.Name) })
-	uses := secretUses(spec, groups, problems)
+	externals := slices.DeleteFunc(slices.Clone(spec.External), func(e parse.ExternalProvider) bool { return slices.Contains(off, e.API.Name) })
+	uses := secretUses(spec, external.Replace(groups, externals, nil), externals, problems)
 	return uses, problems.List()
 }
 
-func secretUses(spec *parse.Spec, groups []parse.ProviderGroup, problems *problem.Collector) []SecretUse {
+func secretUses(spec *parse.Spec, groups []parse.ProviderGroup, externals []parse.ExternalProvider, problems *problem.Collector) []SecretUse {
 	var uses []SecretUse
 	for _, group := range groups {
 		for i := range group.Providers {
 			uses = append(uses, provider.SecretUses(&group.Providers[i])...)
 		}
+	}
+	for i := range externals {
+		uses = append(uses, provider.SecretUses(&externals[i].Provider)...)
 	}
 	uses = append(uses, storage.SecretUses(spec.Source.Storage, problems)...)
 	uses = append(uses, auth.SecretUses(spec.Auth)...)

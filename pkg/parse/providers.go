@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// ProviderAPI is one of the APIs that spec.providers configures.
+// ProviderAPI is one of the APIs that spec.providers or spec.externalProviders configures.
 type ProviderAPI struct {
 	// Field is the name of the field in the resource, such as "vectorIo".
 	Field string
@@ -176,13 +176,9 @@ func parseProvider(m map[string]any, path *field.Path) (Provider, problem.List) 
 		DeploymentName: o.getString("deploymentName"),
 		Path:           path.String(),
 	}
-	if v, ok := o.take("apiKey"); ok {
-		ref, problems := parseSecretRef(v, path.Child("apiKey"))
-		o.report(problems...)
-		p.APIKey = &ref
-	}
+	p.APIKey = o.getAPIKey()
 	p.Settings, p.SettingsField = o.getSettings()
-	p.SecretRefs = o.getSecretRefs()
+	p.SecretRefs = o.getSecretRefs(providerFields)
 	for _, key := range o.rest() {
 		o.report(unknownField(path, key, providerFields,
 			"; options of the provider itself go under settings, values from Secrets under secretRefs"))
@@ -191,6 +187,16 @@ func parseProvider(m map[string]any, path *field.Path) (Provider, problem.List) 
 		o.report(checkProviderID(&p, path)...)
 	}
 	return p, o.problems
+}
+
+func (o *object) getAPIKey() *SecretReference {
+	v, ok := o.take("apiKey")
+	if !ok {
+		return nil
+	}
+	ref, problems := parseSecretRef(v, o.path.Child("apiKey"))
+	o.report(problems...)
+	return &ref
 }
 
 // getSettings takes "settings" or "config", the quickstart's name for the same thing.
@@ -207,8 +213,8 @@ func (o *object) getSettings() (map[string]any, string) {
 	return settings, "settings"
 }
 
-// getSecretRefs takes "secretRefs" and every other key whose value is a secret reference, sorted by field.
-func (o *object) getSecretRefs() []SecretField {
+// getSecretRefs takes "secretRefs" and every other key whose value is a secret reference, sorted by field. fields are those of the entry.
+func (o *object) getSecretRefs(fields []string) []SecretField {
 	var refs []SecretField
 	add := func(name string, v any, path *field.Path, direct bool) {
 		ref, problems := parseSecretRef(v, path)
@@ -222,7 +228,7 @@ func (o *object) getSecretRefs() []SecretField {
 		add(name, explicit[name], o.path.Child("secretRefs").Key(name), false)
 	}
 	for _, name := range o.rest() {
-		if !looksLikeSecretRef(o.values[name]) || isMiswritten(name) {
+		if !looksLikeSecretRef(o.values[name]) || isMiswritten(name, fields) {
 			continue
 		}
 		v, _ := o.take(name)
@@ -236,9 +242,9 @@ func (o *object) getSecretRefs() []SecretField {
 	return refs
 }
 
-// isMiswritten reports whether a name is that of a provider's field but for upper and lower case: no server has such a config field.
-func isMiswritten(name string) bool {
-	return slices.ContainsFunc(providerFields, func(known string) bool { return strings.EqualFold(name, known) })
+// isMiswritten reports whether a name is that of an entry's field but for upper and lower case: no server has such a config field.
+func isMiswritten(name string, fields []string) bool {
+	return slices.ContainsFunc(fields, func(known string) bool { return strings.EqualFold(name, known) })
 }
 
 func checkProviderID(p *Provider, path *field.Path) problem.List {

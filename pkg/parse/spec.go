@@ -13,6 +13,8 @@ type Spec struct {
 	Source *v1alpha2.LlamaStackDistributionSpec
 	// Providers are the entries of spec.providers: a group for each API that has any, in the order of ProvidersSpec.
 	Providers []ProviderGroup
+	// External are the entries of spec.externalProviders: by API in a fixed order, those of one API in the user's.
+	External []ExternalProvider
 	// Models, Tools, Shields and VectorStores are the items of spec.resources.
 	Models       []Model
 	Tools        []Tool
@@ -23,7 +25,7 @@ type Spec struct {
 	// Expose is spec.networking.expose; the zero value where ExposeProblems has an item.
 	Expose Expose
 
-	// Problems are what is wrong with spec.providers, spec.resources and spec.auth. Entries without problems are in the lists all the same.
+	// Problems are what is wrong with spec.providers, spec.externalProviders, spec.resources and spec.auth. Entries without problems are in the lists all the same.
 	Problems problem.List
 	// ExposeProblems are what is wrong with spec.networking.expose.
 	ExposeProblems problem.List
@@ -40,6 +42,8 @@ func Parse(spec *v1alpha2.LlamaStackDistributionSpec) *Spec {
 	add := func(problems problem.List) { s.Problems = append(s.Problems, problems...) }
 	var problems problem.List
 	s.Providers, problems = parseProviders(spec.Providers)
+	add(problems)
+	s.External, problems = parseExternal(spec.ExternalProviders, s.Providers)
 	add(problems)
 	if r := spec.Resources; r != nil {
 		s.Models, problems = parseModels(r.Models)

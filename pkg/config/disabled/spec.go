@@ -49,8 +49,9 @@ func APIs(names []string) []string {
 type Spec struct {
 	// Names is spec.disabled.
 	Names []string
-	// Providers, Models, Shields, VectorStores and Tools are the parsed spec.
+	// Providers, External, Models, Shields, VectorStores and Tools are the parsed spec.
 	Providers    []parse.ProviderGroup
+	External     []parse.ExternalProvider
 	Models       []parse.Model
 	Shields      []parse.Shield
 	VectorStores []parse.VectorStore
@@ -98,6 +99,7 @@ func Read(spec *Spec, line *catalog.Line, problems *problem.Collector) []string 
 	spec.Providers = slices.DeleteFunc(spec.Providers, func(group parse.ProviderGroup) bool {
 		return ignored(group.API.Name, "spec.providers."+group.API.Field, len(group.Providers))
 	})
+	spec.External = slices.DeleteFunc(slices.Clone(spec.External), func(e parse.ExternalProvider) bool { return ignored(e.API.Name, e.Path, 1) })
 	if ignored("inference", "spec.resources.models", len(spec.Models)) {
 		spec.Models = nil
 	}
