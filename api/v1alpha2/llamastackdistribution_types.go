@@ -95,8 +95,9 @@ type LlamaStackDistributionSpec struct {
 	// +optional
 	Workload *WorkloadSpec `json:"workload,omitempty"`
 
-	// ExternalProviders adds providers that are delivered as images: for each API a list of
-	// {providerId, image, imagePullPolicy, config}.
+	// ExternalProviders adds providers that are delivered as images: for each API one or a list of
+	// {providerId, image, imagePullPolicy, endpoint, apiKey, secretRefs, config, package}.
+	// An entry replaces the provider with the same id in the same API.
 	// +optional
 	ExternalProviders *apiextensionsv1.JSON `json:"externalProviders,omitempty"`
 

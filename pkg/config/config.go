@@ -221,7 +221,6 @@ func readSpec(in *Input, problems *problem.Collector) *parsedSpec {
 		problems.AddAll(parsed.Problems)
 		return nil
 	}
-	refuseUnsupported(source, problems)
 	problems.AddAll(parsed.Problems)
 	s := &parsedSpec{Spec: disabled.Spec{
 		Names:     source.Disabled,

@@ -90,7 +90,7 @@ func TestProblemsAreActionable(t *testing.T) {
 		}
 	}
 	for _, reason := range []problem.Reason{
-		problem.InvalidField, problem.UnsupportedByOperator, problem.InvalidBaseConfig, problem.UnknownProvider, problem.UnknownProviderType,
+		problem.InvalidField, problem.InvalidBaseConfig, problem.UnknownProvider, problem.UnknownProviderType,
 		problem.UnsupportedByRelease, problem.DisabledAPI, problem.DeprecatedProviderType, problem.LiteralSecret, problem.UnknownField,
 		problem.MissingField, problem.ConflictingFields, problem.BrokenReference,
 	} {

@@ -73,7 +73,9 @@ func parseExternal(raw *apiextensionsv1.JSON, inline []ProviderGroup) ([]Externa
 	}
 	m, ok := v.(map[string]any)
 	if !ok {
-		return nil, problem.List{wrongType(path, "an object with a list of providers for each API", "for example {inference: [{providerId: mine, image: registry.example.com/provider:1}]}")}
+		return nil, problem.List{
+			wrongType(path, "an object with a list of providers for each API", "for example {inference: [{providerId: mine, image: registry.example.com/provider:1}]}"),
+		}
 	}
 	o := newObject(path, m)
 	var providers []ExternalProvider
@@ -151,17 +153,20 @@ func parseExternalProvider(m map[string]any, api ProviderAPI, path *field.Path) 
 }
 
 func checkExternalID(id string, path *field.Path) problem.List {
+	const fix = "choose another id"
 	switch {
 	case id == "":
 		return nil // reported already
 	case slices.Contains(reservedProviderIDs, id):
 		return problem.List{made(problem.Problem{
-			Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid, Value: id, Detail: "means something else to the server", Fix: "choose another id",
+			Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid, Value: id, Detail: "means something else to the server", Fix: fix,
 		})}
 	case len(id) > MaxExternalIDLength:
-		return problem.List{invalid(path, fmt.Sprintf("the id of an external provider has at most %d characters", MaxExternalIDLength), "choose another id")}
+		return problem.List{invalid(path, fmt.Sprintf("the id of an external provider has at most %d characters", MaxExternalIDLength), fix)}
 	case !externalIDPattern.MatchString(id):
-		return problem.List{invalid(path, "the id of an external provider consists of lower-case letters, digits and '-', and begins and ends with a letter or digit", "choose another id")}
+		return problem.List{
+			invalid(path, "the id of an external provider consists of lower-case letters, digits and '-', and begins and ends with a letter or digit", fix),
+		}
 	}
 	return nil
 }

@@ -123,8 +123,8 @@ func runScript(t *testing.T, r release, script string, args ...string) (output [
 // nothing of it in the checkout, and the next run imports the server twice as fast.
 func pythonEnv(python string) []string {
 	return append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
-		return strings.HasPrefix(variable, "PYTHONDONTWRITEBYTECODE=")
-	}), "PYTHONPYCACHEPREFIX="+filepath.Join(filepath.Dir(filepath.Dir(python)), "pycache"))
+		return strings.HasPrefix(variable, "PYTHONDONTWRITEBYTECODE=") || strings.HasPrefix(variable, "PYTHONPATH=")
+	}), "PYTHONPATH="+tinyPackages(), "PYTHONPYCACHEPREFIX="+filepath.Join(filepath.Dir(filepath.Dir(python)), "pycache"))
 }
 
 // validate returns one verdict per config, in the order of the arguments that are files.

@@ -21,10 +21,7 @@ func ReadPackage(data []byte) (*parse.ProviderPackage, error) {
 	if err != nil {
 		return nil, err
 	}
-	values, ok := document.Plain(root).(map[string]any)
-	if !ok {
-		return nil, errors.New("is not a YAML map")
-	}
+	values, _ := document.Plain(root).(map[string]any) // Read takes nothing else
 	p, problems := parse.ReadPackage(values)
 	if len(problems) == 0 {
 		return p, nil

@@ -36,7 +36,8 @@ func (e *Packaged) Put(doc *document.Document, line *catalog.Line, env *environm
 		}
 	}
 	if e.Spec.APIKey != nil {
-		if name, ok := e.fieldFor(apiKey, "give it by secretRefs as the package calls it, for example secretRefs: {api_token: {name: <Secret>, key: <key within it>}}", problems); ok {
+		const fix = "give it by secretRefs as the package calls it, for example secretRefs: {api_token: {name: <Secret>, key: <key within it>}}"
+		if name, ok := e.fieldFor(apiKey, fix, problems); ok {
 			p.assignSecret(name, APIKeyUse(e.Spec), problems)
 		}
 	}

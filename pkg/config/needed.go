@@ -7,42 +7,16 @@ import (
 	"encoding/json"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/server"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
-
-// spec shortens the table below.
-type spec = v1alpha2.LlamaStackDistributionSpec
-
-// unsupported are the fields that the resource admits and this operator does not build yet. They fail by name and are
-// never ignored.
-var unsupported = []struct {
-	path    string
-	present func(*spec) bool
-	goOn    string
-}{
-	{"spec.externalProviders", func(s *spec) bool { return jsonFilled(s.ExternalProviders) },
-		"remove it, or use an image that contains the provider"},
-}
-
-func refuseUnsupported(s *spec, problems *problem.Collector) {
-	for _, u := range unsupported {
-		if u.present(s) {
-			problems.Add(problem.Problem{
-				Reason: problem.UnsupportedByOperator, Path: u.path, Type: field.ErrorTypeForbidden, Detail: "this operator does not support it yet", Fix: u.goOn,
-			})
-		}
-	}
-}
 
 // Needed reports whether a configuration must be generated: not when only a distribution is given, because then the
 // image's own configuration runs unchanged. A server that does not start without server.insecure always needs one; the release line may
-// be nil where it is not known. A spec with unsupported fields needs one too, so that Generate reports them.
+// be nil where it is not known.
 func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool {
 	if spec.OverrideConfig != nil && spec.OverrideConfig.ConfigMapName != "" {
 		return false // the user gives it
@@ -50,13 +24,8 @@ func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool 
 	if line != nil && line.NeedsInsecure {
 		return true
 	}
-	for _, u := range unsupported {
-		if u.present(spec) {
-			return true
-		}
-	}
-	return hasProviders(spec.Providers) || hasResources(spec.Resources) || hasStorage(spec.Storage) || len(spec.Disabled) > 0 ||
-		server.TLSEnabled(spec) || hasAuth(spec.Auth) || (spec.Workload != nil && spec.Workload.Workers != nil)
+	return hasProviders(spec.Providers) || jsonFilled(spec.ExternalProviders) || hasResources(spec.Resources) || hasStorage(spec.Storage) ||
+		len(spec.Disabled) > 0 || server.TLSEnabled(spec) || hasAuth(spec.Auth) || (spec.Workload != nil && spec.Workload.Workers != nil)
 }
 
 // hasAuth reports whether anything is said about authentication.
@@ -97,12 +66,13 @@ func jsonFilled(raw *apiextensionsv1.JSON) bool {
 	if !jsonPresent(raw) {
 		return false
 	}
-	var byAPI map[string][]json.RawMessage
+	var byAPI map[string]json.RawMessage
 	if json.Unmarshal(raw.Raw, &byAPI) != nil {
 		return true
 	}
-	for _, list := range byAPI {
-		if len(list) > 0 {
+	for _, value := range byAPI {
+		var list []json.RawMessage
+		if json.Unmarshal(value, &list) != nil || len(list) > 0 {
 			return true
 		}
 	}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// refuseExternal refuses external providers as long as the pod does not get their packages: the server would not start.
+func (d *Desired) refuseExternal(in *Inputs) {
+	if len(in.Spec.External) > 0 {
+		d.problems.Add(problem.Problem{
+			Reason: problem.UnsupportedByOperator, Path: "spec.externalProviders", Type: field.ErrorTypeForbidden,
+			Detail: "this operator does not support it yet", Fix: "remove it, or use an image that contains the provider",
+		})
+	}
+}

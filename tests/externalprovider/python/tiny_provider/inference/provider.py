@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server imports this module and asks it for the provider type."""
+
+from typing import Any
+
+from tiny_provider import server_api
+
+
+def get_provider_spec() -> Any:
+    """What the server has to know of the provider type."""
+    api, spec = (server_api.find(server_api.DATATYPES, name) for name in ("Api", "RemoteProviderSpec"))
+    return spec(
+        api=api.inference,
+        provider_type="remote::tiny",
+        adapter_type="tiny",
+        config_class="tiny_provider.inference.TinyConfig",
+        module="tiny_provider.inference",
+        pip_packages=[],
+    )

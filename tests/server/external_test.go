@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/externalprovider"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
+)
+
+// tinyImage is the image of the tiny provider's inference; the other one describes its package in the entry.
+const tinyImage = "registry.example.com/tiny:1"
+
+const tinySpec = `
+externalProviders:
+  inference:
+  - providerId: tiny
+    image: ` + tinyImage + `
+    endpoint: http://backend.example.com/v1
+    apiKey: {name: keys, key: tiny}
+    config: {greeting: hello}
+  toolRuntime:
+    providerId: tiny-tools
+    image: registry.example.com/tiny-tools:1
+    package: {packageName: tiny_provider.tools, providerType: "inline::tiny-tools"}
+resources: {models: [{name: m1, provider: tiny}]}
+`
+
+// A real package is imported by the real server of each release line, from what the operator writes into its configuration; those that are booted
+// list it and answer by it.
+//
+// Proves: FR-014, FR-090, FR-091, R6, R46.
+func TestExternalProvidersAnswerInTheRealServer(t *testing.T) {
+	t.Parallel()
+	booted := bootedReleases(t)
+	forEachRelease(t, func(t *testing.T, r release) {
+		file := writeTiny(t, r)
+		for _, v := range validate(t, r, "--dummy", "LLSD_", "--env", "SQLITE_STORE_DIR=/tmp", file) {
+			if len(v.Findings) > 0 || len(v.Providers) != 2 {
+				t.Errorf("%v: %v", v.Providers, v.Findings)
+			}
+		}
+		if !slices.Contains(booted, r) {
+			return
+		}
+		key := canaries.New()
+		url, log := bootRelease(t, r, file, tinyEnv(t, "LLSD_TINY_API_KEY="+key)...)
+		var listed struct {
+			Data []struct {
+				API  string `json:"api"`
+				ID   string `json:"provider_id"`
+				Type string `json:"provider_type"`
+			} `json:"data"`
+		}
+		get(t, url+"/v1/providers", &listed)
+		there := map[string]string{}
+		for _, p := range listed.Data {
+			there[p.API+"/"+p.ID] = p.Type
+		}
+		if there["inference/tiny"] != "remote::tiny" || there["tool_runtime/tiny-tools"] != "inline::tiny-tools" {
+			t.Errorf("/v1/providers has %v", there)
+		}
+		status, answer := post(t, url+"/v1/chat/completions", `{"model":"tiny/m1","messages":[{"role":"user","content":"ping"}]}`)
+		if want := "hello (http://backend.example.com/v1, with a key): ping"; status != http.StatusOK || !strings.Contains(string(answer), want) {
+			t.Errorf("status %d, want %q: %s", status, want, answer)
+		}
+		if strings.Contains(log(), key) {
+			t.Error("the server's log tells the key")
+		}
+	})
+}
+
+// writeTiny generates the configuration of a release with the tiny provider, and returns the file.
+func writeTiny(t *testing.T, r release) string {
+	t.Helper()
+	base, err := config.ParseBase("small", []byte(smallBase))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _ := catalog.Get(r.line)
+	pkg, err := config.ReadPackage(externalprovider.Spec(externalprovider.Inference, "1.0.0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, problems := config.Generate(t.Context(), config.Input{
+		Name: "x", Namespace: "y", Spec: parse.Parse(step.Spec(t, tinySpec)), Base: base, Line: line,
+		Packages: map[string]config.PackageFound{tinyImage: {Package: pkg}},
+	})
+	if result == nil {
+		t.Fatal(problems)
+	}
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	writeFile(t, file, string(result.YAML))
+	return file
+}
+
+// tinyPackages is the folder of the tiny provider's sources, which goldens name.
+func tinyPackages() string {
+	dir, err := filepath.Abs("../externalprovider/python")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}
+
+// tinyEnv is the environment of a server that finds the tiny provider.
+func tinyEnv(t *testing.T, env ...string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	packages := filepath.Join(dir, "python-packages")
+	if err := externalprovider.Unpack(packages); err != nil {
+		t.Fatal(err)
+	}
+	return append(env, "PYTHONPATH="+packages, "PATH="+os.Getenv("PATH"), "HOME="+dir, "SQLITE_STORE_DIR="+dir)
+}
+
+// get asks for a document.
+func get(t *testing.T, url string, into any) {
+	t.Helper()
+	response, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if err := json.NewDecoder(response.Body).Decode(into); err != nil || response.StatusCode != http.StatusOK {
+		t.Fatal(fmt.Errorf("%s: status %d: %w", url, response.StatusCode, err))
+	}
+}
