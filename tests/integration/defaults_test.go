@@ -3,19 +3,14 @@
 package integration
 
 import (
-	"context"
-	"fmt"
 	"strings"
 	"testing"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // A Secret that only the operator's settings name counts like one that a custom resource names, in each namespace: it is waited for, and each new content
@@ -24,14 +19,7 @@ import (
 // Proves: R72, L-23, L-02, R20, R7.
 func TestSecretOfPodDefaultsRollsOnce(t *testing.T) {
 	e := newEnv(t)
-	cm := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: settings.ConfigMapName},
-		Data:       map[string]string{settings.KeyPodDefaults: "overrides: {envFrom: [{secretRef: {name: team-keys}}]}"},
-	}
-	if err := admin.Create(t.Context(), cm); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = admin.Delete(context.Background(), cm) })
+	makeSettings(t, settings.KeyPodDefaults, "overrides: {envFrom: [{secretRef: {name: team-keys}}]}")
 	op := e.startOperator(operatorOptions{})
 	e.mustApply(manifest("s", "distribution: {name: starter}"))
 	e.mustApply(manifest("own", "distribution: {name: starter}\nworkload: {overrides: {envFrom: [{configMapRef: {name: none, optional: true}}]}}"))
@@ -48,18 +36,7 @@ func TestSecretOfPodDefaultsRollsOnce(t *testing.T) {
 	generation, ownGeneration := e.deployment("s").Generation, e.deployment("own").Generation
 	rolls := func(what, value string) {
 		e.patchSecret("team-keys", `{"stringData":{"TOKEN":"`+value+`"}}`)
-		generation++
-		fixture.Eventually(t, time.Minute, what+" rolls the pods", func() error {
-			if got := e.deployment("s").Generation; got != generation {
-				return fmt.Errorf("generation %d, want %d", got, generation)
-			}
-			return nil
-		})
-		e.waitReady("s")
-		e.quiet(op)
-		if got := e.deployment("s").Generation; got != generation {
-			t.Errorf("%s rolled the pods %d times", what, got-generation+1)
-		}
+		generation = e.rolledOnce(op, "s", what, generation)
 	}
 	rolls("a new value", rotated)
 	op.stop()

@@ -230,15 +230,7 @@ func TestForbiddenStopsNoServer(t *testing.T) {
 	e.mustApply(manifest("s", "distribution: {name: starter}\nworkload: {overrides: {args: [--quiet]}}"))
 	e.waitReady("s")
 	before := e.deployment("s")
-	cm := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: settings.ConfigMapName},
-		Data:       map[string]string{settings.KeyForbid: "- commandAndArgs\n"},
-	}
-	if err := admin.Create(t.Context(), cm); err != nil {
-		t.Fatal(err)
-	}
-	remove := sync.OnceFunc(func() { _ = admin.Delete(context.Background(), cm) })
-	t.Cleanup(remove)
+	remove := makeSettings(t, settings.KeyForbid, "- commandAndArgs\n")
 	message := e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.ForbiddenBySettings))
 	if !strings.HasPrefix(message, "spec.workload.overrides.args: Forbidden: ") || !strings.Contains(message, settings.ConfigMapName) {
 		t.Errorf("message %q", message)

@@ -3,7 +3,6 @@
 package integration
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
@@ -103,14 +102,7 @@ func (r *privateRegistry) asked() []string {
 // setRegistries makes the operator's settings for registries; they go with the test.
 func setRegistries(t *testing.T, format string, args ...any) {
 	t.Helper()
-	cm := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: settings.ConfigMapName},
-		Data:       map[string]string{settings.KeyRegistries: fmt.Sprintf(format, args...)},
-	}
-	if err := admin.Create(t.Context(), cm); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = admin.Delete(context.Background(), cm) })
+	makeSettings(t, settings.KeyRegistries, fmt.Sprintf(format, args...))
 }
 
 const vllmProvider = "providers: {inference: {provider: vllm, endpoint: 'http://vllm:8000'}}"

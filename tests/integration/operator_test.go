@@ -27,6 +27,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -230,6 +231,21 @@ func readyPods(ctx context.Context, c client.Client, namespace string) {
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
 		_ = c.Status().Update(ctx, pod)
 	}
+}
+
+// makeSettings makes the operator settings, of one key. They go with the test, or with the first call of the returned function.
+func makeSettings(t *testing.T, key, value string) (remove func()) {
+	t.Helper()
+	cm := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: settings.ConfigMapName},
+		Data:       map[string]string{key: value},
+	}
+	if err := admin.Create(t.Context(), cm); err != nil {
+		t.Fatal(err)
+	}
+	remove = sync.OnceFunc(func() { _ = admin.Delete(context.Background(), cm) })
+	t.Cleanup(remove)
+	return remove
 }
 
 // apply applies a manifest as a user does, in the namespace of the test, and returns what kubectl prints.

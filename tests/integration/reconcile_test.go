@@ -229,6 +229,24 @@ func TestEditsRollOnceAndKeepThePreviousConfig(t *testing.T) {
 	}
 }
 
+// rolledOnce waits until what happened has rolled the pods of a custom resource, checks that it did so once, and returns the Deployment's new generation.
+func (e *env) rolledOnce(op *operator, name, what string, before int64) (generation int64) {
+	e.t.Helper()
+	generation = before + 1
+	fixture.Eventually(e.t, time.Minute, what+" rolls the pods", func() error {
+		if got := e.deployment(name).Generation; got != generation {
+			return fmt.Errorf("generation %d, want %d", got, generation)
+		}
+		return nil
+	})
+	e.waitReady(name)
+	e.quiet(op)
+	if got := e.deployment(name).Generation; got != generation {
+		e.t.Errorf("%s rolled the pods %d times", what, got-before)
+	}
+	return generation
+}
+
 func (e *env) patchSpec(name, spec string) {
 	e.t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name}}
@@ -333,18 +351,7 @@ workload:
 		{"an optional Secret that appears", func() { e.createSecret("perhaps", map[string]string{"c": "3"}) }},
 	} {
 		change.make()
-		generation++
-		fixture.Eventually(t, time.Minute, change.what+" rolls the pods", func() error {
-			if got := e.deployment("s").Generation; got != generation {
-				return fmt.Errorf("generation %d, want %d", got, generation)
-			}
-			return nil
-		})
-		e.waitReady("s")
-		e.quiet(op)
-		if got := e.deployment("s").Generation; got != generation {
-			t.Errorf("%s rolled the pods %d times", change.what, got-generation+1)
-		}
+		generation = e.rolledOnce(op, "s", change.what, generation)
 	}
 }
 
