@@ -20,11 +20,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/logging"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
@@ -101,13 +103,17 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return fmt.Errorf("cannot load kubeconfig: %w", err)
 	}
-	metrics, err := metricsServer(restConfig, f)
+	serveMetrics, err := metricsServer(restConfig, f)
 	if err != nil {
 		return err
 	}
+	counts := metrics.New()
+	if err := ctrlmetrics.Registry.Register(counts); err != nil {
+		return err
+	}
 	ready := map[string]healthz.Checker{}
-	run := []func(context.Context) error{metrics, func(ctx context.Context) error {
-		return keepRunning(ctx, func(ctx context.Context) error { return runManager(ctx, restConfig, scheme, f) })
+	run := []func(context.Context) error{serveMetrics, func(ctx context.Context) error {
+		return keepRunning(ctx, func(ctx context.Context) error { return runManager(ctx, restConfig, scheme, counts, f) })
 	}}
 	if f.webhookAddress != off {
 		known, err := gather.NewSettingsCache(ctx, restConfig, f.operatorNamespace)
@@ -123,6 +129,7 @@ func run(ctx context.Context, f *flags) error {
 			return err
 		}
 		ready["webhooks"] = webhooks.Ready
+		counts.ServeExpiry(webhooks.CertificateExpiry)
 		run = append(run, webhooks.Run, known.Start, apis.Start)
 	}
 	ctrl.Log.Info("operator starts", "version", version.Version(), "build", version.Build())

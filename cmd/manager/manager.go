@@ -20,6 +20,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/migration"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/leftovers"
 )
@@ -66,15 +67,16 @@ func keepRunning(ctx context.Context, run func(context.Context) error) error {
 }
 
 // runManager makes a new manager and runs it until it or the context ends. Nothing of one that ended is used again.
-func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, f *flags) error {
+func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, counts *metrics.Metrics, f *flags) error {
 	ctx, cancel := context.WithCancel(ctx) // what the manager does not start itself ends with it, too
 	defer cancel()
+	defer counts.ForgetAll() // from now on another replica counts them
 	made := make(chan error, 1)
 	var mgr manager.Manager
 	// The look-up of the cluster's APIs takes no context: an API server that does not answer would keep the process.
 	go func() {
 		var err error
-		mgr, err = newManager(ctx, restConfig, scheme, f)
+		mgr, err = newManager(ctx, restConfig, scheme, counts, f)
 		made <- err
 	}()
 	select {
@@ -88,7 +90,7 @@ func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	}
 }
 
-func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, f *flags) (manager.Manager, error) {
+func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, counts *metrics.Metrics, f *flags) (manager.Manager, error) {
 	watched := namespaces(f.watchNamespaces)
 	again, stopping, defaults := true, stopTimeout, &gather.Defaults{}
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
@@ -111,7 +113,7 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	}
 	if err := controller.Setup(ctx, mgr, controller.Options{
 		OperatorNamespace: f.operatorNamespace, Namespaces: watched, ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
-		AllowForeignConfigMaps: f.allowForeignConfigMaps, Defaults: defaults,
+		AllowForeignConfigMaps: f.allowForeignConfigMaps, Defaults: defaults, Metrics: counts,
 	}); err != nil {
 		return nil, err
 	}
@@ -119,7 +121,7 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 		return mgr, nil
 	}
 	if f.migrateStorage {
-		if err := migration.Setup(mgr); err != nil {
+		if err := migration.Setup(mgr, counts.Migrated); err != nil {
 			return nil, err
 		}
 	}

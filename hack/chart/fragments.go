@@ -26,6 +26,9 @@ func fragmentsOf(o object) map[string]string {
 		return replaced(child(o, "spec"), "maxUnavailable", `maxUnavailable: {{ .Values.podDisruptionBudget.maxUnavailable }}`)
 	case "NetworkPolicy":
 		return networkPolicy(o)
+	case "PrometheusRule":
+		child(o, "metadata", "labels")[last+"labels"] = "@@labels@@"
+		return map[string]string{"labels": optionalKeys(".Values.prometheusRule.labels")}
 	}
 	return nil
 }

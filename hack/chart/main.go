@@ -16,6 +16,7 @@ const (
 	manifest    = "dist/install.yaml"
 	watched     = "config/overlays/namespaced/watched"
 	certManager = "config/overlays/cert-manager/certificates.yaml"
+	alerts      = "config/prometheus/rules.yaml"
 )
 
 func main() {

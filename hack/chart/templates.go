@@ -69,7 +69,7 @@ func templates(root string) (map[string]string, error) {
 		}
 		files[fileName(o)] = header(manifest) + text
 	}
-	for name, source := range map[string]func(string) (string, error){"watched": watchedTemplate, "certificates": certificatesTemplate} {
+	for name, source := range map[string]func(string) (string, error){"watched": watchedTemplate, "certificates": certificatesTemplate, "alerts": alertsTemplate} {
 		if files["templates/"+name+".yaml"], err = source(root); err != nil {
 			return nil, err
 		}
@@ -115,6 +115,24 @@ func certificatesTemplate(root string) (string, error) {
 	}
 	return header(certManager) + `{{- if and (not .Values.namespaced.enabled) (eq .Values.certificates.maker "cert-manager") }}` + "\n" +
 		text.String() + "{{- end }}\n", nil
+}
+
+// placeholder is what Prometheus replaces in annotations, and Helm must leave alone.
+var placeholder = regexp.MustCompile(`{{[^{}` + "`" + `]*}}`)
+
+// alertsTemplate has the alerts for the Prometheus Operator.
+func alertsTemplate(root string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(alerts)))
+	if err != nil {
+		return "", err
+	}
+	var o object
+	if err := yaml.Unmarshal(placeholder.ReplaceAll(text, []byte("{{`$0`}}")), &o); err != nil {
+		return "", fmt.Errorf("%s: %w", alerts, err)
+	}
+	meta(o)["namespace"] = release
+	part, err := template(o)
+	return header(alerts) + "{{- if .Values.prometheusRule.enabled }}\n" + part + "{{- end }}\n", err
 }
 
 func header(source string) string { return "{{- /* " + generated + " Source: " + source + " */ -}}\n" }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 )
 
 // Served is the certificate that TLS serves now. It is safe for concurrent use.
@@ -22,6 +23,14 @@ func (s *Served) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 		return c, nil
 	}
 	return nil, errNone
+}
+
+// Expiry is when the certificate expires; zero where there is none.
+func (s *Served) Expiry() time.Time {
+	if c := s.current.Load(); c != nil && c.Leaf != nil {
+		return c.Leaf.NotAfter
+	}
+	return time.Time{}
 }
 
 // set serves what the Secret holds from now on. What cannot be served leaves what is served as it is.

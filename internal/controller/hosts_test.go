@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/hosts"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 )
 
@@ -82,12 +83,12 @@ func (panicking) MarshalJSON() ([]byte, error) { panic("sk-canary") }
 //
 // Proves: R63.
 func TestRecordingHostsSurvivesAPanic(t *testing.T) {
-	before := panicCount(t)
+	before := panics.Count()
 	tree := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"networking": map[string]any{"expose": panicking{}}}}}
 	if got := exposeOf(tree); got.Enabled {
 		t.Errorf("%+v", got)
 	}
-	if got := panicCount(t) - before; got != 1 {
+	if got := panics.Count() - before; got != 1 {
 		t.Errorf("%v panics were counted", got)
 	}
 }

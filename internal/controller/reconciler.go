@@ -29,6 +29,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/events"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/firstrollout"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/patience"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
@@ -74,6 +75,7 @@ type Reconciler struct {
 	defaults *gather.Defaults
 	// written are the versions that came of writes of the status.
 	written written.Versions
+	metrics *metrics.Metrics
 }
 
 // controller-gen reads these only where they stand apart.
@@ -123,6 +125,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		r.gatherer.Forget(req.NamespacedName)
 		r.first.Forget(req.NamespacedName)
 		r.written.Forget(req.NamespacedName)
+		r.metrics.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	case errors.As(err, &unreadable):
 		s.fail(problem.New(problem.Problem{
@@ -138,12 +141,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	if s.cr.DeletionTimestamp != nil {
 		return r.report(ctx, s)
 	}
-	phases := []func(context.Context, *scope){r.begins, r.gather, r.await, r.build, r.apply, r.own, r.prune, r.observe}
-	if r.reuse(ctx, s) {
-		phases = []func(context.Context, *scope){r.observe}
+	observe := step{metrics.StepObserve, r.observe}
+	steps := []step{
+		{"", r.begins}, {metrics.StepGather, r.gather}, {"", r.await}, {metrics.StepBuild, r.build},
+		{metrics.StepApply, r.apply}, {"", r.own}, {metrics.StepPrune, r.prune}, observe,
 	}
-	for _, phase := range phases {
-		phase(ctx, s)
+	if r.reuse(ctx, s) {
+		steps = []step{observe}
+	}
+	for _, step := range steps {
+		r.timed(ctx, s, step)
 		if s.postponed {
 			return ctrl.Result{RequeueAfter: s.again}, nil // at the latest: an event follows
 		}
@@ -153,6 +160,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	}
 	r.remember(s)
 	return r.report(ctx, s)
+}
+
+// step is a part of a reconcile. One without a name in the metrics takes no time to speak of.
+type step struct {
+	name string
+	do   func(context.Context, *scope)
+}
+
+func (r *Reconciler) timed(ctx context.Context, s *scope, of step) {
+	began, known := time.Now(), len(s.problems)
+	of.do(ctx, s)
+	if of.name != "" && !s.postponed {
+		r.metrics.Step(of.name, began, s.problems[min(known, len(s.problems)):])
+	}
 }
 
 func (r *Reconciler) gather(ctx context.Context, s *scope) {
@@ -300,6 +321,7 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 	log := logf.FromContext(ctx)
 	before := s.cr.Status.DeepCopy()
 	s.cr.Status = status.Compute(s.facts(version.Version()))
+	r.count(s)
 	// Right after a start of the operator, the messages lack what the server answered last; its next answer starts a reconcile.
 	pending := s.serverPending && status.DiffersInMessagesOnly(before, &s.cr.Status)
 	changed := !pending && !equality.Semantic.DeepEqual(before, &s.cr.Status)

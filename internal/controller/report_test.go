@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/firstrollout"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/turns"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -61,7 +61,7 @@ func newReporter(t *testing.T) *reporter {
 			return inner.SubResource(sub).Patch(ctx, o, patch, opts...)
 		},
 	}).Build()
-	r.Reconciler = &Reconciler{client: c, recorder: r.recorder, turns: turns.New(t.Context(), largeWorkers), first: &firstrollout.Memory{}}
+	r.Reconciler = &Reconciler{client: c, recorder: r.recorder, turns: turns.New(t.Context(), largeWorkers), first: &firstrollout.Memory{}, metrics: metrics.New()}
 	return r
 }
 
@@ -134,30 +134,16 @@ func TestReportOutcome(t *testing.T) {
 	}
 }
 
-// panicCount is the value of the metric.
-func panicCount(t *testing.T) float64 {
-	t.Helper()
-	registry := prometheus.NewRegistry()
-	if err := panics.Register(registry); err != nil {
-		t.Fatal(err)
-	}
-	families, err := registry.Gather()
-	if err != nil || len(families) != 1 || families[0].GetName() != "llamastack_reconcile_panics_total" {
-		t.Fatalf("%v %v", families, err)
-	}
-	return families[0].GetMetric()[0].GetCounter().GetValue()
-}
-
 // A panic in one reconcile is reported in that resource's status, counted, and tried again slowly; it shows nothing of its value.
 //
 // Proves: R63.
 func TestPanicIsReportedAndRetriedSlowly(t *testing.T) {
 	r := newReporter(t)
-	before := panicCount(t)
+	before := panics.Count()
 	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(stack("a"))}
 	result, err := r.Reconcile(t.Context(), request) // there is no gatherer
-	if err != nil || result.RequeueAfter != panics.Delay || panicCount(t) != before+1 {
-		t.Fatalf("%+v %v, %v panics", result, err, panicCount(t)-before)
+	if err != nil || result.RequeueAfter != panics.Delay || panics.Count() != before+1 {
+		t.Fatalf("%+v %v, %v panics", result, err, panics.Count()-before)
 	}
 	cr := &v1alpha2.LlamaStackDistribution{}
 	if err := r.client.Get(t.Context(), request.NamespacedName, cr); err != nil {

@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -29,8 +28,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/hosts"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/patience"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
@@ -65,14 +64,16 @@ type Options struct {
 	AllowForeignConfigMaps bool
 	// Patience is how long the status holds back a change that a next one is about to replace, for tests that count writes; zero means a second or two.
 	Patience time.Duration
+	// Metrics count what the controller does; nil means that nobody reads them.
+	Metrics *metrics.Metrics
 	// Build overrides the build of the operator; empty means the real one.
 	Build string
 }
 
 // Setup adds the controller to the manager, which runs until the context ends. The hash key is read, or made, at once: the API server must be reachable.
 func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
-	if err := panics.Register(metrics.Registry); err != nil {
-		return err
+	if o.Metrics == nil {
+		o.Metrics = metrics.New()
 	}
 	key, err := apply.EnsureHashKey(ctx, mgr.GetAPIReader(), mgr.GetClient(), o.OperatorNamespace)
 	if err != nil {
@@ -99,7 +100,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		}
 	}
 	labels := imagelabels.New(ctx, imagelabels.Options{
-		Connect: &imagelabels.Clients{UserAgent: objects.ManagedBy + "/" + version.Version()}, Key: key,
+		Connect: o.Metrics.Registries(&imagelabels.Clients{UserAgent: objects.ManagedBy + "/" + version.Version()}), Key: key,
 		Store: &imagelabels.ConfigMaps{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
 	})
 	r := &Reconciler{
@@ -118,13 +119,14 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		adopter: &adoption.Adopter{
 			Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), SwitchoverDelay: adoption.SwitchoverDelay,
 		},
-		prober:   prober.New(ctx, probe.New()),
+		prober:   prober.New(ctx, o.Metrics.Servers(probe.New())),
 		locate:   locate,
 		recorder: mgr.GetEventRecorder(objects.ManagedBy),
 		turns:    turns.New(ctx, largeWorkers),
 		builds:   turns.NewBuilds(),
 		patience: patience.Patience{Own: o.Patience},
 		defaults: o.Defaults,
+		metrics:  o.Metrics,
 	}
 	r.first = &firstrollout.Memory{Client: r.client, Applier: r.applier, OperatorNamespace: o.OperatorNamespace, Defaults: o.Defaults}
 	return r.watch(mgr, o)

@@ -58,11 +58,13 @@ type Migration struct {
 	Client client.Writer
 	// StatusClient writes statuses.
 	StatusClient client.StatusClient
+	// Count is told how many resources were rewritten; nil where nobody counts.
+	Count func(rewritten int)
 }
 
 // Setup adds the Migration to the manager, in the replica that leads: it checks each change of the CRD. It has a
-// cache of its own, of that one object's metadata.
-func Setup(mgr manager.Manager) error {
+// cache of its own, of that one object's metadata. It reports to count how many resources it rewrote.
+func Setup(mgr manager.Manager, count func(rewritten int)) error {
 	definitions, err := cache.New(mgr.GetConfig(), cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
 		DefaultFieldSelector: fields.OneTermEqualSelector("metadata.name", definitionName),
@@ -82,7 +84,7 @@ func Setup(mgr manager.Manager) error {
 		WithOptions(controller.Options{
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 		}).
-		Complete(&Migration{Live: mgr.GetAPIReader(), Client: mgr.GetClient(), StatusClient: mgr.GetClient()})
+		Complete(&Migration{Live: mgr.GetAPIReader(), Client: mgr.GetClient(), StatusClient: mgr.GetClient(), Count: count})
 }
 
 // withoutAnnotations drops what may be as large as the whole definition: kubectl keeps a copy of it there.
@@ -97,6 +99,9 @@ func withoutAnnotations(in any) (any, error) {
 // Reconcile migrates where something is to do. What fails is tried again.
 func (m *Migration) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	count, err := m.Once(ctx)
+	if m.Count != nil {
+		m.Count(count)
+	}
 	if count > 0 && err == nil {
 		logf.FromContext(ctx).Info("resources are stored in the current version", "version", v1alpha2.GroupVersion.Version, "rewritten", count)
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -25,23 +24,11 @@ const Delay = 10 * time.Minute
 // ErrInternal is what a question reports that panicked.
 var ErrInternal = errors.New("an error in the operator ended the question; the operator's log has details, please report it")
 
-// counted is how many reconciles, questions and reads for the caches panicked, and counter the metric of it.
-var (
-	counted atomic.Int64
-	counter = prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "llamastack_reconcile_panics_total",
-		Help: "Reconciles of LlamaStackDistributions, questions to servers and registries, and reads for the caches, that panicked. Each is a bug.",
-	}, func() float64 { return float64(counted.Load()) })
-)
+// counted is how many reconciles, questions and reads for the caches panicked.
+var counted atomic.Int64
 
-// Register makes the counter known; several managers of one process share it.
-func Register(metrics prometheus.Registerer) error {
-	err := metrics.Register(counter)
-	if already := (prometheus.AlreadyRegisteredError{}); errors.As(err, &already) {
-		return nil
-	}
-	return err
-}
+// Count is how many reconciles, questions and reads for the caches have panicked in this process.
+func Count() int64 { return counted.Load() }
 
 // Record counts a panic with this value, and returns what the log and the status may report of it: what it says only where it is one of Go's own,
 // because it can hold a value of a Secret.

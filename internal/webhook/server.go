@@ -69,6 +69,7 @@ type Options struct {
 // Server serves the webhooks of one replica.
 type Server struct {
 	watch     *certificate.Watch
+	served    *certificate.Served
 	readiness *readiness
 	mux       *http.ServeMux
 	intake    *Intake
@@ -85,7 +86,7 @@ type Server struct {
 func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error) {
 	served := &certificate.Served{}
 	keeper := &certificate.Keeper{Namespace: o.Namespace, Managed: o.Managed, Lifetimes: o.Lifetimes, Served: served}
-	s := &Server{mux: http.NewServeMux(), intake: NewIntake(), drain: o.Drain}
+	s := &Server{mux: http.NewServeMux(), intake: NewIntake(), drain: o.Drain, served: served}
 	var err error
 	if s.watch, err = certificate.NewWatch(config, keeper); err != nil {
 		return nil, err
@@ -117,6 +118,9 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 	s.mux.HandleFunc(alivePath, func(http.ResponseWriter, *http.Request) {})
 	return s, nil
 }
+
+// CertificateExpiry is when the certificate that is served expires; zero while there is none.
+func (s *Server) CertificateExpiry() time.Time { return s.served.Expiry() }
 
 // Handle serves a further kind of review. It must be called before Run.
 func (s *Server) Handle(kind Kind) {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,6 +28,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -101,7 +103,34 @@ func (l *requestLog) writes(n int) []string {
 // operator is an operator that runs in this process for the time of a test.
 type operator struct {
 	requests *requestLog
+	metrics  *metrics.Metrics
 	stop     func()
+}
+
+// counted are the series of a counter or a gauge of the operator, as "name{label=value} number".
+func (o *operator) counted(t *testing.T, name string) (series []string) {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	if err := registry.Register(o.metrics); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, l.GetName()+"="+l.GetValue())
+			}
+			series = append(series, fmt.Sprintf("%s{%s} %v", name, strings.Join(labels, ","), m.GetCounter().GetValue()+m.GetGauge().GetValue()))
+		}
+	}
+	return series
 }
 
 type operatorOptions struct {
@@ -120,7 +149,7 @@ func (e *env) startOperator(o operatorOptions) *operator {
 	if o.namespaces == nil {
 		o.namespaces = []string{e.namespace}
 	}
-	op := &operator{requests: &requestLog{}}
+	op := &operator{requests: &requestLog{}, metrics: metrics.New()}
 	restConfig, defaults := rest.CopyConfig(o.config), &gather.Defaults{}
 	restConfig.Wrap(op.requests.wrap)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -137,7 +166,7 @@ func (e *env) startOperator(o operatorOptions) *operator {
 		e.t.Fatal(err)
 	}
 	err = controller.Setup(ctx, mgr, controller.Options{
-		OperatorNamespace: operatorNamespace, Build: o.build, Patience: o.patience, Defaults: defaults,
+		OperatorNamespace: operatorNamespace, Build: o.build, Patience: o.patience, Defaults: defaults, Metrics: op.metrics,
 		ServerURL: func(_ *v1alpha2.LlamaStackDistribution, scheme corev1.URIScheme) string {
 			return strings.ToLower(string(scheme)) + "://" + e.server.Listener.Addr().String()
 		},

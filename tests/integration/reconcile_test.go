@@ -198,12 +198,12 @@ func (e *env) quiet(op *operator) {
 	})
 }
 
-// Proves: FR-024, FR-026, NFR-005, R17, US-2.1 (a new ConfigMap and one rollout for each edit; the previous ConfigMap stays,
+// Proves: FR-024, FR-026, NFR-005, R17, US-2.1, L-33 (a new ConfigMap and one rollout for each edit; the previous ConfigMap stays,
 // older ones go).
 func TestEditsRollOnceAndKeepThePreviousConfig(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.ready()
+	op := e.ready()
 	first := e.resource("my-stack").Status.ConfigGeneration.ConfigMapName
 	previous := first
 	for i, model := range []string{"m1", "m2", "m3"} {
@@ -226,6 +226,12 @@ func TestEditsRollOnceAndKeepThePreviousConfig(t *testing.T) {
 			return nil
 		})
 		previous = current
+	}
+	// A new server, and three edits.
+	for name, want := range map[string]string{"llamastack_rollouts_total": "4", "llamastack_server_questions_total": "{result=success} "} {
+		if got := op.counted(t, name); len(got) != 1 || !strings.Contains(got[0], want) {
+			t.Errorf("the metrics count %q, want %s", got, want)
+		}
 	}
 }
 
@@ -405,7 +411,11 @@ func (e *env) patchSecret(name, patch string) {
 func TestDeletingRemovesEverything(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.ready()
+	op := e.ready()
+	ready := "llamastack_distributions{phase=Ready,release_line=0.7} 1"
+	if got := op.counted(t, "llamastack_distributions"); !slices.Equal(got, []string{ready}) {
+		t.Errorf("the metrics count %q, want %q", got, ready)
+	}
 	cr := e.resource("my-stack")
 	if err := admin.Delete(t.Context(), cr, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 		t.Fatal(err)
@@ -413,6 +423,9 @@ func TestDeletingRemovesEverything(t *testing.T) {
 	fixture.Eventually(t, 60*time.Second, "everything it owned is gone", func() error {
 		if left := e.owned(); len(left) > 0 {
 			return fmt.Errorf("left: %v", slices.Sorted(maps.Keys(left)))
+		}
+		if got := op.counted(t, "llamastack_distributions"); len(got) > 0 {
+			return fmt.Errorf("the metrics count %q", got)
 		}
 		return nil
 	})

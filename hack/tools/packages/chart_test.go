@@ -59,7 +59,7 @@ func TestChartPassesHelmLint(t *testing.T) {
 	for name, v := range map[string]values{
 		"default":    {},
 		"namespaced": {"namespaced": values{"enabled": true, "watch": []any{"a", "b"}}},
-		"monitored":  {"serviceMonitor": values{"enabled": true}, "certificates": values{"maker": "cert-manager"}},
+		"monitored":  {"serviceMonitor": values{"enabled": true}, "prometheusRule": values{"enabled": true}, "certificates": values{"maker": "cert-manager"}},
 	} {
 		result := lint.Run([]string{chartDir()}, v)
 		for _, message := range result.Messages {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package packages tests what the operator ships with the libraries of the programs that users run on it: Helm, Argo CD's Lua, Flux'
-// kstatus, SPDX.
+// kstatus, SPDX, and Prometheus' engine for the alerts.
 //
 // Contract: it has a module of its own, because these libraries are never a dependency of the operator. There is no code but tests.
 package packages

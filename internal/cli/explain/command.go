@@ -10,10 +10,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 )
 
-const long = `Explain a field of the custom resource, a provider type, or the reason of a condition, without a cluster.
+const long = `Explain a field of the custom resource, a provider type, the reason of a condition, or an alert, without a cluster.
 
-Fields come from the CustomResourceDefinition, provider types from the catalog of server releases, and reasons from the tables of the
-operator. A name without a path stands for the field that has it, if only one does.`
+Fields come from the CustomResourceDefinition, provider types from the catalog of server releases, reasons from the tables of the
+operator, and alerts from its PrometheusRule. A name without a path stands for the field that has it, if only one does.`
 
 const examples = `  # A field, and the fields below it
   kubectl llamastack explain spec.workload.autoscaling
@@ -25,14 +25,17 @@ const examples = `  # A field, and the fields below it
   kubectl llamastack explain remote::vllm
 
   # The reason of a condition, and what to do
-  kubectl llamastack explain SecretNotFound`
+  kubectl llamastack explain SecretNotFound
+
+  # An alert, and what to do
+  kubectl llamastack explain LlamaStackDistributionFailed`
 
 // New returns the command.
 func New(streams command.Streams) *cobra.Command {
 	output := &command.Output{}
 	cmd := &cobra.Command{
-		Use:               "explain FIELD|PROVIDER|REASON",
-		Short:             "Explain a field, a provider type or a reason",
+		Use:               "explain FIELD|PROVIDER|REASON|ALERT",
+		Short:             "Explain a field, a provider type, a reason or an alert",
 		Long:              long,
 		Example:           examples,
 		Args:              cobra.ExactArgs(1),

@@ -32,6 +32,8 @@ func (e *explanation) print(w io.Writer) error {
 			t.Provider.print(&out)
 		case t.Reason != nil:
 			printReason(&out, t.Reason)
+		case t.Alert != nil:
+			t.Alert.print(&out)
 		}
 	}
 	_, err := w.Write(trailing.ReplaceAll(out.Bytes(), nil))

@@ -21,9 +21,10 @@ type topic struct {
 	Field    *field        `json:"field,omitempty"`
 	Provider *providerType `json:"provider,omitempty"`
 	Reason   *reason       `json:"reason,omitempty"`
+	Alert    *alert        `json:"alert,omitempty"`
 }
 
-// lookup finds what a name stands for: a path of a field, a provider type, a reason, or the last part of the path of one field.
+// lookup finds what a name stands for: a path of a field, a provider type, a reason, an alert, or the last part of the path of one field.
 func lookup(tree *schema, name string) (*explanation, error) {
 	result := &explanation{}
 	if f, err := tree.find(name); f != nil || err != nil {
@@ -42,6 +43,13 @@ func lookup(tree *schema, name string) (*explanation, error) {
 	for _, p := range providers {
 		result.Items = append(result.Items, topic{Provider: p})
 	}
+	found, err := findAlert(name)
+	if err != nil {
+		return nil, err
+	}
+	if found != nil {
+		result.Items = append(result.Items, topic{Alert: found})
+	}
 	if len(result.Items) > 0 {
 		return result, nil
 	}
@@ -57,13 +65,13 @@ func lookup(tree *schema, name string) (*explanation, error) {
 }
 
 func unknown(name string, tree *schema) error {
-	return fmt.Errorf("there is no field, provider type or reason %q: %suse a path such as spec.workload.replicas, a type such as remote::vllm, "+
-		"or a reason such as SecretNotFound", name, suggest.Sentence(name, names(tree)))
+	return fmt.Errorf("there is no field, provider type, reason or alert %q: %suse a path such as spec.workload.replicas, "+
+		"a type such as remote::vllm, a reason such as SecretNotFound, or an alert such as LlamaStackDistributionFailed", name, suggest.Sentence(name, names(tree)))
 }
 
 // names are all names that can be explained, sorted, for suggestions and completion.
 func names(tree *schema) []string {
-	all := slices.Concat(tree.paths(), reasonNames(), providerNames())
+	all := slices.Concat(tree.paths(), reasonNames(), providerNames(), alertNames())
 	slices.Sort(all)
 	return slices.Compact(all)
 }

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package packages
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/promql/promqltest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/config/prometheus"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
+)
+
+// foreign are the metrics of controller-runtime that alerts use.
+var foreign = []string{"controller_runtime_reconcile_errors_total", "workqueue_queue_duration_seconds_bucket"}
+
+// alertCases are, for each alert, two hours of a cluster in which it fires, and of one in which it does not although it almost does, in
+// Prometheus' notation of series with one sample a minute.
+var alertCases = map[string]struct{ fires, silent string }{
+	"LlamaStackOperatorAbsent": {"up 1+0x120", "llamastack_rollouts_total 0+0x110 _x10"},
+	"LlamaStackDistributionFailed": {
+		`llamastack_distributions{phase="Failed",release_line="0.7",pod="a"} 1+0x120`,
+		`llamastack_distributions{phase="Failed",release_line="0.7",pod="a"} 1+0x110 0+0x10`,
+	},
+	"LlamaStackDistributionNotReady": {
+		`llamastack_distributions{phase="Initializing",release_line="0.7"} 2+0x120`,
+		`llamastack_distributions{phase="Pending",release_line="0.7"} 2+0x120`, // somebody pauses it, or it waits for what its problem names
+	},
+	"LlamaStackDistributionProblem": {
+		`llamastack_distribution_problems{reason="SecretNotFound",severity="Error"} 1+0x120`,
+		`llamastack_distribution_problems{reason="NoEffect",severity="Warning"} 1+0x120`,
+	},
+	"LlamaStackReconcileErrors": {
+		`controller_runtime_reconcile_errors_total{controller="llamastackdistribution"} 0+6x120`,
+		`controller_runtime_reconcile_errors_total{controller="llamastackdistribution"} 0+1x120`,
+	},
+	"LlamaStackReconcileSlow": {
+		"workqueue_queue_duration_seconds_bucket{name=\"llamastackdistribution\",le=\"10\"} 0+1x120\n  " +
+			"workqueue_queue_duration_seconds_bucket{name=\"llamastackdistribution\",le=\"100\"} 0+10x120\n  " +
+			"workqueue_queue_duration_seconds_bucket{name=\"llamastackdistribution\",le=\"+Inf\"} 0+10x120",
+		"workqueue_queue_duration_seconds_bucket{name=\"llamastackdistribution\",le=\"10\"} 0+10x120\n  " +
+			"workqueue_queue_duration_seconds_bucket{name=\"llamastackdistribution\",le=\"+Inf\"} 0+10x120",
+	},
+	"LlamaStackReconcilePanics": {"llamastack_reconcile_panics_total 0+0x100 1+0x20", "llamastack_reconcile_panics_total 7+0x120"},
+	"LlamaStackServersSilent": {
+		"llamastack_server_questions_total{result=\"error\"} 0+20x120\n  llamastack_server_questions_total{result=\"success\"} 0+1x120",
+		"llamastack_server_questions_total{result=\"error\"} 0+5x120\n  llamastack_server_questions_total{result=\"success\"} 0+5x120",
+	},
+	"LlamaStackRegistryFails": {
+		"llamastack_registry_questions_total{question=\"image\",result=\"error\"} 0+2x120\n  " +
+			"llamastack_registry_questions_total{question=\"digest\",result=\"success\"} 0+1x120",
+		"llamastack_registry_questions_total{question=\"image\",result=\"error\"} 0+0x120\n  " +
+			"llamastack_registry_questions_total{question=\"digest\",result=\"success\"} 0+0x120",
+	},
+	// The evaluation is at 7,200 seconds after 1970.
+	"LlamaStackWebhookCertificateExpires": {
+		"llamastack_webhook_certificate_expiry_timestamp_seconds{pod=\"a\"} 1210000+0x120\n  " +
+			"llamastack_webhook_certificate_expiry_timestamp_seconds{pod=\"b\"} 9999999+0x120",
+		"llamastack_webhook_certificate_expiry_timestamp_seconds{pod=\"a\"} 0+0x120\n  " +
+			"llamastack_webhook_certificate_expiry_timestamp_seconds{pod=\"b\"} 1300000+0x120",
+	},
+}
+
+// Each alert fires when it should, by Prometheus' own engine, stays silent otherwise, and uses metrics that exist.
+//
+// Proves: L-33.
+func TestAlertsFireWhenTheyShould(t *testing.T) {
+	alerts, err := prometheus.Alerts()
+	if err != nil || len(alerts) != len(alertCases) {
+		t.Fatalf("%d alerts, %d cases, error %v", len(alerts), len(alertCases), err)
+	}
+	for i := range alerts {
+		a := &alerts[i]
+		t.Run(a.Name, func(t *testing.T) {
+			c, known := alertCases[a.Name]
+			if !known {
+				t.Fatal("it has no case")
+			}
+			if !firing(t, a, c.fires) {
+				t.Errorf("it is silent with\n  %s", c.fires)
+			}
+			if firing(t, a, c.silent) {
+				t.Errorf("it fires with\n  %s", c.silent)
+			}
+			if a.Annotations.Summary == "" || a.Annotations.Description == "" || a.Annotations.Action == "" ||
+				!strings.HasSuffix(a.Annotations.Runbook, "/docs/alerts.md#"+strings.ToLower(a.Name)) || !slices.Contains([]string{"critical", "warning"}, a.Labels.Severity) {
+				t.Errorf("%+v", a)
+			}
+		})
+	}
+}
+
+// The chart has the alerts as they are, with what Prometheus replaces in them.
+//
+// Proves: L-33.
+func TestChartHasTheAlerts(t *testing.T) {
+	got := render(t, values{"prometheusRule": values{"enabled": true, "labels": values{"release": "prometheus"}}})["PrometheusRule/llama-stack-k8s-operator"]
+	if got == nil || got.GetLabels()["release"] != "prometheus" {
+		t.Fatalf("%v", got)
+	}
+	var want map[string]any
+	text := strings.ReplaceAll(string(prometheus.Rules()), "llama-stack-k8s-operator-system", got.GetNamespace())
+	if err := yaml.Unmarshal([]byte(text), &want); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want["spec"], got.Object["spec"]); diff != "" {
+		t.Errorf("the rules (-config/prometheus +chart):\n%s", diff)
+	}
+}
+
+// firing reports whether an alert fires at the end of two hours with these series.
+func firing(t *testing.T, a *prometheus.Alert, series string) bool {
+	t.Helper()
+	wait, err := model.ParseDuration(a.For)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := promqltest.LoadedStorage(t, "load 1m\n  "+series+"\n")
+	t.Cleanup(func() { _ = store.Close() })
+	engine := promqltest.NewTestEngine(t, false, 0, promqltest.DefaultMaxSamplesPerQuery)
+	end := time.Unix(0, 0).Add(2 * time.Hour)
+	for at := end.Add(-time.Duration(wait)); !at.After(end); at = at.Add(time.Minute) {
+		query, err := engine.NewInstantQuery(t.Context(), store, nil, a.Expression, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result := query.Exec(t.Context())
+		vector, err := result.Vector()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(vector) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Proves: L-33.
+func TestAlertsUseMetricsThatExist(t *testing.T) {
+	known := slices.Clone(foreign)
+	for _, d := range metrics.Definitions() {
+		known = append(known, d.Name)
+		if d.Type == metrics.Histogram {
+			known = append(known, d.Name+"_bucket")
+		}
+	}
+	alerts, err := prometheus.Alerts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range alerts {
+		parsed, err := parser.ParseExpr(alerts[i].Expression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, selectors := range parser.ExtractSelectors(parsed) {
+			for _, m := range selectors {
+				if m.Name == model.MetricNameLabel && !slices.Contains(known, m.Value) {
+					t.Errorf("%s: no metric %s", alerts[i].Name, m.Value)
+				}
+			}
+		}
+	}
+}
