@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/hosts"
@@ -58,7 +59,7 @@ func recordHosts(table *hosts.Table, domain func() string) handler.EventHandler 
 // exposeOf reads how a custom resource is exposed from the tree that the cache has; not at all where that cannot be read, which a reconcile reports.
 // One whose reading panics is not exposed.
 func exposeOf(o client.Object) parse.Expose {
-	defer panics.CatchRead(o, "reading how a custom resource is exposed panicked")
+	defer panics.CatchRead(logf.Log, o, "reading how a custom resource is exposed panicked")
 	tree, ok := o.(*unstructured.Unstructured)
 	if !ok {
 		return parse.Expose{}

@@ -13,7 +13,6 @@ import (
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -53,9 +52,9 @@ func Catch(log logr.Logger, message string, err *error) { //nolint:gocritic // t
 
 // CatchRead ends, where it is deferred, a panic of a function by which an informer reads an object. It would end the process, again at each of its starts,
 // because the object is still there: the function returns nothing instead, and the object's reconcile meets and reports the same panic.
-func CatchRead(of metav1.Object, message string) {
+func CatchRead(log logr.Logger, of metav1.Object, message string) { //nolint:gocritic // as with Catch
 	if value := recover(); value != nil {
-		logPanic(logf.Log.WithName("cache").WithValues("namespace", of.GetNamespace(), "name", of.GetName()), message, value)
+		logPanic(log.WithValues("namespace", of.GetNamespace(), "name", of.GetName()), message, value)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -120,7 +121,7 @@ func (c *wrapper) IndexField(ctx context.Context, o client.Object, field string,
 
 // values are those of a custom resource in an index: none where reading them panics.
 func values(o client.Object, extract client.IndexerFunc) []string {
-	defer panics.CatchRead(o, "indexing a custom resource panicked")
+	defer panics.CatchRead(logf.Log, o, "indexing a custom resource panicked")
 	cr := &v1alpha2.LlamaStackDistribution{}
 	if u, ok := o.(*unstructured.Unstructured); ok {
 		_ = decode(u, cr) // a reconcile reports it
