@@ -121,7 +121,7 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 		return
 	}
 	result, problems := config.Generate(ctx, config.Input{
-		Name: in.CR.Name, Namespace: in.CR.Namespace, Spec: in.Spec, Base: dist.Base, Line: dist.Line, Packages: in.Packages,
+		Name: in.CR.Name, Namespace: in.CR.Namespace, Spec: in.Spec, Base: dist.Base, Line: dist.Line, Packages: in.Packages, Variables: in.variables(),
 	})
 	if ctx.Err() != nil {
 		return // Build reports that, for all steps
@@ -182,6 +182,23 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		p.ServerCA = string(d.Certificate.CA)
 	}
 	return p
+}
+
+// variables are the names of the variables that the container has beside those of the generated configuration.
+func (in *Inputs) variables() []string {
+	dist := in.distribution()
+	known := &objects.Params{
+		CR:            in.CR,
+		Legacy:        in.Legacy,
+		StateDir:      objects.StateDir(in.CR, dist.Name, in.livePod()),
+		PortVariables: portVariables(dist.Line),
+		HomeVariables: homeVariables(dist.Line),
+		Config:        []byte{}, // names depend on whether there is one, not on what it holds
+	}
+	if in.CABundle != nil {
+		known.CABundle = in.CABundle.Name
+	}
+	return objects.VariableNames(known)
 }
 
 // livePod is the template of the pods that run; nil where there are none.

@@ -32,6 +32,15 @@ const (
 	tmpSize = "256Mi"
 )
 
+// VariableNames are the names of the variables in the server's container that are known before its configuration is: all but those of Env.
+func VariableNames(p *Params) []string {
+	var names []string
+	for _, v := range environment(p) {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
 // environment steers the server: its home and caches on the data volume, its port, its configuration, its secrets.
 func environment(p *Params) []corev1.EnvVar {
 	env := []corev1.EnvVar{

@@ -50,6 +50,9 @@ type Input struct {
 	Line *catalog.Line
 	// Packages is what is known of the packages of external providers, by image as the spec names it. One that is missing is being read.
 	Packages map[string]PackageFound
+	// Variables are the names of environment variables that the container has beside those of the Result and of the spec: what the caller sets by
+	// itself. A reference to any other variable brings a warning.
+	Variables []string
 }
 
 // Result is a generated configuration.
@@ -165,7 +168,9 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 		VectorStores: spec.VectorStores, Tools: spec.Tools,
 	}, problems)
 	disabled.Apply(&disabled.Input{Document: doc, Line: in.Line, APIs: spec.disabled, Providers: all, Uses: uses}, problems)
-	made := &integrity.Input{Document: doc, Line: in.Line, Spec: in.Spec.Source, Providers: all, Backends: backends, Environment: env}
+	made := &integrity.Input{
+		Document: doc, Line: in.Line, Spec: in.Spec.Source, Providers: all, Backends: backends, Environment: env, OfContainer: in.Variables,
+	}
 	integrity.Check(ctx, made, problems)
 	integrity.CheckEnvironment(ctx, made, problems)
 

@@ -38,12 +38,8 @@ func (c *check) environment() {
 	c.unset()
 }
 
-// alwaysSet are the variables that the container has whatever the resource says, beside those that the release line names: the
-// operator sets some, the container engine and Kubernetes the others.
-var alwaysSet = []string{
-	"FILES_STORAGE_DIR", "HF_HOME", "HOME", "HOSTNAME", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "MILVUS_DB_PATH", "PATH",
-	"RUN_CONFIG_PATH", "SQLITE_STORE_DIR",
-}
+// ofEveryContainer are the variables that the container engine and Kubernetes set.
+var ofEveryContainer = []string{"HOME", "HOSTNAME", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "PATH"}
 
 // unset warns of variables that the resource refers to and that nobody sets, as far as one can see: the image may. The server does
 // not start with a reference to an unset variable that has no default. What envFrom brings is not known here: it may be any variable.
@@ -60,7 +56,7 @@ func (c *check) unset() {
 		missing[name] = true
 	}
 	maps.DeleteFunc(missing, func(name string, _ bool) bool {
-		return name == c.line.PortEnv || name == c.line.HomeEnv || slices.Contains(alwaysSet, name) || given[name]
+		return slices.Contains(ofEveryContainer, name) || slices.Contains(c.ofContainer, name) || given[name]
 	})
 	var fields any
 	if len(missing) == 0 || json.Unmarshal(written, &fields) != nil {

@@ -22,7 +22,7 @@ import (
 func checkEnvironment(t *testing.T, c *testCase, configured map[string]bool, variables ...environment.Variable) (problems, left string) {
 	t.Helper()
 	in := c.input(t)
-	in.Backends = configured
+	in.Backends, in.OfContainer = configured, []string{"OF_CALLER"}
 	in.Environment.Add(variables...)
 	found := &problem.Collector{}
 	integrity.CheckEnvironment(t.Context(), in, found)
@@ -97,7 +97,8 @@ func TestCheckEnvironmentWarnsOfVariablesThatNobodySets(t *testing.T) {
 			endpoint: "http://${env.HOST_X}", more: ", workload: {replicas: 1}",
 			want: "Warning UndefinedVariable spec.providers.inference[0].endpoint: refers to the environment variable HOST_X" + tail,
 		},
-		"of every container": {endpoint: "http://${env.HOSTNAME}:${env.LLAMA_STACK_PORT}/${env.LLAMA_STACK_CONFIG_DIR}"},
+		"of every container": {endpoint: "http://${env.HOSTNAME}:${env.KUBERNETES_SERVICE_PORT}/${env.PATH}"},
+		"set by the caller":  {endpoint: "http://${env.OF_CALLER}"},
 		"set by nobody": {
 			endpoint: "http://${env.HOST_X}",
 			want:     "Warning UndefinedVariable spec.providers.inference[0].endpoint: refers to the environment variable HOST_X" + tail,

@@ -29,6 +29,8 @@ type Input struct {
 	Backends map[string]bool
 	// Environment are the variables of the server.
 	Environment *environment.Set
+	// OfContainer are the names of variables that the server's container has beside those.
+	OfContainer []string
 }
 
 // check is one run of Check.
@@ -40,6 +42,8 @@ type check struct {
 	groups   []parse.ProviderGroup
 	env      *environment.Set
 	problems *problem.Collector
+	// ofContainer are the names of variables that the container has beside env.
+	ofContainer []string
 	// configured are the names of the storage backends that the spec configures.
 	configured map[string]bool
 }
@@ -64,7 +68,7 @@ func CheckEnvironment(ctx context.Context, in *Input, problems *problem.Collecto
 func newCheck(ctx context.Context, in *Input, problems *problem.Collector) *check {
 	return &check{
 		ctx: ctx, doc: in.Document, line: in.Line, spec: in.Spec, groups: in.Providers, env: in.Environment, problems: problems,
-		configured: in.Backends,
+		configured: in.Backends, ofContainer: in.OfContainer,
 	}
 }
 
