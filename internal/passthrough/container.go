@@ -3,7 +3,6 @@
 package passthrough
 
 import (
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -60,14 +59,37 @@ func (c *check) valueFrom(from *corev1.EnvVarSource, at *field.Path) {
 		sources++
 		c.resourceFieldRef(r, at.Child("resourceFieldRef"))
 	}
-	if from.FileKeyRef != nil {
+	if r := from.FileKeyRef; r != nil {
 		sources++
+		c.fileKeyRef(r, at.Child("fileKeyRef"))
 	}
 	switch {
 	case sources == 0:
 		c.missing(at, "give one source: secretKeyRef, configMapKeyRef, fieldRef or resourceFieldRef")
 	case sources > 1:
 		c.conflict(at, "has several sources")
+	}
+}
+
+// fileKeyRef checks a reference to a key in a file of a volume.
+func (c *check) fileKeyRef(r *corev1.FileKeySelector, at *field.Path) {
+	c.required(at.Child("key"), r.Key, "give the key within the file")
+	c.required(at.Child("path"), r.Path, "give the file")
+	c.below(r.Path, at.Child("path"))
+	c.knownVolume(r.VolumeName, at.Child("volumeName"))
+}
+
+// knownVolume checks the name of a volume that must be given.
+func (c *check) knownVolume(name string, at *field.Path) {
+	switch {
+	case name == "":
+		c.missing(at, "give the name of a volume of spec.workload.overrides.volumes")
+	case !slices.Contains(c.volumes, name) && !slices.Contains(c.volumesOfOperator, name):
+		fix := "add one to spec.workload.overrides.volumes"
+		if len(c.volumes) > 0 {
+			fix += ", or name one of " + bounds.Names(c.volumes)
+		}
+		c.add(at, field.ErrorTypeNotFound, name, "there is no such volume", fix)
 	}
 }
 
@@ -83,24 +105,10 @@ func (c *check) keyOf(name, key, kind string, at *field.Path) {
 
 // mounts checks where volumes are mounted.
 func (c *check) mounts(o *v1alpha2.WorkloadOverrides, at *field.Path) {
-	known := map[string]bool{}
-	for i := range o.Volumes {
-		known[o.Volumes[i].Name] = true
-	}
-	names := slices.Sorted(maps.Keys(known))
 	taken := map[string]bool{}
 	for i := range o.VolumeMounts {
 		m, at := &o.VolumeMounts[i], at.Index(i)
-		switch {
-		case m.Name == "":
-			c.missing(at.Child("name"), "give the name of a volume of spec.workload.overrides.volumes")
-		case !known[m.Name] && !slices.Contains(c.volumesOfOperator, m.Name):
-			fix := "add one to spec.workload.overrides.volumes"
-			if len(names) > 0 {
-				fix += ", or name one of " + bounds.Names(names)
-			}
-			c.add(at.Child("name"), field.ErrorTypeNotFound, m.Name, "there is no such volume", fix)
-		}
+		c.knownVolume(m.Name, at.Child("name"))
 		switch {
 		case m.MountPath == "":
 			c.missing(at.Child("mountPath"), "give the directory to mount it at")

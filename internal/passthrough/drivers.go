@@ -3,12 +3,15 @@
 package passthrough
 
 import (
+	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 )
 
 // sourcesWithRules are the sources of volumes whose fields have rules of their own.
@@ -36,6 +39,9 @@ func (c volumeCheck) drivers(v *corev1.VolumeSource, at *field.Path) {
 	}
 	if s := v.FC; s != nil {
 		c.fibreChannel(s, at.Child("fc"))
+	}
+	if s := v.AzureDisk; s != nil {
+		c.azureDisk(s, at.Child("azureDisk"))
 	}
 }
 
@@ -66,5 +72,46 @@ func (c volumeCheck) fibreChannel(s *corev1.FCVolumeSource, at *field.Path) {
 		c.missing(at.Child("targetWWNs"), "give targetWWNs with lun, or wwids")
 	case names && s.Lun == nil:
 		c.missing(at.Child("lun"), "give the number of the unit of the targets")
+	}
+}
+
+// azureDisk checks the kind of a disk, and that its URI is of this kind.
+func (c volumeCheck) azureDisk(s *corev1.AzureDiskVolumeSource, at *field.Path) {
+	if m := s.CachingMode; m != nil {
+		c.oneOf(at.Child("cachingMode"), string(*m), string(corev1.AzureDataDiskCachingNone), string(corev1.AzureDataDiskCachingReadOnly),
+			string(corev1.AzureDataDiskCachingReadWrite))
+	}
+	kind := ptr.Deref(s.Kind, corev1.AzureSharedBlobDisk)
+	c.oneOf(at.Child("kind"), string(kind), string(corev1.AzureSharedBlobDisk), string(corev1.AzureDedicatedBlobDisk), string(corev1.AzureManagedDisk))
+	prefix := "https://"
+	if kind == corev1.AzureManagedDisk {
+		prefix = "/subscriptions/"
+	}
+	if s.DataDiskURI != "" && !strings.HasPrefix(s.DataDiskURI, prefix) {
+		c.invalid(at.Child("diskURI"), s.DataDiskURI, fmt.Sprintf("must begin with %s for a disk of kind %s", prefix, kind), "")
+	}
+}
+
+func (c volumeCheck) iscsi(s *corev1.ISCSIVolumeSource, at *field.Path) {
+	c.required(at.Child("targetPortal"), s.TargetPortal, "give the address of the target, such as 10.0.2.15:3260")
+	c.required(at.Child("iqn"), s.IQN, "give the name of the target, such as "+iqnExample)
+	c.iqn(s.IQN, at.Child("iqn"))
+	c.iqn(ptr.Deref(s.InitiatorName, ""), at.Child("initiatorName"))
+	if (s.SessionCHAPAuth || s.DiscoveryCHAPAuth) && s.SecretRef == nil {
+		c.missing(at.Child("secretRef"), "name the Secret with the credentials for CHAP")
+	}
+	if s.Lun < 0 || s.Lun > 255 {
+		c.invalid(at.Child("lun"), s.Lun, "must be between 0 and 255", "")
+	}
+}
+
+const iqnExample = "iqn.2001-04.com.example:storage.disk1"
+
+// iqnForm is the form of names of iSCSI targets and initiators.
+var iqnForm = regexp.MustCompile(`^(iqn(.*iqn)?\.\d{4}-\d{2}\.[[:alnum:]\-.]+:[^,;*&$|\s]+|eui.[[:alnum:]]{16}|naa.[[:alnum:]]{32})$`)
+
+func (c volumeCheck) iqn(name string, at *field.Path) {
+	if name != "" && !iqnForm.MatchString(name) {
+		c.invalid(at, name, "is not a name of the form iqn, eui or naa", "write one such as "+iqnExample)
 	}
 }

@@ -3,6 +3,8 @@
 package passthrough
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -31,7 +33,8 @@ func Check(spec *v1alpha2.LlamaStackDistributionSpec, volumes []string) problem.
 type check struct {
 	report
 
-	volumesOfOperator []string
+	// volumes are the names of the user's volumes, sorted, volumesOfOperator those of the others.
+	volumes, volumesOfOperator []string
 }
 
 // report collects problems of single values.
@@ -67,6 +70,11 @@ func (c *check) workload(w *v1alpha2.WorkloadSpec, at *field.Path) {
 	if o.ServiceAccountName != nil && *o.ServiceAccountName != "" {
 		c.name(at.Child("serviceAccountName"), *o.ServiceAccountName, "ServiceAccount")
 	}
+	for i := range o.Volumes {
+		c.volumes = append(c.volumes, o.Volumes[i].Name)
+	}
+	slices.Sort(c.volumes)
+	c.volumes = slices.Compact(c.volumes)
 	c.environment(o.Env, at.Child("env"))
 	c.environmentFrom(o.EnvFrom, at.Child("envFrom"))
 	volumeCheck{&c.report}.all(o.Volumes, at.Child("volumes"))

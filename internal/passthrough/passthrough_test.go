@@ -47,7 +47,7 @@ func TestCheckReportsEachValue(t *testing.T) {
 		refused("workload: {overrides: {envFrom: [{configMapRef: {name: ''}}]}}", "spec.workload.overrides.envFrom[0].configMapRef.name: Required value"),
 		refused("workload: {overrides: {volumes: [{name: a, hostPath: {path: /a, type: Directory}, configMap: {name: c, defaultMode: -1}}]}}",
 			"spec.workload.overrides.volumes[0].configMap.defaultMode: Invalid value: -1"),
-		refused("workload: {overrides: {volumes: [{name: a, iscsi: {targetPortal: a, iqn: b, lun: -1}}]}}", "spec.workload.overrides.volumes[0].iscsi.lun: Invalid value: -1"),
+		refused("workload: {overrides: {volumes: [{name: a, iscsi: {targetPortal: a, iqn: eui.0123456789abcdef, lun: -1}}]}}", "spec.workload.overrides.volumes[0].iscsi.lun: Invalid value: -1"),
 		refused("workload: {overrides: {volumes: [{name: a, csi: {driver: "+strings.Repeat("d", 64)+"}}]}}",
 			`spec.workload.overrides.volumes[0].csi.driver: Invalid value: "dd`),
 		refused("workload: {terminationGracePeriodSeconds: -1}", "spec.workload.terminationGracePeriodSeconds: Invalid value: -1: must not be negative"),
@@ -104,10 +104,10 @@ func TestCheckTakesWhatKubernetesTakes(t *testing.T) {
 			"resourceClaims: [{name: a, resourceClaimName: c}, {name: b, resourceClaimTemplateName: d}], podMetadata: {labels: {a: ''}, annotations: {A.example/B: c}}}",
 		"workload: {scheduling: {affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, preference: {}}]}, " +
 			"podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, namespaces: [a]}]}}}}",
-		"workload: {overrides: {env: [{name: A, valueFrom: {fileKeyRef: {volumeName: v, path: p, key: k}}}, {name: B, valueFrom: {secretKeyRef: {name: s, key: k}}}, " +
+		"workload: {overrides: {env: [{name: A, valueFrom: {fileKeyRef: {volumeName: tmp, path: p, key: k}}}, {name: B, valueFrom: {secretKeyRef: {name: s, key: k}}}, " +
 			"{name: C, valueFrom: {configMapKeyRef: {name: c, key: k}}}], envFrom: [{configMapRef: {name: c}}]}}",
 		"workload: {overrides: {volumes: [{name: a, emptyDir: {sizeLimit: 0}}, {name: b, csi: {driver: " + strings.Repeat("d", 63) + "}}, " +
-			"{name: c, iscsi: {targetPortal: a, iqn: b, lun: 0}}, {name: d, configMap: {name: c, defaultMode: 511}}, {name: e, secret: {secretName: s, defaultMode: 0}}, " +
+			"{name: c, iscsi: {targetPortal: a, iqn: naa.0123456789abcdef0123456789abcdef, initiatorName: 'iqn.2001-04.com.example:me', lun: 0}}, {name: d, configMap: {name: c, defaultMode: 511}}, {name: e, secret: {secretName: s, defaultMode: 0}}, " +
 			"{name: f, projected: {sources: [{serviceAccountToken: {path: t, expirationSeconds: 600}}]}}]}}",
 		"workload: {overrides: {volumes: [{name: a, secret: {secretName: s, defaultMode: 256, items: [{key: k, path: a/b, mode: 0}]}}, {name: b, persistentVolumeClaim: {claimName: c}}, " +
 			"{name: c, projected: {sources: [{secret: {name: s}}, {configMap: {name: c}}, {serviceAccountToken: {path: t}}]}}], " +
@@ -129,12 +129,12 @@ func TestCheckTakesWhatKubernetesTakes(t *testing.T) {
 			"{name: d, flocker: {datasetUUID: x}}, {name: e, quobyte: {registry: 'a:1', volume: b}}, {name: f, storageos: {volumeName: x}}, " +
 			"{name: g, portworxVolume: {volumeID: x}}, {name: h, fc: {wwids: [a]}}, {name: i, fc: {targetWWNs: [a], lun: 0}}, {name: j, glusterfs: {endpoints: a, path: b}}, " +
 			"{name: k, cephfs: {monitors: [a]}}, {name: l, rbd: {monitors: [a], image: b}}, {name: m, azureFile: {secretName: a, shareName: b}}, " +
-			"{name: n, azureDisk: {diskName: a, diskURI: b}}, {name: o, cinder: {volumeID: x}}, {name: p, vsphereVolume: {volumePath: x}}, " +
+			"{name: n, azureDisk: {diskName: a, diskURI: 'https://b', cachingMode: None}}, {name: n2, azureDisk: {diskName: a, diskURI: /subscriptions/b, kind: Managed}}, {name: o, cinder: {volumeID: x}}, {name: p, vsphereVolume: {volumePath: x}}, " +
 			"{name: q, photonPersistentDisk: {pdID: x}}, {name: r, scaleIO: {gateway: a, system: b, secretRef: {name: c}, volumeName: d}}, " +
 			"{name: s, gcePersistentDisk: {pdName: x}}, {name: t, awsElasticBlockStore: {volumeID: x}}, {name: u, flexVolume: {driver: x}}, " +
-			"{name: v, iscsi: {targetPortal: a, iqn: b, lun: 0, chapAuthDiscovery: true, secretRef: {name: s}}}, " +
+			"{name: v, iscsi: {targetPortal: a, iqn: eui.0123456789abcdef, lun: 0, chapAuthDiscovery: true, secretRef: {name: s}}}, " +
 			"{name: w, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce, ReadOnlyMany], volumeMode: Block, resources: {requests: {storage: 1Gi}}}}}}, " +
-			"{name: x, projected: {sources: [{serviceAccountToken: {path: t, expirationSeconds: 4294967296}}]}}]}}",
+			"{name: x, projected: {sources: [{serviceAccountToken: {path: t, expirationSeconds: 4294967296}}, {secret: {name: s, items: [{key: k, path: u}]}}]}}]}}",
 	} {
 		if problems := passthrough.Check(spec(t, text), []string{"tmp"}); len(problems) > 0 {
 			t.Errorf("%s: %s", text, problems.Message())

@@ -3,6 +3,7 @@
 package passthrough
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -83,6 +84,9 @@ func ReservedPodLabels() []string {
 	return []string{"app", "app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "app.kubernetes.io/name", "app.kubernetes.io/part-of"}
 }
 
+// maxAnnotations bounds the annotations of an object, in bytes.
+const maxAnnotations = 256 << 10
+
 // reservedAnnotations is the prefix of the operator's own annotations.
 const reservedAnnotations = "llamastack.io/"
 
@@ -93,6 +97,16 @@ func (c *check) podMetadata(m v1alpha2.PodMetadataSpec, at *field.Path) {
 		if slices.Contains(ReservedPodLabels(), key) {
 			c.reserved(at.Child("labels").Key(key), "the label "+key)
 		}
+	}
+	size := 0
+	for key, value := range m.Annotations {
+		size += len(key) + len(value)
+	}
+	if size > maxAnnotations {
+		c.problems.Add(problem.Problem{
+			Reason: problem.TooLarge, Path: at.Child("annotations").String(), Type: field.ErrorTypeTooLong, Value: size,
+			Detail: fmt.Sprintf("keys and values may have at most %d bytes together", maxAnnotations), Fix: "keep the content in a ConfigMap",
+		})
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.Annotations)) {
 		at := at.Child("annotations").Key(key)

@@ -134,23 +134,15 @@ func (c volumeCheck) ephemeral(s *corev1.EphemeralVolumeSource, at *field.Path) 
 		c.invalid(storage, size.String(), "want a positive size", "")
 	}
 	c.name(at.Child("storageClassName"), ptr.Deref(t.Spec.StorageClassName, ""), "StorageClass")
-}
-
-func (c volumeCheck) iscsi(s *corev1.ISCSIVolumeSource, at *field.Path) {
-	c.required(at.Child("targetPortal"), s.TargetPortal, "give the address of the target, such as 10.0.2.15:3260")
-	c.required(at.Child("iqn"), s.IQN, "give the name of the target, such as iqn.2001-04.com.example:storage.disk1")
-	if (s.SessionCHAPAuth || s.DiscoveryCHAPAuth) && s.SecretRef == nil {
-		c.missing(at.Child("secretRef"), "name the Secret with the credentials for CHAP")
-	}
-	if s.Lun < 0 || s.Lun > 255 {
-		c.invalid(at.Child("lun"), s.Lun, "must be between 0 and 255", "")
-	}
+	c.selector(t.Spec.Selector, at.Child("selector"))
 }
 
 func (c volumeCheck) projected(p *corev1.ProjectedVolumeSource, at *field.Path) {
 	c.mode(p.DefaultMode, at.Child("defaultMode"))
+	files := map[string]bool{}
 	for i := range p.Sources {
 		s, at := &p.Sources[i], at.Child("sources").Index(i)
+		c.filesOnce(s, files, at)
 		if names := namesOfSources(s); len(names) > 1 {
 			c.conflict(at, "has several sources: "+strings.Join(names, ", "))
 		}
@@ -176,6 +168,32 @@ func (c volumeCheck) projected(p *corev1.ProjectedVolumeSource, at *field.Path) 
 			if t.ExpirationSeconds != nil && *t.ExpirationSeconds > 1<<32 {
 				c.invalid(at.Child("serviceAccountToken", "expirationSeconds"), *t.ExpirationSeconds, "must be at most 2^32", "")
 			}
+		}
+	}
+}
+
+// filesOnce reports files of a part of a projected volume that it, or a part before it, has already. Kubernetes does not count those of tokens.
+func (c volumeCheck) filesOnce(s *corev1.VolumeProjection, taken map[string]bool, at *field.Path) {
+	once := func(file string, at *field.Path) {
+		if file != "" && taken[file] {
+			c.add(at, field.ErrorTypeDuplicate, file, "", "give each file of the volume a name of its own")
+		}
+		taken[file] = true
+	}
+	keys := func(items []corev1.KeyToPath, at *field.Path) {
+		for i := range items {
+			once(items[i].Path, at.Child("items").Index(i).Child("path"))
+		}
+	}
+	if s.Secret != nil {
+		keys(s.Secret.Items, at.Child("secret"))
+	}
+	if s.ConfigMap != nil {
+		keys(s.ConfigMap.Items, at.Child("configMap"))
+	}
+	if s.DownwardAPI != nil {
+		for i := range s.DownwardAPI.Items {
+			once(s.DownwardAPI.Items[i].Path, at.Child("downwardAPI", "items").Index(i).Child("path"))
 		}
 	}
 }

@@ -13,11 +13,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -76,6 +78,36 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 	for _, c := range fixture.WrongNames() {
 		cr, _ := made(c.Spec)
 		refuse(cr, c)
+	}
+}
+
+// Proves: R61, FR-075 (what only Kubernetes knows to be wrong is found by a dry run: the message names the field of the custom resource, the object and what
+// the API server says, and nothing that runs is changed).
+func TestValuesThatOnlyKubernetesKnowsToBeWrong(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.startOperator(operatorOptions{})
+	e.mustApply(manifest("s", "distribution: {name: starter}"))
+	e.waitReady("s")
+	before := e.written()
+	for spec, says := range map[string]string{
+		"dataSource: {kind: PersistentVolumeClaim, name: ''}":                                                       "dataSource.name: Required value",
+		"dataSource: {kind: PersistentVolumeClaim, name: a}, dataSourceRef: {kind: PersistentVolumeClaim, name: b}": "must match dataSourceRef",
+	} {
+		edit := "distribution: {name: starter}\nnetworking: {port: 9000}\nworkload: {overrides: {volumes: [{name: a, ephemeral: {volumeClaimTemplate: {spec: {" +
+			"accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, " + spec + "}}}}]}}"
+		e.mustApply(manifest("s", edit))
+		fixture.Eventually(t, time.Minute, spec+" is reported", func() error {
+			c := meta.FindStatusCondition(e.resource("s").Status.Conditions, v1alpha2.ConditionDeploymentUpdated)
+			const start = "spec.workload.overrides.volumes: Deployment s could not be applied: "
+			if c == nil || c.Reason != string(problem.ObjectRejected) || !strings.HasPrefix(c.Message, start) || !strings.Contains(c.Message, says) {
+				return fmt.Errorf("%+v", c)
+			}
+			return nil
+		})
+		if diff := cmp.Diff(before, e.written()); diff != "" {
+			t.Errorf("%s changed (-before +after):\n%s", spec, diff)
+		}
 	}
 }
 
