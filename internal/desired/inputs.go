@@ -25,9 +25,11 @@ type Inputs struct {
 	Spec *parse.Spec
 	// Legacy is what only v1alpha1 can say, as conversion left it in CR.
 	Legacy v1alpha2.LegacySettings
-	// Distribution is what spec.distribution resolves to; nil where it is Unresolved, or where the operator's settings are not known.
+	// Distribution is what spec.distribution resolves to; nil where the operator's settings have none, or are not known. Where the labels of its image
+	// cannot be read, it lacks what they say.
 	Distribution *settings.Distribution
-	// Unresolved is true where the operator's settings have no distribution for the resource. What else is wrong with it can be judged.
+	// Unresolved is true where the operator's settings have no distribution for the resource, or the labels of its image count and are not known.
+	// What else is wrong with it can be judged.
 	Unresolved bool
 	// LabelsUnread is true where the labels of the image count and nobody asked for them, so that a base configuration may be known elsewhere.
 	LabelsUnread bool

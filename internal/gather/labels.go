@@ -46,22 +46,27 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 	answer := g.Labels.Labels(user, imagelabels.Question{ //nolint:contextcheck // asking outlives the reconcile
 		Image: in.Distribution.Image, Keys: keys, Registries: &out.Settings.Registries, Generation: in.CR.Generation,
 	})
+	unresolved := func(p *problem.Problem) {
+		problems.AddFound(p)
+		in.Unresolved = true // what else is wrong is reported beside this
+	}
 	switch {
 	case answer.Pending:
 		out.LabelsPending = answer.Since
-		problems.AddFound(problem.New(problem.Problem{
+		unresolved(problem.New(problem.Problem{
 			Reason: problem.ReadingImageLabels, Path: pathDistribution,
 			Detail: "the registry is being asked for the labels of image " + in.Distribution.Image, Fix: "waiting for its answer",
 		}))
 	case answer.Err != nil:
-		problems.AddFound(labelsProblem(in.Distribution.Image, answer.Err))
+		unresolved(labelsProblem(in.Distribution.Image, answer.Err))
 	default:
 		d, p := out.Settings.ResolveWithHints(&in.CR.Spec.Distribution, settings.Hints{Labels: answer.Labels})
-		problems.AddFound(p)
-		if p == nil {
-			d.Digest = answer.Digest
-			in.Distribution = d
+		if p != nil {
+			unresolved(p)
+			return
 		}
+		d.Digest = answer.Digest
+		in.Distribution = d
 	}
 }
 

@@ -109,7 +109,7 @@ func TestLabelsGiveTheBase(t *testing.T) {
 	}}
 	got, problems := withLabels(t, s, newCluster(t), ofImage(mine))
 	d := got.Inputs.Distribution
-	if problems.HasErrors() || d.Source != v1alpha2.ConfigSourceOCILabel || d.Line == nil || d.Line.Name != "0.7" || d.Digest != "sha256:1" {
+	if problems.HasErrors() || got.Inputs.Unresolved || d.Source != v1alpha2.ConfigSourceOCILabel || d.Line == nil || d.Line.Name != "0.7" || d.Digest != "sha256:1" {
 		t.Errorf("%+v, %s", d, problems.Message())
 	}
 	if diff := strings.Join(s.asked, ","); diff != "nobody "+mine {
@@ -242,7 +242,10 @@ func TestRegistryErrorsHaveReasons(t *testing.T) {
 		{labeled(oci.LabelConfigLayer, "x"), problem.InvalidImage, problem.Terminal, "label io.llamastack.config.path"},
 		{layer, problem.InvalidImage, problem.Terminal, "no such file"},
 	} {
-		_, problems := withLabels(t, c.site, newCluster(t), ofImage(mine))
+		got, problems := withLabels(t, c.site, newCluster(t), ofImage(mine))
+		if !got.Inputs.Unresolved {
+			t.Errorf("%s: what else is wrong is not reported", c.want)
+		}
 		errs := problems.Errors()
 		if errs.Reason() != c.want || !errs.Has(c.class) || !strings.Contains(errs.Message(), c.says) {
 			t.Errorf("%s is %s, want %s (%s) with %s", errs.Message(), errs.Reason(), c.want, c.class, c.says)

@@ -166,7 +166,7 @@ func TestImageWithLabelsGetsItsConfiguration(t *testing.T) {
 	e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
 }
 
-// Proves: FR-027e (word for word), FR-027g, R14, R19.
+// Proves: FR-027e (word for word), FR-027g, R14, R19, R74 (what else is wrong is reported beside an image that cannot be read).
 func TestImageWithoutLabelsNamesTheWayOut(t *testing.T) {
 	e := newEnv(t)
 	site := newPrivateRegistry(t)
@@ -184,8 +184,14 @@ func TestImageWithoutLabelsNamesTheWayOut(t *testing.T) {
 	if !strings.Contains(message, want) {
 		t.Errorf("message %q, want %q", message, want)
 	}
-	e.mustApply(manifest("none", "distribution: {image: '"+site.host+"/team/none:1'}\n"+vllmProvider))
-	e.waitFor("none", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.ImageNotAccessible))
+	e.mustApply(manifest("none", "distribution: {image: '"+site.host+"/team/none:1'}\ndisabled: [inferense]\n"+vllmProvider))
+	fixture.Eventually(t, time.Minute, "all that is wrong is reported", func() error {
+		c := meta.FindStatusCondition(e.resource("none").Status.Conditions, v1alpha2.ConditionConfigGenerated)
+		if c == nil || c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, `spec.distribution: Not found: "`) || !strings.Contains(c.Message, "spec.disabled[0]: ") {
+			return fmt.Errorf("%+v", c)
+		}
+		return nil
+	})
 	e.mustApply(manifest("other", "distribution: {image: 'registry.example.com/team/none:1'}\n"+vllmProvider))
 	message = e.waitFor("other", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.ForbiddenBySettings))
 	if !strings.Contains(message, site.host) {
