@@ -34,7 +34,7 @@ networking: {expose: {hostname: a.example}, allowedFrom: {namespaces: [a]}}
 // The program as the overlay runs it works in two namespaces with Roles only: it is denied nothing, it asks for nothing in other
 // namespaces or in the whole cluster, and if it asked, it would be denied.
 //
-// Proves: L-34, L-19.
+// Proves: L-34, L-19, R72 (also for a Secret that only the operator's settings name).
 func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
 	t.Parallel()
 	const elsewhere = "elsewhere"
@@ -67,6 +67,7 @@ func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
 	s.waitCondition(watched[0], "ConfigGenerated", "False", "ForbiddenBySettings")
 	s.kubectl("delete", "configmap", "llama-stack-operator-config", "-n", operatorNamespace)
 	s.waitCondition(watched[0], "ConfigGenerated", "True", "")
+	s.secretOfPodDefaultsArrives(watched[0])
 	s.kubectl("patch", "llsd", "s", "-n", watched[0], "--type=merge", "-p", `{"spec":{"networking":null,"storage":null}}`)
 	fixture.Eventually(t, time.Minute, "what is no longer desired is removed", func() error {
 		out, err := s.cluster.KubectlRun(t.Context(), "get", "ingress,networkpolicy", "-n", watched[0], "-o", "name")
@@ -94,6 +95,37 @@ func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
 	if strings.Contains(out, "conditions:") || strings.Contains(out, "kind: Deployment") {
 		t.Errorf("somebody touched the namespace %s:\n%s", elsewhere, out)
 	}
+}
+
+// secretOfPodDefaultsArrives has the pods of all servers read a Secret: it is waited for, and its new content rolls the pods.
+func (s *serving) secretOfPodDefaultsArrives(namespace string) {
+	t := s.t
+	t.Helper()
+	s.kubectl("create", "configmap", "llama-stack-operator-config", "-n", operatorNamespace,
+		"--from-literal=podDefaults=overrides: {envFrom: [{secretRef: {name: team-keys}}]}")
+	s.waitCondition(namespace, "SecretsResolved", "False", "SecretNotFound")
+	s.kubectl("create", "secret", "generic", "team-keys", "-n", namespace, "--from-literal=TOKEN="+canaries.New())
+	s.waitCondition(namespace, "SecretsResolved", "True", "")
+	read := func() (generation, from string) {
+		out := s.kubectl("get", "deployment", "s", "-n", namespace, "-o", "jsonpath={.metadata.generation} {.spec.template.spec.containers[0].envFrom[*].secretRef.name}")
+		generation, from, _ = strings.Cut(out, " ")
+		return generation, from
+	}
+	fixture.Eventually(t, time.Minute, "the pods get the Secret", func() error {
+		if _, from := read(); from != "team-keys" {
+			return fmt.Errorf("they get %q", from)
+		}
+		return nil
+	})
+	before, _ := read()
+	s.kubectl("patch", "secret", "team-keys", "-n", namespace, "-p", `{"stringData":{"TOKEN":"`+canaries.New()+`"}}`)
+	fixture.Eventually(t, time.Minute, "its new content rolls the pods", func() error {
+		if after, _ := read(); after == before {
+			return fmt.Errorf("generation %s", after)
+		}
+		return nil
+	})
+	s.kubectl("delete", "configmap", "llama-stack-operator-config", "-n", operatorNamespace)
 }
 
 // overlayArgs are the arguments of the operator in the overlay, but for addresses that this process chooses, and the namespaces that
