@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // checkAllowedFrom reports what the API server would refuse in the NetworkPolicy, before anything is written: a server must not run without the
@@ -21,6 +22,9 @@ func (r *report) checkAllowedFrom(p *objects.Params) {
 		return
 	}
 	for i, name := range allowed.Namespaces {
+		if name == "" {
+			r.warnEmpty(fmt.Sprintf("%s.namespaces[%d]", PathAllowedFrom, i))
+		}
 		if name == "" || name == objects.AllNamespaces {
 			continue
 		}
@@ -31,12 +35,18 @@ func (r *report) checkAllowedFrom(p *objects.Params) {
 	}
 	for i, key := range allowed.Labels {
 		if key == "" {
+			r.warnEmpty(fmt.Sprintf("%s.labels[%d]", PathAllowedFrom, i))
 			continue
 		}
 		if errs := metav1validation.ValidateLabelName(key, field.NewPath("")); len(errs) > 0 {
 			r.invalidField(fmt.Sprintf("%s.labels[%d]", PathAllowedFrom, i), key, "no label can have this key", labelAdvice(key))
 		}
 	}
+}
+
+// warnEmpty warns of an item of a list that says nothing.
+func (r *report) warnEmpty(at string) {
+	r.warn(problem.NoEffect, at, "is empty, and lets nobody in", "give a name, or remove it")
 }
 
 // labelAdvice says how to fix a label key.

@@ -28,6 +28,10 @@ func TestAllowedFromIsValidated(t *testing.T) {
 			if got := faults.Message(); (want == "") != (got == "") || !strings.HasPrefix(got, want) || want != "" && !faults.Has(problem.Terminal) {
 				t.Errorf("faults %q, want %q", got, want)
 			}
+			empty := strings.Contains(text, "''")
+			if got := d.Warnings.Message(); empty != strings.Contains(got, "]: is empty, and lets nobody in") {
+				t.Errorf("warnings %q", got)
+			}
 			if want != "" && len(d.Objects) > 0 {
 				t.Error("something is built")
 			}

@@ -61,6 +61,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 		return d, d.problems.List()
 	}
 	d.problems.AddAll(passthrough.Check(&in.CR.Spec, objects.OwnVolumeNames(params)))
+	d.problems.checkDataDir(params)
 	d.problems.checkOverrides(params)
 	d.problems.checkAllowedFrom(params)
 	if interrupted(ctx, &d.problems.Collector) || d.problems.HasErrors() || in.Unresolved {

@@ -170,6 +170,14 @@ func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec, legacy 
 	}
 }
 
+// checkDataDir reports a path for the data volume at which the operator mounts something else.
+func (r *report) checkDataDir(p *objects.Params) {
+	dir := objects.DataDir(&p.CR.Spec)
+	if taken := objects.DataDirTaken(p); taken != "" && mountable(dir) {
+		r.invalidField("spec.workload.storage.mountPath", dir, "the operator mounts a volume of its own at "+taken, "for example "+v1alpha2.DefaultMountPath)
+	}
+}
+
 // mountable reports whether the data volume can be mounted at a path.
 func mountable(at string) bool {
 	clean := path.Clean(at)

@@ -51,6 +51,8 @@ func TestWorkload(t *testing.T) {
 		"workload: {replicas: 2, podDisruptionBudget: {minAvailable: 1}}":                                         {"", "each pod has state of its own"},
 		"workload: {storage: {mountPath: data}}":                                                                  {"spec.workload.storage.mountPath: Invalid value", ""},
 		"workload: {storage: {mountPath: /etc/llama-stack/}}":                                                     {"spec.workload.storage.mountPath: Invalid value", ""},
+		"workload: {storage: {mountPath: /etc/llama-stack/data}}":                                                 {`spec.workload.storage.mountPath: Invalid value: "/etc/llama-stack/data": the operator mounts a volume of its own at /etc/llama-stack`, ""},
+		"workload: {storage: {mountPath: /etc/llama-stack-data}}":                                                 {"", ""},
 		"workload: {storage: {size: -1Gi}}":                                                                       {"spec.workload.storage.size: Invalid value", ""},
 		"workload: {storage: {}}":                                                                                 {"", ""},
 		"workload: {workers: 3, resources: null}":                                                                 {"", "spec.workload.workers: each pod requests 3 CPU, one for each worker: set spec.workload.resources.requests.cpu"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
@@ -61,6 +62,18 @@ func Clashes(p *Params) []Clash {
 		}
 	}
 	return list
+}
+
+// DataDirTaken returns where the operator mounts a volume of its own, so that the data volume cannot be mounted there; empty where nothing is in the way.
+// Nor can it be mounted below a volume that is read-only, in which there is no directory for it.
+func DataDirTaken(p *Params) string {
+	dir := DataDir(&p.CR.Spec)
+	for _, m := range ownMounts(p) {
+		if m.Name != dataVolume && (m.MountPath == dir || m.ReadOnly && strings.HasPrefix(dir, m.MountPath+"/")) {
+			return m.MountPath
+		}
+	}
+	return ""
 }
 
 // OwnVolumeNames are the names of the volumes that the operator makes; the user may mount them at more paths.
