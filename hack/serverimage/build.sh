@@ -10,8 +10,14 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/server/lib.sh
 . "$here/../../tests/server/lib.sh"
 
+# What the provider remote::pgvector imports, and the package that has the tokenizer's file, which providers of vector stores look for when they start.
+vector_packages="chardet numpy pgvector psycopg2-binary pypdf"
+tokenizer_package=litellm==1.60.0
+tokenizer=9b5ad71b2ce5302211f9c61530b329a4922fc6a4 # cl100k_base; tiktoken checks its hash
+
 suite=trixie
 python=3.13 # that suite's
+tokenizers=/usr/local/share/tiktoken
 ref=
 release=0.7.1
 while [ $# -gt 0 ]; do
@@ -37,8 +43,11 @@ install_server() {
   local root=$1 uv site=$1/usr/local/lib/python$python/dist-packages
   uv=$(uv_bin)
   tr ' ' '\n' <<<"$constraints" >"$scratch/constraints"
+  # shellcheck disable=SC2086 # one word for each package
   "$uv" pip install --quiet --python "$(find_python)" --python-version "$python" --python-platform "$(uname -m)-manylinux_2_28" \
-    --target "$site" --exclude-newer "$as_of" --constraints "$scratch/constraints" "$package==$version"
+    --target "$site" --exclude-newer "$as_of" --constraints "$scratch/constraints" "$package==$version" $vector_packages
+  "$uv" pip install --quiet --python "$(find_python)" --no-deps --target "$scratch/tokenizer" "$tokenizer_package"
+  install -D -m 644 "$scratch/tokenizer/litellm/litellm_core_utils/tokenizers/$tokenizer" "$root$tokenizers/$tokenizer"
   rm -rf "$site/oci" # 200 MB that only remote::oci needs
   # The commands were written for the Python that uv runs in.
   sed -i '1s|^#!.*python.*|#!/usr/bin/python3|' "$site"/bin/*
@@ -80,7 +89,7 @@ build() {
   go -C "$here/../cluster" run ./cmd/image --root "$root" --output "$scratch/image.tar" --ref "$ref" --platform "linux/$(dpkg --print-architecture)" \
     --entrypoint "/usr/local/bin/$package-entrypoint.sh" --workdir /app \
     --env PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    --env CLI_NAME="$cli" --env DISTRO_NAME=light --env RUN_CONFIG_PATH= --env PYTHONDONTWRITEBYTECODE=1 \
+    --env CLI_NAME="$cli" --env DISTRO_NAME=light --env RUN_CONFIG_PATH= --env PYTHONDONTWRITEBYTECODE=1 --env TIKTOKEN_CACHE_DIR="$tokenizers" \
     --label "org.opencontainers.image.title=$package light" --label "org.opencontainers.image.version=$version"
   mv "$scratch/image.tar" "$archive"
 }

@@ -4,9 +4,10 @@
 // cluster, with real llama-stack servers and a fake model server behind them.
 //
 // Contract: "make test-e2e" runs it (Linux and root); the environment variables LLSD_CLUSTER, LLSD_OPERATOR_IMAGE,
-// LLSD_SERVER_IMAGE and LLSD_NEWEST_SERVER_IMAGE name the cluster command and the image archives: the tests run with two releases of the server,
-// the one that the operator pins and the newest one, and change from one to the other. The parts run in the order of the table in
-// story_test.go on one cluster; each brings about what it needs, so that one part alone runs too (-run 'TestStory/...').
+// LLSD_SERVER_IMAGE and LLSD_NEWEST_SERVER_IMAGE name the cluster command and the image archives, LLSD_PGVECTOR a PostgreSQL:
+// the tests run with two releases of the server, the one that the operator pins and the newest one, and change from one to
+// the other. The parts run in the order of the table in story_test.go on one cluster; each brings about what it needs, so
+// that one part alone runs too (-run 'TestStory/...').
 // Everything happens in namespaces that enforce the restricted Pod Security Standard. Nothing waits for a fixed time:
 // what shall happen is polled with a deadline, and what shall not happen is looked for after the operator has
 // demonstrably reconciled. The cluster has no ingress controller and no network plugin that enforces policies: a double of each reads the object that the

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,33 +22,33 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 const replicas = 3
 
-// The vector stores are not among the state: only remote providers keep those for all pods, and the image of the tests has the packages of none.
-//
-// Proves: R67, R73, R79, FR-060, FR-066 (from one replica to two, the pod that runs is not touched; with files in each pod, the warning says what the
-// other does not find; three replicas on one PostgreSQL: what is made through one pod is read through the others; a pod that is evicted, as
-// "kubectl drain" does, loses no request, and the PodDisruptionBudget lets no second one go before the first is replaced).
+// Proves: R67, R73, R79, R84, FR-060, FR-066 (from one replica to two, the pod that runs is not touched; with files in each pod, the warning says what the
+// other does not find; three replicas on one PostgreSQL, which has the vectors, too: what is made through one pod is read through the others; a pod that
+// is evicted, as "kubectl drain" does, loses no request, and the PodDisruptionBudget lets no second one go before the first is replaced).
 func replicasShareOneState(t *testing.T) {
 	s := stack{"e2e-replicas", sampleName}
 	namespace(t, s.namespace)
 	key := newKey()
-	s.startModelServer(t, sampleServer, sampleModel, key)
+	s.startModelServer(t, sampleServer, sampleModel+","+embeddingModel, key)
 	s.putSecret(t, sampleSecret, key)
-	database := fixture.StartPostgres(t, cluster.HostAddress)
+	database := fixture.StartPostgresWithVectors(t, cluster.HostAddress)
 	password := newKey()
 	database.Account(t, "stack", password, "stack")
+	database.Query(t, "\\connect stack\nCREATE EXTENSION vector;")
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "pg-creds"},
-		StringData: map[string]string{"dsn": database.DSN("stack", password, "stack", "sslmode=require")},
+		StringData: map[string]string{"dsn": database.DSN("stack", password, "stack", "sslmode=disable"), "password": password},
 	}
 	if err := client.IgnoreAlreadyExists(kube.Create(t.Context(), secret)); err != nil {
 		t.Fatal(err)
 	}
-	did(t, "a PostgreSQL runs")
+	did(t, "a PostgreSQL with the extension pgvector runs")
 
 	resource := load(t, "config", "samples", "v1alpha2-simple.yaml")
 	scalesUp(t, s, resource)
@@ -57,6 +58,7 @@ func replicasShareOneState(t *testing.T) {
 	if err := unstructured.SetNestedMap(resource.Object, state, "spec", "storage"); err != nil {
 		t.Fatal(err)
 	}
+	withVectors(t, resource, database)
 	s.edit(t, resource, int64(replicas), "workload", "replicas")
 	s.waitReplicas(t, replicas)
 	did(t, "three replicas with the storage of config/samples/v1alpha2-one-postgres.yaml are Ready")
@@ -64,8 +66,10 @@ func replicasShareOneState(t *testing.T) {
 	pods := s.pods(t)
 	for writer := range pods {
 		sharesState(t, pods, writer)
+		sharesEntries(t, pods, writer)
 	}
-	did(t, "a completion, a conversation and a prompt that are made through each pod are read through the others")
+	storeOfClientIsUnknownElsewhere(t, pods)
+	did(t, "a completion, a conversation, a prompt and an entry of a vector store that are made through each pod are read through the others")
 
 	asked := startTraffic(t, s.url(t))
 	if err := evict(t, &pods[0]); err != nil {
@@ -194,6 +198,77 @@ func sharesState(t *testing.T, pods []corev1.Pod, writer int) {
 				if err := fixture.Poll(t.Context(), 10*time.Second, func() error { return readThrough(t, &pods[reader], &k, made) }); err != nil {
 					return err
 				}
+			}
+			return nil
+		})
+	}
+}
+
+// withVectors adds a vector store that is in the database, and the model that makes its vectors.
+func withVectors(t *testing.T, resource *unstructured.Unstructured, database *fixture.Postgres) {
+	t.Helper()
+	models, _, _ := unstructured.NestedSlice(resource.Object, "spec", "resources", "models")
+	dimension := int64(modelserverdouble.EmbeddingDimension)
+	for _, field := range []struct {
+		value any
+		path  []string
+	}{
+		{map[string]any{
+			"provider": "pgvector", "endpoint": net.JoinHostPort(database.Host, strconv.Itoa(database.Port)),
+			"settings": map[string]any{"db": "stack", "user": "stack"}, "apiKey": map[string]any{"name": "pg-creds", "key": "password"},
+		}, []string{"providers", "vectorIo"}},
+		{append(models, map[string]any{
+			"name": embeddingModel, "provider": sampleServer, "modelType": "embedding", "embeddingDimension": dimension,
+		}), []string{"resources", "models"}},
+		{[]any{map[string]any{"name": vectorStore, "embeddingModel": embeddingModel}}, []string{"resources", "vectorStores"}},
+	} {
+		if err := unstructured.SetNestedField(resource.Object, field.value, append([]string{"spec"}, field.path...)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+const (
+	vectorStore    = "notes"
+	embeddingModel = "embedding"
+)
+
+// storeOfClientIsUnknownElsewhere makes a vector store through one pod: the others have read their list when they started, as docs/workload.md says.
+func storeOfClientIsUnknownElsewhere(t *testing.T, pods []corev1.Pod) {
+	t.Helper()
+	store := kept{"/vector_stores", "", "id", "of a client", map[string]any{"name": "of a client", "embedding_model": sampleServer + "/" + embeddingModel}}
+	made, err := makeThrough(t, &pods[0], &store)
+	if err == nil {
+		err = readThrough(t, &pods[0], &store, made)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if readThrough(t, &pods[1], &store, made) == nil {
+		t.Error("another pod knows the vector store, and docs/workload.md says that it does not")
+	}
+}
+
+// sharesEntries writes an entry of a vector store through one pod and finds it through all pods.
+func sharesEntries(t *testing.T, pods []corev1.Pod, writer int) {
+	t.Helper()
+	text := "written through " + pods[writer].Name
+	entry := map[string]any{
+		"content": text, "chunk_id": pods[writer].Name, "metadata": map[string]any{}, "chunk_metadata": map[string]any{"document_id": "d"},
+		"embedding": modelserverdouble.Embedding(text), "embedding_model": sampleServer + "/" + embeddingModel, "embedding_dimension": modelserverdouble.EmbeddingDimension,
+	}
+	fixture.Eventually(t, 2*soon, "an entry of a vector store is written through "+pods[writer].Name, func() error {
+		status, answer, err := tryCall(t, http.MethodPost, podURL(&pods[writer])+"/vector-io/insert", map[string]any{"vector_store_id": vectorStore, "chunks": []any{entry}})
+		if err != nil || status >= http.StatusMultipleChoices {
+			return fmt.Errorf("status %d, %w: %s", status, err, answer)
+		}
+		return nil
+	})
+	for reader := range pods {
+		fixture.Eventually(t, 2*soon, "the entry is found through "+pods[reader].Name, func() error {
+			status, answer, err := tryCall(t, http.MethodPost, podURL(&pods[reader])+"/vector_stores/"+vectorStore+"/search", map[string]any{"query": text})
+			if err != nil || status != http.StatusOK || !strings.Contains(string(answer), text) {
+				return fmt.Errorf("status %d, %w: %s", status, err, answer)
 			}
 			return nil
 		})

@@ -39,7 +39,7 @@ func (d *Double) complete(w http.ResponseWriter, r *http.Request, request Reques
 	case err != nil:
 		writeError(w, http.StatusBadRequest, "invalid_body", fmt.Sprintf("the body cannot be read: %v", err))
 	case !slices.Contains(d.config.Models, chat.Model):
-		writeError(w, http.StatusNotFound, "model_not_found", fmt.Sprintf("no model %q; there is: %s", chat.Model, strings.Join(d.config.Models, ", ")))
+		d.unknownModel(w, chat.Model)
 	case len(chat.Messages) == 0:
 		writeError(w, http.StatusBadRequest, "no_messages", "messages is empty")
 	case chat.Stream:

@@ -23,7 +23,7 @@ const (
 
 // Config says which models a Double serves and to whom.
 type Config struct {
-	// Models are the ids that GET /v1/models lists and chat completions accept. At least one.
+	// Models are the ids that GET /v1/models lists, and that chat completions and embeddings accept. At least one.
 	Models []string
 	// Key is the bearer key that every call under /v1 must carry. Not empty.
 	Key string
@@ -33,7 +33,7 @@ type Config struct {
 type Request struct {
 	Method string `json:"method"`
 	Path   string `json:"path"`
-	// Model is the model that a chat completion asked for; empty for other calls.
+	// Model is the model that a chat completion or an embedding asked for; empty for other calls.
 	Model string `json:"model,omitempty"`
 	// Stream reports whether a chat completion asked for a stream.
 	Stream bool `json:"stream,omitempty"`
@@ -67,6 +67,7 @@ func New(config Config) (*Double, error) {
 	d.mux.HandleFunc("DELETE /double/requests", d.forgetRequests)
 	d.mux.HandleFunc("GET /v1/models", d.authenticated(d.listModels))
 	d.mux.HandleFunc("POST /v1/chat/completions", d.authenticated(d.complete))
+	d.mux.HandleFunc("POST /v1/embeddings", d.authenticated(d.embed))
 	return d, nil
 }
 

