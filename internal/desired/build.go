@@ -37,7 +37,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.problems.checkExpose(in)
 	d.problems.warnTaken(in)
 	d.problems.warnLegacy(in)
-	d.refuseExternal(in)
+	d.problems.refuseExternal(in)
 	d.generate(ctx, in)
 	d.checkSecrets(in)
 	d.problems.checkPodReferences(in)

@@ -9,9 +9,9 @@ import (
 )
 
 // refuseExternal refuses external providers as long as the pod does not get their packages: the server would not start.
-func (d *Desired) refuseExternal(in *Inputs) {
+func (r *report) refuseExternal(in *Inputs) {
 	if len(in.Spec.External) > 0 {
-		d.problems.Add(problem.Problem{
+		r.Add(problem.Problem{
 			Reason: problem.UnsupportedByOperator, Path: "spec.externalProviders", Type: field.ErrorTypeForbidden,
 			Detail: "this operator does not support it yet", Fix: "remove it, or use an image that contains the provider",
 		})

@@ -159,9 +159,8 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 		Document: doc, Line: in.Line, Environment: env, Name: in.Name, Exporters: telemetry,
 	}, problems)
 	providers := provider.Apply(ctx, doc, in.Line, spec.Providers, env, problems)
-	added, installed := external.Apply(ctx, &external.Input{
-		Document: doc, Line: in.Line, Environment: env, Providers: spec.External, Packages: in.Packages,
-	}, problems)
+	externals := &external.Input{Document: doc, Line: in.Line, Environment: env, Providers: spec.External, Packages: in.Packages}
+	added, installed := external.Apply(ctx, externals, problems)
 	all := external.Groups(spec.Providers, spec.External, in.Packages)
 	uses := resource.Apply(ctx, &resource.Input{
 		Document: doc, Line: in.Line, Environment: env, Providers: all, Models: spec.Models, Shields: spec.Shields,

@@ -131,7 +131,7 @@ func parseExternalProvider(m map[string]any, api ProviderAPI, path *field.Path) 
 	}
 	if policy := o.getString("imagePullPolicy"); policy != "" {
 		if !slices.Contains(pullPolicies, policy) {
-			o.report(invalid(path.Child("imagePullPolicy"), "is no pull policy", "use one of "+strings.Join(pullPolicies, ", ")))
+			o.report(invalid(path.Child("imagePullPolicy"), "is not a pull policy", "use one of "+strings.Join(pullPolicies, ", ")))
 		}
 		p.ImagePullPolicy = corev1.PullPolicy(policy)
 	}

@@ -65,7 +65,7 @@ func TestParseExternalNamesWhatIsWrong(t *testing.T) {
 		"upper case":      {`{"inference": {"providerId": "A", "image": "i"}}`, at + ".providerId: Invalid value: the id of an external provider consists of lower-case letters"},
 		"long id":         {`{"inference": {"providerId": "` + strings.Repeat("a", MaxExternalIDLength+1) + `", "image": "i"}}`, at + ".providerId: Invalid value: the id of an external provider has at most 46 characters"},
 		"reserved":        {`{"inference": {"providerId": "all", "image": "i"}}`, at + `.providerId: Invalid value: "all": means something else to the server`},
-		"pull policy":     {`{"inference": {"providerId": "a", "image": "i", "imagePullPolicy": "Sometimes"}}`, at + ".imagePullPolicy: Invalid value: is no pull policy: use one of Always, IfNotPresent, Never"},
+		"pull policy":     {`{"inference": {"providerId": "a", "image": "i", "imagePullPolicy": "Sometimes"}}`, at + ".imagePullPolicy: Invalid value: is not a pull policy: use one of Always, IfNotPresent, Never"},
 		"unknown field":   {`{"inference": {"providerId": "a", "image": "i", "provider": "x"}}`, at + ".provider: Invalid value: unknown field: did you mean"},
 		"a literal key":   {`{"inference": {"providerId": "a", "image": "i", "apiKey": "hunter2"}}`, at + ".apiKey: Invalid value: must be a secret reference"},
 		"no package":      {`{"inference": {"providerId": "a", "image": "i", "package": "x"}}`, at + ".package: Invalid value: must be an object"},

@@ -100,7 +100,7 @@ func (p *ProviderPackage) readCode(o *object) {
 	}
 	p.ProviderType = o.getRequiredString("providerType", "remote::mine")
 	if p.ProviderType != "" && !typePattern.MatchString(p.ProviderType) {
-		o.report(invalid(o.path.Child("providerType"), "is no provider type", "write remote::<name> or inline::<name>"))
+		o.report(invalid(o.path.Child("providerType"), "is not a provider type", "write remote::<name> or inline::<name>"))
 	}
 	fields := newObject(o.path.Child("fields"), o.getMap("fields"))
 	for _, f := range []struct {

@@ -89,8 +89,8 @@ func TestApplyNamesWhatIsWrong(t *testing.T) {
 		"misplaced":  {"0.7", "{inference: {providerId: x, image: vector}}", "InvalidField spec.externalProviders.inference: Provider API type mismatch: the package mod is for the API vector_io\n"},
 		"of no API":  {"0.7", "{inference: {providerId: x, image: alien}}", "InvalidField spec.externalProviders.inference: Provider API type mismatch: the package mod is for the API astrology\n"},
 		"API is gone": {
-			"1.5", "{safety: {providerId: x, image: new}}",
-			"UnsupportedByRelease spec.externalProviders.safety: release line 1.5 has no API safety, which is gone since 1.0\n",
+			"1.4", "{safety: {providerId: x, image: new}}",
+			"UnsupportedByRelease spec.externalProviders.safety: release line 1.4 has no API safety, which is gone since 1.0\n",
 		},
 		"no such field": {
 			"0.7", "{inference: {providerId: x, image: known, endpoint: 'http://a', apiKey: {name: a, key: b}}}",
@@ -194,7 +194,7 @@ func TestReadPackageNamesWhatIsWrong(t *testing.T) {
 		"a number":          {`"1.2"`, "1.2", "metadata.version: Invalid value: must be a string: put the value in quotes"},
 		"no vendor":         {", vendor: v", "", "metadata.vendor: Required value: for example vendor: example.com"},
 		"no module":         {"a.b_c", "a-b", "spec.packageName: Invalid value: is not the name of a Python package: write it as Python imports it, for example my_provider"},
-		"no type":           {"inline::x-y", "x-y", "spec.providerType: Invalid value: is no provider type: write remote::<name> or inline::<name>"},
+		"no type":           {"inline::x-y", "x-y", "spec.providerType: Invalid value: is not a provider type: write remote::<name> or inline::<name>"},
 		"another directory": {"packages/a.whl", "../etc/a.whl", "spec.wheelPath: Invalid value: is not a wheel below /lls-provider: for example /lls-provider/packages/my_provider-1.0.0-py3-none-any.whl"},
 		"no wheel":          {"/lls-provider/packages/b.whl", "{}", "spec.dependencyWheels[0]: Invalid value: must be a path"},
 		"no list":           {"[/lls-provider/packages/b.whl]", "b", "spec.dependencyWheels: Invalid value: must be a list of paths"},

@@ -15,6 +15,7 @@ class TinyConfig(BaseModel):
     greeting: str = "tiny"
     base_url: str = ""
     api_token: str = ""
+    client_secret: str = ""
 
 
 class TinyInference:
