@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/lanes"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
 )
 
@@ -85,7 +86,7 @@ func (c *Client) exchange(ctx context.Context, at *target, path string, read fun
 	if err := request.Write(conn); err != nil {
 		return reason(ctx, err, errNotHTTP)
 	}
-	return c.receive(ctx, &stream{Reader: conn, deadline: conn.SetReadDeadline, lane: at.lane}, request, read)
+	return c.receive(ctx, &stream{Reader: conn, deadline: conn.SetReadDeadline, places: at.places}, request, read)
 }
 
 // stream is what a server sends.
@@ -93,9 +94,16 @@ type stream struct {
 	io.Reader
 	// deadline bounds what follows.
 	deadline func(time.Time) error
-	// lane is that of the server.
+	places   places
+}
+
+// places is where a server waits until its large answer may be held in memory.
+type places struct {
+	all  *lanes.Lanes
 	lane string
 }
+
+func (p places) enter(ctx context.Context) (leave func(), _ error) { return p.all.Enter(ctx, p.lane) }
 
 // receive reads an answer and hands over its body.
 func (c *Client) receive(ctx context.Context, from *stream, request *http.Request, read func([]byte) error) error {
@@ -117,7 +125,7 @@ func (c *Client) receive(ctx context.Context, from *stream, request *http.Reques
 	limited.N = 2 * maxBody // chunks have a length each
 	body, err := io.ReadAll(io.LimitReader(response.Body, smallBody))
 	if err == nil && len(body) == smallBody {
-		leave, waited := c.large.Enter(ctx, from.lane)
+		leave, waited := from.places.enter(ctx)
 		if waited != nil {
 			return reason(ctx, waited, errNoAnswer)
 		}

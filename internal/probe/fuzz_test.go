@@ -32,7 +32,9 @@ func FuzzReceive(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = New().receive(t.Context(), &stream{Reader: bytes.NewReader(sent), deadline: func(time.Time) error { return nil }}, request, func(body []byte) error {
+		client := New()
+		from := &stream{Reader: bytes.NewReader(sent), deadline: func(time.Time) error { return nil }, places: client.places(Server{})}
+		err = client.receive(t.Context(), from, request, func(body []byte) error {
 			if len(body) > maxBody || len(body) > len(sent) {
 				t.Errorf("a body of %d bytes of %d", len(body), len(sent))
 			}

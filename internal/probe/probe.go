@@ -19,9 +19,10 @@ const (
 	totalTimeout = 10 * time.Second
 	// requestTimeout bounds one request and its answer. /v1/providers asks model servers in its turn, for up to 3 s.
 	requestTimeout = 6 * time.Second
-	// maxLargeAnswers bounds how many answers over smallBody are held in memory at once, and maxLargePerLane those of one lane. largeTimeout
-	// bounds how long one is read: the server has begun to send it, and anyone who sends slowly would keep others from a place.
-	maxLargeAnswers = 8
+	// maxLargeAnswers bounds how many answers over smallBody are held in memory at once, of slow servers and of others each, and
+	// maxLargePerLane those of one lane. largeTimeout bounds how long one is read: the server has begun to send it, and anyone who sends
+	// slowly would keep others from a place.
+	maxLargeAnswers = 4
 	maxLargePerLane = 1
 	largeTimeout    = 2 * time.Second
 )
@@ -34,6 +35,8 @@ type Server struct {
 	Trust *Trust
 	// Lane names those with whom it shares the places for large answers: its namespace.
 	Lane string
+	// Slow is true where its answers take long: it shares these places with slow servers alone.
+	Slow bool
 }
 
 // Observation is what a server says about itself.
@@ -66,14 +69,24 @@ type Provider struct {
 // Client asks servers. It can be used by many goroutines at once.
 type Client struct {
 	dialer net.Dialer
-	// large has room for the answers over smallBody.
-	large *lanes.Lanes
+	// large has places for the answers over smallBody, largeOfSlow for those of slow servers.
+	large, largeOfSlow *lanes.Lanes
 	// decoding is held while an answer is decoded, which takes milliseconds and a multiple of its size.
 	decoding sync.Mutex
 }
 
 // New returns a Client.
-func New() *Client { return &Client{large: lanes.New(maxLargeAnswers, maxLargePerLane)} }
+func New() *Client {
+	return &Client{large: lanes.New(maxLargeAnswers, maxLargePerLane), largeOfSlow: lanes.New(maxLargeAnswers, maxLargePerLane)}
+}
+
+// places is where a server waits to send a large answer.
+func (c *Client) places(server Server) places {
+	if server.Slow {
+		return places{c.largeOfSlow, server.Lane}
+	}
+	return places{c.large, server.Lane}
+}
 
 // Ask asks a server. It takes up to ten seconds.
 func (c *Client) Ask(ctx context.Context, server Server) (*Observation, error) {
@@ -81,7 +94,7 @@ func (c *Client) Ask(ctx context.Context, server Server) (*Observation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the address of the server: %w", err)
 	}
-	at := &target{base: base, trust: server.Trust, lane: server.Lane}
+	at := &target{base: base, trust: server.Trust, places: c.places(server)}
 	ctx, cancel := context.WithTimeout(ctx, totalTimeout)
 	defer cancel()
 	o := &Observation{}

@@ -11,10 +11,9 @@ import (
 
 // target is where a request goes.
 type target struct {
-	base  *url.URL
-	trust *Trust
-	// lane is that of the server.
-	lane string
+	base   *url.URL
+	trust  *Trust
+	places places
 }
 
 // Trust says which certificate a server may show: the leaf itself, or one that the CA certificates verify for the host. The latter are needed

@@ -23,10 +23,8 @@ import (
 )
 
 const (
-	// maxProbes bounds the servers that are asked at once, and maxProbesPerNamespace those of one namespace: it takes hostile servers in 16
-	// namespaces to have all places. One that is being asked costs some 100 KiB; package probe bounds what more large answers need.
-	maxProbes             = 64
-	maxProbesPerNamespace = 4
+	// maxAnnounced is how many events wait for the controller before questions wait for it.
+	maxAnnounced = 64
 	// maxProbeAttempts bounds how often a silent server is asked before the next rollout or change of its pods.
 	maxProbeAttempts = 8
 	// maxAnswers is how often a server is asked after a rollout, and after each change of its pods: for some seconds a Service still leads to
@@ -46,7 +44,7 @@ type Asker interface {
 type Prober struct {
 	asker   Asker
 	answers chan event.GenericEvent
-	lanes   *lanes.Lanes
+	lanes   [paces]*lanes.Lanes
 
 	ctx context.Context //nolint:containedctx // the manager's: it ends what is under way
 
@@ -62,15 +60,15 @@ type server struct {
 	observation *probe.Observation
 	silent      string
 	stop        context.CancelFunc
-	// asked is when it was asked last, this rollout or an earlier one.
+	// asked is when it was asked last, and pace how quickly it answered, in this rollout or an earlier one.
 	asked time.Time
+	pace  pace
 }
 
 // New returns a prober that asks by a. What it starts ends with the context.
 func New(ctx context.Context, a Asker) *Prober {
 	return &Prober{
-		ctx: ctx, asker: a, answers: make(chan event.GenericEvent, maxProbes),
-		lanes: lanes.New(maxProbes, maxProbesPerNamespace), servers: map[types.NamespacedName]*server{},
+		ctx: ctx, asker: a, answers: make(chan event.GenericEvent, maxAnnounced), lanes: newLanes(), servers: map[types.NamespacedName]*server{},
 	}
 }
 
@@ -92,7 +90,7 @@ func (p *Prober) Observe(cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployme
 			return last.observation, last.silent
 		}
 		last.stop()
-		next.asked = last.asked
+		next.asked, next.pace = last.asked, last.pace
 		if sameRollout {
 			next.observation, next.silent = last.observation, last.silent
 		}
@@ -108,7 +106,7 @@ func (p *Prober) Observe(cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployme
 func (p *Prober) ask(ctx context.Context, s *server, key types.NamespacedName, at probe.Server) {
 	delay := firstProbeDelay
 	for attempt, answers := 1, 0; ; attempt++ {
-		observation, err := p.askOnce(ctx, s, key, at)
+		observation, err := p.askInItsLane(ctx, s, key, at)
 		if ctx.Err() != nil {
 			return
 		}
@@ -143,43 +141,11 @@ func (p *Prober) note(s *server, observation *probe.Observation, err error) bool
 	return news
 }
 
-func (p *Prober) askOnce(ctx context.Context, s *server, key types.NamespacedName, at probe.Server) (*probe.Observation, error) {
-	leave, err := p.lanes.Enter(ctx, key.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	for {
-		tooEarly := p.begin(s, key)
-		if tooEarly <= 0 {
-			at.Lane = key.Namespace
-			return p.askSafely(ctx, key, at)
-		}
-		if !lanes.Wait(ctx, tooEarly) {
-			return nil, ctx.Err()
-		}
-	}
-}
-
 // askSafely makes a panic a question that failed.
 func (p *Prober) askSafely(ctx context.Context, key types.NamespacedName, at probe.Server) (_ *probe.Observation, err error) {
 	log := logf.FromContext(ctx).WithValues("namespace", key.Namespace, "name", key.Name)
 	defer panics.Catch(log, "asking a server panicked", &err)
 	return p.asker.Ask(ctx, at)
-}
-
-// begin notes that the server is being asked, or returns how much too early that is.
-func (p *Prober) begin(s *server, key types.NamespacedName) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.servers[key] != s {
-		return firstProbeDelay // a newer rollout asks; this one is about to be stopped
-	}
-	if tooEarly := time.Until(s.asked.Add(firstProbeDelay)); tooEarly > 0 {
-		return tooEarly
-	}
-	s.asked = time.Now()
-	return 0
 }
 
 func (p *Prober) announce(ctx context.Context, key types.NamespacedName) {

@@ -258,15 +258,19 @@ func TestProberHearsALateServer(t *testing.T) {
 func TestProberNeverBlocks(t *testing.T) {
 	inBubble(t, hangs, func(t *testing.T, p *Prober, servers *fakeServers, cancel context.CancelFunc) {
 		begun := time.Now()
-		for i := range 10 * maxProbes {
+		for i := range 10 * maxAnnounced {
 			p.Observe(stack(fmt.Sprintf("s%d", i)), rollout(1), "pod", probe.Server{URL: serverURL})
 		}
 		if passed := time.Since(begun); passed != 0 {
 			t.Errorf("observe waited for %s", passed)
 		}
 		synctest.Wait()
-		if servers.atOnce != maxProbesPerNamespace {
-			t.Errorf("%d servers of a namespace asked at once, want %d", servers.atOnce, maxProbesPerNamespace)
+		if most := maxAsked[unknown].perNamespace; servers.atOnce != most {
+			t.Errorf("%d new servers of a namespace asked at once, want %d", servers.atOnce, most)
+		}
+		<-time.After(time.Hour)
+		if most := maxAsked[silent].perNamespace; servers.now != most {
+			t.Errorf("%d silent servers of a namespace are asked at once, want %d", servers.now, most)
 		}
 		cancel()
 		synctest.Wait()
@@ -277,58 +281,12 @@ func TestProberNeverBlocks(t *testing.T) {
 	// Nobody reads the answers: the questions wait, not observe.
 	inBubble(t, answers, func(t *testing.T, p *Prober, _ *fakeServers, _ context.CancelFunc) {
 		begun := time.Now()
-		for i := range 10 * maxProbes {
+		for i := range 10 * maxAnnounced {
 			p.Observe(stack(fmt.Sprintf("s%d", i)), rollout(1), "pod", probe.Server{URL: serverURL})
 			synctest.Wait()
 		}
 		if passed := time.Since(begun); passed != 0 {
 			t.Errorf("observe waited for %s", passed)
-		}
-	})
-}
-
-// Proves: R63 (servers that hang delay those of their own namespace at most; what waits leaves nothing behind).
-func TestProberIsFairToOtherNamespaces(t *testing.T) {
-	byURL := func(ctx context.Context, url string) (*probe.Observation, error) {
-		if url == serverURL {
-			return answers(ctx, url)
-		}
-		return hangs(ctx, url)
-	}
-	inBubble(t, byURL, func(t *testing.T, p *Prober, servers *fakeServers, cancel context.CancelFunc) {
-		const most = maxProbes/maxProbesPerNamespace - 1
-		for namespace := range most {
-			for i := range 100 {
-				hostile := stack(fmt.Sprintf("s%d", i))
-				hostile.Namespace = fmt.Sprintf("hostile-%d", namespace)
-				p.Observe(hostile, rollout(1), "pod", probe.Server{URL: "http://hostile"})
-			}
-		}
-		synctest.Wait()
-		if servers.now != most*maxProbesPerNamespace || most < 15 {
-			t.Errorf("%d servers of %d namespaces are asked at once, want %d", servers.now, most, most*maxProbesPerNamespace)
-		}
-		begun := time.Now()
-		p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL})
-		synctest.Wait()
-		if o, _ := p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL}); o == nil || time.Since(begun) != 0 {
-			t.Error("a good server waits for servers of other namespaces")
-		}
-		for namespace := most; namespace < most+5; namespace++ {
-			for i := range 100 {
-				hostile := stack(fmt.Sprintf("s%d", i))
-				hostile.Namespace = fmt.Sprintf("hostile-%d", namespace)
-				p.Observe(hostile, rollout(1), "pod", probe.Server{URL: "http://hostile"})
-			}
-		}
-		synctest.Wait()
-		if servers.atOnce != maxProbes {
-			t.Errorf("%d servers were asked at once, want %d", servers.atOnce, maxProbes)
-		}
-		cancel()
-		synctest.Wait()
-		if namespaces, places := p.lanes.InUse(); namespaces != 0 || places != 0 {
-			t.Errorf("%d namespaces and %d places are left behind", namespaces, places)
 		}
 	})
 }
@@ -431,8 +389,6 @@ func TestProberSurvivesAPanic(t *testing.T) {
 		}
 		cancel()
 		synctest.Wait()
-		if namespaces, places := p.lanes.InUse(); namespaces != 0 || places != 0 {
-			t.Errorf("%d namespaces and %d places are left behind", namespaces, places)
-		}
+		nothingLeft(t, p)
 	})
 }
