@@ -3,10 +3,7 @@
 package desired
 
 import (
-	"encoding/json"
 	"strconv"
-
-	kjson "sigs.k8s.io/json"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -62,20 +59,4 @@ func (in *Inputs) packages() map[string]*parse.ProviderPackage {
 		}
 	}
 	return known
-}
-
-// canonicalJSON writes keys in sorted order, so that moving a field in a Go type does not change the hash.
-func canonicalJSON(v any) string {
-	raw, err := json.Marshal(v)
-	var tree any
-	if err == nil {
-		err = kjson.UnmarshalCaseSensitivePreserveInts(raw, &tree)
-	}
-	if err == nil {
-		raw, err = json.Marshal(tree)
-	}
-	if err != nil {
-		panic("what was read as JSON cannot be written as JSON: " + err.Error())
-	}
-	return string(raw)
 }

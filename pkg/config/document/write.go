@@ -116,15 +116,9 @@ func (p *piece) write(limit int) ([]byte, error) {
 	if p.api == "" {
 		tree.Content[0] = p.keys[0]
 	}
-	b := limitedBuffer{left: limit + len(strings.Join(p.heads, ""))}
-	encoder := yaml.NewEncoder(&b)
-	encoder.SetIndent(2)
-	encoder.CompactSeqIndent()
-	err := errors.Join(encoder.Encode(tree), encoder.Close())
-	if b.left < 0 {
-		return nil, ErrTooLarge // the encoder reports it in its own words
-	}
-	return bytes.TrimPrefix(b.Bytes(), []byte(strings.Join(p.heads, ""))), err
+	heads := strings.Join(p.heads, "")
+	text, err := encode(tree, limit+len(heads), chunkNodes)
+	return bytes.TrimPrefix(text, []byte(heads)), err
 }
 
 // Write returns the document as YAML below a header, which is a comment. The error is ErrTooLarge, or why the context ended.
