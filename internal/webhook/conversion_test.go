@@ -72,6 +72,30 @@ func TestConversionOfTheExamples(t *testing.T) {
 	}
 }
 
+// Proves: R63 (a v1alpha1 object is measured before it is decoded: as deep as an API server stores is converted, one level more is not read; more
+// values than there is memory for are refused).
+func TestConversionMeasuresV1alpha1BeforeDecoding(t *testing.T) {
+	object := func(value string) string {
+		return `{"apiVersion":"llamastack.io/v1alpha1","kind":"LlamaStackDistribution","metadata":{"name":"a"},"spec":{"server":{"userConfig":` + value + `}}}`
+	}
+	nested := func(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
+	const around = 3 // the object, spec and server
+	for name, c := range map[string]struct {
+		value string
+		code  int
+		want  string
+	}{
+		"as deep as is stored": {nested(bounds.StoredLevels - around - 100), http.StatusOK, `"status":"Success"`},
+		"deeper":               {nested(bounds.StoredLevels - around + 1), http.StatusBadRequest, "exceeded max depth"},
+		"as wide as is stored": {"[0" + strings.Repeat(",0", 1_500_000/2) + "]", http.StatusOK, `"status":"Success"`},
+		"wider":                {"[0" + strings.Repeat(",0", 4_000_000/2) + "]", http.StatusOK, `"status":"Failure"`},
+	} {
+		if code, answer := post(t, reviewOf("llamastack.io/v1alpha2", object(c.value))); code != c.code || !strings.Contains(answer, c.want) {
+			t.Errorf("%s: %d %.200s", name, code, answer)
+		}
+	}
+}
+
 // Proves: L-26 (what Go's types refuse or respell passes; one answer for each object, in order).
 func TestConversionKeepsWhatTypesWouldNot(t *testing.T) {
 	object := func(name string) string {
