@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
@@ -43,6 +44,27 @@ func TestNamespacedRole(t *testing.T) {
 	})
 	if diff := cmp.Diff(want, permissions(watched.Rules)); diff != "" {
 		t.Errorf("(-ClusterRole without what is about the cluster, +Role of a watched namespace):\n%s", diff)
+	}
+}
+
+// TestNamespacedDepthPolicy checks that the policy rejects what the API server asks the webhook about where there is one, and nothing else.
+//
+// Proves: R63, L-34
+func TestNamespacedDepthPolicy(t *testing.T) {
+	var policy admissionv1.ValidatingAdmissionPolicy
+	var webhooks admissionv1.ValidatingWebhookConfiguration
+	decode(t, "overlays/namespaced/admin/depth/policy.yaml", &policy)
+	decode(t, "webhook/validation.yaml", &webhooks)
+	conditions := webhooks.Webhooks[1].MatchConditions
+	if len(policy.Spec.Validations) != 1 || len(conditions) != 2 || *policy.Spec.FailurePolicy != admissionv1.Fail {
+		t.Fatalf("%d validations, %d conditions", len(policy.Spec.Validations), len(conditions))
+	}
+	lines := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	if diff := cmp.Diff(lines("!( "+conditions[1].Expression+" )"), lines(policy.Spec.Validations[0].Expression)); diff != "" {
+		t.Errorf("(-webhook, +policy):\n%s", diff)
+	}
+	if diff := cmp.Diff(conditions[:1], policy.Spec.MatchConditions); diff != "" {
+		t.Errorf("(-webhook, +policy):\n%s", diff)
 	}
 }
 

@@ -15,6 +15,7 @@ const (
 	chartDir    = "charts/llama-stack-k8s-operator"
 	manifest    = "dist/install.yaml"
 	watched     = "config/overlays/namespaced/watched"
+	depth       = "config/overlays/namespaced/admin/depth"
 	certManager = "config/overlays/cert-manager/certificates.yaml"
 	alerts      = "config/prometheus/rules.yaml"
 )

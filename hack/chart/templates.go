@@ -69,7 +69,9 @@ func templates(root string) (map[string]string, error) {
 		}
 		files[fileName(o)] = header(manifest) + text
 	}
-	for name, source := range map[string]func(string) (string, error){"watched": watchedTemplate, "certificates": certificatesTemplate, "alerts": alertsTemplate} {
+	for name, source := range map[string]func(string) (string, error){
+		"watched": watchedTemplate, "depth": depthTemplate, "certificates": certificatesTemplate, "alerts": alertsTemplate,
+	} {
 		if files["templates/"+name+".yaml"], err = source(root); err != nil {
 			return nil, err
 		}
@@ -97,6 +99,30 @@ func watchedTemplate(root string) (string, error) {
 	}
 	return header(watched) + "{{- if .Values.namespaced.enabled }}\n{{- range $namespace := .Values.namespaced.watch }}\n" +
 		text.String() + "{{- end }}\n{{- end }}\n", nil
+}
+
+// depthTemplate rejects deep specs where no webhook does.
+func depthTemplate(root string) (string, error) {
+	var text strings.Builder
+	for _, name := range []string{"policy.yaml", "binding.yaml"} {
+		objects, err := read(root, depth+"/"+name)
+		if err != nil {
+			return "", err
+		}
+		for _, o := range objects {
+			meta(o)["name"] = "llama-stack-k8s-operator-depth"
+			meta(o)["labels"] = object{"app.kubernetes.io/name": "llama-stack-k8s-operator"}
+			if spec, ok := o["spec"].(object); ok && spec["policyName"] != nil {
+				spec["policyName"] = meta(o)["name"]
+			}
+			part, err := template(o)
+			if err != nil {
+				return "", err
+			}
+			text.WriteString("---\n" + part)
+		}
+	}
+	return header(depth) + "{{- if and .Values.namespaced.enabled .Values.admissionPolicy.install }}\n" + text.String() + "{{- end }}\n", nil
 }
 
 // certificatesTemplate asks cert-manager for the webhooks' certificate.

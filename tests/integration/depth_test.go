@@ -3,14 +3,22 @@
 package integration
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // withSettings is a CR as JSON with a value in the settings of a provider.
@@ -78,4 +86,84 @@ func TestDeepObjectsAreRejectedWhereTheAPIServerCannotReadThem(t *testing.T) {
 	if err := admin.List(t.Context(), &list, client.InNamespace(e.namespace)); err != nil || len(list.Items) != 4 {
 		t.Errorf("%d CRs, %v", len(list.Items), err)
 	}
+}
+
+// Proves: R63, L-34 (where the operator has no webhooks, the policy of the administrator's overlay rejects an object that no client could list; what
+// is as large as a spec may be, and neither deep nor wide, is accepted).
+func TestDeepObjectsAreRejectedWithoutWebhooks(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.applyDepthPolicy()
+	const refused = "may nest at most 12 levels"
+	fixture.Eventually(t, time.Minute, "the policy is in force", func() error {
+		if err := e.create(withSettings("probe", levels(12))); err == nil {
+			_ = admin.Delete(t.Context(), &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "probe"}})
+			return errors.New("a deep object is accepted")
+		}
+		return nil
+	})
+	for name, c := range map[string]struct{ object, want string }{
+		"deepest that is taken": {withSettings("deep", levels(10)), ""},
+		"widest that is taken":  {withSettings("wide", members(100)), ""},
+		"as large as may be":    {largest("largest"), ""},
+		"one level more":        {withSettings("deeper", levels(11)), refused},
+		"one field more":        {withSettings("wider", members(101)), refused},
+		"hidden in what is wide": {
+			withSettings("hidden", members(101)[:len(members(101))-1]+`,"x":`+levels(9_989)+"}"), refused,
+		},
+	} {
+		err := e.create(c.object)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %.700v", name, err)
+		}
+	}
+	const around = 4
+	for deep := 9_990; deep <= 10_000; deep++ {
+		err := e.create(withSettings(fmt.Sprintf("deep-%d", deep), levels(deep-around)))
+		if err == nil || !strings.Contains(err.Error(), refused) && !strings.Contains(err.Error(), "exceeded max depth") {
+			t.Errorf("%d levels: %.500v", deep, err)
+		}
+	}
+	var list v1alpha2.LlamaStackDistributionList
+	if err := admin.List(t.Context(), &list, client.InNamespace(e.namespace)); err != nil || len(list.Items) != 3 {
+		t.Errorf("%d CRs, %v", len(list.Items), err)
+	}
+}
+
+// applyDepthPolicy applies the policy of the overlay, for the namespace of the test alone.
+func (e *env) applyDepthPolicy() {
+	e.t.Helper()
+	dir := filepath.Join(fixture.Root(), "config", "overlays", "namespaced", "admin", "depth")
+	var text strings.Builder
+	for _, name := range []string{"policy.yaml", "binding.yaml"} {
+		file, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		text.WriteString("\n---\n" + strings.ReplaceAll(string(file), "ame: depth\n", "ame: depth-"+e.namespace+"\n"))
+	}
+	text.WriteString("  matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: " + e.namespace + "}}}\n")
+	if out, err := cluster.KubectlInput(e.t.Context(), text.String(), "apply", "-f", "-"); err != nil {
+		e.t.Fatal(out, err)
+	}
+	e.t.Cleanup(func() {
+		if out, err := cluster.KubectlInput(context.WithoutCancel(e.t.Context()), text.String(), "delete", "-f", "-"); err != nil {
+			e.t.Error(out, err)
+		}
+	})
+}
+
+// largest has as many providers, models and tools as may be.
+func largest(name string) string {
+	list := func(count int, item string) string {
+		items := make([]string, count)
+		for i := range items {
+			items[i] = strings.ReplaceAll(item, "#", strconv.Itoa(i))
+		}
+		return "[" + strings.Join(items, ",") + "]"
+	}
+	return fmt.Sprintf(`{"apiVersion":"llamastack.io/v1alpha2","kind":"LlamaStackDistribution","metadata":{"name":%q},"spec":{"distribution":{"name":"starter"},`+
+		`"providers":{"inference":%s},"resources":{"models":%s,"tools":%s}}}`, name,
+		list(bounds.ProvidersPerAPI, `{"id":"p#","provider":"vllm","endpoint":"http://a","settings":{"a":{"b":"c"}}}`),
+		list(bounds.Models, `{"name":"m#","provider":"p1","metadata":{"a":"b"}}`), list(bounds.Tools, `{"name":"mcp::s#","endpoint":"http://a/mcp"}`))
 }
