@@ -95,7 +95,7 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	again, stopping, defaults := true, stopTimeout, &gather.Defaults{}
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:   scheme,
-		NewCache: caching.New(ctx, defaults),
+		NewCache: caching.New(ctx, defaults, f.operatorNamespace),
 		Cache:    caching.Options(watched, f.operatorNamespace),
 		Client:   client.Options{Cache: &client.CacheOptions{DisableFor: caching.UncachedKinds()}},
 		// The names of the former manager's controllers are used again. A standby fills its caches before it leads.

@@ -39,6 +39,8 @@ const (
 const (
 	// EdgeNamespaces is how many namespaces the setting edge may let in.
 	EdgeNamespaces = 50
+	// Registrations is how many ConfigMaps of their own may register distributions: each can have ConfigBytes.
+	Registrations = 100
 )
 
 // Limits of what the operator writes.

@@ -19,13 +19,13 @@ import (
 //
 // The context is that of the cache's whole life. What the operator's settings refer to is known from the first reconcile on: its Gatherer has to have the
 // same Defaults.
-func New(ctx context.Context, defaults *gather.Defaults) cache.NewCacheFunc {
+func New(ctx context.Context, defaults *gather.Defaults, operatorNamespace string) cache.NewCacheFunc {
 	return func(config *rest.Config, options cache.Options) (cache.Cache, error) {
-		return newCache(ctx, config, options, defaults)
+		return newCache(ctx, config, options, &filter{defaults: defaults, operatorNamespace: operatorNamespace})
 	}
 }
 
-func newCache(ctx context.Context, config *rest.Config, options cache.Options, defaults *gather.Defaults) (cache.Cache, error) {
+func newCache(ctx context.Context, config *rest.Config, options cache.Options, f *filter) (cache.Cache, error) {
 	apis, err := gather.EdgeAPIs(options.Mapper)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,6 @@ func newCache(ctx context.Context, config *rest.Config, options cache.Options, d
 	for _, kind := range apply.EdgeKinds(apis) {
 		options.ByObject[kind] = ownObjects()
 	}
-	f := &filter{defaults: defaults}
 	options.NewInformer = f.newInformer
 	c, err := readable.NewCache(config, options)
 	if err != nil {

@@ -5,6 +5,7 @@ package caching
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/watchlist"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,10 +32,20 @@ const ReferenceIndex = "references"
 // IndexValue is the value of an object in the index.
 func IndexValue(kind, namespace, name string) string { return kind + " " + namespace + "/" + name }
 
-// References are the values of a custom resource in the index.
+// kindDistribution stands in the index for the name of a distribution, which has no namespace.
+const kindDistribution = "distribution"
+
+// UsersOfDistribution returns the values of those who may use a distribution of this name: those that name it, and those that name an image.
+func UsersOfDistribution(name string) []string {
+	return []string{IndexValue(kindDistribution, "", name), IndexValue(kindDistribution, "", "")}
+}
+
+// References are the values of a custom resource in the index: the objects that it refers to, and the name of its distribution, which is empty where it
+// names an image.
 func References(o client.Object) []string {
-	var values []string
-	for _, ref := range desired.References(o.(*v1alpha2.LlamaStackDistribution)) {
+	cr := o.(*v1alpha2.LlamaStackDistribution)
+	values := []string{IndexValue(kindDistribution, "", ptr.Deref(cr.Spec.Distribution.Name, ""))}
+	for _, ref := range desired.References(cr) {
 		values = append(values, IndexValue(ref.Kind, ref.Namespace, ref.Name))
 	}
 	return values
@@ -45,6 +57,9 @@ type filter struct {
 	referred func(value string) bool
 	// defaults are what the operator's settings refer to.
 	defaults *gather.Defaults
+	// operatorNamespace has the ConfigMaps that register distributions, and registering the names of those that were kept as such.
+	operatorNamespace string
+	registering       sync.Map
 }
 
 // newInformer makes informers that never hold the metadata of a Secret or ConfigMap that the filter does not keep.
@@ -59,7 +74,8 @@ func (f *filter) newInformer(
 	return toolscache.NewSharedIndexInformer(lw, example, resync, indexers)
 }
 
-// keeps reports whether an object is the operator's own, its settings, the CA bundle of the platform, or one that a custom resource or its settings refer to.
+// keeps reports whether an object is the operator's own, its settings, a registered distribution, the CA bundle of the platform, or one that a custom resource or
+// its settings refer to.
 // What is referred to from now on is kept from its next change on: the reconcile that the reference starts reads it.
 func (f *filter) keeps(kind schema.GroupVersionKind, o metav1.Object) bool {
 	switch {
@@ -69,8 +85,20 @@ func (f *filter) keeps(kind schema.GroupVersionKind, o metav1.Object) bool {
 		return true
 	case kind.Kind == objects.KindConfigMap && (o.GetName() == desired.PlatformBundle || o.GetName() == settings.ConfigMapName):
 		return true
+	case kind.Kind == objects.KindConfigMap && o.GetNamespace() == f.operatorNamespace && f.registers(o):
+		return true
 	}
 	return f.referred(IndexValue(kind.Kind, o.GetNamespace(), o.GetName()))
+}
+
+// registers reports whether a ConfigMap of the operator's namespace registers a distribution, or did before: that it does no longer must be seen, once.
+func (f *filter) registers(o metav1.Object) bool {
+	if _, labeled := o.GetLabels()[settings.LabelDistribution]; labeled {
+		f.registering.Store(o.GetName(), true)
+		return true
+	}
+	_, did := f.registering.LoadAndDelete(o.GetName())
+	return did
 }
 
 // isReferred reports whether a custom resource in the cache refers to an object. The cache's own trees are only counted. Where that cannot be

@@ -104,6 +104,39 @@ func TestDefaultsOfTheSettingsAreKept(t *testing.T) {
 	}
 }
 
+// Proves: R81, R55, L-01 (of the operator's namespace, ConfigMaps that register distributions are held; that one does no longer is seen).
+func TestRegistrationsAreKept(t *testing.T) {
+	f := &filter{referred: func(string) bool { return false }, operatorNamespace: "op"}
+	kind := corev1.SchemeGroupVersion.WithKind(objects.KindConfigMap)
+	configMap := func(namespace string, labels map[string]string) *metav1.PartialObjectMetadata {
+		o := secretOf("mine", "1")
+		o.Namespace, o.Labels = namespace, labels
+		return o
+	}
+	registers := map[string]string{settings.LabelDistribution: "mine", "theirs": "x"}
+	for i, c := range []struct {
+		o    *metav1.PartialObjectMetadata
+		want bool
+	}{
+		{configMap("op", nil), false},
+		{configMap("ns", registers), false},
+		{configMap("op", registers), true},
+		{configMap("op", nil), true},
+		{configMap("op", nil), false},
+	} {
+		if got := f.keeps(kind, c.o); got != c.want {
+			t.Errorf("%d: kept %t, want %t", i, got, c.want)
+		}
+	}
+	if f.keeps(corev1.SchemeGroupVersion.WithKind(objects.KindSecret), configMap("op", registers)) {
+		t.Error("a Secret is kept that registers nothing")
+	}
+	o := configMap("op", registers)
+	if _, err := strip(o); err != nil || len(o.Labels) != 1 || o.Labels[settings.LabelDistribution] != "mine" {
+		t.Errorf("labels %v, %v", o.Labels, err)
+	}
+}
+
 func runInformer(t *testing.T, informer toolscache.SharedIndexInformer) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,8 +35,9 @@ func Options(namespaces []string, operatorNamespace string) cache.Options {
 		return o
 	}
 	o.DefaultNamespaces = map[string]cache.Config{}
-	// The operator's settings are a ConfigMap in its own namespace, which need not be among the watched ones: nothing else is watched there.
-	withOwn := map[string]cache.Config{operatorNamespace: {FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, settings.ConfigMapName)}}
+	// The operator's settings and registered distributions are ConfigMaps in its own namespace, which need not be among the watched ones: nothing else is watched
+	// there.
+	withOwn := map[string]cache.Config{operatorNamespace: {}}
 	for _, n := range namespaces {
 		o.DefaultNamespaces[n] = cache.Config{}
 		withOwn[n] = cache.Config{}
@@ -75,6 +75,12 @@ func strip(in any) (any, error) {
 		}
 		if o.Labels[objects.LabelManagedBy] == objects.ManagedBy {
 			kept.Labels = objects.OwnLabels(o.Labels)
+		}
+		if name, registers := o.Labels[settings.LabelDistribution]; registers {
+			if kept.Labels == nil {
+				kept.Labels = map[string]string{}
+			}
+			kept.Labels[settings.LabelDistribution] = name
 		}
 		if controller := metav1.GetControllerOf(o); controller != nil {
 			kept.OwnerReferences = []metav1.OwnerReference{*controller}

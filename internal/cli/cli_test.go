@@ -48,7 +48,7 @@ func TestWrongFiles(t *testing.T) {
 		"config.base64: not base64":         {"render", "-f", sample, "--image-labels", write(t, `{"io.llamastack.config.base64": "%"}`)},
 		"give it with --base": {"render", "-f", sample, "--image-labels",
 			write(t, `{"io.llamastack.config.layer": "sha256:`+strings.Repeat("0", 64)+`", "io.llamastack.config.path": "/a"}`)},
-		"--settings: ConfigMap llama-stack": {"validate", sample, "--settings", write(t, "distributions: '[]'\n")},
+		"--settings: ConfigMap llama-stack": {"validate", sample, "--settings", write(t, "forbid: '{}'\n")},
 		"distributions\" is not a text":     {"validate", sample, "--settings", write(t, "distributions: {}\n")},
 	} {
 		r := run(t, "", args...)

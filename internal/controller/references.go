@@ -31,13 +31,23 @@ func (r *Reconciler) referrers(ctx context.Context, kind string, o client.Object
 	return found
 }
 
-// referrersOfConfigMap maps a ConfigMap to the resources that refer to it, and the operator's own to every resource.
+// referrersOfConfigMap maps a ConfigMap to the resources that refer to it, one that registers a distribution to those that may use it, and the operator's own
+// to every resource.
 func (r *Reconciler) referrersOfConfigMap(operatorNamespace string) handler.MapFunc {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
-		if o.GetNamespace() != operatorNamespace || o.GetName() != settings.ConfigMapName {
+		if o.GetNamespace() != operatorNamespace {
 			return r.referrers(ctx, objects.KindConfigMap, o)
 		}
-		return r.requests(ctx)
+		if o.GetName() == settings.ConfigMapName {
+			return r.requests(ctx)
+		}
+		found := r.referrers(ctx, objects.KindConfigMap, o)
+		if name, registers := o.GetLabels()[settings.LabelDistribution]; registers {
+			for _, value := range caching.UsersOfDistribution(name) {
+				found = append(found, r.requests(ctx, client.MatchingFields{caching.ReferenceIndex: value})...)
+			}
+		}
+		return found
 	}
 }
 

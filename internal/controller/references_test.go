@@ -174,6 +174,29 @@ func TestReferrersByDefaults(t *testing.T) {
 	}
 }
 
+// Proves: R81 (a registered distribution wakes those that name it, and those whose image may be its).
+func TestUsersOfARegisteredDistribution(t *testing.T) {
+	using := func(name string, d v1alpha2.DistributionSpec) *v1alpha2.LlamaStackDistribution {
+		cr := referring("ai", name, "")
+		cr.Spec.Distribution = d
+		return cr
+	}
+	r := reconciler(t, using("a", v1alpha2.DistributionSpec{Name: new("mine")}), using("b", v1alpha2.DistributionSpec{Name: new("starter")}),
+		using("c", v1alpha2.DistributionSpec{Image: new("registry.example/mine:1")}))
+	wake := r.referrersOfConfigMap("op")
+	registers := func(namespace string) client.Object {
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: "x", Labels: map[string]string{settings.LabelDistribution: "mine"},
+		}}
+	}
+	if got := texts(wake(t.Context(), registers("op"))); !slices.Equal(got, []string{"ai/a", "ai/c"}) {
+		t.Errorf("woken: %v", got)
+	}
+	if got := wake(t.Context(), registers("ai")); len(got) != 0 {
+		t.Errorf("woken by a ConfigMap of another namespace: %v", got)
+	}
+}
+
 // Proves: R47 (a change of the operator's settings reaches every resource), L-01 (another ConfigMap wakes nobody).
 func TestAllWhenSettings(t *testing.T) {
 	r := reconciler(t, referring("ai", "a", ""), referring("b", "b", ""))

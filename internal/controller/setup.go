@@ -35,6 +35,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/adoption"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settingsreport"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/turns"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 )
@@ -127,6 +128,12 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		patience: patience.Patience{Own: o.Patience},
 		defaults: o.Defaults,
 		metrics:  o.Metrics,
+	}
+	reporter := &settingsreport.Reporter{
+		Read: r.gatherer.Settings, Cached: mgr.GetCache(), Recorder: r.recorder, OperatorNamespace: o.OperatorNamespace,
+	}
+	if err := reporter.Setup(mgr); err != nil {
+		return err
 	}
 	r.first = &firstrollout.Memory{Client: r.client, Applier: r.applier, OperatorNamespace: o.OperatorNamespace, Defaults: o.Defaults}
 	return r.watch(mgr, o)

@@ -68,8 +68,8 @@ type rollout struct {
 	seen   map[objects.Object]bool
 }
 
-// Versions are those of the Secrets and ConfigMaps that a custom resource refers to, and of the operator's settings, as the caches have them; nil
-// where they cannot be known.
+// Versions are those of the Secrets and ConfigMaps that a custom resource refers to, and of the operator's settings and registered distributions, as the caches
+// have them; nil where they cannot be known.
 type Versions map[referred]string
 
 // referred is a Secret or ConfigMap.
@@ -77,6 +77,9 @@ type referred struct {
 	kind string
 	types.NamespacedName
 }
+
+// kindRegistrations stands for all ConfigMaps of a namespace that register distributions.
+const kindRegistrations = "registrations"
 
 func referredBy(ref *objects.Reference) referred {
 	return referred{ref.Kind, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}}
@@ -87,7 +90,10 @@ func (m *Memory) Begin(ctx context.Context, cr *v1alpha2.LlamaStackDistribution)
 	if cr.Status.Phase != "" {
 		return nil
 	}
-	references := []referred{{objects.KindConfigMap, types.NamespacedName{Namespace: m.OperatorNamespace, Name: settings.ConfigMapName}}}
+	references := []referred{
+		{objects.KindConfigMap, types.NamespacedName{Namespace: m.OperatorNamespace, Name: settings.ConfigMapName}},
+		{kindRegistrations, types.NamespacedName{Namespace: m.OperatorNamespace}},
+	}
 	for _, ref := range append(desired.References(cr), m.Defaults.In(cr.Namespace)...) {
 		references = append(references, referredBy(&ref))
 	}
@@ -173,6 +179,17 @@ func (m *Memory) othersAreThere(ctx context.Context, cr *v1alpha2.LlamaStackDist
 func (m *Memory) versions(ctx context.Context, references []referred) Versions {
 	versions := Versions{}
 	for _, ref := range references {
+		if ref.kind == kindRegistrations {
+			list, err := gather.ListRegistrations(ctx, m.Applier.Cached, ref.Namespace)
+			if err != nil {
+				return nil
+			}
+			versions[ref] = ""
+			for i := range list {
+				versions[ref] += string(list[i].UID) + " " + list[i].ResourceVersion + "\n"
+			}
+			continue
+		}
 		metadata := apply.MetadataOf(corev1.SchemeGroupVersion.WithKind(ref.kind))
 		err := m.Applier.Cached.Get(ctx, ref.NamespacedName, metadata)
 		if client.IgnoreNotFound(err) != nil {

@@ -4,17 +4,23 @@ package firstrollout
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 // Proves: R69, L-03 (what was built is used again only while nothing but the status of the Deployment, and what its controller notes, has changed).
@@ -74,5 +80,20 @@ func TestKeepForgetsWhatWasReadUnnoted(t *testing.T) {
 		if got := m.get(client.ObjectKeyFromObject(cr)) != nil; got != want {
 			t.Errorf("with %v: remembered %v", versions, got)
 		}
+	}
+}
+
+// Proves: R81, L-23 (a distribution that is registered meanwhile is noticed, whatever the name of its ConfigMap).
+func TestRegisteredDistributionsAreVersions(t *testing.T) {
+	cached := fake.NewClientBuilder().Build()
+	m := Memory{Applier: &apply.Applier{Cached: cached}, OperatorNamespace: "op"}
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s"}}
+	before := m.Begin(t.Context(), cr)
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "op", Name: "x", Labels: map[string]string{settings.LabelDistribution: "mine"}}}
+	if err := cached.Create(t.Context(), cm); err != nil {
+		t.Fatal(err)
+	}
+	if after := m.versions(t.Context(), slices.Collect(maps.Keys(before))); before == nil || maps.Equal(before, after) {
+		t.Errorf("before %v, after %v", before, after)
 	}
 }

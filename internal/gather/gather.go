@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -35,7 +34,7 @@ type Gatherer struct {
 	Live client.Reader
 	// Cached reads what the operator itself wrote.
 	Cached client.Reader
-	// CachedSettings reads the operator's ConfigMap for admission; nil means that Live does.
+	// CachedSettings reads the operator's ConfigMap, and those that register distributions, for admission; nil means that Live does.
 	CachedSettings client.Reader
 	// OperatorNamespace is where the operator's ConfigMap and hash key are.
 	OperatorNamespace string
@@ -65,14 +64,6 @@ type Gatherer struct {
 	parsed parsedSettings
 	// doubted are new custom resources for which something exists nevertheless.
 	doubted map[types.NamespacedName]types.UID
-}
-
-// parsedSettings spares parsing the operator's ConfigMap again while it has not changed.
-type parsedSettings struct {
-	uid      types.UID
-	version  string
-	settings *settings.Settings
-	err      error
 }
 
 // Gathered is what a reconcile has read.
@@ -122,53 +113,6 @@ func lookupFailed(condition, path, what string, err error) *problem.Problem {
 		Reason: problem.LookupFailed, Condition: condition, Path: path, Detail: fmt.Sprintf("%s could not be read: %v", what, stable.Error(err)),
 		Fix: "trying again", Err: err,
 	})
-}
-
-// settings reads the operator's ConfigMap. It need not exist.
-func (g *Gatherer) settings(ctx context.Context, from client.Reader) (*settings.Settings, *problem.Problem) {
-	var cm corev1.ConfigMap
-	key := types.NamespacedName{Namespace: g.OperatorNamespace, Name: settings.ConfigMapName}
-	if known := g.knownSettings(ctx, key, from); known != nil {
-		return known, nil
-	}
-	if err := from.Get(ctx, key, &cm); err != nil && !apierrors.IsNotFound(err) {
-		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, "operator settings", "ConfigMap "+key.String(), err)
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if p := &g.parsed; (p.settings == nil && p.err == nil) || p.uid != cm.UID || p.version != cm.ResourceVersion {
-		*p = parsedSettings{uid: cm.UID, version: cm.ResourceVersion}
-		if p.settings, p.err = settings.Parse(cm.Data); p.err == nil {
-			g.Defaults.Set(p.settings.PodDefaults)
-		}
-	}
-	if err := g.parsed.err; err != nil {
-		return nil, problem.New(problem.Problem{
-			Reason: problem.InvalidOperatorSettings, Path: "operator settings", Type: field.ErrorTypeInvalid, Detail: err.Error(),
-			Fix: "correct the ConfigMap " + key.String(), Err: err,
-		})
-	}
-	return g.parsed.settings, nil
-}
-
-// knownSettings returns the settings where the metadata in the cache says that they are those that were parsed last; nil where it does not.
-// A change of the ConfigMap is an event that reconciles every custom resource.
-func (g *Gatherer) knownSettings(ctx context.Context, key types.NamespacedName, from client.Reader) *settings.Settings {
-	if g.Cached == nil || from != g.Live {
-		return nil
-	}
-	metadata := &metav1.PartialObjectMetadata{}
-	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-	err := g.Cached.Get(ctx, key, metadata)
-	if client.IgnoreNotFound(err) != nil {
-		return nil
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if p := &g.parsed; p.err == nil && p.uid == metadata.UID && p.version == metadata.ResourceVersion {
-		return p.settings
-	}
-	return nil
 }
 
 // secrets reads the Secrets that the configuration needs. References that the spec spells wrong are reported by the engine.

@@ -52,6 +52,7 @@ func TestSecrets(t *testing.T) {
 		"Secret/one": 1, "Secret/two": 1, "ConfigMap/llama-stack-operator-config": 1,
 		// The cache:
 		"Deployment/my-stack": 1, "PartialObjectMetadata/odh-trusted-ca-bundle": 1, "PartialObjectMetadata/llama-stack-operator-config": 1,
+		"PartialObjectMetadataList": 1,
 	}, c.reads); diff != "" {
 		t.Errorf("reads (-want +got):\n%s", diff)
 	}
@@ -294,13 +295,14 @@ func TestSettings(t *testing.T) {
 		t.Error("the same ConfigMap is parsed again")
 	}
 
+	key := settings.KeyDistributions
 	set := func(text string) {
 		t.Helper()
 		var cm corev1.ConfigMap
 		if err := c.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: "llama-stack-operator-config"}, &cm); err != nil {
 			t.Fatal(err)
 		}
-		cm.Data = map[string]string{"distributions": text}
+		cm.Data = map[string]string{key: text}
 		if err := c.Update(t.Context(), &cm); err != nil {
 			t.Fatal(err)
 		}
@@ -310,11 +312,12 @@ func TestSettings(t *testing.T) {
 		t.Errorf("image %s after a change of the settings", got)
 	}
 
-	set("- not a map")
+	key = settings.KeyForbid
+	set("{forbid: x}")
 	for range 2 { // a fault is remembered as well
 		got, faults := g.Gather(t.Context(), resource())
 		if len(faults) != 1 || faults[0].Class != problem.Terminal || faults[0].Reason != problem.InvalidOperatorSettings ||
-			!strings.Contains(faults.Message(), "key distributions") || got.Settings != nil || got.Inputs.Distribution != nil {
+			!strings.Contains(faults.Message(), "key forbid") || got.Settings != nil || got.Inputs.Distribution != nil {
 			t.Errorf("faults %v, settings %v", faults, got.Settings)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 const (
@@ -54,8 +55,18 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 			}
 			return inner.Get(ctx, key, o, opts...)
 		},
-		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
-			return errors.New("gathering lists nothing: it reads what is named")
+		List: func(ctx context.Context, inner client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			asked := (&client.ListOptions{}).ApplyOptions(opts)
+			if asked.Namespace != operatorNamespace || asked.LabelSelector == nil || asked.LabelSelector.String() != settings.LabelDistribution {
+				return errors.New("gathering lists nothing but registered distributions: it reads what is named")
+			}
+			what := fmt.Sprintf("%T", list)
+			what = what[strings.LastIndex(what, ".")+1:]
+			c.reads[what]++
+			if err := c.fails[what]; err != nil {
+				return err
+			}
+			return inner.List(ctx, list, opts...)
 		},
 	}).Build()
 	return c

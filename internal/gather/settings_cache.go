@@ -10,7 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,21 +20,39 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// NewSettingsCache returns a cache of the operator's settings and of nothing else, so that admission sends no request for what it admits. It asks the API
-// server nothing before it is started; a read waits until the API server has answered once, and fails when its context ends.
-func NewSettingsCache(ctx context.Context, config *rest.Config, operatorNamespace string) (cache.Cache, error) {
+// SettingsCache is a cache of the operator's settings and of the ConfigMaps that register distributions, and of nothing else, so that admission sends no
+// request for what it admits. A read waits until the API server has answered once, and fails when its context ends. Get is for the settings, List for the
+// others.
+type SettingsCache struct{ settings, registrations cache.Cache }
+
+// NewSettingsCache returns a cache that asks the API server nothing before it is started.
+func NewSettingsCache(ctx context.Context, config *rest.Config, operatorNamespace string) (*SettingsCache, error) {
+	registers, err := labels.NewRequirement(settings.LabelDistribution, selection.Exists, nil)
+	if err != nil {
+		return nil, err
+	}
+	c := &SettingsCache{}
+	c.settings, err = newConfigMapCache(ctx, config, operatorNamespace, cache.ByObject{
+		Field: fields.OneTermEqualSelector(metav1.ObjectNameField, settings.ConfigMapName),
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.registrations, err = newConfigMapCache(ctx, config, operatorNamespace, cache.ByObject{Label: labels.NewSelector().Add(*registers)})
+	return c, err
+}
+
+func newConfigMapCache(ctx context.Context, config *rest.Config, namespace string, which cache.ByObject) (cache.Cache, error) {
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
+	which.Namespaces = map[string]cache.Config{namespace: {}}
 	c, err := cache.New(config, cache.Options{
 		Scheme: scheme, Mapper: mapper, DefaultTransform: cache.TransformStripManagedFields(),
-		ByObject: map[client.Object]cache.ByObject{&corev1.ConfigMap{}: {
-			Namespaces: map[string]cache.Config{operatorNamespace: {}},
-			Field:      fields.OneTermEqualSelector(metav1.ObjectNameField, settings.ConfigMapName),
-		}},
+		ByObject: map[client.Object]cache.ByObject{&corev1.ConfigMap{}: which},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("watch the operator's settings: %w", err)
@@ -41,4 +61,31 @@ func NewSettingsCache(ctx context.Context, config *rest.Config, operatorNamespac
 		return nil, fmt.Errorf("watch the operator's settings: %w", err)
 	}
 	return c, nil
+}
+
+// Start fills the cache until the context ends.
+func (c *SettingsCache) Start(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		defer cancel()
+		ended <- c.registrations.Start(ctx)
+	}()
+	err := c.settings.Start(ctx)
+	cancel()
+	if other := <-ended; err == nil {
+		err = other
+	}
+	return err
+}
+
+// Get reads the operator's settings.
+func (c *SettingsCache) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	return c.settings.Get(ctx, key, o, options...)
+}
+
+// List lists ConfigMaps that register distributions.
+func (c *SettingsCache) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	return c.registrations.List(ctx, list, options...)
 }

@@ -33,8 +33,7 @@ func readEntries(text string) (entries map[string]yamlMessage, broken map[string
 		case seen[p.name]:
 			broken[p.name] = errTwice
 		case err != nil:
-			// Once more, for the number of the line in the whole text.
-			broken[p.name] = yaml.UnmarshalStrict([]byte(strings.Repeat("\n", p.line)+p.text), &one)
+			broken[p.name] = fmt.Errorf("begins in line %d of the key; counted from there: %w", p.line+1, err)
 		case !named || len(one) != 1:
 			return nil, nil, fmt.Errorf("line %d: want the name of a distribution", p.line+1)
 		default:

@@ -3,9 +3,11 @@
 package settings_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -32,9 +34,9 @@ third: {image: 'registry.example/other:0.7.1'}
 		}
 	}
 	for name, want := range map[string]string{
-		"second":      "llama-stack-operator-config/distributions[second]: error converting YAML to JSON: yaml: line 7",
+		"second":      "llama-stack-operator-config/distributions[second]: begins in line 4 of the key; counted from there: error converting YAML to JSON: yaml: line 4",
 		"third":       "llama-stack-operator-config/distributions[third]: the name stands twice",
-		"remote-vllm": "llama-stack-operator-config/image-overrides[remote-vllm]: error converting YAML to JSON: yaml: line ",
+		"remote-vllm": "llama-stack-operator-config/image-overrides[remote-vllm]: begins in line 1 of the key; counted from there: error converting YAML to JSON: yaml: line ",
 	} {
 		if _, f := s.Resolve(named(name)); f == nil || f.Reason != problem.InvalidOperatorSettings || !strings.Contains(f.String(), want) {
 			t.Errorf("%s: %v, want %s", name, f, want)
@@ -43,18 +45,48 @@ third: {image: 'registry.example/other:0.7.1'}
 	if got := s.Problems(); len(got) != 3 {
 		t.Errorf("problems %v", got)
 	}
-	for _, text := range []string{"{a: {image: x}, b: [", "- a\n- b: [\n", "  a: [\n", "just text\n", "*a: [\n", "# \x01\n"} {
-		if _, err := settings.Parse(map[string]string{settings.KeyDistributions: text}); err == nil {
-			t.Errorf("%q: it is not known whom this harms, and nothing is reported", text)
-		}
-	}
 }
 
-// Proves: R81 (a name that is written in a way that only YAML as a whole explains is refused, with its line).
-func TestNameThatIsNotPlainIsRefusedBesideABrokenEntry(t *testing.T) {
-	_, err := settings.Parse(map[string]string{settings.KeyDistributions: "a: [\n\"\\x62\": {image: 'registry.example/b:1'}\n"})
-	if err == nil || !strings.Contains(err.Error(), "line 2: want the name of a distribution") {
-		t.Error(err)
+// A text in which entries cannot be told apart harms the names and images that it may be about.
+//
+// Proves: R81 (built-in names work on, beside an unreadable key too).
+func TestUnreadableKeyHarmsOnlyWhatItMayBeAbout(t *testing.T) {
+	for text, harmed := range map[string][]string{
+		"{a: {image: x}, b: [": nil,
+		"- a\n- b: [\n":        nil,
+		"- starter: [\n":       {"starter"},
+		"  'starter' : [\n":    {"starter"},
+		"{\"remote-vllm\":{image: starter:1}, postgres-demo: [": {"remote-vllm", "postgres-demo"},
+		"  a: [\n":    nil,
+		"just text\n": nil,
+		"*a: [\n":     nil,
+		"# \x01\n":    nil,
+		"a: [\n\"\\x62\": {image: 'registry.example/starter:1'}\n": nil, // a name that only YAML as a whole explains
+		strings.Repeat("a: x\n", bounds.DocumentNodes):             nil,
+	} {
+		for _, key := range []string{settings.KeyDistributions, settings.KeyImageOverrides} {
+			s := parse(t, map[string]string{key: text})
+			for _, name := range []string{"starter", "remote-vllm", "postgres-demo", "meta-reference-gpu"} {
+				_, p := s.Resolve(named(name))
+				if want := slices.Contains(harmed, name); (p != nil) != want || want && p.Reason != problem.InvalidOperatorSettings {
+					t.Errorf("%s: %.40q: %s: %v", key, text, name, p)
+				}
+			}
+			const place = "ConfigMap llama-stack-operator-config, key "
+			if _, p := s.Resolve(named("unknown")); p == nil || p.Reason != problem.InvalidOperatorSettings || !strings.Contains(p.String(), place+key) {
+				t.Errorf("%s: %.40q: a name that would come from the key: %v", key, text, p)
+			}
+			if got := s.Problems(); len(got) != 1 || got[0].ConfigMap != settings.ConfigMapName || !strings.Contains(got[0].Err.Error(), place+key) {
+				t.Errorf("%s: %.40q: problems %v", key, text, got)
+			}
+		}
+	}
+	s := parse(t, map[string]string{settings.KeyDistributions: "[{image: registry.example/ai/server:1"})
+	if _, p := s.Resolve(imaged("registry.example/ai/server:2")); p == nil || p.Reason != problem.InvalidOperatorSettings {
+		t.Errorf("an image that the key may register: %v", p)
+	}
+	if _, p := s.Resolve(imaged("registry.example/ai/other:2")); p != nil {
+		t.Errorf("another image: %v", p)
 	}
 }
 
@@ -65,14 +97,11 @@ func FuzzEntries(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := settings.Parse(map[string]string{settings.KeyDistributions: text})
 		if err != nil {
-			if !strings.Contains(err.Error(), "key "+settings.KeyDistributions) {
-				t.Error(err)
-			}
-			return
+			t.Fatal(err)
 		}
-		for _, err := range s.Problems() {
-			if !strings.Contains(err.Error(), settings.KeyDistributions+"[") {
-				t.Error(err)
+		for _, p := range s.Problems() {
+			if !strings.Contains(p.Err.Error(), settings.KeyDistributions) {
+				t.Error(p.Err)
 			}
 		}
 	})

@@ -146,21 +146,26 @@ func TestPoolAddsTheCertificatesOfTheSetting(t *testing.T) {
 	}
 }
 
-// Proves: R47, FR-027f (the sample for platforms is right).
-func TestSampleForPlatformsIsRight(t *testing.T) {
-	raw, err := os.ReadFile("../../config/samples/settings/distributions.yaml")
-	if err != nil {
-		t.Fatal(err)
+// Proves: R47, R81, FR-027f (the samples for platforms are right: applying both changes neither).
+func TestSamplesForPlatformsAreRight(t *testing.T) {
+	var mirrors, registered corev1.ConfigMap
+	for file, cm := range map[string]*corev1.ConfigMap{"config/samples/settings/mirrors.yaml": &mirrors, settings.Sample: &registered} {
+		raw, err := os.ReadFile("../../" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := yaml.UnmarshalStrict(raw, cm); err != nil {
+			t.Fatal(err)
+		}
 	}
-	var cm corev1.ConfigMap
-	if err := yaml.UnmarshalStrict(raw, &cm); err != nil {
-		t.Fatal(err)
+	s, err := settings.Parse(mirrors.Data, settings.ParseRegistration(&registered))
+	if err != nil || len(s.Problems()) > 0 || mirrors.Name != settings.ConfigMapName || registered.Name == mirrors.Name {
+		t.Fatalf("%v, %v", err, s.Problems())
 	}
-	s := parse(t, cm.Data)
-	if got := resolve(t, s, named("platform-starter")); got.Line != "0.7" || got.Source != v1alpha2.ConfigSourceRegistered {
+	if got := resolve(t, s, named("rh-dev")); got.Line != "0.7" || got.Source != v1alpha2.ConfigSourceRegistered {
 		t.Errorf("%+v", got)
 	}
-	if got := resolve(t, s, named("starter")); !strings.HasPrefix(got.Image, "registry.example.com/mirror/llamastack/") || cm.Name != settings.ConfigMapName {
+	if got := resolve(t, s, named("starter")); !strings.HasPrefix(got.Image, "registry.example.com/mirror/llamastack/") {
 		t.Errorf("%+v", got)
 	}
 }

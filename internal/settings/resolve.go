@@ -24,6 +24,9 @@ import (
 
 const pathDistribution = "spec.distribution"
 
+// Sample is the sample of a registered distribution, in the repository of the project.
+const Sample = "config/samples/settings/registered-distribution.yaml"
+
 // Distribution is what spec.distribution resolves to.
 type Distribution struct {
 	// Name is the name of the distribution; empty for an image that no known distribution uses. NameSource reports what it was derived from.
@@ -91,17 +94,20 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 		})
 	}
 	e, known := s.lookup(name, image)
+	if err := s.errorFor(&e, known, name, image); err != nil && e.err == nil && hints.Image == "" {
+		e.err = err
+	}
 	switch {
-	case name != "" && !known && hints.Image == "":
-		return nil, problem.New(problem.Problem{
-			Reason: problem.UnknownDistribution, Path: pathDistribution + ".name", Type: field.ErrorTypeNotSupported, Value: name,
-			Fix: fmt.Sprintf("%sknown distributions: %s; register further ones in the ConfigMap %s, as config/samples/settings/distributions.yaml shows",
-				suggest.Sentence(name, s.names()), bounds.Names(s.names()), ConfigMapName),
-		})
 	case e.err != nil:
 		return nil, problem.New(problem.Problem{
 			Reason: problem.InvalidOperatorSettings, Path: pathDistribution, Type: field.ErrorTypeInvalid, Detail: "operator settings: " + e.err.Error(),
-			Fix: "correct the ConfigMap " + ConfigMapName, Err: e.err,
+			Fix: "correct the ConfigMap " + e.source(), Err: e.err,
+		})
+	case name != "" && !known && hints.Image == "":
+		return nil, problem.New(problem.Problem{
+			Reason: problem.UnknownDistribution, Path: pathDistribution + ".name", Type: field.ErrorTypeNotSupported, Value: name,
+			Fix: fmt.Sprintf("%sknown distributions: %s; an administrator registers further ones by a ConfigMap, as %s shows",
+				suggest.Sentence(name, s.names()), bounds.Names(s.names()), Sample),
 		})
 	case !known && name != "":
 		e = entry{name: name, image: hints.Image, embedded: name, imageSource: "the caller"}

@@ -3,12 +3,11 @@
 package settings
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"maps"
-	"path"
-	"regexp"
 	"slices"
+	"strings"
 
 	reference "github.com/google/go-containerregistry/pkg/name"
 	"sigs.k8s.io/yaml"
@@ -16,7 +15,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 const (
@@ -37,19 +35,6 @@ func Keys() []string {
 	return []string{KeyDistributions, KeyImageOverrides, KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries, KeyPodDefaults}
 }
 
-// Registration is an entry of KeyDistributions: a distribution of the platform team's own.
-type Registration struct {
-	// Image is the container image.
-	Image string `json:"image"`
-	// ServerVersion is the release of the server in the image, such as "0.7.1"; where it is absent, the image's tag
-	// has it.
-	ServerVersion string `json:"serverVersion,omitempty"`
-	// Config is the base configuration; where it is absent the embedded one of the same name and release line serves.
-	Config string `json:"config,omitempty"`
-}
-
-var distributionName = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$`)
-
 // entry is a distribution as known to the operator, from either source.
 type entry struct {
 	name          string
@@ -64,6 +49,7 @@ type entry struct {
 	otherImage    bool         // the image is another one of the same repository
 	copied        bool         // the image is of a repository with the name of the built-in one's
 	base          *config.Base // the registered base configuration
+	configMap     string       // the ConfigMap of its own that registers it; empty where none does
 	err           error        // what is wrong with the entry
 }
 
@@ -89,19 +75,38 @@ type Settings struct {
 	// PodDefaults are fields of spec.workload for all custom resources that do not set them; nil means none.
 	PodDefaults *PodDefaults
 
-	entries map[string]entry // by name
-	images  []entry          // what images stand for, the first that fits: what is registered, by name, then what is built in
+	entries    map[string]entry // by name
+	images     []entry          // what images stand for, the first that fits: what is registered, by name, then what is built in
+	unreadable []unreadable
+	problems   []Problem // those of no entry
 }
 
-// Parse reads the data of the operator's ConfigMap; nil stands for an absent ConfigMap. The error names the key. An entry
-// that is wrong in itself is not an error: it is a fault of the resources that use it.
-func Parse(data map[string]string) (*Settings, error) {
+// Problem is something wrong with the settings that harms only who uses it.
+type Problem struct {
+	// ConfigMap is the name of the ConfigMap that has it.
+	ConfigMap string
+	// Err says where and what. It has no value but names and images.
+	Err error
+	// Warning is true where nothing fails for it.
+	Warning bool
+}
+
+// Parse reads the data of the operator's ConfigMap, nil for an absent one, and adds the distributions that ConfigMaps of their own register, which come first.
+// The error names the key. An entry that is wrong in itself is not an error: it is a fault of the resources that use it. Neither is a key with entries that
+// cannot be told apart: it is a fault of the names that the key may be about.
+func Parse(data map[string]string, own ...*Registered) (*Settings, error) {
 	s := &Settings{entries: map[string]entry{}}
-	for _, key := range Keys() {
-		if excess := bounds.ScanYAML([]byte(data[key]), bounds.Limits{Bytes: len(data[key]), Nodes: bounds.DocumentNodes}); excess != nil {
-			return nil, fmt.Errorf("ConfigMap %s, key %s: %w", ConfigMapName, key, excess)
-		}
+	s.addBuiltIn()
+	s.addKeys(data)
+	s.addRegistered(own)
+	s.addImages()
+	if err := s.parseForAll(data); err != nil {
+		return nil, err
 	}
+	return s, nil
+}
+
+func (s *Settings) addBuiltIn() {
 	for _, d := range distributions.All() {
 		s.entries[d.Name] = entry{
 			name: d.Name, image: d.Image, serverVersion: d.ServerVersion, embedded: d.Base, foreignImage: !d.ImageHasConfig,
@@ -109,6 +114,10 @@ func Parse(data map[string]string) (*Settings, error) {
 		}
 		s.images = append(s.images, s.entries[d.Name])
 	}
+}
+
+// addKeys adds the entries of the keys that have one for each distribution.
+func (s *Settings) addKeys(data map[string]string) {
 	for _, key := range []struct {
 		name   string
 		origin origin
@@ -117,9 +126,17 @@ func Parse(data map[string]string) (*Settings, error) {
 		{KeyImageOverrides, overridden, (*Settings).override},
 		{KeyDistributions, registered, (*Settings).register},
 	} {
-		raw, broken, err := readEntries(data[key.name])
+		err := checkSize(data[key.name])
+		var raw map[string]yamlMessage
+		var broken map[string]error
+		if err == nil {
+			raw, broken, err = readEntries(data[key.name])
+		}
 		if err != nil {
-			return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML map with distribution names as keys: %w", ConfigMapName, key.name, err)
+			u := newUnreadable(key.name, data[key.name], err)
+			s.unreadable = append(s.unreadable, u)
+			s.problems = append(s.problems, Problem{ConfigMap: ConfigMapName, Err: u.err})
+			continue
 		}
 		for name, value := range raw {
 			e := key.read(s, name, value)
@@ -132,97 +149,66 @@ func Parse(data map[string]string) (*Settings, error) {
 			s.entries[name] = entry{name: name, origin: key.origin, err: fmt.Errorf("%s/%s[%s]: %w", ConfigMapName, key.name, name, err)}
 		}
 	}
-	s.images = slices.Concat(s.registeredImages(), slices.DeleteFunc(s.images, func(e entry) bool { return s.entries[e.name].origin == registered }))
+}
+
+func checkSize(text string) error {
+	if excess := bounds.ScanYAML([]byte(text), bounds.Limits{Bytes: len(text), Nodes: bounds.DocumentNodes}); excess != nil {
+		return excess
+	}
+	return nil
+}
+
+// parseForAll reads the keys that are about all custom resources: a wrong one is a fault of all.
+func (s *Settings) parseForAll(data map[string]string) error {
+	for _, key := range []string{KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries, KeyPodDefaults} {
+		if err := checkSize(data[key]); err != nil {
+			return fmt.Errorf("ConfigMap %s, key %s: %w", ConfigMapName, key, err)
+		}
+	}
 	var flags struct {
 		EnableNetworkPolicy struct {
 			Enabled *bool `json:"enabled"`
 		} `json:"enableNetworkPolicy"`
 	}
 	if err := yaml.Unmarshal([]byte(data[KeyFeatureFlags]), &flags); err != nil {
-		return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML map such as enableNetworkPolicy: {enabled: true}: %w", ConfigMapName, KeyFeatureFlags, err)
+		return fmt.Errorf("ConfigMap %s, key %s: not a YAML map such as enableNetworkPolicy: {enabled: true}: %w", ConfigMapName, KeyFeatureFlags, err)
 	}
 	s.NetworkPolicy = flags.EnableNetworkPolicy.Enabled
 	var err error
 	if s.Forbidden, err = parseForbid(data[KeyForbid]); err != nil {
-		return nil, err
+		return err
 	}
 	if s.Registries, err = parseRegistries(data[KeyRegistries]); err != nil {
-		return nil, err
+		return err
 	}
 	s.Edge = parseEdge(data[KeyEdge])
-	if s.PodDefaults, err = parsePodDefaults(data[KeyPodDefaults]); err != nil {
-		return nil, err
-	}
-	return s, nil
+	s.PodDefaults, err = parsePodDefaults(data[KeyPodDefaults])
+	return err
 }
 
-// yamlMessage is a value whose reading is put off, so that a wrong entry harms nobody but its users.
-type yamlMessage []byte
-
-// UnmarshalJSON keeps the bytes.
-func (m *yamlMessage) UnmarshalJSON(b []byte) error {
-	*m = slices.Clone(b)
-	return nil
-}
-
-var (
-	errNoImage  = errors.New("image is missing: name the container image of the distribution")
-	errName     = errors.New("a name consists of lower-case letters, digits, '.', '_' and '-': it names a directory")
-	errVersion  = errors.New("serverVersion: want the release of the server in the image, such as 0.7.1")
-	errOverride = errors.New("want the image as text, such as registry.example.com/llama-stack:0.7.1")
-)
-
-// override reads an entry of KeyImageOverrides: another image for a known name, or an image for a new one.
-func (s *Settings) override(name string, raw []byte) entry {
-	e := s.entries[name]
-	former := e.image
-	e.name, e.origin, e.image, e.imageSource = name, overridden, "", keySource(KeyImageOverrides)
-	if err := yaml.Unmarshal(raw, &e.image); err != nil || e.image == "" {
-		e.err = errOverride
-	}
-	// A mirror of the built-in image needs the same configuration; any other image brings its own.
-	e.copied = former != "" && path.Base(repository(e.image)) == path.Base(repository(former))
-	e.foreignImage = e.foreignImage && e.copied
-	// The image is more precise than what the operator was built with, even a release that no release line knows.
-	e.serverVersion, e.likelyVersion = "", e.serverVersion
-	e.checkName()
-	return e
-}
-
-// register reads an entry of KeyDistributions.
-func (s *Settings) register(name string, raw []byte) entry {
-	e := entry{name: name, origin: registered, embedded: name, imageSource: keySource(KeyDistributions)}
-	var r Registration
-	if err := yaml.UnmarshalStrict(raw, &r); err != nil {
-		e.err = err
-		return e
-	}
-	e.image, e.serverVersion = r.Image, r.ServerVersion
-	e.lineSource = fmt.Sprintf("serverVersion in %s/%s[%s]", ConfigMapName, KeyDistributions, name)
-	_, standing := catalog.ForVersion(r.ServerVersion)
-	switch {
-	case r.Image == "":
-		e.err = errNoImage
-	case r.ServerVersion != "" && standing == catalog.NoVersion:
-		e.err = errVersion
-	case r.Config != "":
-		if e.base, e.err = config.ParseBase(name, []byte(r.Config)); e.err != nil {
-			e.err = fmt.Errorf("config: %w", e.err)
-		}
-	}
-	e.checkName()
-	return e
-}
-
-// registeredImages are the registered entries that are right, by name.
-func (s *Settings) registeredImages() []entry {
-	var list []entry
+// addImages puts the images of registered entries, by name, before those of what is built in. An entry that is wrong keeps its image: a resource that names
+// it must not go on with another configuration.
+func (s *Settings) addImages() {
+	var right, wrong, others []entry
 	for _, name := range s.names() {
-		if e := s.entries[name]; e.origin == registered && e.err == nil {
-			list = append(list, e)
+		switch e := s.entries[name]; {
+		case e.origin != registered || e.image == "":
+		case e.err == nil:
+			right = append(right, e)
+		default:
+			wrong = append(wrong, e)
 		}
 	}
-	return list
+	for _, e := range s.images {
+		switch by := s.entries[e.name]; {
+		case by.origin != registered:
+			others = append(others, e)
+		case by.err != nil:
+			e.err, e.configMap = by.err, by.configMap
+			others = append(others, e)
+		}
+	}
+	s.images = slices.Concat(right, wrong, others)
 }
 
 // repository is the repository of an image reference in its full form, without tag and digest; empty where it is not a reference.
@@ -239,12 +225,6 @@ const listOfDistributions = "the operator's list of distributions"
 
 func keySource(key string) string { return "ConfigMap " + ConfigMapName + ", key " + key }
 
-func (e *entry) checkName() {
-	if e.err == nil && !distributionName.MatchString(e.name) {
-		e.err = errName
-	}
-}
-
 // Images returns the known distributions and their images; wrong entries are left out.
 func (s *Settings) Images() map[string]string {
 	images := make(map[string]string, len(s.entries))
@@ -256,18 +236,27 @@ func (s *Settings) Images() map[string]string {
 	return images
 }
 
-// Problems returns what is wrong with entries that harm only those who use them, by name.
-func (s *Settings) Problems() []error {
-	var list []error
-	for _, name := range s.names() {
-		if err := s.entries[name].err; err != nil {
-			list = append(list, err)
+// Problems returns what is wrong with entries that harm only those who use them, by name, and then what else is.
+func (s *Settings) Problems() []Problem {
+	var list []Problem
+	for _, name := range slices.Sorted(maps.Keys(s.entries)) {
+		if e := s.entries[name]; e.err != nil {
+			list = append(list, Problem{ConfigMap: e.source(), Err: e.err})
 		}
 	}
+	others := slices.Clone(s.problems)
+	slices.SortStableFunc(others, func(a, b Problem) int { return strings.Compare(a.Err.Error(), b.Err.Error()) })
+	list = append(list, others...)
 	if s.Edge.Err != nil {
-		list = append(list, s.Edge.Err)
+		list = append(list, Problem{ConfigMap: ConfigMapName, Err: s.Edge.Err})
 	}
 	return list
 }
 
-func (s *Settings) names() []string { return slices.Sorted(maps.Keys(s.entries)) }
+// source is the name of the ConfigMap that an entry comes from, unless it is built in.
+func (e *entry) source() string { return cmp.Or(e.configMap, ConfigMapName) }
+
+// names are the known names, sorted.
+func (s *Settings) names() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.entries)), func(name string) bool { return name == "" })
+}

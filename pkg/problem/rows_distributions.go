@@ -15,10 +15,10 @@ var distributionRows = []Row{
 		Meaning: "No distribution has this name.",
 		Example: Problem{
 			Path: "spec.distribution.name", Type: field.ErrorTypeNotSupported, Value: "startr",
-			Fix: "did you mean \"starter\"? known distributions: meta-reference-gpu, postgres-demo, remote-vllm, starter; register " +
-				"further ones in the ConfigMap llama-stack-operator-config, as config/samples/settings/distributions.yaml shows",
+			Fix: "did you mean \"starter\"? known distributions: meta-reference-gpu, postgres-demo, remote-vllm, starter; an administrator registers " +
+				"further ones by a ConfigMap, as config/samples/settings/registered-distribution.yaml shows",
 		},
-		Remedy: "Use a known name, or register the distribution in the operator's settings.",
+		Remedy: "Use a known name, or [register](operator-settings.md#register-your-own-distributions) the distribution.",
 	},
 	{
 		Reason: UnknownServerLine, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true, BySettings: true,

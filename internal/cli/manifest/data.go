@@ -9,50 +9,90 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-var errNoData = errors.New("neither a manifest of that ConfigMap nor its data as a map of texts")
+var errNoData = errors.New("neither a manifest of that ConfigMap, nor of one with the label " + settings.LabelDistribution +
+	", nor the data of the former as a map of texts")
 
-// ReadSettings reads the operator's settings from a file that holds its ConfigMap: the manifest, among others perhaps, or
-// only the data. An empty name stands for an operator without settings.
+// ReadSettings reads the operator's settings from a file: the manifest of its ConfigMap and of those that register distributions, among others perhaps, or
+// only the data of the former. An empty name stands for an operator without settings.
 func ReadSettings(file string, stdin io.Reader) (*settings.Settings, error) {
 	var data map[string]string
+	var own []*settings.Registered
 	if file != "" {
 		var err error
-		if data, err = configMapData(file, settings.ConfigMapName, settings.Keys(), stdin); err != nil {
+		if data, own, err = settingsData(file, stdin); err != nil {
 			return nil, fmt.Errorf("--settings: %w", err)
 		}
 	}
-	s, err := settings.Parse(data)
+	s, err := settings.Parse(data, own...)
 	if err != nil {
 		return nil, fmt.Errorf("--settings: %w", err)
 	}
 	return s, nil
 }
 
-// configMapData reads the data of the ConfigMap of the given name from its manifest, or from a document that is the data: a
-// map whose keys are some of the given ones.
-func configMapData(file, name string, keys []string, stdin io.Reader) (map[string]string, error) {
+func settingsData(file string, stdin io.Reader) (data map[string]string, own []*settings.Registered, _ error) {
 	docs, errs := readFile(file, stdin)
 	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+		return nil, nil, errors.Join(errs...)
 	}
+	found := false
 	for _, d := range docs {
-		if d.Kind() == "ConfigMap" && d.Name() == name {
-			data, _ := d.Object["data"].(map[string]any)
-			return texts(d, data)
+		if d.Kind() != "ConfigMap" {
+			continue
+		}
+		content, _ := d.Object["data"].(map[string]any)
+		values, err := texts(d, content)
+		name, registers := d.label(settings.LabelDistribution)
+		switch {
+		case err != nil && (registers || d.Name() == settings.ConfigMapName):
+			return nil, nil, err
+		case registers:
+			found = true
+			own = append(own, settings.ParseRegistration(&corev1.ConfigMap{
+				ObjectMeta: metav1.ObjectMeta{Name: d.Name(), Labels: map[string]string{settings.LabelDistribution: name}},
+				Data:       values, BinaryData: d.binaryKeys(),
+			}))
+		case d.Name() == settings.ConfigMapName:
+			found, data = true, values
 		}
 	}
-	if len(docs) == 1 && docs[0].Kind() == "" {
-		for _, key := range slices.Sorted(maps.Keys(docs[0].Object)) {
-			if !slices.Contains(keys, key) {
-				return nil, fmt.Errorf("%s: ConfigMap %s has no key %q: the keys are %q", docs[0].Place(), name, key, keys)
-			}
-		}
-		return texts(docs[0], docs[0].Object)
+	if found {
+		return data, own, nil
 	}
-	return nil, fmt.Errorf("%s: ConfigMap %s: %w", file, name, errNoData)
+	if len(docs) != 1 || docs[0].Kind() != "" {
+		return nil, nil, fmt.Errorf("%s: ConfigMap %s: %w", file, settings.ConfigMapName, errNoData)
+	}
+	for _, key := range slices.Sorted(maps.Keys(docs[0].Object)) {
+		if !slices.Contains(settings.Keys(), key) {
+			return nil, nil, fmt.Errorf("%s: ConfigMap %s has no key %q: the keys are %q", docs[0].Place(), settings.ConfigMapName, key, settings.Keys())
+		}
+	}
+	data, err := texts(docs[0], docs[0].Object)
+	return data, nil, err
+}
+
+// label returns the value of a label, and whether the document has it.
+func (d *Document) label(key string) (string, bool) {
+	metadata, _ := d.Object["metadata"].(map[string]any)
+	labels, _ := metadata["labels"].(map[string]any)
+	value, ok := labels[key].(string)
+	return value, ok
+}
+
+// binaryKeys are the keys of binaryData, without their content.
+func (d *Document) binaryKeys() map[string][]byte {
+	binary, _ := d.Object["binaryData"].(map[string]any)
+	keys := make(map[string][]byte, len(binary))
+	for key := range binary {
+		keys[key] = nil
+	}
+	return keys
 }
 
 func texts(d *Document, data map[string]any) (map[string]string, error) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
@@ -92,7 +93,7 @@ func TestBlocksOfPagesCanBeUsed(t *testing.T) {
 		"networking.md 2": "warning: spec.networking.expose, warning: spec.networking.expose", // it has no host name, and anyone may call the server
 	}
 	for page, want := range map[string]struct{ resources, settings, foreign int }{
-		"networking.md": {resources: 3, foreign: 1}, "workload.md": {}, "operator-settings.md": {settings: 7}, "auth.md": {resources: 7},
+		"networking.md": {resources: 3, foreign: 1}, "workload.md": {}, "operator-settings.md": {settings: 8}, "auth.md": {resources: 7},
 	} {
 		got := want
 		got.resources, got.settings, got.foreign = 0, 0, 0
@@ -100,10 +101,7 @@ func TestBlocksOfPagesCanBeUsed(t *testing.T) {
 			if b.Info != "yaml" {
 				continue
 			}
-			var tree struct {
-				Kind string
-				Data map[string]string
-			}
+			var tree corev1.ConfigMap
 			if err := yaml.Unmarshal([]byte(b.Text), &tree); err != nil {
 				t.Fatalf("%s, line %d: %v", page, b.Line, err)
 			}
@@ -120,11 +118,15 @@ func TestBlocksOfPagesCanBeUsed(t *testing.T) {
 				}
 			case "", "ConfigMap":
 				got.settings++
-				s, err := settings.Parse(tree.Data)
-				if err != nil || s.Edge.Err != nil || len(tree.Data) == 0 {
+				data, own := tree.Data, []*settings.Registered{}
+				if _, registers := tree.Labels[settings.LabelDistribution]; registers {
+					data, own = nil, []*settings.Registered{settings.ParseRegistration(&tree)}
+				}
+				s, err := settings.Parse(data, own...)
+				if err != nil || len(s.Problems()) > 0 || len(tree.Data) == 0 {
 					t.Errorf("%s, line %d: %v, %v", page, b.Line, err, s)
 				}
-				for key := range tree.Data {
+				for key := range data {
 					if !slices.Contains(settings.Keys(), key) {
 						t.Errorf("%s, line %d: there is no key %s", page, b.Line, key)
 					}

@@ -91,12 +91,17 @@ func (o *options) check() error {
 
 // reportSettings reports the entries of the settings that are wrong, where nothing else is to be checked.
 func (o *options) reportSettings(known *settings.Settings, streams command.Streams) error {
-	problems := known.Problems()
-	for _, err := range problems {
-		_, _ = fmt.Fprintf(streams.Out, "%s: error: %v\n", o.settings.Name, err)
+	errs := 0
+	for _, p := range known.Problems() {
+		severity := "warning"
+		if !p.Warning {
+			severity = "error"
+			errs++
+		}
+		_, _ = fmt.Fprintf(streams.Out, "%s: %s: %v\n", o.settings.Name, severity, p.Err)
 	}
-	_, _ = fmt.Fprintf(streams.Err, "settings checked, %d errors\n", len(problems))
-	if len(problems) > 0 {
+	_, _ = fmt.Fprintf(streams.Err, "settings checked, %d errors\n", errs)
+	if errs > 0 {
 		return &command.InputError{}
 	}
 	return nil

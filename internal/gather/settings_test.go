@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather_test
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+func registration(configMap, name, image string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: operatorNamespace, Name: configMap, UID: types.UID(configMap), Labels: map[string]string{settings.LabelDistribution: name},
+		},
+		Data: map[string]string{"image": image},
+	}
+}
+
+func of(distribution string) *v1alpha2.LlamaStackDistribution {
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack", UID: "u1"}}
+	cr.Spec.Distribution.Name = &distribution
+	return cr
+}
+
+// Proves: R81, NFR-004 (registered distributions are read when they are new, gone or changed, and only those; for admission as well).
+func TestRegistrations(t *testing.T) {
+	elsewhere := registration("c", "elsewhere", "registry.example/c:0.7.1")
+	elsewhere.Namespace = "ai"
+	c := newCluster(t, registration("a", "one", "registry.example/a:0.7.1"), registration("b", "two", "registry.example/b:0.7.1"), elsewhere)
+	g := newGatherer(c, c)
+	image := func(name string) string {
+		t.Helper()
+		got, problems := g.Gather(t.Context(), of(name))
+		admission := newGatherer(c, nil)
+		admission.CachedSettings = c
+		for what, gathered := range map[string]func() bool{
+			"by the cache": func() bool {
+				in, _ := admission.GatherForAdmission(t.Context(), of(name))
+				return in.Distribution == nil
+			},
+			"live": func() bool {
+				in, _ := admission.GatherForAdmissionLive(t.Context(), of(name))
+				return in.Distribution == nil
+			},
+		} {
+			if refused := gathered(); refused != problems.HasErrors() {
+				t.Errorf("%s: admission %s refuses: %t, the reconcile: %v", name, what, refused, problems)
+			}
+		}
+		if problems.HasErrors() {
+			return string(problems[0].Reason)
+		}
+		return got.Inputs.Distribution.Image
+	}
+	expect := func(name, want string, reads int) {
+		t.Helper()
+		before := c.reads["ConfigMap/a"] + c.reads["ConfigMap/b"]
+		if got := image(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+		if got := c.reads["ConfigMap/a"] + c.reads["ConfigMap/b"] - before; got != reads {
+			t.Errorf("%s: %d ConfigMaps were read, want %d", name, got, reads)
+		}
+	}
+	expect("one", "registry.example/a:0.7.1", 2)
+	expect("two", "registry.example/b:0.7.1", 0)
+	expect("elsewhere", string(problem.UnknownDistribution), 0)
+	one := registration("a", "one", "registry.example/a:0.7.2")
+	if err := c.Update(t.Context(), one); err != nil {
+		t.Fatal(err)
+	}
+	expect("one", "registry.example/a:0.7.2", 1)
+	delete(one.Labels, settings.LabelDistribution)
+	if err := c.Update(t.Context(), one); err != nil {
+		t.Fatal(err)
+	}
+	expect("one", string(problem.UnknownDistribution), 0)
+	if err := c.Update(t.Context(), registration("b", "two", "")); err != nil {
+		t.Fatal(err)
+	}
+	expect("two", string(problem.InvalidOperatorSettings), 1)
+	if problems, p := g.Settings(t.Context()); p != nil || len(problems) != 1 || problems[0].ConfigMap != "b" {
+		t.Errorf("%v, %v", problems, p)
+	}
+	if err := c.Delete(t.Context(), registration("b", "two", "")); err != nil {
+		t.Fatal(err)
+	}
+	expect("two", string(problem.UnknownDistribution), 0)
+
+	for _, what := range []string{"PartialObjectMetadataList", "ConfigMap/z"} {
+		if err := client.IgnoreAlreadyExists(c.Create(t.Context(), registration("z", "z", "registry.example/z:0.7.1"))); err != nil {
+			t.Fatal(err)
+		}
+		c.fails[what] = errTimeout
+		if _, problems := newGatherer(c, c).Gather(t.Context(), of("z")); !problems.Has(problem.Transient) {
+			t.Errorf("%s cannot be read: %v", what, problems)
+		}
+		delete(c.fails, what)
+	}
+}
+
+// Proves: R63, R81 (more registrations than the bound are reported, and not read).
+func TestRegistrationsHaveABound(t *testing.T) {
+	var all []client.Object
+	for i := range bounds.Registrations + 2 {
+		all = append(all, registration(fmt.Sprintf("r-%03d", i), fmt.Sprintf("r-%03d", i), "registry.example/r:0.7.1"))
+	}
+	c := newCluster(t, all...)
+	g := newGatherer(c, c)
+	for range 2 {
+		for _, of := range []*gather.Gatherer{g, newGatherer(c, nil)} {
+			problems, p := of.Settings(t.Context())
+			if p != nil || len(problems) != 2 || problems[0].ConfigMap != "r-100" || problems[1].ConfigMap != "r-101" {
+				t.Fatalf("%v, %v", problems, p)
+			}
+		}
+	}
+	if reads := c.reads["ConfigMap/r-100"] + c.reads["ConfigMap/r-101"]; reads > 0 || c.reads["ConfigMap/r-000"] != 1 {
+		t.Errorf("%d reads of those above the bound, %d of the first", reads, c.reads["ConfigMap/r-000"])
+	}
+	if err := c.Delete(t.Context(), all[0]); err != nil {
+		t.Fatal(err)
+	}
+	if problems, p := g.Settings(t.Context()); p != nil || len(problems) != 1 {
+		t.Errorf("after one is gone: %v, %v", problems, p)
+	}
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// LabelDistribution is the label of a ConfigMap in the operator's namespace that registers one distribution. Its value is the name.
+const LabelDistribution = "llamastack.io/distribution"
+
+// The keys of a ConfigMap with LabelDistribution.
+const (
+	keyImage         = "image"
+	keyServerVersion = "serverVersion"
+	keyConfig        = "config.yaml"
+)
+
+// Registration is an entry of KeyDistributions, or a ConfigMap with LabelDistribution: a distribution of the platform team's own.
+type Registration struct {
+	// Image is the container image.
+	Image string `json:"image"`
+	// ServerVersion is the release of the server in the image, such as "0.7.1"; where it is absent, the image's tag
+	// has it.
+	ServerVersion string `json:"serverVersion,omitempty"`
+	// Config is the base configuration; where it is absent the embedded one of the same name and release line serves.
+	Config string `json:"config,omitempty"`
+}
+
+// Registered is a distribution that a ConfigMap of its own registers, parsed once. It is immutable.
+type Registered struct{ entry entry }
+
+// ParseRegistration reads a ConfigMap with LabelDistribution. What is wrong with it harms only the resources that use its name.
+func ParseRegistration(cm *corev1.ConfigMap) *Registered {
+	e := ownEntry(cm.Name, cm.Labels[LabelDistribution])
+	known := []string{keyImage, keyServerVersion, keyConfig}
+	keys := slices.Concat(slices.Collect(maps.Keys(cm.Data)), slices.Collect(maps.Keys(cm.BinaryData)))
+	slices.Sort(keys)
+	for _, key := range keys {
+		_, binary := cm.BinaryData[key]
+		switch {
+		case !slices.Contains(known, key):
+			e.err = fmt.Errorf("data[%s]: Unsupported value: %skeys: %s", bounds.Message(key), suggest.Sentence(key, known), strings.Join(known, ", "))
+		case binary:
+			e.err = fmt.Errorf("binaryData[%s]: the value is not text in UTF-8: put text into data", key)
+		}
+		if e.err != nil {
+			return &Registered{e}
+		}
+	}
+	e.lineSource = keyServerVersion + " in " + e.imageSource
+	e.set(Registration{Image: cm.Data[keyImage], ServerVersion: cm.Data[keyServerVersion], Config: cm.Data[keyConfig]}, keyConfig)
+	return &Registered{e}
+}
+
+// RefuseRegistration returns what stands for a ConfigMap with LabelDistribution that is not read because there are more than bounds.Registrations.
+func RefuseRegistration(configMap, name string) *Registered {
+	e := ownEntry(configMap, name)
+	e.err = fmt.Errorf("there are more than %d ConfigMaps with the label %s, and this one is not read: delete some", bounds.Registrations, LabelDistribution)
+	return &Registered{e}
+}
+
+func ownEntry(configMap, name string) entry {
+	return entry{name: name, configMap: configMap, origin: registered, embedded: name, imageSource: "ConfigMap " + configMap}
+}
+
+// addRegistered adds what ConfigMaps of their own register. They come before entries of the same name in KeyDistributions. Two for one name are broken: nobody
+// knows which one counts.
+func (s *Settings) addRegistered(own []*Registered) {
+	byName := map[string][]*Registered{}
+	for _, r := range own {
+		byName[r.entry.name] = append(byName[r.entry.name], r)
+	}
+	for name, of := range byName {
+		slices.SortFunc(of, func(a, b *Registered) int { return strings.Compare(a.entry.configMap, b.entry.configMap) })
+		e := of[0].entry
+		if len(of) > 1 {
+			var configMaps []string
+			for _, r := range of {
+				configMaps = append(configMaps, r.entry.configMap)
+			}
+			e.err = fmt.Errorf("several ConfigMaps register the name %q: %s: delete all but one", name, bounds.Names(configMaps))
+			for _, r := range of[1:] {
+				s.problems = append(s.problems, Problem{ConfigMap: r.entry.configMap, Err: fmt.Errorf("ConfigMap %s: %w", r.entry.configMap, e.err)})
+			}
+		}
+		e.checkName()
+		if e.err != nil {
+			e.err = fmt.Errorf("ConfigMap %s: %w", e.configMap, e.err)
+		}
+		if old := s.entries[name]; old.origin == registered && old.name != "" {
+			s.problems = append(s.problems, Problem{ConfigMap: ConfigMapName, Warning: true, Err: fmt.Errorf(
+				"%s/%s[%s]: has no effect, because ConfigMap %s registers the name: remove this entry", ConfigMapName, KeyDistributions, name, e.configMap)})
+		}
+		s.entries[name] = e
+	}
+}
+
+// yamlMessage is a value whose reading is put off, so that a wrong entry harms nobody but its users.
+type yamlMessage []byte
+
+// UnmarshalJSON keeps the bytes.
+func (m *yamlMessage) UnmarshalJSON(b []byte) error {
+	*m = slices.Clone(b)
+	return nil
+}
+
+var (
+	errNoImage  = errors.New("image is missing: name the container image of the distribution")
+	errName     = errors.New("a name consists of lower-case letters, digits, '.', '_' and '-': it names a directory")
+	errVersion  = errors.New("serverVersion: want the release of the server in the image, such as 0.7.1")
+	errOverride = errors.New("want the image as text, such as registry.example.com/llama-stack:0.7.1")
+)
+
+var distributionName = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$`)
+
+// override reads an entry of KeyImageOverrides: another image for a known name, or an image for a new one.
+func (s *Settings) override(name string, raw []byte) entry {
+	e := s.entries[name]
+	former := e.image
+	e.name, e.origin, e.image, e.imageSource = name, overridden, "", keySource(KeyImageOverrides)
+	if err := yaml.Unmarshal(raw, &e.image); err != nil || e.image == "" {
+		e.err = errOverride
+	}
+	// A mirror of the built-in image needs the same configuration; any other image brings its own.
+	e.copied = former != "" && path.Base(repository(e.image)) == path.Base(repository(former))
+	e.foreignImage = e.foreignImage && e.copied
+	// The image is more precise than what the operator was built with, even a release that no release line knows.
+	e.serverVersion, e.likelyVersion = "", e.serverVersion
+	e.checkName()
+	return e
+}
+
+// register reads an entry of KeyDistributions.
+func (s *Settings) register(name string, raw []byte) entry {
+	e := entry{name: name, origin: registered, embedded: name, imageSource: keySource(KeyDistributions)}
+	e.lineSource = fmt.Sprintf("serverVersion in %s/%s[%s]", ConfigMapName, KeyDistributions, name)
+	var r Registration
+	if err := yaml.UnmarshalStrict(raw, &r); err != nil {
+		e.err = err
+		return e
+	}
+	e.set(r, "config")
+	e.checkName()
+	return e
+}
+
+// set takes over what a registration says; configKey is the key of its base configuration.
+func (e *entry) set(r Registration, configKey string) {
+	e.image, e.serverVersion = r.Image, r.ServerVersion
+	_, standing := catalog.ForVersion(r.ServerVersion)
+	switch {
+	case r.Image == "":
+		e.err = errNoImage
+	case r.ServerVersion != "" && standing == catalog.NoVersion:
+		e.err = errVersion
+	case r.Config != "":
+		if e.base, e.err = config.ParseBase(e.name, []byte(r.Config)); e.err != nil {
+			e.err = fmt.Errorf("%s: %w", configKey, e.err)
+		}
+	}
+}
+
+func (e *entry) checkName() {
+	if e.err == nil && !distributionName.MatchString(e.name) {
+		e.err = errName
+	}
+}

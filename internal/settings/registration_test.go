@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// registration is a ConfigMap that registers a distribution; keys and values alternate.
+func registration(configMap, name string, pairs ...string) *settings.Registered {
+	data := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		data[pairs[i]] = pairs[i+1]
+	}
+	return settings.ParseRegistration(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: configMap, Labels: map[string]string{settings.LabelDistribution: name}}, Data: data,
+	})
+}
+
+const (
+	ownImage  = "registry.example/ai/server:nightly"
+	ownConfig = "version: 2\nproviders: {inference: []}\n"
+)
+
+func own(configMap, name string) *settings.Registered {
+	return registration(configMap, name, "image", ownImage, "serverVersion", "0.7.1", "config.yaml", ownConfig)
+}
+
+// Proves: R81, R47 (a ConfigMap of its own registers a distribution; it comes before an entry of the key, an override and what is built in).
+func TestRegistrationByItsOwnConfigMap(t *testing.T) {
+	want := resolved{"mine", ownImage, "0.7", "serverVersion in ConfigMap the-map", "mine", "registered"}
+	for name, data := range map[string]map[string]string{
+		"alone":                nil,
+		"with an entry":        {settings.KeyDistributions: "mine: {image: 'registry.example/old:0.6.1'}"},
+		"with a broken entry":  {settings.KeyDistributions: "mine: [\nother: {image: 'x:0.7.1'}"},
+		"with an override":     {settings.KeyImageOverrides: "mine: registry.example/old:0.6.1"},
+		"with unreadable keys": {settings.KeyDistributions: "- mine: [", settings.KeyImageOverrides: "{mine: " + ownImage},
+	} {
+		s, err := settings.Parse(data, own("the-map", "mine"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, resolve(t, s, named("mine"))); diff != "" {
+			t.Errorf("%s: by name (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(want, resolve(t, s, imaged(ownImage))); diff != "" {
+			t.Errorf("%s: by image (-want +got):\n%s", name, diff)
+		}
+	}
+	s, err := settings.Parse(nil, own("the-map", "starter"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := resolve(t, s, named("starter")); got.Image != ownImage || got.Source != "registered" {
+		t.Errorf("in place of a built-in one: %+v", got)
+	}
+	s, _ = settings.Parse(map[string]string{settings.KeyDistributions: "mine: {image: 'x:0.7.1'}"}, own("the-map", "mine"))
+	const shadowed = "llama-stack-operator-config/distributions[mine]: has no effect, because ConfigMap the-map registers the name: remove this entry"
+	if p := s.Problems(); len(p) != 1 || !p[0].Warning || p[0].ConfigMap != settings.ConfigMapName || p[0].Err.Error() != shadowed {
+		t.Errorf("an entry without effect: %v", p)
+	}
+}
+
+// Proves: R81, NFR-004 (what is wrong in a ConfigMap harms only its own name, and the message names the ConfigMap and the key).
+func TestBrokenRegistrationHarmsOnlyItsOwnName(t *testing.T) {
+	const ok = "registry.example/wrong:0.7.1"
+	binary := settings.ParseRegistration(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "the-map", Labels: map[string]string{settings.LabelDistribution: "wrong"}},
+		BinaryData: map[string][]byte{"config.yaml": {0xff}},
+	})
+	for name, c := range map[string]struct {
+		name    string
+		own     *settings.Registered
+		message string
+	}{
+		"no image":     {"wrong", registration("the-map", "wrong", "serverVersion", "0.7.1"), "image is missing"},
+		"no release":   {"wrong", registration("the-map", "wrong", "image", ok, "serverVersion", "nightly"), "serverVersion: want the release"},
+		"not YAML":     {"wrong", registration("the-map", "wrong", "image", ok, "config.yaml", "version: 2\napis: [\n"), "config.yaml: base configuration wrong: not YAML: line 2"},
+		"unknown key":  {"wrong", registration("the-map", "wrong", "image", ok, "config.yml", "x"), `data[config.yml]: Unsupported value: did you mean "config.yaml"? keys: image, serverVersion, config.yaml`},
+		"not text":     {"wrong", binary, "binaryData[config.yaml]: the value is not text in UTF-8"},
+		"upper case":   {"Wrong", registration("the-map", "Wrong", "image", ok), "a name consists of lower-case letters"},
+		"one too many": {"wrong", settings.RefuseRegistration("the-map", "wrong"), "there are more than 100 ConfigMaps with the label llamastack.io/distribution"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := settings.Parse(nil, c.own, own("right", "right"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, other := range []string{"right", "starter"} {
+				resolve(t, s, named(other))
+			}
+			_, p := s.Resolve(named(c.name))
+			if p == nil || p.Reason != problem.InvalidOperatorSettings || !strings.Contains(p.String(), "operator settings: ConfigMap the-map: ") ||
+				!strings.Contains(p.String(), c.message) || !strings.HasSuffix(p.String(), "correct the ConfigMap the-map") {
+				t.Errorf("%v, want %s", p, c.message)
+			}
+			if got := s.Problems(); len(got) != 1 || got[0].ConfigMap != "the-map" || got[0].Warning || !strings.Contains(got[0].Err.Error(), c.message) {
+				t.Errorf("problems %v", got)
+			}
+		})
+	}
+	s, err := settings.Parse(nil, registration("the-map", "wrong", "image", ok, "config.yaml", "{"), registration("for-starter", "starter", "image", ""), own("", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, image := range []string{ok, "registry.example/wrong:0.7.2", starterImage} {
+		if d, p := s.Resolve(imaged(image)); p == nil || p.Reason != problem.InvalidOperatorSettings {
+			t.Errorf("%s: its registration is broken, and it resolves to %+v", image, d)
+		}
+	}
+	if _, p := s.Resolve(named("unknown")); p == nil || strings.Contains(p.String(), ": ,") || p.Reason != problem.UnknownDistribution {
+		t.Errorf("a label without a name: %v", p)
+	}
+}
+
+// Proves: R81 (of two ConfigMaps for one name, neither counts, and both are reported).
+func TestTwoConfigMapsForOneName(t *testing.T) {
+	for range 20 {
+		s, err := settings.Parse(nil, own("b", "mine"), own("a", "mine"), own("c", "other"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resolve(t, s, named("other"))
+		const want = `several ConfigMaps register the name "mine": a, b: delete all but one`
+		if _, p := s.Resolve(named("mine")); p == nil || !strings.Contains(p.String(), want) {
+			t.Fatal(p)
+		}
+		var got []string
+		for _, p := range s.Problems() {
+			got = append(got, fmt.Sprintf("%s: %v", p.ConfigMap, p.Err))
+		}
+		if diff := cmp.Diff([]string{"a: ConfigMap a: " + want, "b: ConfigMap b: " + want}, got); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settingsreport
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	record "k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// action is what the operator did when it found a problem, as an Event says it.
+const action = "ReadSettings"
+
+// invalid is how many problems there are, and gauge the metric of it.
+var (
+	invalid atomic.Int64
+	gauge   = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "llamastack_operator_settings_errors",
+		Help: "Errors in the operator's settings and in registered distributions. Events on their ConfigMaps say what is wrong.",
+	}, func() float64 { return float64(invalid.Load()) })
+)
+
+// Reporter reports the problems. Its fields are set before Setup.
+type Reporter struct {
+	// Read returns what is wrong with the settings; the problem is that of settings that cannot be read or used at all.
+	Read func(context.Context) ([]settings.Problem, *problem.Problem)
+	// Cached reads the metadata of the ConfigMaps.
+	Cached client.Reader
+	// Recorder sends the Events.
+	Recorder record.EventRecorder
+	// OperatorNamespace has the ConfigMaps.
+	OperatorNamespace string
+
+	// reported are the messages by ConfigMap and its UID; one worker uses them.
+	reported map[subject]string
+}
+
+type subject struct {
+	name string
+	uid  types.UID
+}
+
+// Setup adds the reporter to the manager.
+func (r *Reporter) Setup(mgr manager.Manager) error {
+	if err := metrics.Registry.Register(gauge); err != nil && !errors.As(err, &prometheus.AlreadyRegisteredError{}) {
+		return err
+	}
+	all := func(context.Context, client.Object) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: r.OperatorNamespace, Name: settings.ConfigMapName}}}
+	}
+	return ctrl.NewControllerManagedBy(mgr).Named("operatorsettings").
+		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(all), builder.WithPredicates(predicate.NewPredicateFuncs(r.concerns))).
+		Complete(r)
+}
+
+// concerns reports whether a ConfigMap is the operator's settings or registers a distribution.
+func (r *Reporter) concerns(o client.Object) bool {
+	_, registers := o.GetLabels()[settings.LabelDistribution]
+	return o.GetNamespace() == r.OperatorNamespace && (registers || o.GetName() == settings.ConfigMapName)
+}
+
+// Reconcile reads the settings and reports what is new about them.
+func (r *Reporter) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	problems, p := r.Read(ctx)
+	switch {
+	case p != nil && p.Class == problem.Transient:
+		return reconcile.Result{}, p.Err
+	case p != nil:
+		problems = []settings.Problem{{ConfigMap: settings.ConfigMapName, Err: p.Err}}
+	}
+	texts, count := map[string][]string{}, 0
+	for _, each := range problems {
+		texts[each.ConfigMap] = append(texts[each.ConfigMap], each.Err.Error())
+		if !each.Warning {
+			count++
+		}
+	}
+	invalid.Store(int64(count))
+	reported := map[subject]string{}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		cm := apply.ConfigMapMetadata()
+		err := r.Cached.Get(ctx, types.NamespacedName{Namespace: r.OperatorNamespace, Name: name}, cm)
+		if apierrors.IsNotFound(err) {
+			continue // another event follows
+		}
+		if err != nil {
+			return reconcile.Result{}, err
+		}
+		of, text := subject{name, cm.UID}, bounds.Message(strings.Join(texts[name], "; "))
+		if reported[of] = text; r.reported[of] == text {
+			continue
+		}
+		cm.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(objects.KindConfigMap))
+		r.Recorder.Eventf(cm, nil, corev1.EventTypeWarning, string(problem.InvalidOperatorSettings), action, "%s", text)
+		logf.FromContext(ctx).Info("operator settings are invalid", "configMap", name, "problem", text)
+	}
+	r.reported = reported
+	return reconcile.Result{}, nil
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// A ConfigMap of its own registers a distribution. While it is broken, and an unreadable key beside it, its own resource keeps running, another one is not
+// touched and can be edited, and nothing restarts.
+//
+// Proves: R81, R47, R19, R48, L-23, NFR-004.
+func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
+	e := newEnv(t)
+	e.startOperator(operatorOptions{})
+	name := "own-" + e.namespace
+	e.mustApply(manifest("mine", "distribution: {name: "+name+"}\n"+vllmProvider))
+	e.mustApply(manifest("other", "distribution: {name: starter}\n"+vllmProvider))
+	message := e.waitFor("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownDistribution))
+	if !strings.Contains(message, settings.Sample) {
+		t.Errorf("message %q does not name the sample", message)
+	}
+	base, _ := distributions.Base("starter", "0.7")
+	cm := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: name, Labels: map[string]string{settings.LabelDistribution: name}},
+		Data:       map[string]string{"image": "registry.example.com/ai/own:nightly", "serverVersion": "0.7.1", "config.yaml": string(base)},
+	}
+	if err := admin.Create(t.Context(), cm); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = admin.Delete(context.Background(), cm) })
+	r := e.waitReady("mine").Status.ResolvedDistribution
+	if r.ConfigSource != v1alpha2.ConfigSourceRegistered || r.Image != cm.Data["image"] || r.ServerLineSource != "serverVersion in ConfigMap "+name {
+		t.Errorf("resolvedDistribution %+v", r)
+	}
+	e.waitReady("other")
+	mine, other := e.deployment("mine"), e.versions("other")
+
+	change := func(config string) {
+		t.Helper()
+		cm.Data["config.yaml"] = config
+		if err := admin.Update(t.Context(), cm); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change("version: [\n")
+	message = e.waitFor("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.InvalidOperatorSettings))
+	if want := "ConfigMap " + name + ": config.yaml: base configuration " + name + ": not YAML: line 1"; !strings.Contains(message, want) {
+		t.Errorf("message %q, want %q in it", message, want)
+	}
+	waitForSettingsEvent(t, name, "config.yaml: base configuration")
+	if got := settingsErrors(t); got < 1 {
+		t.Errorf("the metric reports %v errors", got)
+	}
+	if diff := cmp.Diff(other, e.versions("other")); diff != "" {
+		t.Errorf("another resource was touched (-before +after):\n%s", diff)
+	}
+	common := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: settings.ConfigMapName}, Data: map[string]string{settings.KeyDistributions: "- ["},
+	}
+	if err := admin.Create(t.Context(), common); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = admin.Delete(context.Background(), common) })
+	waitForSettingsEvent(t, settings.ConfigMapName, "key "+settings.KeyDistributions)
+	e.patchSpec("other", `{"workload":{"replicas":2}}`)
+	e.waitReady("other")
+	change(string(base))
+	e.waitReady("mine")
+	if err := admin.Delete(t.Context(), cm); err != nil {
+		t.Fatal(err)
+	}
+	e.waitFor("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.InvalidOperatorSettings)) // the unreadable key may have it
+	if err := admin.Delete(t.Context(), common); err != nil {
+		t.Fatal(err)
+	}
+	e.waitFor("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownDistribution))
+	if got := e.deployment("mine"); got.Generation != mine.Generation {
+		t.Errorf("generation %d of the Deployment, was %d: it was rolled out again", got.Generation, mine.Generation)
+	}
+	fixture.Eventually(t, time.Minute, "nothing is wrong", func() error {
+		if got := settingsErrors(t); got != 0 {
+			return fmt.Errorf("the metric reports %v errors", got)
+		}
+		return nil
+	})
+}
+
+// waitForSettingsEvent waits for the Event on a ConfigMap of the operator's namespace.
+func waitForSettingsEvent(t *testing.T, configMap, text string) {
+	t.Helper()
+	fixture.Eventually(t, time.Minute, "an Event on the ConfigMap "+configMap, func() error {
+		var list eventsv1.EventList
+		if err := admin.List(t.Context(), &list, client.InNamespace(operatorNamespace)); err != nil {
+			return err
+		}
+		for i := range list.Items {
+			ev := &list.Items[i]
+			if ev.Regarding.Kind == "ConfigMap" && ev.Regarding.Name == configMap && ev.Type == corev1.EventTypeWarning &&
+				ev.Reason == string(problem.InvalidOperatorSettings) && strings.Contains(ev.Note, text) {
+				return nil
+			}
+		}
+		return fmt.Errorf("none of %d Events", len(list.Items))
+	})
+}
+
+// settingsErrors is the metric of what is wrong with the settings.
+func settingsErrors(t *testing.T) float64 {
+	t.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == "llamastack_operator_settings_errors" {
+			return family.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	t.Fatal("there is no such metric")
+	return 0
+}
