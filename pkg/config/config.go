@@ -171,6 +171,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 		Document: doc, Line: in.Line, Spec: in.Spec.Source, Providers: all, Backends: backends, Environment: env, OfContainer: in.Variables,
 	}
 	integrity.Check(ctx, made, problems)
+	integrity.CheckShape(ctx, made, problems)
 	integrity.CheckEnvironment(ctx, made, problems)
 
 	if problems.HasErrors() || ctx.Err() != nil {

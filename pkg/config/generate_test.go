@@ -168,6 +168,8 @@ func TestUnknownKeysSurvive(t *testing.T) {
 	mark(tree)
 	// An unknown key under providers is an API, which the server refuses unless the image brings it.
 	tree.(map[string]any)["external_apis_dir"] = "/apis"
+	// One under backends is a backend, which needs a type.
+	tree.(map[string]any)["storage"].(map[string]any)["backends"].(map[string]any)[unknown] = map[string]any{"type": "kv_sqlite", "db_path": "/x.db", unknown: []any{}}
 	marked, err := yaml.Marshal(tree)
 	if err != nil {
 		t.Fatal(err)

@@ -101,7 +101,7 @@ func TestProvidersShareNoStorageLocation(t *testing.T) {
 		data, _ := distributions.Base("starter", name)
 		for i := range line.Rows["vector_io"] {
 			row := &line.Rows["vector_io"][i]
-			for _, base := range []*document.Base{parseBase(t, "starter", data), nested(t, data, row.Type)} {
+			for _, base := range []*document.Base{parseBase(t, "starter", data), nested(t, data, row)} {
 				result, findings := config.Generate(t.Context(), config.Input{
 					Name: "n", Namespace: "ns", Base: base, Line: line, Spec: parse.Parse(&v1alpha2.LlamaStackDistributionSpec{Providers: manyOf(t, row)}),
 				})
@@ -122,17 +122,21 @@ func TestProvidersShareNoStorageLocation(t *testing.T) {
 }
 
 // nested returns a base with one entry of a type, that keeps its state in several places at several depths.
-func nested(t *testing.T, starter []byte, providerType string) *document.Base {
+func nested(t *testing.T, starter []byte, row *catalog.Provider) *document.Base {
 	t.Helper()
 	tree := decodeYAML(t, starter).(map[string]any)
-	tree["providers"].(map[string]any)["vector_io"] = []any{map[string]any{
-		"provider_id": "template", "provider_type": providerType, "config": map[string]any{
-			"persistence":    map[string]any{"backend": "kv_default", "namespace": "template"},
-			"metadata_store": map[string]any{"backend": "sql_default", "table_name": "template"},
-			"more":           []any{map[string]any{"backend": "kv_default", "namespace": "deep", "table_name": "deep"}},
-			"db_path":        "/data/template.db", "path": "/data/template",
-		},
-	}}
+	values := map[string]any{
+		"persistence":    map[string]any{"backend": "kv_default", "namespace": "template"},
+		"metadata_store": map[string]any{"backend": "sql_default", "table_name": "template"},
+		"more":           []any{map[string]any{"backend": "kv_default", "namespace": "deep", "table_name": "deep"}},
+		"db_path":        "/data/template.db", "path": "/data/template",
+	}
+	for name, of := range row.Fields {
+		if _, set := values[name]; !set && of.Required {
+			values[name] = "any"
+		}
+	}
+	tree["providers"].(map[string]any)["vector_io"] = []any{map[string]any{"provider_id": "template", "provider_type": row.Type, "config": values}}
 	for _, section := range []string{"vector_stores", "safety", "registered_resources"} {
 		delete(tree, section)
 	}

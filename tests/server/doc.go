@@ -6,6 +6,9 @@
 // The server comes from its own package, in a virtual environment that venv.sh makes and caches. validate.py loads a config
 // by the server's own code without starting it.
 //
+// Bases are judged in both ways: of every packaged configuration, and of the variants of starter in testdata/bases.yaml, the operator accepts those that the
+// loader accepts, and refuses those that it refuses.
+//
 // Servers are booted too. Every sample and every user story (testdata/stories) goes through the code of operator and plugin, boots the
 // server, and is compared with what the server then shows; chats go through it to doubles of the model servers that the resource names.
 // boot.py imports a release once and forks a server for each. refused.tsv says which stories the operator refuses and with what words,

@@ -3,6 +3,7 @@
 package integrity
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,6 +31,9 @@ func (c *check) backends() {
 	}
 	for name, store := range document.Members(c.doc.Stores()) {
 		known := c.line.Stores[name]
+		if isOldForm(name, store, known) {
+			store = inNewForm(store)
+		}
 		for _, b := range search.broken(store, catalog.Field{Store: known.Kind, Object: known.Object}) {
 			c.broken("storage.stores."+name+b.path+".backend", b.message, b.instead)
 		}
@@ -48,6 +52,24 @@ func (c *check) backends() {
 			}
 		}
 	}
+}
+
+// movedStores are the stores that were kept by key once. Servers that keep them in tables, from release line 1.0 on, take a reference in the former form for
+// one to the SQL backend whose name begins otherwise (ServerStoresConfig._migrate_kv_to_sql).
+var movedStores = []string{"connectors", "prompts"}
+
+func isOldForm(name string, store *yaml.Node, of catalog.Store) bool {
+	return of.Kind == catalog.SQL && slices.Contains(movedStores, name) &&
+		document.Child(store, catalog.KV.Place()) != nil && document.Child(store, catalog.SQL.Place()) == nil
+}
+
+// inNewForm is a reference as the server's loader rewrites it.
+func inNewForm(store *yaml.Node) *yaml.Node {
+	backend := cmp.Or(document.Text(document.Child(store, "backend")), "sql_default")
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	document.Set(n, "backend", document.String(strings.ReplaceAll(backend, "kv_", "sql_")))
+	document.Set(n, catalog.SQL.Place(), document.Child(store, catalog.KV.Place()))
+	return n
 }
 
 // backendSearch searches trees for references to storage backends that are not there or of the wrong kind.

@@ -59,6 +59,15 @@ func Check(ctx context.Context, in *Input, problems *problem.Collector) {
 	c.locations()
 }
 
+// CheckShape makes sure that the configuration has what the server's loader demands of it whatever a custom resource says: it reports bases that the server
+// refuses. What the custom resource configures has been checked before; after an error, nothing is: what a wrong field of the spec leaves out does not count.
+func CheckShape(ctx context.Context, in *Input, problems *problem.Collector) {
+	if problems.HasErrors() {
+		return
+	}
+	shape{newCheck(ctx, in, problems)}.check()
+}
+
 // CheckEnvironment makes sure that every variable that the configuration needs means one thing, and reaches only what it is meant
 // for. Variables that the user sets instead of the operator are removed from the environment.
 func CheckEnvironment(ctx context.Context, in *Input, problems *problem.Collector) {

@@ -108,6 +108,9 @@ func (c *check) connectors() {
 // the environment decides cannot be validated; a provider that may be there counts as there.
 func (c *check) providerID(ref *yaml.Node, api string, providers *document.ProviderSet, path func() string) {
 	name := document.IdentityOf(ref)
+	if name.Presence == document.Conditional && !c.env.Given().Enables(name) {
+		return // off as far as one can see, and then the server skips it
+	}
 	if _, known := providers.Find(name.ID); name.ID == "" || known || providers.HasUnknown || c.problems.Full(problem.Error) {
 		return
 	}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+)
+
+// variant is a row of testdata/bases.yaml, whose header explains it.
+type variant struct {
+	Name      string            `json:"name"`
+	Env       map[string]string `json:"env"`
+	Patch     map[string]any    `json:"patch"`
+	Providers map[string][]any  `json:"providers"`
+	APIs      []any             `json:"apis"`
+	Except    []string          `json:"except"`
+	Completed []string          `json:"completed"`
+}
+
+// judged is a base, with the files that the server's loader judges: the base itself, and what the operator makes of it where it accepts it.
+type judged struct {
+	name, base, made string
+	refused          string // what the operator says; empty where it accepts the base
+	completed        bool   // the operator completes what the loader refuses
+}
+
+// The operator accepts a base where the loader of its release does, and refuses it where the loader refuses it: every packaged configuration of every release,
+// and variants of starter. What the operator makes of an accepted base is accepted by the loader as well.
+//
+// Proves: R68, R47, R81, R28, L-14.
+func TestBasesAreJudgedAsTheLoaderDoes(t *testing.T) {
+	t.Parallel()
+	var variants []variant
+	raw, err := os.ReadFile("testdata/bases.yaml")
+	if err == nil {
+		err = yaml.UnmarshalStrict(raw, &variants)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	forEachRelease(t, func(t *testing.T, r release) {
+		if !r.newest {
+			return
+		}
+		bases := packagedBases(t, r)
+		dir := t.TempDir()
+		var all []judged
+		for _, name := range slices.Sorted(maps.Keys(bases)) {
+			all = append(all, judge(t, r, dir, name, bases[name], packagedEnv))
+		}
+		for _, v := range variants {
+			if !slices.Contains(v.Except, r.line) {
+				j := judge(t, r, dir, v.Name, v.of(t, bases["starter"]), v.Env)
+				j.completed = slices.Contains(v.Completed, r.line)
+				all = append(all, j)
+			}
+		}
+		compareVerdicts(t, r, all)
+	})
+}
+
+// packagedEnv sets the variables that packaged configurations need and give no default.
+var packagedEnv = map[string]string{"INFERENCE_MODEL": "dummy", "SAFETY_MODEL": "dummy", "OCI_COMPARTMENT_OCID": "dummy", "OCI_REGION": "dummy"}
+
+// packagedBases are the configurations that a release ships, by the name of their distribution, and of the file where there are several.
+func packagedBases(t *testing.T, r release) map[string][]byte {
+	t.Helper()
+	venv := filepath.Dir(filepath.Dir(serverPython(t, r)))
+	bases := map[string][]byte{}
+	for _, pattern := range []string{"config*.yaml", "run*.yaml"} {
+		files, err := filepath.Glob(filepath.Join(venv, "lib", "python3*", "site-packages", "*", "distributions", "*", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			name := filepath.Base(filepath.Dir(file))
+			if stem := strings.TrimSuffix(filepath.Base(file), ".yaml"); stem != "config" && stem != "run" {
+				name += " " + stem
+			}
+			if bases[name], err = os.ReadFile(file); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(bases) < 5 || bases["starter"] == nil {
+		t.Fatalf("the package of %s ships %v", r.version, slices.Sorted(maps.Keys(bases)))
+	}
+	return bases
+}
+
+// of is the variant of a base.
+func (v *variant) of(t *testing.T, base []byte) []byte {
+	t.Helper()
+	var tree map[string]any
+	if err := yaml.Unmarshal(base, &tree); err != nil {
+		t.Fatal(err)
+	}
+	if v.APIs != nil {
+		tree["apis"] = append(tree["apis"].([]any), v.APIs...)
+	}
+	for api, entries := range v.Providers {
+		providers := tree["providers"].(map[string]any)
+		before, _ := providers[api].([]any)
+		providers[api] = append(before, entries...)
+	}
+	merge(tree, v.Patch)
+	written, err := yaml.Marshal(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return written
+}
+
+// merge applies a JSON merge patch to a map.
+func merge(tree, patch map[string]any) {
+	for key, value := range patch {
+		inner, isMap := value.(map[string]any)
+		switch {
+		case value == nil:
+			delete(tree, key)
+		case isMap:
+			target, ok := tree[key].(map[string]any)
+			if !ok {
+				target = map[string]any{}
+			}
+			merge(target, inner)
+			tree[key] = target
+		default:
+			tree[key] = value
+		}
+	}
+}
+
+// judge lets the operator judge a base in an environment, as a registration and for a resource that changes nothing of it.
+func judge(t *testing.T, r release, dir, name string, base []byte, env map[string]string) judged {
+	t.Helper()
+	folder := filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))
+	j := judged{name: name, base: filepath.Join(folder, "base.yaml")}
+	var variables strings.Builder
+	spec := &v1alpha2.LlamaStackDistributionSpec{Workload: &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}}
+	for _, key := range slices.Sorted(maps.Keys(env)) {
+		fmt.Fprintf(&variables, "%s=%s\n", key, env[key])
+		spec.Workload.Overrides.Env = append(spec.Workload.Overrides.Env, corev1.EnvVar{Name: key, Value: env[key]})
+	}
+	write := func(file string, content []byte) {
+		t.Helper()
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(j.base, base)
+	write(filepath.Join(folder, "env"), []byte(variables.String()))
+	cm := &corev1.ConfigMap{Data: map[string]string{"image": "registry.example.com/x:" + r.version, "config.yaml": string(base)}}
+	cm.Name, cm.Labels = "x", map[string]string{settings.LabelDistribution: "x"}
+	known, err := settings.Parse(nil, settings.ParseRegistration(cm))
+	if err != nil {
+		t.Fatal(err)
+	}
+	distribution, problem := known.Resolve(&v1alpha2.DistributionSpec{Name: new("x")})
+	if problem != nil {
+		j.refused = problem.String()
+		return j
+	}
+	line, _ := catalog.Get(r.line)
+	result, problems := config.Generate(t.Context(), config.Input{
+		Name: "x", Namespace: "x", Spec: parse.Parse(spec), Base: distribution.Base, Line: line,
+	})
+	if result == nil {
+		j.refused = problems.Message()
+		return j
+	}
+	j.made = filepath.Join(folder, "made.yaml")
+	write(j.made, result.YAML)
+	return j
+}
+
+// compareVerdicts compares what the operator said with the verdicts of the loader, in one process.
+func compareVerdicts(t *testing.T, r release, all []judged) {
+	t.Helper()
+	var files []string
+	for _, j := range all {
+		if files = append(files, j.base); j.made != "" {
+			files = append(files, j.made)
+		}
+	}
+	failures := map[string][]string{}
+	for _, v := range validate(t, r, append([]string{"--base"}, files...)...) {
+		for _, f := range v.Findings {
+			if f.Kind == "failure" {
+				failures[v.Config] = append(failures[v.Config], f.String())
+			}
+		}
+	}
+	refused := 0
+	for _, j := range all {
+		loader := failures[j.base]
+		switch {
+		case j.refused != "" && loader == nil:
+			t.Errorf("%s: the loader accepts it, the operator refuses it: %s", j.name, j.refused)
+		case j.refused == "" && (loader != nil) != j.completed:
+			t.Errorf("%s: the operator accepts it, the loader says: %s", j.name, strings.Join(loader, "; "))
+		case j.refused == "" && failures[j.made] != nil:
+			t.Errorf("%s: the loader refuses what the operator makes of it: %s", j.name, strings.Join(failures[j.made], "; "))
+		case j.refused != "":
+			refused++
+		}
+	}
+	t.Logf("%d bases, %d refused by both", len(all), refused)
+	if len(all) < 60 || refused < 20 {
+		t.Errorf("%d bases, %d refused by both: that proves little", len(all), refused)
+	}
+}
