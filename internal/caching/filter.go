@@ -74,8 +74,8 @@ func (f *filter) newInformer(
 	return toolscache.NewSharedIndexInformer(lw, example, resync, indexers)
 }
 
-// keeps reports whether an object is the operator's own, its settings, a registered distribution, the CA bundle of the platform, or one that a custom resource or
-// its settings refer to.
+// keeps reports whether an object is the operator's own, its settings, a registered distribution, the CA bundle of the platform, or one that a custom
+// resource or its settings refer to.
 // What is referred to from now on is kept from its next change on: the reconcile that the reference starts reads it.
 func (f *filter) keeps(kind schema.GroupVersionKind, o metav1.Object) bool {
 	switch {

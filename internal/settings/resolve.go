@@ -94,7 +94,7 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 		})
 	}
 	e, known := s.lookup(name, image)
-	if err := s.errorFor(&e, known, name, image); err != nil && e.err == nil && hints.Image == "" {
+	if err := s.errorFor(&e, name, image); err != nil && e.err == nil && hints.Image == "" {
 		e.err = err
 	}
 	switch {

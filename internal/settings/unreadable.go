@@ -34,7 +34,8 @@ func (u *unreadable) hasImage(image string) bool {
 
 // errorFor is what is wrong where an unreadable key may be about what a resource names: a name, or without one an image. The entry is what was found for it. It
 // is nil where no key may be, and for what a ConfigMap of its own registers. A name that nothing else knows would come from such a key.
-func (s *Settings) errorFor(found *entry, known bool, name, image string) error {
+func (s *Settings) errorFor(found *entry, name, image string) error {
+	_, known := s.entries[name]
 	if found.configMap != "" {
 		return nil
 	}

@@ -5,6 +5,7 @@ package auth
 import (
 	"fmt"
 
+	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
@@ -20,32 +21,48 @@ func CheckBase(doc *document.Document, line *catalog.Line, problems *problem.Col
 			continue
 		}
 		for i, entry := range document.Items(document.Descend(doc.Root(), []string{"server", sectionAuth, key})) {
-			path := fmt.Sprintf("config.yaml: server.%s.%s[%d]", sectionAuth, key, i)
-			invalid := func(detail, fix string) {
-				problems.Add(problem.Problem{
-					Reason: problem.InvalidBaseConfig, Path: path, Type: field.ErrorTypeInvalid, Detail: detail,
-					Fix: fix + ", in the base configuration " + doc.Base().Name(),
-				})
-			}
-			if (document.Child(entry, rulePermit) == nil) == (document.Child(entry, ruleForbid) == nil) {
-				invalid("a rule has exactly one of permit and forbid", "write one of them")
-			}
-			if document.Child(entry, ruleWhen) != nil && document.Child(entry, ruleUnless) != nil {
-				invalid("a rule has only one of when and unless", "keep one of them")
-			}
-			for _, name := range []string{ruleWhen, ruleUnless} {
-				value := document.Child(entry, name)
-				conditions := []string{document.Text(value)}
-				for _, item := range document.Items(value) {
-					conditions = append(conditions, document.Text(item))
-				}
-				for _, text := range conditions {
-					c, known := readCondition(text)
-					if text != "" && !document.HasReference(text) && (!known || c.unowned && !line.Rules.Unowned) {
-						invalid("has a condition that the server does not know", "the conditions are "+conditionForms)
-					}
-				}
-			}
+			r := baseRule{doc: doc, line: line, entry: entry, path: fmt.Sprintf("config.yaml: server.%s.%s[%d]", sectionAuth, key, i), problems: problems}
+			r.check()
 		}
 	}
+}
+
+// baseRule is a rule of a base.
+type baseRule struct {
+	doc      *document.Document
+	line     *catalog.Line
+	entry    *yaml.Node
+	path     string
+	problems *problem.Collector
+}
+
+func (r *baseRule) check() {
+	has := func(name string) bool { return document.Child(r.entry, name) != nil }
+	if has(rulePermit) == has(ruleForbid) {
+		r.invalid("a rule has exactly one of permit and forbid", "write one of them")
+	}
+	if has(ruleWhen) && has(ruleUnless) {
+		r.invalid("a rule has only one of when and unless", "keep one of them")
+	}
+	for _, name := range []string{ruleWhen, ruleUnless} {
+		value := document.Child(r.entry, name)
+		r.checkCondition(document.Text(value))
+		for _, item := range document.Items(value) {
+			r.checkCondition(document.Text(item))
+		}
+	}
+}
+
+func (r *baseRule) checkCondition(text string) {
+	c, known := readCondition(text)
+	if text != "" && !document.HasReference(text) && (!known || c.unowned && !r.line.Rules.Unowned) {
+		r.invalid("has a condition that the server does not know", "the conditions are "+conditionForms)
+	}
+}
+
+func (r *baseRule) invalid(detail, fix string) {
+	r.problems.Add(problem.Problem{
+		Reason: problem.InvalidBaseConfig, Path: r.path, Type: field.ErrorTypeInvalid, Detail: detail,
+		Fix: fix + ", in the base configuration " + r.doc.Base().Name(),
+	})
 }
