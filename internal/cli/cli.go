@@ -58,7 +58,7 @@ func New(streams command.Streams) *cobra.Command {
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
 	root.AddCommand(
-		render.New(streams), validate.New(streams), convert.New(streams), migrate.New(streams), explain.New(streams),
+		render.New(streams, cluster.Dial), validate.New(streams, cluster.Dial), convert.New(streams), migrate.New(streams), explain.New(streams),
 		status.New(streams, cluster.Dial), diff.New(streams, cluster.Dial), upgrade.New(streams, cluster.Dial),
 		report.New(streams, cluster.Dial), logs.New(streams, cluster.Dial), port.New(streams, cluster.Dial), chat.New(streams, cluster.Dial),
 		label.New(streams), downgrade.New(streams), version.New(streams),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/files"
 )
 
 // After a desired change: go test ./internal/cli -update
@@ -30,7 +31,7 @@ func run(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
 	var out, err bytes.Buffer
 	code := cli.Run(t.Context(), args, command.Streams{In: strings.NewReader(stdin), Out: &out, Err: &err})
-	return result{code, out.String(), err.String()}
+	return result{code, out.String(), strings.TrimSuffix(err.String(), files.AssumedNote)}
 }
 
 // mustRun runs the plugin, which must say nothing on standard error.

@@ -3,22 +3,24 @@
 package integration
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
@@ -53,6 +55,10 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 	}
 	e.waitReady("other")
 	mine, other := e.deployment("mine"), e.versions("other")
+	code, out, errs := e.plugin(manifest("x", "distribution: {name: "+name+"}\n"+vllmProvider), "render", "-f", "-", "--from-cluster", "--operator-namespace", operatorNamespace)
+	if code != command.OK || !strings.Contains(out, "# Base configuration: "+name) || errs != "" {
+		t.Errorf("render: exit code %d:\n%s%s", code, out, errs)
+	}
 
 	change := func(config string) {
 		t.Helper()
@@ -69,6 +75,12 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 	waitForSettingsEvent(t, name, "config.yaml: base configuration")
 	if got := settingsErrors(t); got < 1 {
 		t.Errorf("the metric reports %v errors", got)
+	}
+	var checked, notes bytes.Buffer
+	code = cli.Run(t.Context(), []string{"validate", "--from-cluster", "--operator-namespace", operatorNamespace, "--kubeconfig", cluster.Kubeconfig},
+		command.Streams{In: strings.NewReader(""), Out: &checked, Err: &notes})
+	if code != command.Wrong || !strings.Contains(checked.String(), "error: ConfigMap "+name+": config.yaml: ") {
+		t.Errorf("validate: exit code %d:\n%s%s", code, checked.String(), notes.String())
 	}
 	if diff := cmp.Diff(other, e.versions("other")); diff != "" {
 		t.Errorf("another resource was touched (-before +after):\n%s", diff)

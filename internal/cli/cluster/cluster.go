@@ -20,7 +20,6 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 // Flags are the flags of kubectl that choose a cluster and a namespace.
@@ -31,13 +30,24 @@ type Flags struct {
 
 // AddTo adds the flags to a command.
 func (f *Flags) AddTo(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&f.kubeconfig, clientcmd.RecommendedConfigPathFlag, "", "kubeconfig file; default as kubectl")
 	names := clientcmd.RecommendedConfigOverrideFlags("")
 	names.ContextOverrideFlags.Namespace.ShortName = "n"
+	f.add(cmd, names)
+	_ = cmd.RegisterFlagCompletionFunc("namespace", cobra.NoFileCompletions)
+}
+
+// AddClusterTo adds the flags that choose a cluster to a command that has a flag for the namespace of its own, or none.
+func (f *Flags) AddClusterTo(cmd *cobra.Command) {
+	names := clientcmd.RecommendedConfigOverrideFlags("")
+	names.ContextOverrideFlags.Namespace = clientcmd.FlagInfo{}
+	f.add(cmd, names)
+}
+
+func (f *Flags) add(cmd *cobra.Command, names clientcmd.ConfigOverrideFlags) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.kubeconfig, clientcmd.RecommendedConfigPathFlag, "", "kubeconfig file; default as kubectl")
 	names.ClusterOverrideFlags.APIServer.ShortName = "s"
 	clientcmd.BindOverrideFlags(&f.overrides, flags, names)
-	_ = cmd.RegisterFlagCompletionFunc("namespace", cobra.NoFileCompletions)
 }
 
 // Connection is a cluster and a namespace in it.
@@ -137,20 +147,4 @@ func Names(f *Flags, connect Connect) cobra.CompletionFunc {
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-}
-
-// Settings reads the operator's settings. Who may not read them, and who has no operator there, gets the settings of an operator without any; known
-// is false then.
-func (c *Connection) Settings(ctx context.Context, operatorNamespace string) (s *settings.Settings, known bool, err error) {
-	cm := &corev1.ConfigMap{}
-	err = c.Client.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: settings.ConfigMapName}, cm)
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
-		return nil, false, fmt.Errorf("read the operator's settings: %w", err)
-	}
-	known = err == nil
-	s, err = settings.Parse(cm.Data)
-	if err != nil {
-		return nil, false, fmt.Errorf("the operator's settings, ConfigMap %s/%s: %w", operatorNamespace, settings.ConfigMapName, err)
-	}
-	return s, known, nil
 }

@@ -3,13 +3,18 @@
 package files
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 // ErrNothing is the error of a verb that has nothing to work on.
@@ -50,6 +55,74 @@ func (s *Settings) AddTo(cmd *cobra.Command) {
 // CheckStdin reports a command line by which more than one flag would read standard input.
 func (s *Settings) CheckStdin(others ...string) error {
 	return manifest.CheckStdin(append([]string{s.Name}, others...))
+}
+
+// SettingsOfCluster are the operator's settings, from a file or from a cluster.
+type SettingsOfCluster struct {
+	Settings
+	flags             cluster.Flags
+	connect           cluster.Connect
+	fromCluster       bool
+	operatorNamespace string
+}
+
+// AddTo adds the flags.
+func (s *SettingsOfCluster) AddTo(cmd *cobra.Command, connect cluster.Connect) {
+	s.Settings.AddTo(cmd)
+	s.connect = connect
+	s.flags.AddClusterTo(cmd)
+	cmd.Flags().BoolVar(&s.fromCluster, "from-cluster", false, "read the operator's settings and the registered distributions from the cluster")
+	cmd.Flags().StringVar(&s.operatorNamespace, "operator-namespace", settings.DefaultNamespace, "namespace of the operator, for --from-cluster")
+	cmd.MarkFlagsMutuallyExclusive("settings", "from-cluster")
+}
+
+// Given reports whether the settings are known.
+func (s *SettingsOfCluster) Given() bool { return s.fromCluster || s.Name != "" }
+
+// From says where the settings are from, for messages.
+func (s *SettingsOfCluster) From() string {
+	if s.fromCluster {
+		return "namespace " + s.operatorNamespace
+	}
+	return s.Name
+}
+
+// unreadNote says what is assumed where the user may not read the settings.
+const unreadNote = "note: you may not read all of the operator's settings in namespace %s: built-in distributions are assumed\n"
+
+// Cluster returns a cluster whose operator has the settings. It notes on errs where they may not be read.
+func (s *SettingsOfCluster) Cluster(ctx context.Context, stdin io.Reader, errs io.Writer) (*offline.Cluster, error) {
+	if !s.fromCluster {
+		return s.Settings.Cluster(stdin)
+	}
+	connection, err := s.connect(&s.flags)
+	if err != nil {
+		return nil, err
+	}
+	known, complete, err := connection.Settings(ctx, s.operatorNamespace)
+	if err != nil {
+		return nil, err
+	}
+	if !complete {
+		_, _ = fmt.Fprintf(errs, unreadNote, s.operatorNamespace)
+	}
+	return offline.NewCluster(known)
+}
+
+// AssumedNote says that the operator's settings were not asked.
+const AssumedNote = "note: built-in base configurations are assumed; --from-cluster or --settings reads what your operator has registered\n"
+
+// NoteAssumed notes on errs that what was made of the resources rests on a built-in base configuration, and the settings of no operator were asked.
+func (s *SettingsOfCluster) NoteAssumed(resources []*offline.Resource, errs io.Writer) {
+	if s.Given() {
+		return
+	}
+	for _, r := range resources {
+		if r.Desired != nil && r.Desired.Distribution != nil && r.Desired.Distribution.Source == v1alpha2.ConfigSourceEmbedded {
+			_, _ = io.WriteString(errs, AssumedNote)
+			return
+		}
+	}
 }
 
 // Cluster returns a cluster whose operator has the settings.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/files"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
@@ -26,11 +27,11 @@ type options struct {
 	imageLabels   string
 	image         string
 	plainHTTP     bool
-	settings      files.Settings
+	settings      files.SettingsOfCluster
 	namespace     string
 }
 
-const long = `Show what the operator would make of a LlamaStackDistribution, without a cluster.
+const long = `Show what the operator would make of a LlamaStackDistribution. Only --from-cluster asks a cluster, for the operator's settings.
 
 The command uses the operator's own code, so an operator of this version applies the same objects. Warnings and errors go to standard
 error. If there is an error, nothing else is printed. Secrets are not read: the command assumes that each one exists. For values that
@@ -49,7 +50,9 @@ const examples = `  # The config.yaml that the server gets
   kubectl llamastack render -f my-stack.yaml -o access
 
   # With the distributions that the operator of a cluster knows
-  kubectl -n llama-stack-k8s-operator-system get configmap llama-stack-operator-config -o yaml > settings.yaml
+  kubectl llamastack render -f my-stack.yaml --from-cluster
+
+  # The same from a file
   kubectl llamastack render -f my-stack.yaml --settings settings.yaml
 
   # With a base configuration that is not registered yet
@@ -66,7 +69,7 @@ const examples = `  # The config.yaml that the server gets
   kubectl get llsd my-stack -o yaml | kubectl llamastack render -f - > before.yaml`
 
 // New returns the command.
-func New(streams command.Streams) *cobra.Command {
+func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:     "render -f FILE",
@@ -89,7 +92,7 @@ func New(streams command.Streams) *cobra.Command {
 	flags.StringVar(&o.imageLabels, "image-labels", "", "labels of the distribution's image: a JSON object, or the image's configuration")
 	flags.StringVar(&o.image, "image", "", "read the labels of this image from its registry, with your own credentials")
 	flags.BoolVar(&o.plainHTTP, "plain-http", false, "ask the registry of --image without TLS")
-	o.settings.AddTo(cmd)
+	o.settings.AddTo(cmd, connect)
 	flags.StringVarP(&o.namespace, "namespace", "n", "", `namespace of resources that name none (default "`+offline.DefaultNamespace+`")`)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("server-version", cobra.FixedCompletions(catalog.Lines(), cobra.ShellCompDirectiveNoFileComp))
@@ -125,5 +128,6 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 	case len(resources) == 0:
 		return command.Fail(files.ErrNothing)
 	}
+	o.settings.NoteAssumed(resources, streams.Err)
 	return command.Fail(show(resources, o.output, streams))
 }

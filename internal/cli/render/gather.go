@@ -27,7 +27,7 @@ type inputs struct {
 
 // gather reads all files. What is of another kind is left out with a note.
 func gather(ctx context.Context, o *options, streams command.Streams) (*inputs, error) {
-	cluster, err := o.settings.Cluster(streams.In)
+	cluster, err := o.settings.Cluster(ctx, streams.In, streams.Err)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/config/policy"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admission"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/files"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
@@ -24,14 +25,14 @@ type options struct {
 	files     []string
 	recursive bool
 	output    string
-	settings  files.Settings
+	settings  files.SettingsOfCluster
 }
 
-const long = `Check LlamaStackDistributions without a cluster.
+const long = `Check LlamaStackDistributions. Only --from-cluster asks a cluster, for the operator's settings.
 
 The command makes the checks of the API server (unknown fields, schema, rules, admission policy) with its messages, and the checks of
 the operator (providers, models, endpoints, references, features of the server release). It does not check whether Secrets exist, and
-ignores documents of other kinds. With --settings and no file, it checks the operator's settings. The exit code is 1 if
+ignores documents of other kinds. With --settings or --from-cluster and no file, it checks the operator's settings and registered distributions. The exit code is 1 if
 there is an error; warnings do not count.`
 
 const examples = `  # One file
@@ -40,7 +41,8 @@ const examples = `  # One file
   # A directory and its subdirectories, as annotations of a GitHub workflow
   kubectl llamastack validate -R -f deploy/ --output github
 
-  # With the distributions that the operator of a cluster knows
+  # With the distributions that the operator of a cluster knows, or those of a file
+  kubectl llamastack validate -f my-stack.yaml --from-cluster
   kubectl llamastack validate -f my-stack.yaml --settings settings.yaml
 
   # The operator's settings alone
@@ -50,7 +52,7 @@ const examples = `  # One file
   helm template my-chart | kubectl llamastack validate -f -`
 
 // New returns the command.
-func New(streams command.Streams) *cobra.Command {
+func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:     "validate -f FILE|DIR...",
@@ -71,7 +73,7 @@ func New(streams command.Streams) *cobra.Command {
 		`file or directory; "-" is standard input. Can be given several times, and the flag's name can be left out`)
 	flags.BoolVarP(&o.recursive, "recursive", "R", false, "include subdirectories")
 	flags.StringVarP(&o.output, "output", "o", formatText, "how to report: "+strings.Join(formats(), ", "))
-	o.settings.AddTo(cmd)
+	o.settings.AddTo(cmd, connect)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -81,7 +83,7 @@ var errNoFiles = errors.New("no files: name them with --filename, or the operato
 // check reports what is wrong with the command line.
 func (o *options) check() error {
 	switch {
-	case len(o.files) == 0 && o.settings.Name == "":
+	case len(o.files) == 0 && !o.settings.Given():
 		return errNoFiles
 	case !slices.Contains(formats(), o.output):
 		return fmt.Errorf("--output %q: choose one of %s", o.output, strings.Join(formats(), ", "))
@@ -98,7 +100,7 @@ func (o *options) reportSettings(known *settings.Settings, streams command.Strea
 			severity = "error"
 			errs++
 		}
-		_, _ = fmt.Fprintf(streams.Out, "%s: %s: %v\n", o.settings.Name, severity, p.Err)
+		_, _ = fmt.Fprintf(streams.Out, "%s: %s: %v\n", o.settings.From(), severity, p.Err)
 	}
 	_, _ = fmt.Fprintf(streams.Err, "settings checked, %d errors\n", errs)
 	if errs > 0 {
@@ -109,21 +111,22 @@ func (o *options) reportSettings(known *settings.Settings, streams command.Strea
 
 // run is the verb: gather, validate, print.
 func (o *options) run(ctx context.Context, streams command.Streams) error {
-	cluster, err := o.settings.Cluster(streams.In)
+	made, err := o.settings.Cluster(ctx, streams.In, streams.Err)
 	if err != nil {
 		return command.Fail(err)
 	}
-	if cluster.Policy, err = admission.NewPolicy(policy.Spec()); err != nil {
+	if made.Policy, err = admission.NewPolicy(policy.Spec()); err != nil {
 		return command.Fail(err)
 	}
 	if len(o.files) == 0 {
-		return o.reportSettings(cluster.Settings, streams)
+		return o.reportSettings(made.Settings, streams)
 	}
 	documents, unreadable := manifest.Read(o.files, o.recursive, streams.In)
-	report := check(ctx, cluster, documents, unreadable)
+	report := check(ctx, made, documents, unreadable)
 	if err := report.print(o.output, streams); err != nil {
 		return command.Fail(err)
 	}
+	o.settings.NoteAssumed(report.resources, streams.Err)
 	if !report.Valid {
 		return &command.InputError{}
 	}

@@ -21,6 +21,8 @@ type report struct {
 	Skipped int `json:"skipped"`
 	// Findings are errors and warnings, in the order of the files and lines.
 	Findings []finding `json:"findings"`
+
+	resources []*offline.Resource
 }
 
 // finding is one problem and the place of it.
@@ -55,6 +57,7 @@ func check(ctx context.Context, cluster *offline.Cluster, documents []*manifest.
 		}
 		r.Checked++
 		resource := cluster.DryRun(ctx, d)
+		r.resources = append(r.resources, resource)
 		r.Valid = r.Valid && !resource.Failed()
 		for _, p := range resource.Problems {
 			r.Findings = append(r.Findings, finding{
