@@ -130,7 +130,8 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		metrics:  o.Metrics,
 	}
 	reporter := &settingsreport.Reporter{
-		Read: r.gatherer.Settings, Cached: mgr.GetCache(), Recorder: r.recorder, OperatorNamespace: o.OperatorNamespace,
+		Read: r.gatherer.Settings, Cached: mgr.GetCache(), Recorder: r.recorder, Count: o.Metrics.SettingsErrors,
+		OperatorNamespace: o.OperatorNamespace,
 	}
 	if err := reporter.Setup(mgr); err != nil {
 		return err

@@ -90,6 +90,10 @@ var (
 		Name: "llamastack_storage_migration_rewritten_total", Type: Counter,
 		Help: "LlamaStackDistributions that were rewritten because they were stored in an older version of the API.",
 	}
+	settingsErrors = Definition{
+		Name: "llamastack_operator_settings_errors", Type: Gauge,
+		Help: "Errors in the operator's settings and in registered distributions. Events on their ConfigMaps say what is wrong.",
+	}
 	panicked = Definition{
 		Name: "llamastack_reconcile_panics_total", Type: Counter,
 		Help: "Reconciles of LlamaStackDistributions, questions to servers and registries, and reads for the caches, that panicked. Each is a bug.",
@@ -98,7 +102,7 @@ var (
 
 // Definitions are all metrics of the operator's own.
 func Definitions() []Definition {
-	return []Definition{distributions, problems, steps, rollouts, servers, registries, expiry, migrated, panicked}
+	return []Definition{distributions, problems, steps, rollouts, servers, registries, expiry, migrated, settingsErrors, panicked}
 }
 
 func phases() (all []string) {

@@ -23,6 +23,7 @@ type Metrics struct {
 
 	steps               *prometheus.HistogramVec
 	rollouts, migrated  prometheus.Counter
+	settingsErrors      prometheus.Gauge
 	panicked            prometheus.CounterFunc
 	servers, registries *prometheus.CounterVec
 
@@ -53,8 +54,9 @@ func New() *Metrics {
 			Name: steps.Name, Help: steps.Help, Buckets: prometheus.ExponentialBuckets(0.001, 4, 8), // to 16 s
 		}, steps.names()),
 		rollouts: prometheus.NewCounter(plain(&rollouts)), migrated: prometheus.NewCounter(plain(&migrated)),
-		panicked: prometheus.NewCounterFunc(plain(&panicked), func() float64 { return float64(panics.Count()) }),
-		servers:  servers.counter(), registries: registries.counter(),
+		settingsErrors: prometheus.NewGauge(prometheus.GaugeOpts{Name: settingsErrors.Name, Help: settingsErrors.Help}),
+		panicked:       prometheus.NewCounterFunc(plain(&panicked), func() float64 { return float64(panics.Count()) }),
+		servers:        servers.counter(), registries: registries.counter(),
 		states: map[types.NamespacedName]state{},
 	}
 }
@@ -83,11 +85,12 @@ func (m *Metrics) Forget(key types.NamespacedName) {
 	delete(m.states, key)
 }
 
-// ForgetAll drops all custom resources: this process does not reconcile them any more.
+// ForgetAll drops all custom resources and the errors of the settings: this process does not reconcile them any more.
 func (m *Metrics) ForgetAll() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	clear(m.states)
+	m.settingsErrors.Set(0)
 }
 
 // Step notes how long a step of a reconcile took, with the problems that it found.
@@ -104,6 +107,9 @@ func (m *Metrics) Rollout() { m.rollouts.Inc() }
 
 // Migrated notes how many custom resources were rewritten in the version that is stored now.
 func (m *Metrics) Migrated(count int) { m.migrated.Add(float64(count)) }
+
+// SettingsErrors notes how many errors the operator's settings and the registered distributions have.
+func (m *Metrics) SettingsErrors(count int) { m.settingsErrors.Set(float64(count)) }
 
 // ServeExpiry makes the metric of the certificate from what tells when it expires; a zero time stands for no certificate.
 func (m *Metrics) ServeExpiry(expires func() time.Time) { m.expires.Store(&expires) }
@@ -156,5 +162,5 @@ func (m *Metrics) tally() (byState map[place]int, byProblem map[kind]int) {
 }
 
 func (m *Metrics) counted() []prometheus.Collector {
-	return []prometheus.Collector{m.steps, m.rollouts, m.migrated, m.panicked, m.servers, m.registries}
+	return []prometheus.Collector{m.steps, m.rollouts, m.migrated, m.settingsErrors, m.panicked, m.servers, m.registries}
 }

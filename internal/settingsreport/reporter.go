@@ -4,13 +4,10 @@ package settingsreport
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -35,15 +31,6 @@ import (
 // action is what the operator did when it found a problem, as an Event says it.
 const action = "ReadSettings"
 
-// invalid is how many problems there are, and gauge the metric of it.
-var (
-	invalid atomic.Int64
-	gauge   = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "llamastack_operator_settings_errors",
-		Help: "Errors in the operator's settings and in registered distributions. Events on their ConfigMaps say what is wrong.",
-	}, func() float64 { return float64(invalid.Load()) })
-)
-
 // Reporter reports the problems. Its fields are set before Setup.
 type Reporter struct {
 	// Read returns what is wrong with the settings; the problem is that of settings that cannot be read or used at all.
@@ -52,6 +39,8 @@ type Reporter struct {
 	Cached client.Reader
 	// Recorder sends the Events.
 	Recorder record.EventRecorder
+	// Count notes how many errors there are.
+	Count func(int)
 	// OperatorNamespace has the ConfigMaps.
 	OperatorNamespace string
 
@@ -66,9 +55,6 @@ type subject struct {
 
 // Setup adds the reporter to the manager.
 func (r *Reporter) Setup(mgr manager.Manager) error {
-	if err := metrics.Registry.Register(gauge); err != nil && !errors.As(err, &prometheus.AlreadyRegisteredError{}) {
-		return err
-	}
 	all := func(context.Context, client.Object) []reconcile.Request {
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: r.OperatorNamespace, Name: settings.ConfigMapName}}}
 	}
@@ -99,7 +85,7 @@ func (r *Reporter) Reconcile(ctx context.Context, _ reconcile.Request) (reconcil
 			count++
 		}
 	}
-	invalid.Store(int64(count))
+	r.Count(count)
 	reported := map[subject]string{}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		cm := apply.ConfigMapMetadata()

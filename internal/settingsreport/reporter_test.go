@@ -30,17 +30,18 @@ func TestReporterReportsWhatIsNew(t *testing.T) {
 	}
 	shadowed := wrong("a", "two")
 	shadowed.Warning = true
+	metric := -1
 	recorder := record.NewFakeRecorder(10)
 	r := &Reporter{
 		Cached:   fake.NewClientBuilder().WithObjects(configMap("op", "a", nil), configMap("op", settings.ConfigMapName, nil)).Build(),
-		Recorder: recorder, OperatorNamespace: "op",
+		Recorder: recorder, OperatorNamespace: "op", Count: func(count int) { metric = count },
 	}
 	failed := errors.New("the server timed out")
 	for i, c := range []struct {
 		problems []settings.Problem
 		problem  *problem.Problem
 		events   []string
-		metric   int64
+		metric   int
 	}{
 		{problems: []settings.Problem{wrong("a", "one"), shadowed}, events: []string{"Warning InvalidOperatorSettings one; two"}, metric: 1},
 		{problems: []settings.Problem{wrong("a", "one"), shadowed}, metric: 1},
@@ -59,8 +60,8 @@ func TestReporterReportsWhatIsNew(t *testing.T) {
 		for len(recorder.Events) > 0 {
 			events = append(events, <-recorder.Events)
 		}
-		if diff := cmp.Diff(c.events, events); diff != "" || invalid.Load() != c.metric {
-			t.Errorf("%d: metric %d, Events (-want +got):\n%s", i, invalid.Load(), diff)
+		if diff := cmp.Diff(c.events, events); diff != "" || metric != c.metric {
+			t.Errorf("%d: metric %d, Events (-want +got):\n%s", i, metric, diff)
 		}
 	}
 	registers := map[string]string{settings.LabelDistribution: "x"}

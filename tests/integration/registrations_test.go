@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,6 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
@@ -32,7 +32,7 @@ import (
 // Proves: R81, R47, R19, R48, L-23, NFR-004.
 func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 	e := newEnv(t)
-	e.startOperator(operatorOptions{})
+	op := e.startOperator(operatorOptions{})
 	name := "own-" + e.namespace
 	e.mustApply(manifest("mine", "distribution: {name: "+name+"}\n"+vllmProvider))
 	e.mustApply(manifest("other", "distribution: {name: starter}\n"+vllmProvider))
@@ -73,8 +73,9 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 		t.Errorf("message %q, want %q in it", message, want)
 	}
 	waitForSettingsEvent(t, name, "config.yaml: base configuration")
-	if got := settingsErrors(t); got < 1 {
-		t.Errorf("the metric reports %v errors", got)
+	const metric = "llamastack_operator_settings_errors"
+	if got := op.counted(t, metric); !slices.Equal(got, []string{metric + "{} 1"}) {
+		t.Errorf("the metric reports %v", got)
 	}
 	var checked, notes bytes.Buffer
 	code = cli.Run(t.Context(), []string{"validate", "--from-cluster", "--operator-namespace", operatorNamespace, "--kubeconfig", cluster.Kubeconfig},
@@ -109,8 +110,8 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 		t.Errorf("generation %d of the Deployment, was %d: it was rolled out again", got.Generation, mine.Generation)
 	}
 	fixture.Eventually(t, time.Minute, "nothing is wrong", func() error {
-		if got := settingsErrors(t); got != 0 {
-			return fmt.Errorf("the metric reports %v errors", got)
+		if got := op.counted(t, metric); !slices.Equal(got, []string{metric + "{} 0"}) {
+			return fmt.Errorf("the metric reports %v", got)
 		}
 		return nil
 	})
@@ -133,20 +134,4 @@ func waitForSettingsEvent(t *testing.T, configMap, text string) {
 		}
 		return fmt.Errorf("none of %d Events", len(list.Items))
 	})
-}
-
-// settingsErrors is the metric of what is wrong with the settings.
-func settingsErrors(t *testing.T) float64 {
-	t.Helper()
-	families, err := metrics.Registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range families {
-		if family.GetName() == "llamastack_operator_settings_errors" {
-			return family.GetMetric()[0].GetGauge().GetValue()
-		}
-	}
-	t.Fatal("there is no such metric")
-	return 0
 }
