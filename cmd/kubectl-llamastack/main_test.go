@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/files"
 )
 
 const root = "../.."
@@ -88,14 +90,15 @@ func TestCommand(t *testing.T) {
 		code int
 		out  string
 	}{
-		"kubectl llamastack render -f my-stack.yaml 2>&1 >/dev/null":  {0, ""},
-		"kubectl llamastack render -f - < my-stack.yaml | head -1":    {0, "# Generated for the LlamaStackDistribution default/my-stack: edit that resource, not this file.\n"},
-		"kubectl llamastack render -f bad.yaml 2>/dev/null":           {1, ""},
-		"kubectl llamastack render -f bad.yaml 2>&1 | cut -c-40":      {1, "bad.yaml:13: error: duplicate-ids: spec.\n"},
-		"kubectl llamastack validate bad.yaml 2>/dev/null | cut -c-5": {1, "bad.y\n"},
-		"kubectl llamastack validate my-stack.yaml 2>/dev/null":       {0, ""},
-		"kubectl llamastack render 2>/dev/null":                       {2, ""},
-		"kubectl llamastack rendr 2>/dev/null":                        {2, ""},
+		"kubectl llamastack render -f my-stack.yaml 2>&1 >/dev/null":                          {0, files.AssumedNote},
+		"kubectl llamastack render -f my-stack.yaml --settings settings.yaml 2>&1 >/dev/null": {0, ""},
+		"kubectl llamastack render -f - < my-stack.yaml 2>/dev/null | head -1":                {0, "# Generated for the LlamaStackDistribution default/my-stack: edit that resource, not this file.\n"},
+		"kubectl llamastack render -f bad.yaml 2>/dev/null":                                   {1, ""},
+		"kubectl llamastack render -f bad.yaml 2>&1 | cut -c-40":                              {1, "bad.yaml:13: error: duplicate-ids: spec.\n"},
+		"kubectl llamastack validate bad.yaml 2>/dev/null | cut -c-5":                         {1, "bad.y\n"},
+		"kubectl llamastack validate my-stack.yaml 2>/dev/null":                               {0, ""},
+		"kubectl llamastack render 2>/dev/null":                                               {2, ""},
+		"kubectl llamastack rendr 2>/dev/null":                                                {2, ""},
 	} {
 		code, out := r.run(t, script)
 		if code != want.code || out != want.out {
@@ -149,7 +152,7 @@ func TestDocumentation(t *testing.T) {
 	if ran["sh"] < 5 || ran["completion"] != 1 || ran["pre-commit"] != 1 || ran["workflow"] != 1 {
 		t.Errorf("not every example was found: %v", ran)
 	}
-	if _, out := r.run(t, "diff before.yaml <(kubectl llamastack render -f my-stack.yaml) | grep -c vllm.ai || true"); out != "1\n" {
+	if _, out := r.run(t, "diff before.yaml <(kubectl llamastack render -f my-stack.yaml 2>/dev/null) | grep -c vllm.ai || true"); out != "1\n" {
 		t.Errorf("the edit in the documentation changes %s lines to the new endpoint, want 1", out)
 	}
 }

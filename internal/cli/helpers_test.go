@@ -56,11 +56,11 @@ func read(t *testing.T, file string) string {
 // glob returns the matching files, of which there must be some.
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
-	files, err := filepath.Glob(pattern)
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+	found, err := filepath.Glob(pattern)
+	if err != nil || len(found) == 0 {
+		t.Fatalf("%s: %d files, %v", pattern, len(found), err)
 	}
-	return files
+	return found
 }
 
 func write(t *testing.T, content string) string {

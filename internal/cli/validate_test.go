@@ -378,3 +378,30 @@ func TestValidateChecksSettingsAlone(t *testing.T) {
 		t.Errorf("exit code %d, %s", r.code, r.err)
 	}
 }
+
+// Proves: R81, R47 (a settings file is checked by itself: its ConfigMap, and those that register distributions, in either order).
+func TestValidateChecksRegistrationsAlone(t *testing.T) {
+	sample := "../../config/samples/settings/"
+	both := read(t, sample+"registered-distribution.yaml") + "---\n" + read(t, sample+"mirrors.yaml")
+	for name, c := range map[string]struct {
+		text, out string
+		code      int
+	}{
+		"right": {both, "", command.OK},
+		"broken registration": {
+			strings.Replace(both, "    - inference\n", "    - [\n", 1),
+			": error: ConfigMap distribution-rh-dev: config.yaml: base configuration rh-dev: not YAML: line ", command.Wrong,
+		},
+		"unknown key":    {strings.Replace(both, "  image: ", "  imag: ", 1), `data[imag]: Unsupported value: did you mean "image"?`, command.Wrong},
+		"unreadable key": {both + "  distributions: '- ['\n", "error: ConfigMap llama-stack-operator-config, key distributions: not a YAML map", command.Wrong},
+		"no effect": {
+			both + "  distributions: 'rh-dev: {image: x}'\n",
+			": warning: llama-stack-operator-config/distributions[rh-dev]: has no effect, because ConfigMap distribution-rh-dev registers the name", command.OK,
+		},
+	} {
+		r := run(t, "", "validate", "--settings", write(t, c.text))
+		if r.code != c.code || !strings.Contains(r.out, c.out) || c.out == "" && r.out != "" || !strings.HasPrefix(r.err, "settings checked, ") {
+			t.Errorf("%s: exit code %d, %q, %q", name, r.code, r.out, r.err)
+		}
+	}
+}

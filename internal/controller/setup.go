@@ -4,6 +4,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -129,15 +130,15 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		defaults: o.Defaults,
 		metrics:  o.Metrics,
 	}
-	reporter := &settingsreport.Reporter{
-		Read: r.gatherer.Settings, Cached: mgr.GetCache(), Recorder: r.recorder, Count: o.Metrics.SettingsErrors,
-		OperatorNamespace: o.OperatorNamespace,
-	}
-	if err := reporter.Setup(mgr); err != nil {
-		return err
-	}
 	r.first = &firstrollout.Memory{Client: r.client, Applier: r.applier, OperatorNamespace: o.OperatorNamespace, Defaults: o.Defaults}
-	return r.watch(mgr, o)
+	return errors.Join(reportSettings(mgr, r, o), r.watch(mgr, o))
+}
+
+// reportSettings adds what reports errors of the operator's settings.
+func reportSettings(mgr manager.Manager, r *Reconciler, o Options) error {
+	return (&settingsreport.Reporter{
+		Read: r.gatherer.Settings, Cached: mgr.GetCache(), Recorder: r.recorder, Count: o.Metrics.SettingsErrors, OperatorNamespace: o.OperatorNamespace,
+	}).Setup(mgr)
 }
 
 // clusterAssignsUserIDs reports whether the cluster gives pods their user id, as OpenShift does.

@@ -170,9 +170,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	made := &integrity.Input{
 		Document: doc, Line: in.Line, Spec: in.Spec.Source, Providers: all, Backends: backends, Environment: env, OfContainer: in.Variables,
 	}
-	integrity.Check(ctx, made, problems)
-	integrity.CheckShape(ctx, made, problems)
-	integrity.CheckEnvironment(ctx, made, problems)
+	checkIntegrity(ctx, made, problems)
 
 	if problems.HasErrors() || ctx.Err() != nil {
 		return nil, refusal(ctx, problems)
@@ -200,6 +198,12 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 		TLS:              server.ReadTLS(doc.Root()),
 		Auth:             auth.Read(doc.Root()),
 	}, problems.List()
+}
+
+func checkIntegrity(ctx context.Context, made *integrity.Input, problems *problem.Collector) {
+	integrity.Check(ctx, made, problems)
+	integrity.CheckShape(ctx, made, problems)
+	integrity.CheckEnvironment(ctx, made, problems)
 }
 
 // parsedSpec is the spec without what it disables.

@@ -32,8 +32,8 @@ const long = `Check LlamaStackDistributions. Only --from-cluster asks a cluster,
 
 The command makes the checks of the API server (unknown fields, schema, rules, admission policy) with its messages, and the checks of
 the operator (providers, models, endpoints, references, features of the server release). It does not check whether Secrets exist, and
-ignores documents of other kinds. With --settings or --from-cluster and no file, it checks the operator's settings and registered distributions. The exit code is 1 if
-there is an error; warnings do not count.`
+ignores documents of other kinds. With --settings or --from-cluster and no file, it checks the operator's settings and registered
+distributions. The exit code is 1 if there is an error; warnings do not count.`
 
 const examples = `  # One file
   kubectl llamastack validate -f my-stack.yaml
