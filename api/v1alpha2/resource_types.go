@@ -15,7 +15,7 @@ type ResourcesSpec struct {
 	Models []apiextensionsv1.JSON `json:"models,omitempty"`
 
 	// Tools are tool groups to register. Each item is a string (such as "websearch" or "mcp::github") or an object
-	// with name, provider and endpoint.
+	// with name, provider, and endpoint or endpointFrom.
 	// +optional
 	// +kubebuilder:validation:MaxItems=1000
 	Tools []apiextensionsv1.JSON `json:"tools,omitempty"`

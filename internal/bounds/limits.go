@@ -29,6 +29,8 @@ const (
 	// References is how many Secrets, and how many ConfigMaps and Secrets of the overrides, one spec may refer to: each is read
 	// from the API server in every reconcile.
 	References = 200
+	// EndpointReferences is how many objects one spec may take endpoints from: each is read from the API server in every reconcile.
+	EndpointReferences = 50
 	// ImageBytes is how long the reference of an image may be. Registry, repository, tag and digest make less than 800 bytes.
 	ImageBytes = 1 << 10
 	// DisabledNames is how many names spec.disabled may have.

@@ -42,7 +42,13 @@ func TestBadInput(t *testing.T) {
 func TestSamplesAreValid(t *testing.T) {
 	r := run(t, "", "validate", "-f", samplesDir)
 	want := fmt.Sprintf("%d checked, 1 with errors or warnings; 3 documents of other kinds skipped\n", len(glob(t, samplesDir+"/v1alpha2-*.yaml"))+1)
-	if r.code != command.OK || r.err != want {
+	notes := strings.Split(r.err, "\n")[:2] // of the sample with addresses that only a cluster knows
+	for i, what := range []string{"spec.providers.inference.endpointFrom: ", "spec.resources.tools[0].endpointFrom: "} {
+		if !strings.Contains(notes[i], " note: endpoint-from: "+what+"only the cluster knows the address of ") {
+			t.Errorf("note %d: %s", i, notes[i])
+		}
+	}
+	if r.code != command.OK || !strings.HasSuffix(r.err, want) || strings.Count(r.err, "\n") != len(notes)+1 {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.err)
 	}
 	// One sample explains what it is warned of.
@@ -238,7 +244,7 @@ var exampleFrom = func() map[problem.Reason]string {
 	from := map[problem.Reason]string{}
 	for origin, reasons := range map[string][]problem.Reason{
 		"internal/desired": {
-			problem.SecretNotFound, problem.InvalidSecret, problem.ConfigMapNotFound, problem.InvalidConfigMap, problem.ForbiddenBySettings, problem.EdgeUnavailable,
+			problem.SecretNotFound, problem.InvalidSecret, problem.ConfigMapNotFound, problem.InvalidConfigMap, problem.ForbiddenBySettings, problem.DependencyNotReady,
 			problem.UnsupportedRelease, problem.MissingConfigLabels, problem.UnknownServerLine, problem.InvalidBaseConfig,
 		},
 		"internal/gather": {
@@ -262,7 +268,6 @@ var withoutAFile = map[problem.Reason]string{
 	problem.ForbiddenBySettings: "the operator's settings forbid it",
 	problem.Conflict:            "another object of the cluster has the name",
 	problem.ObjectRejected:      "the API server rejects what is made of it",
-	problem.EdgeUnavailable:     "the cluster lacks an API",
 }
 
 // odd are custom resources with problems that no other test data has.

@@ -37,6 +37,7 @@ func (r *Reconciler) remember(s *scope) {
 	case s.problems.HasErrors() || status.RolledOut(s.deployment) && !s.serverPending:
 		r.first.Forget(s.key)
 	case s.versions == nil || s.gathered.Inputs.Live != nil || s.large || len(s.desired.Held) > 0 || s.again > 0 || s.desired.Expose.Enabled ||
+		len(s.gathered.Inputs.Endpoints) > 0 ||
 		s.applied == nil || s.applied.Deployment == nil || s.applied.Written != len(s.desired.Objects):
 	default:
 		r.first.Keep(s.cr, s.versions, &firstrollout.Built{

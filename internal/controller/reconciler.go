@@ -26,6 +26,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/endpointwatch"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/events"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/firstrollout"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
@@ -73,6 +74,8 @@ type Reconciler struct {
 	first *firstrollout.Memory
 	// defaults are what the operator's settings refer to.
 	defaults *gather.Defaults
+	// endpoints watches the objects that custom resources take endpoints from.
+	endpoints *endpointwatch.Watcher
 	// written are the versions that came of writes of the status.
 	written written.Versions
 	metrics *metrics.Metrics
@@ -93,6 +96,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=route.openshift.io,resources=routes/custom-host,verbs=create;update
 // +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=gateways,verbs=get
+// +kubebuilder:rbac:groups=serving.kserve.io,resources=inferenceservices;llminferenceservices,verbs=get;list;watch
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=rolebindings,verbs=get;delete
 // +kubebuilder:rbac:groups="",resources=configmaps;secrets,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups="",resources=serviceaccounts;services,verbs=get;list;watch;create;patch;delete
@@ -126,6 +130,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		r.first.Forget(req.NamespacedName)
 		r.written.Forget(req.NamespacedName)
 		r.metrics.Forget(req.NamespacedName)
+		r.endpoints.Forget(req.NamespacedName) //nolint:contextcheck // watches outlive the reconcile
 		return ctrl.Result{}, nil
 	case errors.As(err, &unreadable):
 		s.fail(problem.New(problem.Problem{

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,6 +26,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/endpointwatch"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/firstrollout"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/hosts"
@@ -105,6 +107,10 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		Connect: o.Metrics.Registries(&imagelabels.Clients{UserAgent: objects.ManagedBy + "/" + version.Version()}), Key: key,
 		Store: &imagelabels.ConfigMaps{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
 	})
+	endpoints, err := watchEndpoints(ctx, mgr, o.Namespaces)
+	if err != nil {
+		return err
+	}
 	r := &Reconciler{
 		client: mgr.GetClient(),
 		gatherer: &gather.Gatherer{
@@ -114,10 +120,11 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			EdgeAPIs: func() objects.EdgeAPIs { return apis },
 			Defaults: o.Defaults,
 			Hosts:    hosts.New(),
-			Labels:   labels,
+			Labels:   labels, Endpoints: endpoints,
 		},
-		applier: &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), EdgeAPIs: apis},
-		live:    mgr.GetAPIReader(),
+		endpoints: endpoints,
+		applier:   &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), EdgeAPIs: apis},
+		live:      mgr.GetAPIReader(),
 		adopter: &adoption.Adopter{
 			Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), SwitchoverDelay: adoption.SwitchoverDelay,
 		},
@@ -139,6 +146,15 @@ func reportSettings(mgr manager.Manager, r *Reconciler, o Options) error {
 	return (&settingsreport.Reporter{
 		Read: r.gatherer.Settings, Cached: mgr.GetCache(), Recorder: r.recorder, Count: o.Metrics.SettingsErrors, OperatorNamespace: o.OperatorNamespace,
 	}).Setup(mgr)
+}
+
+// watchEndpoints makes what watches the objects that custom resources take endpoints from.
+func watchEndpoints(ctx context.Context, mgr manager.Manager, namespaces []string) (*endpointwatch.Watcher, error) {
+	foreign, err := metadata.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("make the client for metadata: %w", err)
+	}
+	return endpointwatch.New(ctx, foreign, namespaces), nil
 }
 
 // clusterAssignsUserIDs reports whether the cluster gives pods their user id, as OpenShift does.
@@ -166,6 +182,7 @@ func (r *Reconciler) watch(mgr manager.Manager, o Options) error {
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(serverOfPod), builder.WithPredicates(podChanged())).
 		WatchesRawSource(source.Channel(r.prober.Events(), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Channel(r.gatherer.Labels.Events(), &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Channel(r.endpoints.Events(), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Channel(r.turns.Next(), &handler.EnqueueRequestForObject{}))
 	for _, kind := range append(apply.OwnedKinds(), apply.EdgeKinds(r.applier.EdgeAPIs)...) {
 		b = b.Watches(kind, owner, builder.WithPredicates(notCreated()))

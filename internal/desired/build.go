@@ -30,6 +30,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 		unknown.Distribution = &settings.Distribution{}
 		in = &unknown
 	}
+	in = in.withEndpoints()
 	d := &Desired{Distribution: in.distribution(), Expose: in.Spec.Expose, Edge: in.edge()}
 	d.problems.checkName(in.CR.Name)
 	d.problems.AddAll(in.Spec.ExposeProblems)
@@ -38,6 +39,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.problems.warnTaken(in)
 	d.problems.warnLegacy(in)
 	d.problems.refuseExternal(in)
+	d.problems.checkEndpoints(in)
 	d.generate(ctx, in)
 	d.checkSecrets(in)
 	d.problems.checkPodReferences(in)
@@ -129,6 +131,9 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 	}
 	d.problems.AddAll(in.withoutUnread(problems))
 	if result == nil {
+		return
+	}
+	if in.lacksEndpoint() {
 		return
 	}
 	d.Config = result

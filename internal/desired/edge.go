@@ -87,7 +87,7 @@ func (r *report) checkExpose(in *Inputs) {
 		})
 	case edge.Kind == settings.EdgeRoute && !in.EdgeAPIs.Route, edge.Kind == settings.EdgeHTTPRoute && !in.EdgeAPIs.HTTPRoute:
 		r.Add(problem.Problem{
-			Reason: problem.EdgeUnavailable, Path: pathExpose, Type: field.ErrorTypeNotFound,
+			Reason: problem.DependencyNotReady, Path: pathExpose, Type: field.ErrorTypeNotFound,
 			Detail: fmt.Sprintf("the cluster does not have the API of %ss, which the operator's administrator chose", edge.Kind),
 			Fix:    fmt.Sprintf("install it, or change kind in the key %s of the ConfigMap %s", settings.KeyEdge, settings.ConfigMapName),
 		})

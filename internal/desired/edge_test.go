@@ -97,7 +97,7 @@ func TestBuildChoosesTheEdge(t *testing.T) {
 		in.EdgeAPIs = c.apis
 		d, problems := try(t.Context(), in)
 		if c.want == "missing" {
-			if errs := problems.Of(problem.WaitingForDependency); len(errs) != 1 || errs[0].Reason != problem.EdgeUnavailable || len(d.Objects) > 0 {
+			if errs := problems.Of(problem.WaitingForDependency); len(errs) != 1 || errs[0].Reason != problem.DependencyNotReady || len(d.Objects) > 0 {
 				t.Errorf("%s: %s", name, problems.Message())
 			}
 			continue

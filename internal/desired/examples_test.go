@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/endpoint"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -34,7 +35,12 @@ func TestExamplesAreWhatBuildReports(t *testing.T) {
 		problem.ForbiddenBySettings: {"workload: {overrides: {command: [sh]}}", func(in *Inputs) {
 			in.Forbidden = []settings.Restriction{settings.ForbidCommandAndArgs}
 		}},
-		problem.EdgeUnavailable:     {"networking: {expose: true}", func(in *Inputs) { in.Edge = settings.Edge{Kind: settings.EdgeHTTPRoute} }},
+		problem.DependencyNotReady: {
+			"providers: {inference: [{id: vllm, provider: vllm, endpointFrom: {kind: InferenceService, name: mistral}}]}", func(in *Inputs) {
+				in.LeaveEndpointsUnread(&settings.EndpointFrom{})
+				in.Endpoints[0].State, in.Endpoints[0].Address = Found, endpoint.OfModelServer(nil)
+			},
+		},
 		problem.UnsupportedRelease:  {"distribution: {image: 'registry.example.com/team/server:0.1.0'}\n" + vllm, func(*Inputs) {}},
 		problem.MissingConfigLabels: {"distribution: {image: '" + image + "'}\n" + vllm, func(*Inputs) {}},
 		problem.UnknownServerLine: {vllm, func(in *Inputs) {

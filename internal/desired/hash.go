@@ -16,6 +16,7 @@ func inputHash(in *Inputs) string {
 	h := secret.NewHash(in.HashKey)
 	h.Text(canonicalJSON(&in.CR.Spec))
 	h.Text(secretsHash(in))
+	hashEndpoints(h, in.Endpoints)
 	if in.CABundle != nil {
 		h.Text(canonicalJSON(in.CABundle))
 	}

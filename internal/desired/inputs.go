@@ -39,6 +39,8 @@ type Inputs struct {
 	PackagesUnread bool
 	// Secrets are the secret values that the spec refers to, found or not.
 	Secrets []SecretFact
+	// Endpoints are the objects that the spec takes endpoints from, found or not.
+	Endpoints []EndpointFact
 	// Override is what was found at spec.overrideConfig; nil where the spec has none, or where it cannot be known.
 	Override *OverrideFact
 	// EnvFromDefaults reports that the envFrom of CR is that of the operator's settings.

@@ -43,6 +43,7 @@ func (g *Gatherer) gatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaSta
 		in.CompleteWorkload(known.PodDefaults)
 		in.Distribution, f = known.Resolve(&cr.Spec.Distribution)
 		in.Unresolved = f != nil
+		in.LeaveEndpointsUnread(&known.EndpointFrom)
 		in.LabelsUnread = f == nil && in.Distribution.LabelsCount() && known.Registries.Reads()
 	}
 	problems.AddFound(f)

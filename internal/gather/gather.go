@@ -52,6 +52,8 @@ type Gatherer struct {
 	ClusterAssignsUserIDs bool
 	// Labels knows the labels of images; nil means that they do not count.
 	Labels *imagelabels.Reader
+	// Endpoints watches the objects that custom resources take endpoints from; nil where nobody watches them.
+	Endpoints EndpointWatcher
 	// EdgeAPIs reports the APIs of the cluster by which servers can be exposed; nil means none.
 	EdgeAPIs func() objects.EdgeAPIs
 
@@ -99,6 +101,9 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	problems.AddFound(f)
 	g.labels(ctx, out, &problems)
 	g.references(ctx, in, &problems)
+	if out.Settings != nil {
+		problems.AddFound(g.endpoints(ctx, in, &out.Settings.EndpointFrom))
+	}
 	in.Live, out.Rival, f = g.deployment(ctx, cr)
 	out.DeploymentUnknown = f != nil
 	problems.AddFound(f)

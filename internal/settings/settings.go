@@ -32,7 +32,7 @@ const (
 
 // Keys returns the keys of the operator's ConfigMap that Parse reads.
 func Keys() []string {
-	return []string{KeyDistributions, KeyImageOverrides, KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries, KeyPodDefaults}
+	return []string{KeyDistributions, KeyImageOverrides, KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries, KeyPodDefaults, KeyEndpointFrom}
 }
 
 // entry is a distribution as known to the operator, from either source.
@@ -74,6 +74,8 @@ type Settings struct {
 	Registries Registries
 	// PodDefaults are fields of spec.workload for all custom resources that do not set them; nil means none.
 	PodDefaults *PodDefaults
+	// EndpointFrom says which objects custom resources may take endpoints from.
+	EndpointFrom EndpointFrom
 
 	entries    map[string]entry // by name
 	images     []entry          // what images stand for, the first that fits: what is registered, by name, then what is built in
@@ -160,7 +162,7 @@ func checkSize(text string) error {
 
 // parseForAll reads the keys that are about all custom resources: a wrong one is a fault of all.
 func (s *Settings) parseForAll(data map[string]string) error {
-	for _, key := range []string{KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries, KeyPodDefaults} {
+	for _, key := range []string{KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries, KeyPodDefaults, KeyEndpointFrom} {
 		if err := checkSize(data[key]); err != nil {
 			return fmt.Errorf("ConfigMap %s, key %s: %w", ConfigMapName, key, err)
 		}
@@ -179,6 +181,9 @@ func (s *Settings) parseForAll(data map[string]string) error {
 		return err
 	}
 	if s.Registries, err = parseRegistries(data[KeyRegistries]); err != nil {
+		return err
+	}
+	if s.EndpointFrom, err = parseEndpointFrom(data[KeyEndpointFrom]); err != nil {
 		return err
 	}
 	s.Edge = parseEdge(data[KeyEdge])

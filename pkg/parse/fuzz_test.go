@@ -39,7 +39,7 @@ func FuzzParsers(f *testing.F) {
 				parsed = append(parsed, v)
 				all = append(all, problems...)
 			}
-			providers, problems := parseProviderField(&item[0], path)
+			providers, problems := parseProviderField(&item[0], path, APIInference.endpointKinds())
 			add(providers, problems)
 			for i := range providers {
 				parsed = append(parsed, providers[i].EffectiveID())

@@ -34,6 +34,14 @@ var (
 	APITelemetry   = ProviderAPI{Field: "telemetry", Name: "telemetry"}
 )
 
+// endpointKinds are the kinds that endpointFrom of its providers can name: model servers only serve inference.
+func (a ProviderAPI) endpointKinds() []EndpointKind {
+	if a == APIInference {
+		return []EndpointKind{KindInferenceService, KindLLMInferenceService, KindService}
+	}
+	return []EndpointKind{KindService}
+}
+
 // ProviderGroup are the providers of one API, in the user's order.
 type ProviderGroup struct {
 	API       ProviderAPI
@@ -65,7 +73,7 @@ var (
 	reservedProviderIDs = []string{"all", "__disabled__"}
 
 	providerFields = []string{
-		"id", "provider", "endpoint", "apiKey", "settings", "region", "deploymentName", "secretRefs",
+		"id", "provider", "endpoint", "endpointFrom", "apiKey", "settings", "region", "deploymentName", "secretRefs",
 	}
 )
 
@@ -99,7 +107,7 @@ func parseProviders(spec *v1alpha2.ProvidersSpec) ([]ProviderGroup, problem.List
 		{APIToolRuntime, spec.ToolRuntime},
 		{APITelemetry, spec.Telemetry},
 	} {
-		providers, found := parseProviderField(f.raw, field.NewPath("spec", "providers", f.api.Field))
+		providers, found := parseProviderField(f.raw, field.NewPath("spec", "providers", f.api.Field), f.api.endpointKinds())
 		problems = append(problems, found...)
 		if len(providers) > 0 {
 			groups = append(groups, ProviderGroup{API: f.api, Providers: providers})
@@ -110,7 +118,7 @@ func parseProviders(spec *v1alpha2.ProvidersSpec) ([]ProviderGroup, problem.List
 
 // parseProviderField reads the providers of one API: an object, or a list of objects in which each names its id as
 // soon as there is more than one. Absent and null give none.
-func parseProviderField(raw *apiextensionsv1.JSON, path *field.Path) ([]Provider, problem.List) {
+func parseProviderField(raw *apiextensionsv1.JSON, path *field.Path, kinds []EndpointKind) ([]Provider, problem.List) {
 	if raw == nil || len(raw.Raw) == 0 {
 		return nil, nil
 	}
@@ -122,16 +130,16 @@ func parseProviderField(raw *apiextensionsv1.JSON, path *field.Path) ([]Provider
 	case nil:
 		return nil, nil
 	case map[string]any:
-		p, problems := parseProvider(v, path)
+		p, problems := parseProvider(v, path, kinds)
 		return []Provider{p}, problems
 	case []any:
-		return parseProviderList(v, path)
+		return parseProviderList(v, path, kinds)
 	default:
 		return nil, problem.List{wrongType(path, "a provider object or a list of provider objects", "for example {provider: vllm}")}
 	}
 }
 
-func parseProviderList(items []any, path *field.Path) ([]Provider, problem.List) {
+func parseProviderList(items []any, path *field.Path, kinds []EndpointKind) ([]Provider, problem.List) {
 	if len(items) == 0 {
 		return nil, problem.List{invalid(path, "an empty list configures nothing", "remove the field, or name a provider")}
 	}
@@ -144,7 +152,7 @@ func parseProviderList(items []any, path *field.Path) ([]Provider, problem.List)
 			problems = append(problems, wrongType(itemPath, "a provider object", "for example {provider: vllm}"))
 			continue
 		}
-		p, found := parseProvider(m, itemPath)
+		p, found := parseProvider(m, itemPath, kinds)
 		if p.ID == "" && len(items) > 1 && !isReported(found, itemPath.Child("id")) {
 			found = append(found, missing(itemPath.Child("id"), "each provider of a list needs an id", fmt.Sprintf("for example id: %s-%d", exampleID(&p), i+1)))
 		}
@@ -166,7 +174,7 @@ func exampleID(p *Provider) string {
 	return "provider"
 }
 
-func parseProvider(m map[string]any, path *field.Path) (Provider, problem.List) {
+func parseProvider(m map[string]any, path *field.Path, kinds []EndpointKind) (Provider, problem.List) {
 	o := newObject(path, m)
 	p := Provider{
 		ID:             o.getString("id"),
@@ -176,6 +184,7 @@ func parseProvider(m map[string]any, path *field.Path) (Provider, problem.List) 
 		DeploymentName: o.getString("deploymentName"),
 		Path:           path.String(),
 	}
+	p.EndpointFrom = o.getEndpointFrom(p.Endpoint, kinds...)
 	p.APIKey = o.getAPIKey()
 	p.Settings, p.SettingsField = o.getSettings()
 	p.SecretRefs = o.getSecretRefs(providerFields)

@@ -16,7 +16,7 @@ import (
 
 func parseInference(t *testing.T, text string) ([]Provider, problem.List) {
 	t.Helper()
-	return parseProviderField(fromYAML(t, text), field.NewPath("spec", "providers", "inference"))
+	return parseProviderField(fromYAML(t, text), field.NewPath("spec", "providers", "inference"), APIInference.endpointKinds())
 }
 
 // One object and a list of one mean the same, and every field arrives.
@@ -64,7 +64,7 @@ port: {name: pg, key: port}
 // Proves: FR-004, R4, R31.
 func TestParseProviderAbsent(t *testing.T) {
 	for _, raw := range []*apiextensionsv1.JSON{nil, {}, {Raw: []byte("null")}} {
-		got, problems := parseProviderField(raw, field.NewPath("x"))
+		got, problems := parseProviderField(raw, field.NewPath("x"), nil)
 		if len(got) != 0 || len(problems) != 0 {
 			t.Errorf("%v gives %v, %v", raw, got, problems)
 		}
@@ -96,7 +96,7 @@ func TestParseProviderRefuses(t *testing.T) {
 	const (
 		p       = "spec.providers.inference"
 		ref     = "a secret reference, either {name, key} or {secretKeyRef: {name, key}}"
-		known   = "known fields: id, provider, endpoint, apiKey, settings, region, deploymentName, secretRefs"
+		known   = "known fields: id, provider, endpoint, endpointFrom, apiKey, settings, region, deploymentName, secretRefs"
 		rest    = "; options of the provider itself go under settings, values from Secrets under secretRefs"
 		example = "for example provider: vllm; docs/providers.md lists the providers of each API"
 		idForm  = "an id consists of letters, digits, '.', '_' and '-', and begins and ends with a letter or digit: "

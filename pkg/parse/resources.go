@@ -119,18 +119,25 @@ func duplicateModels(models []Model) problem.List {
 	return problems
 }
 
+// mcpPath is where MCP servers usually answer.
+const mcpPath = "/mcp"
+
 // parseTools reads spec.resources.tools.
 func parseTools(items []apiextensionsv1.JSON) ([]Tool, problem.List) {
 	return parseItems(items, field.NewPath("spec", "resources", "tools"),
 		func(s string, p *field.Path) Tool { return Tool{Name: s, Path: p.String()} },
 		func(o *object) Tool {
-			return Tool{
+			t := Tool{
 				Name:     o.getRequiredString("name", "websearch"),
 				Provider: o.getString("provider"),
 				Endpoint: o.getString("endpoint"),
 				Path:     o.path.String(),
 			}
-		}, []string{"name", "provider", "endpoint"})
+			if t.EndpointFrom = o.getEndpointFrom(t.Endpoint, KindService); t.EndpointFrom != nil && t.EndpointFrom.URLPath == "" {
+				t.EndpointFrom.URLPath = mcpPath
+			}
+			return t
+		}, []string{"name", "provider", "endpoint", "endpointFrom"})
 }
 
 // parseShields reads spec.resources.shields.

@@ -73,7 +73,7 @@ func TestParseToolsAndShields(t *testing.T) {
 	tools, problems := parseTools(itemsFromYAML(t, "websearch", "{name: 'mcp::github', provider: mcp, endpoint: http://x}", "{provider: a, tool: b}"))
 	expectProblems(t, problems,
 		"spec.resources.tools[2].name: Required value: for example name: websearch",
-		"spec.resources.tools[2].tool: Invalid value: unknown field: known fields: name, provider, endpoint")
+		"spec.resources.tools[2].tool: Invalid value: unknown field: known fields: name, provider, endpoint, endpointFrom")
 	wantTools := []Tool{
 		{Name: "websearch", Path: "spec.resources.tools[0]"},
 		{Name: "mcp::github", Provider: "mcp", Endpoint: "http://x", Path: "spec.resources.tools[1]"},
@@ -145,7 +145,7 @@ func TestSecretKeyRefTakesBothForms(t *testing.T) {
 // What is not JSON at all can only come from a program; it is still an error and no panic.
 func TestParseRefusesWhatIsNotJSON(t *testing.T) {
 	broken := apiextensionsv1.JSON{Raw: []byte("{" + canary)}
-	_, providerProblems := parseProviderField(&broken, field.NewPath("p"))
+	_, providerProblems := parseProviderField(&broken, field.NewPath("p"), nil)
 	_, modelProblems := parseModels([]apiextensionsv1.JSON{broken})
 	_, exposeProblems := ExposeField(&broken)
 	for _, problems := range []problem.List{providerProblems, modelProblems, exposeProblems} {

@@ -56,6 +56,7 @@ func Parse(spec *v1alpha2.LlamaStackDistributionSpec) *Spec {
 		s.VectorStores, problems = readVectorStores(r.VectorStores)
 		add(problems)
 	}
+	add(s.checkEndpointReferences())
 	s.Auth, problems = parseAuth(spec.Auth)
 	add(problems)
 	if n := spec.Networking; n != nil {

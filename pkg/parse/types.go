@@ -14,6 +14,8 @@ type Provider struct {
 	Type string
 	// Endpoint is the URL or address of the provider's backend; empty where the user wrote none.
 	Endpoint string
+	// EndpointFrom is the object whose address is the endpoint; nil where the user wrote none.
+	EndpointFrom *EndpointReference
 	// APIKey refers to the key that the backend demands; nil where the user wrote none.
 	APIKey *SecretReference
 	// Settings are merged into the provider's config as they are. SettingsField reports which of its two names the user wrote.
@@ -80,6 +82,8 @@ type Tool struct {
 	Provider string
 	// Endpoint is the URL of an MCP server; empty where the user wrote none.
 	Endpoint string
+	// EndpointFrom is the object whose address is the endpoint; nil where the user wrote none.
+	EndpointFrom *EndpointReference
 	// Path is where the item stands in the resource, for messages.
 	Path string
 }

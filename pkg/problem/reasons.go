@@ -101,8 +101,8 @@ const (
 	SecretNotFound Reason = "SecretNotFound"
 	// InvalidSecret: a value or a certificate in a Secret cannot be used.
 	InvalidSecret Reason = "InvalidSecret"
-	// EdgeUnavailable: the cluster lacks the API by which servers shall be exposed.
-	EdgeUnavailable Reason = "EdgeUnavailable"
+	// DependencyNotReady: the cluster lacks the API by which servers shall be exposed, or what endpointFrom refers to has no address.
+	DependencyNotReady Reason = "DependencyNotReady"
 	// LookupFailed: something could not be read, or the work ended before it was complete.
 	LookupFailed Reason = "LookupFailed"
 )

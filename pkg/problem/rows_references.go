@@ -51,14 +51,16 @@ var referenceRows = []Row{
 			"becomes valid. What runs keeps its certificate.",
 	},
 	{
-		Reason: EdgeUnavailable, Class: WaitingForDependency, Conditions: inConfigGenerated,
-		Meaning: "The operator's settings choose an API to expose servers by, and the cluster does not have it.",
+		Reason: DependencyNotReady, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
+		Meaning: "Something that the server needs is not in the cluster yet: the object that `endpointFrom` refers to, or its address; or the API by which " +
+			"the operator's settings expose servers.",
 		Example: Problem{
-			Path: "spec.networking.expose", Type: field.ErrorTypeNotFound,
-			Detail: "the cluster does not have the API of HTTPRoutes, which the operator's administrator chose",
-			Fix:    "install it, or change kind in the key edge of the ConfigMap llama-stack-operator-config",
+			Path:   "spec.providers.inference[0].endpointFrom",
+			Detail: "InferenceService mistral (namespace mine) has no address inside of the cluster in its status",
+			Fix:    "the operator continues when it has one",
 		},
-		Remedy: "The operator's administrator installs the API, or changes the setting. The operator notices both.",
+		Remedy: "Create or install what the message names, or see why it has no address. The operator watches it. If a Service has several ports, name one " +
+			"with `port`.",
 	},
 	{
 		Reason: LookupFailed, Class: Transient, Conditions: []string{configGenerated, secretsResolved, deploymentUpdated, available}, Elsewhere: true,

@@ -77,6 +77,9 @@ func readAsked(t *testing.T, content []byte) asked {
 
 func readProvider(api string, entry any) askedProvider {
 	p := askedProvider{api: api, id: str(entry, "id"), providerType: str(entry, "provider"), endpoint: str(entry, "endpoint")}
+	if from := at(entry, "endpointFrom"); from != nil { // no cluster knows it here
+		p.endpoint = "http://" + str(from, "name") + ".default." + strings.ToLower(str(from, "kind")) + ".invalid"
+	}
 	if p.id == "" {
 		p.id = p.providerType[strings.LastIndex(p.providerType, ":")+1:]
 	}

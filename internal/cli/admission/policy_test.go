@@ -164,7 +164,7 @@ func oddities() []any {
 // randomly builds JSON from what could stand there and what could not.
 func randomly(r *rand.Rand, depth int) any {
 	keys := []string{
-		"id", "provider", "endpoint", "apiKey", "settings", "config", "region", "deploymentName", "secretRefs", "secretKeyRef", "name", "key", "odd", "modelType",
+		"id", "provider", "endpoint", "endpointFrom", "apiKey", "settings", "config", "region", "deploymentName", "secretRefs", "secretKeyRef", "name", "key", "odd", "modelType",
 	}
 	texts := []any{"a", "b", "vllm", "remote::vllm", "http://x", "x@y", "all", "-", "", nil, int64(3), true}
 	switch n := r.IntN(10); {
@@ -209,7 +209,7 @@ func parsed(t *testing.T, object map[string]any) problem.List {
 // leftToOperator reports whether a problem of the parsers is one that the policy does not look for.
 func leftToOperator(p problem.Problem) bool {
 	return slices.Contains([]problem.Reason{problem.ConflictingFields, problem.UnknownField}, p.Reason) || p.Type == field.ErrorTypeNotSupported ||
-		strings.HasSuffix(p.Path, ".embeddingDimension") && p.Reason == problem.MissingField ||
+		strings.Contains(p.Path, ".endpointFrom") || strings.HasSuffix(p.Path, ".embeddingDimension") && p.Reason == problem.MissingField ||
 		p.Detail == "no Secret can have this name" || p.Detail == "is not a key of a Secret"
 }
 

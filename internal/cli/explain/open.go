@@ -38,6 +38,7 @@ var openFields = []struct {
 		{"name", "string", "Name is the tool group, such as websearch, rag or mcp::github. Required."},
 		{"provider", "string", "Provider is the id of the toolRuntime provider that serves it. Absent: the default provider."},
 		{"endpoint", "string", "Endpoint is the URL of an MCP server."},
+		{"endpointFrom", "object", "EndpointFrom takes the endpoint from a Service: kind, name, and optionally namespace, port and path."},
 	}},
 	{[]string{"spec", "resources", "shields"}, "string or object", []sentence{
 		{"id", "string", "ID is the shield_id in the server's configuration. Required."},
@@ -54,6 +55,10 @@ var providerSentences = []sentence{
 	{"id", "string", "ID is the provider_id in the server's configuration. Required in a list of several. Absent: the name of the type."},
 	{"provider", "string", "Provider is the provider type, such as vllm or remote::vllm: see kubectl llamastack explain TYPE. Required."},
 	{"endpoint", "string", "Endpoint is the URL or the address of the provider's model server or database."},
+	{
+		"endpointFrom", "object", "EndpointFrom takes the endpoint from an object of the cluster: kind (Service, for inference also InferenceService or " +
+			"LLMInferenceService), name and optionally namespace; of a Service also port and path.",
+	},
 	{"apiKey", "object", "APIKey refers to the key that the endpoint demands: " + secretReference + "."},
 	{"settings", "object", "Settings are fields of the provider's config: they are merged into it unchanged. A value of a Secret belongs under secretRefs."},
 	{"region", "string", "Region is the cloud region, for provider types that have one."},

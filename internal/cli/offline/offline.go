@@ -39,6 +39,14 @@ type Resource struct {
 	Desired *desired.Desired
 	// Problems are errors and warnings, in the order of the lines.
 	Problems problem.List
+	// Notes say what is assumed of the cluster, in the order of the spec.
+	Notes []Note
+}
+
+// Note is something that only the cluster knows, and what is assumed instead.
+type Note struct {
+	// Path is the field that it is about, and Text what is assumed.
+	Path, Text string
 }
 
 // Failed reports whether there is an error among the problems.
@@ -137,6 +145,12 @@ func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStac
 			r.addBuilt(p)
 		}
 	}
+	for i := range in.Endpoints {
+		if f := &in.Endpoints[i]; f.State == desired.Unknown {
+			r.Notes = append(r.Notes, Note{f.Ref.Path, fmt.Sprintf("only the cluster knows the address of %s %s (namespace %s): %s is assumed",
+				f.Ref.Kind, f.Ref.Name, f.Namespace, f.URL())})
+		}
+	}
 	if !r.Failed() {
 		r.Desired = made
 	}
@@ -233,6 +247,7 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, 
 	in := desired.NewInputs(cr)
 	in.CompleteWorkload(c.Settings.PodDefaults) // first: it refers to objects, too
 	in.LeaveUnread()
+	in.LeaveEndpointsUnread(&c.Settings.EndpointFrom)
 	in.Distribution, in.CABundle, in.Override, in.Build = distribution, c.caBundle(in), c.override(in), secret.OnCluster
 	in.NetworkPolicyFlag, in.Forbidden, in.OperatorNamespace = c.Settings.NetworkPolicy, c.Settings.Forbidden, settings.DefaultNamespace
 	in.Edge = c.Settings.Edge

@@ -27,6 +27,13 @@ func (r *Resource) Print(w io.Writer) {
 	}
 }
 
+// PrintNotes writes the notes, one in a line.
+func (r *Resource) PrintNotes(w io.Writer) {
+	for _, n := range r.Notes {
+		_, _ = fmt.Fprintf(w, "%s:%d: note: %s: %s: %s\n", r.Document.File, r.Document.LineOf(n.Path), r.Name(), n.Path, n.Text)
+	}
+}
+
 // Name is the name of the resource for messages.
 func (r *Resource) Name() string {
 	if name := r.Document.Name(); name != "" {

@@ -120,6 +120,7 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 	failed := false
 	for _, r := range resources {
 		r.Print(streams.Err)
+		r.PrintNotes(streams.Err)
 		failed = failed || r.Failed()
 	}
 	switch {

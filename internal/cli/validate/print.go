@@ -23,6 +23,9 @@ const (
 func formats() []string { return []string{formatText, formatJSON, formatGitHub} }
 
 func (r *report) print(format string, streams command.Streams) error {
+	for _, resource := range r.resources {
+		resource.PrintNotes(streams.Err)
+	}
 	switch format {
 	case formatJSON:
 		encoder := json.NewEncoder(streams.Out)

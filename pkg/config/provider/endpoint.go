@@ -47,6 +47,21 @@ func ResolveEndpoint(endpoint, path string, row *catalog.Endpoint, problems *pro
 	}
 }
 
+// ownScheme returns the address of an object, which has the scheme http or https, as the provider type writes its addresses: with a scheme of its own, or
+// without any.
+func ownScheme(endpoint string, row *catalog.Endpoint) string {
+	scheme, rest, found := strings.Cut(endpoint, "://")
+	switch {
+	case !found || row == nil || slices.Contains(row.Schemes, scheme):
+		return endpoint
+	case row.Kind != catalog.EndpointURL:
+		return rest
+	case len(row.Schemes) > 0:
+		return row.Schemes[0] + "://" + rest
+	}
+	return endpoint
+}
+
 const noUserInfo = "must not contain user name or password, because it would stand in a ConfigMap for all to read"
 
 func refuseEndpoint(path, detail, fix string, problems *problem.Collector) {

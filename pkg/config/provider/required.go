@@ -34,7 +34,7 @@ func (c *requiredCheck) check(config *yaml.Node) {
 		endpointField = e.Field
 		// A wrong one has been reported.
 		if c.spec.Endpoint == "" && c.given.IsEmpty(document.Child(config, e.Field)) {
-			c.report(c.spec.Path+".endpoint", c.name+" has no default address", exampleEndpoint(e))
+			c.report(c.spec.EndpointPath(), c.name+" has no default address", exampleEndpoint(e))
 		}
 	}
 	for _, name := range c.row.FieldNames() {

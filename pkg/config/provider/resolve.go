@@ -5,6 +5,7 @@ package provider
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -95,18 +96,22 @@ func (p *Provider) assignEndpoint(problems *problem.Collector) {
 	if p.spec.Endpoint == "" {
 		return
 	}
-	path := p.Path() + ".endpoint"
+	path := p.spec.EndpointPath()
 	var row *catalog.Endpoint
 	if p.row != nil {
 		if row = p.row.Endpoint; row == nil {
 			// The endpoint of an MCP server is not the provider's: it goes to the tools mcp::<id>.
 			if p.row.ToolGroup != catalog.MCPToolGroups {
-				p.refuse("endpoint", problems)
+				p.refuse(strings.TrimPrefix(path, p.Path()+"."), problems)
 			}
 			return
 		}
 	}
-	for _, v := range ResolveEndpoint(p.spec.Endpoint, path, row, problems) {
+	endpoint := p.spec.Endpoint
+	if p.spec.EndpointFrom != nil {
+		endpoint = ownScheme(endpoint, row)
+	}
+	for _, v := range ResolveEndpoint(endpoint, path, row, problems) {
 		p.assign(v.Field, v.Node, path, problems)
 	}
 }

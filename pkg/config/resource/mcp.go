@@ -27,10 +27,10 @@ func (r *toolStep) applyMCP(t *parse.Tool, id string) {
 		})
 		return
 	}
-	endpoint, path := t.Endpoint, t.Path+".endpoint"
+	endpoint, path := t.Endpoint, t.EndpointPath()
 	configured := r.mcpProvider(id)
 	if endpoint == "" && configured != nil {
-		endpoint, path = configured.Endpoint, configured.Path+".endpoint"
+		endpoint, path = configured.Endpoint, configured.EndpointPath()
 	}
 	if endpoint == "" {
 		r.problems.Add(problem.Problem{
@@ -144,7 +144,7 @@ func (r *toolStep) warnUnusedEndpoints(tools map[string]string) {
 				continue
 			}
 			r.problems.Add(problem.Problem{
-				Reason: problem.NoEffect, Severity: problem.Warning, Path: p.Path + ".endpoint",
+				Reason: problem.NoEffect, Severity: problem.Warning, Path: p.EndpointPath(),
 				Detail: "has no effect: the address of an MCP server counts only for its tools",
 				Fix:    "name them in spec.resources.tools: " + catalog.MCPToolGroups + p.EffectiveID(),
 			})

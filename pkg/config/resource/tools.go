@@ -89,7 +89,7 @@ func (r *toolStep) toolGroup(name string) string {
 func (r *toolStep) applyBuiltin(t *parse.Tool, id string) {
 	if t.Endpoint != "" {
 		r.problems.Add(problem.Problem{
-			Reason: problem.UnknownField, Path: t.Path + ".endpoint", Type: field.ErrorTypeForbidden,
+			Reason: problem.UnknownField, Path: t.EndpointPath(), Type: field.ErrorTypeForbidden,
 			Detail: "only the tools of an MCP server have an endpoint",
 			Fix:    "remove it, or name the tools mcp::<id>",
 		})

@@ -91,7 +91,7 @@ func ApplyTelemetry(in *Telemetry, problems *problem.Collector) {
 	if !ok {
 		return
 	}
-	path := p.Path + ".endpoint"
+	path := p.EndpointPath()
 	in.Environment.Add(
 		environment.Variable{Name: otelEndpoint, Value: escapeDollar(endpoint), Path: path},
 		environment.Variable{Name: otelProtocol, Value: otlpHTTP, Path: path},
@@ -140,7 +140,7 @@ func (t *telemetry) checkFields(p *parse.Provider) {
 // endpoint checks the address of the collector. It is the base of several: the SDK and the server add /v1/traces and
 // /v1/metrics.
 func (t *telemetry) endpoint(p *parse.Provider) (string, bool) {
-	path := p.Path + ".endpoint"
+	path := p.EndpointPath()
 	fail := func(detail, fix string) (string, bool) {
 		t.problems.Add(problem.Problem{
 			Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid,

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package endpoint
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+)
+
+// Resource is the resource of the API that has the objects of a kind.
+func Resource(kind parse.EndpointKind) schema.GroupVersionResource {
+	switch kind {
+	case parse.KindInferenceService:
+		return schema.GroupVersionResource{Group: "serving.kserve.io", Version: "v1beta1", Resource: "inferenceservices"}
+	case parse.KindLLMInferenceService:
+		return schema.GroupVersionResource{Group: "serving.kserve.io", Version: "v1alpha1", Resource: "llminferenceservices"}
+	case parse.KindService:
+	}
+	return corev1.SchemeGroupVersion.WithResource("services")
+}
+
+// Address is where an object is reached.
+type Address struct {
+	// URL is the address; empty where there is none.
+	URL string
+	// Missing says what the object lacks where there is no URL, and Fix what to do.
+	Missing, Fix string
+}
+
+// apiPath is below which model servers have the API of OpenAI.
+const apiPath = "/v1"
+
+// OfService returns the address of a port of a Service: of the port that is named, else of its only one, else of the one for HTTP.
+func OfService(s *corev1.Service, ref *parse.EndpointReference) Address {
+	port, why := servicePort(s, ref.Port)
+	if port == nil {
+		return why
+	}
+	number := port.Port
+	if s.Spec.ClusterIP == corev1.ClusterIPNone { // its name leads to the pods, which have other ports
+		switch {
+		case port.TargetPort.Type == intstr.String:
+			return Address{
+				Missing: fmt.Sprintf("is headless, and its port %s leads to a port of the pods that has only a name", portName(port)),
+				Fix:     "write endpoint with the number of that port, or let the Service have an address",
+			}
+		case port.TargetPort.IntVal != 0:
+			number = port.TargetPort.IntVal
+		}
+	}
+	return Address{URL: fmt.Sprintf("%s://%s.%s.svc:%d%s", scheme(port), s.Name, s.Namespace, number, ref.URLPath)}
+}
+
+func servicePort(s *corev1.Service, wanted string) (*corev1.ServicePort, Address) {
+	var names []string
+	var plain []*corev1.ServicePort
+	for i := range s.Spec.Ports {
+		port := &s.Spec.Ports[i]
+		if port.Protocol != "" && port.Protocol != corev1.ProtocolTCP {
+			continue
+		}
+		if wanted != "" && (port.Name == wanted || strconv.Itoa(int(port.Port)) == wanted) {
+			return port, Address{}
+		}
+		names, plain = append(names, portName(port)), append(plain, port)
+	}
+	switch {
+	case len(plain) == 0:
+		return nil, Address{Missing: "has no TCP port", Fix: "give it one, or write endpoint"}
+	case wanted != "":
+		return nil, Address{Missing: fmt.Sprintf("has no port %q", wanted), Fix: "its ports are " + bounds.Names(names)}
+	case len(plain) == 1:
+		return plain[0], Address{}
+	}
+	for _, name := range []string{"http", "https"} {
+		if at := slices.IndexFunc(plain, func(p *corev1.ServicePort) bool { return p.Name == name }); at >= 0 {
+			return plain[at], Address{}
+		}
+	}
+	return nil, Address{Missing: "has several ports", Fix: "name one of them with port: " + bounds.Names(names)}
+}
+
+// portName is how a port is named in port: by its name, else by its number.
+func portName(p *corev1.ServicePort) string {
+	if p.Name != "" {
+		return p.Name
+	}
+	return strconv.Itoa(int(p.Port))
+}
+
+// scheme is https where the port says so: by its application protocol, else by its name or number.
+func scheme(p *corev1.ServicePort) string {
+	if protocol := ptr.Deref(p.AppProtocol, ""); protocol != "" {
+		if strings.EqualFold(protocol, "https") {
+			return "https"
+		}
+		return "http"
+	}
+	if p.Name == "https" || strings.HasPrefix(p.Name, "https-") || p.Name == "" && p.Port == 443 {
+		return "https"
+	}
+	return "http"
+}
+
+// OfModelServer returns the address in the status of one of KServe's objects: the one that it names gateway-internal, else internal, else one inside
+// of the cluster, else its only one. The path of the API follows where the address does not end in it.
+func OfModelServer(object map[string]any) Address {
+	status, _ := object["status"].(map[string]any)
+	named := map[string]string{}
+	inside := ""
+	list, _ := status["addresses"].([]any)
+	for _, item := range list {
+		address, _ := item.(map[string]any)
+		at, _ := address["url"].(string)
+		if at == "" {
+			continue
+		}
+		name, _ := address["name"].(string)
+		if named[name] == "" {
+			named[name] = at
+		}
+		if inside == "" && isInside(at) {
+			inside = at
+		}
+	}
+	address, _ := status["address"].(map[string]any)
+	single, _ := address["url"].(string)
+	for _, at := range []string{named["gateway-internal"], named["internal"], inside, single} {
+		if at != "" {
+			return usable(at)
+		}
+	}
+	return Address{Missing: "has no address inside of the cluster in its status", Fix: "the operator continues when it has one"}
+}
+
+// insideHost is the DNS name of a Service.
+var insideHost = regexp.MustCompile(`^[^.]+\.[^.]+\.svc(\..+)?$`)
+
+func isInside(at string) bool {
+	u, err := url.Parse(at)
+	return err == nil && insideHost.MatchString(u.Hostname())
+}
+
+// maxURL is the longest address, in bytes.
+const maxURL = 2048
+
+// hostAndPath is what an address consists of that the server takes as it is.
+var hostAndPath = regexp.MustCompile(`^[A-Za-z0-9._:\[\]/~%-]+$`)
+
+// usable returns an address of a status. Everything in it gets into the configuration of the server, which replaces references to its environment.
+func usable(at string) Address {
+	u, err := url.Parse(at)
+	if err != nil || len(at) > maxURL || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
+		!hostAndPath.MatchString(u.Host+u.EscapedPath()) {
+		return Address{Missing: "has an address in its status that is not a plain URL", Fix: "write endpoint"}
+	}
+	path := strings.TrimSuffix(u.EscapedPath(), "/")
+	if !strings.HasSuffix(path, apiPath) {
+		path += apiPath
+	}
+	return Address{URL: u.Scheme + "://" + u.Host + path}
+}
+
+// Placeholder stands for the address of an object in a namespace where no cluster is known.
+func Placeholder(ref *parse.EndpointReference, namespace string) string {
+	if ref.Kind != parse.KindService {
+		return "http://" + ref.Name + "." + namespace + "." + strings.ToLower(string(ref.Kind)) + ".invalid" + apiPath
+	}
+	host := ref.Name + "." + namespace + ".svc"
+	if number, err := strconv.Atoi(ref.Port); err == nil {
+		host += ":" + strconv.Itoa(number)
+	}
+	return "http://" + host + ref.URLPath
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package endpoint_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/endpoint"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+)
+
+// Proves: R11, R18 (a Service's name and port become a URL; what it lacks is said with the way out).
+func TestOfServiceChoosesPortAndScheme(t *testing.T) {
+	for name, c := range map[string]struct {
+		spec, port, path, want string
+	}{
+		"its only port":       {"ports: [{port: 8000}]", "", "", "http://s.ai.svc:8000"},
+		"by name":             {"ports: [{name: a, port: 1}, {name: b, port: 2}]", "b", "/mcp", "http://s.ai.svc:2/mcp"},
+		"by number":           {"ports: [{name: a, port: 1}, {name: b, port: 2}]", "2", "", "http://s.ai.svc:2"},
+		"for HTTP":            {"ports: [{name: metrics, port: 1}, {name: http, port: 2}]", "", "", "http://s.ai.svc:2"},
+		"several":             {"ports: [{name: a, port: 1}, {name: b, port: 2}]", "", "", "has several ports: name one of them with port: a, b"},
+		"no such port":        {"ports: [{name: a, port: 1}]", "c", "", `has no port "c": its ports are a`},
+		"no port":             {"ports: [{port: 53, protocol: UDP}]", "", "", "has no TCP port: give it one, or write endpoint"},
+		"HTTPS by protocol":   {"ports: [{port: 8000, appProtocol: https}]", "", "", "https://s.ai.svc:8000"},
+		"HTTP by protocol":    {"ports: [{name: https, port: 443, appProtocol: http}]", "", "", "http://s.ai.svc:443"},
+		"HTTPS by name":       {"ports: [{name: https-api, port: 8000}]", "", "", "https://s.ai.svc:8000"},
+		"HTTPS by number":     {"ports: [{port: 443}]", "", "", "https://s.ai.svc:443"},
+		"headless":            {"clusterIP: None\nports: [{port: 80, targetPort: 8080}]", "", "", "http://s.ai.svc:8080"},
+		"headless, the same":  {"clusterIP: None\nports: [{port: 80}]", "", "", "http://s.ai.svc:80"},
+		"headless, by a name": {"clusterIP: None\nports: [{port: 80, targetPort: web}]", "", "", "is headless, and its port 80 leads to a port of the pods"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &corev1.Service{}
+			s.Name, s.Namespace = "s", "ai"
+			if err := yaml.UnmarshalStrict([]byte(c.spec), &s.Spec); err != nil {
+				t.Fatal(err)
+			}
+			same(t, endpoint.OfService(s, &parse.EndpointReference{Port: c.port, URLPath: c.path}), c.want)
+		})
+	}
+}
+
+// Proves: R11, R7 (the order in which addresses of a status count; what is not a plain URL, such as one that would read the environment of the server, does not count).
+func TestOfModelServerChoosesTheAddressInsideOfTheCluster(t *testing.T) {
+	for name, c := range map[string]struct{ status, want string }{
+		"gateway-internal first": {
+			`{address: {url: "http://d"}, addresses: [{url: "http://c.ns.svc"}, {name: internal, url: "http://b"}, {name: gateway-internal, url: "http://a/ns/m"}]}`,
+			"http://a/ns/m/v1",
+		},
+		"internal": {
+			`{address: {url: "http://d"}, addresses: [{url: "http://c.ns.svc"}, {name: internal, url: "https://b:8443/v1"}]}`, "https://b:8443/v1",
+		},
+		"inside": {
+			`{address: {url: "http://d"}, addresses: [{name: gateway-external, url: "http://e.com"}, {url: "http://c.ns.svc.cluster.local/"}]}`,
+			"http://c.ns.svc.cluster.local/v1",
+		},
+		"single":                 {`{url: "https://public.example.com", address: {url: "http://m-predictor.ns.svc.cluster.local"}}`, "http://m-predictor.ns.svc.cluster.local/v1"},
+		"public alone":           {`{url: "https://public.example.com", addresses: [{name: gateway-external, url: "http://e.com"}]}`, "has no address"},
+		"none yet":               {`{}`, "has no address inside of the cluster in its status: the operator continues when it has one"},
+		"other types":            {`{address: [x], addresses: {a: b}}`, "has no address"},
+		"reads the environment":  {`{address: {url: "http://a/${env.LLSD_VLLM_API_KEY}"}}`, "not a plain URL: write endpoint"},
+		"in the host":            {`{address: {url: "http://${env.LLSD_VLLM_API_KEY}.evil"}}`, "not a plain URL"},
+		"user name and password": {`{address: {url: "http://u:p@a"}}`, "not a plain URL"},
+		"another scheme":         {`{address: {url: "grpc://a"}}`, "not a plain URL"},
+		"query":                  {`{address: {url: "http://a/v1?x=y#z"}}`, "http://a/v1"},
+		"too long":               {`{address: {url: "http://a/` + strings.Repeat("x", 3000) + `"}}`, "not a plain URL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var object map[string]any
+			if err := yaml.Unmarshal([]byte("status: "+c.status), &object); err != nil {
+				t.Fatal(err)
+			}
+			same(t, endpoint.OfModelServer(object), c.want)
+		})
+	}
+}
+
+// same compares a URL, or how the reason begins or what it contains that there is none.
+func same(t *testing.T, got endpoint.Address, want string) {
+	t.Helper()
+	if why := got.Missing + ": " + got.Fix; got.URL != want && (got.URL != "" || !strings.Contains(why, want)) {
+		t.Errorf("got %+v, want %s", got, want)
+	}
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/endpoint"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// EndpointWatcher watches the objects that custom resources take endpoints from.
+type EndpointWatcher interface {
+	// Watch watches the objects for a custom resource from now on, and no others.
+	Watch(referrer types.NamespacedName, to []parse.Addressed)
+}
+
+// endpoints reads the objects that the spec takes endpoints from: watched first, so that no change of what was read is missed.
+func (g *Gatherer) endpoints(ctx context.Context, in *desired.Inputs, allowed *settings.EndpointFrom) *problem.Problem {
+	references := in.Spec.EndpointReferences()
+	var read []parse.Addressed
+	for _, ref := range references {
+		fact := desired.EndpointFact{Ref: ref, Namespace: in.EndpointNamespace(ref)}
+		switch {
+		case !allowed.Allows(in.CR.Namespace, fact.Namespace):
+			fact.State = desired.Forbidden
+		case fact.Namespace != in.CR.Namespace && len(g.Namespaces) > 0 && !slices.Contains(g.Namespaces, fact.Namespace):
+			fact.State = desired.NotWatched
+		default:
+			if id := addressed(&fact); !slices.Contains(read, id) {
+				read = append(read, id)
+			}
+		}
+		in.Endpoints = append(in.Endpoints, fact)
+	}
+	if g.Endpoints != nil {
+		g.Endpoints.Watch(client.ObjectKeyFromObject(in.CR), read)
+	}
+	known := map[parse.Addressed]client.Object{}
+	for i := range in.Endpoints {
+		f := &in.Endpoints[i]
+		if f.State != desired.Found {
+			continue
+		}
+		if p := g.endpoint(ctx, f, known); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+func addressed(f *desired.EndpointFact) parse.Addressed {
+	return parse.Addressed{Kind: f.Ref.Kind, Namespace: f.Namespace, Name: f.Ref.Name}
+}
+
+// endpoint reads one object, once in a reconcile: known has those that were read.
+func (g *Gatherer) endpoint(ctx context.Context, f *desired.EndpointFact, known map[parse.Addressed]client.Object) *problem.Problem {
+	id := addressed(f)
+	o, done := known[id]
+	if !done {
+		o = empty(id.Kind)
+		key := types.NamespacedName{Namespace: id.Namespace, Name: id.Name}
+		switch err := g.Live.Get(ctx, key, o); {
+		case meta.IsNoMatchError(err):
+			f.State, f.KindMissing = desired.Missing, true
+			return nil
+		case apierrors.IsNotFound(err):
+			f.State = desired.Missing
+			return nil
+		case err != nil:
+			return lookupFailed(v1alpha2.ConditionConfigGenerated, f.Ref.Path, string(id.Kind)+" "+key.String(), err)
+		}
+		known[id] = o
+	}
+	switch o := o.(type) {
+	case *corev1.Service:
+		f.Address = endpoint.OfService(o, f.Ref)
+	case *unstructured.Unstructured:
+		f.Address = endpoint.OfModelServer(o.Object)
+	}
+	return nil
+}
+
+func empty(kind parse.EndpointKind) client.Object {
+	if kind == parse.KindService {
+		return &corev1.Service{}
+	}
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(endpoint.Resource(kind).GroupVersion().WithKind(string(kind)))
+	return o
+}

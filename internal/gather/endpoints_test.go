@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// watched records what is watched.
+type watched []parse.Addressed
+
+func (w *watched) Watch(_ types.NamespacedName, to []parse.Addressed) { *w = to }
+
+// Each object is watched before it is read, and read once; what may not be referred to is neither watched nor read.
+//
+// Proves: R20, R55, R64.
+func TestEndpointsAreReadLiveWhereTheyMayBe(t *testing.T) {
+	service := func(namespace, name string) *corev1.Service {
+		return &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+		}
+	}
+	live := newCluster(t, service("ai", "a"), service("models", "b"), service("dark", "c"),
+		operatorSettings(map[string]string{"endpointFrom": "namespaces: [models, unwatched]"}))
+	live.fails["Unstructured/m"] = &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "serving.kserve.io", Kind: "InferenceService"}}
+	g := newGatherer(live, newCluster(t))
+	g.Namespaces = []string{"ai", "models", "dark"}
+	var seen watched
+	g.Endpoints = &seen
+	cr := resource()
+	cr.Spec.Providers.Inference = &apiextensionsv1.JSON{Raw: []byte(`[
+		{"id":"a","provider":"vllm","endpointFrom":{"kind":"Service","name":"a"}},
+		{"id":"a2","provider":"vllm","endpointFrom":{"kind":"Service","name":"a","path":"/v2"}},
+		{"id":"b","provider":"vllm","endpointFrom":{"kind":"Service","name":"b","namespace":"models"}},
+		{"id":"c","provider":"vllm","endpointFrom":{"kind":"Service","name":"c","namespace":"dark"}},
+		{"id":"d","provider":"vllm","endpointFrom":{"kind":"Service","name":"d","namespace":"unwatched"}},
+		{"id":"m","provider":"vllm","endpointFrom":{"kind":"InferenceService","name":"m"}},
+		{"id":"n","provider":"vllm","endpointFrom":{"kind":"LLMInferenceService","name":"n"}}]`)}
+	gathered, problems := g.Gather(t.Context(), cr)
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	var got []string
+	for _, f := range gathered.Inputs.Endpoints {
+		got = append(got, fmt.Sprintf("%s %d %v %s", f.Ref.Name, f.State, f.KindMissing, f.Address.URL))
+	}
+	want := []string{
+		fmt.Sprintf("a %d false http://a.ai.svc:80", desired.Found), fmt.Sprintf("a %d false http://a.ai.svc:80/v2", desired.Found),
+		fmt.Sprintf("b %d false http://b.models.svc:80", desired.Found), fmt.Sprintf("c %d false ", desired.Forbidden),
+		fmt.Sprintf("d %d false ", desired.NotWatched), fmt.Sprintf("m %d true ", desired.Missing), fmt.Sprintf("n %d false ", desired.Missing),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if live.reads["Service/a"] != 1 || live.reads["Service/c"]+live.reads["Service/d"] != 0 {
+		t.Errorf("reads: %v", live.reads)
+	}
+	names := []string{}
+	for _, id := range seen {
+		names = append(names, id.Namespace+"/"+id.Name)
+	}
+	if want := []string{"ai/a", "models/b", "ai/m", "ai/n"}; !slices.Equal(names, want) {
+		t.Errorf("watched %v, want %v", names, want)
+	}
+
+	live.fails["Service/a"] = errTimeout
+	if _, problems := g.Gather(t.Context(), cr); len(problems) != 1 || problems[0].Class != problem.Transient || !errors.Is(problems[0].Err, errTimeout) ||
+		!strings.HasPrefix(problems[0].String(), "spec.providers.inference[0].endpointFrom: Service ai/a could not be read: ") {
+		t.Errorf("a request that fails: %v", problems)
+	}
+	in, _ := g.GatherForAdmission(t.Context(), cr)
+	if in.Endpoints[0].State != desired.Unknown || in.Endpoints[3].State != desired.Forbidden {
+		t.Errorf("admission: %v", in.Endpoints)
+	}
+}

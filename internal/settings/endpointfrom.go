@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+)
+
+// KeyEndpointFrom is the key of a YAML EndpointFrom.
+const KeyEndpointFrom = "endpointFrom"
+
+// allNamespaces stands for every namespace.
+const allNamespaces = "*"
+
+// EndpointFrom says where the objects may be that endpointFrom refers to, beside the namespace of the custom resource. The zero value allows no other.
+type EndpointFrom struct {
+	// Namespaces are those that custom resources of every namespace may refer to; "*" means all.
+	Namespaces []string `json:"namespaces,omitempty"`
+}
+
+// Allows reports whether a custom resource may refer to an object in a namespace.
+func (e *EndpointFrom) Allows(own, namespace string) bool {
+	return namespace == own || slices.Contains(e.Namespaces, namespace) || slices.Contains(e.Namespaces, allNamespaces)
+}
+
+// parseEndpointFrom reads KeyEndpointFrom. A wrong value is an error: it would allow something else than is meant.
+func parseEndpointFrom(text string) (EndpointFrom, error) {
+	var e EndpointFrom
+	err := yaml.UnmarshalStrict([]byte(text), &e)
+	var errs field.ErrorList
+	for i, namespace := range e.Namespaces {
+		if namespace != allNamespaces && len(validation.IsDNS1123Label(namespace)) > 0 {
+			errs = append(errs, field.Invalid(field.NewPath("namespaces").Index(i), bounds.Message(namespace), "want the name of a namespace, or *"))
+		}
+	}
+	if err == nil {
+		err = errs.ToAggregate()
+	}
+	if err != nil {
+		return EndpointFrom{}, fmt.Errorf("ConfigMap %s, key %s: %w", ConfigMapName, KeyEndpointFrom, err)
+	}
+	return e, nil
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings_test
+
+import (
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// Proves: R48, R74 (without the setting only the own namespace; a wrong one is named with its key and item).
+func TestEndpointFromAllowsNamespaces(t *testing.T) {
+	for text, want := range map[string][3]bool{ // own, models, other
+		"":                              {true, false, false},
+		"namespaces: [models]":          {true, true, false},
+		`namespaces: ["*"]`:             {true, true, true},
+		"namespaces: [models, serving]": {true, true, false},
+	} {
+		s := parse(t, map[string]string{"endpointFrom": text})
+		got := [3]bool{s.EndpointFrom.Allows("ai", "ai"), s.EndpointFrom.Allows("ai", "models"), s.EndpointFrom.Allows("ai", "other")}
+		if got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"namespaces: [models, A/B]": `ConfigMap llama-stack-operator-config, key endpointFrom: namespaces[1]: Invalid value: "A/B": want the name of a namespace, or *`,
+		"namespace: models":         `ConfigMap llama-stack-operator-config, key endpointFrom: error unmarshaling JSON: while decoding JSON: json: unknown field "namespace"`,
+	} {
+		if _, err := settings.Parse(map[string]string{"endpointFrom": text}); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
