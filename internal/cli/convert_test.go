@@ -150,3 +150,32 @@ func trees(t *testing.T, text string) []map[string]any {
 	}
 	return list
 }
+
+// Proves: R22, FR-075 (there and back as a user does it; what is lost is named with its line, and listed in JSON).
+func TestConvertToOGXServerAndBack(t *testing.T) {
+	const ogx, own = "ogx.io/v1beta1", "llamastack.io/v1alpha2"
+	const sample = samplesDir + "/v1alpha2-two-providers.yaml"
+	there := run(t, "", "convert", "-f", sample, "--to", ogx)
+	back := run(t, there.out, "convert", "-f", "-", "--to", own)
+	if there.code != command.OK || back.code != command.OK || back.err != "" || !strings.Contains(there.err, ": spec.resources: OGXServer registers nothing: ") {
+		t.Errorf("exit codes %d and %d\n%s%s", there.code, back.code, there.err, back.err)
+	}
+	if checked := run(t, back.out, "validate", "-f", "-"); checked.code != command.OK {
+		t.Errorf("after the way there and back:\n%s", checked.out)
+	}
+	file := write(t, "apiVersion: llamastack.io/v1alpha1\nkind: LlamaStackDistribution\nmetadata: {name: a}\nspec:\n  server:\n    distribution: {name: starter}\n"+
+		"    containerSpec: {port: 9000}\n    tlsConfig: {caBundle: {configMapName: ca}}\n---\nkind: ConfigMap\napiVersion: v1\nmetadata: {name: ca}\n")
+	r := run(t, "", "convert", "-f", file, "--to", ogx, "-o", "json")
+	if r.code != command.OK || !strings.Contains(r.err, file+":8: warning: a: spec.server.tlsConfig.caBundle: OGXServer wants each certificate") {
+		t.Errorf("exit code %d: %s", r.code, r.err)
+	}
+	made := trees(t, r.out)[0]
+	items, lost := made["items"].([]any), made["notConverted"].([]any)
+	if len(items) != 2 || items[0].(map[string]any)["kind"] != "OGXServer" || items[1].(map[string]any)["kind"] != "ConfigMap" {
+		t.Errorf("items %v", items)
+	}
+	// The annotation has what only v1alpha1 can say.
+	if len(lost) != 2 || lost[1].(map[string]any)["path"] != "spec.server.tlsConfig.caBundle" || lost[1].(map[string]any)["line"] != float64(8) {
+		t.Errorf("lost: %v", lost)
+	}
+}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/files"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
 )
 
@@ -34,17 +35,30 @@ const (
 
 func formats() []string { return []string{formatYAML, formatJSON} }
 
-const long = `Convert LlamaStackDistributions to the other version of the API, without a cluster.
+// targets are the values of --to: versions, and apiVersions of kinds.
+func targets() []string { return append(offline.Versions(), offline.Kinds()...) }
+
+// betweenKinds reports whether --to names a kind.
+func (o *options) betweenKinds() bool { return slices.Contains(offline.Kinds(), o.to) }
+
+const long = `Convert LlamaStackDistributions to the other version of the API, or to the kind OGXServer and back, without a cluster.
 
 The command uses the operator's own code, so nothing is lost: the annotation llamastack.io/conversion keeps values without a field
 in the other version. Warnings report what to check afterwards. Documents of other kinds are printed unchanged. If there is an error,
-nothing is printed.`
+nothing is printed.
+
+OGXServer is the kind of the operator of OGX, which llama-stack has become. It cannot say everything that a LlamaStackDistribution says, nor
+the other way around: a warning names each field that is lost, and -o json lists them under notConverted, beside the items.`
 
 const examples = `  # A v1alpha1 manifest in v1alpha2
   kubectl llamastack convert -f my-stack.yaml --to v1alpha2
 
   # In the other direction
   kubectl llamastack convert -f my-stack.yaml --to v1alpha1
+
+  # To the kind of OGX' operator, and back
+  kubectl llamastack convert -f my-stack.yaml --to ogx.io/v1beta1
+  kubectl llamastack convert -f my-server.yaml --to llamastack.io/v1alpha2
 
   # Everything in a directory
   kubectl llamastack convert -f deploy/ --to v1alpha2 > converted.yaml`
@@ -54,7 +68,7 @@ func New(streams command.Streams) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:     "convert -f FILE --to VERSION",
-		Short:   "Convert resources to the other version of the API",
+		Short:   "Convert resources to the other version of the API, or to OGXServer and back",
 		Long:    long,
 		Example: examples,
 		Args:    cobra.NoArgs,
@@ -67,11 +81,11 @@ func New(streams command.Streams) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	o.files.AddTo(cmd)
-	flags.StringVar(&o.to, "to", "", "the version to convert to: "+strings.Join(offline.Versions(), ", "))
+	flags.StringVar(&o.to, "to", "", "the version or kind to convert to: "+strings.Join(targets(), ", "))
 	flags.StringVarP(&o.output, "output", "o", formatYAML, "how to print: "+strings.Join(formats(), ", "))
 	o.settings.AddTo(cmd)
 	_ = cmd.MarkFlagRequired("to")
-	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(offline.Versions(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(targets(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -79,8 +93,8 @@ func New(streams command.Streams) *cobra.Command {
 // check reports what is wrong with the command line.
 func (o *options) check() error {
 	switch {
-	case !slices.Contains(offline.Versions(), o.to):
-		return fmt.Errorf("--to %q: choose one of %s", o.to, strings.Join(offline.Versions(), ", "))
+	case !slices.Contains(targets(), o.to):
+		return fmt.Errorf("--to %q: choose one of %s", o.to, strings.Join(targets(), ", "))
 	case !slices.Contains(formats(), o.output):
 		return fmt.Errorf("--output %q: choose one of %s", o.output, strings.Join(formats(), ", "))
 	}
@@ -98,17 +112,18 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 		return command.Fail(err)
 	}
 	var list []map[string]any
+	lost := []loss{}
 	count, failed := 0, false
 	for _, d := range documents {
-		if !offline.Recognizes(d) {
+		if !offline.Recognizes(d) && (!o.betweenKinds() || !offline.IsOGXServer(d)) {
 			list = append(list, d.Object)
 			continue
 		}
 		count++
-		converted := cluster.Convert(ctx, d, o.to)
+		converted := o.convert(ctx, cluster, d)
 		converted.Print(streams.Err)
 		failed = failed || converted.Failed()
-		list = append(list, converted.Object)
+		list, lost = append(list, converted.Object), append(lost, losses(converted)...)
 	}
 	switch {
 	case failed:
@@ -116,7 +131,7 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 	case count == 0:
 		return command.Fail(files.ErrNothing)
 	}
-	text, err := encode(list, o.output)
+	text, err := o.encode(list, lost)
 	if err != nil {
 		return command.Fail(err)
 	}
@@ -124,26 +139,60 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 	return command.Fail(err)
 }
 
-// encode writes the objects as kubectl does: YAML documents with sorted keys, or one JSON object, a List of several.
-func encode(list []map[string]any, format string) ([]byte, error) {
+func (o *options) convert(ctx context.Context, cluster *offline.Cluster, d *manifest.Document) *offline.Converted {
+	if o.betweenKinds() {
+		return cluster.ConvertKind(ctx, d, o.to)
+	}
+	return cluster.Convert(ctx, d, o.to)
+}
+
+// loss is a field that the other kind cannot say, in JSON.
+type loss struct {
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Resource string `json:"resource"`
+	Path     string `json:"path"`
+	Message  string `json:"message"`
+}
+
+func losses(c *offline.Converted) []loss {
+	var list []loss
+	for _, p := range c.Lost {
+		list = append(list, loss{c.Document.File, c.Line(p), c.Name(), p.Path, p.Body()})
+	}
+	return list
+}
+
+func (o *options) encode(list []map[string]any, lost []loss) ([]byte, error) {
+	switch {
+	case o.output == formatYAML:
+		return encodeYAML(list)
+	case o.betweenKinds():
+		return encodeJSON(map[string]any{"items": list, "notConverted": lost})
+	case len(list) == 1:
+		return encodeJSON(list[0])
+	}
+	return encodeJSON(map[string]any{"apiVersion": "v1", "kind": "List", "items": list})
+}
+
+// encodeYAML writes the objects as kubectl does: documents with sorted keys.
+func encodeYAML(list []map[string]any) ([]byte, error) {
 	var out bytes.Buffer
-	if format == formatYAML {
-		for i, object := range list {
-			text, err := yaml.Marshal(object)
-			if err != nil {
-				return nil, err
-			}
-			if i > 0 {
-				out.WriteString("---\n")
-			}
-			out.Write(text)
+	for i, object := range list {
+		text, err := yaml.Marshal(object)
+		if err != nil {
+			return nil, err
 		}
-		return out.Bytes(), nil
+		if i > 0 {
+			out.WriteString("---\n")
+		}
+		out.Write(text)
 	}
-	var content any = map[string]any{"apiVersion": "v1", "kind": "List", "items": list}
-	if len(list) == 1 {
-		content = list[0]
-	}
+	return out.Bytes(), nil
+}
+
+func encodeJSON(content any) ([]byte, error) {
+	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "    ")

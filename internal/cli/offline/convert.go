@@ -31,6 +31,8 @@ type Converted struct {
 	Resource
 	// Object is the object; nil where there are errors.
 	Object map[string]any
+	// Lost are those of the problems that name what another kind cannot say.
+	Lost problem.List
 }
 
 // Convert converts the document, which Recognizes accepts, as the operator's webhook does. It refuses what is not of the document's own version, an

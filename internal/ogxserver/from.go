@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ogxserver
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/provider"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// The directories of the two kinds where a PVC is mounted that names none.
+const (
+	ownMountPath   = v1alpha2.DefaultMountPath
+	otherMountPath = "/.ogx"
+)
+
+// namespaceLabel is the label that each namespace has with its own name.
+const namespaceLabel = "kubernetes.io/metadata.name"
+
+// From converts a LlamaStackDistribution of v1alpha2, which the schema admits, to an OGXServer.
+func From(object map[string]any) (map[string]any, []Loss) {
+	s := newSource(object)
+	to := map[string]any{"apiVersion": APIVersion, "kind": Kind, "metadata": map[string]any{}, "spec": map[string]any{}}
+	metadata(s, to)
+	if annotations, ok := to["metadata"].(map[string]any)["annotations"].(map[string]any); ok && annotations[v1alpha2.ConversionAnnotation] != nil {
+		delete(annotations, v1alpha2.ConversionAnnotation)
+		s.losses = append(s.losses, Loss{"metadata.annotations", v1alpha2.ConversionAnnotation + " keeps what only v1alpha1 can say", "look at what it has"})
+	}
+	kv := s.at([]string{"spec", "storage", "kv"})
+	if kv["type"] == string(v1alpha2.KVStoragePostgres) {
+		s.lose("spec.storage.kv", "OGXServer has no PostgreSQL for it", "")
+	}
+	move(s, to, 0, 1)
+	mountPath(s, to, ownMountPath, otherMountPath)
+	for _, path := range []string{"spec.storage.kv.password", "spec.storage.sql.connectionString"} {
+		if value, found := take[map[string]any](s, path); found {
+			if ref, ok := reference(value); ok {
+				put(to, path, ref)
+			} else {
+				put(s.tree, path, value)
+			}
+		}
+	}
+	if name, found := take[string](s, "spec.overrideConfig.configMapName"); found {
+		put(to, "spec.overrideConfig", map[string]any{"name": name, "key": "config.yaml"})
+	}
+	fromNetworking(s, to)
+	fromProviders(s, to)
+	s.lose("spec.resources", "OGXServer registers nothing", "its server has the models that providers list, and those of its base configuration: "+
+		"register others by overrideConfig")
+	s.lose("spec.auth", "OGXServer says nothing about who may call the server", "write it into the ConfigMap of overrideConfig, or into that of baseConfig")
+	s.lose("spec.externalProviders", "OGXServer adds no providers from images", "build an image with them")
+	return to, s.rest()
+}
+
+func fromNetworking(s *source, to map[string]any) {
+	if value, found := take[any](s, "spec.networking.expose"); found && value != nil {
+		raw, _ := json.Marshal(value) // it comes from JSON
+		expose, problems := parse.ExposeField(&apiextensionsv1.JSON{Raw: raw})
+		switch {
+		case len(problems) > 0:
+			put(s.tree, "spec.networking.expose", value)
+		case expose.Hostname != "":
+			put(to, "spec.network.externalAccess", map[string]any{"enabled": expose.Enabled, "hostname": expose.Hostname})
+		default:
+			put(to, "spec.network.externalAccess", map[string]any{"enabled": expose.Enabled})
+		}
+	}
+	if enabled, found := take[bool](s, "spec.networking.tls.enabled"); found && enabled {
+		if name, named := take[string](s, "spec.networking.tls.secretName"); named {
+			put(to, "spec.network.tls.secretName", name)
+		}
+	}
+	s.lose("spec.networking.tls.caBundle", "OGXServer wants each certificate with its key in spec.tls.trust.caCertificates",
+		"write it there, for example with the key ca-bundle.crt")
+	var peers []any
+	names, _ := take[[]any](s, "spec.networking.allowedFrom.namespaces")
+	for _, name := range names {
+		selector := map[string]any{"matchLabels": map[string]any{namespaceLabel: name}}
+		if name == "*" {
+			selector = map[string]any{}
+		}
+		peers = append(peers, map[string]any{"namespaceSelector": selector})
+	}
+	labels, _ := take[[]any](s, "spec.networking.allowedFrom.labels")
+	for _, label := range labels {
+		selector := map[string]any{"matchExpressions": []any{map[string]any{"key": label, "operator": "Exists"}}}
+		peers = append(peers, map[string]any{"namespaceSelector": selector})
+	}
+	if len(peers) > 0 {
+		put(to, "spec.network.policy", map[string]any{"enabled": true, "ingress": []any{map[string]any{"from": peers}}})
+	}
+}
+
+// apis are the fields of spec.providers that both kinds have.
+var apis = []parse.ProviderAPI{parse.APIInference, parse.APIVectorIO, parse.APIToolRuntime}
+
+func fromProviders(s *source, to map[string]any) {
+	value, _ := take[map[string]any](s, "spec.providers")
+	raw, _ := json.Marshal(map[string]any{"providers": value}) // it comes from JSON
+	spec := &v1alpha2.LlamaStackDistributionSpec{}
+	if err := json.Unmarshal(raw, spec); err != nil {
+		put(s.tree, "spec.providers", value)
+		return
+	}
+	parsed := parse.Parse(spec)
+	for _, p := range parsed.Problems {
+		s.losses = append(s.losses, Loss{p.Path, p.Body(), ""})
+	}
+	for _, group := range parsed.Providers {
+		if !slices.Contains(apis, group.API) {
+			s.losses = append(s.losses, Loss{Path: "spec.providers." + group.API.Field, Detail: "OGXServer has no such providers"})
+			continue
+		}
+		for i := range group.Providers {
+			p := &group.Providers[i]
+			if p.EndpointFrom != nil {
+				s.losses = append(s.losses, Loss{p.EndpointFrom.Path, "OGXServer takes no endpoint from an object, so the provider is left out", "write endpoint"})
+				continue
+			}
+			e, problems := dissolve(group.API, p)
+			if len(problems) > 0 {
+				s.losses = append(s.losses, Loss{p.Path, "the provider is left out: " + problems[0].String(), ""})
+				continue
+			}
+			add(to, group.API, e)
+		}
+	}
+}
+
+// dissolve returns a provider with the names that the newest release line of the server has for its fields.
+func dissolve(api parse.ProviderAPI, p *parse.Provider) (*entry, problem.List) {
+	line, _ := catalog.Get(catalog.Newest())
+	e := &entry{id: p.EffectiveID(), providerType: line.FullType(api.Name, p.Type), config: map[string]any{}, secrets: map[string]any{}}
+	row, known := line.Provider(api.Name, e.providerType)
+	if !known {
+		row = &catalog.Provider{Key: "api_key", Endpoint: &catalog.Endpoint{Kind: catalog.EndpointURL, Field: "url"}}
+	}
+	maps.Copy(e.config, p.Settings)
+	var problems problem.Collector
+	if p.Endpoint != "" && row.Endpoint != nil {
+		for _, v := range provider.ResolveEndpoint(p.Endpoint, p.EndpointPath(), row.Endpoint, &problems) {
+			var value any
+			_ = v.Node.Decode(&value) // a text or a number
+			if number, isInt := value.(int); isInt {
+				value = int64(number)
+			}
+			e.config[v.Field] = value
+		}
+	}
+	for _, named := range [][2]string{{row.Region, p.Region}, {row.DeploymentName, p.DeploymentName}} {
+		if named[0] != "" && named[1] != "" {
+			e.config[named[0]] = named[1]
+		}
+	}
+	put := func(field string, ref parse.SecretReference) {
+		e.secrets[field] = map[string]any{"name": ref.Name, "key": ref.Key}
+	}
+	for _, s := range p.SecretRefs {
+		put(s.Field, s.Ref)
+	}
+	if p.APIKey != nil && row.Key != "" {
+		put(row.Key, *p.APIKey)
+	}
+	return e, problems.List().Errors()
+}
+
+// add puts a provider into the list of its type, or into that of custom ones.
+func add(to map[string]any, api parse.ProviderAPI, e *entry) {
+	placement, _, _ := strings.Cut(e.providerType, "::")
+	list, made := "custom", map[string]any{"id": e.id, "type": e.providerType}
+	at := slices.IndexFunc(rows, func(r row) bool { return r.api == api.Field && r.providerType == e.providerType })
+	if at >= 0 {
+		if typed, fits := rows[at].typed(e); fits {
+			list, made = rows[at].key, typed
+		}
+	}
+	if list == "custom" {
+		if len(e.config) > 0 {
+			made["settings"] = e.config
+		}
+		if len(e.secrets) > 0 {
+			made["secretRefs"] = e.secrets
+		}
+	}
+	path := []string{"spec", "providers", api.Field, placement, list}
+	parent := newSource(to).at(path[:len(path)-1])
+	before, _ := parent[list].([]any)
+	put(to, strings.Join(path, "."), append(before, made))
+}

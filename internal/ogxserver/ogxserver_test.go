@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ogxserver_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/ogxserver"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+const header = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s, labels: {team: a}}\nspec:\n"
+
+// common is what both kinds can say.
+const common = header + `
+  distribution: {name: starter}
+  providers:
+    inference:
+    - {id: one, provider: vllm, endpoint: "http://vllm:8000", apiKey: {name: keys, key: vllm}, settings: {max_tokens: 8192, network: {tls: {verify: true, min_version: TLSv1.2}}}}
+    - {id: two, provider: together, apiKey: {name: keys, key: together}, settings: {base_url: "https://together.example.com/v1"}}
+    vectorIo: {id: db, provider: pgvector, endpoint: "db:5432", secretRefs: {password: {name: keys, key: db}}, settings: {db: d, user: u}}
+    toolRuntime: {id: search, provider: tavily-search, apiKey: {name: keys, key: search}, settings: {max_results: 3}}
+  storage:
+    kv: {type: redis, endpoint: "redis:6379", password: {secretKeyRef: {name: keys, key: redis}}}
+    sql: {type: postgres, connectionString: {name: keys, key: dsn}}
+  disabled: [batches]
+  networking:
+    port: 9000
+    tls: {enabled: true, secretName: tls}
+    expose: {hostname: llama.example.com}
+    allowedFrom: {namespaces: [a, b], labels: [team]}
+  workload:
+    replicas: 2
+    workers: 2
+    resources: {requests: {cpu: "2"}}
+    autoscaling: {maxReplicas: 3, targetCPUUtilizationPercentage: 70}
+    storage: {size: 20Gi}
+    podDisruptionBudget: {}
+    overrides: {env: [{name: A, value: b}], args: [--quiet]}
+`
+
+// tree decodes as the plugin does: whole numbers stay whole.
+func tree(t *testing.T, text string) map[string]any {
+	t.Helper()
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	var object map[string]any
+	if err == nil {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(raw, &object)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+// configuration is what a LlamaStackDistribution makes of the newest release line of the server: its objects, with the configuration.
+func configuration(t *testing.T, object map[string]any) string {
+	t.Helper()
+	known, err := settings.Parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := offline.NewCluster(known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster.Replacement.Version = catalog.Newest()
+	text, err := yaml.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents, errs := manifest.Read([]string{manifest.Stdin}, false, bytes.NewReader(text))
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	r := cluster.DryRun(t.Context(), documents[0])
+	if r.Failed() {
+		t.Fatalf("%v\n%s", r.Problems, text)
+	}
+	objects, err := yaml.Marshal(r.Desired.Objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(r.Desired.Config.YAML) + string(objects)
+}
+
+// What both kinds can say makes the same server after the way there and back, and nothing of it is lost.
+//
+// Proves: R22, FR-075.
+func TestTheCommonPartComesBack(t *testing.T) {
+	object := tree(t, common)
+	there, losses := ogxserver.From(object)
+	if len(losses) > 0 {
+		t.Errorf("lost: %v", losses)
+	}
+	want := tree(t, `
+apiVersion: ogx.io/v1beta1
+kind: OGXServer
+metadata: {name: s, labels: {team: a}}
+spec:
+  distribution: {name: starter}
+  disabledAPIs: [batches]
+  network:
+    port: 9000
+    tls: {secretName: tls}
+    externalAccess: {enabled: true, hostname: llama.example.com}
+    policy:
+      enabled: true
+      ingress:
+      - from:
+        - namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: a}}
+        - namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: b}}
+        - namespaceSelector: {matchExpressions: [{key: team, operator: Exists}]}
+  providers:
+    inference:
+      remote:
+        vllm:
+        - {id: one, endpoint: "http://vllm:8000/v1", apiToken: {name: keys, key: vllm}, maxTokens: 8192, network: {tls: {verify: true, minVersion: TLSv1.2}}}
+        custom:
+        - {id: two, type: "remote::together", settings: {base_url: "https://together.example.com/v1"}, secretRefs: {api_key: {name: keys, key: together}}}
+    vectorIo:
+      remote:
+        pgvector: [{id: db, host: db, port: 5432, db: d, user: u, password: {name: keys, key: db}}]
+    toolRuntime:
+      remote:
+        tavilySearch: [{id: search, apiKey: {name: keys, key: search}, maxResults: 3}]
+  storage:
+    kv: {type: redis, endpoint: "redis:6379", password: {name: keys, key: redis}}
+    sql: {type: postgres, connectionString: {name: keys, key: dsn}}
+  workload:
+    replicas: 2
+    workers: 2
+    resources: {requests: {cpu: "2"}}
+    autoscaling: {maxReplicas: 3, targetCPUUtilizationPercentage: 70}
+    storage: {size: 20Gi, mountPath: /.llama}
+    podDisruptionBudget: {}
+    overrides: {env: [{name: A, value: b}], args: [--quiet]}
+`)
+	if diff := cmp.Diff(want, there); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(tree(t, common), object); diff != "" {
+		t.Errorf("the input was changed:\n%s", diff)
+	}
+	back, losses := ogxserver.To(there)
+	if len(losses) > 0 {
+		t.Errorf("lost on the way back: %v", losses)
+	}
+	if diff := cmp.Diff(configuration(t, object), configuration(t, back)); diff != "" {
+		t.Errorf("another server (-before +after):\n%s", diff)
+	}
+	again, _ := ogxserver.From(back)
+	if diff := cmp.Diff(there, again); diff != "" {
+		t.Errorf("another OGXServer (-first +second):\n%s", diff)
+	}
+}
+
+// Proves: R22 (of every sample, nothing is lost twice: what was converted once stays).
+func TestSamplesComeBack(t *testing.T) {
+	samples, err := filepath.Glob("../../config/samples/v1alpha2-*.yaml")
+	if err != nil || len(samples) == 0 {
+		t.Fatal(samples, err)
+	}
+	for _, sample := range samples {
+		text, err := os.ReadFile(sample)
+		if err != nil {
+			t.Fatal(err)
+		}
+		there, _ := ogxserver.From(tree(t, string(text)))
+		back, losses := ogxserver.To(there)
+		again, more := ogxserver.From(back)
+		if diff := cmp.Diff(there, again); diff != "" || len(losses)+len(more) > 0 {
+			t.Errorf("%s: lost %v %v (-first +second):\n%s", sample, losses, more, diff)
+		}
+	}
+}
+
+// Proves: R22, FR-075 (what a kind cannot say is named by its path, and nothing else).
+func TestWhatCannotBeSaidIsNamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		convert func(map[string]any) (map[string]any, []ogxserver.Loss)
+		text    string
+		want    []string
+	}{
+		"from": {ogxserver.From, header + `
+  distribution: {name: starter}
+  providers:
+    inference: [{id: a, provider: vllm, endpointFrom: {kind: Service, name: a}}, {id: b, provider: vllm}]
+    safety: {provider: llama-guard}
+    telemetry: {provider: otel, endpoint: "http://otel:4318"}
+  resources: {models: [m]}
+  auth: {provider: kubernetes}
+  storage: {kv: {type: postgres, connectionString: {name: a, key: b}}}
+  networking: {tls: {secretName: off, caBundle: {configMapName: ca}}}
+  workload: {scheduling: {nodeSelector: {a: b}}, imagePullSecrets: [{name: a}], storage: {}, overrides: {envFrom: [{secretRef: {name: a}}]}}
+`, []string{
+			"spec.auth", "spec.networking.tls.caBundle", "spec.networking.tls.secretName", "spec.providers.inference[0].endpointFrom", "spec.providers.safety",
+			"spec.providers.telemetry", "spec.resources", "spec.storage.kv", "spec.workload.imagePullSecrets", "spec.workload.overrides.envFrom",
+			"spec.workload.scheduling",
+		}},
+		"to": {ogxserver.To, `
+apiVersion: ogx.io/v1beta1
+kind: OGXServer
+metadata: {name: s, uid: u}
+spec:
+  distribution: {name: starter}
+  baseConfig: {name: a, key: b}
+  overrideConfig: {name: a, key: run.yaml}
+  monitoring: {enabled: true}
+  registryRefreshIntervalSeconds: 3
+  network: {policy: {enabled: true, egress: []}}
+  tls: {trust: {caCertificates: [{name: a, key: b}]}, identity: {cert: {name: a, key: b}}}
+  providers:
+    files: {inline: {localfs: {ttlSecs: 3}}}
+    inference:
+      remote:
+        vllm: [{endpoint: "http://a/v1", maxTokens: lots, unknown: 1}]
+        other: [{id: x}]
+        custom: [{type: "remote::x", more: 1}]
+status: {phase: Ready}
+`, []string{
+			"spec.baseConfig", "spec.monitoring", "spec.network.policy", "spec.overrideConfig", "spec.providers.files",
+			"spec.providers.inference.remote.custom[0].more", "spec.providers.inference.remote.other",
+			"spec.providers.inference.remote.vllm[0].maxTokens", "spec.providers.inference.remote.vllm[0].unknown",
+			"spec.registryRefreshIntervalSeconds", "spec.tls.identity", "spec.tls.trust",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, losses := c.convert(tree(t, c.text))
+			var got []string
+			for _, loss := range losses {
+				got = append(got, loss.Path)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s\n%v", diff, losses)
+			}
+		})
+	}
+}
+
+// Whatever stands in an object, it is converted or named, without a panic, and the same each time.
+func FuzzConvert(f *testing.F) {
+	f.Add([]byte(common))
+	f.Add([]byte("spec: {providers: {inference: [x, {id: 1}]}, network: {policy: {ingress: [{from: [1]}]}}, workload: {storage: []}}"))
+	f.Add([]byte("spec: {network: {policy: {ingress: [{from: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: 1}}}]}]}}}"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		raw, err := yaml.YAMLToJSON(text)
+		var object map[string]any
+		if err != nil || kjson.UnmarshalCaseSensitivePreserveInts(raw, &object) != nil || object == nil {
+			return
+		}
+		for _, convert := range []func(map[string]any) (map[string]any, []ogxserver.Loss){ogxserver.From, ogxserver.To} {
+			one, losses := convert(object)
+			two, again := convert(object)
+			if diff := cmp.Diff(fmt.Sprint(one, losses), fmt.Sprint(two, again)); diff != "" {
+				t.Error(diff)
+			}
+			for _, loss := range losses {
+				if loss.Path == "" || strings.Contains(loss.Path, "..") {
+					t.Errorf("a loss without a path: %+v", loss)
+				}
+			}
+		}
+	})
+}
