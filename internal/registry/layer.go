@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
@@ -22,7 +24,9 @@ const (
 	layerBytes = 64 << 20
 	// unpackedBytes is the most that a layer may unpack to, and layerEntries how many files it may have.
 	unpackedBytes = 256 << 20
-	layerEntries  = 50_000
+	// layersBytes is the most that is read of all layers of an image, compressed, in search of a file.
+	layersBytes  = 4 * layerBytes
+	layerEntries = 50_000
 )
 
 // File reads one file of one layer of an image: of several with its path the last, as a runtime would. The layer must be one of the
@@ -33,20 +37,58 @@ func (c *Client) File(ctx context.Context, reference string, image *Image, layer
 		return nil, err
 	}
 	defer trip.end()
-	refuse := func(kind Kind, format string, args ...any) error {
-		return &Error{Kind: kind, Reference: ref.Name(), Err: fmt.Errorf(format, args...)}
-	}
-	blob := image.layer(layer)
-	switch {
-	case blob == nil:
-		return nil, refuse(NotFound, "it has no layer %s", layer)
-	case blob.Size > layerBytes:
-		return nil, refuse(TooLarge, "layer %s has %d bytes, and at most %d are read: put the file into a layer of its own", layer, blob.Size, layerBytes)
-	}
 	trip.allowLayer()
+	blob := image.layer(layer)
+	if blob == nil {
+		return nil, refusal(ref, NotFound, "it has no layer %s", layer)
+	}
+	found, err := c.look(ctx, ref, trip, blob, file, keys)
+	switch {
+	case err != nil:
+		return nil, err
+	case found.content == nil:
+		return nil, refusal(ref, NoFile, "layer %s has no regular file %s", layer, file)
+	}
+	return found.content, nil
+}
+
+// FindFile reads one file of an image as a container sees it: the layers are read from the highest one down, until one has the file or hides
+// those below. The content is at most bounds.ConfigBytes long.
+func (c *Client) FindFile(ctx context.Context, reference string, image *Image, file string, keys authn.Keychain) ([]byte, error) {
+	ref, trip, err := c.target(reference)
+	if err != nil {
+		return nil, err
+	}
+	defer trip.end()
+	trip.allowLayer()
+	left := int64(layersBytes)
+	for i := range slices.Backward(image.Layers) {
+		layer := &image.Layers[i]
+		if left -= layer.Size; left < 0 {
+			return nil, refusal(ref, TooLarge, "the layers above the one with %s have more than %d bytes: put the file into the highest layer", file, layersBytes)
+		}
+		found, err := c.look(ctx, ref, trip, layer, file, keys)
+		switch {
+		case err != nil:
+			return nil, err
+		case found.content != nil:
+			return found.content, nil
+		case found.hidden:
+			return nil, refusal(ref, NoFile, "it has no regular file %s", file)
+		}
+	}
+	return nil, refusal(ref, NoFile, "it has no regular file %s", file)
+}
+
+// look reads a layer for a file.
+func (c *Client) look(ctx context.Context, ref name.Reference, trip *roundTripper, layer *Blob, file string, keys authn.Keychain) (*finding, error) {
+	if layer.Size > layerBytes {
+		return nil, refusal(ref, TooLarge, "layer %s has %d bytes, and at most %d are read: put the file into a layer of its own", layer.Digest, layer.Size,
+			layerBytes)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	remoteLayer, err := remote.Layer(ref.Context().Digest(layer), c.remoteOptions(ctx, trip, keys)...)
+	remoteLayer, err := remote.Layer(ref.Context().Digest(layer.Digest), c.remoteOptions(ctx, trip, keys)...)
 	if err != nil {
 		return nil, wrap(ref.Name(), err, trip)
 	}
@@ -54,9 +96,9 @@ func (c *Client) File(ctx context.Context, reference string, image *Image, layer
 	if err != nil {
 		return nil, wrap(ref.Name(), err, trip)
 	}
-	var content []byte
+	var found *finding
 	err = c.unpack(ctx, cancel, packed, func(unpacked io.Reader) (err error) {
-		content, err = fileIn(unpacked, file)
+		found, err = fileIn(unpacked, file)
 		return err
 	})
 	if err == nil {
@@ -65,13 +107,15 @@ func (c *Client) File(ctx context.Context, reference string, image *Image, layer
 	err = errors.Join(err, packed.Close())
 	switch {
 	case errors.Is(err, errNotTar):
-		return nil, refuse(NotAnImage, "layer %s is not a tar archive: %w", layer, err)
+		return nil, refusal(ref, NotAnImage, "layer %s is not a tar archive: %w", layer.Digest, err)
 	case err != nil:
 		return nil, wrap(ref.Name(), err, trip)
-	case content == nil:
-		return nil, refuse(NoFile, "layer %s has no regular file %s", layer, file)
 	}
-	return content, nil
+	return found, nil
+}
+
+func refusal(ref name.Reference, kind Kind, format string, args ...any) error {
+	return &Error{Kind: kind, Reference: ref.Name(), Err: fmt.Errorf(format, args...)}
 }
 
 func (i *Image) layer(digest string) *Blob {
@@ -85,12 +129,20 @@ func (i *Image) layer(digest string) *Blob {
 
 var errNotTar = errors.New("not a tar archive")
 
-// fileIn returns the content of a file in a tar archive, nil where there is none, and reads the archive to its end.
-func fileIn(archive io.Reader, file string) ([]byte, error) {
+// finding is what a layer says of a file.
+type finding struct {
+	// content is that of the file; nil where the layer has no regular file of this path.
+	content []byte
+	// hidden reports that the layer hides or replaces what layers below have at the path.
+	hidden bool
+}
+
+// fileIn returns what a tar archive says of a file, and reads the archive to its end.
+func fileIn(archive io.Reader, file string) (*finding, error) {
 	limited := &limitedBody{ReadCloser: io.NopCloser(archive), left: unpackedBytes}
 	reader := tar.NewReader(limited)
 	wanted := clean(file)
-	var content []byte
+	found := &finding{}
 	for n := 0; ; n++ {
 		header, err := reader.Next()
 		if errors.Is(err, io.EOF) {
@@ -105,18 +157,41 @@ func fileIn(archive io.Reader, file string) ([]byte, error) {
 		if n == layerEntries {
 			return nil, fmt.Errorf("%w: the layer has more than %d files", errTooLarge, layerEntries)
 		}
-		if header.Typeflag != tar.TypeReg || clean(header.Name) != wanted {
+		at := clean(header.Name)
+		found.hidden = found.hidden || hides(at, header.Typeflag, wanted)
+		if header.Typeflag != tar.TypeReg || at != wanted {
 			continue
 		}
 		if header.Size > bounds.ConfigBytes {
 			return nil, fmt.Errorf("%w: file %s has %d bytes, and at most %d are read", errTooLarge, file, header.Size, bounds.ConfigBytes)
 		}
-		if content, err = io.ReadAll(reader); err != nil {
+		if found.content, err = io.ReadAll(reader); err != nil {
 			return nil, err
 		}
 	}
 	_, err := io.Copy(io.Discard, limited) // what follows the archive's end belongs to what has the digest
-	return content, err
+	return found, err
+}
+
+// The names of the entries by which a layer deletes a file of the layers below, and all of them in a directory.
+const (
+	whiteout       = ".wh."
+	opaqueWhiteout = ".wh..wh..opq"
+)
+
+// hides reports whether an entry of a layer takes away what the layers below have at a path: a whiteout of the path or of a directory above it, or
+// anything but a directory in the place of one.
+func hides(entry string, kind byte, wanted string) bool {
+	dir, base := path.Split(entry)
+	switch {
+	case base == opaqueWhiteout:
+		return strings.HasPrefix(wanted, dir)
+	case strings.HasPrefix(base, whiteout):
+		entry = dir + strings.TrimPrefix(base, whiteout)
+	case kind == tar.TypeDir && entry != wanted:
+		return false
+	}
+	return entry == wanted || strings.HasPrefix(wanted, entry+"/")
 }
 
 // clean makes the spellings of a path in an archive one: "./a/b", "/a/b" and "a/b".
