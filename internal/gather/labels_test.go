@@ -37,6 +37,7 @@ const mine = "registry.example.com/team/server:1"
 type site struct {
 	mu     sync.Mutex
 	labels map[string]string
+	file   string // the content of every file
 	err    error
 	asked  []string
 }
@@ -65,6 +66,13 @@ func (s *site) Image(_ context.Context, reference string, keys authn.Keychain) (
 
 func (*site) File(context.Context, string, *registry.Image, string, string, authn.Keychain) ([]byte, error) {
 	return nil, &registry.Error{Kind: registry.NoFile, Err: errors.New("it has no such file")}
+}
+
+func (s *site) FindFile(_ context.Context, _ string, _ *registry.Image, file string, _ authn.Keychain) ([]byte, error) {
+	if s.file == "" {
+		return nil, &registry.Error{Kind: registry.NoFile, Err: errors.New("it has no regular file " + file)}
+	}
+	return []byte(s.file), nil
 }
 
 // withLabels makes a gatherer that reads labels, and waits for the first answer.

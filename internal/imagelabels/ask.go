@@ -3,6 +3,7 @@
 package imagelabels
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -158,6 +159,10 @@ func (r *Reader) result(ctx context.Context, q *Question, former Answer) (answer
 			return former
 		}
 	}
+	if q.File != "" {
+		digest, content, err := ReadFile(ctx, from, q.Image, q.File, q.Keys)
+		return Answer{Digest: digest, Content: content, Err: err}
+	}
 	digest, labels, err := Read(ctx, from, q.Image, q.Keys)
 	return Answer{Digest: digest, Labels: labels, Err: err}
 }
@@ -179,13 +184,14 @@ func (r *Reader) note(ctx context.Context, i *image, answer Answer) bool {
 		return false
 	}
 	i.answer = answer
-	if answer.Labels != nil && answer.Digest != former.Digest {
+	if answer.kept() && answer.Digest != former.Digest {
 		//nolint:contextcheck // what was read is kept, even where nobody asks for it any more
-		r.keep(&Kept{ID: i.id, Image: i.ref.Name(), Digest: answer.Digest, Labels: answer.Labels})
+		r.keep(&Kept{ID: i.id, Image: i.ref.Name(), Digest: answer.Digest, Labels: answer.Labels, Content: answer.Content})
 	}
 	// With other credentials it is another question: the custom resource has to look for them.
 	refused := registry.KindOf(answer.Err) == registry.Unauthorized
-	return refused || former.Pending || text(former.Err) != text(answer.Err) || !reflect.DeepEqual(former.Labels, answer.Labels)
+	return refused || former.Pending || text(former.Err) != text(answer.Err) || !bytes.Equal(former.Content, answer.Content) ||
+		!reflect.DeepEqual(former.Labels, answer.Labels)
 }
 
 // text is the text of an error, without what differs each time.

@@ -105,7 +105,7 @@ func unpack(packed []byte) (*Kept, error) {
 	if err := json.Unmarshal(raw, &kept); err != nil {
 		return nil, err
 	}
-	if kept.Labels == nil || kept.Digest == "" {
+	if kept.Labels == nil && kept.Content == nil || kept.Digest == "" {
 		return nil, fmt.Errorf("nothing is kept for %s", kept.Image)
 	}
 	return &kept, nil

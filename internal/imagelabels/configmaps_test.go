@@ -35,7 +35,9 @@ func TestConfigMapsKeepAnswers(t *testing.T) {
 	}
 	second := first
 	second.Digest = "sha256:2"
-	for _, k := range []imagelabels.Kept{first, second} {
+	file := first
+	file.Labels, file.Content = nil, []byte("kind: ProviderPackage\n")
+	for _, k := range []imagelabels.Kept{first, file, second} {
 		if err := store.Keep(t.Context(), &k); err != nil {
 			t.Fatal(err)
 		}

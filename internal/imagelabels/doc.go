@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package imagelabels decides when registries are asked for the labels of images, and keeps what they answered; package registry does the asking.
+// Package imagelabels decides when registries are asked for the labels of images, or for single files of them, and keeps what they answered; package
+// registry does the asking.
 //
 // Contract: a Reader asks off the reconcile worker. It asks once for an image by digest, and then never again. A tag is asked again after some
 // hours, and when a custom resource that uses it changes: by one request without a body while it stands for the same digest. An answer stays in

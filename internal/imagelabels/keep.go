@@ -19,8 +19,10 @@ type Kept struct {
 	Image string `json:"image"`
 	// Digest is the digest that the image had.
 	Digest string `json:"digest"`
-	// Labels is what its labels say.
-	Labels *oci.Labels `json:"labels"`
+	// Labels is what its labels say; nil where a file was asked for.
+	Labels *oci.Labels `json:"labels,omitempty"`
+	// Content is that of the file; nil where the labels were asked for.
+	Content []byte `json:"content,omitempty"`
 }
 
 // Store keeps answers across restarts.
@@ -49,8 +51,9 @@ func (r *Reader) load() {
 		return
 	}
 	for k := range list {
-		if list[k].Labels != nil && r.images[list[k].ID] == nil {
-			r.images[list[k].ID] = &image{id: list[k].ID, answer: Answer{Digest: list[k].Digest, Labels: list[k].Labels}}
+		answer := Answer{Digest: list[k].Digest, Labels: list[k].Labels, Content: list[k].Content}
+		if answer.kept() && r.images[list[k].ID] == nil {
+			r.images[list[k].ID] = &image{id: list[k].ID, answer: answer}
 		}
 	}
 }

@@ -38,7 +38,7 @@ type Options struct {
 	Key secret.Value
 }
 
-// Reader knows the labels of images.
+// Reader knows the labels of images, and single files of them.
 type Reader struct {
 	options Options
 	answers chan event.GenericEvent
@@ -50,13 +50,13 @@ type Reader struct {
 	mu     sync.Mutex
 	loaded bool
 	images map[string]*image
-	// asked is the image of each custom resource.
-	asked map[types.NamespacedName]string
+	// asked are the ids of the images of each custom resource, by the file that it wants to know; "" stands for the labels.
+	asked map[types.NamespacedName]map[string][]string
 	// count makes the order in which images were used.
 	count uint64
 }
 
-// image is what is known of the labels of an image, for those with the same credentials.
+// image is what is known of the labels, or of a file, of an image, for those with the same credentials.
 type image struct {
 	id       string
 	ref      name.Reference
@@ -81,39 +81,12 @@ func New(ctx context.Context, o Options) *Reader {
 	return &Reader{
 		ctx: ctx, options: o, answers: make(chan event.GenericEvent, maxQuestions),
 		lanes: lanes.New(maxImages, maxPerLane), namespaces: lanes.New(maxQuestions, maxPerNamespace),
-		images: map[string]*image{}, asked: map[types.NamespacedName]string{},
+		images: map[string]*image{}, asked: map[types.NamespacedName]map[string][]string{},
 	}
 }
 
 // Events is the channel of events: each names a custom resource for whose image there is something new.
 func (r *Reader) Events() <-chan event.GenericEvent { return r.answers }
-
-// Labels returns what is known of the labels of the image that a custom resource uses. It sends no request: where there is something to ask, an
-// event follows.
-func (r *Reader) Labels(user types.NamespacedName, q Question) Answer {
-	id, ref, err := identify(r.options.Key, &q)
-	if err != nil {
-		r.Forget(user)
-		return Answer{Err: err}
-	}
-	r.load()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if former := r.asked[user]; former != id {
-		r.leave(user, former)
-	}
-	r.asked[user] = id
-	i := r.images[id]
-	if i == nil {
-		i = &image{id: id, answer: Answer{Pending: true, Since: time.Now()}}
-		r.images[id] = i
-	}
-	r.count++
-	i.used = r.count
-	r.begin(i, user, ref, q)
-	r.evict(i)
-	return i.answer
-}
 
 // begin makes the custom resource a user of the image, and wakes or starts what asks the registry.
 func (r *Reader) begin(i *image, user types.NamespacedName, ref name.Reference, q Question) {
@@ -142,40 +115,13 @@ func (r *Reader) begin(i *image, user types.NamespacedName, ref name.Reference, 
 	}
 }
 
-// Forget drops the interest of a custom resource that is gone, or that needs no labels any more.
-func (r *Reader) Forget(user types.NamespacedName) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.leave(user, r.asked[user])
-	delete(r.asked, user)
-}
-
-// leave removes a user. The answer stays for the next one.
-func (r *Reader) leave(user types.NamespacedName, id string) {
-	i := r.images[id]
-	if i == nil {
-		return
-	}
-	delete(i.users, user)
-	if len(i.users) > 0 || i.stop == nil {
-		return
-	}
-	i.stop()
-	i.stop = nil
-	if i.answer.Labels == nil {
-		delete(r.images, id)
-	}
-}
-
 // evict keeps within the bounds. Images without users go first, then those that were used longest ago: their users ask again.
 func (r *Reader) evict(newest *image) {
 	for {
 		size := 0
 		var oldest *image
 		for _, i := range r.images {
-			if i.answer.Labels != nil {
-				size += len(i.answer.Labels.Config)
-			}
+			size += i.answer.size()
 			if i != newest && (oldest == nil || before(i, oldest)) {
 				oldest = i
 			}
@@ -187,9 +133,6 @@ func (r *Reader) evict(newest *image) {
 			oldest.stop()
 		}
 		delete(r.images, oldest.id)
-		for user := range oldest.users {
-			delete(r.asked, user)
-		}
 		r.drop(oldest.id)
 	}
 }

@@ -73,6 +73,16 @@ func (f *fakeRegistry) File(ctx context.Context, reference string, _ *registry.I
 	return []byte(f.file), f.ask(ctx, "layer", reference)
 }
 
+func (f *fakeRegistry) FindFile(ctx context.Context, reference string, _ *registry.Image, file string, _ authn.Keychain) ([]byte, error) {
+	if err := f.ask(ctx, "file", reference); err != nil {
+		return nil, err
+	}
+	if f.file == "" {
+		return nil, &registry.Error{Kind: registry.NoFile, Reference: reference, Err: fmt.Errorf("it has no regular file %s", file)}
+	}
+	return []byte(f.file), nil
+}
+
 // asked returns the requests since the last call.
 func (f *fakeRegistry) asked() string {
 	f.mu.Lock()

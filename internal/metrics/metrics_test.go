@@ -40,6 +40,10 @@ func (silent) Image(context.Context, string, authn.Keychain) (*registry.Image, e
 func (silent) File(context.Context, string, *registry.Image, string, string, authn.Keychain) ([]byte, error) {
 	return nil, errSilent
 }
+
+func (silent) FindFile(context.Context, string, *registry.Image, string, authn.Keychain) ([]byte, error) {
+	return nil, errSilent
+}
 func (s silent) Client(*settings.Registries) imagelabels.Registry { return s }
 func (silent) Differ(_, _ *settings.Registries) bool              { return false }
 
@@ -66,8 +70,9 @@ func used(t *testing.T) *Metrics {
 	}
 	_, digest := from.Digest(t.Context(), "i", nil)
 	_, file := from.File(t.Context(), "i", nil, "", "", nil)
-	if !errors.Is(digest, errSilent) || !errors.Is(file, errSilent) {
-		t.Fatal(digest, file)
+	_, found := from.FindFile(t.Context(), "i", nil, "", nil)
+	if !errors.Is(digest, errSilent) || !errors.Is(file, errSilent) || !errors.Is(found, errSilent) {
+		t.Fatal(digest, file, found)
 	}
 	return m
 }

@@ -73,6 +73,12 @@ func (r registryOf) File(ctx context.Context, reference string, image *registry.
 	return content, err
 }
 
+func (r registryOf) FindFile(ctx context.Context, reference string, image *registry.Image, file string, keys authn.Keychain) ([]byte, error) {
+	content, err := r.by.FindFile(ctx, reference, image, file, keys)
+	r.counted.WithLabelValues(questionFile, result(err)).Inc()
+	return content, err
+}
+
 func result(err error) string {
 	if err != nil {
 		return Failed

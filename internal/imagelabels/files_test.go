@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package imagelabels_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
+)
+
+const (
+	file  = "/lls-provider/lls-provider-spec.yaml"
+	other = "registry.example.com/team/other@sha256:0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b"
+)
+
+// Proves: R46, NFR-006 (the file of a digest is read once for all custom resources, beside the labels, and again by nobody after a restart).
+func TestFilesOfImagesAreReadOnce(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.registry.file = "kind: ProviderPackage"
+		questions := func() []imagelabels.Question { return []imagelabels.Question{question(pinned), question(other)} }
+		for _, a := range w.Files(user(1), file, questions()) {
+			if !a.Pending {
+				t.Errorf("%+v before anybody asked", a)
+			}
+		}
+		w.know(user(1), question(pinned))
+		w.announced()
+		if got := w.registry.asked(); strings.Count(got, "image") != 3 || strings.Count(got, "file") != 2 {
+			t.Errorf("asked %s, want the labels of one image and a file of two", got)
+		}
+		check := func(when string) {
+			for n := range 100 {
+				for i, a := range w.Files(user(n), file, questions()) {
+					if a.Pending || a.Err != nil || string(a.Content) != "kind: ProviderPackage" || a.Digest == "" {
+						t.Fatalf("%s, image %d: %+v", when, i, a)
+					}
+				}
+			}
+			<-time.After(24 * time.Hour)
+			synctest.Wait()
+			if got := w.registry.asked() + fmt.Sprint(w.announced()); got != "[]" {
+				t.Errorf("%s: %s", when, got)
+			}
+		}
+		check("later")
+		w.start()
+		check("after a restart")
+	})
+}
+
+// Proves: R46 (an image without the file is an answer of its own kind; one that nobody asks for any more is left alone).
+func TestFilesThatAreMissing(t *testing.T) {
+	inBubble(t, func(w *world) {
+		ask := func(images ...string) []imagelabels.Answer {
+			var questions []imagelabels.Question
+			for _, image := range images {
+				questions = append(questions, question(image))
+			}
+			w.Files(user(1), file, questions)
+			synctest.Wait()
+			return w.Files(user(1), file, questions)
+		}
+		got := ask(tagged, "NOT AN IMAGE")
+		if _, is := errors.AsType[*imagelabels.FileError](got[0].Err); !is || got[0].Digest == "" || registry.KindOf(got[0].Err) != registry.NoFile {
+			t.Errorf("%+v, want an error about the file", got[0])
+		}
+		if registry.KindOf(got[1].Err) != registry.InvalidReference {
+			t.Errorf("%+v, want an error about the reference", got[1])
+		}
+		w.registry.set(func() { w.registry.file, w.registry.digest = "spec", "sha256:2" })
+		w.announced()
+		w.registry.asked()
+		<-time.After(7 * time.Hour)
+		synctest.Wait()
+		if got := w.registry.asked() + fmt.Sprint(w.announced()); got != "head image file[s1]" {
+			t.Errorf("after the image was pushed again: %s", got)
+		}
+		for what, leave := range map[string]func(){"other images": func() { ask(pinned) }, "none": func() { ask() }, "gone": func() { w.Forget(user(1)) }} {
+			ask(tagged)
+			leave()
+			w.registry.asked()
+			<-time.After(24 * time.Hour)
+			synctest.Wait()
+			if got := w.registry.asked(); got != "" {
+				t.Errorf("%s: asked %s", what, got)
+			}
+		}
+	})
+}
