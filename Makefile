@@ -211,7 +211,8 @@ cluster: # the command that runs a real cluster for tests and the demo
 
 ##@ Build
 
-LDFLAGS = -s -w -X $(MODULE)/internal/version.version=$(VERSION) -X $(MODULE)/internal/version.commit=$(COMMIT)
+LDFLAGS = -s -w -X $(MODULE)/internal/version.version=$(VERSION) -X $(MODULE)/internal/version.commit=$(COMMIT) \
+  -X $(MODULE)/internal/version.image=$(IMG)
 GO_BUILD = CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
 
 .PHONY: build
@@ -220,8 +221,9 @@ build: ## Build the operator and the kubectl plugin into bin/.
 
 .PHONY: image
 image: ## Build the operator's image archive, bin/operator-image.tar, without a container engine.
-	GOOS=linux $(GO_BUILD) -o $(BIN)/linux/manager ./cmd/manager
+	GOOS=linux $(GO_BUILD) -o $(BIN)/linux/ ./cmd/manager ./cmd/provider-installer
 	go -C hack/cluster run ./cmd/image --binary $(BIN)/linux/manager --ref '$(IMG)' --output $(BIN)/operator-image.tar \
+	  --file $(BIN)/linux/provider-installer:/provider-installer \
 	  --label org.opencontainers.image.version='$(VERSION)' --label org.opencontainers.image.revision='$(COMMIT)'
 
 .PHONY: server-image
@@ -245,9 +247,9 @@ release: ## Make the files of a release in bin/release: images, plugin, chart, S
 	@for p in $(PLUGIN_PLATFORMS); do echo "kubectl-llamastack for $$p"; \
 	  GOOS=$${p%/*} GOARCH=$${p#*/} $(GO_BUILD) -buildvcs=false -o $(BIN)/build/plugin/$${p/\//-}/ ./cmd/kubectl-llamastack || exit 1; done
 	@for arch in $(IMAGE_ARCHITECTURES); do echo "operator for linux/$$arch"; mkdir -p $(BIN)/build/image/$$arch; \
-	  GOOS=linux GOARCH=$$arch $(GO_BUILD) -buildvcs=false -o $(BIN)/build/image/$$arch/manager ./cmd/manager || exit 1; \
+	  GOOS=linux GOARCH=$$arch $(GO_BUILD) -buildvcs=false -o $(BIN)/build/image/$$arch/ ./cmd/manager ./cmd/provider-installer || exit 1; \
 	  go -C hack/cluster run ./cmd/image --platform linux/$$arch --binary $(BIN)/build/image/$$arch/manager --ref '$(IMG)' \
-	    --file $(CURDIR)/LICENSE:/licenses/LICENSE --output $(BIN)/build/image/linux-$$arch.tar \
+	    --file $(CURDIR)/LICENSE:/licenses/LICENSE --file $(BIN)/build/image/$$arch/provider-installer:/provider-installer --output $(BIN)/build/image/linux-$$arch.tar \
 	    --label org.opencontainers.image.version='$(VERSION)' --label org.opencontainers.image.revision='$(COMMIT)' || exit 1; \
 	  mv $(BIN)/build/image/$$arch/manager $(BIN)/build/image/manager-linux-$$arch; done
 	go run ./hack/release -build $(BIN)/build -output $(RELEASE) -version $(VERSION) -commit '$(COMMIT)' -image '$(IMG)' \

@@ -56,11 +56,11 @@ func with(t *testing.T, change func(*objects.Params)) *objects.Params {
 // pod returns the pod of the Deployment.
 func pod(p *objects.Params) *corev1.PodSpec { return &objects.Deployment(p).Spec.Template.Spec }
 
-// server returns the container of the server: there is no other one, and another one before it only for CA certificates.
+// server returns the container of the server: there is no other one, and others before it only for CA certificates and external providers.
 func server(t *testing.T, p *objects.Params) *corev1.Container {
 	t.Helper()
 	containers := pod(p).Containers
-	if len(containers) != 1 || (len(pod(p).InitContainers) == 0) != (p.CABundle == "") {
+	if len(containers) != 1 || (len(pod(p).InitContainers) == 0) != (p.CABundle == "" && len(p.External) == 0) {
 		t.Fatalf("%d containers and %d init containers", len(containers), len(pod(p).InitContainers))
 	}
 	return &containers[0]

@@ -37,7 +37,7 @@ func Clashes(p *Params) []Clash {
 	const field = "spec.workload.overrides"
 	var list []Clash
 	o := overridesOf(&p.CR.Spec)
-	own, generated := lastOf(environment(p)), lastOf(generatedEnvironment(p))
+	own, generated := lastOf(environment(p)), lastOf(append(generatedEnvironment(p), externalEnvironment(p)...))
 	for i := range o.Env {
 		name := o.Env[i].Name
 		if _, taken := own[name]; taken {

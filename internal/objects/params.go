@@ -57,6 +57,10 @@ type Params struct {
 	CABundle string
 	// ClusterCA reports whether the server calls the cluster's API server, and verifies it by the CA certificates that every namespace has.
 	ClusterCA bool
+	// External are the providers that come from images of their own, in the order in which they are installed, and OperatorImage is the operator's image,
+	// which has the program for that.
+	External      []ExternalProvider
+	OperatorImage string
 	// PortVariables are the names of the variables with the server's port.
 	PortVariables []string
 	// HomeVariables are the names of the variables with the directory of the server's own files.

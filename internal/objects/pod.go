@@ -69,6 +69,7 @@ func environment(p *Params) []corev1.EnvVar {
 		env = append(env, legacyEnvironment(p)...)
 	}
 	env = append(env, trustEnvironment(p)...)
+	env = append(env, externalEnvironment(p)...)
 	return append(env, generatedEnvironment(p)...)
 }
 
@@ -125,6 +126,9 @@ func ownVolumes(p *Params) []corev1.Volume {
 	if p.CABundle != "" {
 		volumes = append(volumes, configMapVolume(caBundleVolume, CABundleName(p.CR.Name, p.CABundle)), trustVolumeOf())
 	}
+	if len(p.External) > 0 {
+		volumes = append(volumes, externalVolumeOf())
+	}
 	if p.ClusterCA {
 		volumes = append(volumes, configMapVolume(clusterVolume, clusterCAName))
 	}
@@ -164,6 +168,9 @@ func ownMounts(p *Params) []corev1.VolumeMount {
 		mounts = append(mounts,
 			corev1.VolumeMount{Name: caBundleVolume, MountPath: CABundleDir, ReadOnly: true},
 			corev1.VolumeMount{Name: trustVolume, MountPath: trustDir, ReadOnly: true})
+	}
+	if len(p.External) > 0 {
+		mounts = append(mounts, corev1.VolumeMount{Name: externalVolume, MountPath: externalDir, ReadOnly: true})
 	}
 	if p.ClusterCA {
 		mounts = append(mounts, corev1.VolumeMount{Name: clusterVolume, MountPath: config.ClusterCADir, ReadOnly: true})

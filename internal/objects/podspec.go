@@ -11,6 +11,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
+// initContainers prepare what the server needs before it starts.
+func initContainers(p *Params) []corev1.Container {
+	return append(trustContainers(p), externalContainers(p)...)
+}
+
 // workloadOf is spec.workload, empty where the resource has none.
 func workloadOf(spec *v1alpha2.LlamaStackDistributionSpec) v1alpha2.WorkloadSpec {
 	return ptr.Deref(spec.Workload, v1alpha2.WorkloadSpec{})

@@ -70,6 +70,7 @@ func TestRestrictedPodSecurity(t *testing.T) {
 		"Kubernetes": simple(t),
 		"OpenShift":  with(t, func(p *objects.Params) { p.ClusterAssignsUserIDs = true }),
 		"CA bundle":  with(t, func(p *objects.Params) { p.CABundle = "a certificate" }),
+		"external":   with(t, withExternal),
 		"plain":      with(t, func(p *objects.Params) { p.Config, p.Env, p.StateDir = nil, nil, "" }),
 	} {
 		if broken := restricted(pod(p)); len(broken) > 0 {

@@ -47,8 +47,8 @@ func trustVolumeOf() corev1.Volume {
 	}}
 }
 
-// initContainers prepare what the server needs before it starts.
-func initContainers(p *Params) []corev1.Container {
+// trustContainers write the file with all CA certificates.
+func trustContainers(p *Params) []corev1.Container {
 	if p.CABundle == "" {
 		return nil
 	}

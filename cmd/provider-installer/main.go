@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command provider-installer brings the Python packages of external providers into the pod of a server. The operator runs it in init containers:
+//
+//	provider-installer prepare DIRECTORY
+//	provider-installer install --provider ID [--module PACKAGE] [--wheel FILE]... DIRECTORY
+//
+// The first form runs in the operator's own image, and puts the program into a directory that the containers of the pod share. The second one runs in
+// the image of a provider, and unpacks its wheels there: see package wheels. The last line that it prints is the result, or what is wrong.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/wheels"
+)
+
+func main() {
+	if err := run(os.Args[1:], wheels.Source, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+var errUsage = errors.New("usage: provider-installer prepare DIRECTORY | provider-installer install --provider ID [--module PACKAGE] [--wheel FILE]... DIRECTORY")
+
+func run(args []string, source string, out io.Writer) error {
+	switch {
+	case len(args) == 2 && args[0] == "prepare":
+		program, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		return wheels.Layout(args[1]).Prepare(program)
+	case len(args) > 0 && args[0] == "install":
+		return install(args[1:], source, out)
+	}
+	return errUsage
+}
+
+func install(args []string, source string, out io.Writer) error {
+	p := wheels.Provider{Source: source}
+	flags := flag.NewFlagSet("install", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&p.ID, "provider", "", "id of the provider")
+	flags.StringVar(&p.Module, "module", "", "Python package of which the server loads the module \"provider\"")
+	flags.Func("wheel", "wheel that must be there", func(file string) error {
+		p.Wheels = append(p.Wheels, file)
+		return nil
+	})
+	if err := flags.Parse(args); err != nil || flags.NArg() != 1 || p.ID == "" {
+		return errUsage
+	}
+	m, err := wheels.Layout(flags.Arg(0)).Install(&p)
+	if err != nil {
+		return fmt.Errorf("cannot install provider %s: %w", p.ID, err)
+	}
+	for i := range m.Distributions {
+		fmt.Fprintf(out, "%s %s\n", m.Distributions[i].Name, m.Distributions[i].Version)
+	}
+	_, err = fmt.Fprintf(out, "provider %s: %d distributions installed\n", p.ID, len(m.Distributions))
+	return err
+}

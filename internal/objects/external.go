@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	_ "embed"
+	"path"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// fitScript fits the packages of external providers to the server's image, whose own Python runs it.
+//
+//go:embed external.py
+var fitScript string
+
+const (
+	externalVolume = "external-providers"
+	externalSize   = "2Gi"
+	// externalDir is what the containers of the pod share, by the layout of package wheels. Of it the server reads packagesDir, and what the image's own
+	// PYTHONPATH named.
+	externalDir     = "/opt/llama-stack/external-providers"
+	packagesDir     = externalDir + "/python-packages"
+	imagePathDir    = externalDir + "/image-path"
+	installer       = "/provider-installer"
+	installerInPod  = externalDir + "/bin/provider-installer"
+	keptImagePaths  = 4
+	pythonPath      = "PYTHONPATH"
+	prepareName     = "prepare-providers"
+	installerPrefix = "install-provider-"
+	fitName         = "check-providers"
+)
+
+// ExternalProvider is a provider that comes from an image of its own.
+type ExternalProvider struct {
+	// ID is the provider's id, which may end the name of a container.
+	ID string
+	// Image is the image with its packages.
+	Image string
+	// PullPolicy is when a node asks for the image; empty means Kubernetes' default.
+	PullPolicy corev1.PullPolicy
+	// Module is the Python package that the server loads, and Wheels are files that the image must have.
+	Module string
+	Wheels []string
+}
+
+// externalEnvironment leads the server to the packages, and then to where its image's own PYTHONPATH leads.
+func externalEnvironment(p *Params) []corev1.EnvVar {
+	if len(p.External) == 0 {
+		return nil
+	}
+	paths := []string{packagesDir}
+	for n := range keptImagePaths {
+		paths = append(paths, path.Join(imagePathDir, strconv.Itoa(n)))
+	}
+	return []corev1.EnvVar{{Name: pythonPath, Value: strings.Join(paths, ":")}}
+}
+
+func externalVolumeOf() corev1.Volume {
+	return corev1.Volume{Name: externalVolume, VolumeSource: corev1.VolumeSource{
+		EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse(externalSize))},
+	}}
+}
+
+// externalContainers install the packages of the providers, in their order. The images of the providers run the operator's program, so that no code of
+// theirs runs before the server, and they need neither a shell nor Python.
+func externalContainers(p *Params) []corev1.Container {
+	if len(p.External) == 0 {
+		return nil
+	}
+	list := []corev1.Container{externalContainer(p, prepareName, p.OperatorImage, installer, "prepare", externalDir)}
+	for i := range p.External {
+		e := &p.External[i]
+		command := []string{installerInPod, "install", "--provider", e.ID}
+		if e.Module != "" {
+			command = append(command, "--module", e.Module)
+		}
+		for _, wheel := range e.Wheels {
+			command = append(command, "--wheel", wheel)
+		}
+		c := externalContainer(p, installerPrefix+e.ID, e.Image, append(command, externalDir)...)
+		c.ImagePullPolicy = e.PullPolicy
+		list = append(list, c)
+	}
+	return append(list, externalContainer(p, fitName, p.Image, "python3", "-c", fitScript, externalDir))
+}
+
+func externalContainer(p *Params, name, image string, command ...string) corev1.Container {
+	return corev1.Container{
+		Name:                     name,
+		Image:                    image,
+		Command:                  command,
+		VolumeMounts:             []corev1.VolumeMount{{Name: externalVolume, MountPath: externalDir}},
+		Resources:                boundedResources(p),
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		SecurityContext: &corev1.SecurityContext{
+			AllowPrivilegeEscalation: new(false),
+			ReadOnlyRootFilesystem:   new(true),
+			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		},
+	}
+}
+
+// boundedResources are those of the server, which runs later, with limits in any case: what the container reads comes from someone else's image.
+func boundedResources(p *Params) corev1.ResourceRequirements {
+	r := sharedResources(p)
+	for name, amount := range r.Requests {
+		if _, limited := r.Limits[name]; !limited {
+			r.Limits = with(r.Limits, name, amount)
+		}
+	}
+	return r
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wheels
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const (
+	// maxWheels bounds the wheels of a provider, maxFiles their files, and maxBytes the bytes of the files of all providers of a pod. The volume that
+	// they lie on is a little larger.
+	maxWheels = 500
+	maxFiles  = 200_000
+	maxBytes  = 1_900 << 20
+)
+
+// Provider is what is installed.
+type Provider struct {
+	// ID is the provider's id.
+	ID string
+	// Source is the directory with the wheels, all of which are installed, and Wheels are those that must be there, and may be elsewhere.
+	Source string
+	Wheels []string
+	// Module is the Python package of which the server loads the module "provider"; empty where that is not known.
+	Module string
+}
+
+// Install unpacks the wheels of a provider.
+func (l Layout) Install(p *Provider) (*Manifest, error) {
+	files, err := find(p.Source, p.Wheels)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("its image has no directory %s with wheels", p.Source)
+	case err != nil:
+		return nil, err
+	case len(files) == 0:
+		return nil, fmt.Errorf("its image has no wheels in %s", p.Source)
+	case len(files) > maxWheels:
+		return nil, fmt.Errorf("its image has %d wheels, and at most %d are installed", len(files), maxWheels)
+	}
+	others, err := l.others(p.ID)
+	if err != nil {
+		return nil, err
+	}
+	into, err := os.OpenRoot(l.Packages())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = into.Close() }()
+	i := &install{into: into, provider: p.ID, distributions: map[string]owner{}, files: map[string]owner{}, left: maxBytes}
+	for n := range others {
+		i.know(&others[n])
+	}
+	m := &Manifest{Provider: p.ID}
+	for _, file := range files {
+		d, err := i.wheel(file)
+		if err != nil {
+			return nil, fmt.Errorf("wheel %s: %w", file, err)
+		}
+		if d != nil {
+			m.Distributions = append(m.Distributions, *d)
+		}
+	}
+	if !i.has(p.Module) {
+		return nil, fmt.Errorf("its packages have no module %s.provider, which the server loads: correct packageName in the spec of the package", p.Module)
+	}
+	return m, l.record(m)
+}
+
+// has reports whether a package with the module that the server loads is installed.
+func (i *install) has(module string) bool {
+	if module == "" {
+		return true
+	}
+	base := strings.ReplaceAll(module, ".", "/") + "/provider"
+	for file := range i.files {
+		if rest, found := strings.CutPrefix(file, base); found && (rest == "/__init__.py" || strings.HasSuffix(rest, ".py") || strings.HasSuffix(rest, ".so")) {
+			return true
+		}
+	}
+	return false
+}
+
+// install is the state of one Install.
+type install struct {
+	into     *os.Root
+	provider string
+	// distributions are those that are installed, by normalized name, and files the files, by path.
+	distributions, files map[string]owner
+	// left is how many bytes may still be written, and count how many files were.
+	left  int64
+	count int
+}
+
+// owner is who brought a distribution or a file.
+type owner struct {
+	provider string
+	*Distribution
+}
+
+func (o owner) String() string {
+	return fmt.Sprintf("%s %s of provider %s", o.Name, o.Version, o.provider)
+}
+
+// know enters what a provider has installed.
+func (i *install) know(m *Manifest) {
+	for n := range m.Distributions {
+		i.own(owner{m.Provider, &m.Distributions[n]})
+	}
+}
+
+func (i *install) own(o owner) {
+	i.distributions[normalize(o.Name)] = o
+	for file := range o.Files {
+		i.files[file] = o
+	}
+}
+
+var separators = regexp.MustCompile(`[-_.]+`)
+
+// normalize makes the spellings of the name of a distribution one, as Python's packaging does.
+func normalize(name string) string { return strings.ToLower(separators.ReplaceAllString(name, "-")) }
+
+// wheel installs one wheel; nil where its distribution lies there already.
+func (i *install) wheel(file string) (*Distribution, error) {
+	w, err := open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer w.close()
+	d := &w.distribution
+	if former, found := i.distributions[normalize(d.Name)]; found {
+		switch {
+		case former.Version != d.Version:
+			return nil, fmt.Errorf("dependency conflict: it is %s %s, and there is %s: a server has one version of a distribution", d.Name, d.Version, former)
+		case !maps.Equal(former.Files, d.Files):
+			return nil, fmt.Errorf("dependency conflict: it is another build of %s", former)
+		}
+		return nil, nil
+	}
+	if i.count += len(d.Files); i.count > maxFiles {
+		return nil, fmt.Errorf("the wheels have more than %d files", maxFiles)
+	}
+	for _, at := range slices.Sorted(maps.Keys(d.Files)) {
+		if former, found := i.files[at]; found && former.Files[at] != d.Files[at] {
+			return nil, fmt.Errorf("dependency conflict: it has another file %s than %s", at, former)
+		}
+		if err := i.clash(at); err != nil {
+			return nil, err
+		}
+	}
+	i.own(owner{i.provider, d})
+	return d, i.unpack(w)
+}
+
+// clash refuses a file where others need a directory.
+func (i *install) clash(at string) error {
+	for dir := path.Dir(at); dir != "."; dir = path.Dir(dir) {
+		if former, found := i.files[dir]; found {
+			return fmt.Errorf("dependency conflict: it has the file %s, and %s has the file %s", at, former, dir)
+		}
+	}
+	return nil
+}
+
+// unpack writes the files of a wheel.
+func (i *install) unpack(w *wheel) error {
+	for _, m := range w.members {
+		if err := i.into.MkdirAll(path.Dir(m.at), 0o755); err != nil {
+			return err
+		}
+		written, err := m.write(i.into, i.left)
+		if err != nil {
+			return fmt.Errorf("file %s: %w", m.at, err)
+		}
+		i.left -= written
+	}
+	return nil
+}

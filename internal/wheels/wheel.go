@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wheels
+
+import (
+	"archive/zip"
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+const (
+	wheelSuffix = ".whl"
+	// metadataBytes bounds the file that names a distribution. Some have their whole manual in it.
+	metadataBytes = 4 << 20
+)
+
+// wheel is an open wheel: a zip archive with the files of one distribution.
+type wheel struct {
+	archive      *zip.ReadCloser
+	distribution Distribution
+	members      []member
+}
+
+// member is a file of a wheel, and at the path where it goes.
+type member struct {
+	*zip.File
+	at string
+}
+
+var (
+	errNotWheel = errors.New("it is not a wheel")
+	errTooLarge = fmt.Errorf("the packages of all providers have more than %d MiB", maxBytes>>20)
+)
+
+// open reads the table of a wheel, and checks every path in it.
+func open(file string) (_ *wheel, err error) {
+	archive, err := zip.OpenReader(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errors.New("the provider's spec names it, and its image does not have it")
+	case errors.Is(err, zip.ErrFormat), errors.Is(err, zip.ErrAlgorithm):
+		return nil, fmt.Errorf("%w: %w", errNotWheel, err)
+	case err != nil:
+		return nil, err
+	}
+	w := &wheel{archive: archive}
+	defer func() {
+		if err != nil {
+			w.close()
+		}
+	}()
+	if len(archive.File) > maxFiles {
+		return nil, fmt.Errorf("it has more than %d files", maxFiles)
+	}
+	info, err := infoDirectory(archive)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.identify(info); err != nil {
+		return nil, err
+	}
+	return w, w.place(strings.TrimSuffix(info, infoSuffix) + ".data/")
+}
+
+func (w *wheel) close() { _ = w.archive.Close() }
+
+const infoSuffix = ".dist-info"
+
+// infoDirectory is the directory with the metadata: a wheel has exactly one.
+func infoDirectory(archive *zip.ReadCloser) (string, error) {
+	info := ""
+	for _, f := range archive.File {
+		dir, _, _ := strings.Cut(f.Name, "/")
+		if !strings.HasSuffix(dir, infoSuffix) || dir == info {
+			continue
+		}
+		if info != "" {
+			return "", fmt.Errorf("%w: it has two directories of metadata, %s and %s", errNotWheel, info, dir)
+		}
+		info = dir
+	}
+	if info == "" {
+		return "", fmt.Errorf("%w: it has no directory of metadata, *%s", errNotWheel, infoSuffix)
+	}
+	return info, nil
+}
+
+// identify reads the name and the version of the distribution.
+func (w *wheel) identify(info string) error {
+	f, err := w.archive.Open(info + "/METADATA")
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNotWheel, err)
+	}
+	defer func() { _ = f.Close() }()
+	w.distribution.Files = map[string]string{}
+	lines := bufio.NewScanner(io.LimitReader(f, metadataBytes))
+	lines.Buffer(nil, metadataBytes)
+	for lines.Scan() && lines.Text() != "" { // the description follows
+		key, value, _ := strings.Cut(lines.Text(), ":")
+		switch value = strings.TrimSpace(value); strings.ToLower(key) {
+		case "name":
+			w.distribution.Name = value
+		case "version":
+			w.distribution.Version = value
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("%w: METADATA: %w", errNotWheel, err)
+	}
+	if w.distribution.Name == "" || w.distribution.Version == "" {
+		return fmt.Errorf("%w: METADATA has no Name or no Version", errNotWheel)
+	}
+	return nil
+}
+
+// place decides where each file goes. data is the prefix of those that do not simply go to the root.
+func (w *wheel) place(data string) error {
+	for _, f := range w.archive.File {
+		if strings.HasSuffix(f.Name, "/") {
+			continue
+		}
+		at := f.Name
+		if rest, found := strings.CutPrefix(at, data); found {
+			kind, below, _ := strings.Cut(rest, "/")
+			if kind != "purelib" && kind != "platlib" { // scripts, headers and the like: no module imports them
+				continue
+			}
+			at = below
+		}
+		switch {
+		case !fs.ValidPath(at) || at == "." || strings.ContainsAny(at, "\\\x00"):
+			return fmt.Errorf("the path %q is not one below the packages", f.Name)
+		case !f.Mode().IsRegular():
+			return fmt.Errorf("%s is not a regular file: links and the like are not installed", f.Name)
+		case runsByItself(at):
+			return fmt.Errorf("%s would run at each start of Python: a provider's code runs when the server loads the provider", f.Name)
+		}
+		sum := fmt.Sprintf("%08x-%d", f.CRC32, f.UncompressedSize64)
+		if former, found := w.distribution.Files[at]; found && former != sum {
+			return fmt.Errorf("it has two files %s", at)
+		}
+		w.distribution.Files[at] = sum
+		w.members = append(w.members, member{f, at})
+	}
+	return nil
+}
+
+// runsByItself reports whether Python runs a module that nobody imports.
+func runsByItself(at string) bool {
+	top, _, _ := strings.Cut(at, "/")
+	name, _, _ := strings.Cut(top, ".")
+	return name == "sitecustomize" || name == "usercustomize"
+}
+
+// write unpacks a file, of at most so many bytes, whatever the table of the archive says.
+func (m *member) write(into *os.Root, most int64) (written int64, err error) {
+	from, err := m.Open()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	to, err := into.OpenFile(path.Clean(m.at), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	if err != nil {
+		return 0, err
+	}
+	written, err = io.Copy(to, io.LimitReader(from, most+1)) // the reader verifies the sum
+	if err == nil && written > most {
+		err = errTooLarge
+	}
+	return written, errors.Join(err, to.Close())
+}
