@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -45,6 +46,8 @@ type flags struct {
 	migrateStorage          bool
 	watchNamespaces         string
 	operatorNamespace       string
+	operatorImage           string
+	pod                     types.NamespacedName
 	forbidForeignConfigMaps bool
 	allowForeignConfigMaps  bool
 	log                     logging.Options
@@ -78,11 +81,14 @@ func parse() *flags {
 	flag.StringVar(&f.watchNamespaces, "watch-namespaces", "", "comma-separated namespaces to watch; empty means all")
 	flag.StringVar(&f.operatorNamespace, "operator-namespace", os.Getenv("POD_NAMESPACE"),
 		"namespace of the operator's own ConfigMap, Secret and Lease; defaults to $POD_NAMESPACE")
+	flag.StringVar(&f.operatorImage, "operator-image", "",
+		"the operator's own image, which pods with external providers run to install them; empty means that of the pod $POD_NAME")
 	flag.BoolVar(&f.forbidForeignConfigMaps, "forbid-foreign-configmaps", false,
 		"refuse ConfigMaps in another namespace than the resource's, which v1alpha1's userConfig and caBundle can name")
 	flag.BoolVar(&f.allowForeignConfigMaps, "allow-foreign-configmaps", false,
 		"take ConfigMaps of other namespaces without their annotation "+v1alpha2.AllowFromAnnotation+", as release 0.9 does: "+
 			"who may create LlamaStackDistributions can then read the ConfigMaps of all watched namespaces")
+	f.pod = types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}
 	f.log.BindFlags(flag.CommandLine)
 	flag.Parse()
 	return f

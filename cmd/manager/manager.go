@@ -112,7 +112,7 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 		return nil, err
 	}
 	if err := controller.Setup(ctx, mgr, controller.Options{
-		OperatorNamespace: f.operatorNamespace, Namespaces: watched, ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
+		OperatorNamespace: f.operatorNamespace, OperatorImage: f.operatorImage, Pod: f.pod, Namespaces: watched, ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
 		AllowForeignConfigMaps: f.allowForeignConfigMaps, Defaults: defaults, Metrics: counts,
 	}); err != nil {
 		return nil, err

@@ -56,6 +56,9 @@ const (
 type Options struct {
 	// OperatorNamespace is where the operator's ConfigMap and hash key are.
 	OperatorNamespace string
+	// OperatorImage is the operator's own image; empty means that of its Pod, whose name is empty where it does not run in one.
+	OperatorImage string
+	Pod           types.NamespacedName
 	// Defaults are those of the manager's cache.
 	Defaults *gather.Defaults
 	// ServerURL reports where the server of a CR is reached, for tests without nodes; nil means at its Service.
@@ -121,6 +124,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			Defaults: o.Defaults,
 			Hosts:    hosts.New(),
 			Labels:   labels, Endpoints: endpoints,
+			OwnImage: &gather.OwnImage{Name: o.OperatorImage, Live: mgr.GetAPIReader(), Pod: o.Pod},
 		},
 		endpoints: endpoints,
 		applier:   &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), EdgeAPIs: apis},

@@ -54,6 +54,8 @@ type Gatherer struct {
 	Labels *imagelabels.Reader
 	// Endpoints watches the objects that custom resources take endpoints from; nil where nobody watches them.
 	Endpoints EndpointWatcher
+	// OwnImage knows the operator's image.
+	OwnImage *OwnImage
 	// EdgeAPIs reports the APIs of the cluster by which servers can be exposed; nil means none.
 	EdgeAPIs func() objects.EdgeAPIs
 
