@@ -36,6 +36,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.problems.AddAll(in.Spec.ExposeProblems)
 	d.problems.checkForbidden(in)
 	d.problems.checkExpose(in)
+	d.problems.checkExternal(in)
 	d.problems.warnTaken(in)
 	d.problems.warnLegacy(in)
 	d.problems.refuseExternal(in)
@@ -180,6 +181,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 	}
 	if d.Config != nil {
 		p.Config, p.Env = d.Config.YAML, d.Config.Env
+		p.External, p.OperatorImage = in.installed(d.Config.External), in.OperatorImage
 	}
 	if d.Override != nil {
 		p.Config, p.Overridden = d.OverrideContent, true

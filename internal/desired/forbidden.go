@@ -55,6 +55,8 @@ func restrictedUses(in *Inputs) []restrictedUse {
 		add(len(o.Command) > 0, overrides+".command", settings.ForbidCommandAndArgs, "command and args", "remove it")
 		add(len(o.Args) > 0, overrides+".args", settings.ForbidCommandAndArgs, "command and args", "remove it")
 	}
+	add(len(in.Spec.External) > 0, pathExternal, settings.ForbidExternalProviders, "external providers",
+		"use a provider of the server's image, or an image that has this one")
 	add(in.isHostless(), pathExpose, settings.ForbidIngressWithoutHostname,
 		"an Ingress or HTTPRoute without a host name", "set spec.networking.expose.hostname")
 	return uses

@@ -35,6 +35,10 @@ func inputHash(in *Inputs) string {
 		h.Text("packages")
 		h.Text(canonicalJSON(packages))
 	}
+	if images := in.externalImages(); len(images) > 0 {
+		h.Text("external images")
+		h.Text(canonicalJSON(images))
+	}
 	if in.Override != nil {
 		h.Text("override")
 		h.Text(string(in.Override.Content))

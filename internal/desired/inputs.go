@@ -35,8 +35,12 @@ type Inputs struct {
 	LabelsUnread bool
 	// Packages is what is known of the packages of external providers, by image as the spec names it. One that is missing is being read.
 	Packages map[string]config.PackageFound
-	// PackagesUnread is true where nobody asked for the packages in images, so that an unknown one is no problem.
+	// PackagesUnread is true where nobody asked for the packages in images, so that an unknown one is not a problem.
 	PackagesUnread bool
+	// Mirrors are where images are found instead of where they are named. That of Distribution is its own already.
+	Mirrors settings.Mirrors
+	// OperatorImage is the operator's own image, where there are external providers.
+	OperatorImage string
 	// Secrets are the secret values that the spec refers to, found or not.
 	Secrets []SecretFact
 	// Endpoints are the objects that the spec takes endpoints from, found or not.

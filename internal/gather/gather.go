@@ -78,7 +78,8 @@ type Gathered struct {
 	Settings *settings.Settings
 	// Rival is a Deployment of the resource's name and selector that is not the resource's own: its pods are what the Service leads to.
 	Rival *appsv1.Deployment
-	// LabelsPending is since when the registry is being asked for the labels of the image; zero where it is not, or has answered. An event follows.
+	// LabelsPending is since when a registry is being asked for the labels of the image, or for the package of an external provider; zero where none
+	// is, or all have answered. An event follows.
 	LabelsPending time.Time
 	// DeploymentUnknown is true where the Deployment could not be read.
 	DeploymentUnknown bool
@@ -95,6 +96,7 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	if out.Settings, f = g.settings(ctx, g.Live); f == nil {
 		in.EdgeAPIs = g.edgeAPIs()
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = out.Settings.NetworkPolicy, out.Settings.Forbidden, out.Settings.Edge
+		in.Mirrors = out.Settings.Registries.Mirrors
 		in.CompleteWorkload(out.Settings.PodDefaults)
 		in.Elder = g.elder(in)
 		in.Distribution, f = out.Settings.Resolve(&cr.Spec.Distribution)
@@ -102,6 +104,7 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	}
 	problems.AddFound(f)
 	g.labels(ctx, out, &problems)
+	g.external(ctx, out, &problems)
 	g.references(ctx, in, &problems)
 	if out.Settings != nil {
 		problems.AddFound(g.endpoints(ctx, in, &out.Settings.EndpointFrom))

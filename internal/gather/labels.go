@@ -52,7 +52,7 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 	}
 	switch {
 	case answer.Pending:
-		out.LabelsPending = answer.Since
+		out.pending(answer.Since)
 		unresolved(problem.New(problem.Problem{
 			Reason: problem.ReadingImageLabels, Path: pathDistribution,
 			Detail: "the registry is being asked for the labels of image " + in.Distribution.Image, Fix: "waiting for its answer",

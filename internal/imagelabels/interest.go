@@ -24,7 +24,9 @@ func (r *Reader) Files(user types.NamespacedName, file string, questions []Quest
 
 // answersTo returns the answers, one for each question, and drops the interest in images that are no longer asked for.
 func (r *Reader) answersTo(user types.NamespacedName, file string, questions []Question) []Answer {
-	r.load()
+	if len(questions) > 0 {
+		r.load()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	answers := make([]Answer, len(questions))

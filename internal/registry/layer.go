@@ -129,7 +129,7 @@ func (i *Image) layer(digest string) *Blob {
 
 var errNotTar = errors.New("not a tar archive")
 
-// finding is what a layer says of a file.
+// finding is what a layer has at the path of a file.
 type finding struct {
 	// content is that of the file; nil where the layer has no regular file of this path.
 	content []byte
@@ -137,7 +137,7 @@ type finding struct {
 	hidden bool
 }
 
-// fileIn returns what a tar archive says of a file, and reads the archive to its end.
+// fileIn returns what a tar archive has at the path of a file, and reads the archive to its end.
 func fileIn(archive io.Reader, file string) (*finding, error) {
 	limited := &limitedBody{ReadCloser: io.NopCloser(archive), left: unpackedBytes}
 	reader := tar.NewReader(limited)

@@ -28,11 +28,15 @@ const (
 	ForbidIngressWithoutHostname Restriction = "ingressWithoutHostname"
 	// ForbidCommandAndArgs forbids spec.workload.overrides.command and .args.
 	ForbidCommandAndArgs Restriction = "commandAndArgs"
+	// ForbidExternalProviders forbids spec.externalProviders.
+	ForbidExternalProviders Restriction = "externalProviders"
 )
 
 // Restrictions returns all restrictions that KeyForbid can have.
 func Restrictions() []Restriction {
-	return []Restriction{ForbidHostPathVolumes, ForbidForeignServiceAccounts, ForbidIngressWithoutHostname, ForbidCommandAndArgs}
+	return []Restriction{
+		ForbidHostPathVolumes, ForbidForeignServiceAccounts, ForbidIngressWithoutHostname, ForbidCommandAndArgs, ForbidExternalProviders,
+	}
 }
 
 // parseForbid reads KeyForbid. An unknown name is an error: to ignore a misspelled restriction would allow what it forbids.

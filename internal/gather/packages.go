@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+const pathExternal = "spec.externalProviders"
+
+// inlinePackage is the way out where the file of a package cannot be read.
+const inlinePackage = "describe the package in the entry itself, under package"
+
+// external learns what the pods need for external providers: what is in their images, and the operator's own image.
+func (g *Gatherer) external(ctx context.Context, out *Gathered, problems *problem.Collector) {
+	in := out.Inputs
+	if g.Labels == nil || out.Settings == nil {
+		return
+	}
+	providers := in.ExternalProviders()
+	if len(providers) > 0 {
+		var p *problem.Problem
+		in.OperatorImage, p = operatorImage(ctx, g.OwnImage)
+		problems.AddFound(p)
+	}
+	in.Packages = map[string]config.PackageFound{}
+	var images []string
+	for i := range providers {
+		image := providers[i].Image
+		if _, known := in.Packages[image]; known || providers[i].Package != nil {
+			continue
+		}
+		p := unreadable(image, &out.Settings.Registries)
+		in.Packages[image] = config.PackageFound{Problem: p}
+		if p == nil {
+			images = append(images, image)
+		}
+	}
+	g.packages(ctx, out, images, problems)
+}
+
+// unreadable is why nobody is asked for an image; nil where someone is.
+func unreadable(image string, registries *settings.Registries) *problem.Problem {
+	if p := desired.CheckProviderImage(image); p != nil {
+		return p
+	}
+	if registries.Reads() {
+		return nil
+	}
+	return problem.New(problem.Problem{
+		Reason: problem.ForbiddenBySettings, Path: pathExternal, Type: field.ErrorTypeForbidden,
+		Detail: fmt.Sprintf("the operator reads nothing from registries, so it does not know the package in image %s: readLabels is false under %s in the "+
+			"ConfigMap %s", image, settings.KeyRegistries, settings.ConfigMapName),
+		Fix: inlinePackage,
+	})
+}
+
+// packages asks what is known of the packages in images.
+func (g *Gatherer) packages(ctx context.Context, out *Gathered, images []string, problems *problem.Collector) {
+	in := out.Inputs
+	user := client.ObjectKeyFromObject(in.CR)
+	var questions []imagelabels.Question
+	if len(images) > 0 {
+		keys, err := g.keys(ctx, in.CR)
+		if err != nil {
+			problems.AddFound(lookupFailed(v1alpha2.ConditionConfigGenerated, pathExternal, "the credentials for the images", err))
+			return
+		}
+		for _, image := range images {
+			location, _ := out.Settings.Registries.Mirrors.Rewrite(image)
+			questions = append(questions, imagelabels.Question{
+				Image: location, Keys: keys, Registries: &out.Settings.Registries, Generation: in.CR.Generation,
+			})
+		}
+	}
+	answers := g.Labels.Files(user, parse.PackageFile, questions) //nolint:contextcheck // asking outlives the reconcile
+	for i, answer := range answers {
+		if answer.Pending {
+			out.pending(answer.Since)
+			delete(in.Packages, images[i])
+			continue
+		}
+		in.Packages[images[i]] = packageIn(images[i], answer)
+	}
+}
+
+// pending notes that a registry is being asked.
+func (o *Gathered) pending(since time.Time) {
+	if o.LabelsPending.IsZero() || since.Before(o.LabelsPending) {
+		o.LabelsPending = since
+	}
+}
+
+// packageIn is the package in an image, by the answer.
+func packageIn(image string, answer imagelabels.Answer) config.PackageFound {
+	if answer.Err != nil {
+		return config.PackageFound{Problem: packageProblem(image, answer.Err)}
+	}
+	known, err := config.ReadPackage(answer.Content)
+	if err != nil {
+		return config.PackageFound{Problem: problem.New(problem.Problem{
+			Reason: problem.InvalidImage, Path: pathExternal, Type: field.ErrorTypeInvalid, Value: image,
+			Detail: fmt.Sprintf("%s: %v", parse.PackageFile, err), Fix: "correct the file in the image, or " + inlinePackage, Err: err,
+		})}
+	}
+	return config.PackageFound{Package: known}
+}
+
+// packageProblem is the problem of a file of a package that could not be read.
+func packageProblem(image string, err error) *problem.Problem {
+	if file, ok := errors.AsType[*imagelabels.FileError](err); ok {
+		p := problem.Problem{
+			Reason: problem.InvalidImage, Path: pathExternal, Type: field.ErrorTypeInvalid, Value: image, Err: err,
+			Detail: fmt.Sprintf("%s could not be read: %v", parse.PackageFile, file.Err), Fix: "use another image, or " + inlinePackage,
+		}
+		if registry.KindOf(err) == registry.NoFile {
+			p.Detail = fmt.Sprintf("Missing %s in image %s", parse.PackageFile, image)
+			p.Fix = "use an image with the package of a provider, or " + inlinePackage
+		}
+		return problem.New(p)
+	}
+	cause := err
+	if known, ok := errors.AsType[*registry.Error](err); ok {
+		cause = known.Err
+	}
+	reason, kind, fix := packageReason(registry.KindOf(err))
+	p := problem.Problem{
+		Reason: reason, Path: pathExternal, Type: kind, Fix: fix, Err: err,
+		Detail: fmt.Sprintf("%s of image %s could not be read: %v", parse.PackageFile, image, stable.Error(cause)),
+	}
+	if kind == field.ErrorTypeNotFound || kind == field.ErrorTypeInvalid {
+		p.Value = image
+	}
+	return problem.New(p)
+}
+
+// packageReason is the reason of a kind of error, with what to do.
+func packageReason(kind registry.Kind) (problem.Reason, field.ErrorType, string) {
+	const goOn = "what runs stays; the operator tries again. To go on without the registry, " + inlinePackage
+	reason, errorType, fix := registryReason(kind)
+	switch kind {
+	case registry.Unauthorized:
+		fix = "name a Secret with credentials for the registry in spec.workload.imagePullSecrets, or check the name of the image; " + goOn
+	case registry.NotAnImage, registry.InvalidReference, registry.TooLarge:
+		fix = "use another image, or " + inlinePackage
+	case registry.Refused:
+		fix = "use an image of another registry, ask the administrator to name this one under " + settings.KeyRegistries + " in the ConfigMap " +
+			settings.ConfigMapName + ", or " + inlinePackage
+	case registry.Unreachable, registry.RateLimited, registry.Corrupt, registry.NoFile:
+		fix = goOn
+	case registry.NotFound:
+	}
+	return reason, errorType, fix
+}
+
+// operatorImage is the operator's own image.
+func operatorImage(ctx context.Context, own *OwnImage) (string, *problem.Problem) {
+	image, err := own.Image(ctx)
+	switch {
+	case err != nil:
+		return "", lookupFailed(v1alpha2.ConditionDeploymentUpdated, pathExternal, "the operator's own Pod, for its image,", err)
+	case image == "":
+		return "", problem.New(problem.Problem{
+			Reason: problem.InvalidOperatorSettings, Path: pathExternal, Type: field.ErrorTypeForbidden,
+			Detail: "the operator does not know its own image, which installs the packages of external providers",
+			Fix:    "ask the administrator to start the operator with --operator-image, or to set POD_NAME and POD_NAMESPACE in its pod",
+		})
+	}
+	return image, nil
+}
