@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/wheels"
 )
@@ -26,7 +27,8 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: provider-installer prepare DIRECTORY | provider-installer install --provider ID [--module PACKAGE] [--wheel FILE]... DIRECTORY")
+var errUsage = errors.New("usage: provider-installer prepare DIRECTORY | " +
+	"provider-installer install --provider ID [--module PACKAGE] [--wheel FILE]... DIRECTORY")
 
 func run(args []string, source string, out io.Writer) error {
 	switch {
@@ -59,9 +61,10 @@ func install(args []string, source string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("cannot install provider %s: %w", p.ID, err)
 	}
+	var names []string
 	for i := range m.Distributions {
-		fmt.Fprintf(out, "%s %s\n", m.Distributions[i].Name, m.Distributions[i].Version)
+		names = append(names, m.Distributions[i].Name+" "+m.Distributions[i].Version)
 	}
-	_, err = fmt.Fprintf(out, "provider %s: %d distributions installed\n", p.ID, len(m.Distributions))
+	_, err = fmt.Fprintf(out, "provider %s: %d distributions installed: %s\n", p.ID, len(names), strings.Join(names, ", "))
 	return err
 }

@@ -39,7 +39,7 @@ type correction struct {
 
 // Every example of the documents is admitted and renders, with these corrections and no others: without any one of them, the message names the field.
 //
-// Proves: FR-001, FR-010, FR-012, R1, R3, R5, R37, R49.
+// Proves: FR-001, FR-010, FR-012, R1, R3, R5, R37, R46.
 func TestExamplesOfTheDocumentsRenderAsCorrected(t *testing.T) {
 	files := glob(t, "testdata/documents/*.yaml")
 	if want := []string{"comparison-after", "comparison-before", "complete", "multiple-providers", "quickstart", "state-storage"}; !slices.EqualFunc(files, want,

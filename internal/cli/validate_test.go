@@ -248,7 +248,7 @@ var exampleFrom = func() map[problem.Reason]string {
 			problem.UnsupportedRelease, problem.MissingConfigLabels, problem.UnknownServerLine, problem.InvalidBaseConfig,
 		},
 		"internal/gather": {
-			problem.RegistryUnavailable, problem.ImageNotAccessible, problem.InvalidImage, problem.LookupFailed,
+			problem.RegistryUnavailable, problem.ImageNotAccessible, problem.InvalidImage, problem.LookupFailed, problem.UnsupportedByOperator,
 		},
 		"internal/apply":                 {problem.Conflict, problem.WaitingForRemoval, problem.ApplyFailed},
 		"answers of the API server":      {problem.ObjectRejected},

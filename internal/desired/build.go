@@ -39,7 +39,6 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.problems.checkExternal(in)
 	d.problems.warnTaken(in)
 	d.problems.warnLegacy(in)
-	d.problems.refuseExternal(in)
 	d.problems.checkEndpoints(in)
 	d.generate(ctx, in)
 	d.checkSecrets(in)

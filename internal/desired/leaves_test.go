@@ -21,9 +21,7 @@ import (
 )
 
 // unbuilt are the fields that this operator does not build yet: they fail by name, with everything within them.
-var unbuilt = []string{
-	"spec.externalProviders",
-}
+var unbuilt = []string{}
 
 // changesNothing are the fields that change neither the configuration nor an object when they are set alone, with the reason.
 var changesNothing = map[string]string{

@@ -35,7 +35,7 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 		return
 	}
 	if in.Distribution == nil || !in.Distribution.LabelsCount() || !out.Settings.Registries.Reads() || !in.NeedsBase() {
-		g.Labels.ForgetLabels(user)
+		g.Labels.ForgetLabels(user) //nolint:contextcheck // it asks nobody
 		return
 	}
 	keys, err := g.keys(ctx, in.CR)

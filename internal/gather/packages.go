@@ -177,7 +177,7 @@ func operatorImage(ctx context.Context, own *OwnImage) (string, *problem.Problem
 		return "", lookupFailed(v1alpha2.ConditionDeploymentUpdated, pathExternal, "the operator's own Pod, for its image,", err)
 	case image == "":
 		return "", problem.New(problem.Problem{
-			Reason: problem.InvalidOperatorSettings, Path: pathExternal, Type: field.ErrorTypeForbidden,
+			Reason: problem.UnsupportedByOperator, Path: pathExternal, Type: field.ErrorTypeForbidden,
 			Detail: "the operator does not know its own image, which installs the packages of external providers",
 			Fix:    "ask the administrator to start the operator with --operator-image, or to set POD_NAME and POD_NAMESPACE in its pod",
 		})

@@ -124,16 +124,16 @@ func TestTheOperatorKnowsItsImage(t *testing.T) {
 	manager, sidecar := corev1.Container{Name: "manager", Image: "operator@sha256:1"}, corev1.Container{Name: "proxy", Image: "proxy:1"}
 	for name, c := range map[string]struct {
 		pod  *corev1.Pod
-		own  gather.OwnImage
+		own  *gather.OwnImage
 		want string
 	}{
-		"the flag":         {pod(manager), gather.OwnImage{Name: "operator:flag", Pod: own}, "operator:flag"},
-		"its pod":          {pod(manager), gather.OwnImage{Pod: own}, "operator@sha256:1"},
-		"beside a sidecar": {pod(sidecar, manager), gather.OwnImage{Pod: own}, "operator@sha256:1"},
-		"of another name":  {pod(sidecar), gather.OwnImage{Pod: own}, "proxy:1"},
-		"not in the pod":   {pod(sidecar, sidecar), gather.OwnImage{Pod: own}, "error: it has no container manager"},
-		"no such pod":      {pod(manager), gather.OwnImage{Pod: types.NamespacedName{Namespace: "operator", Name: "other"}}, `error: pods "other" not found`},
-		"not known":        {pod(manager), gather.OwnImage{}, ""},
+		"the flag":         {pod(manager), &gather.OwnImage{Name: "operator:flag", Pod: own}, "operator:flag"},
+		"its pod":          {pod(manager), &gather.OwnImage{Pod: own}, "operator@sha256:1"},
+		"beside a sidecar": {pod(sidecar, manager), &gather.OwnImage{Pod: own}, "operator@sha256:1"},
+		"of another name":  {pod(sidecar), &gather.OwnImage{Pod: own}, "proxy:1"},
+		"not in the pod":   {pod(sidecar, sidecar), &gather.OwnImage{Pod: own}, "error: it has no container manager"},
+		"no such pod":      {pod(manager), &gather.OwnImage{Pod: types.NamespacedName{Namespace: "operator", Name: "other"}}, `error: pods "other" not found`},
+		"not known":        {pod(manager), &gather.OwnImage{}, ""},
 	} {
 		c.own.Live = newCluster(t, c.pod)
 		got, err := c.own.Image(t.Context())
@@ -152,7 +152,7 @@ func TestTheOperatorKnowsItsImage(t *testing.T) {
 			cr = withProviders(`{"inference": [{"providerId": "a", "image": "registry.example.com/a:1"}]}`)
 		}
 		_, problems := g.Gather(t.Context(), cr)
-		if got := slices.ContainsFunc(problems, func(p problem.Problem) bool { return p.Reason == problem.InvalidOperatorSettings }); got != external {
+		if got := slices.ContainsFunc(problems, func(p problem.Problem) bool { return p.Reason == problem.UnsupportedByOperator }); got != external {
 			t.Errorf("external providers %v: %s", external, problems.Message())
 		}
 	}

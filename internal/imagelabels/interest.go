@@ -59,7 +59,8 @@ func (r *Reader) remember(user types.NamespacedName, file string, ids []string) 
 	case len(ids) > 0:
 		files[file] = ids
 	default:
-		if delete(files, file); len(files) == 0 {
+		delete(files, file)
+		if len(files) == 0 {
 			delete(r.asked, user)
 		}
 	}

@@ -5,9 +5,10 @@ The packages come before the server's own on the path of modules. So a distribut
 else would take the place of a module of the server's is refused. Nothing of the packages is imported.
 """
 
+import ast
+import importlib.machinery
 import importlib.metadata
 import importlib.util
-import importlib.machinery
 import json
 import os
 import re
@@ -31,13 +32,10 @@ def normalized(name):
 
 
 def manifests(directory):
-    """The distributions that the providers brought, each with the id of its provider."""
-    found = []
+    """What the providers brought, in the order of their ids."""
     for file in sorted(os.listdir(directory)):
         with open(os.path.join(directory, file), encoding="utf-8") as f:
-            manifest = json.load(f)
-        found += [dict(d, provider=manifest["provider"]) for d in manifest["distributions"] or ()]
-    return found
+            yield json.load(f)
 
 
 def remove(dropped, kept, packages):
@@ -114,6 +112,30 @@ def conflicts(brought, versions, packages):
             yield f"{who} needs {need.name}{need.specifier}, and {owner} has {need.name} {version}"
 
 
+def missing(manifest, packages):
+    """What the module that the server loads imports, and nobody has. The module is read, not run."""
+    name = manifest.get("module", "") + ".provider"
+    file = os.path.join(packages, *name.split(".")) + ".py"
+    if not os.path.isfile(file):
+        return
+    try:
+        with open(file, "rb") as f:
+            body = ast.parse(f.read(), os.path.basename(file)).body
+    except (SyntaxError, ValueError) as error:
+        yield f"{name} of provider {manifest['provider']} cannot be loaded: {error}"
+        return
+    for node in body:  # not what stands in a condition
+        if isinstance(node, ast.Import):
+            imported = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            imported = [node.module]
+        else:
+            continue
+        for top in sorted({module.partition(".")[0] for module in imported}):
+            if not any(module_in([packages], top)) and not any(server_module(None, top)):
+                yield f"{name} of provider {manifest['provider']} imports {top}, which neither the server nor a provider has"
+
+
 def info_of(brought):
     return next(file.partition("/")[0] for file in brought["files"] if file.partition("/")[0].endswith(".dist-info"))
 
@@ -140,7 +162,8 @@ def main(directory):
         name = d.metadata.get("Name")
         if name:
             own.setdefault(normalized(name), d.version)
-    brought = manifests(os.path.join(directory, "metadata"))
+    providers = list(manifests(os.path.join(directory, "metadata")))
+    brought = [dict(d, provider=m["provider"]) for m in providers for d in m["distributions"] or ()]
     kept = [d for d in brought if normalized(d["name"]) not in own]
     dropped = [d for d in brought if normalized(d["name"]) in own]
     remove(dropped, kept, packages)
@@ -150,6 +173,8 @@ def main(directory):
     for module in clashes([packages], [], server_module):
         who = [f"{d['name']} of provider {d['provider']}" for d in kept if any(re.match(re.escape(module) + r"[./]", f) for f in d["files"])]
         wrong.append(f"{' and '.join(who)} would replace the server's own module {module.replace('/', '.')}: leave it out")
+    for manifest in providers:
+        wrong += missing(manifest, packages)
     if requirements:
         versions = {name: ("the server", version) for name, version in own.items()}
         versions.update({normalized(d["name"]): (f"provider {d['provider']}", d["version"]) for d in kept})

@@ -58,7 +58,7 @@ func (l Layout) Install(p *Provider) (*Manifest, error) {
 	for n := range others {
 		i.know(&others[n])
 	}
-	m := &Manifest{Provider: p.ID}
+	m := &Manifest{Provider: p.ID, Module: p.Module}
 	for _, file := range files {
 		d, err := i.wheel(file)
 		if err != nil {
@@ -72,20 +72,6 @@ func (l Layout) Install(p *Provider) (*Manifest, error) {
 		return nil, fmt.Errorf("its packages have no module %s.provider, which the server loads: correct packageName in the spec of the package", p.Module)
 	}
 	return m, l.record(m)
-}
-
-// has reports whether a package with the module that the server loads is installed.
-func (i *install) has(module string) bool {
-	if module == "" {
-		return true
-	}
-	base := strings.ReplaceAll(module, ".", "/") + "/provider"
-	for file := range i.files {
-		if rest, found := strings.CutPrefix(file, base); found && (rest == "/__init__.py" || strings.HasSuffix(rest, ".py") || strings.HasSuffix(rest, ".so")) {
-			return true
-		}
-	}
-	return false
 }
 
 // install is the state of one Install.
@@ -107,6 +93,20 @@ type owner struct {
 
 func (o owner) String() string {
 	return fmt.Sprintf("%s %s of provider %s", o.Name, o.Version, o.provider)
+}
+
+// has reports whether a package with the module that the server loads is installed.
+func (i *install) has(module string) bool {
+	if module == "" {
+		return true
+	}
+	base := strings.ReplaceAll(module, ".", "/") + "/provider"
+	for file := range i.files {
+		if rest, found := strings.CutPrefix(file, base); found && (rest == "/__init__.py" || strings.HasSuffix(rest, ".py") || strings.HasSuffix(rest, ".so")) {
+			return true
+		}
+	}
+	return false
 }
 
 // know enters what a provider has installed.

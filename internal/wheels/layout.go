@@ -39,6 +39,8 @@ func (l Layout) Program() string { return filepath.Join(string(l), programFile) 
 type Manifest struct {
 	// Provider is the id of the provider.
 	Provider string `json:"provider"`
+	// Module is the Python package of which the server loads the module "provider"; empty where that is not known.
+	Module string `json:"module,omitempty"`
 	// Distributions are the Python distributions, in the order of their wheels.
 	Distributions []Distribution `json:"distributions"`
 }
@@ -59,7 +61,7 @@ func (l Layout) Prepare(program string) (err error) {
 		if err := os.RemoveAll(dir); err != nil {
 			return err
 		}
-		if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // other users of the pod read it
+		if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // other containers read it, perhaps as another user
 			return err
 		}
 	}

@@ -65,7 +65,8 @@ func open(file string) (_ *wheel, err error) {
 	if err := w.identify(info); err != nil {
 		return nil, err
 	}
-	return w, w.place(strings.TrimSuffix(info, infoSuffix) + ".data/")
+	err = w.place(strings.TrimSuffix(info, infoSuffix) + ".data/")
+	return w, err
 }
 
 func (w *wheel) close() { _ = w.archive.Close() }

@@ -155,9 +155,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	if in.Spec.Auth != nil && auth.Read(doc.Root()).Separates {
 		storage.KeepVectorStores(doc, in.Line)
 	}
-	server.ApplyTelemetry(&server.Telemetry{
-		Document: doc, Line: in.Line, Environment: env, Name: in.Name, Exporters: telemetry,
-	}, problems)
+	server.ApplyTelemetry(&server.Telemetry{Document: doc, Line: in.Line, Environment: env, Name: in.Name, Exporters: telemetry}, problems)
 	providers := provider.Apply(ctx, doc, in.Line, spec.Providers, env, problems)
 	externals := &external.Input{Document: doc, Line: in.Line, Environment: env, Providers: spec.External, Packages: in.Packages}
 	added, installed := external.Apply(ctx, externals, problems)

@@ -107,8 +107,8 @@ var fieldRows = []Row{
 		Meaning: "This build of the operator cannot do what the spec asks for.",
 		Example: Problem{
 			Path: "spec.externalProviders", Type: field.ErrorTypeForbidden,
-			Detail: "this operator does not support it yet",
-			Fix:    "remove it, or use an image that contains the provider",
+			Detail: "the operator does not know its own image, which installs the packages of external providers",
+			Fix:    "ask the administrator to start the operator with --operator-image, or to set POD_NAME and POD_NAMESPACE in its pod",
 		},
 		Remedy: "Remove the field, or use an operator that supports it.",
 	},

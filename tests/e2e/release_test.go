@@ -89,7 +89,7 @@ func register(ctx context.Context, r *release) error {
 	}
 	cm := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: settings.ConfigMapName},
-		Data:       map[string]string{settings.KeyDistributions: string(listed), settings.KeyEdge: edgeSetting},
+		Data:       map[string]string{settings.KeyDistributions: string(listed), settings.KeyEdge: edgeSetting, settings.KeyRegistries: "plainHTTP: [" + cluster.Registry + "]"},
 	}
 	if registered == nil {
 		err = kube.Create(ctx, cm)

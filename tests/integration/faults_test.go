@@ -58,10 +58,6 @@ func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
 			`{"resources":{"models":[{"name":"m","provider":"nobody"}]}}`, string(problem.UnknownProvider),
 			[]string{"spec.resources.models[0].provider", "vllm"},
 		},
-		"not built yet": {
-			`{"externalProviders":{"inference":[{"providerId":"x","image":"y"}]}}`, string(problem.UnsupportedByOperator),
-			[]string{"spec.externalProviders", "does not support it yet"},
-		},
 		"unknown distribution": {
 			`{"distribution":{"name":"startr"}}`, string(problem.UnknownDistribution),
 			[]string{"spec.distribution.name", `did you mean "starter"?`, "llama-stack-operator-config"},

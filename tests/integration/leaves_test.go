@@ -45,7 +45,7 @@ var (
 		"spec.storage.sql.connectionString{}", "spec.storage.sql.connectionString.secretKeyRef{}",
 	}
 	// refusedByTheOperator are what the operator, or the release line of the distribution, does not have.
-	refusedByTheOperator = []string{"spec.externalProviders", "spec.auth.tenancy"}
+	refusedByTheOperator = []string{"spec.auth.tenancy"}
 )
 
 type spec = v1alpha2.LlamaStackDistributionSpec

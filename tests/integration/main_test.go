@@ -14,8 +14,11 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -134,9 +137,27 @@ func connect() error {
 	if admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
 		return err
 	}
-	if err := errors.Join(allowExemptions(ctx), awaitPolicy(ctx, metav1.NamespaceDefault, inForce)); err != nil {
+	if err := errors.Join(allowExemptions(ctx), awaitPolicy(ctx, metav1.NamespaceDefault, inForce), ownPod(ctx)); err != nil {
 		return err
 	}
 	operatorConfig, err = cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
 	return err
+}
+
+// operatorPod is what the operators of these tests take for their own pod, and operatorImage its image.
+var (
+	operatorPod   = types.NamespacedName{Namespace: operatorNamespace, Name: "operator-of-the-tests"}
+	operatorImage string
+)
+
+// ownPod creates the operator's own pod as the released manifest describes it. No node runs it.
+func ownPod(ctx context.Context) error {
+	var d appsv1.Deployment
+	if err := admin.Get(ctx, types.NamespacedName{Namespace: operatorNamespace, Name: "llama-stack-k8s-operator-controller-manager"}, &d); err != nil {
+		return err
+	}
+	operatorImage = d.Spec.Template.Spec.Containers[0].Image
+	return admin.Create(ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: operatorPod.Namespace, Name: operatorPod.Name}, Spec: d.Spec.Template.Spec,
+	})
 }

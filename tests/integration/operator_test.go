@@ -166,7 +166,8 @@ func (e *env) startOperator(o operatorOptions) *operator {
 		e.t.Fatal(err)
 	}
 	err = controller.Setup(ctx, mgr, controller.Options{
-		OperatorNamespace: operatorNamespace, Build: o.build, Patience: o.patience, Defaults: defaults, Metrics: op.metrics,
+		OperatorNamespace: operatorNamespace, Pod: operatorPod, Build: o.build, Patience: o.patience, Defaults: defaults,
+		Metrics: op.metrics,
 		ServerURL: func(_ *v1alpha2.LlamaStackDistribution, scheme corev1.URIScheme) string {
 			return strings.ToLower(string(scheme)) + "://" + e.server.Listener.Addr().String()
 		},

@@ -17,7 +17,7 @@ import (
 // openJSON are the values of the fields that hold any JSON, by path.
 var openJSON = map[string]string{
 	"spec.networking.expose":     `true`,
-	"spec.externalProviders":     `{"inference":[{"providerId":"x","image":"registry.example/x:1"}]}`,
+	"spec.externalProviders":     `{"inference":[{"providerId":"x","image":"registry.example/x:1","package":{"packageName":"x","providerType":"remote::x"}}]}`,
 	"spec.providers.inference":   `{"provider":"vllm","endpoint":"http://x:8000"}`,
 	"spec.providers.safety":      `{"id":"x","provider":"code-scanner"}`,
 	"spec.providers.vectorIo":    `{"provider":"qdrant","endpoint":"http://x:6333"}`,

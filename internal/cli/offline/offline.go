@@ -25,6 +25,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -182,14 +183,14 @@ func (r *Resource) addBuilt(p problem.Problem) {
 
 // schemaOf is the schema of the document's version; nil where kind or version are not of this API, which is added as an error.
 func (c *Cluster) schemaOf(r *Resource) *admission.Schema {
-	kind, version := r.Document.Kind(), r.Document.APIVersion()
-	own, known := c.schemas[version]
+	kind, apiVersion := r.Document.Kind(), r.Document.APIVersion()
+	own, known := c.schemas[apiVersion]
 	switch {
 	case kind != v1alpha2.Kind:
 		r.add(notThis("kind", kind, "write kind: "+v1alpha2.Kind))
 		return nil
 	case !known:
-		r.add(notThis("apiVersion", version, fmt.Sprintf("write the resource as %s or %s", v1alpha2.GroupVersion, v1alpha1.GroupVersion)))
+		r.add(notThis("apiVersion", apiVersion, fmt.Sprintf("write the resource as %s or %s", v1alpha2.GroupVersion, v1alpha1.GroupVersion)))
 	}
 	return own
 }
@@ -250,7 +251,7 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, 
 	in.LeaveEndpointsUnread(&c.Settings.EndpointFrom)
 	in.Distribution, in.CABundle, in.Override, in.Build = distribution, c.caBundle(in), c.override(in), secret.OnCluster
 	in.NetworkPolicyFlag, in.Forbidden, in.OperatorNamespace = c.Settings.NetworkPolicy, c.Settings.Forbidden, settings.DefaultNamespace
-	in.Edge = c.Settings.Edge
+	in.Edge, in.Mirrors, in.OperatorImage = c.Settings.Edge, c.Settings.Registries.Mirrors, version.Image()
 	// The cluster has what its administrator names.
 	in.EdgeAPIs = objects.EdgeAPIs{Route: in.Edge.Kind == settings.EdgeRoute, HTTPRoute: in.Edge.Gateway != nil}
 	in.Unresolved = unresolved != nil

@@ -21,6 +21,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/imagefile"
 )
 
+// User and Password are the credentials for repositories below "private": they guard nothing, but show who has them.
+const (
+	User     = "cluster"
+	Password = "cluster"
+)
+
 // Command is the command line word under which a cluster runs its registry.
 const Command = "internal-registry"
 
@@ -38,10 +44,10 @@ func Serve(ctx context.Context, args []string) error {
 		return err
 	}
 	server := &http.Server{
-		Handler: registry.New(
+		Handler: guard(registry.New(
 			registry.WithBlobHandler(registry.NewDiskBlobHandler(args[1])),
 			registry.Logger(log.New(os.Stderr, "", log.LstdFlags)),
-		),
+		)),
 		ReadHeaderTimeout: 10 * time.Second,
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
@@ -50,6 +56,19 @@ func Serve(ctx context.Context, args []string) error {
 		return err
 	}
 	return nil
+}
+
+// guard asks for credentials for repositories below "private".
+func guard(images http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		if strings.HasPrefix(r.URL.Path, "/v2/private/") && (user != User || password != Password) {
+			w.Header().Set("WWW-Authenticate", `Basic realm="registry"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		images.ServeHTTP(w, r)
+	})
 }
 
 // Push uploads an image archive, a docker-archive file or an OCI layout directory, to the registry at address as repository

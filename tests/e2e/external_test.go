@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/externalprovider"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+const (
+	// registryUser and registryPassword are what the cluster's registry wants for repositories below registryPrivate.
+	registryUser, registryPassword = "cluster", "cluster"
+	registryPrivate                = "private/"
+	pullSecret                     = "registry-pull"
+)
+
+// externalStack is in a namespace with credentials for the cluster's registry.
+func externalStack(t *testing.T) stack {
+	t.Helper()
+	s := stack{namespace: "external", name: "with-packages"}
+	namespace(t, s.namespace)
+	s.apply(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"Secret","type":%q,"metadata":{"name":%q},"stringData":{%q:%q}}`,
+		corev1.SecretTypeDockerConfigJson, pullSecret, corev1.DockerConfigJsonKey,
+		fmt.Sprintf(`{"auths":{%q:{"username":%q,"password":%q}}}`, cluster.Registry, registryUser, registryPassword)))
+	return s
+}
+
+// pushPrivate puts an image where only those with credentials get it, and returns its reference.
+func pushPrivate(t *testing.T, repository string, image v1.Image) string {
+	t.Helper()
+	reference := cluster.Registry + "/" + registryPrivate + repository
+	ref, err := name.ParseReference(reference, name.Insecure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct := remote.WithTransport(&http.Transport{}) // no proxy knows the cluster
+	if err := remote.Write(ref, image, remote.WithContext(t.Context()), direct); err == nil {
+		t.Fatalf("%s is open to everybody", reference)
+	}
+	as := remote.WithAuth(&authn.Basic{Username: registryUser, Password: registryPassword})
+	if err := remote.Write(ref, image, remote.WithContext(t.Context()), direct, as); err != nil {
+		t.Fatal(err)
+	}
+	return reference
+}
+
+// scratchImage is an image that has nothing but these files, each in a layer of its own.
+func scratchImage(t *testing.T, files map[string][]byte) v1.Image {
+	t.Helper()
+	image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{OS: "linux", Architecture: runtime.GOARCH})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		var packed bytes.Buffer
+		w := tar.NewWriter(&packed)
+		err := w.WriteHeader(&tar.Header{Name: strings.TrimPrefix(file, "/"), Mode: 0o644, Size: int64(len(files[file])), Typeflag: tar.TypeReg})
+		if err == nil {
+			_, err = w.Write(files[file])
+		}
+		if err = errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed.Bytes())), nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if image, err = mutate.AppendLayers(image, layer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return image
+}
+
+// tinyImage pushes an image with one of the tiny provider's packages, after a change of its files.
+func tinyImage(t *testing.T, tag string, kind externalprovider.Kind, change func(map[string][]byte)) string {
+	t.Helper()
+	files, err := externalprovider.Files(kind, "1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(files)
+	}
+	return pushPrivate(t, "tiny:"+tag, scratchImage(t, files))
+}
+
+// labeledImage pushes the image of a release with the release's base configuration in a label.
+func labeledImage(t *testing.T, r *release) string {
+	t.Helper()
+	image, err := tarball.ImageFromPath(r.archive, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := os.ReadFile(filepath.Join(fixture.Root(), r.base))
+	if err != nil {
+		t.Fatal(err)
+	}
+	labeled := config.Config.DeepCopy()
+	labeled.Labels[oci.LabelConfigBase64] = base64.StdEncoding.EncodeToString(base)
+	if image, err = mutate.Config(image, *labeled); err != nil {
+		t.Fatal(err)
+	}
+	return pushPrivate(t, "server:"+r.version, image)
+}
+
+// withPackages is the custom resource with an image for the inference, and one for the tools.
+func (s stack) withPackages(distribution, inference, tools string) string {
+	return fmt.Sprintf(`apiVersion: llamastack.io/v1alpha2
+kind: LlamaStackDistribution
+metadata: {name: %s}
+spec:
+  distribution: %s
+  externalProviders:
+    inference:
+    - {providerId: tiny, endpoint: "http://backend.example.com/v1", config: {greeting: hello}, %s}
+    toolRuntime:
+      providerId: tiny-tools
+      image: %s
+  resources: {models: [{name: m1, provider: tiny}]}
+  workload:
+    imagePullSecrets: [{name: %s}]
+    resources: {requests: {cpu: 100m, memory: 512Mi}}
+`, s.name, distribution, inference, tools, pullSecret)
+}
+
+// answers fails the test unless both providers are listed, and the one for inference answers.
+func (s stack) answers(t *testing.T) {
+	t.Helper()
+	if p := s.provider(t, "inference", "tiny"); p.Type != "remote::tiny" {
+		t.Errorf("provider %+v", p)
+	}
+	if p := s.provider(t, "tool_runtime", "tiny-tools"); p.Type != "inline::tiny-tools" {
+		t.Errorf("provider %+v", p)
+	}
+	status, content := s.chat(t, "tiny/m1", question)
+	if want := "hello (http://backend.example.com/v1"; status != http.StatusOK || !strings.Contains(content, want) || !strings.HasSuffix(content, question) {
+		t.Errorf("status %d, answer %q, want %q", status, content, want)
+	}
+}
+
+// A server whose image is in a registry that wants credentials, and has its base configuration in a label, runs with a generated configuration. Two
+// providers come from images of their own, which have no program at all.
+//
+// Proves: FR-014, FR-020, FR-027a, FR-090, FR-091, R14, R46.
+func externalProvidersAnswer(t *testing.T) {
+	s := externalStack(t)
+	inference, tools := tinyImage(t, "inference", externalprovider.Inference, nil), tinyImage(t, "tools", externalprovider.Tools, nil)
+	distribution := "{name: starter}"
+	if registered == &pinned {
+		distribution = "{image: " + fmt.Sprintf("%q", labeledImage(t, registered)) + "}"
+	}
+	s.apply(t, s.withPackages(distribution, fmt.Sprintf("image: %q", inference), tools))
+	cr := s.waitReady(t)
+	s.answers(t)
+	did(t, "%s: the external providers are listed, and answer", cr.Status.ResolvedDistribution.Image)
+	if registered == &pinned {
+		s.brokenPackagesAreNamed(t, distribution, tools)
+	}
+	s.kubectl(t, "delete", "llamastackdistribution", s.name, "--wait")
+}
+
+// brokenPackagesAreNamed edits the image of a provider to several that do not work: the status has the reason within a minute, and what runs serves.
+func (s stack) brokenPackagesAreNamed(t *testing.T, distribution, tools string) {
+	t.Helper()
+	pod := s.pod(t).Name
+	inline := `package: {packageName: tiny_provider.inference, providerType: "remote::tiny", fields: {endpoint: base_url}}, `
+	wheel := parse.WheelsDir + "/" + externalprovider.WheelName("1.0.0")
+	absent := externalprovider.Kind{API: "inference", Module: "tiny_provider.absent", Type: "remote::tiny", Fields: "{endpoint: base_url}"}
+	for _, c := range []struct{ name, inference, says string }{
+		{"an image that does not exist", inline + fmt.Sprintf("image: %q", cluster.Registry+"/"+registryPrivate+"tiny:none"), "ImagePullBackOff"},
+		{"an image without a package", inline + fmt.Sprintf("image: %q", pushPrivate(t, "tiny:empty", scratchImage(t, map[string][]byte{"/a": nil}))),
+			"its image has no directory /lls-provider/packages"},
+		{"a package without the module", fmt.Sprintf("image: %q", tinyImage(t, "absent", absent, nil)), "no module tiny_provider.absent.provider"},
+		{"a wheel that is none", fmt.Sprintf("image: %q", tinyImage(t, "damaged", externalprovider.Inference, func(files map[string][]byte) {
+			files[wheel] = []byte("no archive")
+		})), "it is not a wheel"},
+	} {
+		s.apply(t, s.withPackages(distribution, c.inference, tools))
+		fixture.Eventually(t, soon, c.name+" is named", func() error {
+			if text := conditions(s.get(t)); !strings.Contains(text, c.says) {
+				return errors.New(text)
+			}
+			return nil
+		})
+		if !slices.ContainsFunc(s.pods(t), func(p corev1.Pod) bool { return p.Name == pod && p.DeletionTimestamp == nil }) {
+			t.Errorf("%s: pod %s, which served, is gone", c.name, pod)
+		}
+		s.answers(t)
+		did(t, "%s is named by the status (%s), and what ran serves", c.name, c.says)
+	}
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"archive/zip"
+	"context"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/wheels"
+)
+
+// packagesOf is the folder that the containers of a pod share, after those of one provider with these wheels: each has files by path.
+func packagesOf(t *testing.T, list map[string]map[string]string) string {
+	t.Helper()
+	dir, source := t.TempDir(), t.TempDir()
+	for name, files := range list {
+		dist, version, _ := strings.Cut(name, "-")
+		f, err := os.Create(filepath.Join(source, name+"-py3-none-any.whl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := zip.NewWriter(f)
+		all := map[string]string{name + ".dist-info/METADATA": "Name: " + dist + "\nVersion: " + version + "\n" + files["METADATA"] + "\n"}
+		maps.Copy(all, files)
+		delete(all, "METADATA")
+		for _, at := range slices.Sorted(maps.Keys(all)) {
+			to, err := w.Create(at)
+			if err == nil {
+				_, err = to.Write([]byte(all[at]))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	layout := wheels.Layout(dir)
+	if err := layout.Prepare(program); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := layout.Install(&wheels.Provider{ID: "mine", Source: source, Module: "mine"}); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// fit does what the last container before the server does, by its own command, and returns the last thing that it prints, and the server's variable
+// for the packages.
+func fit(t *testing.T, r release, dir string, env ...string) (last, variable string) {
+	t.Helper()
+	p := &objects.Params{CR: &v1alpha2.LlamaStackDistribution{}, External: []objects.ExternalProvider{{ID: "mine"}}}
+	pod := objects.Deployment(p).Spec.Template.Spec
+	command := slices.Clone(pod.InitContainers[len(pod.InitContainers)-1].Command)
+	inPod := command[len(command)-1]
+	command[0], command[len(command)-1] = serverPython(t, r), dir
+	for _, v := range pod.Containers[0].Env {
+		if v.Name == "PYTHONPATH" {
+			variable = v.Name + "=" + strings.ReplaceAll(v.Value, inPod, dir)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), scriptTimeout)
+	defer cancel()
+	program := exec.CommandContext(ctx, command[0], command[1:]...)
+	program.Env = env
+	out, _ := program.CombinedOutput() // the last line is what counts
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	return lines[len(lines)-1], variable
+}
+
+// The packages of external providers come before the server's own modules, and replace none of them: what the server has as well is left out, and what
+// cannot be told apart is refused by name.
+//
+// Proves: R46.
+func TestExternalPackagesReplaceNothingOfTheServer(t *testing.T) {
+	t.Parallel()
+	mine := map[string]string{"mine/__init__.py": "", "mine/provider.py": "import httpx, mine\nfrom . import x\nprint('mine')", "mine/x.py": ""}
+	with := func(file, text string) map[string]map[string]string {
+		files := maps.Clone(mine)
+		files[file] = text
+		return map[string]map[string]string{"mine-1.0": files}
+	}
+	metadata := func(text string) map[string]map[string]string { return with("METADATA", text) }
+	forEachRelease(t, func(t *testing.T, r release) {
+		old := map[string]string{"httpx/__init__.py": "raise Exception('an old httpx')", "httpx/old.py": ""}
+		image := filepath.Join(t.TempDir(), "image")
+		if err := os.MkdirAll(image, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(image, "of_the_image.py"), "")
+		dir := packagesOf(t, map[string]map[string]string{"mine-1.0": metadata("Requires-Dist: HTTPX>=0.2\nRequires-Dist: more")["mine-1.0"], "httpx-0.1": old, "more-2": {"more.py": ""}})
+		for range 2 { // a container may run again
+			last, variable := fit(t, r, dir, "PYTHONPATH="+image)
+			if last != "2 distributions of external providers" {
+				t.Fatal(last)
+			}
+			got := run(t, []string{variable}, serverPython(t, r), "-c", "import httpx, more, mine.provider, of_the_image; print(httpx.__version__ > '0.1')")
+			if got != "mine\nTrue\n" {
+				t.Errorf("%q", got)
+			}
+		}
+		for says, list := range map[string]map[string]map[string]string{
+			"mine of provider mine would replace the server's own module httpx":              with("httpx/__init__.py", ""),
+			"mine of provider mine would replace the server's own module json":               with("json.py", ""),
+			"mine of provider mine would replace the server's own module opentelemetry":      with("opentelemetry/__init__.py", ""),
+			"mine 1.0 of provider mine needs httpx>=99, and the server has httpx":            metadata("Requires-Dist: httpx>=99"),
+			"needs llama-stack-of-another-time, which neither the server nor a provider has": metadata("Requires-Dist: llama-stack-of-another-time"),
+			"needs Python <3, and the server has":                                            metadata("Requires-Python: <3"),
+			"is built for cp27-cp27m-win32":                                                  with("mine-1.0.dist-info/WHEEL", "Tag: cp27-cp27m-win32\n"),
+			"mine.provider of provider mine imports an_api_of_another_time, which":           with("mine/provider.py", "import os\nfrom an_api_of_another_time.types import X"),
+			"mine.provider of provider mine cannot be loaded: invalid syntax":                with("mine/provider.py", "import os from os"),
+		} {
+			if last, _ := fit(t, r, packagesOf(t, list)); !strings.HasPrefix(last, "dependency conflict: ") || !strings.Contains(last, says) {
+				t.Errorf("%q, want %q", last, says)
+			}
+		}
+	})
+}
