@@ -99,7 +99,11 @@ func (c *Config) Providers(spec *v1alpha2.LlamaStackDistributionSpec) []Provider
 		return nil
 	}
 	own := map[document.ProviderName]bool{}
-	for _, group := range parse.Parse(spec).Providers {
+	parsed := parse.Parse(spec)
+	for i := range parsed.External {
+		own[document.ProviderName{API: parsed.External[i].API.Name, ID: parsed.External[i].ID}] = true
+	}
+	for _, group := range parsed.Providers {
 		for i := range group.Providers {
 			own[document.ProviderName{API: group.API.Name, ID: group.Providers[i].EffectiveID()}] = true
 		}

@@ -38,13 +38,15 @@ func TestProvidersReportWhatDecidesOfEach(t *testing.T) {
   - {provider_id: '${env.OWN:=__disabled__}', provider_type: remote::vllm}
   - {provider_id: __disabled__, provider_type: remote::vllm}
   - {provider_id: mine, provider_type: remote::vllm}
+  - {provider_id: ours, provider_type: remote::x, module: x}
   safety:
   - {provider_id: mine, provider_type: inline::x}
 `)
 	c := &offered.Config{Base: base, Given: document.Variables{"GIVEN": true}}
-	got := c.Providers(step.Spec(t, "providers: {inference: {id: mine, provider: vllm}}"))
+	got := c.Providers(step.Spec(t, "providers: {inference: {id: mine, provider: vllm}}\nexternalProviders: {inference: {providerId: ours, image: i}}"))
 	want := []offered.Provider{
 		{API: "inference", ID: "mine", Type: "remote::vllm", From: "spec", State: offered.On},
+		{API: "inference", ID: "ours", Type: "remote::x", From: "spec", State: offered.On},
 		{API: "inference", ID: "given", Type: "remote::vllm", From: "base", State: offered.On},
 		{API: "inference", ID: "plain", Type: "remote::vllm", From: "base", State: offered.On},
 		{API: "safety", ID: "mine", Type: "inline::x", From: "base", State: offered.On},

@@ -26,6 +26,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -255,7 +257,23 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, 
 	// The cluster has what its administrator names.
 	in.EdgeAPIs = objects.EdgeAPIs{Route: in.Edge.Kind == settings.EdgeRoute, HTTPRoute: in.Edge.Gateway != nil}
 	in.Unresolved = unresolved != nil
+	in.Packages = packages(in.Spec)
 	return in, unresolved
+}
+
+// packages reports of each image with the package of an external provider that nobody has read it, unless its entry describes the package.
+func packages(spec *parse.Spec) map[string]config.PackageFound {
+	unread := map[string]config.PackageFound{}
+	for i := range spec.External {
+		if e := &spec.External[i]; e.Package == nil {
+			unread[e.Image] = config.PackageFound{Problem: problem.New(problem.Problem{
+				Reason: problem.MissingField, Path: e.Path, Type: field.ErrorTypeRequired,
+				Detail: "no registry is asked here, so nobody knows the package in image " + e.Image,
+				Fix:    "describe it in the entry, for example package: {packageName: my_provider, providerType: 'remote::mine'}",
+			})}
+		}
+	}
+	return unread
 }
 
 // override is what the cluster would hold at spec.overrideConfig: what the given documents say, else something unknown.
