@@ -93,14 +93,14 @@ func (g *Gatherer) edgeAPIs() objects.EdgeAPIs {
 }
 
 // elder is an older custom resource that uses the same host; nil where there is none.
-func (g *Gatherer) elder(in *desired.Inputs) *types.NamespacedName {
+func elder(known *hosts.Table, in *desired.Inputs) *types.NamespacedName {
 	if !in.SharesHost() {
 		return nil
 	}
 	use := hosts.Use{
 		Name: types.NamespacedName{Namespace: in.CR.Namespace, Name: in.CR.Name}, Created: in.CR.CreationTimestamp.Time, Hostname: in.Spec.Expose.Hostname,
 	}
-	if elder, found := g.Hosts.Elder(use, in.Edge.Domain); found {
+	if elder, found := known.Elder(use, in.Edge.Domain); found {
 		return &elder
 	}
 	return nil

@@ -54,7 +54,7 @@ func (g *Gatherer) endpoints(ctx context.Context, in *desired.Inputs, allowed *s
 		if f.State != desired.Found {
 			continue
 		}
-		if p := g.endpoint(ctx, f, known); p != nil {
+		if p := readEndpoint(ctx, g.Live, f, known); p != nil {
 			return p
 		}
 	}
@@ -65,14 +65,14 @@ func addressed(f *desired.EndpointFact) parse.Addressed {
 	return parse.Addressed{Kind: f.Ref.Kind, Namespace: f.Namespace, Name: f.Ref.Name}
 }
 
-// endpoint reads one object, once in a reconcile: known has those that were read.
-func (g *Gatherer) endpoint(ctx context.Context, f *desired.EndpointFact, known map[parse.Addressed]client.Object) *problem.Problem {
+// readEndpoint reads one object, once in a reconcile: known has those that were read.
+func readEndpoint(ctx context.Context, live client.Reader, f *desired.EndpointFact, known map[parse.Addressed]client.Object) *problem.Problem {
 	id := addressed(f)
 	o, done := known[id]
 	if !done {
 		o = empty(id.Kind)
 		key := types.NamespacedName{Namespace: id.Namespace, Name: id.Name}
-		switch err := g.Live.Get(ctx, key, o); {
+		switch err := live.Get(ctx, key, o); {
 		case meta.IsNoMatchError(err):
 			f.State, f.KindMissing = desired.Missing, true
 			return nil

@@ -98,7 +98,7 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = out.Settings.NetworkPolicy, out.Settings.Forbidden, out.Settings.Edge
 		in.Mirrors = out.Settings.Registries.Mirrors
 		in.CompleteWorkload(out.Settings.PodDefaults)
-		in.Elder = g.elder(in)
+		in.Elder = elder(g.Hosts, in)
 		in.Distribution, f = out.Settings.Resolve(&cr.Spec.Distribution)
 		in.Unresolved = f != nil
 	}

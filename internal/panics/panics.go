@@ -52,7 +52,7 @@ func Catch(log logr.Logger, message string, err *error) { //nolint:gocritic // t
 
 // CatchRead ends, where it is deferred, a panic of a function by which an informer reads an object. It would end the process, again at each of its starts,
 // because the object is still there: the function returns nothing instead, and the object's reconcile meets and reports the same panic.
-func CatchRead(log logr.Logger, of metav1.Object, message string) { //nolint:gocritic // as with Catch
+func CatchRead(log logr.Logger, of metav1.Object, message string) {
 	if value := recover(); value != nil {
 		logPanic(log.WithValues("namespace", of.GetNamespace(), "name", of.GetName()), message, value)
 	}

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -93,7 +92,7 @@ func bootRelease(t *testing.T, r release, config string, env ...string) (url str
 // bootAt does so with a server that the client calls by scheme and host.
 func bootAt(t *testing.T, host string, by *http.Client, r release, config string, env ...string) (url string, log func() string) {
 	t.Helper()
-	dir, port := t.TempDir(), freePort(t)
+	dir, port := t.TempDir(), fixture.FreePort(t, fixture.Loopback)
 	logFile, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		t.Fatal(err)
@@ -166,16 +165,6 @@ func writeFile(t *testing.T, file, content string) {
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().(*net.TCPAddr).Port
 }
 
 // client opens a connection for each request: one that is kept may be closed by the server just when the next request takes it.

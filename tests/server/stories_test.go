@@ -24,6 +24,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 const (
@@ -271,7 +272,7 @@ func valueOf(t *testing.T, v corev1.EnvVar) string {
 // boot starts the server in a folder of its own, on loopback: the only things that differ from a pod.
 func (b *booting) boot(t *testing.T, n *nursery) *server {
 	t.Helper()
-	dir, port := t.TempDir(), freePort(t)
+	dir, port := t.TempDir(), fixture.FreePort(t, fixture.Loopback)
 	env := map[string]string{"PATH": os.Getenv("PATH")}
 	for name, value := range b.env {
 		if rest, below := strings.CutPrefix(value, v1alpha2.DefaultMountPath); below && (rest == "" || rest[0] == '/') {
