@@ -31,6 +31,7 @@ func newSmallPort(t *testing.T, limit int, handler http.HandlerFunc) *smallPort 
 	s.Listener = p.open
 	Observe(s.Config)
 	s.StartTLS()
+	s.Client().Timeout = time.Minute
 	t.Cleanup(s.Close)
 	return p
 }
@@ -58,13 +59,11 @@ func closed(conn net.Conn) bool {
 }
 
 func (p *smallPort) ask() error {
-	client := p.Client()
-	client.Timeout = time.Minute
 	request, err := http.NewRequestWithContext(p.Context(), http.MethodGet, p.URL, http.NoBody)
 	if err != nil {
 		return err
 	}
-	answer, err := client.Do(request)
+	answer, err := p.Client().Do(request)
 	if err != nil {
 		return err
 	}

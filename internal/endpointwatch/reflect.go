@@ -87,7 +87,7 @@ func (s *store) note(seen any, version func(*metav1.PartialObjectMetadata) strin
 	if !ok {
 		return fmt.Errorf("got %T instead of metadata", seen)
 	}
-	s.watcher.announce(s.ctx, s.watcher.note(s.id(o), version(o)))
+	s.watcher.announce(s.ctx, s.watcher.note(s.ctx, s.id(o), version(o)))
 	return nil
 }
 
@@ -123,7 +123,7 @@ func (s *store) Replace(list []any, _ string) error {
 		}
 	}
 	for _, id := range s.watcher.missing(s.kind, s.namespace, existing) {
-		s.watcher.announce(s.ctx, s.watcher.note(id, gone))
+		s.watcher.announce(s.ctx, s.watcher.note(s.ctx, id, gone))
 	}
 	return nil
 }

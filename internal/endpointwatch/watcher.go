@@ -114,12 +114,13 @@ func (w *Watcher) adjust() {
 	}
 }
 
-// note notes the version of an object and returns the custom resources that it matters to: none where nothing has changed.
-func (w *Watcher) note(id parse.Addressed, version string) []types.NamespacedName {
+// note notes the version of an object and returns the custom resources that it matters to: none where nothing has changed. A watch that was ended
+// notes nothing: it cannot announce it any more, and the next watch would find nothing new. Watches end under the lock.
+func (w *Watcher) note(ctx context.Context, id parse.Addressed, version string) []types.NamespacedName {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	o := w.objects[id]
-	if o == nil || o.version == version {
+	if o == nil || o.version == version || ctx.Err() != nil {
 		return nil
 	}
 	o.version = version

@@ -45,7 +45,8 @@ func to(names ...string) []parse.Addressed {
 	return list
 }
 
-// expect waits for an event about each of the custom resources, in any order.
+// expect waits for an event about each of the custom resources, in any order, and until what is watched is watched: the client forgets what
+// happens before.
 func expect(t *testing.T, w *endpointwatch.Watcher, want ...string) {
 	t.Helper()
 	var got []string
@@ -57,6 +58,7 @@ func expect(t *testing.T, w *endpointwatch.Watcher, want ...string) {
 			t.Fatalf("got events about %v, want %v", got, want)
 		}
 	}
+	synctest.Wait()
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
 		t.Fatalf("got events about %v, want %v", got, want)
@@ -68,8 +70,13 @@ func expect(t *testing.T, w *endpointwatch.Watcher, want ...string) {
 //
 // Proves: R20, R55.
 func TestChangesOfWhatIsReferredToAreEvents(t *testing.T) {
+	synctest.Test(t, testChanges)
+}
+
+func testChanges(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
 	client := newClient(service("a", "1"), service("other", "1"))
-	w := endpointwatch.New(t.Context(), client, nil)
+	w := endpointwatch.New(ctx, client, nil)
 	services := client.Resource(endpoint.Resource(parse.KindService)).Namespace("ai").(fake.MetadataClient)
 	one, two := types.NamespacedName{Namespace: "ai", Name: "one"}, types.NamespacedName{Namespace: "ai", Name: "two"}
 	if n := len(client.Actions()); n != 0 {
@@ -97,6 +104,8 @@ func TestChangesOfWhatIsReferredToAreEvents(t *testing.T) {
 	if after := len(client.Actions()) - before; after < 3 { // the creation, a list and a watch
 		t.Errorf("%d requests after a new reference", after)
 	}
+	stop()
+	synctest.Wait()
 }
 
 // A kind that the cluster does not have is looked for until it is there.

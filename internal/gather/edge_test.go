@@ -5,6 +5,7 @@ package gather_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,12 +20,24 @@ import (
 // mapper has some kinds, or fails.
 type mapper struct {
 	meta.RESTMapper
+
+	mu    sync.Mutex
 	kinds []string
 	err   error
 	asked int
 }
 
+// become makes it have other kinds, or fail, and returns how often it was asked before.
+func (m *mapper) become(err error, kinds ...string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.err, m.kinds = err, kinds
+	return m.asked
+}
+
 func (m *mapper) RESTMapping(kind schema.GroupKind, _ ...string) (*meta.RESTMapping, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.asked++
 	if m.err != nil {
 		return nil, m.err
@@ -65,17 +78,17 @@ func TestKnownEdgeAPIs(t *testing.T) {
 		defer cancel()
 		go func() { _ = known.Start(ctx) }()
 		synctest.Wait()
-		m.err = nil
+		m.become(nil)
 		<-time.After(time.Minute) // of the bubble
 		synctest.Wait()
-		before := m.asked
+		before := m.become(nil)
 		for range 100 {
 			known.Get()
 		}
-		if got := known.Get(); got != (objects.EdgeAPIs{}) || m.asked != before {
-			t.Errorf("%+v, asked %d times more", got, m.asked-before)
+		got, after := known.Get(), m.become(nil, "Route.route.openshift.io")
+		if got != (objects.EdgeAPIs{}) || after != before {
+			t.Errorf("%+v, asked %d times more", got, after-before)
 		}
-		m.kinds = []string{"Route.route.openshift.io"}
 		<-time.After(10 * time.Minute)
 		synctest.Wait()
 		if got := known.Get(); !got.Route {

@@ -141,7 +141,10 @@ func TestSlowServerIsHeard(t *testing.T) {
 				t.Errorf("rollout %d is not heard within %s", generation, want.heardIn)
 			}
 			<-time.After(time.Minute)
-			if now := p.servers[types.NamespacedName{Namespace: "ai", Name: "a"}].pace; now != want.pace {
+			p.mu.Lock()
+			now := p.servers[types.NamespacedName{Namespace: "ai", Name: "a"}].pace
+			p.mu.Unlock()
+			if now != want.pace {
 				t.Errorf("rollout %d: pace %d, want %d", generation, now, want.pace)
 			}
 		}
@@ -160,8 +163,8 @@ func TestProberIsFairToOtherNamespaces(t *testing.T) {
 			observeSilent(p, fmt.Sprint("hostile-", namespace), 50)
 		}
 		synctest.Wait()
-		if want := most * maxAsked[unknown].perNamespace; servers.now != want || want == 0 {
-			t.Errorf("%d servers are asked at once, want %d", servers.now, want)
+		if now, _ := servers.underWay(); now != most*maxAsked[unknown].perNamespace || now == 0 {
+			t.Errorf("%d servers are asked at once, want %d", now, most*maxAsked[unknown].perNamespace)
 		}
 		atOnce := func(name string) {
 			p.Observe(stack(name), rollout(1), "pod", probe.Server{URL: serverURL})
@@ -175,12 +178,12 @@ func TestProberIsFairToOtherNamespaces(t *testing.T) {
 			observeSilent(p, fmt.Sprint("hostile-", namespace), 50)
 		}
 		<-time.After(time.Minute)
-		if servers.now != maxAsked[silent].all {
-			t.Errorf("%d silent servers are asked at once, want %d", servers.now, maxAsked[silent].all)
+		if now, _ := servers.underWay(); now != maxAsked[silent].all {
+			t.Errorf("%d silent servers are asked at once, want %d", now, maxAsked[silent].all)
 		}
 		atOnce("b")
-		if servers.atOnce > maxAsked[unknown].all+maxAsked[prompt].all+maxAsked[silent].all {
-			t.Errorf("%d servers were asked at once", servers.atOnce)
+		if _, got := servers.underWay(); got > maxAsked[unknown].all+maxAsked[prompt].all+maxAsked[silent].all {
+			t.Errorf("%d servers were asked at once", got)
 		}
 		cancel()
 		synctest.Wait()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,10 +46,20 @@ func (f *fakeServers) Ask(ctx context.Context, at probe.Server) (*probe.Observat
 	return f.answer(ctx, at.URL)
 }
 
-func (f *fakeServers) count() int {
+func (f *fakeServers) count() int { return len(f.urls()) }
+
+// urls are those that were asked, in order.
+func (f *fakeServers) urls() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.asked)
+	return slices.Clone(f.asked)
+}
+
+// underWay is how many are being asked, and the most that were asked at once.
+func (f *fakeServers) underWay() (now, most int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.now, f.atOnce
 }
 
 const serverURL = "https://a-service.ai.svc:8321"
@@ -121,7 +132,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 			}
 		}
 		<-time.After(24 * time.Hour)
-		if got := fmt.Sprint(slices.Compact(servers.asked)); got != "["+serverURL+"]" || servers.count() != maxAnswers {
+		if got := fmt.Sprint(slices.Compact(servers.urls())); got != "["+serverURL+"]" || servers.count() != maxAnswers {
 			t.Errorf("asked %s, %d times", got, servers.count())
 		}
 		if got := announced(p); len(got) != 0 {
@@ -201,14 +212,15 @@ func TestProberOutlastsTheFormerServer(t *testing.T) {
 // Proves: R82, L-03 (where a pod on its way out gave all answers, the server is asked again when that pod is gone, and then no more; until it
 // answers, nothing is forgotten).
 func TestProberAsksAgainWhenThePodsChange(t *testing.T) {
-	version := "0.7.0"
+	var version atomic.Value
+	version.Store("0.7.0")
 	current := func(context.Context, string) (*probe.Observation, error) {
-		return &probe.Observation{Version: version}, nil
+		return &probe.Observation{Version: version.Load().(string)}, nil
 	}
 	inBubble(t, current, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		p.Observe(stack("a"), rollout(1), "new old", probe.Server{URL: serverURL})
 		<-time.After(time.Hour)
-		version = "0.7.1"
+		version.Store("0.7.1")
 		if o, _ := p.Observe(stack("a"), rollout(1), "new old", probe.Server{URL: serverURL}); o == nil || o.Version != "0.7.0" {
 			t.Errorf("observed %v", o)
 		}
@@ -265,12 +277,12 @@ func TestProberNeverBlocks(t *testing.T) {
 			t.Errorf("observe waited for %s", passed)
 		}
 		synctest.Wait()
-		if most := maxAsked[unknown].perNamespace; servers.atOnce != most {
-			t.Errorf("%d new servers of a namespace asked at once, want %d", servers.atOnce, most)
+		if _, got := servers.underWay(); got != maxAsked[unknown].perNamespace {
+			t.Errorf("%d new servers of a namespace asked at once, want %d", got, maxAsked[unknown].perNamespace)
 		}
 		<-time.After(time.Hour)
-		if most := maxAsked[silent].perNamespace; servers.now != most {
-			t.Errorf("%d silent servers of a namespace are asked at once, want %d", servers.now, most)
+		if now, _ := servers.underWay(); now != maxAsked[silent].perNamespace {
+			t.Errorf("%d silent servers of a namespace are asked at once, want %d", now, maxAsked[silent].perNamespace)
 		}
 		cancel()
 		synctest.Wait()
@@ -314,7 +326,7 @@ func TestProberAsksAgainAtAnotherAddress(t *testing.T) {
 		for _, url := range []string{"http://10.0.0.1:8321", "http://10.0.0.2:8321"} {
 			p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: url})
 			<-time.After(time.Hour)
-			if last := servers.asked[servers.count()-1]; last != url {
+			if last := servers.urls()[servers.count()-1]; last != url {
 				t.Errorf("asked %s, want %s", last, url)
 			}
 		}
@@ -331,13 +343,13 @@ func TestProberForgets(t *testing.T) {
 		p.Observe(stack("a"), rollout(2), "pod", probe.Server{URL: serverURL})
 		<-time.After(firstProbeDelay)
 		synctest.Wait()
-		if servers.count() != 2 || servers.now != 1 {
-			t.Errorf("%d of %d questions are under way, want that of the newer rollout alone", servers.now, servers.count())
+		if now, _ := servers.underWay(); servers.count() != 2 || now != 1 {
+			t.Errorf("%d of %d questions are under way, want that of the newer rollout alone", now, servers.count())
 		}
 		p.Forget(key)
 		synctest.Wait()
-		if servers.now != 0 || len(p.servers) != 0 || len(announced(p)) != 0 {
-			t.Errorf("%d questions are under way, %d servers are remembered", servers.now, len(p.servers))
+		if now, _ := servers.underWay(); now != 0 || len(p.servers) != 0 || len(announced(p)) != 0 {
+			t.Errorf("%d questions are under way, %d servers are remembered", now, len(p.servers))
 		}
 	})
 }
@@ -349,7 +361,7 @@ func TestProberURL(t *testing.T) {
 		p := New(ctx, servers)
 		p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL})
 		synctest.Wait()
-		if got := fmt.Sprint(servers.asked); got != "["+serverURL+"]" {
+		if got := fmt.Sprint(servers.urls()); got != "["+serverURL+"]" {
 			t.Errorf("asked %s", got)
 		}
 		cancel()

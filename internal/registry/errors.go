@@ -4,6 +4,7 @@ package registry
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -98,11 +99,12 @@ func wrap(reference string, err error, trip *roundTripper) error {
 	wrapped := &Error{Kind: Corrupt, Reference: reference, Err: err}
 	var answer *transport.Error
 	var request *url.Error
+	var untrusted *tls.CertificateVerificationError
 	status, retryAfter := trip.last()
 	switch {
 	case errors.Is(err, errTooLarge):
 		wrapped.Kind = TooLarge
-	case errors.Is(err, errRefused):
+	case errors.Is(err, errRefused) && !errors.As(err, &untrusted): // of a local registry that is slow, the library also tries plain HTTP
 		wrapped.Kind = Refused
 	case errors.As(err, &answer):
 		wrapped.Kind = kindOf(answer)
