@@ -25,6 +25,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/endpoint"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/logging"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
@@ -102,7 +103,8 @@ func run(ctx context.Context, f *flags) error {
 		return errors.New("--forbid-foreign-configmaps and --allow-foreign-configmaps exclude each other: remove one of them")
 	}
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme), objects.AddToScheme(scheme)); err != nil {
+	err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme), objects.AddToScheme(scheme), endpoint.AddToScheme(scheme))
+	if err != nil {
 		return err
 	}
 	restConfig, err := ctrl.GetConfig()

@@ -63,6 +63,9 @@ const (
 	DocumentLevels = 100
 	// PackageBytes is the largest file that describes the package of an external provider.
 	PackageBytes = 64 << 10
+	// ProviderWheels is how many wheels that package may have, and WheelPathBytes how long the path of each may be.
+	ProviderWheels = 500
+	WheelPathBytes = 1 << 10
 	// DocumentNodes is how many values such a text may hold, aliases expanded.
 	DocumentNodes = 100_000
 )

@@ -114,13 +114,15 @@ func scheme(p *corev1.ServicePort) string {
 	return "http"
 }
 
-// OfModelServer returns the address in the status of one of KServe's objects: the one that it names gateway-internal, else internal, else one inside
-// of the cluster, else its only one. The path of the API follows where the address does not end in it.
-func OfModelServer(object map[string]any) Address {
-	status, _ := object["status"].(map[string]any)
+// OfModelServer returns the address in the status of one of KServe's objects, a JSON text: the one that it names gateway-internal, else internal, else
+// one inside of the cluster, else its only one. The path of the API follows where the address does not end in it.
+func OfModelServer(status []byte) Address {
+	single, list, excess := addresses(status)
+	if excess != nil {
+		return Address{Missing: fmt.Sprintf("has a status with %v, which is not read", excess), Fix: "write endpoint"}
+	}
 	named := map[string]string{}
 	inside := ""
-	list, _ := status["addresses"].([]any)
 	for _, item := range list {
 		address, _ := item.(map[string]any)
 		at, _ := address["url"].(string)
@@ -135,8 +137,6 @@ func OfModelServer(object map[string]any) Address {
 			inside = at
 		}
 	}
-	address, _ := status["address"].(map[string]any)
-	single, _ := address["url"].(string)
 	for _, at := range []string{named["gateway-internal"], named["internal"], inside, single} {
 		if at != "" {
 			return usable(at)

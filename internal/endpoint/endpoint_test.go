@@ -3,10 +3,13 @@
 package endpoint_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/endpoint"
@@ -67,14 +70,25 @@ func TestOfModelServerChoosesTheAddressInsideOfTheCluster(t *testing.T) {
 		"user name and password": {`{address: {url: "http://u:p@a"}}`, "not a plain URL"},
 		"another scheme":         {`{address: {url: "grpc://a"}}`, "not a plain URL"},
 		"query":                  {`{address: {url: "http://a/v1?x=y#z"}}`, "http://a/v1"},
+		"newline":                {`{address: {url: "http://a/\nb"}}`, "not a plain URL"},
+		"encoded newline":        {`{address: {url: "http://a/%0ab"}}`, "http://a/%0ab/v1"},
+		"a script":               {`{address: {url: "javascript:alert(1)"}}`, "not a plain URL"},
+		"a file":                 {`{address: {url: "file:///etc/passwd"}}`, "not a plain URL"},
+		"runs backwards":         {`{address: {url: "http://a\u202e"}}`, "not a plain URL"},
+		"no host":                {`{address: {url: "http:///v1"}}`, "not a plain URL"},
+		"link-local":             {`{address: {url: "http://[fe80::1]"}}`, "http://[fe80::1]/v1"}, // the server asks it, not the operator
+		"no object":              {`[1]`, "has no address"},
+		"deep":                   {strings.Repeat(`[`, 33) + strings.Repeat(`]`, 33), "has a status with more than 32 levels of nesting"},
+		"wide":                   {`[` + strings.Repeat(`0,`, 10_000) + `0]`, "has a status with more than 10000 values, at [9999], which is not read: write endpoint"},
+		"large":                  {`{a: "` + strings.Repeat("x", 256<<10) + `"}`, "has a status with more than 262144 bytes"},
 		"too long":               {`{address: {url: "http://a/` + strings.Repeat("x", 3000) + `"}}`, "not a plain URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var object map[string]any
-			if err := yaml.Unmarshal([]byte("status: "+c.status), &object); err != nil {
+			status, err := yaml.YAMLToJSON([]byte(c.status))
+			if err != nil {
 				t.Fatal(err)
 			}
-			same(t, endpoint.OfModelServer(object), c.want)
+			same(t, endpoint.OfModelServer(status), c.want)
 		})
 	}
 }
@@ -84,5 +98,30 @@ func same(t *testing.T, got endpoint.Address, want string) {
 	t.Helper()
 	if why := got.Missing + ": " + got.Fix; got.URL != want && (got.URL != "" || !strings.Contains(why, want)) {
 		t.Errorf("got %+v, want %s", got, want)
+	}
+}
+
+// An object that is as large as can be stored is read without a tree of what nobody asks for.
+//
+// Proves: R7, R63.
+func TestModelServersAreReadInPart(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := endpoint.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	const status = `{"address":{"url":"http://a"}}`
+	text := []byte(`{"apiVersion":"serving.kserve.io/v1beta1","kind":"InferenceService","metadata":{"name":"a"},"spec":{"env":[` +
+		strings.Repeat(`{"a":{"b":{}}},`, 100_000) + `{}]},"status":` + status + `}`)
+	decode := serializer.NewCodecFactory(scheme).UniversalDeserializer().Decode
+	o, _, err := decode(text, nil, nil)
+	read, ok := o.(*endpoint.InferenceService)
+	if err != nil || !ok || string(read.Status) != status || read.Name != "a" {
+		t.Fatalf("%T %+v, %v", o, o, err)
+	}
+	if allocations := testing.AllocsPerRun(1, func() { _, _, _ = decode(text, nil, nil) }); allocations > 1000 {
+		t.Errorf("%.0f allocations", allocations)
+	}
+	if made := read.DeepCopyObject().(*endpoint.InferenceService); !reflect.DeepEqual(made, read) || &made.Status[0] == &read.Status[0] {
+		t.Errorf("the copy is %+v", made)
 	}
 }

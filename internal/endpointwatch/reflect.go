@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/metadata"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/watchlist"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/endpoint"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/lanes"
@@ -22,13 +23,13 @@ import (
 const (
 	// absentDelay is how often a kind is looked for that the cluster does not have.
 	absentDelay = 15 * time.Second
-	// pageSize is how many objects one answer to a list holds.
-	pageSize = 500
+	// pageSize is how many objects one answer to a list holds. Everybody who may create a Service can give it a megabyte of metadata.
+	pageSize = 20
 )
 
 // watch watches the objects of a kind in a namespace until the context ends.
 func (w *Watcher) watch(ctx context.Context, kind parse.EndpointKind, namespace string) {
-	from := &source{client: w.client.Resource(endpoint.Resource(kind)).Namespace(namespace)}
+	from := &source{w.client, w.client.Resource(endpoint.Resource(kind)).Namespace(namespace)}
 	to := &store{watcher: w, ctx: ctx, kind: kind, namespace: namespace}
 	reflector := toolscache.NewReflectorWithOptions(from, &metav1.PartialObjectMetadata{}, to, toolscache.ReflectorOptions{
 		Name: "endpoints", TypeDescription: string(kind),
@@ -39,6 +40,7 @@ func (w *Watcher) watch(ctx context.Context, kind parse.EndpointKind, namespace 
 
 // source lists and watches the metadata of objects.
 type source struct {
+	whole  metadata.Interface
 	client metadata.ResourceInterface
 }
 
@@ -52,26 +54,57 @@ func (s *source) Watch(options metav1.ListOptions) (watch.Interface, error) {
 	return s.WatchWithContext(context.Background(), options)
 }
 
-// IsWatchListSemanticsUnSupported makes the reflector list: that is where the source waits for a kind.
-func (*source) IsWatchListSemanticsUnSupported() bool { return true }
+// IsWatchListSemanticsUnSupported reports what the client cannot do. Those that can get the objects one after the other where the cluster sends them so,
+// and otherwise in pages.
+func (s *source) IsWatchListSemanticsUnSupported() bool {
+	return watchlist.DoesClientNotSupportWatchListSemantics(s.whole)
+}
 
-// ListWithContext lists a page. While the cluster does not have the kind, it waits.
+// ListWithContext lists a page, of which only identities are left: the pages are collected. While the cluster does not have the kind, it waits.
 func (s *source) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	var list *metav1.PartialObjectMetadataList
+	err := s.whenThere(ctx, func() (err error) {
+		list, err = s.client.List(ctx, options)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		list.Items[i] = *identity(&list.Items[i])
+	}
+	return list, nil
+}
+
+// WatchWithContext watches. While the cluster does not have the kind, it waits.
+func (s *source) WatchWithContext(ctx context.Context, options metav1.ListOptions) (events watch.Interface, _ error) {
+	err := s.whenThere(ctx, func() (err error) {
+		events, err = s.client.Watch(ctx, options)
+		return err
+	})
+	return events, err
+}
+
+// whenThere asks until the cluster has the kind.
+func (*source) whenThere(ctx context.Context, ask func() error) error {
 	for {
-		list, err := s.client.List(ctx, options)
-		if !apierrors.IsNotFound(err) {
-			return list, err
+		if err := ask(); !apierrors.IsNotFound(err) {
+			return err
 		}
 		if !lanes.Wait(ctx, absentDelay) {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 	}
 }
 
-// WatchWithContext watches.
-func (s *source) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	return s.client.Watch(ctx, options)
+// identity is what is used of an object.
+func identity(o *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{
+		TypeMeta: o.TypeMeta, ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name, ResourceVersion: o.ResourceVersion},
+	}
 }
+
+var _ toolscache.TransformingStore = (*store)(nil)
 
 // store turns what a reflector has seen into events, and keeps nothing of it.
 type store struct {
@@ -107,6 +140,16 @@ func (s *store) Update(o any) error { return s.note(o, current) }
 
 // Delete notes an object that is gone.
 func (s *store) Delete(o any) error { return s.note(o, none) }
+
+// Transformer makes the reflector collect only identities of the objects that exist at first.
+func (*store) Transformer() toolscache.TransformFunc {
+	return func(seen any) (any, error) {
+		if o, ok := seen.(*metav1.PartialObjectMetadata); ok {
+			return identity(o), nil
+		}
+		return seen, nil
+	}
+}
 
 // Resync does nothing.
 func (*store) Resync() error { return nil }

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -87,17 +86,21 @@ func readEndpoint(ctx context.Context, live client.Reader, f *desired.EndpointFa
 	switch o := o.(type) {
 	case *corev1.Service:
 		f.Address = endpoint.OfService(o, f.Ref)
-	case *unstructured.Unstructured:
-		f.Address = endpoint.OfModelServer(o.Object)
+	case *endpoint.InferenceService:
+		f.Address = endpoint.OfModelServer(o.Status)
+	case *endpoint.LLMInferenceService:
+		f.Address = endpoint.OfModelServer(o.Status)
 	}
 	return nil
 }
 
 func empty(kind parse.EndpointKind) client.Object {
-	if kind == parse.KindService {
-		return &corev1.Service{}
+	switch kind {
+	case parse.KindInferenceService:
+		return &endpoint.InferenceService{}
+	case parse.KindLLMInferenceService:
+		return &endpoint.LLMInferenceService{}
+	case parse.KindService:
 	}
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(endpoint.Resource(kind).GroupVersion().WithKind(string(kind)))
-	return o
+	return &corev1.Service{}
 }

@@ -38,7 +38,7 @@ func TestEndpointsAreReadLiveWhereTheyMayBe(t *testing.T) {
 	}
 	live := newCluster(t, service("ai", "a"), service("models", "b"), service("dark", "c"),
 		operatorSettings(map[string]string{"endpointFrom": "namespaces: [models, unwatched]"}))
-	live.fails["Unstructured/m"] = &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "serving.kserve.io", Kind: "InferenceService"}}
+	live.fails["InferenceService/m"] = &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "serving.kserve.io", Kind: "InferenceService"}}
 	g := newGatherer(live, newCluster(t))
 	g.Namespaces = []string{"ai", "models", "dark"}
 	var seen watched

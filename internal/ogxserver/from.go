@@ -193,7 +193,7 @@ func add(to map[string]any, api parse.ProviderAPI, e *entry) {
 		}
 	}
 	path := []string{"spec", "providers", api.Field, placement, list}
-	parent := newSource(to).at(path[:len(path)-1])
-	before, _ := parent[list].([]any)
+	written := &source{tree: to, opened: map[string]bool{}}
+	before, _ := written.at(path[:len(path)-1])[list].([]any)
 	put(to, strings.Join(path, "."), append(before, made))
 }

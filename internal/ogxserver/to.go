@@ -158,7 +158,11 @@ func (s *source) takeCustom(base string, api parse.ProviderAPI) []any {
 	items, _ := take[[]any](s, base+".custom")
 	var list []any
 	for i, item := range items {
-		made, _ := item.(map[string]any)
+		made, isObject := item.(map[string]any)
+		if !isObject {
+			s.losses = append(s.losses, Loss{fmt.Sprintf("%s.custom[%d]", base, i), "is not an object", ""})
+			continue
+		}
 		at := newSource(made)
 		e := &entry{}
 		e.id, _ = take[string](at, "id")

@@ -6,7 +6,10 @@ import (
 	"archive/zip"
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -36,4 +39,62 @@ func TestWriteStopsAtTheBound(t *testing.T) {
 			t.Errorf("at most %d: %v, want %v", most, err, want)
 		}
 	}
+}
+
+// What the packages of other providers have counts, and so does the table of a wheel before it is in memory.
+//
+// Proves: R7, R63.
+func TestBoundsAreThoseOfAPod(t *testing.T) {
+	dir := t.TempDir()
+	layout := Layout(dir)
+	program := filepath.Join(t.TempDir(), "program")
+	if err := errors.Join(os.WriteFile(program, nil, 0o600), layout.Prepare(program)); err != nil {
+		t.Fatal(err)
+	}
+	pack := func(files map[string]string) string {
+		source := t.TempDir()
+		var packed bytes.Buffer
+		w := zip.NewWriter(&packed)
+		for name, content := range files {
+			to, err := w.CreateHeader(&zip.FileHeader{Name: name}) // as it is: a table of many files is quick to write
+			if err == nil {
+				_, err = to.Write([]byte(content))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(w.Close(), os.WriteFile(filepath.Join(source, "x.whl"), packed.Bytes(), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		return source
+	}
+	const metadata = "x-1.dist-info/METADATA"
+	small := pack(map[string]string{metadata: "Name: x\nVersion: 1\n"})
+	for name, c := range map[string]struct {
+		other  Distribution
+		source string
+		want   string
+	}{
+		"bytes": {Distribution{Files: map[string]string{"a": fmt.Sprintf("00000000-%d", maxBytes)}}, small, "more than 1900 MiB"},
+		"table": {Distribution{}, pack(manyFiles(metadata)), "the table of its files has more than 32 MiB"},
+	} {
+		other := &Manifest{Provider: "other", Distributions: []Distribution{c.other}}
+		if err := layout.record(other); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := layout.Install(&Provider{ID: "a", Source: c.source}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// manyFiles are so many that their names alone are more than the table of a wheel may have.
+func manyFiles(metadata string) map[string]string {
+	files := map[string]string{metadata: "Name: x\nVersion: 1\n"}
+	long := strings.Repeat("a", 60_000)
+	for n := range tableBytes/len(long) + 1 {
+		files[fmt.Sprint(n, long)] = ""
+	}
+	return files
 }

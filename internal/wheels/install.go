@@ -11,14 +11,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
 const (
-	// maxWheels bounds the wheels of a provider, maxFiles their files, and maxBytes the bytes of the files of all providers of a pod. The volume that
-	// they lie on is a little larger.
-	maxWheels = 500
-	maxFiles  = 200_000
-	maxBytes  = 1_900 << 20
+	// maxFiles bounds the files of all providers of a pod, and maxBytes their bytes. The volume that they lie on is a little larger.
+	maxFiles = 200_000
+	maxBytes = 1_900 << 20
 )
 
 // Provider is what is installed.
@@ -42,8 +42,8 @@ func (l Layout) Install(p *Provider) (*Manifest, error) {
 		return nil, err
 	case len(files) == 0:
 		return nil, fmt.Errorf("its image has no wheels in %s", p.Source)
-	case len(files) > maxWheels:
-		return nil, fmt.Errorf("its image has %d wheels, and at most %d are installed", len(files), maxWheels)
+	case len(files) > bounds.ProviderWheels:
+		return nil, fmt.Errorf("its image has %d wheels, and at most %d are installed", len(files), bounds.ProviderWheels)
 	}
 	others, err := l.others(p.ID)
 	if err != nil {
@@ -80,7 +80,7 @@ type install struct {
 	provider string
 	// distributions are those that are installed, by normalized name, and files the files, by path.
 	distributions, files map[string]owner
-	// left is how many bytes may still be written, and count how many files were.
+	// left is how many bytes may still be written, and count how many files there are.
 	left  int64
 	count int
 }
@@ -112,7 +112,12 @@ func (i *install) has(module string) bool {
 // know enters what a provider has installed.
 func (i *install) know(m *Manifest) {
 	for n := range m.Distributions {
-		i.own(owner{m.Provider, &m.Distributions[n]})
+		d := &m.Distributions[n]
+		i.own(owner{m.Provider, d})
+		i.count += len(d.Files)
+		for _, sum := range d.Files {
+			i.left -= sizeIn(sum)
+		}
 	}
 }
 
@@ -146,7 +151,7 @@ func (i *install) wheel(file string) (*Distribution, error) {
 		return nil, nil
 	}
 	if i.count += len(d.Files); i.count > maxFiles {
-		return nil, fmt.Errorf("the wheels have more than %d files", maxFiles)
+		return nil, fmt.Errorf("the packages of all providers have more than %d files", maxFiles)
 	}
 	for _, at := range slices.Sorted(maps.Keys(d.Files)) {
 		if former, found := i.files[at]; found && former.Files[at] != d.Files[at] {

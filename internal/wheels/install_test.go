@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -140,27 +141,37 @@ func TestInstallNamesWhatItRefuses(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(broken, "x.whl"), []byte("no archive"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	waits := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(waits, "x.whl"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		from  string
 		named []string
 		says  string
 	}{
-		"no directory":          {filepath.Join(broken, "none"), nil, "its image has no directory"},
-		"no wheels":             {t.TempDir(), nil, "its image has no wheels in"},
-		"a wheel of the spec":   {source(t, info), []string{"/lls-provider/packages/y.whl"}, "y.whl: the provider's spec names it, and its image does not have it"},
-		"not a zip":             {broken, nil, "it is not a wheel"},
-		"no metadata":           {source(t, files{"a.py": ""}), nil, "it has no directory of metadata"},
-		"two sets of metadata":  {source(t, wheel("x", "1", wheel("y", "1", nil))), nil, "two directories of metadata"},
-		"no name":               {source(t, files{"x-1.dist-info/METADATA": "Version: 1\n"}), nil, "METADATA has no Name"},
-		"out of it":             {source(t, wheel("x", "1", files{"../../etc/passwd": "x"})), nil, `the path "../../etc/passwd" is not one below the packages`},
-		"from the root":         {source(t, wheel("x", "1", files{"/etc/passwd": "x"})), nil, `the path "/etc/passwd" is not`},
-		"out of its data":       {source(t, wheel("x", "1", files{"x-1.data/purelib/../../y": "x"})), nil, "is not one below the packages"},
-		"a link":                {source(t, wheel("x", "1", files{"a": "-> /etc"})), nil, "a is not a regular file"},
-		"runs by itself":        {source(t, wheel("x", "1", files{"sitecustomize.py": "import os"})), nil, "would run at each start of Python"},
-		"two versions":          {source(t, wheel("old", "2.0", nil)), nil, "dependency conflict: it is old 2.0, and there is old 1.0 of provider first"},
-		"two builds":            {source(t, wheel("old", "1.0", files{"old.py": "other"})), nil, "dependency conflict: it is another build of old 1.0 of provider first"},
-		"two files":             {source(t, wheel("x", "1", files{"old.py": "other"})), nil, "it has another file old.py than old 1.0 of provider first"},
-		"a file as a directory": {source(t, wheel("x", "1", files{"old.py/x.py": ""})), nil, "it has the file old.py/x.py, and old 1.0 of provider first has the file old.py"},
+		"a pipe":                       {waits, nil, "x.whl: it is not a wheel: it is not a regular file"},
+		"a long path":                  {source(t, wheel("x", "1", files{strings.Repeat("a/", 30_000) + "b": ""})), nil, "has more than 1024 bytes"},
+		"a long directory of metadata": {source(t, wheel(strings.Repeat("x", 30_000), "1", wheel("y", "1", nil))), nil, "two directories of metadata"},
+		"a name of two lines":          {source(t, files{"x-1.dist-info/METADATA": "Name: x\x1b[2J\nVersion: 1\n"}), nil, `that Python does not take: "x\x1b[2J" "1"`},
+		"a long version":               {source(t, files{"x-1.dist-info/METADATA": "Name: x\nVersion: 1" + strings.Repeat("0", 1<<20) + "\n"}), nil, "that Python does not take"},
+		"a bomb of metadata":           {source(t, files{"x-1.dist-info/METADATA": strings.Repeat("a", 64<<20)}), nil, "it is not a wheel"},
+		"no directory":                 {filepath.Join(broken, "none"), nil, "its image has no directory"},
+		"no wheels":                    {t.TempDir(), nil, "its image has no wheels in"},
+		"a wheel of the spec":          {source(t, info), []string{"/lls-provider/packages/y.whl"}, "y.whl: the provider's spec names it, and its image does not have it"},
+		"not a zip":                    {broken, nil, "it is not a wheel"},
+		"no metadata":                  {source(t, files{"a.py": ""}), nil, "it has no directory of metadata"},
+		"two sets of metadata":         {source(t, wheel("x", "1", wheel("y", "1", nil))), nil, "two directories of metadata"},
+		"no name":                      {source(t, files{"x-1.dist-info/METADATA": "Version: 1\n"}), nil, "METADATA has no Name"},
+		"out of it":                    {source(t, wheel("x", "1", files{"../../etc/passwd": "x"})), nil, `the path "../../etc/passwd" is not one below the packages`},
+		"from the root":                {source(t, wheel("x", "1", files{"/etc/passwd": "x"})), nil, `the path "/etc/passwd" is not`},
+		"out of its data":              {source(t, wheel("x", "1", files{"x-1.data/purelib/../../y": "x"})), nil, "is not one below the packages"},
+		"a link":                       {source(t, wheel("x", "1", files{"a": "-> /etc"})), nil, "a is not a regular file"},
+		"runs by itself":               {source(t, wheel("x", "1", files{"sitecustomize.py": "import os"})), nil, "would run at each start of Python"},
+		"two versions":                 {source(t, wheel("old", "2.0", nil)), nil, "dependency conflict: it is old 2.0, and there is old 1.0 of provider first"},
+		"two builds":                   {source(t, wheel("old", "1.0", files{"old.py": "other"})), nil, "dependency conflict: it is another build of old 1.0 of provider first"},
+		"two files":                    {source(t, wheel("x", "1", files{"old.py": "other"})), nil, "it has another file old.py than old 1.0 of provider first"},
+		"a file as a directory":        {source(t, wheel("x", "1", files{"old.py/x.py": ""})), nil, "it has the file old.py/x.py, and old 1.0 of provider first has the file old.py"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			layout := prepared(t)

@@ -9,20 +9,29 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
+	"regexp"
+	"strconv"
 	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
 const (
 	wheelSuffix = ".whl"
 	// metadataBytes bounds the file that names a distribution. Some have their whole manual in it.
 	metadataBytes = 4 << 20
+	// tableBytes bounds the table of a wheel's files, all of which is in memory, and pathBytes the path of each, below what Linux takes.
+	tableBytes = 32 << 20
+	pathBytes  = 1 << 10
 )
 
 // wheel is an open wheel: a zip archive with the files of one distribution.
 type wheel struct {
-	archive      *zip.ReadCloser
+	file         *os.File
+	archive      *zip.Reader
 	distribution Distribution
 	members      []member
 }
@@ -38,23 +47,58 @@ var (
 	errTooLarge = fmt.Errorf("the packages of all providers have more than %d MiB", maxBytes>>20)
 )
 
-// open reads the table of a wheel, and checks every path in it.
-func open(file string) (_ *wheel, err error) {
-	archive, err := zip.OpenReader(file)
+// bounded is a file of which only so many bytes may be read.
+type bounded struct {
+	*os.File
+	left int
+}
+
+var errTable = fmt.Errorf("the table of its files has more than %d MiB", tableBytes>>20)
+
+func (b *bounded) ReadAt(into []byte, at int64) (int, error) {
+	if b.left -= len(into); b.left < 0 {
+		return 0, errTable
+	}
+	return b.File.ReadAt(into, at)
+}
+
+// openFile opens what has to be a regular file: others can keep whoever opens them waiting.
+func openFile(file string) (*os.File, int64, error) {
+	about, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, errors.New("the provider's spec names it, and its image does not have it")
-	case errors.Is(err, zip.ErrFormat), errors.Is(err, zip.ErrAlgorithm):
-		return nil, fmt.Errorf("%w: %w", errNotWheel, err)
+		return nil, 0, errors.New("the provider's spec names it, and its image does not have it")
+	case err == nil && !about.Mode().IsRegular():
+		return nil, 0, fmt.Errorf("%w: it is not a regular file", errNotWheel)
 	case err != nil:
+		return nil, 0, err
+	}
+	f, err := os.Open(file)
+	return f, about.Size(), err
+}
+
+// open reads the table of a wheel, and checks every path in it.
+func open(file string) (_ *wheel, err error) {
+	f, size, err := openFile(file)
+	if err != nil {
 		return nil, err
 	}
-	w := &wheel{archive: archive}
+	w := &wheel{file: f}
 	defer func() {
 		if err != nil {
 			w.close()
 		}
 	}()
+	table := &bounded{f, tableBytes}
+	archive, err := zip.NewReader(table, size)
+	if errors.Is(err, zip.ErrFormat) || errors.Is(err, zip.ErrAlgorithm) {
+		err = fmt.Errorf("%w: %w", errNotWheel, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	table.left = math.MaxInt // the files have a bound of their own
+	w.archive = archive
 	if len(archive.File) > maxFiles {
 		return nil, fmt.Errorf("it has more than %d files", maxFiles)
 	}
@@ -69,12 +113,15 @@ func open(file string) (_ *wheel, err error) {
 	return w, err
 }
 
-func (w *wheel) close() { _ = w.archive.Close() }
+func (w *wheel) close() { _ = w.file.Close() }
 
 const infoSuffix = ".dist-info"
 
+// identifier is the name or the version of a distribution.
+var identifier = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+!-]{0,127}$`)
+
 // infoDirectory is the directory with the metadata: a wheel has exactly one.
-func infoDirectory(archive *zip.ReadCloser) (string, error) {
+func infoDirectory(archive *zip.Reader) (string, error) {
 	info := ""
 	for _, f := range archive.File {
 		dir, _, _ := strings.Cut(f.Name, "/")
@@ -82,7 +129,7 @@ func infoDirectory(archive *zip.ReadCloser) (string, error) {
 			continue
 		}
 		if info != "" {
-			return "", fmt.Errorf("%w: it has two directories of metadata, %s and %s", errNotWheel, info, dir)
+			return "", fmt.Errorf("%w: it has two directories of metadata, %s and %s", errNotWheel, bounds.Cut(info, 100), bounds.Cut(dir, 100))
 		}
 		info = dir
 	}
@@ -114,8 +161,9 @@ func (w *wheel) identify(info string) error {
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("%w: METADATA: %w", errNotWheel, err)
 	}
-	if w.distribution.Name == "" || w.distribution.Version == "" {
-		return fmt.Errorf("%w: METADATA has no Name or no Version", errNotWheel)
+	if !identifier.MatchString(w.distribution.Name) || !identifier.MatchString(w.distribution.Version) {
+		return fmt.Errorf("%w: METADATA has no Name or no Version, or one that Python does not take: %q %q", errNotWheel,
+			bounds.Cut(w.distribution.Name, 100), bounds.Cut(w.distribution.Version, 100))
 	}
 	return nil
 }
@@ -135,6 +183,8 @@ func (w *wheel) place(data string) error {
 			at = below
 		}
 		switch {
+		case len(f.Name) > pathBytes:
+			return fmt.Errorf("the path %q has more than %d bytes", bounds.Cut(f.Name, 60), pathBytes)
 		case !fs.ValidPath(at) || at == "." || strings.ContainsAny(at, "\\\x00"):
 			return fmt.Errorf("the path %q is not one below the packages", f.Name)
 		case !f.Mode().IsRegular():
@@ -142,7 +192,7 @@ func (w *wheel) place(data string) error {
 		case runsByItself(at):
 			return fmt.Errorf("%s would run at each start of Python: a provider's code runs when the server loads the provider", f.Name)
 		}
-		sum := fmt.Sprintf("%08x-%d", f.CRC32, f.UncompressedSize64)
+		sum := sumOf(f)
 		if former, found := w.distribution.Files[at]; found && former != sum {
 			return fmt.Errorf("it has two files %s", at)
 		}
@@ -150,6 +200,16 @@ func (w *wheel) place(data string) error {
 		w.members = append(w.members, member{f, at})
 	}
 	return nil
+}
+
+// sumOf is the sum of a file in a Manifest: of its content, and its size. The reader of the archive verifies both.
+func sumOf(f *zip.File) string { return fmt.Sprintf("%08x-%d", f.CRC32, f.UncompressedSize64) }
+
+// sizeIn is the size in a sum.
+func sizeIn(sum string) (size int64) {
+	_, text, _ := strings.Cut(sum, "-")
+	size, _ = strconv.ParseInt(text, 10, 64)
+	return size
 }
 
 // runsByItself reports whether Python runs a module that nobody imports.

@@ -7,9 +7,11 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -121,7 +123,8 @@ func (p *ProviderPackage) readWheels(o *object) {
 		if !path.IsAbs(clean) {
 			clean = path.Join(PackageDir, clean)
 		}
-		if !strings.HasPrefix(clean, PackageDir+"/") || !strings.HasSuffix(clean, ".whl") {
+		unprintable := strings.ContainsFunc(clean, func(r rune) bool { return !unicode.IsPrint(r) })
+		if !strings.HasPrefix(clean, PackageDir+"/") || !strings.HasSuffix(clean, ".whl") || unprintable || len(clean) > bounds.WheelPathBytes {
 			o.report(invalid(at, "is not a wheel below "+PackageDir, "for example "+WheelsDir+"/my_provider-1.0.0-py3-none-any.whl"))
 			return
 		}
@@ -138,6 +141,11 @@ func (p *ProviderPackage) readWheels(o *object) {
 	list, ok := v.([]any)
 	if !ok {
 		o.report(wrongType(at, "a list of paths", ""))
+		return
+	}
+	if len(list) >= bounds.ProviderWheels {
+		o.report(invalid(at, fmt.Sprintf("has %d paths, and a package has at most %d wheels", len(list), bounds.ProviderWheels), "leave it out: every wheel in "+
+			WheelsDir+" is installed"))
 		return
 	}
 	for i, item := range list {

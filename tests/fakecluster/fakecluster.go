@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/endpoint"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
@@ -45,7 +46,7 @@ type Cluster struct {
 func New(t *testing.T, initial ...client.Object) *Cluster {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme), objects.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme), objects.AddToScheme(scheme), endpoint.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	c := &Cluster{Refuse: map[string]error{}}

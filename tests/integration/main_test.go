@@ -26,6 +26,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/endpoint"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/logging"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
@@ -114,7 +115,7 @@ func secretsAreNowhereElse() error {
 func connect() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha2.AddToScheme, objects.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha2.AddToScheme, objects.AddToScheme, endpoint.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return err
 		}

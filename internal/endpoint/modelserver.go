@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package endpoint
+
+import (
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+)
+
+// ModelServer is what is read of one of KServe's objects: identity and status. A decoder passes over the rest, which can be large, and leaves the status
+// a text.
+type ModelServer struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Status json.RawMessage `json:"status,omitempty"`
+}
+
+// InferenceService is the ModelServer of parse.KindInferenceService.
+type InferenceService struct{ ModelServer }
+
+// LLMInferenceService is the ModelServer of parse.KindLLMInferenceService.
+type LLMInferenceService struct{ ModelServer }
+
+// DeepCopyObject returns a copy.
+func (s *InferenceService) DeepCopyObject() runtime.Object {
+	return &InferenceService{s.deepCopy()}
+}
+
+// DeepCopyObject returns a copy.
+func (s *LLMInferenceService) DeepCopyObject() runtime.Object {
+	return &LLMInferenceService{s.deepCopy()}
+}
+
+func (s *ModelServer) deepCopy() ModelServer {
+	made := ModelServer{TypeMeta: s.TypeMeta, Status: append(json.RawMessage(nil), s.Status...)}
+	s.DeepCopyInto(&made.ObjectMeta)
+	return made
+}
+
+// AddToScheme lets a client read KServe's objects as ModelServers.
+func AddToScheme(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypeWithName(Resource(parse.KindInferenceService).GroupVersion().WithKind(string(parse.KindInferenceService)), &InferenceService{})
+	scheme.AddKnownTypeWithName(Resource(parse.KindLLMInferenceService).GroupVersion().WithKind(string(parse.KindLLMInferenceService)), &LLMInferenceService{})
+	return nil
+}
+
+// statusLimits bound a status. KServe's have some hundred values; a model server with many revisions has some thousand.
+var statusLimits = bounds.Limits{Bytes: 256 << 10, Levels: 32, Nodes: 10_000}
+
+// addresses are those that a status has: a single one, and a list of named ones. What has another form counts for nothing.
+func addresses(status []byte) (single string, list []any, excess *bounds.ExcessError) {
+	if len(status) == 0 {
+		return "", nil, nil
+	}
+	if _, excess = bounds.Scan(status, statusLimits); excess != nil {
+		return "", nil, excess
+	}
+	var tree map[string]any
+	_ = json.Unmarshal(status, &tree) // a text that is no object has no addresses
+	address, _ := tree["address"].(map[string]any)
+	single, _ = address["url"].(string)
+	list, _ = tree["addresses"].([]any)
+	return single, list, nil
+}

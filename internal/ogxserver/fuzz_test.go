@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ogxserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// Whatever a file holds, both directions end with objects that can be written, and the input stays as it was.
+//
+// Proves: R7.
+func FuzzKinds(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `{"metadata":[],"spec":{}}`, `{"metadata":{"annotations":{"a":1}},"spec":7}`,
+		`{"spec":{"providers":{"inference":[{"id":"a","provider":"vllm","endpoint":"http://a:1","settings":{"a":{"b":[1,2.5]}}}]},"storage":{"kv":{"type":"redis","password":1}}}}`,
+		`{"spec":{"workload":{"storage":{}},"networking":{"expose":{"enabled":true},"allowedFrom":{"namespaces":["*",{}],"labels":[1]}}}}`,
+		`{"spec":{"providers":{"inference":{"remote":{"custom":[7,{"id":1,"type":"::"},{"type":"a::b","settings":{"url":1}}],"vllm":[{"endpoint":{}},[]]},"inline":{"custom":{}}}}}}`,
+		`{"spec":{"network":{"policy":{"ingress":[{"from":[{"namespaceSelector":{"matchExpressions":[{"key":1,"operator":"Exists"}]}}]}]},"externalAccess":[]},"overrideConfig":{"key":"config.yaml","name":1}}}`,
+		`{"spec":{"workload":{"storage":[],"overrides":[]},"storage":{"kv":[],"sql":{"connectionString":{"name":{}}}}}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var object map[string]any
+		if err := utiljson.Unmarshal(text, &object); err != nil { // as the files of the plugin are read: with whole numbers
+			return
+		}
+		for name, convert := range map[string]func(map[string]any) (map[string]any, []Loss){"from": From, "to": To} {
+			before, err := json.Marshal(object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			made, losses := convert(object)
+			if _, err := json.Marshal(made); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			for _, loss := range losses {
+				if loss.Path == "" {
+					t.Errorf("%s: a loss without a path: %+v", name, loss)
+				}
+			}
+			if after, _ := json.Marshal(object); !bytes.Equal(after, before) {
+				t.Errorf("%s changes its input to %s", name, after)
+			}
+		}
+	})
+}
