@@ -45,8 +45,13 @@ func (s *ModelServer) deepCopy() ModelServer {
 
 // AddToScheme lets a client read KServe's objects as ModelServers.
 func AddToScheme(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypeWithName(Resource(parse.KindInferenceService).GroupVersion().WithKind(string(parse.KindInferenceService)), &InferenceService{})
-	scheme.AddKnownTypeWithName(Resource(parse.KindLLMInferenceService).GroupVersion().WithKind(string(parse.KindLLMInferenceService)), &LLMInferenceService{})
+	for kind, o := range map[parse.EndpointKind]runtime.Object{
+		parse.KindInferenceService: &InferenceService{}, parse.KindLLMInferenceService: &LLMInferenceService{},
+	} {
+		version := Resource(kind).GroupVersion()
+		scheme.AddKnownTypeWithName(version.WithKind(string(kind)), o)
+		metav1.AddToGroupVersion(scheme, version) // options of requests
+	}
 	return nil
 }
 
