@@ -43,6 +43,8 @@ const (
 	EdgeNamespaces = 50
 	// Registrations is how many ConfigMaps of their own may register distributions: each can have ConfigBytes.
 	Registrations = 100
+	// RegisteredValues is how many values the configurations of all of them may have together. Those that the project makes have some 700 each.
+	RegisteredValues = 150_000
 )
 
 // Limits of what the operator writes.

@@ -4,6 +4,8 @@ package gather_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -135,4 +137,41 @@ func TestRegistrationsHaveABound(t *testing.T) {
 	if problems, p := g.Settings(t.Context()); p != nil || len(problems) != 1 {
 		t.Errorf("after one is gone: %v, %v", problems, p)
 	}
+}
+
+// Proves: R7, R63, R81 (configurations that are large together are reported, those after the bound are not used, and nothing is read again for that).
+func TestRegisteredConfigurationsHaveABoundTogether(t *testing.T) {
+	var all []client.Object
+	for i := range 4 {
+		cm := registration(fmt.Sprint("r-", i), fmt.Sprint("r-", i), "registry.example/r:0.7.1")
+		cm.Data["config.yaml"] = "version: 2\nproviders: {}\nx: [" + strings.Repeat("a,", bounds.RegisteredValues/3) + "a]\n"
+		all = append(all, cm)
+	}
+	small := registration("z", "z", "registry.example/r:0.7.1")
+	c := newCluster(t, append(all, small)...)
+	g := newGatherer(c, c)
+	complain := func(want ...string) {
+		t.Helper()
+		for _, of := range []*gather.Gatherer{g, g, newGatherer(c, nil)} {
+			problems, p := of.Settings(t.Context())
+			var got []string
+			for _, one := range problems {
+				got = append(got, one.ConfigMap)
+				if !strings.Contains(one.Err.Error(), "more than 150000 values together") {
+					t.Error(one.Err)
+				}
+			}
+			if p != nil || !slices.Equal(got, want) {
+				t.Fatalf("%v, %v, want %v", problems, p, want)
+			}
+		}
+	}
+	complain("r-2", "r-3")
+	if reads := c.reads["ConfigMap/r-3"]; reads != 1 {
+		t.Errorf("%d reads of what is too large", reads)
+	}
+	if err := c.Delete(t.Context(), all[0]); err != nil {
+		t.Fatal(err)
+	}
+	complain("r-3")
 }

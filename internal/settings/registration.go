@@ -67,6 +67,23 @@ func ParseRegistration(cm *corev1.ConfigMap) *Registered {
 	return &Registered{e}
 }
 
+// Values is how many values the configuration has.
+func (r *Registered) Values() int {
+	if r.entry.base == nil {
+		return 0
+	}
+	return r.entry.base.Values()
+}
+
+// RefuseLargeRegistration returns what stands for a ConfigMap with LabelDistribution that is not used because all together have more than
+// bounds.RegisteredValues.
+func RefuseLargeRegistration(configMap, name string) *Registered {
+	e := ownEntry(configMap, name)
+	e.err = fmt.Errorf("the configurations of the ConfigMaps with the label %s have more than %d values together, and this one is not used: make them smaller",
+		LabelDistribution, bounds.RegisteredValues)
+	return &Registered{e}
+}
+
 // RefuseRegistration returns what stands for a ConfigMap with LabelDistribution that is not read because there are more than bounds.Registrations.
 func RefuseRegistration(configMap, name string) *Registered {
 	e := ownEntry(configMap, name)

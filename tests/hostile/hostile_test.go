@@ -63,6 +63,9 @@ func TestNothingBringsTheOperatorDown(t *testing.T) {
 		{"servers", serverInputs()},
 		{"text", textInputs()},
 		{"registries", registryInputs()},
+		{"endpoints", endpointInputs()},
+		{"registrations", registrationInputs()},
+		{"packages", packageInputs()},
 	} {
 		t.Run(part.name, func(t *testing.T) { w.run(t, part.inputs) })
 	}

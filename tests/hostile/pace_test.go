@@ -297,12 +297,12 @@ func (w *world) someEdits(t *testing.T, name string, happens func()) string {
 		}
 		happens()
 	}()
-	_, deployed, err := w.editResource(t.Context(), ctx.Done(), name)
-	if err != nil {
+	var took latencies
+	if err := w.editResource(t.Context(), ctx.Done(), name, &took); err != nil {
 		t.Error(err)
 	}
 	<-ctx.Done()
-	return quantiles(deployed)
+	return quantiles(took.deployed)
 }
 
 // restart ends the operator and starts it again. It returns how often the new one wrote about custom resources by itself, and when it was silent.
