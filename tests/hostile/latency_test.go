@@ -38,8 +38,8 @@ type latencies struct {
 	edits                         []edit
 }
 
-// edit is when an edit was answered, and when it was in the Deployment.
-type edit struct{ answered, deployed time.Time }
+// edit is when an edit began, when it was answered, and when it was in the Deployment.
+type edit struct{ began, answered, deployed time.Time }
 
 // latencyInputs are what somebody waits for who edits a small resource: alone; while the operator validates ten of the largest again and
 // again, because its settings change; and while ten people edit these without a pause. Someone else edits a ConfigMap meanwhile: that shows
@@ -116,8 +116,8 @@ func (l *latencies) own(name string) (own []time.Duration, _ error) {
 		var about []fixture.Request
 		var end time.Time
 		for _, r := range all {
-			if strings.HasPrefix(r.User, user) && r.Namespace == bystanders && strings.HasPrefix(r.Name, name) && r.Verb != "watch" &&
-				r.Received.Before(e.deployed) && r.Answered.After(e.answered.Add(-editPeriod/2)) {
+			if strings.HasPrefix(r.User, user) && r.Namespace == bystanders && strings.HasPrefix(r.Name, name) && !strings.HasSuffix(r.Resource, "/status") &&
+				r.Received.After(e.began) && r.Received.Before(e.deployed) {
 				about = append(about, r)
 				if r.Resource == "deployments" && r.Verb == "patch" {
 					end = r.Received
@@ -191,7 +191,7 @@ func (w *world) editResource(ctx context.Context, stop <-chan struct{}, name str
 		for event := range changes.ResultChan() {
 			if d, ok := event.Object.(*appsv1.Deployment); ok && slices.Contains(d.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "EDIT", Value: value}) {
 				took.deployed = append(took.deployed, time.Since(began))
-				took.edits = append(took.edits, edit{answered, time.Now()})
+				took.edits = append(took.edits, edit{began, answered, time.Now()})
 				break
 			}
 		}
