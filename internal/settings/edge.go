@@ -137,7 +137,7 @@ func (e *Edge) SecretName(resource string) string {
 	return strings.ReplaceAll(e.TLSSecretName, NamePlaceholder, resource)
 }
 
-const hostForm = "must be a DNS name, such as llama.example.com: lower-case letters, digits, '-' and '.', at most 63 characters between two dots"
+const hostForm = "must be a DNS name, such as llama.example.com: lower-case letters, digits, '-' and '.', at most 253 characters, and 63 between two dots"
 
 // ValidateHost returns what is wrong with a host name: Routes, HTTPRoutes and Ingresses take DNS names, neither addresses nor wildcards.
 func ValidateHost(host string) []string {

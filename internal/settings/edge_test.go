@@ -88,7 +88,7 @@ func TestValidateHost(t *testing.T) {
 		"https://a": false, "a/b": false, "a..b": false, "a.": false, "_a.b": false, strings.Repeat("a", 64) + ".com": false,
 		strings.Repeat("a.", 127) + "a": false,
 	} {
-		if got := settings.ValidateHost(host); (len(got) == 0) != valid {
+		if got := settings.ValidateHost(host); (len(got) == 0) != valid || !valid && !strings.Contains(got[0], "at most 253 characters, and 63") {
 			t.Errorf("%s", fmt.Sprintf("%q: %v", host, got))
 		}
 	}

@@ -47,7 +47,9 @@ func (c *check) unset() {
 	if w := c.spec.Workload; w != nil && w.Overrides != nil && len(w.Overrides.EnvFrom) > 0 {
 		return
 	}
-	written, err := json.Marshal(map[string]any{"providers": c.spec.Providers, "resources": c.spec.Resources, "storage": c.spec.Storage})
+	written, err := json.Marshal(map[string]any{
+		"providers": c.spec.Providers, "externalProviders": c.spec.ExternalProviders, "resources": c.spec.Resources, "storage": c.spec.Storage, "auth": c.spec.Auth,
+	})
 	if err != nil || !bytes.Contains(written, []byte("${env.")) {
 		return // what is not JSON has been refused before
 	}

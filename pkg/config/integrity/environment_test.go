@@ -119,6 +119,15 @@ func TestCheckEnvironmentWarnsOfVariablesThatNobodySets(t *testing.T) {
 	if problems, _ := checkEnvironment(t, &testCase{base: base}, nil); problems != "" {
 		t.Error(problems)
 	}
+	for field, spec := range map[string]string{
+		"externalProviders.inference.config.url": "{externalProviders: {inference: {providerId: v, image: i, config: {url: '${env.HOST_X}'}}}}",
+		"auth.settings.endpoint":                 "{auth: {provider: custom, settings: {endpoint: 'https://${env.HOST_X}'}}}",
+	} {
+		want := "Warning UndefinedVariable spec." + field + ": refers to the environment variable HOST_X" + tail
+		if problems, _ := checkEnvironment(t, &testCase{base: base, spec: spec}, nil); problems != want {
+			t.Errorf("%s: %s", field, problems)
+		}
+	}
 	in := (&testCase{base: base, spec: "{providers: {inference: {provider: vllm, id: v, endpoint: '${env.HOST_X}'}}, resources: {models: ['${env.OTHER_X}']}}"}).input(t)
 	found := &problem.Collector{}
 	found.Add(problem.Problem{Reason: problem.InvalidField, Path: "spec.resources.models[0]"})
