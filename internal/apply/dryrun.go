@@ -4,7 +4,6 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -72,31 +71,6 @@ var fieldsOfKinds = map[string]string{
 	"HTTPRoute":               "spec.networking.expose",
 }
 
-// fieldsOfPods is the field of the spec that is in a field of the Deployment, by the beginning of that.
-var fieldsOfPods = []struct{ of, from string }{
-	{"spec.template.spec.containers[0].resources", "spec.workload.resources"},
-	{"spec.template.spec.containers[0].envFrom", "spec.workload.overrides.envFrom"},
-	{"spec.template.spec.containers[0].env", "spec.workload.overrides.env"},
-	{"spec.template.spec.containers[0].command", "spec.workload.overrides.command"},
-	{"spec.template.spec.containers[0].args", "spec.workload.overrides.args"},
-	{"spec.template.spec.containers[0].volumeMounts", "spec.workload.overrides.volumeMounts"},
-	{"spec.template.spec.containers[0].image", "spec.distribution"},
-	{"spec.template.spec.volumes", "spec.workload.overrides.volumes"},
-	{"spec.template.spec.serviceAccountName", "spec.workload.overrides.serviceAccountName"},
-	{"spec.template.spec.topologySpreadConstraints", "spec.workload.topologySpreadConstraints"},
-	{"spec.template.spec.affinity", "spec.workload.scheduling.affinity"},
-	{"spec.template.spec.tolerations", "spec.workload.scheduling.tolerations"},
-	{"spec.template.spec.nodeSelector", "spec.workload.scheduling.nodeSelector"},
-	{"spec.template.spec.priorityClassName", "spec.workload.scheduling.priorityClassName"},
-	{"spec.template.spec.runtimeClassName", "spec.workload.scheduling.runtimeClassName"},
-	{"spec.template.spec.imagePullSecrets", "spec.workload.imagePullSecrets"},
-	{"spec.template.spec.resourceClaims", "spec.workload.resourceClaims"},
-	{"spec.template.spec.terminationGracePeriodSeconds", "spec.workload.terminationGracePeriodSeconds"},
-	{"spec.template.labels", "spec.workload.podMetadata"},
-	{"spec.template.annotations", "spec.workload.podMetadata"},
-	{"spec.replicas", "spec.workload.replicas"},
-}
-
 // refused is the problem of an object that the API server does not take. It is about the field of the spec, where there is one.
 func refused(owner *v1alpha2.LlamaStackDistribution, c *change, err error) *problem.Problem {
 	p := Failed(c.what(), "could not be applied", err)
@@ -108,7 +82,7 @@ func refused(owner *v1alpha2.LlamaStackDistribution, c *change, err error) *prob
 		p.Fix = "a PVC cannot shrink, and grows only where its storage class allows it: set spec.workload.storage.size to what it was, " +
 			"or move the data to a new custom resource"
 	}
-	from := refusedField(c.gvk.Kind, err)
+	from := refusedField(owner, c, err)
 	if from == "" && passesThrough(owner, c) { // which of its values was refused is not known
 		from = "spec.workload"
 	}
@@ -116,27 +90,4 @@ func refused(owner *v1alpha2.LlamaStackDistribution, c *change, err error) *prob
 		p.Path, p.Detail = from, p.Path+" "+p.Detail
 	}
 	return p
-}
-
-// refusedField is the field of the spec that an object of the kind was refused for; empty where none is known to be the cause.
-func refusedField(kind string, err error) string {
-	var status apierrors.APIStatus
-	if kind != "Deployment" || !errors.As(err, &status) || status.Status().Details == nil {
-		return fieldsOfKinds[kind]
-	}
-	for _, cause := range status.Status().Details.Causes {
-		if from := fromField(cause); from != "" {
-			return from
-		}
-	}
-	return ""
-}
-
-func fromField(cause metav1.StatusCause) string {
-	for _, f := range fieldsOfPods {
-		if strings.HasPrefix(cause.Field, f.of) {
-			return f.from
-		}
-	}
-	return ""
 }

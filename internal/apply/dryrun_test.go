@@ -9,10 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -173,8 +176,8 @@ func TestRefusalNamesTheField(t *testing.T) {
 		{"Deployment", webhook, "spec.workload: Deployment s"},
 		{"Deployment", invalid(container.Child("resources", "requests").Key("cpu")), "spec.workload.resources: Deployment s"},
 		{"Deployment", invalid(container.Child("volumeMounts").Index(2)), "spec.workload.overrides.volumeMounts: Deployment s"},
-		{"Deployment", invalid(field.NewPath("spec", "template", "labels").Key("a")), "spec.workload.podMetadata: Deployment s"},
-		{"Deployment", invalid(field.NewPath("spec", "template", "annotations").Key("a")), "spec.workload.podMetadata: Deployment s"},
+		{"Deployment", invalid(field.NewPath("spec", "template", "labels").Key("a")), "spec.workload.podMetadata.labels: Deployment s"},
+		{"Deployment", invalid(field.NewPath("spec", "template", "annotations").Key("a")), "spec.workload.podMetadata.annotations: Deployment s"},
 		{"Deployment", invalid(field.NewPath("spec", "strategy")), "spec.workload: Deployment s"},
 		{"Ingress", apierrors.NewTimeoutError("slow", 1), "Ingress s"},
 	} {
@@ -186,6 +189,75 @@ func TestRefusalNamesTheField(t *testing.T) {
 		}
 		if f := refused(fakecluster.Owner(), &change{Unstructured: u, gvk: schema.GroupVersionKind{Kind: "Deployment"}}, c.err); f.Path == "spec.workload" {
 			t.Errorf("a spec without workload is blamed for it: %s", f)
+		}
+	}
+}
+
+// Where the spec has the value that was refused, the path is that of the value: the operator's own entries of a list do not count.
+//
+// Proves: R61, R74.
+func TestRefusalNamesTheValue(t *testing.T) {
+	owner, list := full(1)
+	w := owner.Spec.Workload
+	w.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}
+	w.PodMetadata = &v1alpha2.PodMetadataSpec{Labels: map[string]string{"a": "b"}}
+	w.Scheduling = &v1alpha2.SchedulingSpec{Tolerations: []corev1.Toleration{{Key: "a", Operator: "Exists"}}}
+	w.Overrides = &v1alpha2.WorkloadOverrides{
+		Env:          []corev1.EnvVar{{Name: "A", Value: "a"}, {Name: "B", Value: "b"}},
+		Volumes:      []corev1.Volume{{Name: "mine"}},
+		VolumeMounts: []corev1.VolumeMount{{Name: "mine", MountPath: "/mine"}},
+	}
+	owner.Spec.Networking.Expose = &apiextensionsv1.JSON{Raw: []byte(`{"hostname":"a.example"}`)}
+	for i, o := range list {
+		if o.GetObjectKind().GroupVersionKind().Kind == "Deployment" {
+			list[i] = objects.Deployment(&objects.Params{CR: owner, Image: "registry.example/starter:0.7.1", Config: []byte("a")})
+		}
+	}
+	made := func(kind string) *change {
+		for _, o := range list {
+			if gvk := o.GetObjectKind().GroupVersionKind(); gvk.Kind == kind {
+				content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return &change{Unstructured: &unstructured.Unstructured{Object: content}, gvk: gvk}
+			}
+		}
+		t.Fatalf("there is no %s", kind)
+		return nil
+	}
+	pod := made("Deployment").Object["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
+	place := func(list any, key, name string) int {
+		return slices.IndexFunc(list.([]any), func(entry any) bool { return keyOf(entry, key) == name })
+	}
+	first := pod["containers"].([]any)[0].(map[string]any)
+	variable, volume, mount := place(first["env"], "name", "B"), place(pod["volumes"], "name", "mine"), place(first["volumeMounts"], "mountPath", "/mine")
+	if variable < 2 || volume < 1 || mount < 1 {
+		t.Fatalf("the operator has no entries before those of the spec: %d, %d, %d", variable, volume, mount)
+	}
+	for _, c := range []struct{ kind, field, want string }{
+		{"Deployment", "spec.template.spec.containers[0].resources.requests[cpu]", "spec.workload.resources.requests[cpu]"},
+		{"Deployment", fmt.Sprintf("spec.template.spec.containers[0].env[%d].value", variable), "spec.workload.overrides.env[1].value"},
+		{"Deployment", "spec.template.spec.containers[0].env[0].name", "spec.workload.overrides.env"},
+		{"Deployment", "spec.template.spec.containers[0].env[99].name", "spec.workload.overrides.env"},
+		{"Deployment", "spec.template.spec.containers[0].env", "spec.workload.overrides.env"},
+		{"Deployment", fmt.Sprintf("spec.template.spec.volumes[%d].ephemeral.spec", volume), "spec.workload.overrides.volumes[0].ephemeral.spec"},
+		{"Deployment", fmt.Sprintf("spec.template.spec.containers[0].volumeMounts[%d].name", mount), "spec.workload.overrides.volumeMounts[0].name"},
+		{"Deployment", "spec.template.spec.containers[0].imagePullPolicy", ""},
+		{"Deployment", "spec.template.labels[a]", "spec.workload.podMetadata.labels[a]"},
+		{"Deployment", "spec.template.spec.tolerations[0].key", "spec.workload.scheduling.tolerations[0].key"},
+		{"Deployment", "spec.template.spec.affinity.nodeAffinity", "spec.workload.scheduling.affinity"},
+		{"PodDisruptionBudget", "spec.maxUnavailable", "spec.workload.podDisruptionBudget.maxUnavailable"},
+		{"PodDisruptionBudget", "spec.minAvailable", "spec.workload.podDisruptionBudget"},
+		{"HorizontalPodAutoscaler", "spec.maxReplicas", "spec.workload.autoscaling.maxReplicas"},
+		{"HorizontalPodAutoscaler", "spec.metrics[0]", "spec.workload.autoscaling"},
+		{"PersistentVolumeClaim", "spec.resources.requests.storage", "spec.workload.storage.size"},
+		{"Ingress", "spec.rules[0].host", "spec.networking.expose.hostname"},
+		{"Ingress", "metadata.annotations", "spec.networking.expose"},
+	} {
+		err := &apierrors.StatusError{ErrStatus: metav1.Status{Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Field: c.field}}}}}
+		if got := refusedField(owner, made(c.kind), err); got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.kind, c.field, got, c.want)
 		}
 	}
 }

@@ -99,8 +99,9 @@ func TestValuesThatOnlyKubernetesKnowsToBeWrong(t *testing.T) {
 		e.mustApply(manifest("s", edit))
 		fixture.Eventually(t, time.Minute, spec+" is reported", func() error {
 			c := meta.FindStatusCondition(e.resource("s").Status.Conditions, v1alpha2.ConditionDeploymentUpdated)
-			const start = "spec.workload.overrides.volumes: Deployment s could not be applied: "
-			if c == nil || c.Reason != string(problem.ObjectRejected) || !strings.HasPrefix(c.Message, start) || !strings.Contains(c.Message, says) {
+			const start = "spec.workload.overrides.volumes[0].ephemeral.volumeClaimTemplate.spec"
+			if c == nil || c.Reason != string(problem.ObjectRejected) || !strings.HasPrefix(c.Message, start) ||
+				!strings.Contains(c.Message, ": Deployment s could not be applied: ") || !strings.Contains(c.Message, says) {
 				return fmt.Errorf("%+v", c)
 			}
 			return nil
