@@ -178,8 +178,8 @@ test-server-full: ## Boot every sample and every user story, with real databases
 .PHONY: test-e2e
 test-e2e: cluster image ## Run the tests against a real cluster with real servers (Linux and root).
 	$(BIN)/cluster build --tier node
-	server_image=$$(hack/serverimage/build.sh); newest_image=$$(hack/serverimage/build.sh newest); pgvector=$$(tests/server/pgvector.sh); \
-	LLSD_PGVECTOR="$$pgvector" LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR_IMAGE=$(BIN)/operator-image.tar LLSD_SERVER_IMAGE="$$server_image" LLSD_NEWEST_SERVER_IMAGE="$$newest_image" \
+	server_image=$$(hack/serverimage/build.sh); newest_image=$$(hack/serverimage/build.sh newest); pgvector=$$(tests/server/pgvector.sh); contour=$$(tests/e2e/contour.sh); \
+	LLSD_PGVECTOR="$$pgvector" LLSD_CONTOUR="$$contour" LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR_IMAGE=$(BIN)/operator-image.tar LLSD_SERVER_IMAGE="$$server_image" LLSD_NEWEST_SERVER_IMAGE="$$newest_image" \
 	  go test -C tests/e2e -count=1 -timeout $(E2E_TIMEOUT) $(TESTFLAGS)
 
 # The libraries of Helm, Argo CD and Flux are in a module of their own.

@@ -18,15 +18,19 @@ const (
 	stranger      = "strangers"
 )
 
-// Proves: FR-010, FR-011, FR-064, FR-065, US-5.1, US-5.2, R61, R62 (on a node: a chat over HTTPS at the host name of the Ingress, by a real proxy; the URL is there once
-// the ingress controller has admitted it. Of the pods in other namespaces, those reach the server whom its NetworkPolicy lets in.)
+// Proves: FR-010, FR-011, FR-064, FR-065, US-5.1, US-5.2, R61, R62 (on a node: a chat over HTTPS at the host name of the Ingress, and of the HTTPRoute, by a real
+// ingress controller and Gateway; the URL is there once it has admitted the object. Of the pods in other namespaces, those reach the server whom its NetworkPolicy lets in.)
 func exposedServerIsReached(t *testing.T) {
 	s := sampleStack(t)
 	revision := s.revision(t)
 	s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-allowed-from.yaml"))
 	s.kubectl(t, "patch", "llsd", s.name, "--type=merge", "-p", `{"spec":{"networking":{"expose":true}}}`)
-	s.reachedThroughIngress(t, fixture.NewCA(t))
-	did(t, "config/samples/v1alpha2-allowed-from.yaml is applied unchanged, then exposed: a chat over HTTPS at the host name of its Ingress, through HAProxy")
+	ca := fixture.NewCA(t)
+	proxy := s.reachedThroughIngress(t, ca)
+	did(t, "config/samples/v1alpha2-allowed-from.yaml is applied unchanged, then exposed: a chat over HTTPS at the host name of its Ingress, through Contour")
+	s.reachedThroughGateway(t, ca, proxy)
+	did(t, "the operator's setting names a Gateway instead: a chat over HTTPS at the host name of its HTTPRoute, through Contour")
+	setEdge(t, edgeSetting)
 
 	clients := []string{allowedByName, edgeNamespace, stranger}
 	startClients(t, clients...)

@@ -93,6 +93,9 @@ func setUp(ctx context.Context) error {
 		return err
 	}
 	tell.Did("the images are loaded")
+	if err := installEdgeTypes(ctx); err != nil {
+		return err
+	}
 	if err := installOperator(ctx); err != nil {
 		return err
 	}

@@ -65,7 +65,11 @@ func serverEncrypts(t *testing.T) {
 	first := ca.ServerSecret([]string{host})
 	s.putTLSSecret(t, tlsSecret, first)
 	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: tlsBundle}, Data: map[string]string{"ca.crt": string(ca.PEM)}}
-	if err := kube.Create(t.Context(), bundle); err != nil && !apierrors.IsAlreadyExists(err) {
+	err := kube.Create(t.Context(), bundle)
+	if apierrors.IsAlreadyExists(err) { // of another release's part, with its CA
+		err = kube.Update(t.Context(), bundle)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-tls.yaml"))
@@ -89,9 +93,11 @@ func serverEncrypts(t *testing.T) {
 	did(t, "a chat completion over HTTPS, verified by the CA; plain HTTP is not served")
 
 	s.kubectl(t, "patch", "llsd", s.name, "--type=merge", "-p", `{"spec":{"networking":{"expose":true}}}`)
-	s.reachedThroughIngress(t, ca)
+	proxy := s.reachedThroughIngress(t, ca)
+	s.verifiedByGateway(t, ca, proxy)
+	setEdge(t, edgeSetting)
 	s.kubectl(t, "patch", "llsd", s.name, "--type=merge", "-p", `{"spec":{"networking":{"expose":null}}}`)
-	did(t, "exposed, it is reached through an ingress controller, which verifies its certificate")
+	did(t, "exposed, it is reached through an Ingress and through a Gateway, which verifies its certificate with a BackendTLSPolicy")
 
 	revision, asked := s.revision(t), startTrafficBy(t, by, url)
 	second := ca.ServerSecret([]string{host})

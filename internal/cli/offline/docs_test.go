@@ -93,7 +93,7 @@ func TestBlocksOfPagesCanBeUsed(t *testing.T) {
 		"networking.md 2": "warning: spec.networking.expose, warning: spec.networking.expose", // it has no host name, and anyone may call the server
 	}
 	for page, want := range map[string]struct{ resources, settings, foreign int }{
-		"networking.md": {resources: 3, foreign: 1}, "workload.md": {}, "operator-settings.md": {settings: 9}, "auth.md": {resources: 7},
+		"networking.md": {resources: 3, foreign: 2}, "workload.md": {}, "operator-settings.md": {settings: 9}, "auth.md": {resources: 7},
 	} {
 		got := want
 		got.resources, got.settings, got.foreign = 0, 0, 0

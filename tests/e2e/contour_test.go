@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// contour is an ingress controller that also implements the Gateway API, with its proxy, Envoy. They run beside the node, as programs of this machine.
+type contour struct {
+	// listener is the port in the Gateway, proxy the one of this machine: Contour has Envoy listen on the port of the Gateway plus listenerOffset.
+	listener, proxy int
+}
+
+const (
+	// edgeDomain, edgeClass, edgeSecret and edgeNamespace are what the operator's settings say about exposed servers.
+	edgeDomain    = "apps.example.com"
+	edgeClass     = "contour"
+	edgeSecret    = sampleName + "-edge"
+	edgeNamespace = "forwarders"
+	edgeSetting   = "{kind: Ingress, domain: " + edgeDomain + ", ingressClassName: " + edgeClass + `, tlsSecretName: "{name}-edge", namespaces: [` + edgeNamespace + "]}"
+	// gatewaySetting is the setting that names the Gateway in place of the class.
+	gatewayNamespace = "gateways"
+	gatewaySetting   = "{kind: HTTPRoute, domain: " + edgeDomain + ", gateway: {name: public, namespace: " + gatewayNamespace + "}}"
+
+	listenerOffset = 8000
+
+	gatewayManifest = `
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: contour}
+spec: {controllerName: projectcontour.io/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: public, namespace: %[1]s}
+spec:
+  gatewayClassName: contour
+  listeners:
+  - {name: http, protocol: HTTP, port: %[2]d, allowedRoutes: {namespaces: {from: All}}}
+  - name: https
+    protocol: HTTPS
+    port: %[3]d
+    tls: {certificateRefs: [{name: public}]}
+    allowedRoutes: {namespaces: {from: All}}
+`
+	contourConfig = `
+gateway: {gatewayRef: {name: public, namespace: %s}}
+network: {admin-port: %d}
+`
+	backendPolicy = `
+apiVersion: gateway.networking.k8s.io/v1alpha3
+kind: BackendTLSPolicy
+metadata: {name: %[1]s}
+spec:
+  targetRefs: [{group: "", kind: Service, name: %[1]s}]
+  validation:
+    caCertificateRefs: [{group: "", kind: ConfigMap, name: %[2]s}]
+    hostname: %[3]s
+`
+)
+
+// edgePrograms is the folder that tests/e2e/contour.sh prints.
+func edgePrograms() (string, error) {
+	dir := os.Getenv("LLSD_CONTOUR")
+	if dir == "" {
+		return "", errors.New(`LLSD_CONTOUR names no ingress controller: run these tests by "make test-e2e"`)
+	}
+	return dir, nil
+}
+
+// installEdgeTypes brings the types of the Gateway API and of Contour into the cluster, before the operator asks what it has.
+func installEdgeTypes(ctx context.Context) error {
+	dir, err := edgePrograms()
+	if err != nil {
+		return err
+	}
+	for _, file := range []string{"contour-crds.yaml", "gateway-crds.yaml"} {
+		if _, err := cluster.KubectlRun(ctx, "apply", "--server-side", "-f", filepath.Join(dir, file)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startContour runs Contour and Envoy until the test ends. The Gateway's certificate is of the CA.
+func startContour(t *testing.T, ca *fixture.CA) *contour {
+	t.Helper()
+	programs, err := edgePrograms()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const host = "127.0.0.1"
+	port := func() int { return fixture.FreePort(t, host) }
+	plain, xds := port(), strconv.Itoa(port())
+	c := &contour{proxy: port()}
+	c.listener = c.proxy - listenerOffset
+	namespace(t, gatewayNamespace)
+	in := stack{namespace: gatewayNamespace}
+	in.putTLSSecret(t, "public", ca.ServerSecret([]string{"*." + edgeDomain}))
+	in.apply(t, fmt.Sprintf(gatewayManifest, gatewayNamespace, plain-listenerOffset, c.listener))
+	t.Cleanup(func() {
+		_, _ = cluster.KubectlRun(context.Background(), "delete", "gatewayclass/contour", "gateway/public", "-n", gatewayNamespace)
+	})
+
+	dir := t.TempDir()
+	config, bootstrap := filepath.Join(dir, "contour.yaml"), filepath.Join(dir, "envoy.json")
+	if err := os.WriteFile(config, fmt.Appendf(nil, contourConfig, gatewayNamespace, port()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(programs, "contour")
+	if out, err := exec.CommandContext(t.Context(), program, "bootstrap", bootstrap, "--xds-address", host, "--xds-port", xds,
+		"--admin-address", "admin.sock").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	runBeside(t, dir, program, "serve", "--kubeconfig="+cluster.Kubeconfig, "--config-path="+config, "--insecure",
+		"--disable-leader-election", "--disable-feature=tlsroutes", "--disable-feature=grpcroutes", "--disable-feature=tcproutes",
+		"--xds-address="+host, "--xds-port="+xds, "--http-address="+host, "--http-port="+strconv.Itoa(port()), "--health-address="+host,
+		"--health-port="+strconv.Itoa(port()), "--debug-http-address="+host, "--debug-http-port="+strconv.Itoa(port()),
+		"--stats-address="+host, "--stats-port="+strconv.Itoa(port()), "--envoy-service-http-address="+host, "--envoy-service-https-address="+host,
+		"--ingress-class-name="+edgeClass, "--ingress-status-address=edge."+edgeDomain)
+	runBeside(t, dir, filepath.Join(programs, "envoy"), "--config-path", bootstrap, "--service-cluster", "edge", "--service-node", "edge",
+		"--concurrency", "1", "--disable-hot-restart", "--log-level", "warning")
+	return c
+}
+
+// runBeside runs a program until the test ends, and shows what it printed where the test failed. It runs in the directory: the path of a socket must be short.
+func runBeside(t *testing.T, dir, program string, args ...string) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	var log bytes.Buffer
+	command := exec.CommandContext(ctx, program, args...)
+	command.Dir, command.Stdout, command.Stderr = dir, &log, &log
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = command.Wait()
+		close(ended)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+		if t.Failed() {
+			t.Logf("the log of %s:\n%s", filepath.Base(program), &log)
+		}
+	})
+}
+
+// clientOf is a client outside of the cluster, which trusts the CA. Whatever the address is, it connects to the proxy: that stands for the DNS record
+// of the host and for the load balancer before the Gateway.
+func (c *contour) clientOf(ca *fixture.CA, host string) *http.Client {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(c.proxy)))
+	}
+	return &http.Client{Timeout: 2 * time.Minute, Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial, TLSClientConfig: ca.Trust(host)}}
+}
+
+// setEdge changes the operator's setting until the test ends.
+func setEdge(t *testing.T, setting string) {
+	t.Helper()
+	write := func(value string) error {
+		cm := &corev1.ConfigMap{}
+		cm.Namespace, cm.Name = operatorNamespace, settings.ConfigMapName
+		if err := kube.Get(context.Background(), client.ObjectKeyFromObject(cm), cm); err != nil {
+			return err
+		}
+		cm.Data[settings.KeyEdge] = value
+		return kube.Update(context.Background(), cm)
+	}
+	if err := write(setting); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := write(edgeSetting); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// exposedHost is the host name of a stack that names none.
+func (s stack) exposedHost() string { return s.name + "-" + s.namespace + "." + edgeDomain }
+
+// reachedThroughIngress makes sure that the server, which is exposed already, has a URL as soon as the ingress controller has admitted the Ingress, and
+// not before, and that a chat through the URL reaches the model.
+func (s stack) reachedThroughIngress(t *testing.T, ca *fixture.CA) *contour {
+	t.Helper()
+	s.putTLSSecret(t, edgeSecret, ca.ServerSecret([]string{s.exposedHost()}))
+	s.waitsForEdge(t, "no ingress controller of class "+edgeClass+" has admitted it")
+	c := startContour(t, ca)
+	s.reachedAt(t, c.clientOf(ca, s.exposedHost()), "https://"+s.exposedHost())
+	return c
+}
+
+// reachedThroughGateway makes sure that a chat through the HTTPRoute of a Gateway reaches the model.
+func (s stack) reachedThroughGateway(t *testing.T, ca *fixture.CA, c *contour) {
+	t.Helper()
+	setEdge(t, gatewaySetting)
+	s.reachedAt(t, c.clientOf(ca, s.exposedHost()), s.gatewayURL(c))
+}
+
+func (s stack) gatewayURL(c *contour) string {
+	return fmt.Sprintf("https://%s:%d", s.exposedHost(), c.listener)
+}
+
+// verifiedByGateway makes sure that a chat through the HTTPRoute of a Gateway reaches the model of a server that encrypts, where a BackendTLSPolicy says how
+// the Gateway verifies it, and that nothing is forwarded to a server whose certificate has another name.
+func (s stack) verifiedByGateway(t *testing.T, ca *fixture.CA, c *contour) {
+	t.Helper()
+	service := s.name + "-service"
+	policy := func(host string) { s.apply(t, fmt.Sprintf(backendPolicy, service, tlsBundle, host)) }
+	right := service + "." + s.namespace + ".svc"
+	policy(right)
+	s.reachedThroughGateway(t, ca, c)
+	by := c.clientOf(ca, s.exposedHost())
+	policy("other.example.com")
+	s.answersAt(t, by, s.gatewayURL(c), http.StatusServiceUnavailable)
+	policy(right)
+	s.answersAt(t, by, s.gatewayURL(c), http.StatusOK)
+	s.kubectl(t, "delete", "backendtlspolicy", service)
+}
+
+// waitsForEdge waits until the status says what the URL waits for.
+func (s stack) waitsForEdge(t *testing.T, text string) {
+	t.Helper()
+	fixture.Eventually(t, soon, "the status says what the URL waits for", func() error {
+		cr := s.get(t)
+		if got := ptr.Deref(cr.Status.RouteURL, ""); got != "" {
+			t.Fatalf("nobody serves it, and the URL is %s", got)
+		}
+		if got := conditions(cr); !strings.Contains(got, text) {
+			return errors.New(got)
+		}
+		return nil
+	})
+}
+
+// reachedAt waits until the status has the URL and the server answers there, and has a chat.
+func (s stack) reachedAt(t *testing.T, by *http.Client, url string) {
+	t.Helper()
+	fixture.Eventually(t, soon, "the status has the URL", func() error {
+		if got := ptr.Deref(s.get(t).Status.RouteURL, ""); got != url {
+			return fmt.Errorf("the URL is %q, want %s: %s", got, url, conditions(s.get(t)))
+		}
+		return nil
+	})
+	s.answersAt(t, by, url, http.StatusOK)
+	s.chatsAt(t, by, url)
+}
+
+// answersAt waits until a question to the URL has the status: Envoy learns of an object some time after Contour has reported that it is admitted.
+func (s stack) answersAt(t *testing.T, by *http.Client, url string, want int) {
+	t.Helper()
+	fixture.Eventually(t, soon, fmt.Sprintf("%s answers %d", url, want), func() error {
+		status, answer, err := tryCallBy(t, by, http.MethodGet, url+"/v1/health", nil)
+		if err != nil || status != want {
+			return fmt.Errorf("status %d, %v, %s", status, err, answer) //nolint:errorlint // may be none
+		}
+		return nil
+	})
+}
