@@ -59,6 +59,10 @@ var alertCases = map[string]struct{ fires, silent string }{
 		"llamastack_registry_questions_total{question=\"image\",result=\"error\"} 0+0x120\n  " +
 			"llamastack_registry_questions_total{question=\"digest\",result=\"success\"} 0+0x120",
 	},
+	"LlamaStackOperatorSettingsInvalid": {
+		`llamastack_operator_settings_errors{pod="a"} 1+0x120`,
+		`llamastack_operator_settings_errors{pod="a"} 1+0x110 0+0x10`,
+	},
 	// The evaluation is at 7,200 seconds after 1970.
 	"LlamaStackWebhookCertificateExpires": {
 		"llamastack_webhook_certificate_expiry_timestamp_seconds{pod=\"a\"} 1210000+0x120\n  " +
