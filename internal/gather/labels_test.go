@@ -125,6 +125,23 @@ func TestLabelsGiveTheBase(t *testing.T) {
 	}
 }
 
+// Proves: FR-027, R16 (a configuration of a newer schema in a label is named, with the schema versions that can be edited; nothing is made of it).
+func TestConfigOfANewerSchemaInALabelIsNamed(t *testing.T) {
+	base, _ := distributions.Base("starter", "0.7")
+	newer := strings.Replace(string(base), "version: 2", "version: 3", 1)
+	s := &site{labels: map[string]string{oci.LabelImageVersion: "0.7.1", oci.LabelConfigBase64: base64.StdEncoding.EncodeToString([]byte(newer))}}
+	got, problems := withLabels(t, s, newCluster(t), ofImage(mine))
+	if problems.HasErrors() {
+		t.Fatal(problems.Message())
+	}
+	made, built := desired.Build(t.Context(), got.Inputs)
+	errs := built.Errors()
+	if made.Config != nil || len(made.Objects) > 0 || errs.Reason() != problem.InvalidBaseConfig ||
+		!strings.Contains(errs.Message(), "config.yaml: version: Unsupported value: \"3\": Unsupported config.yaml version 3. Supported versions: 1, 2: use a distribution") {
+		t.Errorf("%s: %s", errs.Reason(), errs.Message())
+	}
+}
+
 // Proves: FR-027c (the credentials are those of the pod: its own before those of its ServiceAccount; what is missing or broken is passed over), R7.
 func TestLabelsAreReadWithTheCredentialsOfThePod(t *testing.T) {
 	account := &corev1.ServiceAccount{
