@@ -112,28 +112,120 @@ def conflicts(brought, versions, packages):
             yield f"{who} needs {need.name}{need.specifier}, and {owner} has {need.name} {version}"
 
 
-def missing(manifest, packages):
-    """What the module that the server loads imports, and nobody has. The module is read, not run."""
-    name = manifest.get("module", "") + ".provider"
-    file = os.path.join(packages, *name.split(".")) + ".py"
-    if not os.path.isfile(file):
-        return
-    try:
-        with open(file, "rb") as f:
-            body = ast.parse(f.read(), os.path.basename(file)).body
-    except (SyntaxError, ValueError) as error:
-        yield f"{name} of provider {manifest['provider']} cannot be loaded: {error}"
-        return
-    for node in body:  # not what stands in a condition
+class Modules:
+    """Reads, and never runs, the modules that the server imports first of all, and names what they import and nobody has."""
+
+    # The packages whose modules are followed: of others nobody knows what they do to their own modules when they are imported.
+    SERVER = ("llama_stack", "llama_stack_api", "ogx", "ogx_api")
+    LIMIT = 200
+
+    def __init__(self, packages, who):
+        self.packages, self.who, self.read = packages, who, {}
+
+    def base(self, name):
+        """Where a module is, without the suffix of its file; empty where nobody knows."""
+        top, _, below = name.partition(".")
+        if top not in self.SERVER:
+            return os.path.join(self.packages, *name.split("."))
+        spec = importlib.util.find_spec(top)
+        if spec is None or not spec.submodule_search_locations:
+            return ""
+        return os.path.join(spec.submodule_search_locations[0], *(below.split(".") if below else ()))
+
+    def file(self, name):
+        """The source of a module; empty where there is none."""
+        base = self.base(name)
+        return next((file for file in (os.path.join(base, "__init__.py"), base + ".py") if base and os.path.isfile(file)), "")
+
+    def there(self, name):
+        base = self.base(name)
+        return not base or any(module_in([os.path.dirname(base)], os.path.basename(base)))
+
+    def body(self, name):
+        if name not in self.read:
+            file = self.file(name)
+            with open(file, "rb") as f:
+                self.read[name] = ast.parse(f.read(), os.path.basename(file)).body
+        return self.read[name]
+
+    def names(self, name):
+        """The names that a module has, None where only running it would tell."""
+        try:
+            found, todo = set(), list(self.body(name))
+        except (SyntaxError, ValueError, RecursionError):
+            return None
+        while todo:
+            node = todo.pop()
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                found.add(node.name)
+                continue
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                found.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
+            elif isinstance(node, ast.Name):
+                found.add(node.id)
+            todo.extend(ast.iter_child_nodes(node))
+        return None if found & {"*", "__getattr__", "globals", "vars", "sys", "exec"} else found
+
+    def lacks(self, name, wanted):
+        """What is wrong with importing this name from a module, in Python's words; empty where nothing is, or where nobody knows."""
+        if not self.there(name):
+            return f"No module named '{name}'"
+        names = self.names(name) if self.file(name) else None
+        if names is None or wanted in names or self.there(f"{name}.{wanted}"):
+            return ""
+        return f"cannot import name '{wanted}' from '{name}'"
+
+    def wrong(self, name):
+        """What is wrong with a module of the provider and with those that it imports, beginning with its parents."""
+        mine, todo, seen = name.partition(".")[0], [name], set()
+        while todo and len(seen) < self.LIMIT:
+            at = todo.pop(0)
+            if at in seen or not self.file(at):
+                continue
+            seen.add(at)
+            parent = at.rpartition(".")[0]
+            if parent:
+                todo.append(parent)
+            try:
+                body = self.body(at)
+            except (SyntaxError, ValueError, RecursionError) as error:
+                yield f"{at} of {self.who} cannot be loaded: {error}"
+                continue
+            for node in body:  # not what stands in a condition
+                for module, wanted in self.imports(at, node):
+                    top = module.partition(".")[0]
+                    if not any(module_in([self.packages], top)) and not any(server_module(None, top)):
+                        yield f"{at} of {self.who} imports {top}, which neither the server nor a provider has"
+                    elif top == mine or top in self.SERVER:
+                        fault = self.lacks(module, wanted) if wanted else ""
+                        if fault:
+                            yield f"{at} of {self.who}: {fault}"
+                        elif top == mine:
+                            todo += [module, f"{module}.{wanted}"]
+
+    def imports(self, at, node):
+        """The modules that a statement imports, each with a name of it, which may be empty."""
         if isinstance(node, ast.Import):
-            imported = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            imported = [node.module]
-        else:
-            continue
-        for top in sorted({module.partition(".")[0] for module in imported}):
-            if not any(module_in([packages], top)) and not any(server_module(None, top)):
-                yield f"{name} of provider {manifest['provider']} imports {top}, which neither the server nor a provider has"
+            return [(alias.name, "") for alias in node.names]
+        if not isinstance(node, ast.ImportFrom):
+            return []
+        package = at if self.file(at).endswith("__init__.py") else at.rpartition(".")[0]
+        for _ in range(node.level - 1):
+            package = package.rpartition(".")[0]
+        module = ".".join(part for part in (package if node.level else "", node.module) if part)
+        return [(module, "" if alias.name == "*" else alias.name) for alias in node.names] if module else []
+
+
+def missing(manifest, packages):
+    """What the module that the server loads imports, and nobody has; and the function that the server calls."""
+    name, who = manifest.get("module", "") + ".provider", "provider " + manifest["provider"]
+    modules = Modules(packages, who)
+    if not modules.file(name):
+        return
+    wrong = sorted(set(modules.wrong(name)))
+    yield from wrong
+    if not wrong and "get_provider_spec" not in (modules.names(name) or {"get_provider_spec"}):
+        yield f"{who}: module '{name}' has no attribute 'get_provider_spec', which the server calls"
 
 
 def info_of(brought):
@@ -173,16 +265,17 @@ def main(directory):
     for module in clashes([packages], [], server_module):
         who = [f"{d['name']} of provider {d['provider']}" for d in kept if any(re.match(re.escape(module) + r"[./]", f) for f in d["files"])]
         wrong.append(f"{' and '.join(who)} would replace the server's own module {module.replace('/', '.')}: leave it out")
-    for manifest in providers:
-        wrong += missing(manifest, packages)
     if requirements:
         versions = {name: ("the server", version) for name, version in own.items()}
         versions.update({normalized(d["name"]): (f"provider {d['provider']}", d["version"]) for d in kept})
         for d in kept:
             wrong += conflicts(d, versions, packages)
+    what = "dependency conflict" if wrong else "the server cannot load the packages"
+    for manifest in providers:
+        wrong += missing(manifest, packages)
     if wrong:
         more = f"; and {len(wrong) - 3} more" if len(wrong) > 3 else ""
-        sys.exit("dependency conflict: " + "; ".join(wrong[:3]) + more)
+        sys.exit(what + ": " + "; ".join(wrong[:3]) + more)
     print(f"{len(kept)} distributions of external providers")
 
 

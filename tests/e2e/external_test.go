@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"encoding/base64"
 	"errors"
@@ -111,6 +112,32 @@ func tinyImage(t *testing.T, tag string, kind externalprovider.Kind, change func
 	return pushPrivate(t, "tiny:"+tag, scratchImage(t, files))
 }
 
+// brokenImage pushes an image with a package of its own for the inference, whose module of the provider type has this text.
+func brokenImage(t *testing.T, tag, text string) string {
+	t.Helper()
+	const dist = "broken-1.0.0"
+	var wheel bytes.Buffer
+	w := zip.NewWriter(&wheel)
+	for _, file := range [][2]string{
+		{"broken/__init__.py", ""}, {"broken/provider.py", text}, {dist + ".dist-info/METADATA", "Metadata-Version: 2.1\nName: broken\nVersion: 1.0.0\n"},
+	} {
+		to, err := w.Create(file[0])
+		if err == nil {
+			_, err = io.WriteString(to, file[1])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	own := strings.Replace(externalprovider.WheelName("1.0.0"), "tiny_provider-1.0.0", dist, 1)
+	kind := externalprovider.Kind{API: "inference", Module: "broken", Type: "remote::tiny", Fields: "{endpoint: base_url}"}
+	spec := strings.Replace(string(externalprovider.Spec(kind, "1.0.0")), externalprovider.WheelName("1.0.0"), own, 1)
+	return pushPrivate(t, "tiny:"+tag, scratchImage(t, map[string][]byte{parse.PackageFile: []byte(spec), parse.WheelsDir + "/" + own: wheel.Bytes()}))
+}
+
 // labeledImage pushes the image of a release with the release's base configuration in a label.
 func labeledImage(t *testing.T, r *release) string {
 	t.Helper()
@@ -184,9 +211,7 @@ func externalProvidersAnswer(t *testing.T) {
 	cr := s.waitReady(t)
 	s.answers(t)
 	did(t, "%s: the external providers are listed, and answer", cr.Status.ResolvedDistribution.Image)
-	if registered == &pinned {
-		s.brokenPackagesAreNamed(t, distribution, tools)
-	}
+	s.brokenPackagesAreNamed(t, distribution, tools)
 	s.kubectl(t, "delete", "llamastackdistribution", s.name, "--wait")
 }
 
@@ -197,15 +222,26 @@ func (s stack) brokenPackagesAreNamed(t *testing.T, distribution, tools string) 
 	inline := `package: {packageName: tiny_provider.inference, providerType: "remote::tiny", fields: {endpoint: base_url}}, `
 	wheel := parse.WheelsDir + "/" + externalprovider.WheelName("1.0.0")
 	absent := externalprovider.Kind{API: "inference", Module: "tiny_provider.absent", Type: "remote::tiny", Fields: "{endpoint: base_url}"}
-	for _, c := range []struct{ name, inference, says string }{
-		{"an image that does not exist", inline + fmt.Sprintf("image: %q", cluster.Registry+"/"+registryPrivate+"tiny:none"), "ImagePullBackOff"},
-		{"an image without a package", inline + fmt.Sprintf("image: %q", pushPrivate(t, "tiny:empty", scratchImage(t, map[string][]byte{"/a": nil}))),
-			"its image has no directory /lls-provider/packages"},
-		{"a package without the module", fmt.Sprintf("image: %q", tinyImage(t, "absent", absent, nil)), "no module tiny_provider.absent.provider"},
-		{"a wheel that is none", fmt.Sprintf("image: %q", tinyImage(t, "damaged", externalprovider.Inference, func(files map[string][]byte) {
-			files[wheel] = []byte("no archive")
-		})), "it is not a wheel"},
-	} {
+	type broken struct{ name, inference, says string }
+	module, ends := "llama_stack_api", "RuntimeError: no license" // the server's own words
+	if registered == &newest {                                    // which ends with exit code 0, so that Kubernetes keeps no words
+		module, ends = "ogx_api", "its log has the cause: kubectl"
+	}
+	cases := []broken{
+		{"a package for another release", fmt.Sprintf("image: %q", brokenImage(t, "import-"+registered.version, "from "+module+" import OfAnotherTime")),
+			"cannot import name 'OfAnotherTime' from '" + module + "'"},
+		{"a package that fails", fmt.Sprintf("image: %q", brokenImage(t, "failing-"+registered.version, "def get_provider_spec():\n    raise RuntimeError('no license')")), ends},
+	}
+	if registered == &pinned { // what does not depend on the server
+		cases = append(cases, broken{"an image that does not exist", inline + fmt.Sprintf("image: %q", cluster.Registry+"/"+registryPrivate+"tiny:none"), "ImagePullBackOff"},
+			broken{"an image without a package", inline + fmt.Sprintf("image: %q", pushPrivate(t, "tiny:empty", scratchImage(t, map[string][]byte{"/a": nil}))),
+				"its image has no directory /lls-provider/packages"},
+			broken{"a package without the module", fmt.Sprintf("image: %q", tinyImage(t, "absent", absent, nil)), "no module tiny_provider.absent.provider"},
+			broken{"a wheel that is none", fmt.Sprintf("image: %q", tinyImage(t, "damaged", externalprovider.Inference, func(files map[string][]byte) {
+				files[wheel] = []byte("no archive")
+			})), "it is not a wheel"})
+	}
+	for _, c := range cases {
 		s.apply(t, s.withPackages(distribution, c.inference, tools))
 		fixture.Eventually(t, soon, c.name+" is named", func() error {
 			if text := conditions(s.get(t)); !strings.Contains(text, c.says) {

@@ -85,13 +85,25 @@ func fit(t *testing.T, r release, dir string, env ...string) (last, variable str
 	return lines[len(lines)-1], variable
 }
 
+// apiPackage is the Python package that providers for a release import.
+func apiPackage(r release) string {
+	switch {
+	case r.line == "0.3":
+		return "llama_stack.providers.datatypes"
+	case r.line < "0.8":
+		return "llama_stack_api"
+	}
+	return "ogx_api"
+}
+
 // The packages of external providers come before the server's own modules, and replace none of them: what the server has as well is left out, and what
 // cannot be told apart is refused by name.
 //
 // Proves: R46.
 func TestExternalPackagesReplaceNothingOfTheServer(t *testing.T) {
 	t.Parallel()
-	mine := map[string]string{"mine/__init__.py": "", "mine/provider.py": "import httpx, mine\nfrom . import x\nprint('mine')", "mine/x.py": ""}
+	const loads = "import httpx, mine\nfrom . import x\nprint('mine')\ndef get_provider_spec(): pass"
+	mine := map[string]string{"mine/__init__.py": "", "mine/provider.py": loads, "mine/x.py": ""}
 	with := func(file, text string) map[string]map[string]string {
 		files := maps.Clone(mine)
 		files[file] = text
@@ -116,6 +128,7 @@ func TestExternalPackagesReplaceNothingOfTheServer(t *testing.T) {
 				t.Errorf("%q", got)
 			}
 		}
+		api := apiPackage(r)
 		for says, list := range map[string]map[string]map[string]string{
 			"mine of provider mine would replace the server's own module httpx":              with("httpx/__init__.py", ""),
 			"mine of provider mine would replace the server's own module json":               with("json.py", ""),
@@ -126,8 +139,16 @@ func TestExternalPackagesReplaceNothingOfTheServer(t *testing.T) {
 			"is built for cp27-cp27m-win32":                                                  with("mine-1.0.dist-info/WHEEL", "Tag: cp27-cp27m-win32\n"),
 			"mine.provider of provider mine imports an_api_of_another_time, which":           with("mine/provider.py", "import os\nfrom an_api_of_another_time.types import X"),
 			"mine.provider of provider mine cannot be loaded: ":                              with("mine/provider.py", "import os from os"),
+			"mine.x of provider mine imports gone, which":                                    with("mine/x.py", "import gone"),
+			"mine.provider of provider mine: cannot import name 'y' from 'mine.x'":           with("mine/provider.py", "from .x import y"),
+			"mine.provider of provider mine: No module named 'mine.y'":                       with("mine/provider.py", "from mine.y import z"),
+			"provider mine: module 'mine.provider' has no attribute 'get_provider_spec'":     with("mine/provider.py", "from . import x"),
+			"mine of provider mine: cannot import name 'Gone' from '" + api + "'":            with("mine/__init__.py", "from "+api+" import Api, Gone"),
+			"mine.x of provider mine: No module named '" + api + ".of_another_time'":         with("mine/x.py", "from "+api+".of_another_time import X"),
 		} {
-			if last, _ := fit(t, r, packagesOf(t, list)); !strings.HasPrefix(last, "dependency conflict: ") || !strings.Contains(last, says) {
+			last, _ := fit(t, r, packagesOf(t, list))
+			what, _, _ := strings.Cut(last, ": ")
+			if what != "dependency conflict" && what != "the server cannot load the packages" || !strings.Contains(last, says) {
 				t.Errorf("%q, want %q", last, says)
 			}
 		}
