@@ -23,6 +23,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
@@ -41,6 +42,7 @@ func inCluster(t *testing.T, file, operatorSettings string) *desired.Desired {
 		t.Fatal(err)
 	}
 	in := desired.NewInputs(cr)
+	in.OperatorImage = version.Image() // a released operator runs the image of its release
 	in.HashKey, in.Build = secret.New([]byte(strings.Repeat("k", 32))), "1.2.3+abc"
 	in.OperatorNamespace = settings.DefaultNamespace
 	distribution, f := known.Resolve(&cr.Spec.Distribution)

@@ -11,13 +11,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -25,6 +28,7 @@ import (
 const (
 	configurationPage = "../../../docs/configuration.md"
 	migrationPage     = "../../../docs/migration-v1alpha1-to-v1alpha2.md"
+	externalPage      = "../../../docs/external-providers.md"
 )
 
 // newCluster is a cluster with the operator's settings as they are by themselves.
@@ -137,6 +141,69 @@ func TestBlocksOfPagesCanBeUsed(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s has %+v, want %+v", page, got, want)
+		}
+	}
+}
+
+// The page about external providers is executed: the file of an image can be read, and is what the entry without a registry describes. The entry that leaves
+// it to the registry is good as soon as it describes the package as well.
+//
+// Proves: FR-090, R46.
+func TestExternalProvidersPage(t *testing.T) {
+	var resources []map[string]any
+	var file *parse.ProviderPackage
+	for _, b := range fixture.Blocks(t, externalPage) {
+		if b.Info != "yaml" {
+			continue
+		}
+		var tree map[string]any
+		if err := yaml.Unmarshal([]byte(b.Text), &tree); err != nil {
+			t.Fatalf("line %d: %v", b.Line, err)
+		}
+		if tree["kind"] != parse.PackageKind {
+			resources = append(resources, tree)
+			continue
+		}
+		var err error
+		if file, err = config.ReadPackage([]byte(b.Text)); err != nil {
+			t.Fatalf("line %d: %v", b.Line, err)
+		}
+	}
+	if len(resources) != 2 || file == nil {
+		t.Fatalf("%d resources, file %v", len(resources), file)
+	}
+	cluster := newCluster(t)
+	check := func(tree map[string]any, want string) *offline.Resource {
+		t.Helper()
+		text, err := yaml.Marshal(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := cluster.DryRun(t.Context(), readOne(t, string(text)))
+		if got := made.Problems.Message(); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%q, want %q", got, want)
+		}
+		return made
+	}
+	entry := func(tree map[string]any) map[string]any {
+		list, _, _ := unstructured.NestedSlice(tree, "spec", "externalProviders", "inference")
+		return list[0].(map[string]any)
+	}
+	asked, told := resources[0], resources[1]
+	check(asked, "spec.externalProviders.inference[0].image: Required value: no registry is asked here")
+	check(told, "")
+	whole := entry(asked)
+	whole["package"] = entry(told)["package"]
+	if err := unstructured.SetNestedSlice(asked, []any{whole}, "spec", "externalProviders", "inference"); err != nil {
+		t.Fatal(err)
+	}
+	made := check(asked, "")
+	if made.Desired == nil {
+		t.Fatal("nothing is made")
+	}
+	for _, part := range []string{"module: " + file.PackageName, "provider_type: " + file.ProviderType, "base_url: http://backend.example.svc:9000", "api_token: ${env.LLSD_TINY_API_KEY"} {
+		if !strings.Contains(string(made.Desired.Config.YAML), part) {
+			t.Errorf("the configuration has no %q", part)
 		}
 	}
 }
