@@ -26,6 +26,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cloudkeys"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/endpointwatch"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/firstrollout"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
@@ -107,7 +108,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		}
 	}
 	labels := imagelabels.New(ctx, imagelabels.Options{
-		Connect: o.Metrics.Registries(&imagelabels.Clients{UserAgent: objects.ManagedBy + "/" + version.Version()}), Key: key,
+		Connect: o.Metrics.Registries(&imagelabels.Clients{UserAgent: objects.ManagedBy + "/" + version.Version(), Own: cloudkeys.New()}), Key: key,
 		Store: &imagelabels.ConfigMaps{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
 	})
 	endpoints, err := watchEndpoints(ctx, mgr, o.Namespaces)

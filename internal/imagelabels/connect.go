@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/google/go-containerregistry/pkg/authn"
+
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
@@ -19,9 +21,12 @@ type Connector interface {
 	Differ(a, b *settings.Registries) bool
 }
 
-// Clients makes clients that ask real registries. The zero value is ready; UserAgent is what they call themselves.
+// Clients makes clients that ask real registries. The zero value is ready.
 type Clients struct {
+	// UserAgent is what they call themselves.
 	UserAgent string
+	// Own are the credentials for questions that have none for the registry.
+	Own authn.Keychain
 
 	mu     sync.Mutex
 	last   *settings.Registries
@@ -33,7 +38,9 @@ func (c *Clients) Client(r *settings.Registries) Registry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.client == nil || c.Differ(c.last, r) {
-		c.last, c.client = r, registry.New(ClientOptions(r, c.UserAgent))
+		options := ClientOptions(r, c.UserAgent)
+		options.Own = c.Own
+		c.last, c.client = r, registry.New(options)
 	}
 	return c.client
 }

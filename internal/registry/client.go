@@ -35,6 +35,8 @@ type Options struct {
 	Platform v1.Platform
 	// UserAgent is what the client calls itself.
 	UserAgent string
+	// Own are the credentials for a registry for which the caller of a question has none; nil stands for none at all.
+	Own authn.Keychain
 }
 
 // Client asks registries. It may be used by several goroutines at once.
@@ -214,6 +216,9 @@ func canonical(registry string) string {
 func (c *Client) remoteOptions(ctx context.Context, trip *roundTripper, keys authn.Keychain) []remote.Option {
 	if keys == nil {
 		keys = anonymous{}
+	}
+	if c.options.Own != nil {
+		keys = authn.NewMultiKeychain(keys, c.options.Own)
 	}
 	return []remote.Option{
 		remote.WithContext(ctx),

@@ -238,6 +238,13 @@ func TestImageUsesCredentials(t *testing.T) {
 			if err != nil || found.Labels["a"] != "b" {
 				t.Errorf("with credentials: %v, %v", found, err)
 			}
+			own := s.client(func(o *registry.Options) { o.Own = key{"pull", "s3cret"} })
+			if found, err := own.Image(until(t), reference, nil); err != nil || found.Labels["a"] != "b" {
+				t.Errorf("with credentials of the client's own: %v, %v", found, err)
+			}
+			if _, err := own.Image(until(t), reference, key{"pull", "another"}); registry.KindOf(err) != registry.Unauthorized {
+				t.Errorf("the caller's credentials do not come first: %v", err)
+			}
 			for name, keys := range map[string]authn.Keychain{"none": nil, "wrong": key{"pull", "canary-5f2"}} {
 				_, err := s.client().Image(until(t), reference, keys)
 				if registry.KindOf(err) != registry.Unauthorized || strings.Contains(err.Error(), "canary-5f2") {

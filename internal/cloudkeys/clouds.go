@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cloudkeys
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/ecr"
+	"github.com/google/go-containerregistry/pkg/authn"
+	googleauth "golang.org/x/oauth2/google"
+)
+
+// The hosts of the clouds' registries. All are the clouds' own machines, so that nobody else gets the credentials.
+var (
+	amazonHosts = regexp.MustCompile(`^\d{12}\.dkr[.-]ecr(-fips)?\.([a-z0-9-]+)\.(amazonaws\.com|amazonaws\.com\.cn|on\.aws|on\.amazonwebservices\.com\.cn)$`)
+	googleHosts = regexp.MustCompile(`^(gcr\.io|[a-z0-9-]+\.gcr\.io|[a-z0-9-]+\.pkg\.dev)$`)
+	azureHosts  = regexp.MustCompile(`^[a-z0-9-]+\.azurecr\.(io|cn|us)$`)
+)
+
+// amazon asks ECR for its token, with the identity of the pod (IRSA, Pod Identity) or of the node.
+func amazon(ctx context.Context, host string) (credentials, error) {
+	parts := amazonHosts.FindStringSubmatch(host)
+	options := []func(*config.LoadOptions) error{config.WithRegion(parts[2])}
+	if parts[1] != "" {
+		options = append(options, config.WithUseFIPSEndpoint(aws.FIPSEndpointStateEnabled))
+	}
+	identity, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return credentials{}, err
+	}
+	answer, err := ecr.NewFromConfig(identity).GetAuthorizationToken(ctx, &ecr.GetAuthorizationTokenInput{})
+	if err != nil {
+		return credentials{}, err
+	}
+	if len(answer.AuthorizationData) == 0 {
+		return credentials{}, errors.New("ECR gives no token")
+	}
+	data := answer.AuthorizationData[0]
+	token, err := base64.StdEncoding.DecodeString(aws.ToString(data.AuthorizationToken))
+	if err != nil {
+		return credentials{}, err
+	}
+	user, password, _ := strings.Cut(string(token), ":")
+	return credentials{authn.AuthConfig{Username: user, Password: password}, aws.ToTime(data.ExpiresAt)}, nil
+}
+
+// google asks for a token of the identity of the pod (Workload Identity) or of the node.
+func google(ctx context.Context, _ string) (credentials, error) {
+	found, err := googleauth.FindDefaultCredentials(ctx, "https://www.googleapis.com/auth/cloud-platform")
+	if err != nil {
+		return credentials{}, err
+	}
+	token, err := found.TokenSource.Token()
+	if err != nil {
+		return credentials{}, err
+	}
+	return credentials{authn.AuthConfig{Username: "oauth2accesstoken", Password: token.AccessToken}, token.Expiry}, nil
+}
+
+const (
+	// azureUser is whose password a registry's refresh token is.
+	azureUser = "00000000-0000-0000-0000-000000000000"
+	// azureLifetime is how long such a token is kept: it lasts three hours.
+	azureLifetime = time.Hour
+	// azureAnswer bounds the registry's answer, in bytes.
+	azureAnswer = 64 << 10
+)
+
+// azureAudiences are for whom the token of the identity is, by the end of the registry's host.
+var azureAudiences = map[string]string{
+	".io": "https://containerregistry.azure.net", ".cn": "https://management.chinacloudapi.cn", ".us": "https://management.usgovcloudapi.net",
+}
+
+// azure has the client for registries.
+type azure struct{ client *http.Client }
+
+// newClient makes a client that follows no redirect: what it sends is for the registry alone.
+func newClient() *http.Client {
+	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// ask exchanges a token of the identity of the pod (Workload Identity) or of the node for one of the registry.
+func (a azure) ask(ctx context.Context, host string) (credentials, error) {
+	identity, err := azureIdentity()
+	if err != nil {
+		return credentials{}, err
+	}
+	scope := azureAudiences[host[strings.LastIndex(host, "."):]] + "/.default"
+	token, err := identity.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{scope}})
+	if err != nil {
+		return credentials{}, err
+	}
+	form := url.Values{"grant_type": {"access_token"}, "service": {host}, "access_token": {token.Token}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+host+"/oauth2/exchange", strings.NewReader(form.Encode()))
+	if err != nil {
+		return credentials{}, err
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	response, err := a.client.Do(request)
+	if err != nil {
+		return credentials{}, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	var answer struct {
+		RefreshToken string `json:"refresh_token"`
+	}
+	err = json.NewDecoder(io.LimitReader(response.Body, azureAnswer)).Decode(&answer)
+	if response.StatusCode != http.StatusOK || err != nil || answer.RefreshToken == "" {
+		return credentials{}, cmp.Or(err, fmt.Errorf("the registry gives no token, but status %d", response.StatusCode))
+	}
+	return credentials{authn.AuthConfig{Username: azureUser, Password: answer.RefreshToken}, time.Now().Add(azureLifetime)}, nil
+}
+
+// azureIdentity is that of the pod where it has one, as the webhook of Workload Identity announces it by environment, else that of the node.
+func azureIdentity() (azcore.TokenCredential, error) {
+	if os.Getenv("AZURE_FEDERATED_TOKEN_FILE") != "" {
+		return azidentity.NewWorkloadIdentityCredential(nil)
+	}
+	var options azidentity.ManagedIdentityCredentialOptions
+	if id := os.Getenv("AZURE_CLIENT_ID"); id != "" {
+		options.ID = azidentity.ClientID(id)
+	}
+	return azidentity.NewManagedIdentityCredential(&options)
+}
