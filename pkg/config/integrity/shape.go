@@ -59,6 +59,8 @@ func (s shape) backendType(path string, backend *yaml.Node) {
 }
 
 // providerShape checks an entry of the base. The type of one that a package or a directory of the image brings is not known here.
+// Any other type that the release line does not have is refused, as every loader refuses it. (In the spec, it is a warning: who writes there may know
+// more of the image than its base does.)
 func (s shape) providerShape(entry document.Entry) {
 	path := entry.Path()
 	for _, name := range []string{"provider_id", "provider_type"} {
