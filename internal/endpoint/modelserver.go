@@ -67,7 +67,7 @@ func addresses(status []byte) (single string, list []any, excess *bounds.ExcessE
 		return "", nil, excess
 	}
 	var tree map[string]any
-	_ = json.Unmarshal(status, &tree) // a text that is no object has no addresses
+	_ = json.Unmarshal(status, &tree) // a text without an object has no addresses
 	address, _ := tree["address"].(map[string]any)
 	single, _ = address["url"].(string)
 	list, _ = tree["addresses"].([]any)

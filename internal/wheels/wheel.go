@@ -62,7 +62,7 @@ func (b *bounded) ReadAt(into []byte, at int64) (int, error) {
 	return b.File.ReadAt(into, at)
 }
 
-// openFile opens what has to be a regular file: others can keep whoever opens them waiting.
+// openFile opens what has to be a regular file: to open another can wait for ever.
 func openFile(file string) (*os.File, int64, error) {
 	about, err := os.Stat(file)
 	switch {
