@@ -62,7 +62,7 @@ func (b *bounded) ReadAt(into []byte, at int64) (int, error) {
 	return b.File.ReadAt(into, at)
 }
 
-// openFile opens what has to be a regular file: to open another can wait for ever.
+// openFile opens what has to be a regular file: to open another can wait forever.
 func openFile(file string) (*os.File, int64, error) {
 	about, err := os.Stat(file)
 	switch {
