@@ -64,11 +64,15 @@ func (c *check) unset() {
 	if len(missing) == 0 || json.Unmarshal(written, &fields) != nil {
 		return
 	}
+	reported := map[string]bool{}
+	for _, p := range c.problems.List() {
+		reported[p.Path] = true
+	}
 	walkTexts(fields, "spec", func(path, s string) {
 		names := slices.DeleteFunc(document.RequiredVariables(document.String(s)), func(name string) bool { return !missing[name] })
 		slices.Sort(names)
 		names = slices.Compact(names)
-		if len(names) == 0 || slices.ContainsFunc(c.problems.List(), func(p problem.Problem) bool { return p.Path == path }) {
+		if len(names) == 0 || reported[path] {
 			return
 		}
 		c.problems.Add(problem.Problem{
