@@ -46,7 +46,7 @@ func TestNothingBringsTheOperatorDown(t *testing.T) {
 	w.namespace(t, namespace)
 	w.namespace(t, bystanders)
 	stored := w.storeWithoutWebhooks(t)
-	w.operator = newOperator(t, w.admin, "--zap-log-level=127")
+	w.operator = newOperator(t, w.admin, "--zap-log-level=127", "--operator-image=quay.io/a/operator:1")
 	w.useSecrets(t)
 	w.startEdits(t)
 	t.Run("stored before", func(t *testing.T) { w.run(t, stored) })

@@ -26,7 +26,7 @@ type Packaged struct {
 // Put puts the entry into a configuration, in the place of those with its id, and returns what the status shows of it. It takes nothing over
 // from an entry that it replaces: that config is another type's.
 func (e *Packaged) Put(doc *document.Document, line *catalog.Line, env *environment.Set, problems *problem.Collector) Entry {
-	p := &Provider{schema: schema{line: line, api: e.API.Name, name: e.Spec.Type}, spec: e.Spec}
+	p := &Provider{schema: schema{line: line, api: e.API.Name, name: e.Spec.Type}, spec: e.Spec, assigned: map[string]string{}}
 	if e.Spec.Endpoint != "" {
 		path := p.Path() + ".endpoint"
 		for _, v := range ResolveEndpoint(e.Spec.Endpoint, path, nil, problems) {

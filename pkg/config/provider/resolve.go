@@ -4,7 +4,6 @@ package provider
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -28,8 +27,9 @@ const (
 type Provider struct {
 	schema
 	spec *parse.Provider
-	// assignments are the config fields that the entry sets by name, in its order.
+	// assignments are the config fields that the entry sets by name, in its order, and assigned where in the entry each stands.
 	assignments []assignment
+	assigned    map[string]string
 	variables   []environment.Variable
 }
 
@@ -37,7 +37,6 @@ type Provider struct {
 type assignment struct {
 	field string
 	value *yaml.Node
-	path  string
 }
 
 // ID returns the provider_id.
@@ -48,7 +47,7 @@ func (p *Provider) Path() string { return p.spec.Path }
 
 // Resolve reads one entry of the spec against the release line.
 func Resolve(api parse.ProviderAPI, spec *parse.Provider, line *catalog.Line, problems *problem.Collector) *Provider {
-	p := &Provider{schema: schemaOf(line, api.Name, spec.Type), spec: spec}
+	p := &Provider{schema: schemaOf(line, api.Name, spec.Type), spec: spec, assigned: map[string]string{}}
 	checkType(p.schema, spec, problems)
 	p.assignEndpoint(problems)
 	p.assignKey(problems)
@@ -61,19 +60,16 @@ func Resolve(api parse.ProviderAPI, spec *parse.Provider, line *catalog.Line, pr
 }
 
 func (p *Provider) checkSettings(problems *problem.Collector) {
-	assigned := make(map[string]string, len(p.assignments))
-	for _, a := range p.assignments {
-		assigned[a.field] = a.path
-	}
-	(&settingsCheck{schema: p.schema, assigned: assigned, problems: problems}).check(p.spec)
+	(&settingsCheck{schema: p.schema, assigned: p.assigned, problems: problems}).check(p.spec)
 }
 
 func (p *Provider) assign(name string, value *yaml.Node, path string, problems *problem.Collector) {
-	if at := slices.IndexFunc(p.assignments, func(a assignment) bool { return a.field == name }); at >= 0 {
-		reportConflict(p.name, name, p.assignments[at].path, path, problems)
+	if former, found := p.assigned[name]; found {
+		reportConflict(p.name, name, former, path, problems)
 		return
 	}
-	p.assignments = append(p.assignments, assignment{field: name, value: value, path: path})
+	p.assigned[name] = path
+	p.assignments = append(p.assignments, assignment{field: name, value: value})
 }
 
 // reportConflict reports a config field that two paths set.
