@@ -133,7 +133,7 @@ func packageInputs() (all []input) {
 		layer      []byte
 	}{
 		{"no archive", "is not a tar archive", []byte(strings.Repeat("garbage", 1000))},
-		{"no file", "it has no regular file", layerWith("etc/passwd", "a", 1)},
+		{"no file", "Missing /lls-provider/lls-provider-spec.yaml", layerWith("etc/passwd", "a", 1)},
 		{"file of 10 MB", "too large", layerWith(parse.PackageFile, strings.Repeat("a", 1000), 10_000)},
 		{"file of 100 KB", "is larger than 65536 bytes", layerWith(parse.PackageFile, "a", 100_000)},
 		{"layer of 1 GiB of zeros", "too large", layerWith("zeros", strings.Repeat("\x00", 1<<20), 1<<10)},
