@@ -91,6 +91,7 @@ var fieldMappings = []fieldMapping{
 	{hub: "spec.storage"},
 	{hub: "spec.disabled"},
 	{hub: "spec.auth"},
+	{hub: "spec.monitoring"},
 	{hub: "spec.externalProviders"},
 
 	// Status: the same in both versions, nothing is made up.

@@ -20,7 +20,7 @@ var describedElsewhere = []string{"storage", "providers"}
 func assemble(name string, answer *introspection, over *overlay) (*catalog.Line, error) {
 	line := &catalog.Line{
 		Name: name, Package: answer.Package, Release: answer.Release,
-		PortEnv: answer.Env.Port, LogEnv: answer.Env.Log, HomeEnv: answer.Env.Home,
+		PortEnv: answer.Env.Port, LogEnv: answer.Env.Log, HomeEnv: answer.Env.Home, MetricsEnv: answer.Env.Metrics,
 		NeedsInsecure: answer.NeedsInsecure, RegistersToolGroups: answer.ToolGroupsRegistered, AllProviders: answer.RegisteredEverywhere,
 		RegistersVectorStores: answer.RegistersStores,
 		VerifiesAuthTLS:       answer.VerifiesAuthTLS, Rules: answer.Rules,

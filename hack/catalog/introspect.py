@@ -306,7 +306,17 @@ def environment(server: ServerPackage) -> dict[str, str]:
         "port": only("PORT", "cli/stack/run.py"),
         "log": only("LOGGING", "log.py"),
         "home": only("CONFIG_DIR", "core/utils/config_dirs.py"),
+        "metrics": metrics_prefix(server),
     }
+
+
+def metrics_prefix(server: ServerPackage) -> str:
+    """What the variables begin with by which the server serves metrics on a port of their own; empty where it has no such port."""
+    sources = "".join(path.read_text(encoding="utf-8") for path in (server.home / "telemetry").glob("*.py"))
+    found = {prefix for prefix, _ in re.findall(r'environ\.get\("([A-Z_]+_METRICS)_(ENDPOINT_ENABLED|HOST|PORT)"', sources)}
+    if len(found) > 1:
+        raise ValueError(f"more than one set of variables about metrics: {sorted(found)}")
+    return found.pop() if found else ""
 
 
 def behaviour(server: ServerPackage) -> dict[str, bool]:

@@ -47,7 +47,7 @@ type introspection struct {
 }
 
 // environment are the names of environment variables.
-type environment struct{ Port, Log, Home string }
+type environment struct{ Port, Log, Home, Metrics string }
 
 type storage struct {
 	Backends map[string]struct{ Fields map[string]field }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"maps"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -26,6 +27,12 @@ func fragmentsOf(o object) map[string]string {
 		return replaced(child(o, "spec"), "maxUnavailable", `maxUnavailable: {{ .Values.podDisruptionBudget.maxUnavailable }}`)
 	case "NetworkPolicy":
 		return networkPolicy(o)
+	case "PodMonitor":
+		child(o, "metadata", "labels")[last+"labels"] = "@@labels@@"
+		fragments := map[string]string{"labels": optionalKeys(".Values.podMonitor.labels")}
+		endpoints, _ := child(o, "spec")["podMetricsEndpoints"].([]any)
+		maps.Copy(fragments, replaced(endpoints[0].(object), "interval", "interval: {{ .Values.podMonitor.interval }}"))
+		return fragments
 	case "PrometheusRule":
 		child(o, "metadata", "labels")[last+"labels"] = "@@labels@@"
 		return map[string]string{"labels": optionalKeys(".Values.prometheusRule.labels")}

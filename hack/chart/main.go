@@ -18,6 +18,7 @@ const (
 	depth       = "config/overlays/namespaced/admin/depth"
 	certManager = "config/overlays/cert-manager/certificates.yaml"
 	alerts      = "config/prometheus/rules.yaml"
+	servers     = "config/prometheus/servers.yaml"
 )
 
 func main() {

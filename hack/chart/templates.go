@@ -70,7 +70,7 @@ func templates(root string) (map[string]string, error) {
 		files[fileName(o)] = header(manifest) + text
 	}
 	for name, source := range map[string]func(string) (string, error){
-		"watched": watchedTemplate, "depth": depthTemplate, "certificates": certificatesTemplate, "alerts": alertsTemplate,
+		"watched": watchedTemplate, "depth": depthTemplate, "certificates": certificatesTemplate, "alerts": alertsTemplate, "servers": serversTemplate,
 	} {
 		if files["templates/"+name+".yaml"], err = source(root); err != nil {
 			return nil, err
@@ -156,9 +156,23 @@ func alertsTemplate(root string) (string, error) {
 	if err := yaml.Unmarshal(placeholder.ReplaceAll(text, []byte("{{`$0`}}")), &o); err != nil {
 		return "", fmt.Errorf("%s: %w", alerts, err)
 	}
+	return optionalObject(o, alerts, "prometheusRule")
+}
+
+// serversTemplate has what makes the Prometheus Operator scrape servers.
+func serversTemplate(root string) (string, error) {
+	objects, err := read(root, servers)
+	if err != nil {
+		return "", err
+	}
+	return optionalObject(objects[0], servers, "podMonitor")
+}
+
+// optionalObject is the template of an object that a value enables.
+func optionalObject(o object, source, value string) (string, error) {
 	meta(o)["namespace"] = release
 	part, err := template(o)
-	return header(alerts) + "{{- if .Values.prometheusRule.enabled }}\n" + part + "{{- end }}\n", err
+	return header(source) + "{{- if .Values." + value + ".enabled }}\n" + part + "{{- end }}\n", err
 }
 
 func header(source string) string { return "{{- /* " + generated + " Source: " + source + " */ -}}\n" }

@@ -50,6 +50,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 		d.problems.warnForeign(PathCABundle, types.NamespacedName{Namespace: in.CABundle.Namespace, Name: in.CABundle.Name}, in.CR.Namespace)
 	}
 	d.warnIneffective(in)
+	d.problems.checkMonitoring(in, d.Distribution.Line)
 	warnOpen(d, in)
 	d.problems.checkWorkload(&in.CR.Spec, &in.Legacy)
 	d.problems.checkItems(in)
@@ -164,6 +165,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		Scheme:                d.Scheme(),
 		PortVariables:         portVariables(d.Distribution.Line),
 		HomeVariables:         homeVariables(d.Distribution.Line),
+		MetricsVariables:      metricsVariables(d.Distribution.Line),
 		MemoryTmp:             writesConfig(d.Distribution.Line),
 		ClusterAssignsUserIDs: in.ClusterAssignsUserIDs,
 		SecretsHash:           secretsHash(in),
@@ -199,8 +201,8 @@ func (in *Inputs) variables() []string {
 		Legacy:        in.Legacy,
 		StateDir:      objects.StateDir(in.CR, dist.Name, in.livePod()),
 		PortVariables: portVariables(dist.Line),
-		HomeVariables: homeVariables(dist.Line),
-		Config:        []byte{}, // names depend on whether there is one, not on what it holds
+		HomeVariables: homeVariables(dist.Line), MetricsVariables: metricsVariables(dist.Line),
+		Config: []byte{}, // names depend on whether there is one, not on what it holds
 	}
 	if in.CABundle != nil {
 		known.CABundle = in.CABundle.Name

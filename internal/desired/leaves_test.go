@@ -40,7 +40,9 @@ var incomplete = []string{
 }
 
 // onlyTold are settings that must be reported, though nothing needs to fail (R39), and what the release line of the inputs lacks (R25).
-var onlyTold = []string{"spec.networking.tls.secretName", "spec.auth.tenancy"}
+var onlyTold = []string{
+	"spec.networking.tls.secretName", "spec.auth.tenancy", "spec.monitoring.enabled", "spec.monitoring.metricsPort",
+}
 
 // meaningful are the structs whose mere presence means something (R31); the presence of any other is as its absence.
 // So does that of everything within them.

@@ -20,12 +20,15 @@ func homeVariables(line *catalog.Line) []string {
 	return variablesOf(line, func(l *catalog.Line) string { return l.HomeEnv })
 }
 
-// variablesOf returns a variable of the release line, else of all that there are: each once, those of older release lines first.
+// variablesOf returns a variable of the release line, if it has it, else of all that there are: each once, those of older release lines first.
 func variablesOf(line *catalog.Line, name func(*catalog.Line) string) []string {
-	if line != nil {
-		return []string{name(line)}
-	}
 	var names []string
+	if line != nil {
+		if name(line) != "" {
+			names = []string{name(line)}
+		}
+		return names
+	}
 	for _, known := range catalog.Lines() {
 		if l, ok := catalog.Get(known); ok && name(l) != "" && !slices.Contains(names, name(l)) {
 			names = append(names, name(l))

@@ -117,13 +117,11 @@ func podSecurity(p *Params) *corev1.PodSecurityContext {
 func container(p *Params) corev1.Container {
 	overrides := overridesOf(&p.CR.Spec)
 	return corev1.Container{
-		Name:    cmp.Or(p.Legacy.ContainerName, ContainerName),
-		Image:   p.Image,
-		Command: overrides.Command,
-		Args:    overrides.Args,
-		Ports: []corev1.ContainerPort{{
-			Name: ServicePortName, ContainerPort: Port(&p.CR.Spec), Protocol: corev1.ProtocolTCP,
-		}},
+		Name:         cmp.Or(p.Legacy.ContainerName, ContainerName),
+		Image:        p.Image,
+		Command:      overrides.Command,
+		Args:         overrides.Args,
+		Ports:        containerPorts(p),
 		Env:          mergedEnvironment(p),
 		EnvFrom:      overrides.EnvFrom,
 		Resources:    resources(p.CR.Spec.Workload),

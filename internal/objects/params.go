@@ -65,6 +65,8 @@ type Params struct {
 	PortVariables []string
 	// HomeVariables are the names of the variables with the directory of the server's own files.
 	HomeVariables []string
+	// MetricsVariables are the beginnings of the names of the variables by which the server serves metrics.
+	MetricsVariables []string
 	// MemoryTmp reports whether /tmp is in memory: the server writes its configuration there, with the values of Secrets.
 	MemoryTmp bool
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).

@@ -28,11 +28,12 @@ func workload(t *testing.T, text string) *objects.Params {
 		var spec struct {
 			Workload   *v1alpha2.WorkloadSpec
 			Networking *v1alpha2.NetworkingSpec
+			Monitoring *v1alpha2.MonitoringSpec
 		}
 		if err := yaml.UnmarshalStrict([]byte(text), &spec); err != nil {
 			t.Fatal(err)
 		}
-		p.CR.Spec.Workload, p.CR.Spec.Networking = spec.Workload, spec.Networking
+		p.CR.Spec.Workload, p.CR.Spec.Networking, p.CR.Spec.Monitoring = spec.Workload, spec.Networking, spec.Monitoring
 		p.Expose = parse.Parse(&p.CR.Spec).Expose
 		p.OperatorNamespace, p.NetworkPolicy = "operator", objects.AllowedFrom(&p.CR.Spec) != nil
 	})

@@ -36,6 +36,7 @@ const common = header + `
     kv: {type: redis, endpoint: "redis:6379", password: {secretKeyRef: {name: keys, key: redis}}}
     sql: {type: postgres, connectionString: {name: keys, key: dsn}}
   disabled: [batches]
+  monitoring: {enabled: false, metricsPort: 9001}
   networking:
     port: 9000
     tls: {enabled: true, secretName: tls}
@@ -112,6 +113,7 @@ metadata: {name: s, labels: {team: a}}
 spec:
   distribution: {name: starter}
   disabledAPIs: [batches]
+  monitoring: {enabled: false, metricsPort: 9001}
   network:
     port: 9000
     tls: {secretName: tls}
@@ -218,7 +220,7 @@ spec:
   distribution: {name: starter}
   baseConfig: {name: a, key: b}
   overrideConfig: {name: a, key: run.yaml}
-  monitoring: {enabled: true}
+  monitoring: {enabled: true, interval: 3}
   registryRefreshIntervalSeconds: 3
   network: {policy: {enabled: true, egress: []}}
   tls: {trust: {caCertificates: [{name: a, key: b}]}, identity: {cert: {name: a, key: b}}}
@@ -231,7 +233,7 @@ spec:
         custom: [{type: "remote::x", more: 1}]
 status: {phase: Ready}
 `, []string{
-			"spec.baseConfig", "spec.monitoring", "spec.network.policy", "spec.overrideConfig", "spec.providers.files",
+			"spec.baseConfig", "spec.monitoring.interval", "spec.network.policy", "spec.overrideConfig", "spec.providers.files",
 			"spec.providers.inference.remote.custom[0].more", "spec.providers.inference.remote.other",
 			"spec.providers.inference.remote.vllm[0].maxTokens", "spec.providers.inference.remote.vllm[0].unknown",
 			"spec.registryRefreshIntervalSeconds", "spec.tls.identity", "spec.tls.trust",

@@ -123,6 +123,8 @@ var same = [][2]string{
 	{"spec.distribution.image", "spec.distribution.image"},
 	{"spec.disabled", "spec.disabledAPIs"},
 	{"spec.networking.port", "spec.network.port"},
+	{"spec.monitoring.enabled", "spec.monitoring.enabled"},
+	{"spec.monitoring.metricsPort", "spec.monitoring.metricsPort"},
 	{"spec.storage.kv.type", "spec.storage.kv.type"},
 	{"spec.storage.kv.endpoint", "spec.storage.kv.endpoint"},
 	{"spec.storage.sql.type", "spec.storage.sql.type"},

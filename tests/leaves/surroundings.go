@@ -24,6 +24,7 @@ var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
 		s.Resources = &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{{Raw: []byte(model)}}}
 		s.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{Env: []corev1.EnvVar{{Name: "OPENAI_API_KEY", Value: "x"}}}}
 	},
+	"spec.monitoring":          withMetrics,
 	"spec.auth.settings":       withAuth("custom"),
 	"spec.auth.secretRefs":     withAuth("custom"),
 	"spec.auth.accessPolicy":   withAuth("kubernetes"),
@@ -53,6 +54,11 @@ var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
 	"spec.storage.sql.connectionString.secretKeyRef": func(s *v1alpha2.LlamaStackDistributionSpec) {
 		*sqlStorage(s) = v1alpha2.SQLStorageSpec{Type: new(v1alpha2.SQLStoragePostgres), ConnectionString: nestedReference()}
 	},
+}
+
+// withMetrics names a server of a release line that serves metrics.
+func withMetrics(s *v1alpha2.LlamaStackDistributionSpec) {
+	s.Distribution = v1alpha2.DistributionSpec{Image: new("docker.io/llamastack/distribution-starter:1.2.5")}
 }
 
 func withAutoscaling(s *v1alpha2.LlamaStackDistributionSpec) {

@@ -131,6 +131,7 @@ func TestChartTakesEveryValueOver(t *testing.T) {
 		"podDisruptionBudget": values{"enabled": false},
 		"networkPolicy":       values{"webhookFrom": []any{values{"ipBlock": values{"cidr": "192.0.2.0/28"}}}},
 		"serviceMonitor":      values{"enabled": true, "labels": values{"release": "prometheus"}},
+		"podMonitor":          values{"enabled": true, "labels": values{"team": "ai"}, "interval": "7s"},
 		"settings":            values{"forbid": []any{"hostPathVolumes"}, "image-overrides": values{"starter": "mirror.example.com/starter:0.7.1"}},
 	})
 	var d appsv1.Deployment
@@ -150,6 +151,7 @@ func TestChartTakesEveryValueOver(t *testing.T) {
 		"NetworkPolicy/llama-stack-k8s-operator-controller-manager":  `"cidr":"192.0.2.0/28"`,
 		"ServiceMonitor/llama-stack-k8s-operator-controller-manager": `"release":"prometheus"`,
 		"ServiceAccount/llama-stack-k8s-operator-controller-manager": `"c":"3"`,
+		"PodMonitor/llama-stack-k8s-operator-servers":                `"interval":"7s"`,
 	} {
 		if text, err := json.Marshal(got[key]); err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%s: %v: %s", key, err, text)

@@ -98,6 +98,7 @@ func TestBlocksOfPagesCanBeUsed(t *testing.T) {
 	}
 	for page, want := range map[string]struct{ resources, settings, foreign int }{
 		"networking.md": {resources: 3, foreign: 2}, "workload.md": {}, "operator-settings.md": {settings: 9}, "auth.md": {resources: 7},
+		"monitoring.md": {resources: 2},
 	} {
 		got := want
 		got.resources, got.settings, got.foreign = 0, 0, 0

@@ -22,6 +22,9 @@ type Line struct {
 	LogEnv string `yaml:"logEnv,omitempty"`
 	// HomeEnv is the environment variable of the directory in which the server keeps its own files.
 	HomeEnv string `yaml:"homeEnv,omitempty"`
+	// MetricsEnv is the beginning of the names of the environment variables by which the server serves metrics for Prometheus on a port of their
+	// own: with _ENDPOINT_ENABLED, _HOST and _PORT. Empty where it serves none.
+	MetricsEnv string `yaml:"metricsEnv,omitempty"`
 	// NeedsInsecure reports whether the server refuses to start without TLS unless server.insecure is true.
 	NeedsInsecure bool `yaml:"needsInsecure"`
 	// RegistersToolGroups reports whether registered_resources.tool_groups counts; where not, the server drops that list and makes

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// MetricsPortName is the name of the container's port with the server's metrics, by which the PodMonitor in config/prometheus finds it.
+const MetricsPortName = "metrics"
+
+// metricsLabel marks, with the value "enabled", the namespaces that may read metrics: the operator's as well as the servers'.
+const metricsLabel = "metrics"
+
+// MetricsPort is the port on which the server serves its metrics; 0 where it serves none.
+func MetricsPort(spec *v1alpha2.LlamaStackDistributionSpec) int32 {
+	if m := spec.Monitoring; m != nil && ptr.Deref(m.Enabled, false) {
+		return ptr.Deref(m.MetricsPort, v1alpha2.DefaultMetricsPort)
+	}
+	return 0
+}
+
+// metricsEnvironment makes the server serve its metrics to other pods: without it, it serves none, and then only to its own.
+func metricsEnvironment(p *Params) []corev1.EnvVar {
+	port := MetricsPort(&p.CR.Spec)
+	if port == 0 {
+		return nil
+	}
+	var env []corev1.EnvVar
+	for _, prefix := range p.MetricsVariables {
+		env = append(env,
+			corev1.EnvVar{Name: prefix + "_ENDPOINT_ENABLED", Value: "true"},
+			corev1.EnvVar{Name: prefix + "_HOST", Value: "0.0.0.0"},
+			corev1.EnvVar{Name: prefix + "_PORT", Value: strconv.Itoa(int(port))},
+		)
+	}
+	return env
+}
+
+// containerPorts are the ports of the server's container.
+func containerPorts(p *Params) []corev1.ContainerPort {
+	ports := []corev1.ContainerPort{{Name: ServicePortName, ContainerPort: Port(&p.CR.Spec), Protocol: corev1.ProtocolTCP}}
+	if port := MetricsPort(&p.CR.Spec); port != 0 {
+		ports = append(ports, corev1.ContainerPort{Name: MetricsPortName, ContainerPort: port, Protocol: corev1.ProtocolTCP})
+	}
+	return ports
+}
+
+// ingressRules say who may reach the server, and its metrics.
+func ingressRules(p *Params) []networkingv1.NetworkPolicyIngressRule {
+	rules := []networkingv1.NetworkPolicyIngressRule{{From: peers(p), Ports: policyPort(Port(&p.CR.Spec))}}
+	if port := MetricsPort(&p.CR.Spec); port != 0 {
+		rules = append(rules, networkingv1.NetworkPolicyIngressRule{
+			From: []networkingv1.NetworkPolicyPeer{{
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{metricsLabel: "enabled"}},
+			}},
+			Ports: policyPort(port),
+		})
+	}
+	return rules
+}
+
+func policyPort(port int32) []networkingv1.NetworkPolicyPort {
+	return []networkingv1.NetworkPolicyPort{{Protocol: ptr.To(corev1.ProtocolTCP), Port: new(intstr.FromInt32(port))}}
+}

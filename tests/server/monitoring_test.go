@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+const monitored = `apiVersion: llamastack.io/v1alpha2
+kind: LlamaStackDistribution
+metadata: {name: monitored, namespace: ai}
+spec:
+  distribution: {image: "docker.io/llamastack/distribution-starter:%s"}
+  monitoring: {enabled: true}
+`
+
+// With the variables that the pod gets, a server serves its metrics on the port of the container, on the oldest and on the newest release line that can; on
+// loopback here, which is all that differs from a pod.
+//
+// Proves: L-33, L-10.
+func TestServersServeMetrics(t *testing.T) {
+	t.Parallel()
+	lines := []string{catalog.FirstLineWith(func(l *catalog.Line) bool { return l.MetricsEnv != "" }), catalog.Newest()}
+	forEachRelease(t, func(t *testing.T, r release) {
+		if !slices.Contains(lines, r.line) {
+			return
+		}
+		dir, port := t.TempDir(), fixture.FreePort(t, fixture.Loopback)
+		file := filepath.Join(dir, "cr.yaml")
+		writeFile(t, file, fmt.Sprintf(monitored, r.version))
+		var env []string
+		for name, value := range podEnvironment(t, try(t, r, file).Desired.Objects) {
+			switch prefix := lineOf(t, r).MetricsEnv; name {
+			case prefix + "_ENDPOINT_ENABLED":
+				env = append(env, name+"="+value)
+			case prefix + "_HOST":
+				env = append(env, name+"="+fixture.Loopback)
+			case prefix + "_PORT":
+				env = append(env, name+"="+strconv.Itoa(port))
+			}
+		}
+		if len(env) != 3 {
+			t.Fatalf("the pod gets %v", env)
+		}
+		url, log := bootRelease(t, r, onLoopback(t, newestImageConfig, dir), append(env, "PATH="+os.Getenv("PATH"), "HOME="+dir)...)
+		if !healthy(url) { // it counts requests
+			t.Fatalf("not healthy:\n%s", tail(log()))
+		}
+		response, err := client.Get(fmt.Sprintf("http://%s:%d/metrics", fixture.Loopback, port))
+		if err != nil {
+			t.Fatalf("%v:\n%s", err, tail(log()))
+		}
+		defer func() { _ = response.Body.Close() }()
+		text, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(text), "ogx_request") {
+			t.Errorf("status %d, %v:\n%s", response.StatusCode, err, text)
+		}
+	})
+}
