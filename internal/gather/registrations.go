@@ -138,7 +138,8 @@ func (g settingsReader) registrationsByContent(ctx context.Context, from client.
 			}
 			all.addParsed(cm, g.registration(cm.Name, versionOf(cm), func() *settings.Registered { return settings.ParseRegistration(cm) }))
 		}
-		if next = list.Continue; next == "" {
+		// A cache gives everything at once, with a token that it does not take.
+		if next = list.Continue; next == "" || from != g.Live {
 			return all.found, nil
 		}
 	}

@@ -48,7 +48,9 @@ func newConfigMapCache(ctx context.Context, config *rest.Config, namespace strin
 		return nil, err
 	}
 	mapper := meta.NewDefaultRESTMapper(nil)
-	mapper.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
+	for _, kind := range []string{"ConfigMap", "ConfigMapList"} { // a cache looks a list up by the list's own kind
+		mapper.Add(corev1.SchemeGroupVersion.WithKind(kind), meta.RESTScopeNamespace)
+	}
 	which.Namespaces = map[string]cache.Config{namespace: {}}
 	c, err := cache.New(config, cache.Options{
 		Scheme: scheme, Mapper: mapper, DefaultTransform: cache.TransformStripManagedFields(),

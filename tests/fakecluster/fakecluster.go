@@ -46,7 +46,8 @@ type Cluster struct {
 func New(t *testing.T, initial ...client.Object) *Cluster {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme), objects.AddToScheme(scheme), endpoint.AddToScheme(scheme)); err != nil {
+	err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme), objects.AddToScheme(scheme), endpoint.AddToScheme(scheme))
+	if err != nil {
 		t.Fatal(err)
 	}
 	c := &Cluster{Refuse: map[string]error{}}

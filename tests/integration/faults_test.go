@@ -60,7 +60,7 @@ func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
 		},
 		"unknown distribution": {
 			`{"distribution":{"name":"startr"}}`, string(problem.UnknownDistribution),
-			[]string{"spec.distribution.name", `did you mean "starter"?`, "llama-stack-operator-config"},
+			[]string{"spec.distribution.name", `did you mean "starter"?`, "registered-distribution.yaml"},
 		},
 		"unknown distribution and more": {
 			`{"distribution":{"name":"startr"},"disabled":["inferense"]}`, string(problem.UnknownDistribution),

@@ -104,7 +104,7 @@ func TestValidatingWebhook(t *testing.T) {
 	}{
 		"right": {validVLLM, []string{"llamastackdistribution.llamastack.io/s created"}},
 		"an unknown distribution": {"distribution: {name: startr}", []string{
-			refused + `spec.distribution.name: Unsupported value: "startr": did you mean "starter"? known distributions: meta-reference-gpu, postgres-demo, remote-vllm, starter; register further ones in the ConfigMap llama-stack-operator-config`,
+			refused + `spec.distribution.name: Unsupported value: "startr": did you mean "starter"? known distributions: meta-reference-gpu, postgres-demo, remote-vllm, starter; an administrator registers further ones by a ConfigMap, as config/samples/settings/registered-distribution.yaml shows`,
 		}},
 		"two errors and a warning": {validVLLM + "resources: {models: [{name: m, provider: vlm}, {name: n2, provider: nobody}]}\nnetworking: {tls: {secretName: s}}", []string{
 			"Warning: spec.networking.tls.secretName: has no effect while TLS is not enabled: set spec.networking.tls.enabled: true, or remove it",
