@@ -88,6 +88,9 @@ var azureAudiences = map[string]string{
 	".io": "https://containerregistry.azure.net", ".cn": "https://management.chinacloudapi.cn", ".us": "https://management.usgovcloudapi.net",
 }
 
+// azureRetry is how often the node is asked. By itself the library asks for minutes, and many clusters have nothing there that answers.
+var azureRetry = policy.RetryOptions{MaxRetries: 1, RetryDelay: 500 * time.Millisecond, TryTimeout: 3 * time.Second}
+
 // azure has the client for registries.
 type azure struct{ client *http.Client }
 
@@ -133,7 +136,7 @@ func azureIdentity() (azcore.TokenCredential, error) {
 	if os.Getenv("AZURE_FEDERATED_TOKEN_FILE") != "" {
 		return azidentity.NewWorkloadIdentityCredential(nil)
 	}
-	var options azidentity.ManagedIdentityCredentialOptions
+	options := azidentity.ManagedIdentityCredentialOptions{ClientOptions: azcore.ClientOptions{Retry: azureRetry}}
 	if id := os.Getenv("AZURE_CLIENT_ID"); id != "" {
 		options.ID = azidentity.ClientID(id)
 	}

@@ -4,6 +4,6 @@
 // Artifact Registry and Azure Container Registry, as a kubelet has them.
 //
 // Contract: only the host of a registry decides which cloud is asked, and credentials go to no other host. A host of no cloud costs nothing. What a cloud
-// gave is kept in memory until shortly before it expires; that a cloud gave nothing is kept for some minutes, and means no credentials, not an error. An
-// answer takes a limited time. It starts no other program, and writes neither files nor logs.
+// gave is kept in memory until shortly before it expires; that a cloud gave nothing, or no answer in a limited time, is kept for some minutes, and means
+// no credentials, not an error. It starts no other program, and writes neither files nor logs.
 package cloudkeys

@@ -16,7 +16,7 @@ const (
 	askTimeout = 15 * time.Second
 	// early is how long before their end credentials are asked for again.
 	early = 5 * time.Minute
-	// without is how long nobody asks a cloud again that gave nothing.
+	// without is how long nobody asks a cloud again that gave nothing, or no answer in its time.
 	without = 5 * time.Minute
 	// maxKept bounds the registries whose credentials are kept.
 	maxKept = 1000
@@ -83,31 +83,39 @@ func (k *Keychain) lookUp(host string) (credentials, bool) {
 	return found, there && k.now().Before(found.expires)
 }
 
+// ask asks a cloud and keeps what it gave. Nothing is kept where the caller's context ended first, which says nothing of the cloud.
 func (k *Keychain) ask(ctx context.Context, c cloud, host string) credentials {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	limited, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
 	answers := make(chan credentials, 1)
 	go func() {
-		defer cancel()
-		found, err := c.ask(ctx, host)
+		found, err := c.ask(limited, host)
 		if err != nil {
 			found = credentials{}
 		}
 		answers <- found
 	}()
+	var found credentials // none of a cloud that gives no answer in its time
 	select {
-	case found := <-answers:
-		found.expires = found.expires.Add(-early)
-		if soonest := k.now().Add(without); found.expires.Before(soonest) {
-			found.expires = soonest
-		}
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if len(k.kept) >= maxKept {
-			clear(k.kept)
-		}
-		k.kept[host] = found
-		return found
-	case <-ctx.Done():
+	case found = <-answers:
+	case <-limited.Done():
+	}
+	if ctx.Err() != nil && found.config == (authn.AuthConfig{}) {
 		return credentials{}
 	}
+	return k.keep(host, found)
+}
+
+func (k *Keychain) keep(host string, found credentials) credentials {
+	found.expires = found.expires.Add(-early)
+	if soonest := k.now().Add(without); found.expires.Before(soonest) {
+		found.expires = soonest
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.kept) >= maxKept {
+		clear(k.kept)
+	}
+	k.kept[host] = found
+	return found
 }

@@ -92,6 +92,8 @@ func TestCredentialsAreKept(t *testing.T) {
 			{time.Minute, nil, "cloud.example.com/a", ":", 3},
 			{5 * time.Minute, nil, "cloud.example.com/a", "u:4", 4},
 			{time.Hour, context.DeadlineExceeded, "cloud.example.com/a", ":", 5},
+			{time.Minute, nil, "cloud.example.com/b", ":", 5},
+			{5 * time.Minute, nil, "cloud.example.com/a", "u:6", 6},
 		} {
 			<-time.After(step.wait) // of the bubble's clock
 			answer = step.answer
@@ -100,7 +102,43 @@ func TestCredentialsAreKept(t *testing.T) {
 			}
 			synctest.Wait()
 		}
+		<-time.After(time.Hour)
+		answer = context.DeadlineExceeded
+		hurried, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if got := resolve(t, hurried, k, "cloud.example.com/a"); got != ":" || asked != 7 {
+			t.Errorf("a caller in a hurry: %q after %d questions", got, asked)
+		}
+		answer = nil
+		if got := resolve(t, t.Context(), k, "cloud.example.com/a"); got != "u:8" {
+			t.Errorf("after a caller in a hurry: %q", got)
+		}
+		synctest.Wait()
 	})
+}
+
+// A node without an identity is not asked for minutes.
+//
+// Proves: FR-027c, NFR-006.
+func TestAzureGivesUpSoon(t *testing.T) {
+	asked := 0
+	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer node.Close()
+	for variable, value := range map[string]string{
+		"IDENTITY_ENDPOINT": node.URL + "/msi", "IDENTITY_HEADER": "h", "AZURE_CLIENT_ID": "", "AZURE_FEDERATED_TOKEN_FILE": "",
+	} {
+		t.Setenv(variable, value)
+	}
+	if _, err := (azure{newClient()}).ask(t.Context(), "mine.azurecr.io"); err == nil || asked != 2 {
+		t.Errorf("%v after %d requests", err, asked)
+	}
+	longest := time.Duration(azureRetry.MaxRetries+1)*azureRetry.TryTimeout + azureRetry.RetryDelay
+	if azureRetry.TryTimeout == 0 || longest > askTimeout/2 {
+		t.Errorf("the node may take %v", longest)
+	}
 }
 
 // What each cloud is asked, and what becomes of its answer.
