@@ -12,6 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/endpoint"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -37,7 +38,7 @@ func (in *Inputs) EndpointNamespace(ref *parse.EndpointReference) string {
 // LeaveEndpointsUnread fills in what the custom resource takes endpoints from, for callers that read no object: what may be referred to counts as
 // found, at an address that nobody knows.
 func (in *Inputs) LeaveEndpointsUnread(allowed *settings.EndpointFrom) {
-	for _, ref := range in.Spec.EndpointReferences() {
+	for _, ref := range config.EndpointUses(in.Spec) {
 		fact := EndpointFact{Ref: ref, Namespace: in.EndpointNamespace(ref), State: Unknown}
 		if !allowed.Allows(in.CR.Namespace, fact.Namespace) {
 			fact.State = Forbidden

@@ -54,6 +54,15 @@ func TestEndpointsGetIntoTheConfiguration(t *testing.T) {
 	}
 }
 
+// Proves: R20 (what gets into no configuration is not waited for, nor refused).
+func TestEndpointsOfDisabledAPIsDoNotCount(t *testing.T) {
+	in := bare(t, withEndpointFrom+"disabled: [inference, vectorIo]\n", "")
+	in.LeaveEndpointsUnread(&settings.EndpointFrom{})
+	if d, problems := Build(t.Context(), in); problems.HasErrors() || d.Config == nil || strings.Contains(string(d.Config.YAML), ".invalid") {
+		t.Errorf("%v", problems.Errors())
+	}
+}
+
 // Proves: R19, R20, R47 (what has no address is named with its class and the way out, and nothing is built).
 func TestEndpointsWithoutAnAddressAreReported(t *testing.T) {
 	const path = "spec.providers.inference.endpointFrom: "

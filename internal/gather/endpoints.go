@@ -16,6 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/endpoint"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -28,9 +29,8 @@ type EndpointWatcher interface {
 
 // endpoints reads the objects that the spec takes endpoints from: watched first, so that no change of what was read is missed.
 func (g *Gatherer) endpoints(ctx context.Context, in *desired.Inputs, allowed *settings.EndpointFrom) *problem.Problem {
-	references := in.Spec.EndpointReferences()
 	var read []parse.Addressed
-	for _, ref := range references {
+	for _, ref := range config.EndpointUses(in.Spec) {
 		fact := desired.EndpointFact{Ref: ref, Namespace: in.EndpointNamespace(ref)}
 		switch {
 		case !allowed.Allows(in.CR.Namespace, fact.Namespace):
@@ -81,6 +81,8 @@ func readEndpoint(ctx context.Context, live client.Reader, f *desired.EndpointFa
 		case err != nil:
 			return lookupFailed(v1alpha2.ConditionConfigGenerated, f.Ref.Path, string(id.Kind)+" "+key.String(), err)
 		}
+		o.SetManagedFields(nil) // they and annotations are most of an object, and no address
+		o.SetAnnotations(nil)
 		known[id] = o
 	}
 	switch o := o.(type) {

@@ -79,6 +79,13 @@ func TestEndpointsAreReadLiveWhereTheyMayBe(t *testing.T) {
 		t.Errorf("watched %v, want %v", names, want)
 	}
 
+	clear(live.reads)
+	cr.Spec.Disabled = []string{"inference"}
+	if _, problems := g.Gather(t.Context(), cr); problems.HasErrors() || len(seen) > 0 || live.reads["Service/a"] > 0 {
+		t.Errorf("of a disabled API: %v, watched %v, reads %v", problems, seen, live.reads)
+	}
+	cr.Spec.Disabled = nil
+
 	live.fails["Service/a"] = errTimeout
 	if _, problems := g.Gather(t.Context(), cr); len(problems) != 1 || problems[0].Class != problem.Transient || !errors.Is(problems[0].Err, errTimeout) ||
 		!strings.HasPrefix(problems[0].String(), "spec.providers.inference[0].endpointFrom: Service ai/a could not be read: ") {

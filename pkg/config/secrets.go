@@ -28,11 +28,17 @@ func SecretUses(spec *parse.Spec) ([]SecretUse, problem.List) {
 	if spec.TooLarge {
 		return nil, problems.List()
 	}
+	groups, externals := effective(spec)
+	uses := secretUses(spec, groups, externals, problems)
+	return uses, problems.List()
+}
+
+// effective returns the providers of the spec that count: those of APIs that are not disabled, and no own ones that external ones replace.
+func effective(spec *parse.Spec) ([]parse.ProviderGroup, []parse.ExternalProvider) {
 	off := disabled.APIs(spec.Source.Disabled)
 	groups := slices.DeleteFunc(slices.Clone(spec.Providers), func(group parse.ProviderGroup) bool { return slices.Contains(off, group.API.Name) })
 	externals := slices.DeleteFunc(slices.Clone(spec.External), func(e parse.ExternalProvider) bool { return slices.Contains(off, e.API.Name) })
-	uses := secretUses(spec, external.Replace(groups, externals, nil), externals, problems)
-	return uses, problems.List()
+	return external.Replace(groups, externals, nil), externals
 }
 
 func secretUses(spec *parse.Spec, groups []parse.ProviderGroup, externals []parse.ExternalProvider, problems *problem.Collector) []SecretUse {

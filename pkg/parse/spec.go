@@ -32,6 +32,8 @@ type Spec struct {
 	ExposeProblems problem.List
 	// TooLarge reports that the spec is over its bounds: Problems name them, and nothing else was parsed.
 	TooLarge bool
+	// TooManyEndpoints reports that the spec takes endpoints from more objects than are read: Problems say so.
+	TooManyEndpoints bool
 }
 
 // Parse reads the open fields of a spec. The work grows linearly with the spec, and the spec is not changed.
@@ -56,7 +58,9 @@ func Parse(spec *v1alpha2.LlamaStackDistributionSpec) *Spec {
 		s.VectorStores, problems = readVectorStores(r.VectorStores)
 		add(problems)
 	}
-	add(s.checkEndpointReferences())
+	problems = s.checkEndpointReferences()
+	s.TooManyEndpoints = len(problems) > 0
+	add(problems)
 	s.Auth, problems = parseAuth(spec.Auth)
 	add(problems)
 	if n := spec.Networking; n != nil {
