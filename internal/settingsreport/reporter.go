@@ -15,6 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -59,8 +60,15 @@ func (r *Reporter) Setup(mgr manager.Manager) error {
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: r.OperatorNamespace, Name: settings.ConfigMapName}}}
 	}
 	return ctrl.NewControllerManagedBy(mgr).Named("operatorsettings").
-		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(all), builder.WithPredicates(predicate.NewPredicateFuncs(r.concerns))).
+		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(all), builder.WithPredicates(r.changes())).
 		Complete(r)
+}
+
+// changes lets through what happens to such ConfigMaps: also that one was such until now.
+func (r *Reporter) changes() predicate.Predicate {
+	funcs := predicate.NewPredicateFuncs(r.concerns)
+	funcs.UpdateFunc = func(e event.UpdateEvent) bool { return r.concerns(e.ObjectOld) || r.concerns(e.ObjectNew) }
+	return funcs
 }
 
 // concerns reports whether a ConfigMap is the operator's settings or registers a distribution.

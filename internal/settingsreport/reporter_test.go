@@ -13,6 +13,7 @@ import (
 	record "k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -72,5 +73,17 @@ func TestReporterReportsWhatIsNew(t *testing.T) {
 		if r.concerns(o) != want {
 			t.Errorf("%s/%s %v: concerns %t", o.GetNamespace(), o.GetName(), o.GetLabels(), !want)
 		}
+	}
+	changes, plain, labeled := r.changes(), configMap("op", "a", nil), configMap("op", "a", registers)
+	for _, c := range []struct {
+		before, after client.Object
+		want          bool
+	}{{plain, labeled, true}, {labeled, plain, true}, {labeled, labeled, true}, {plain, plain, false}} {
+		if changes.Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}) != c.want {
+			t.Errorf("from labels %v to %v: let through %t", c.before.GetLabels(), c.after.GetLabels(), !c.want)
+		}
+	}
+	if changes.Create(event.CreateEvent{Object: plain}) || !changes.Delete(event.DeleteEvent{Object: labeled}) {
+		t.Error("creation of another ConfigMap, or the end of a registration")
 	}
 }
