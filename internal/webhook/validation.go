@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -63,6 +64,7 @@ func (v *Validation) result(ctx context.Context, request *admission.Request) adm
 // unknown, its registration is broken, or the API server did not answer.
 func sameSettings(a, b *desired.Inputs) bool {
 	return a.Distribution != nil && reflect.DeepEqual(a.NetworkPolicyFlag, b.NetworkPolicyFlag) && reflect.DeepEqual(a.Forbidden, b.Forbidden) &&
+		slices.EqualFunc(a.Endpoints, b.Endpoints, func(a, b desired.EndpointFact) bool { return a.Ref.Path == b.Ref.Path && a.State == b.State }) &&
 		reflect.DeepEqual(a.Distribution, b.Distribution) // what was parsed once is one pointer in both
 }
 

@@ -235,7 +235,8 @@ func FuzzValidation(f *testing.F) {
 func TestValidationAsksBeforeItRefuses(t *testing.T) {
 	const body = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u-1","namespace":"ai","name":"a",
 		"kind":{"group":"llamastack.io","version":"v1alpha2","kind":"LlamaStackDistribution"},
-		"object":{"apiVersion":"llamastack.io/v1alpha2","kind":"LlamaStackDistribution","metadata":{"name":"a"},"spec":{"distribution":{"name":"mine"}}}}}`
+		"object":{"apiVersion":"llamastack.io/v1alpha2","kind":"LlamaStackDistribution","metadata":{"name":"a"},"spec":{"distribution":{"name":"mine"},
+			"providers":{"inference":{"provider":"vllm","endpointFrom":{"kind":"Service","name":"m","namespace":"models"}}}}}}}`
 	by := func(t *testing.T, data map[string]string, failed *problem.Problem, calls *int) Gather {
 		t.Helper()
 		known, err := settings.Parse(data)
@@ -253,10 +254,13 @@ func TestValidationAsksBeforeItRefuses(t *testing.T) {
 			if p != nil {
 				return in, problem.List{*p}
 			}
+			in.LeaveEndpointsUnread(&known.EndpointFrom)
 			return in, nil
 		}
 	}
-	registered := map[string]string{settings.KeyDistributions: "mine:\n  image: registry.example/mine:1\n  serverVersion: 0.7.1\n"}
+	const mine = "mine:\n  image: registry.example/mine:1\n  serverVersion: 0.7.1\n"
+	shut := map[string]string{settings.KeyDistributions: mine}
+	registered := map[string]string{settings.KeyDistributions: mine, settings.KeyEndpointFrom: "namespaces: [models]"}
 	away := problem.New(problem.Problem{Reason: problem.LookupFailed, Path: "operator settings", Detail: "could not be read", Fix: "trying again"})
 	broken := problem.New(problem.Problem{Reason: problem.InvalidOperatorSettings, Path: "operator settings", Detail: "is broken", Fix: "correct it"})
 	for name, c := range map[string]struct {
@@ -269,6 +273,8 @@ func TestValidationAsksBeforeItRefuses(t *testing.T) {
 		"registered":               {registered, registered, nil, true, 0},
 		"removed a moment ago":     {registered, nil, nil, true, 0},
 		"unknown":                  {nil, nil, nil, false, 1},
+		"allowed a moment ago":     {shut, registered, nil, true, 1},
+		"not allowed":              {shut, shut, nil, false, 1},
 		"API server away":          {nil, nil, away, true, 1},
 		"wrong for another reason": {nil, nil, broken, true, 1},
 	} {
