@@ -3,6 +3,7 @@
 package ogxserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -127,18 +128,19 @@ func fromProviders(s *source, to map[string]any) {
 				s.losses = append(s.losses, Loss{p.EndpointFrom.Path, "OGXServer takes no endpoint from an object, so the provider is left out", "write endpoint"})
 				continue
 			}
-			e, problems := dissolve(group.API, p)
+			e, losses, problems := dissolve(group.API, p)
 			if len(problems) > 0 {
 				s.losses = append(s.losses, Loss{p.Path, "the provider is left out: " + problems[0].String(), ""})
 				continue
 			}
+			s.losses = append(s.losses, losses...)
 			add(to, group.API, e)
 		}
 	}
 }
 
-// dissolve returns a provider with the names that the newest release line of the server has for its fields.
-func dissolve(api parse.ProviderAPI, p *parse.Provider) (*entry, problem.List) {
+// dissolve returns a provider with the names that the newest release line of the server has for its fields, and those that have no name there.
+func dissolve(api parse.ProviderAPI, p *parse.Provider) (*entry, []Loss, problem.List) {
 	line, _ := catalog.Get(catalog.Newest())
 	e := &entry{id: p.EffectiveID(), providerType: line.FullType(api.Name, p.Type), config: map[string]any{}, secrets: map[string]any{}}
 	row, known := line.Provider(api.Name, e.providerType)
@@ -171,7 +173,28 @@ func dissolve(api parse.ProviderAPI, p *parse.Provider) (*entry, problem.List) {
 	if p.APIKey != nil && row.Key != "" {
 		put(row.Key, *p.APIKey)
 	}
-	return e, problems.List().Errors()
+	return e, nameless(row, p), problems.List().Errors()
+}
+
+// nameless returns the fields of a provider for which its type has none.
+func nameless(row *catalog.Provider, p *parse.Provider) []Loss {
+	var losses []Loss
+	for _, f := range []struct {
+		name        string
+		given, none bool
+	}{
+		{"endpoint", p.Endpoint != "", row.Endpoint == nil},
+		{"apiKey", p.APIKey != nil, row.Key == ""},
+		{"region", p.Region != "", row.Region == ""},
+		{"deploymentName", p.DeploymentName != "", row.DeploymentName == ""},
+	} {
+		if f.given && f.none {
+			losses = append(losses, Loss{
+				p.Path + "." + f.name, "the type of the provider has no such field", cmp.Or(row.Instead[f.name], "write the server's own field under settings"),
+			})
+		}
+	}
+	return losses
 }
 
 // add puts a provider into the list of its type, or into that of custom ones.

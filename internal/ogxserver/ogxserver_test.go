@@ -200,6 +200,9 @@ func TestWhatCannotBeSaidIsNamed(t *testing.T) {
   distribution: {name: starter}
   providers:
     inference: [{id: a, provider: vllm, endpointFrom: {kind: Service, name: a}}, {id: b, provider: vllm}]
+    toolRuntime:
+    - {id: tools, provider: model-context-protocol, endpoint: "http://mcp:8080/mcp"}
+    - {id: own, provider: "remote::our-own", endpoint: "http://a", apiKey: {name: a, key: b}, region: r, deploymentName: d}
     safety: {provider: llama-guard}
     telemetry: {provider: otel, endpoint: "http://otel:4318"}
   resources: {models: [m]}
@@ -209,7 +212,8 @@ func TestWhatCannotBeSaidIsNamed(t *testing.T) {
   workload: {scheduling: {nodeSelector: {a: b}}, imagePullSecrets: [{name: a}], storage: {}, overrides: {envFrom: [{secretRef: {name: a}}]}}
 `, []string{
 			"spec.auth", "spec.networking.tls.caBundle", "spec.networking.tls.secretName", "spec.providers.inference[0].endpointFrom", "spec.providers.safety",
-			"spec.providers.telemetry", "spec.resources", "spec.storage.kv", "spec.workload.imagePullSecrets", "spec.workload.overrides.envFrom",
+			"spec.providers.telemetry", "spec.providers.toolRuntime[0].endpoint", "spec.providers.toolRuntime[1].deploymentName",
+			"spec.providers.toolRuntime[1].region", "spec.resources", "spec.storage.kv", "spec.workload.imagePullSecrets", "spec.workload.overrides.envFrom",
 			"spec.workload.scheduling",
 		}},
 		"to": {ogxserver.To, `
