@@ -125,7 +125,8 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 		return
 	}
 	result, problems := config.Generate(ctx, config.Input{
-		Name: in.CR.Name, Namespace: in.CR.Namespace, Spec: in.Spec, Base: dist.Base, Line: dist.Line, Packages: in.Packages, Variables: in.variables(),
+		Name: in.CR.Name, Namespace: in.CR.Namespace, Spec: in.Spec, Base: dist.Base, Line: dist.Line, Release: dist.Release,
+		Packages: in.Packages, Variables: in.variables(),
 	})
 	if ctx.Err() != nil {
 		return // Build reports that, for all steps

@@ -48,6 +48,8 @@ type Input struct {
 	Base *document.Base
 	// Line is the release line of the server.
 	Line *catalog.Line
+	// Release is the server's release; empty where it is not known. What the release line refuses of a base is a warning where the release is newer.
+	Release string
 	// Packages is what is known of the packages of external providers, by image as the spec names it. One that is missing is being read.
 	Packages map[string]PackageFound
 	// Variables are the names of environment variables that the container has beside those of the Result and of the spec: what the caller sets by
@@ -150,6 +152,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	telemetry := spec.exporters()
 
 	server.Apply(doc, in.Line, in.Spec.Source, problems)
+	auth.CheckBase(doc, in.Line, in.Release, problems)
 	auth.Apply(doc, in.Line, in.Spec.Auth, env, problems)
 	backends := storage.Apply(doc, in.Line, in.Spec.Source.Storage, env, problems)
 	if in.Spec.Auth != nil && auth.Read(doc.Root()).Separates {
@@ -166,7 +169,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	}, problems)
 	disabled.Apply(&disabled.Input{Document: doc, Line: in.Line, APIs: spec.disabled, Providers: all, Uses: uses}, problems)
 	made := &integrity.Input{
-		Document: doc, Line: in.Line, Spec: in.Spec.Source, Providers: all, Backends: backends, Environment: env, OfContainer: in.Variables,
+		Document: doc, Line: in.Line, Release: in.Release, Spec: in.Spec.Source, Providers: all, Backends: backends, Environment: env, OfContainer: in.Variables,
 	}
 	checkIntegrity(ctx, made, problems)
 

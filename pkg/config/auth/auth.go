@@ -72,7 +72,6 @@ type step struct {
 
 // Apply writes what the spec says about authentication. The environment variables that carry Secrets are added to env.
 func Apply(doc *document.Document, line *catalog.Line, spec *parse.Auth, env *environment.Set, problems *problem.Collector) {
-	CheckBase(doc, line, problems)
 	if spec == nil {
 		return
 	}

@@ -14,14 +14,22 @@ import (
 )
 
 // CheckBase reports the rules of a base that the server's loader refuses: those without one effect, and those with a condition that it does not know. What it
-// takes and what then decides nothing is the business of who wrote the base.
-func CheckBase(doc *document.Document, line *catalog.Line, problems *problem.Collector) {
+// takes and what then decides nothing is the business of who wrote the base. The rules are warnings where the server's release (empty where it is not known) is
+// newer than every release line that is known before it: such a server may take them.
+func CheckBase(doc *document.Document, line *catalog.Line, release string, problems *problem.Collector) {
+	newer, _ := line.Predates(release)
+	if !newer {
+		release = ""
+	}
 	for _, key := range []string{keyAccess, keyRoutes} {
 		if _, has := line.AuthFields()[key]; !has {
 			continue
 		}
 		for i, entry := range document.Items(document.Descend(doc.Root(), []string{"server", sectionAuth, key})) {
-			r := baseRule{doc: doc, line: line, entry: entry, path: fmt.Sprintf("config.yaml: server.%s.%s[%d]", sectionAuth, key, i), problems: problems}
+			r := baseRule{
+				doc: doc, line: line, newer: release, entry: entry,
+				path: fmt.Sprintf("config.yaml: server.%s.%s[%d]", sectionAuth, key, i), problems: problems,
+			}
 			r.check()
 		}
 	}
@@ -29,8 +37,10 @@ func CheckBase(doc *document.Document, line *catalog.Line, problems *problem.Col
 
 // baseRule is a rule of a base.
 type baseRule struct {
-	doc      *document.Document
-	line     *catalog.Line
+	doc  *document.Document
+	line *catalog.Line
+	// newer is the server's release where no known release line has it, otherwise empty.
+	newer    string
 	entry    *yaml.Node
 	path     string
 	problems *problem.Collector
@@ -61,8 +71,12 @@ func (r *baseRule) checkCondition(text string) {
 }
 
 func (r *baseRule) invalid(detail, fix string) {
+	severity, unless := problem.Error, ""
+	if r.newer != "" {
+		severity, unless = problem.Warning, fmt.Sprintf(", unless server release %s, which this operator does not know, takes it", r.newer)
+	}
 	r.problems.Add(problem.Problem{
-		Reason: problem.InvalidBaseConfig, Path: r.path, Type: field.ErrorTypeInvalid, Detail: detail,
-		Fix: fix + ", in the base configuration " + r.doc.Base().Name(),
+		Reason: problem.InvalidBaseConfig, Severity: severity, Path: r.path, Type: field.ErrorTypeInvalid, Detail: detail,
+		Fix: fix + ", in the base configuration " + r.doc.Base().Name() + unless,
 	})
 }

@@ -99,6 +99,19 @@ func ForVersion(text string) (*Line, Standing) {
 	return nil, TooOld
 }
 
+// release is a release with its patch number.
+var release = regexp.MustCompile(`^v?(\d{1,3}\.\d{1,3}\.\d{1,3})(?:\D|$)`)
+
+// Predates reports whether a server of a release may have more than the release line: newer, because no known release line has the release, and later, because
+// of that or because it is a later patch release than the one that the release line was read from. A text that names no release is neither.
+func (l *Line) Predates(text string) (newer, later bool) {
+	if _, standing := ForVersion(text); standing != OfLine {
+		return standing == Newer, standing == Newer
+	}
+	parts := release.FindStringSubmatch(text)
+	return false, parts != nil && l.Release != "" && Compare(parts[1], l.Release) > 0
+}
+
 // FirstLine returns the name of the oldest release line for which a condition holds; empty where it holds for none.
 func FirstLine(holds func(*Line) bool) string {
 	for _, name := range Lines() {

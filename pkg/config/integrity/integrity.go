@@ -22,6 +22,8 @@ type Input struct {
 	Document *document.Document
 	// Line is the release line of the server.
 	Line *catalog.Line
+	// Release is the server's release; empty where it is not known.
+	Release string
 	// Spec is the spec of the custom resource, and Providers the parsed providers of it.
 	Spec      *v1alpha2.LlamaStackDistributionSpec
 	Providers []parse.ProviderGroup
@@ -38,6 +40,7 @@ type check struct {
 	ctx      context.Context
 	doc      *document.Document
 	line     *catalog.Line
+	release  string
 	spec     *v1alpha2.LlamaStackDistributionSpec
 	groups   []parse.ProviderGroup
 	env      *environment.Set
@@ -60,12 +63,21 @@ func Check(ctx context.Context, in *Input, problems *problem.Collector) {
 }
 
 // CheckShape makes sure that the configuration has what the server's loader demands of it whatever a custom resource says: it reports bases that the server
-// refuses. What the custom resource configures has been checked before; after an error, nothing is: what a wrong field of the spec leaves out does not count.
+// refuses. What a server may take whose release is newer than what is known, is a warning.
+// What the custom resource configures has been checked before; after an error, nothing is: what a wrong field of the spec leaves out does not count.
 func CheckShape(ctx context.Context, in *Input, problems *problem.Collector) {
 	if problems.HasErrors() {
 		return
 	}
-	shape{newCheck(ctx, in, problems)}.check()
+	s := shape{of: newCheck(ctx, in, problems), severity: problem.Error, severityOfTypes: problem.Error}
+	newer, later := in.Line.Predates(in.Release)
+	if newer {
+		s.severity = problem.Warning
+	}
+	if later {
+		s.severityOfTypes = problem.Warning
+	}
+	s.check()
 }
 
 // CheckEnvironment makes sure that every variable that the configuration needs means one thing, and reaches only what it is meant
@@ -76,7 +88,7 @@ func CheckEnvironment(ctx context.Context, in *Input, problems *problem.Collecto
 
 func newCheck(ctx context.Context, in *Input, problems *problem.Collector) *check {
 	return &check{
-		ctx: ctx, doc: in.Document, line: in.Line, spec: in.Spec, groups: in.Providers, env: in.Environment, problems: problems,
+		ctx: ctx, doc: in.Document, line: in.Line, release: in.Release, spec: in.Spec, groups: in.Providers, env: in.Environment, problems: problems,
 		configured: in.Backends, ofContainer: in.OfContainer,
 	}
 }

@@ -18,7 +18,11 @@ import (
 )
 
 // shape checks what the server's loader demands of a base.
-type shape struct{ of *check }
+type shape struct {
+	of *check
+	// severityOfTypes is that of provider types that the release line does not have, severity that of everything else: a warning where the server may know more.
+	severity, severityOfTypes problem.Severity
+}
 
 // check looks for fields that must be there, and at the types of backends, providers and authentication. A value that the environment decides is not checked:
 // the image may set the variable. Neither is the name of the distribution, which bases need not have here.
@@ -79,7 +83,8 @@ func (s shape) providerShape(entry document.Entry) {
 	case known:
 		s.requiredFields(entry.Config(), row.Fields, path+".config")
 	case ofLine && !foreign:
-		s.invalid(path+".provider_type", fmt.Sprintf("release line %s has no type %q of %s providers: where a package of the image brings it, name that as module",
+		s.found(s.severityOfTypes, path+".provider_type", fmt.Sprintf(
+			"release line %s has no type %q of %s providers: where a package of the image brings it, name that as module",
 			s.of.line.Name, bounds.Message(entry.Type()), entry.API))
 	}
 }
@@ -102,7 +107,7 @@ func (s shape) authType() {
 
 // required looks for fields that are demanded and not there, in a map or the maps of a list.
 func (s shape) required(n *yaml.Node, of catalog.Field, path string) {
-	if of.Object == "" || s.of.problems.Full(problem.Error) {
+	if of.Object == "" || s.of.problems.Full(s.severity) {
 		return
 	}
 	for i, item := range document.Items(n) {
@@ -152,10 +157,17 @@ func (s shape) allowed(n *yaml.Node, of catalog.Field, path string) {
 	}
 }
 
-// invalid reports a base that the server's loader refuses.
-func (s shape) invalid(path, detail string) {
+// invalid reports a base that the server's loader refuses, as far as its release is known.
+func (s shape) invalid(path, detail string) { s.found(s.severity, path, detail) }
+
+// found reports a base that the server's loader refuses, or, as a warning, one that it may take because it may know more than its release line.
+func (s shape) found(severity problem.Severity, path, detail string) {
+	unless := ""
+	if severity == problem.Warning {
+		unless = fmt.Sprintf(", unless server release %s, which this operator does not know, takes it", s.of.release)
+	}
 	s.of.problems.Add(problem.Problem{
-		Reason: problem.InvalidBaseConfig, Path: "config.yaml: " + path, Type: field.ErrorTypeInvalid, Detail: detail,
-		Fix: "correct the base configuration " + s.of.doc.Base().Name(),
+		Reason: problem.InvalidBaseConfig, Severity: severity, Path: "config.yaml: " + path, Type: field.ErrorTypeInvalid, Detail: detail,
+		Fix: "correct the base configuration " + s.of.doc.Base().Name() + unless,
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/integrity"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
@@ -52,6 +53,33 @@ func TestCheckShapeFindsWhatTheLoaderRefuses(t *testing.T) {
 				t.Errorf("%v, want %q", list, c.want)
 			}
 		})
+	}
+}
+
+// Proves: R16 (what a release that is newer than the catalog refuses is not known).
+func TestCheckShapeWarnsOfWhatANewerServerMayTake(t *testing.T) {
+	const unknownType, noProviders = "providers: {inference: [{provider_id: a, provider_type: 'remote::x'}]}", "apis: []"
+	for _, c := range []struct {
+		line, release, sections string
+		want                    problem.Severity
+	}{
+		{catalog.Newest(), "99.0.0", unknownType, problem.Warning},
+		{catalog.Newest(), "99.0.0", noProviders, problem.Warning},
+		{"0.7", "v0.7.10-cuda", unknownType, problem.Warning},
+		{"0.7", "0.7.10", noProviders, problem.Error},
+		{"0.7", "0.7.3", unknownType, problem.Error},
+		{"0.7", "0.7", unknownType, problem.Error},
+		{"0.7", "", unknownType, problem.Error},
+	} {
+		problems := &problem.Collector{}
+		spec := step.Spec(t, "{}")
+		integrity.CheckShape(t.Context(), &integrity.Input{
+			Document: step.Document(t, c.sections), Line: step.Line(t, c.line), Release: c.release, Spec: spec, Environment: environment.NewSet(spec),
+		}, problems)
+		list := problems.List()
+		if len(list) != 1 || list[0].Severity != c.want || strings.Contains(list[0].Fix, "unless server release "+c.release+",") != (c.want == problem.Warning) {
+			t.Errorf("%s, release %s: %v, want one of severity %s", c.line, c.release, list, c.want)
+		}
 	}
 }
 
