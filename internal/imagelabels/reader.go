@@ -115,7 +115,8 @@ func (r *Reader) begin(i *image, user types.NamespacedName, ref name.Reference, 
 	}
 }
 
-// evict keeps within the bounds. Images without users go first, then those that were used longest ago: their users ask again.
+// evict keeps within the bounds. Images without users go first, then those that were used longest ago: their users ask again. Those that wait for an
+// answer would not do so by themselves: there is an event for each of them.
 func (r *Reader) evict(newest *image) {
 	for {
 		size := 0
@@ -134,6 +135,9 @@ func (r *Reader) evict(newest *image) {
 		}
 		delete(r.images, oldest.id)
 		r.drop(oldest.id)
+		if oldest.answer.Pending && len(oldest.users) > 0 {
+			go r.announce(r.ctx, oldest)
+		}
 	}
 }
 
