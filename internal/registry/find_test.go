@@ -74,3 +74,52 @@ func TestFindFileBoundsAllLayers(t *testing.T) {
 		}
 	}
 }
+
+// Layers share what may be unpacked for a file: a manifest can name one small layer often that unpacks to much.
+//
+// Proves: R63.
+func TestFindFileBoundsWhatLayersUnpackTo(t *testing.T) {
+	many := make([]entry, 30_000)
+	for n := range many {
+		many[n] = entry{"a", "", tar.TypeReg}
+	}
+	for name, c := range map[string]struct {
+		layer v1.Layer
+		says  string
+	}{
+		"bytes": {layerOf(t, entry{"zeros", strings.Repeat("\x00", 150<<20), tar.TypeReg}), "too large"},
+		"files": {layerOf(t, many...), "more than 50000 files"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, httptest.NewServer)
+			reference := s.push(t, image(t, nil, c.layer, c.layer))
+			found, err := s.client().Image(until(t), reference, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err = s.client().FindFile(until(t), reference, found, "wanted", nil); registry.KindOf(err) != registry.TooLarge || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v, want %q", err, c.says)
+			}
+		})
+	}
+}
+
+// Proves: R63 (what a manifest says of layers has bounds).
+func TestFindFileRefusesImpossibleLayers(t *testing.T) {
+	s := serve(t, httptest.NewServer)
+	reference := s.push(t, image(t, nil))
+	for _, c := range []struct {
+		layers int
+		size   int64
+		want   registry.Kind
+	}{{128, 1, registry.TooLarge}, {1, -1, registry.NotAnImage}} {
+		found := &registry.Image{}
+		for range c.layers {
+			found.Layers = append(found.Layers, registry.Blob{Digest: "sha256:" + strings.Repeat("0a", 32), Size: c.size})
+		}
+		_, err := s.client().FindFile(until(t), reference, found, "a", nil)
+		if registry.KindOf(err) != c.want || len(s.requests) != 0 {
+			t.Errorf("%d layers of %d bytes: %v after %v, want %s", c.layers, c.size, err, s.requests, c.want)
+		}
+	}
+}

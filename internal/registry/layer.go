@@ -22,12 +22,24 @@ import (
 const (
 	// layerBytes is the largest layer that is read, compressed. A layer made for a configuration has a few kilobytes.
 	layerBytes = 64 << 20
-	// unpackedBytes is the most that a layer may unpack to, and layerEntries how many files it may have.
-	unpackedBytes = 256 << 20
 	// layersBytes is the most that is read of all layers of an image, compressed, in search of a file.
-	layersBytes  = 4 * layerBytes
-	layerEntries = 50_000
+	layersBytes = 4 * layerBytes
+	// unpackedBytes is the most that the layers that are read for one file may unpack to, and layerEntries how many files they may have.
+	unpackedBytes = 256 << 20
+	layerEntries  = 50_000
+	// maxLayers is how many layers an image can have in which a file is looked for: nodes mount no more.
+	maxLayers = 127
 )
+
+// budget is what may still be read in search of one file: bytes of layers as they are sent, whatever the manifest says of them, and what they unpack to.
+type budget struct {
+	packed, unpacked int64
+	entries          int
+}
+
+func newBudget() *budget {
+	return &budget{packed: layersBytes, unpacked: unpackedBytes, entries: layerEntries}
+}
 
 // File reads one file of one layer of an image: of several with its path the last, as a runtime would. The layer must be one of the
 // image's. The content is at most bounds.ConfigBytes long.
@@ -42,7 +54,7 @@ func (c *Client) File(ctx context.Context, reference string, image *Image, layer
 	if blob == nil {
 		return nil, refusal(ref, NotFound, "it has no layer %s", layer)
 	}
-	found, err := c.look(ctx, ref, trip, blob, file, keys)
+	found, err := c.look(ctx, ref, trip, blob, file, keys, newBudget())
 	switch {
 	case err != nil:
 		return nil, err
@@ -61,13 +73,19 @@ func (c *Client) FindFile(ctx context.Context, reference string, image *Image, f
 	}
 	defer trip.end()
 	trip.allowLayer()
-	left := int64(layersBytes)
+	if len(image.Layers) > maxLayers {
+		return nil, refusal(ref, TooLarge, "it has %d layers, and at most %d are read", len(image.Layers), maxLayers)
+	}
+	left := newBudget()
 	for i := range slices.Backward(image.Layers) {
 		layer := &image.Layers[i]
-		if left -= layer.Size; left < 0 {
+		if layer.Size < 0 {
+			return nil, refusal(ref, NotAnImage, "layer %s has the size %d", layer.Digest, layer.Size)
+		}
+		if layer.Size > left.packed {
 			return nil, refusal(ref, TooLarge, "the layers above the one with %s have more than %d bytes: put the file into the highest layer", file, layersBytes)
 		}
-		found, err := c.look(ctx, ref, trip, layer, file, keys)
+		found, err := c.look(ctx, ref, trip, layer, file, keys, left)
 		switch {
 		case err != nil:
 			return nil, err
@@ -80,8 +98,10 @@ func (c *Client) FindFile(ctx context.Context, reference string, image *Image, f
 	return nil, refusal(ref, NoFile, "it has no regular file %s", file)
 }
 
-// look reads a layer for a file.
-func (c *Client) look(ctx context.Context, ref name.Reference, trip *roundTripper, layer *Blob, file string, keys authn.Keychain) (*finding, error) {
+// look reads a layer for a file, and takes what it reads from the budget.
+func (c *Client) look(
+	ctx context.Context, ref name.Reference, trip *roundTripper, layer *Blob, file string, keys authn.Keychain, left *budget,
+) (*finding, error) {
 	if layer.Size > layerBytes {
 		return nil, refusal(ref, TooLarge, "layer %s has %d bytes, and at most %d are read: put the file into a layer of its own", layer.Digest, layer.Size,
 			layerBytes)
@@ -92,13 +112,15 @@ func (c *Client) look(ctx context.Context, ref name.Reference, trip *roundTrippe
 	if err != nil {
 		return nil, wrap(ref.Name(), err, trip)
 	}
-	packed, err := remoteLayer.Compressed() // unpacked here: the library sets no bound to the memory of that
+	body, err := remoteLayer.Compressed() // unpacked here: the library sets no bound to the memory of that
 	if err != nil {
 		return nil, wrap(ref.Name(), err, trip)
 	}
+	packed := &limitedBody{ReadCloser: body, left: left.packed}
+	defer func() { left.packed = packed.left }()
 	var found *finding
 	err = c.unpack(ctx, cancel, packed, func(unpacked io.Reader) (err error) {
-		found, err = fileIn(unpacked, file)
+		found, err = left.fileIn(unpacked, file)
 		return err
 	})
 	if err == nil {
@@ -138,12 +160,13 @@ type finding struct {
 }
 
 // fileIn returns what a tar archive has at the path of a file, and reads the archive to its end.
-func fileIn(archive io.Reader, file string) (*finding, error) {
-	limited := &limitedBody{ReadCloser: io.NopCloser(archive), left: unpackedBytes}
+func (b *budget) fileIn(archive io.Reader, file string) (*finding, error) {
+	limited := &limitedBody{ReadCloser: io.NopCloser(archive), left: b.unpacked}
+	defer func() { b.unpacked = limited.left }()
 	reader := tar.NewReader(limited)
 	wanted := clean(file)
 	found := &finding{}
-	for n := 0; ; n++ {
+	for {
 		header, err := reader.Next()
 		if errors.Is(err, io.EOF) {
 			break
@@ -154,8 +177,9 @@ func fileIn(archive io.Reader, file string) (*finding, error) {
 		if err != nil {
 			return nil, err
 		}
-		if n == layerEntries {
-			return nil, fmt.Errorf("%w: the layer has more than %d files", errTooLarge, layerEntries)
+		b.entries--
+		if b.entries < 0 {
+			return nil, fmt.Errorf("%w: the layers down to the one with %s have more than %d files", errTooLarge, file, layerEntries)
 		}
 		at := clean(header.Name)
 		found.hidden = found.hidden || hides(at, header.Typeflag, wanted)
