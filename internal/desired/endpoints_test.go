@@ -57,6 +57,7 @@ func TestEndpointsGetIntoTheConfiguration(t *testing.T) {
 // Proves: R20 (what gets into no configuration is not waited for, nor refused).
 func TestEndpointsOfDisabledAPIsDoNotCount(t *testing.T) {
 	in := bare(t, withEndpointFrom+"disabled: [inference, vectorIo]\n", "")
+	reread(in)
 	in.LeaveEndpointsUnread(&settings.EndpointFrom{})
 	if d, problems := Build(t.Context(), in); problems.HasErrors() || d.Config == nil || strings.Contains(string(d.Config.YAML), ".invalid") {
 		t.Errorf("%v", problems.Errors())
