@@ -17,6 +17,7 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -141,7 +142,8 @@ func TestChartTakesEveryValueOver(t *testing.T) {
 	if *d.Spec.Replicas != 3 || container.Image != "registry.example.com/operator@sha256:"+strings.Repeat("a", 64) || container.ImagePullPolicy != "Always" ||
 		container.Resources.Limits.Memory().String() != "1Gi" || pod.NodeSelector["pool"] != "system" || len(pod.Tolerations) != 1 || pod.Affinity == nil ||
 		pod.PriorityClassName != "system-cluster-critical" || pod.ImagePullSecrets[0].Name != "registry" || d.Spec.Template.Annotations["a"] != "1" ||
-		d.Spec.Template.Labels["b"] != "2" || container.Args[len(container.Args)-1] != "--zap-log-level=debug" || container.Env[1].Value != "512MiB" {
+		d.Spec.Template.Labels["b"] != "2" || container.Args[len(container.Args)-1] != "--zap-log-level=debug" ||
+		!slices.Contains(container.Env, corev1.EnvVar{Name: "GOMEMLIMIT", Value: "512MiB"}) {
 		t.Errorf("the Deployment is %+v", d.Spec)
 	}
 	if got["PodDisruptionBudget/llama-stack-k8s-operator-controller-manager"] != nil {
