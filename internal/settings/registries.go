@@ -80,7 +80,10 @@ func (r *Registries) validate() field.ErrorList {
 	}
 	for key, hosts := range map[string][]string{"allowed": r.Allowed, "plainHTTP": r.PlainHTTP} {
 		for i, host := range hosts {
-			if parsed, err := reference.NewRegistry(host, reference.StrictValidation); err != nil || parsed.RegistryStr() != host && host != dockerHub {
+			if strings.Contains(host, "*") {
+				errs = append(errs, field.Invalid(field.NewPath(key).Index(i), bounds.Message(host),
+					"wildcards are not supported: want the name of each registry, such as registry.example.com"))
+			} else if parsed, err := reference.NewRegistry(host, reference.StrictValidation); err != nil || parsed.RegistryStr() != host && host != dockerHub {
 				errs = append(errs, field.Invalid(field.NewPath(key).Index(i), bounds.Message(host),
 					"want a registry, such as registry.example.com or registry.example.com:5000"))
 			}

@@ -106,6 +106,8 @@ func TestWrongRegistriesAreNamed(t *testing.T) {
 		"mirrors: [{prefix: docker.io}]":                                                             "mirrors[0].location: Invalid value",
 		"mirrors: [{prefix: docker.io, location: 'http://a.b'}]":                                     "mirrors[0].location: Invalid value",
 		"allowed: [registry.example.com/team]":                                                       "allowed[0]: Invalid value",
+		"allowed: [quay.io, '*.example.com']":                                                        `allowed[1]: Invalid value: "*.example.com": wildcards are not supported`,
+		"allowed: ['*']":                                                                             `allowed[0]: Invalid value: "*": wildcards are not supported`,
 		"plainHTTP: ['http://a.b']":                                                                  "plainHTTP[0]: Invalid value",
 		"caCertificates: none":                                                                       "caCertificates: Invalid value: want certificates in PEM",
 		"caCertificates: |\n  " + strings.ReplaceAll(key, "\n", "\n  "):                              "PEM block 1 is not a certificate",

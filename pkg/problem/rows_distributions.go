@@ -53,7 +53,8 @@ var distributionRows = []Row{
 				"use `overrideConfig` to provide configuration manually. See docs/configuration.md for details.",
 			Fix: "You can also register the image with its base configuration in the operator's ConfigMap llama-stack-operator-config",
 		},
-		Remedy: "Use `spec.overrideConfig`, or register the image with its base configuration in the operator's settings.",
+		Remedy: "Add labels with `kubectl llamastack label`, use `spec.overrideConfig`, or register the image with its base configuration in the operator's " +
+			"settings.",
 	},
 	{
 		Reason: ReadingImageLabels, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
@@ -117,7 +118,7 @@ var distributionRows = []Row{
 		Example: Problem{
 			Path: "operator settings", Type: field.ErrorTypeInvalid,
 			Detail: "ConfigMap llama-stack-operator-config, key forbid[0]: Unsupported value: \"commandAndArg\": did you mean " +
-				"\"commandAndArgs\"? known names: hostPathVolumes, foreignServiceAccounts, ingressWithoutHostname, commandAndArgs",
+				"\"commandAndArgs\"? known names: hostPathVolumes, foreignServiceAccounts, ingressWithoutHostname, commandAndArgs, externalProviders",
 			Fix: "correct the ConfigMap llama-stack-k8s-operator-system/llama-stack-operator-config",
 		},
 		Remedy: "The operator's administrator corrects the ConfigMap.",

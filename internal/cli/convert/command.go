@@ -43,12 +43,13 @@ func (o *options) betweenKinds() bool { return slices.Contains(offline.Kinds(), 
 
 const long = `Convert LlamaStackDistributions to the other version of the API, or to the kind OGXServer and back, without a cluster.
 
-The command uses the operator's own code, so nothing is lost: the annotation llamastack.io/conversion keeps values without a field
-in the other version. Warnings report what to check afterwards. Documents of other kinds are printed unchanged. If there is an error,
+The command uses the operator's own code. Between v1alpha1 and v1alpha2 nothing is lost: the annotation llamastack.io/conversion keeps
+values without a field in the other version. Warnings report what to check afterwards. Documents of other kinds are printed unchanged. If there is an error,
 nothing is printed.
 
 OGXServer is the kind of the operator of OGX, which llama-stack has become. It cannot say everything that a LlamaStackDistribution says, nor
-the other way around: a warning names each field that is lost, and -o json lists them under notConverted, beside the items.`
+the other way around: a warning names each field that is lost, and -o json lists them under notConverted, beside the items.
+The command does not check an OGXServer: what it cannot convert, an unknown field or a wrong type too, is a warning. Validate the result.`
 
 const examples = `  # A v1alpha1 manifest in v1alpha2
   kubectl llamastack convert -f my-stack.yaml --to v1alpha2
