@@ -113,27 +113,14 @@ func TestManagerSelector(t *testing.T) {
 	}
 }
 
-// TestSamples checks that every sample is a LlamaStackDistribution without unknown or misspelled fields, and listed.
+// TestSamples checks that every sample is a LlamaStackDistribution without unknown or misspelled fields.
 func TestSamples(t *testing.T) {
-	var kustomization struct {
-		Resources []string `json:"resources"`
-	}
-	if err := yaml.Unmarshal(read(t, "samples/kustomization.yaml"), &kustomization); err != nil {
-		t.Fatal(err)
-	}
-	samples := glob(t, "samples/v1alpha2-*.yaml")
-	for _, path := range samples {
+	for _, path := range glob(t, "samples/v1alpha2-*.yaml") {
 		var sample v1alpha2.LlamaStackDistribution
 		decode(t, path, &sample)
 		if got, want := sample.GroupVersionKind(), v1alpha2.GroupVersion.WithKind(v1alpha2.Kind); got != want {
 			t.Errorf("%s is a %s, want a %s", path, got, want)
 		}
-		if !slices.Contains(kustomization.Resources, filepath.Base(path)) {
-			t.Errorf("samples/kustomization.yaml does not list %s", path)
-		}
-	}
-	if len(samples) != len(kustomization.Resources) {
-		t.Errorf("%d samples, but samples/kustomization.yaml lists %v", len(samples), kustomization.Resources)
 	}
 }
 

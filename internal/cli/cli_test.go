@@ -40,7 +40,7 @@ func TestWrongFiles(t *testing.T) {
 		"--base: base configuration":        {"render", "-f", sample, "--base", write(t, "- a\n")},
 		"--settings: open missing.yaml":     {"render", "-f", sample, "--settings", "missing.yaml"},
 		"neither a manifest of that":        {"render", "-f", sample, "--settings", sample},
-		`has no key "apis": the keys`:       {"render", "-f", sample, "--settings", "testdata/base.yaml"},
+		`unknown key "apis": the keys are`:  {"render", "-f", sample, "--settings", "testdata/base.yaml"},
 		`no release line of "nightly" is`:   {"render", "-f", sample, "--server-version", "nightly"},
 		`no release line of "0.2.3" is`:     {"render", "-f", sample, "--server-version", "0.2.3"},
 		"--image-labels: open missing.json": {"render", "-f", sample, "--image-labels", "missing.json"},
@@ -49,7 +49,9 @@ func TestWrongFiles(t *testing.T) {
 		"give it with --base": {"render", "-f", sample, "--image-labels",
 			write(t, `{"io.llamastack.config.layer": "sha256:`+strings.Repeat("0", 64)+`", "io.llamastack.config.path": "/a"}`)},
 		"--settings: ConfigMap llama-stack": {"validate", sample, "--settings", write(t, "forbid: '{}'\n")},
-		"distributions\" is not a text":     {"validate", sample, "--settings", write(t, "distributions: {}\n")},
+		`unknown key "Forbid": did you mean "forbid"? the keys are distributions, `: {"validate", "--settings",
+			write(t, "kind: ConfigMap\nmetadata: {name: llama-stack-operator-config}\ndata: {Forbid: '[hostPathVolumes]'}\n")},
+		"distributions\" is not a text": {"validate", sample, "--settings", write(t, "distributions: {}\n")},
 	} {
 		r := run(t, "", args...)
 		if r.code != command.Wrong || r.out != "" || !strings.Contains(r.err, want) {

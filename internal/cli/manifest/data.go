@@ -8,11 +8,14 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
 var errNoData = errors.New("neither a manifest of that ConfigMap, nor of one with the label " + settings.LabelDistribution +
@@ -59,6 +62,9 @@ func settingsData(file string, stdin io.Reader) (data map[string]string, own []*
 				Data:       values, BinaryData: d.binaryKeys(),
 			}))
 		case d.Name() == settings.ConfigMapName:
+			if err := knownKeys(d, values); err != nil {
+				return nil, nil, err
+			}
 			found, data = true, values
 		}
 	}
@@ -68,13 +74,23 @@ func settingsData(file string, stdin io.Reader) (data map[string]string, own []*
 	if len(docs) != 1 || docs[0].Kind() != "" {
 		return nil, nil, fmt.Errorf("%s: ConfigMap %s: %w", file, settings.ConfigMapName, errNoData)
 	}
-	for _, key := range slices.Sorted(maps.Keys(docs[0].Object)) {
-		if !slices.Contains(settings.Keys(), key) {
-			return nil, nil, fmt.Errorf("%s: ConfigMap %s has no key %q: the keys are %q", docs[0].Place(), settings.ConfigMapName, key, settings.Keys())
-		}
+	if err := knownKeys(docs[0], docs[0].Object); err != nil {
+		return nil, nil, err
 	}
 	data, err := texts(docs[0], docs[0].Object)
 	return data, nil, err
+}
+
+// knownKeys verifies that the settings have no key that the operator would ignore.
+func knownKeys[V any](d *Document, data map[string]V) error {
+	known := settings.Keys()
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		if !slices.Contains(known, key) {
+			return fmt.Errorf("%s: ConfigMap %s: unknown key %q: %sthe keys are %s", d.Place(), settings.ConfigMapName, bounds.Message(key),
+				suggest.Sentence(key, known), strings.Join(known, ", "))
+		}
+	}
+	return nil
 }
 
 // label returns the value of a label, and whether the document has it.
