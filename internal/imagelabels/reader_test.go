@@ -507,6 +507,9 @@ func TestDroppedQuestionsAreAskedAgain(t *testing.T) {
 			t.Fatalf("announced: %q, want those whose questions were dropped", got)
 		}
 		w.registry.set(func() { w.registry.hangs = "" })
+		w.Labels(user(0), question("registry.example.com/team/server:0"))
+		<-time.After(time.Hour) // the others have their turns before
+		w.announced()
 		if a := w.know(user(0), question("registry.example.com/team/server:0")); a.Pending {
 			t.Error("asked again, and no answer")
 		}
