@@ -115,13 +115,15 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return err
 	}
-	counts := metrics.New()
+	counts, registrations := metrics.New(), gather.NewRegistrations()
 	if err := ctrlmetrics.Registry.Register(counts); err != nil {
 		return err
 	}
 	ready := map[string]healthz.Checker{}
 	run := []func(context.Context) error{serveMetrics, func(ctx context.Context) error {
-		return keepRunning(ctx, func(ctx context.Context) error { return runManager(ctx, restConfig, scheme, counts, f) })
+		return keepRunning(ctx, func(ctx context.Context) error {
+			return runManager(ctx, restConfig, scheme, shared{counts, registrations}, f)
+		})
 	}}
 	if f.webhookAddress != off {
 		known, err := gather.NewSettingsCache(ctx, restConfig, f.operatorNamespace)
@@ -132,7 +134,7 @@ func run(ctx context.Context, f *flags) error {
 		if err != nil {
 			return err
 		}
-		webhooks, err := listen(ctx, restConfig, scheme, known, apis, f)
+		webhooks, err := listen(ctx, restConfig, scheme, known, apis, registrations, f)
 		if err != nil {
 			return err
 		}
@@ -159,7 +161,8 @@ func edgeAPIs(restConfig *rest.Config) (*gather.KnownEdgeAPIs, error) {
 
 // listen makes the webhooks, which read the operator's settings from the cache, and takes their port. It asks the API server nothing.
 func listen(
-	ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known client.Reader, apis *gather.KnownEdgeAPIs, f *flags,
+	ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known client.Reader, apis *gather.KnownEdgeAPIs,
+	registrations *gather.Registrations, f *flags,
 ) (*webhook.Server, error) {
 	live, err := client.New(restConfig, client.Options{Scheme: scheme})
 	if err != nil {
@@ -173,7 +176,7 @@ func listen(
 		return nil, err
 	}
 	facts := &gather.Gatherer{
-		Live: live, CachedSettings: known, OperatorNamespace: f.operatorNamespace, Build: version.Build(),
+		Live: live, CachedSettings: known, Registrations: registrations, OperatorNamespace: f.operatorNamespace, Build: version.Build(),
 		Namespaces: namespaces(f.watchNamespaces), ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
 		EdgeAPIs: apis.Get,
 	}

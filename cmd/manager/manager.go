@@ -66,17 +66,23 @@ func keepRunning(ctx context.Context, run func(context.Context) error) error {
 	}
 }
 
+// shared is what one manager after the other uses.
+type shared struct {
+	counts        *metrics.Metrics
+	registrations *gather.Registrations
+}
+
 // runManager makes a new manager and runs it until it or the context ends. Nothing of one that ended is used again.
-func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, counts *metrics.Metrics, f *flags) error {
+func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known shared, f *flags) error {
 	ctx, cancel := context.WithCancel(ctx) // what the manager does not start itself ends with it, too
 	defer cancel()
-	defer counts.ForgetAll() // from now on another replica counts them
+	defer known.counts.ForgetAll() // from now on another replica counts them
 	made := make(chan error, 1)
 	var mgr manager.Manager
 	// The look-up of the cluster's APIs takes no context: an API server that does not answer would keep the process.
 	go func() {
 		var err error
-		mgr, err = newManager(ctx, restConfig, scheme, counts, f)
+		mgr, err = newManager(ctx, restConfig, scheme, known, f)
 		made <- err
 	}()
 	select {
@@ -90,7 +96,7 @@ func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	}
 }
 
-func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, counts *metrics.Metrics, f *flags) (manager.Manager, error) {
+func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known shared, f *flags) (manager.Manager, error) {
 	watched := namespaces(f.watchNamespaces)
 	again, stopping, defaults := true, stopTimeout, &gather.Defaults{}
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
@@ -113,7 +119,7 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	}
 	if err := controller.Setup(ctx, mgr, controller.Options{
 		OperatorNamespace: f.operatorNamespace, OperatorImage: f.operatorImage, Pod: f.pod, Namespaces: watched, ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
-		AllowForeignConfigMaps: f.allowForeignConfigMaps, Defaults: defaults, Metrics: counts,
+		AllowForeignConfigMaps: f.allowForeignConfigMaps, Defaults: defaults, Registrations: known.registrations, Metrics: known.counts,
 	}); err != nil {
 		return nil, err
 	}
@@ -121,7 +127,7 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 		return mgr, nil
 	}
 	if f.migrateStorage {
-		if err := migration.Setup(mgr, counts.Migrated); err != nil {
+		if err := migration.Setup(mgr, known.counts.Migrated); err != nil {
 			return nil, err
 		}
 	}

@@ -62,6 +62,8 @@ type Options struct {
 	Pod           types.NamespacedName
 	// Defaults are those of the manager's cache.
 	Defaults *gather.Defaults
+	// Registrations is what the webhooks know, too; nil where nobody shares it.
+	Registrations *gather.Registrations
 	// ServerURL reports where the server of a CR is reached, for tests without nodes; nil means at its Service.
 	ServerURL func(*v1alpha2.LlamaStackDistribution, corev1.URIScheme) string
 	// Namespaces are those that the operator watches; empty means all.
@@ -122,7 +124,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			HashKey: key, Build: o.Build, ClusterAssignsUserIDs: assignsUserIDs,
 			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps, AllowForeignConfigMaps: o.AllowForeignConfigMaps,
 			EdgeAPIs: func() objects.EdgeAPIs { return apis },
-			Defaults: o.Defaults, Hosts: hosts.New(), Labels: labels, Endpoints: endpoints,
+			Defaults: o.Defaults, Registrations: o.Registrations, Hosts: hosts.New(), Labels: labels, Endpoints: endpoints,
 			OwnImage: &gather.OwnImage{Name: o.OperatorImage, Live: mgr.GetAPIReader(), Pod: o.Pod},
 		},
 		endpoints: endpoints,

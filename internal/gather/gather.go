@@ -34,8 +34,10 @@ type Gatherer struct {
 	Live client.Reader
 	// Cached reads what the operator itself wrote.
 	Cached client.Reader
-	// CachedSettings reads the operator's ConfigMap, and those that register distributions, for admission; nil means that Live does.
+	// CachedSettings reads the operator's ConfigMap, and the metadata of those that register distributions, for admission; nil means that Live does.
 	CachedSettings client.Reader
+	// Registrations is what several Gatherers of a process share; nil means one of its own.
+	Registrations *Registrations
 	// OperatorNamespace is where the operator's ConfigMap and hash key are.
 	OperatorNamespace string
 	// HashKey is the operator's key for hashes of secret content.

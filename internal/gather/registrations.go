@@ -4,11 +4,12 @@ package gather
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,146 +18,138 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// registrationsPage is how many ConfigMaps that register distributions are read at once: each can have a megabyte.
-const registrationsPage = 10
+// Registrations remembers what ConfigMaps register, parsed once for all Gatherers of the process. Use NewRegistrations.
+type Registrations struct {
+	// turn is taken by who reads and parses one: meanwhile, that takes far more memory than what is kept.
+	turn chan struct{}
+
+	mu    sync.Mutex
+	known map[string]parsedRegistration // by the name of the ConfigMap
+}
+
+// NewRegistrations returns one that knows nothing.
+func NewRegistrations() *Registrations {
+	return &Registrations{turn: make(chan struct{}, 1), known: map[string]parsedRegistration{}}
+}
 
 type parsedRegistration struct {
 	version version
 	parsed  *settings.Registered
-	// values is how many values its configuration has, also of one that is refused for that.
+	// values is how many values its configuration has; of one that is refused for that, at least.
 	values int
 }
 
-// registrations collects those that ConfigMaps of their own register, in the order of their names.
-type registrations struct {
-	found  map[string]parsedRegistration
-	values int
+// find returns what is known of a ConfigMap in this state where there is room for so many values: also that it does not fit.
+func (r *Registrations) find(o metav1.Object, room int) (parsedRegistration, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p, ok := r.known[o.GetName()]
+	return p, ok && (p.version == versionOf(o) && p.values <= room || p.version == refused(o) && p.values > room)
 }
 
-// add adds a registration where it fits, and reports whether it does.
-func (r *registrations) add(name string, p parsedRegistration) bool {
-	if r.values+p.values > bounds.RegisteredValues {
-		return false
+func (r *Registrations) keep(name string, p parsedRegistration) parsedRegistration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known, ok := r.known[name]; ok && known.version == p.version && known.values == p.values {
+		return known // who was slower takes what the other one parsed
 	}
-	r.put(name, p)
-	r.values += p.values
-	return true
+	r.known[name] = p
+	return p
 }
 
-func (r *registrations) put(name string, p parsedRegistration) {
-	if r.found == nil {
-		r.found = map[string]parsedRegistration{}
-	}
-	r.found[name] = p
+// forget drops what is not among those that there are.
+func (r *Registrations) forget(found map[string]parsedRegistration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.known, func(name string, _ parsedRegistration) bool { _, ok := found[name]; return !ok })
 }
 
-// addParsed adds what a ConfigMap registers, and where that does not fit, what stands for it.
-func (r *registrations) addParsed(cm *corev1.ConfigMap, p parsedRegistration) {
-	if !r.add(cm.Name, p) {
-		large := settings.RefuseLargeRegistration(cm.Name, cm.Labels[settings.LabelDistribution])
-		r.put(cm.Name, parsedRegistration{refused(cm), large, p.values})
+// read reads one ConfigMap and what it registers; nil for one that is gone, or that registers nothing any more: an event follows.
+func (r *Registrations) read(ctx context.Context, live client.Reader, o *metav1.PartialObjectMetadata, room int) (*parsedRegistration, error) {
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
+	if p, ok := r.find(o, room); ok {
+		return &p, nil
+	}
+	cm := &corev1.ConfigMap{}
+	if err := live.Get(ctx, client.ObjectKeyFromObject(o), cm); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	name, labeled := cm.Labels[settings.LabelDistribution]
+	if !labeled {
+		return nil, nil
+	}
+	var p parsedRegistration
+	if settings.RegistrationFits(cm, room) {
+		parsed := settings.ParseRegistration(cm)
+		p = parsedRegistration{versionOf(cm), parsed, parsed.Values()}
+	}
+	if p.parsed == nil || p.values > room {
+		p = parsedRegistration{refused(cm), settings.RefuseLargeRegistration(cm.Name, name), room + 1}
+	}
+	p = r.keep(cm.Name, p)
+	return &p, nil
 }
 
-// registrations are the distributions that ConfigMaps of their own register, each parsed again only when it has changed.
-func (g settingsReader) registrations(ctx context.Context, from client.Reader) (map[string]parsedRegistration, *problem.Problem) {
-	var found map[string]parsedRegistration
-	var err error
-	if g.Cached != nil && from == g.Live {
-		found, err = g.registrationsByMetadata(ctx)
-	} else {
-		found, err = g.registrationsByContent(ctx, from)
+// registrations are the distributions that ConfigMaps of their own register, by the name of the ConfigMap. The metadata says which there are; each is read and
+// parsed when it has changed. The first of them by name count, as many as there is room for.
+func (g settingsReader) registrations(ctx context.Context, metadata client.Reader) (map[string]parsedRegistration, *problem.Problem) {
+	failed := func(err error) *problem.Problem {
+		return settingsUnread("ConfigMaps with the label "+settings.LabelDistribution+" in namespace "+g.OperatorNamespace, err)
 	}
+	list, err := ListRegistrations(ctx, metadata, g.OperatorNamespace)
 	if err != nil {
-		return nil, settingsUnread("ConfigMaps with the label "+settings.LabelDistribution+" in namespace "+g.OperatorNamespace, err)
+		return nil, failed(err)
 	}
-	return found, nil
-}
-
-// registrationsByMetadata asks the cache which ConfigMaps there are, and the API server for those that it does not know yet.
-func (g settingsReader) registrationsByMetadata(ctx context.Context) (map[string]parsedRegistration, error) {
-	list, err := ListRegistrations(ctx, g.Cached, g.OperatorNamespace)
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	var all registrations
+	memory := g.registrationMemory()
+	found := make(map[string]parsedRegistration, len(list))
+	room := bounds.RegisteredValues
 	for i := range list {
 		o := &list[i]
 		if i >= bounds.Registrations {
-			name := o.Labels[settings.LabelDistribution]
-			all.put(o.Name, g.registration(o.Name, refused(o), func() *settings.Registered { return settings.RefuseRegistration(o.Name, name) }))
+			refusal := settings.RefuseRegistration(o.Name, o.Labels[settings.LabelDistribution])
+			found[o.Name] = memory.keep(o.Name, parsedRegistration{notRead(o), refusal, 0})
 			continue
 		}
-		if known, ok := g.knownRegistration(o.Name, versionOf(o)); ok && all.add(o.Name, known) {
-			continue
-		}
-		if known, ok := g.knownRegistration(o.Name, refused(o)); ok && all.values+known.values > bounds.RegisteredValues {
-			all.put(o.Name, known)
-			continue
-		}
-		cm := &corev1.ConfigMap{}
-		err := g.Live.Get(ctx, client.ObjectKeyFromObject(o), cm)
-		switch _, labeled := cm.Labels[settings.LabelDistribution]; {
-		case err != nil && !apierrors.IsNotFound(err):
-			return nil, err
-		case err == nil && labeled: // else an event follows
-			all.addParsed(cm, g.registration(cm.Name, versionOf(cm), func() *settings.Registered { return settings.ParseRegistration(cm) }))
-		}
-	}
-	return all.found, nil
-}
-
-// ListRegistrations lists the ConfigMaps that register distributions, by name. They are the cache's own and must not be changed.
-func ListRegistrations(ctx context.Context, cached client.Reader, operatorNamespace string) ([]metav1.PartialObjectMetadata, error) {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
-	err := cached.List(ctx, list, client.InNamespace(operatorNamespace), client.HasLabels{settings.LabelDistribution}, client.UnsafeDisableDeepCopy)
-	slices.SortFunc(list.Items, func(a, b metav1.PartialObjectMetadata) int { return strings.Compare(a.Name, b.Name) })
-	return list.Items, err
-}
-
-// registrationsByContent lists the ConfigMaps themselves, in pages where that is a request.
-func (g settingsReader) registrationsByContent(ctx context.Context, from client.Reader) (map[string]parsedRegistration, error) {
-	options := []client.ListOption{client.InNamespace(g.OperatorNamespace), client.HasLabels{settings.LabelDistribution}, client.UnsafeDisableDeepCopy}
-	if from == g.Live {
-		options = append(options, client.Limit(registrationsPage))
-	}
-	var all registrations
-	for next := ""; ; {
-		list := &corev1.ConfigMapList{}
-		if err := from.List(ctx, list, append(options, client.Continue(next))...); err != nil {
-			return nil, err
-		}
-		slices.SortFunc(list.Items, func(a, b corev1.ConfigMap) int { return strings.Compare(a.Name, b.Name) })
-		for i := range list.Items {
-			cm := &list.Items[i]
-			if len(all.found) >= bounds.Registrations {
-				all.put(cm.Name, g.registration(cm.Name, refused(cm), func() *settings.Registered {
-					return settings.RefuseRegistration(cm.Name, cm.Labels[settings.LabelDistribution])
-				}))
+		p, ok := memory.find(o, room)
+		if !ok {
+			read, err := memory.read(ctx, g.Live, o, room)
+			if err != nil {
+				return nil, failed(err)
+			}
+			if read == nil {
 				continue
 			}
-			all.addParsed(cm, g.registration(cm.Name, versionOf(cm), func() *settings.Registered { return settings.ParseRegistration(cm) }))
+			p = *read
 		}
-		// A cache gives everything at once, with a token that it does not take.
-		if next = list.Continue; next == "" || from != g.Live {
-			return all.found, nil
+		found[o.Name] = p
+		if p.values <= room {
+			room -= p.values
 		}
 	}
+	memory.forget(found)
+	return found, nil
 }
 
-func (g settingsReader) knownRegistration(configMap string, v version) (parsedRegistration, bool) {
+// registrationMemory is what all Gatherers share, or the Gatherer's own.
+func (g settingsReader) registrationMemory() *Registrations {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	known, ok := g.parsed.registrations[configMap]
-	return known, ok && known.version == v
+	if g.Registrations == nil {
+		g.Registrations = NewRegistrations()
+	}
+	return g.Registrations
 }
 
-// registration is what is known of a ConfigMap in this version, or what comes of parsing it.
-func (g settingsReader) registration(configMap string, v version, parse func() *settings.Registered) parsedRegistration {
-	if known, ok := g.knownRegistration(configMap, v); ok {
-		return known
-	}
-	parsed := parse()
-	return parsedRegistration{v, parsed, parsed.Values()}
+// ListRegistrations lists the ConfigMaps that register distributions, by name. They may be a cache's own and must not be changed.
+func ListRegistrations(ctx context.Context, metadata client.Reader, operatorNamespace string) ([]metav1.PartialObjectMetadata, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
+	err := metadata.List(ctx, list, client.InNamespace(operatorNamespace), client.HasLabels{settings.LabelDistribution}, client.UnsafeDisableDeepCopy)
+	slices.SortFunc(list.Items, func(a, b metav1.PartialObjectMetadata) int { return strings.Compare(a.Name, b.Name) })
+	return list.Items, err
 }

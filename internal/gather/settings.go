@@ -27,9 +27,13 @@ type version struct {
 
 func versionOf(o metav1.Object) version { return version{o.GetUID(), o.GetResourceVersion()} }
 
-// refused is the version of an object that is not read, so that it is when there are fewer.
+// refused is the version of an object that does not fit beside others, and notRead that of one too many.
 func refused(o metav1.Object) version {
 	return version{o.GetUID(), o.GetResourceVersion() + " refused"}
+}
+
+func notRead(o metav1.Object) version {
+	return version{o.GetUID(), o.GetResourceVersion() + " not read"}
 }
 
 // parsedSettings spares parsing the operator's ConfigMap, and those that register distributions, again while they have not changed.
@@ -59,7 +63,11 @@ type settingsReader struct{ *Gatherer }
 // read reads the operator's ConfigMap, which need not exist, and those that register distributions. What was parsed last serves where the cache says that
 // it is still so: a change is an event that reconciles those whom it concerns.
 func (g settingsReader) read(ctx context.Context, from client.Reader) (*settings.Settings, *problem.Problem) {
-	registered, p := g.registrations(ctx, from)
+	metadata := from
+	if g.Cached != nil && from == g.Live {
+		metadata = g.Cached
+	}
+	registered, p := g.registrations(ctx, metadata)
 	if p != nil {
 		return nil, p
 	}

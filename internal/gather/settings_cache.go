@@ -20,9 +20,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// SettingsCache is a cache of the operator's settings and of the ConfigMaps that register distributions, and of nothing else, so that admission sends no
-// request for what it admits. A read waits until the API server has answered once, and fails when its context ends. Get is for the settings, List for the
-// others.
+// SettingsCache is a cache of the operator's settings and of the metadata of ConfigMaps that register distributions, and of nothing else, so that admission
+// sends no request for what it admits, but for a registration that nobody has read yet. A read waits until the API server has answered once, and fails when its
+// context ends. Get is for the settings, List for the others.
 type SettingsCache struct{ settings, registrations cache.Cache }
 
 // NewSettingsCache returns a cache that asks the API server nothing before it is started.
@@ -32,17 +32,20 @@ func NewSettingsCache(ctx context.Context, config *rest.Config, operatorNamespac
 		return nil, err
 	}
 	c := &SettingsCache{}
-	c.settings, err = newConfigMapCache(ctx, config, operatorNamespace, cache.ByObject{
+	c.settings, err = newConfigMapCache(ctx, config, operatorNamespace, &corev1.ConfigMap{}, cache.ByObject{
 		Field: fields.OneTermEqualSelector(metav1.ObjectNameField, settings.ConfigMapName),
 	})
 	if err != nil {
 		return nil, err
 	}
-	c.registrations, err = newConfigMapCache(ctx, config, operatorNamespace, cache.ByObject{Label: labels.NewSelector().Add(*registers)})
+	metadata := &metav1.PartialObjectMetadata{}
+	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	c.registrations, err = newConfigMapCache(ctx, config, operatorNamespace, metadata, cache.ByObject{Label: labels.NewSelector().Add(*registers)})
 	return c, err
 }
 
-func newConfigMapCache(ctx context.Context, config *rest.Config, namespace string, which cache.ByObject) (cache.Cache, error) {
+// newConfigMapCache returns a cache of ConfigMaps as the kind of object holds them: whole, or their metadata.
+func newConfigMapCache(ctx context.Context, config *rest.Config, namespace string, kind client.Object, which cache.ByObject) (cache.Cache, error) {
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {
 		return nil, err
@@ -54,12 +57,12 @@ func newConfigMapCache(ctx context.Context, config *rest.Config, namespace strin
 	which.Namespaces = map[string]cache.Config{namespace: {}}
 	c, err := cache.New(config, cache.Options{
 		Scheme: scheme, Mapper: mapper, DefaultTransform: cache.TransformStripManagedFields(),
-		ByObject: map[client.Object]cache.ByObject{&corev1.ConfigMap{}: which},
+		ByObject: map[client.Object]cache.ByObject{kind: which},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("watch the operator's settings: %w", err)
 	}
-	if _, err := c.GetInformer(ctx, &corev1.ConfigMap{}, cache.BlockUntilSynced(false)); err != nil { // with the start, not with the first read
+	if _, err := c.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil { // with the start, not with the first read
 		return nil, fmt.Errorf("watch the operator's settings: %w", err)
 	}
 	return c, nil
@@ -87,7 +90,7 @@ func (c *SettingsCache) Get(ctx context.Context, key client.ObjectKey, o client.
 	return c.settings.Get(ctx, key, o, options...)
 }
 
-// List lists ConfigMaps that register distributions.
+// List lists the metadata of ConfigMaps that register distributions.
 func (c *SettingsCache) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	return c.registrations.List(ctx, list, options...)
 }

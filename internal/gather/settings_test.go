@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,12 +55,13 @@ func TestRegistrations(t *testing.T) {
 	elsewhere := registration("c", "elsewhere", "registry.example/c:0.7.1")
 	elsewhere.Namespace = "ai"
 	c := newCluster(t, registration("a", "one", "registry.example/a:0.7.1"), registration("b", "two", "registry.example/b:0.7.1"), elsewhere)
-	g := newGatherer(c, c)
+	g, shared := newGatherer(c, c), gather.NewRegistrations()
+	g.Registrations = shared
 	image := func(name string) string {
 		t.Helper()
 		got, problems := g.Gather(t.Context(), of(name))
 		admission := newGatherer(c, nil)
-		admission.CachedSettings = asCache{c}
+		admission.CachedSettings, admission.Registrations = asCache{c}, shared
 		for what, gathered := range map[string]func() bool{
 			"by the cache": func() bool {
 				in, _ := admission.GatherForAdmission(t.Context(), of(name))
@@ -126,6 +128,50 @@ func TestRegistrations(t *testing.T) {
 	}
 }
 
+// Proves: R7, R81 (whoever asks meanwhile waits for what one of them reads and parses).
+func TestRegistrationsAreReadOnceForAll(t *testing.T) {
+	var all []client.Object
+	for i := range 5 {
+		all = append(all, registration(fmt.Sprint("r-", i), fmt.Sprint("r-", i), "registry.example/r:0.7.1"))
+	}
+	c, shared := newCluster(t, all...), gather.NewRegistrations()
+	live := &oneAtATime{Reader: c}
+	var asking sync.WaitGroup
+	for range 8 {
+		asking.Go(func() {
+			g := newGatherer(live, nil)
+			g.Registrations = shared
+			if problems, p := g.Settings(t.Context()); p != nil || len(problems) > 0 {
+				t.Errorf("%v, %v", problems, p)
+			}
+		})
+	}
+	asking.Wait()
+	for i := range all {
+		if reads := c.reads[fmt.Sprint("ConfigMap/r-", i)]; reads != 1 {
+			t.Errorf("r-%d was read %d times", i, reads)
+		}
+	}
+}
+
+// oneAtATime guards what counts the reads.
+type oneAtATime struct {
+	sync.Mutex
+	client.Reader
+}
+
+func (o *oneAtATime) Get(ctx context.Context, key client.ObjectKey, to client.Object, options ...client.GetOption) error {
+	o.Lock()
+	defer o.Unlock()
+	return o.Reader.Get(ctx, key, to, options...)
+}
+
+func (o *oneAtATime) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	o.Lock()
+	defer o.Unlock()
+	return o.Reader.List(ctx, list, options...)
+}
+
 // Proves: R63, R81 (more registrations than the bound are reported, and not read).
 func TestRegistrationsHaveABound(t *testing.T) {
 	var all []client.Object
@@ -133,9 +179,11 @@ func TestRegistrationsHaveABound(t *testing.T) {
 		all = append(all, registration(fmt.Sprintf("r-%03d", i), fmt.Sprintf("r-%03d", i), "registry.example/r:0.7.1"))
 	}
 	c := newCluster(t, all...)
-	g := newGatherer(c, c)
+	g, admission := newGatherer(c, c), newGatherer(c, nil)
+	g.Registrations = gather.NewRegistrations()
+	admission.Registrations = g.Registrations
 	for range 2 {
-		for _, of := range []*gather.Gatherer{g, newGatherer(c, nil)} {
+		for _, of := range []*gather.Gatherer{g, admission} {
 			problems, p := of.Settings(t.Context())
 			if p != nil || len(problems) != 2 || problems[0].ConfigMap != "r-100" || problems[1].ConfigMap != "r-101" {
 				t.Fatalf("%v, %v", problems, p)
@@ -163,10 +211,12 @@ func TestRegisteredConfigurationsHaveABoundTogether(t *testing.T) {
 	}
 	small := registration("z", "z", "registry.example/r:0.7.1")
 	c := newCluster(t, append(all, small)...)
-	g := newGatherer(c, c)
+	g, admission := newGatherer(c, c), newGatherer(c, nil)
+	g.Registrations = gather.NewRegistrations()
+	admission.Registrations = g.Registrations
 	complain := func(want ...string) {
 		t.Helper()
-		for _, of := range []*gather.Gatherer{g, g, newGatherer(c, nil)} {
+		for _, of := range []*gather.Gatherer{g, g, admission} {
 			problems, p := of.Settings(t.Context())
 			var got []string
 			for _, one := range problems {

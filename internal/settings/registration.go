@@ -75,6 +75,16 @@ func (r *Registered) Values() int {
 	return r.entry.base.Values()
 }
 
+// RegistrationFits reports whether the configuration of a ConfigMap with LabelDistribution has at most so many values, as far as can be seen without parsing it.
+// One that is too large in itself fits, too: parsing it costs nothing and says why.
+func RegistrationFits(cm *corev1.ConfigMap, room int) bool {
+	text := []byte(cm.Data[keyConfig])
+	larger := func(values int) bool {
+		return bounds.ScanYAML(text, bounds.Limits{Bytes: len(text), Nodes: values}) != nil
+	}
+	return !larger(room) || larger(bounds.DocumentNodes)
+}
+
 // RefuseLargeRegistration returns what stands for a ConfigMap with LabelDistribution that is not used because all together have more than
 // bounds.RegisteredValues.
 func RefuseLargeRegistration(configMap, name string) *Registered {

@@ -37,7 +37,7 @@ const (
 
 // Validation answers AdmissionReviews for LlamaStackDistributions.
 type Validation struct {
-	// Gather reads what the resource is validated by. It sends no request.
+	// Gather reads what the resource is validated by. It sends no request but for registrations that are new.
 	Gather Gather
 	// GatherLive asks the API server for it, before a resource is refused: it may use what was registered a moment ago. Nil asks nobody.
 	GatherLive Gather
