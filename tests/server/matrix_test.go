@@ -22,13 +22,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// matrixCase is one provider type of one line: a config with it, and what the server must make of the provider's part.
+// matrixCase is one provider type, or one type of authentication, of one line: a config with it, and what the server must make of its part.
 type matrixCase struct {
 	api, providerType, from string
+	// part is what the server's loader calls the part: "inference/matrix", "server.auth".
+	part string
 	// config is the config.yaml, env the variables that it refers to.
 	config []byte
 	env    map[string]string
-	// want are fields of the provider's config as the server must have loaded them.
+	// want are fields of the part as the server must have loaded them.
 	want map[string]any
 }
 
@@ -41,9 +43,10 @@ const (
 var matrixAPIs = []parse.ProviderAPI{parse.APIInference, parse.APISafety, parse.APIToolRuntime, parse.APIVectorIO}
 
 // Every provider type that a resource can configure, on every release line, goes through the engine with endpoint, key and one setting, once as
-// a copy of the starter's own entry and once over a base that has none; the real server loads it and finds in it what was said.
+// a copy of the starter's own entry and once over a base that has none; the real server loads it and finds in it what was said. So does every type of
+// authentication, with all its fields.
 //
-// Proves: FR-003, FR-027, FR-028, FR-031, FR-032, R9, R11, R26, L-09, L-14.
+// Proves: FR-003, FR-027, FR-028, FR-031, FR-032, R9, R11, R26, R83, L-09, L-14.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	forEachRelease(t, func(t *testing.T, r release) {
@@ -60,10 +63,11 @@ func TestMatrix(t *testing.T) {
 				}
 			}
 		}
-		for _, fault := range matrixFaults(t, r, cases) {
+		auth := authCases(t, line)
+		for _, fault := range matrixFaults(t, r, append(cases, auth...)) {
 			t.Error(fault)
 		}
-		t.Logf("%d provider types of release %s validated, all that it has, each over two bases", len(cases)/2, r.version)
+		t.Logf("%d provider types of release %s validated, all that it has, each over two bases; %d configurations of authentication", len(cases)/2, r.version, len(auth))
 	})
 }
 
@@ -125,9 +129,9 @@ func matrixFaults(t *testing.T, r release, cases []matrixCase) []string {
 		for _, f := range verdicts[i].Findings {
 			faults = append(faults, fmt.Sprintf("%s: %s", name, f))
 		}
-		loaded, ok := verdicts[i].Loaded[c.api+"/"+matrixID]
+		loaded, ok := verdicts[i].Loaded[c.part]
 		if !ok {
-			faults = append(faults, name+": the server loaded no such provider")
+			faults = append(faults, name+": the server loaded no "+c.part)
 		}
 		for _, field := range slices.Sorted(maps.Keys(c.want)) {
 			if got := loaded[field]; !sameValue(got, c.want[field]) {
@@ -147,7 +151,9 @@ func sameValue(got, want any) bool {
 // the starter's own entries of the type.
 func engineCase(t *testing.T, line *catalog.Line, api parse.ProviderAPI, row *catalog.Provider, from string) matrixCase {
 	t.Helper()
-	c := matrixCase{api: api.Name, providerType: row.Type, from: from, want: map[string]any{}, env: map[string]string{}}
+	c := matrixCase{
+		api: api.Name, providerType: row.Type, from: from, part: api.Name + "/" + matrixID, want: map[string]any{}, env: map[string]string{},
+	}
 	entry := map[string]any{"id": matrixID, "provider": row.Type}
 	if endpoint, want := matrixEndpoint(row.Endpoint); endpoint != "" {
 		entry["endpoint"] = endpoint

@@ -50,7 +50,7 @@ class Verdict:
     findings: list[Finding] = field(default_factory=list)
     is_base: bool = False
     loaded: dict[str, Any] = field(default_factory=dict)
-    """What the server's classes made of each provider's config, by api/id: secrets in clear text."""
+    """What the server's classes made of each provider's config, by api/id, and of server.auth: secrets in clear text."""
 
 
 def validate(server: ServerPackage, path: Path, env: dict[str, str], is_base: bool = False) -> Verdict:
@@ -81,6 +81,8 @@ def _validate(server: ServerPackage, path: Path, verdict: Verdict) -> Iterator[F
         yield from _invalid(error, "", raw)
         return
     yield from ignored(raw, config, "")
+    if config.server.auth and config.server.auth.provider_config:
+        verdict.loaded["server.auth"] = plain(config.server.auth.provider_config)
     yield from references.unknown_apis(server, config)
     specs: dict[str, dict[str, Any]] = {}
     yield from _providers(server, config, raw, verdict, specs)

@@ -31,7 +31,7 @@ type verdict struct {
 	Providers   []string  `json:"providers"`
 	SwitchedOff int       `json:"switched_off"`
 	Findings    []finding `json:"findings"`
-	// Loaded is what the server made of each provider's config, by api/id; only with --loaded.
+	// Loaded is what the server made of each provider's config, by api/id, and of server.auth; only with --loaded.
 	Loaded map[string]map[string]any `json:"loaded"`
 }
 

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+)
+
+// authCases are all types of authentication of a line, each with every field that its row has; where the server wants one of several fields, with each of
+// these by itself.
+func authCases(t *testing.T, line *catalog.Line) (cases []matrixCase) {
+	t.Helper()
+	for i := range line.Auth {
+		row := &line.Auth[i]
+		choices := row.OneOf
+		if len(choices) == 0 {
+			choices = []string{""}
+		}
+		for _, choice := range choices {
+			cases = append(cases, authCase(t, line, row, choice))
+		}
+	}
+	return cases
+}
+
+// authCase lets the engine make the config over the starter base. The choice is the one field of row.OneOf that is set.
+func authCase(t *testing.T, line *catalog.Line, row *catalog.AuthType, choice string) matrixCase {
+	t.Helper()
+	name := row.Type
+	if choice != "" {
+		name += " with " + choice
+	}
+	c := matrixCase{api: "auth", providerType: name, from: "starter", part: "server.auth", env: map[string]string{}}
+	fields := maps.Clone(row.Fields)
+	maps.DeleteFunc(fields, func(name string, _ catalog.Field) bool { return name != choice && slices.Contains(row.OneOf, name) })
+	values := authValues(t, line, row, "", fields)
+	auth := map[string]any{"provider": row.Names()[0], "settings": values.settings, "secretRefs": values.secretRefs}
+	encoded, err := json.Marshal(map[string]any{"distribution": map[string]any{"name": "starter"}, "auth": auth})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := &v1alpha2.LlamaStackDistributionSpec{}
+	if err := yaml.UnmarshalStrict(encoded, spec); err != nil {
+		t.Fatal(err)
+	}
+	result, findings := config.Generate(t.Context(), config.Input{
+		Name: "matrix", Namespace: "matrix", Spec: parse.Parse(spec), Base: matrixBase(t, line, "inference", "", "starter"), Line: line,
+	})
+	if findings.HasErrors() {
+		t.Fatalf("line %s, %s: %s", line.Name, name, findings.Message())
+	}
+	c.config, c.want = result.YAML, values.want
+	for _, variable := range result.Env {
+		c.env[variable.Name] = matrixKey
+	}
+	if len(values.secretRefs) > len(result.Env) {
+		t.Errorf("line %s, %s: %d Secrets, %d variables", line.Name, name, len(values.secretRefs), len(result.Env))
+	}
+	return c
+}
+
+// authFields are values of fields: what a resource says in settings and secretRefs, and what the server must have loaded.
+type authFields struct {
+	settings, secretRefs, want map[string]any
+}
+
+// authValues gives every field a value. The prefix is the path to the fields, with a dot at the end.
+func authValues(t *testing.T, line *catalog.Line, row *catalog.AuthType, prefix string, fields map[string]catalog.Field) authFields {
+	t.Helper()
+	of := authFields{settings: map[string]any{}, secretRefs: map[string]any{}, want: map[string]any{}}
+	for name, field := range fields {
+		path := prefix + name
+		switch {
+		case slices.Contains(row.Secrets, path) && field.Type == catalog.TypeList:
+			of.secretRefs[path+".a"] = map[string]any{"name": "matrix", "key": "token"}
+			of.want[name] = []any{matrixKey}
+		case slices.Contains(row.Secrets, path):
+			of.secretRefs[path] = map[string]any{"name": "matrix", "key": "token"}
+			of.want[name] = matrixKey
+		case field.Object != "":
+			inner := authValues(t, line, row, path+".", line.Objects[field.Object])
+			of.settings[name], of.want[name] = inner.settings, inner.want
+			maps.Copy(of.secretRefs, inner.secretRefs)
+		default:
+			of.settings[name] = authValue(t, row, name, field)
+			of.want[name] = of.settings[name]
+		}
+	}
+	return of
+}
+
+// authValue is a value that differs from the server's own, where the release lines take another one.
+func authValue(t *testing.T, row *catalog.AuthType, name string, field catalog.Field) any {
+	t.Helper()
+	switch {
+	case slices.Contains(row.Networks, name):
+		return []any{"192.0.2.0/24"}
+	case field.Type == catalog.TypeMap:
+		return map[string]any{"matrix": "teams"}
+	case field.Type == catalog.TypeInt:
+		return 60
+	case name == "verify_tls":
+		return true
+	case field.Type == catalog.TypeBool:
+		return field.Default != true
+	case field.Type == catalog.TypeString && (name == "endpoint" || strings.HasSuffix(name, "uri") || strings.HasSuffix(name, "url")):
+		return "https://matrix.example:8443/" + name
+	case field.Type == catalog.TypeString:
+		return "matrix-" + strings.ReplaceAll(name, "_", "-")
+	}
+	t.Fatalf("%s: no value for the field %s of type %s", row.Type, name, field.Type)
+	return nil
+}
+
+// The matrix is tested on authentication: a field under a wrong name, and one that is not there, are noticed.
+func TestMatrixFindsAWrongFieldOfAuthentication(t *testing.T) {
+	line := lineOf(t, imageRelease(t))
+	row, _ := line.AuthType("custom")
+	c := authCase(t, line, row, "")
+	row, _ = line.AuthType("github")
+	other := authCase(t, line, row, "")
+	for from, to := range map[string]string{
+		"endpoint: https://matrix": "endpoint: https://other", "type: custom": "type: custom\n      endpoints: x", "github_api_base_url:": "github_api_url:",
+	} {
+		before := string(c.config) + string(other.config)
+		c.config = []byte(strings.Replace(string(c.config), from, to, 1))
+		other.config = []byte(strings.Replace(string(other.config), from, to, 1))
+		if before == string(c.config)+string(other.config) {
+			t.Fatalf("nothing contains %q:\n%s", from, before)
+		}
+	}
+	faults := strings.Join(matrixFaults(t, imageRelease(t), []matrixCase{c, other}), "\n")
+	for _, want := range []string{
+		"endpoint is https://other", "ignored  server.auth.provider_config.endpoints", "ignored  server.auth.provider_config.github_api_url", "github_api_base_url is https://api.github.com",
+	} {
+		if !strings.Contains(faults, want) {
+			t.Errorf("not noticed: %s\n%s", want, faults)
+		}
+	}
+}
