@@ -26,16 +26,20 @@ func registersToolGroups(line *catalog.Line) bool   { return line.RegistersToolG
 func registersVectorStores(line *catalog.Line) bool { return line.RegistersVectorStores }
 func servesModelID(line *catalog.Line) bool         { return line.ServesModelID }
 
-// The release lines in the sentences of docs/configuration.md are those of which the catalog says so: FIRST and LAST stand for the first and the
+// The release lines in the sentences of the pages about configuration are those of which the catalog says so: FIRST and LAST stand for the first and the
 // last of them. Without FIRST the sentence means all from the oldest on, without LAST all up to the newest.
 //
 // Proves: R16.
 func TestPageNamesTheReleaseLinesOfTheCatalog(t *testing.T) {
-	text, err := os.ReadFile("../../docs/configuration.md")
-	if err != nil {
-		t.Fatal(err)
+	var words []string
+	for _, part := range []string{"", "-providers", "-resources", "-storage"} {
+		text, err := os.ReadFile("../../docs/configuration" + part + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		words = append(words, strings.Fields(string(text))...)
 	}
-	page := strings.ToLower(strings.Join(strings.Fields(string(text)), " "))
+	page := strings.ToLower(strings.Join(words, " "))
 	for sentence, fact := range map[string]func(*catalog.Line) bool{
 		"From release line FIRST on, the server needs TLS files or `server.insecure: true` to start": needsInsecure,
 		"| no TLS | what the base says, usually plain HTTP. From release line FIRST on,":             needsInsecure,
@@ -75,7 +79,7 @@ func TestPageNamesTheReleaseLinesOfTheCatalog(t *testing.T) {
 		}
 		want := strings.NewReplacer("FIRST", first, "LAST", last).Replace(sentence)
 		if !strings.Contains(page, strings.ToLower(want)) {
-			t.Errorf("the page does not say: %s", want)
+			t.Errorf("no page says: %s", want)
 		}
 	}
 }

@@ -171,7 +171,7 @@ func TestResourcesOfThePagesAreAdmitted(t *testing.T) {
 		}
 	}
 	out, err := cluster.KubectlInput(t.Context(), strings.Join(documents, "\n---\n"), "apply", "--dry-run=server", "-f", "-")
-	if created := strings.Count(out, " created (server dry run)"); err != nil || created != len(documents) || shown["networking.md"] != 3 || shown["configuration.md"] < 10 {
+	if created := strings.Count(out, " created (server dry run)"); err != nil || created != len(documents) || shown["networking.md"] != 3 || shown["configuration-resources.md"] < 4 {
 		t.Errorf("of %d resources %v, %d are admitted: %v\n%s", len(documents), shown, created, err, out)
 	}
 }

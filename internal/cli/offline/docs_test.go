@@ -26,9 +26,8 @@ import (
 )
 
 const (
-	configurationPage = "../../../docs/configuration.md"
-	migrationPage     = "../../../docs/migration-v1alpha1-to-v1alpha2.md"
-	externalPage      = "../../../docs/external-providers.md"
+	migrationPage = "../../../docs/migration-v1alpha1-to-v1alpha2.md"
+	externalPage  = "../../../docs/external-providers.md"
 )
 
 // newCluster is a cluster with the operator's settings as they are by themselves.
@@ -45,13 +44,26 @@ func newCluster(t testing.TB) *offline.Cluster {
 	return cluster
 }
 
-// The page about configuration is executed. A block "yaml" is a resource that must render, without any finding; "yaml line=1.5" renders
+// The pages about configuration are executed. A block "yaml" is a resource that must render, without any finding; "yaml line=1.5" renders
 // for that release line. A block "text findings" after it has the findings that it must have instead, each "severity: path"; a block
 // "yaml config.yaml" has a part of what is generated.
-func TestConfigurationPage(t *testing.T) {
+func TestConfigurationPages(t *testing.T) {
+	for page, want := range map[string]int{
+		"configuration.md": 6, "configuration-providers.md": 6, "configuration-resources.md": 6, "configuration-storage.md": 2,
+	} {
+		t.Run(page, func(t *testing.T) {
+			if got := executePage(t, "../../../docs/"+page); got != want {
+				t.Errorf("%d resources found, want %d", got, want)
+			}
+		})
+	}
+}
+
+// executePage renders the resources of a page, and returns how many there are.
+func executePage(t *testing.T, page string) (resources int) {
+	t.Helper()
 	cluster := newCluster(t)
-	all := fixture.Blocks(t, configurationPage)
-	resources := 0
+	all := fixture.Blocks(t, page)
 	for i, b := range all {
 		words := strings.Fields(b.Info)
 		if len(words) == 0 || words[0] != "yaml" || slices.Contains(words, "config.yaml") {
@@ -82,9 +94,7 @@ func TestConfigurationPage(t *testing.T) {
 			}
 		})
 	}
-	if resources < 10 {
-		t.Errorf("only %d resources found", resources)
-	}
+	return resources
 }
 
 // Every YAML block of these pages is used as it is: a resource renders without an error, and settings can be read. The warnings that a page explains are
