@@ -43,8 +43,11 @@ const (
 	EdgeNamespaces = 50
 	// Registrations is how many ConfigMaps of their own may register distributions: each can have ConfigBytes.
 	Registrations = 100
-	// RegisteredValues is how many values the configurations of all of them may have together. Those that the project makes have some 700 each.
-	RegisteredValues = 150_000
+	// RegisteredBytes is how much memory the configurations of all of them may take together: their texts, and ValueBytes for each value. Those that the project
+	// makes take some 130 kB each.
+	RegisteredBytes = 20_000_000
+	// ValueBytes is about what a value of a parsed YAML document takes in memory, beside its text.
+	ValueBytes = 160
 )
 
 // Limits of what the operator writes.

@@ -35,22 +35,22 @@ func NewRegistrations() *Registrations {
 type parsedRegistration struct {
 	version version
 	parsed  *settings.Registered
-	// values is how many values its configuration has; of one that is refused for that, at least.
-	values int
+	// size is how many bytes of memory its configuration takes; of one that is refused for that, at least.
+	size int
 }
 
-// find returns what is known of a ConfigMap in this state where there is room for so many values: also that it does not fit.
+// find returns what is known of a ConfigMap in this state where there is room for so many bytes: also that it does not fit.
 func (r *Registrations) find(o metav1.Object, room int) (parsedRegistration, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p, ok := r.known[o.GetName()]
-	return p, ok && (p.version == versionOf(o) && p.values <= room || p.version == refused(o) && p.values > room)
+	return p, ok && (p.version == versionOf(o) && p.size <= room || p.version == refused(o) && p.size > room)
 }
 
 func (r *Registrations) keep(name string, p parsedRegistration) parsedRegistration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if known, ok := r.known[name]; ok && known.version == p.version && known.values == p.values {
+	if known, ok := r.known[name]; ok && known.version == p.version && known.size == p.size {
 		return known // who was slower takes what the other one parsed
 	}
 	r.known[name] = p
@@ -86,9 +86,9 @@ func (r *Registrations) read(ctx context.Context, live client.Reader, o *metav1.
 	var p parsedRegistration
 	if settings.RegistrationFits(cm, room) {
 		parsed := settings.ParseRegistration(cm)
-		p = parsedRegistration{versionOf(cm), parsed, parsed.Values()}
+		p = parsedRegistration{versionOf(cm), parsed, parsed.Size()}
 	}
-	if p.parsed == nil || p.values > room {
+	if p.parsed == nil || p.size > room {
 		p = parsedRegistration{refused(cm), settings.RefuseLargeRegistration(cm.Name, name), room + 1}
 	}
 	p = r.keep(cm.Name, p)
@@ -107,7 +107,7 @@ func (g settingsReader) registrations(ctx context.Context, metadata client.Reade
 	}
 	memory := g.registrationMemory()
 	found := make(map[string]parsedRegistration, len(list))
-	room := bounds.RegisteredValues
+	room := bounds.RegisteredBytes
 	for i := range list {
 		o := &list[i]
 		if i >= bounds.Registrations {
@@ -127,8 +127,8 @@ func (g settingsReader) registrations(ctx context.Context, metadata client.Reade
 			p = *read
 		}
 		found[o.Name] = p
-		if p.values <= room {
-			room -= p.values
+		if p.size <= room {
+			room -= p.size
 		}
 	}
 	memory.forget(found)

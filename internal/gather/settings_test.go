@@ -206,7 +206,7 @@ func TestRegisteredConfigurationsHaveABoundTogether(t *testing.T) {
 	var all []client.Object
 	for i := range 4 {
 		cm := registration(fmt.Sprint("r-", i), fmt.Sprint("r-", i), "registry.example/r:0.7.1")
-		cm.Data["config.yaml"] = "version: 2\nproviders: {}\nx: [" + strings.Repeat("a,", bounds.RegisteredValues/3) + "a]\n"
+		cm.Data["config.yaml"] = "version: 2\nproviders: {}\nx: [" + strings.Repeat("a,", bounds.RegisteredBytes/bounds.ValueBytes/3) + "a]\n"
 		all = append(all, cm)
 	}
 	small := registration("z", "z", "registry.example/r:0.7.1")
@@ -221,7 +221,7 @@ func TestRegisteredConfigurationsHaveABoundTogether(t *testing.T) {
 			var got []string
 			for _, one := range problems {
 				got = append(got, one.ConfigMap)
-				if !strings.Contains(one.Err.Error(), "more than 150000 values together") {
+				if !strings.Contains(one.Err.Error(), "more than 20 MB of memory together") {
 					t.Error(one.Err)
 				}
 			}
@@ -238,4 +238,18 @@ func TestRegisteredConfigurationsHaveABoundTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	complain("r-3")
+}
+
+// Proves: R63, R81 (texts count, too).
+func TestRegisteredTextsHaveABoundTogether(t *testing.T) {
+	var all []client.Object
+	for i := range 3 + bounds.RegisteredBytes/bounds.ConfigBytes {
+		cm := registration(fmt.Sprintf("r-%03d", i), fmt.Sprint("r-", i), "registry.example/r:0.7.1")
+		cm.Data["config.yaml"] = "version: 2\nproviders: {}\nx: " + strings.Repeat("a", bounds.ConfigBytes-100) + "\n"
+		all = append(all, cm)
+	}
+	problems, p := newGatherer(newCluster(t, all...), nil).Settings(t.Context())
+	if p != nil || len(problems) != 4 || problems[0].ConfigMap != "r-019" {
+		t.Errorf("%d problems: %v, %v", len(problems), problems, p)
+	}
 }

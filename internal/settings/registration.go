@@ -42,7 +42,11 @@ type Registration struct {
 }
 
 // Registered is a distribution that a ConfigMap of its own registers, parsed once. It is immutable.
-type Registered struct{ entry entry }
+type Registered struct {
+	entry entry
+	// size is about how many bytes of memory its configuration takes.
+	size int
+}
 
 // ParseRegistration reads a ConfigMap with LabelDistribution. What is wrong with it harms only the resources that use its name.
 func ParseRegistration(cm *corev1.ConfigMap) *Registered {
@@ -59,46 +63,44 @@ func ParseRegistration(cm *corev1.ConfigMap) *Registered {
 			e.err = fmt.Errorf("binaryData[%s]: the value is not text in UTF-8: put text into data", key)
 		}
 		if e.err != nil {
-			return &Registered{e}
+			return &Registered{entry: e}
 		}
 	}
 	e.lineSource = keyServerVersion + " in " + e.imageSource
 	e.set(Registration{Image: cm.Data[keyImage], ServerVersion: cm.Data[keyServerVersion], Config: cm.Data[keyConfig]}, keyConfig)
-	return &Registered{e}
-}
-
-// Values is how many values the configuration has.
-func (r *Registered) Values() int {
-	if r.entry.base == nil {
-		return 0
+	if e.base == nil {
+		return &Registered{entry: e}
 	}
-	return r.entry.base.Values()
+	return &Registered{entry: e, size: len(cm.Data[keyConfig]) + e.base.Values()*bounds.ValueBytes}
 }
 
-// RegistrationFits reports whether the configuration of a ConfigMap with LabelDistribution has at most so many values, as far as can be seen without parsing it.
-// One that is too large in itself fits, too: parsing it costs nothing and says why.
+// Size is about how many bytes of memory the configuration takes.
+func (r *Registered) Size() int { return r.size }
+
+// RegistrationFits reports whether the configuration of a ConfigMap with LabelDistribution takes at most room bytes of memory, as far as can be seen without
+// parsing it. One that is too large in itself fits, too: parsing it costs nothing and says why.
 func RegistrationFits(cm *corev1.ConfigMap, room int) bool {
 	text := []byte(cm.Data[keyConfig])
 	larger := func(values int) bool {
 		return bounds.ScanYAML(text, bounds.Limits{Bytes: len(text), Nodes: values}) != nil
 	}
-	return !larger(room) || larger(bounds.DocumentNodes)
+	return !larger((room-len(text))/bounds.ValueBytes) || larger(bounds.DocumentNodes)
 }
 
-// RefuseLargeRegistration returns what stands for a ConfigMap with LabelDistribution that is not used because all together have more than
-// bounds.RegisteredValues.
+// RefuseLargeRegistration returns what stands for a ConfigMap with LabelDistribution that is not used because all together take more than
+// bounds.RegisteredBytes.
 func RefuseLargeRegistration(configMap, name string) *Registered {
 	e := ownEntry(configMap, name)
-	e.err = fmt.Errorf("the configurations of the ConfigMaps with the label %s have more than %d values together, and this one is not used: make them smaller",
-		LabelDistribution, bounds.RegisteredValues)
-	return &Registered{e}
+	e.err = fmt.Errorf("the configurations of the ConfigMaps with the label %s take more than %d MB of memory together, and this one is not used: make them smaller",
+		LabelDistribution, bounds.RegisteredBytes/1_000_000)
+	return &Registered{entry: e}
 }
 
 // RefuseRegistration returns what stands for a ConfigMap with LabelDistribution that is not read because there are more than bounds.Registrations.
 func RefuseRegistration(configMap, name string) *Registered {
 	e := ownEntry(configMap, name)
 	e.err = fmt.Errorf("there are more than %d ConfigMaps with the label %s, and this one is not read: delete some", bounds.Registrations, LabelDistribution)
-	return &Registered{e}
+	return &Registered{entry: e}
 }
 
 func ownEntry(configMap, name string) entry {
