@@ -91,8 +91,8 @@ func RegistrationFits(cm *corev1.ConfigMap, room int) bool {
 // bounds.RegisteredBytes.
 func RefuseLargeRegistration(configMap, name string) *Registered {
 	e := ownEntry(configMap, name)
-	e.err = fmt.Errorf("the configurations of the ConfigMaps with the label %s take more than %d MB of memory together, and this one is not used: make them smaller",
-		LabelDistribution, bounds.RegisteredBytes/1_000_000)
+	const detail = "the configurations of the ConfigMaps with the label %s take more than %d MB of memory together, and this one is not used"
+	e.err = fmt.Errorf(detail+": make them smaller", LabelDistribution, bounds.RegisteredBytes/1_000_000)
 	return &Registered{entry: e}
 }
 
