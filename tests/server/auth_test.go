@@ -4,14 +4,19 @@ package server
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,18 +43,33 @@ type authServer struct {
 // bootAuth boots a release with a spec.auth over the small base of the tests. The values are those of the Secrets.
 func bootAuth(t *testing.T, r release, auth string, values ...string) *authServer {
 	t.Helper()
-	line, dir := lineOf(t, r), t.TempDir()
+	return bootAuthWith(t, r, nil, auth, values...)
+}
+
+// bootAuthWith does so with more variables in the environment.
+func bootAuthWith(t *testing.T, r release, more []string, auth string, values ...string) *authServer {
+	t.Helper()
+	dir := t.TempDir()
+	file, env := generateAuth(t, r, string(readFile(t, "testdata/files-base.yaml")), dir, auth, values...)
+	s := &authServer{}
+	s.url, s.log = bootRelease(t, r, file, append(slices.Clip(more), env...)...)
+	return s
+}
+
+// generateAuth writes the configuration of a spec.auth over a base, for a server on loopback that keeps its files in a folder, and returns its environment.
+func generateAuth(t *testing.T, r release, text, dir, auth string, values ...string) (file string, env []string) {
+	t.Helper()
+	line := lineOf(t, r)
 	spec := &v1alpha2.LlamaStackDistributionSpec{}
 	if err := yaml.UnmarshalStrict([]byte("distribution: {name: starter}\nauth:\n"+auth), spec); err != nil {
 		t.Fatal(err)
 	}
-	text := string(readFile(t, "testdata/files-base.yaml"))
 	for _, store := range []string{"prompts", "connectors"} { // they moved to tables with release line 1.0
 		if line.Stores[store].Kind == catalog.SQL {
 			text = strings.Replace(text, "{backend: kv_default, namespace: "+store+"}", "{backend: sql_default, table_name: "+store+"}", 1)
 		}
 	}
-	base, err := config.ParseBase("files", []byte(text))
+	base, err := config.ParseBase("auth", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,20 +77,16 @@ func bootAuth(t *testing.T, r release, auth string, values ...string) *authServe
 	if problems.HasErrors() {
 		t.Fatal(problems.Message())
 	}
-	file := filepath.Join(dir, "generated.yaml")
-	if err := os.WriteFile(file, result.YAML, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SQLITE_STORE_DIR=" + dir}
+	generated := filepath.Join(dir, "generated.yaml")
+	writeFile(t, generated, string(result.YAML))
+	env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SQLITE_STORE_DIR=" + dir}
 	if len(result.Env) != len(values) {
 		t.Fatalf("%d values for %d variables", len(values), len(result.Env))
 	}
 	for i, v := range result.Env {
 		env = append(env, v.Name+"="+canaries.Add(values[i]))
 	}
-	s := &authServer{}
-	s.url, s.log = bootRelease(t, r, onLoopback(t, file, dir), env...)
-	return s
+	return onLoopback(t, generated, dir), env
 }
 
 // withWorkers writes the operator's copy of a configuration with a number of workers.
@@ -171,30 +187,51 @@ func withType(name string) func(*catalog.Line) bool {
 	return func(line *catalog.Line) bool { _, ok := line.AuthType(name); return ok }
 }
 
-// forOldestAndNewest runs a test with these releases.
+// forOldestAndNewest runs a test with these releases, at the same time.
 func forOldestAndNewest(t *testing.T, has func(*catalog.Line) bool, test func(*testing.T, release)) {
 	t.Helper()
 	for _, r := range oldestAndNewest(t, has) {
-		t.Run(r.version, func(t *testing.T) { test(t, r) })
+		t.Run(r.version, func(t *testing.T) {
+			t.Parallel()
+			test(t, r)
+		})
 	}
 }
 
-// Proves: R83, R29 (tokens of an issuer with real keys; a new key needs no restart; probes need no token).
+// hasTenants reports whether a release line separates tenants.
+func hasTenants(line *catalog.Line) bool { return line.ServerFields()["tenancy"].Object != "" }
+
+// tenantsBy is what separates tenants, where the release line can: a setting of the type of authentication, which reports where in a request the tenant
+// stands, and the section of spec.auth.
+func tenantsBy(line *catalog.Line, setting string) (inSettings, section string) {
+	if !hasTenants(line) {
+		return "", ""
+	}
+	return ", " + setting, "\n  tenancy: {mode: multi}"
+}
+
+// The server finds the keys at the address that the issuer's discovery document has, as docs/auth.md describes. Only settings.tls_cafile makes the server
+// trust the issuer's certificate.
+//
+// Proves: R83, R29 (tokens of an issuer with real keys; a new key needs no restart; there is no leeway for clocks; probes need no token).
 func TestServerTakesTokensOfAnIssuer(t *testing.T) {
+	t.Parallel()
 	forOldestAndNewest(t, withType("oauth2"), func(t *testing.T, r release) {
 		from := newIssuer(t)
 		s := bootAuth(t, r, fmt.Sprintf(`
   provider: oauth2
-  settings: {issuer: %q, audience: %s, jwks: {uri: "%s/keys"}}
-  routePolicy: %s`, from.url, authAudience, from.url, routePolicyOf(lineOf(t, r))))
+  settings: {issuer: %q, audience: %s, tls_cafile: %q, jwks: {uri: %q}}
+  routePolicy: %s`, from.url, authAudience, from.caFile, from.discovered(t), routePolicyOf(lineOf(t, r))))
 		s.wantProbes(t, r)
 		s.wantStatus(t, http.StatusUnauthorized, "nobody")
 		s.wantStatus(t, http.StatusUnauthorized, "no token at all", bearer("nonsense"))
-		s.wantStatus(t, http.StatusUnauthorized, "an expired token", bearer(from.token(t, map[string]any{"exp": time.Now().Add(-time.Hour).Unix()})))
+		s.wantStatus(t, http.StatusUnauthorized, "an expired token", bearer(from.token(t, map[string]any{"exp": time.Now().Add(-time.Second).Unix()})))
+		s.wantStatus(t, http.StatusUnauthorized, "a token of tomorrow", bearer(from.token(t, map[string]any{"nbf": time.Now().Add(24 * time.Hour).Unix()})))
 		s.wantStatus(t, http.StatusUnauthorized, "a token for someone else", bearer(from.token(t, map[string]any{"aud": "other"})))
 		s.wantStatus(t, http.StatusUnauthorized, "a token of another issuer", bearer(from.token(t, map[string]any{"iss": "https://other.example"})))
 		s.wantStatus(t, http.StatusUnauthorized, "a token of a key that nobody published", bearer(from.tokenBy(t, signingKey{"first", rsaKey(t)}, nil)))
 		s.wantStatus(t, http.StatusOK, "a good token", bearer(from.token(t, nil)))
+		former := from.token(t, nil)
 		from.add(t, "second", ecKey(t))
 		// The client library asks for the keys again 30 s after the last time at the earliest.
 		fixture.Eventually(t, 2*time.Minute, "a token of the new key is good", func() error {
@@ -203,7 +240,8 @@ func TestServerTakesTokensOfAnIssuer(t *testing.T) {
 			}
 			return nil
 		})
-		if strings.Contains(s.log(), from.token(t, nil)) {
+		s.wantStatus(t, http.StatusOK, "a token of the former key, which is published still", bearer(former))
+		if strings.Contains(s.log(), former) {
 			t.Error("the log has a token")
 		}
 	})
@@ -217,10 +255,14 @@ func routePolicyOf(line *catalog.Line) string {
 	return `[{permit: {paths: ["/v1/providers", "/v1/files*"]}}]`
 }
 
-// Proves: R83, R7 (the client secret reaches the issuer, and not the log).
+// The endpoint's certificate is of a CA that the server trusts by the bundle of spec.networking.tls.
+//
+// Proves: R83, R7, R66 (the client secret reaches the issuer, and not the log).
 func TestServerAsksTheIntrospectionEndpoint(t *testing.T) {
+	t.Parallel()
 	const secret = "canary-client-secret"
-	asked := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	ca, other := fixture.NewCA(t), fixture.NewCA(t)
+	endpoint := "https://" + serveTLS(t, ca, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, password, _ := r.BasicAuth()
 		if id != authAudience || password != secret {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -228,12 +270,11 @@ func TestServerAsksTheIntrospectionEndpoint(t *testing.T) {
 		}
 		respond(w, http.StatusOK, map[string]any{"active": r.FormValue("token") == "good", "sub": "alice", "username": "alice"})
 	}))
-	t.Cleanup(asked.Close)
 	forOldestAndNewest(t, withType("oauth2"), func(t *testing.T, r release) {
-		s := bootAuth(t, r, fmt.Sprintf(`
+		s := bootAuthWith(t, r, trustedBy(t, r, other.PEM, ca.PEM), fmt.Sprintf(`
   provider: oauth2
   settings: {introspection: {url: %q, client_id: %s}}
-  secretRefs: {introspection.client_secret: {name: a, key: b}}`, asked.URL, authAudience), secret)
+  secretRefs: {introspection.client_secret: {name: a, key: b}}`, endpoint, authAudience), secret)
 		s.wantProbes(t, r)
 		s.wantStatus(t, http.StatusUnauthorized, "nobody")
 		s.wantStatus(t, http.StatusUnauthorized, "an inactive token", bearer("bad"))
@@ -251,6 +292,7 @@ func TestServerAsksTheIntrospectionEndpoint(t *testing.T) {
 //
 // Proves: R83.
 func TestServerTakesTokensOfACluster(t *testing.T) {
+	t.Parallel()
 	cluster := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/apis/authentication.k8s.io/v1/selfsubjectreviews" || r.Header.Get("Authorization") != "Bearer good" {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -272,6 +314,7 @@ func TestServerTakesTokensOfACluster(t *testing.T) {
 
 // Proves: R83.
 func TestServerAsksGitHub(t *testing.T) {
+	t.Parallel()
 	github := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Header.Get("Authorization") != "Bearer good":
@@ -319,18 +362,25 @@ func customEndpoint(t *testing.T) string {
 
 // Proves: R83.
 func TestServerAsksACustomEndpoint(t *testing.T) {
+	t.Parallel()
 	endpoint := customEndpoint(t)
 	forOldestAndNewest(t, withType("custom"), func(t *testing.T, r release) {
-		s := bootAuth(t, r, fmt.Sprintf("\n  provider: custom\n  settings: {endpoint: %q}", endpoint))
+		line := lineOf(t, r)
+		tenant, tenancy := tenantsBy(line, "tenant_field: tenant")
+		s := bootAuth(t, r, fmt.Sprintf("\n  provider: custom\n  settings: {endpoint: %q%s}%s", endpoint, tenant, tenancy))
 		s.wantProbes(t, r)
 		s.wantStatus(t, http.StatusUnauthorized, "nobody")
 		s.wantStatus(t, http.StatusUnauthorized, "a bad token", bearer("bad"))
 		s.wantStatus(t, http.StatusOK, "a good token", bearer("alice@a"))
+		if hasTenants(line) {
+			s.wantStatus(t, http.StatusUnauthorized, "a user of no tenant", bearer("alice@"))
+		}
 	})
 }
 
 // Proves: R83, R8 (each key works, also one of digits alone with a letter; no key gets into the log).
 func TestServerTakesAPIKeys(t *testing.T) {
+	t.Parallel()
 	keys := []string{"canary-key-a", "canary-key-b"}
 	forOldestAndNewest(t, withType("api-key"), func(t *testing.T, r release) {
 		s := bootAuth(t, r, `
@@ -348,24 +398,66 @@ func TestServerTakesAPIKeys(t *testing.T) {
 	})
 }
 
+// proxyAddress is the address that the proxy of the tests calls servers from.
+const proxyAddress = "127.0.0.2"
+
+// newProxy is a reverse proxy that knows users by their passwords, "<password>@<tenant>". It reports to the server who a caller is, whatever the caller
+// pretends, and passes on who calls, as proxies do.
+func newProxy(t *testing.T, server, password string) string {
+	t.Helper()
+	to, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(proxyAddress)}}
+	proxy := httptest.NewServer(&httputil.ReverseProxy{
+		Transport: &http.Transport{DisableKeepAlives: true, DialContext: dialer.DialContext},
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.SetURL(to)
+			p.SetXForwarded()
+			p.Out.Header.Del("Authorization")
+			p.Out.Header.Del("X-Auth-User")
+			p.Out.Header.Del("X-Auth-Tenant")
+			user, given, _ := p.In.BasicAuth()
+			if secret, tenant, _ := strings.Cut(given, "@"); secret == password {
+				p.Out.Header.Set("X-Auth-User", user)
+				p.Out.Header.Set("X-Auth-Tenant", tenant)
+			}
+		},
+	})
+	t.Cleanup(proxy.Close)
+	return proxy.URL
+}
+
+// basic is the header of a user with a password.
+func basic(user, password string) header {
+	return header{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))}
+}
+
 // Proves: R83 (the server believes the headers of the networks that it is told to trust, and of no other).
 func TestServerBelievesItsProxy(t *testing.T) {
+	t.Parallel()
 	forOldestAndNewest(t, withType("upstream-header"), func(t *testing.T, r release) {
-		row, _ := lineOf(t, r).AuthType("upstream-header")
-		settings := func(network string) string {
-			networks := ""
-			if _, ok := row.Fields["trusted_proxy_cidrs"]; ok {
-				networks = ", trusted_proxy_cidrs: [" + network + "]"
-			}
-			return "\n  provider: upstream-header\n  settings: {principal_header: x-auth-user" + networks + "}"
+		line := lineOf(t, r)
+		row, _ := line.AuthType("upstream-header")
+		tenant, tenancy := tenantsBy(line, "tenant_header: x-auth-tenant")
+		if len(row.Networks) > 0 {
+			tenant += ", trusted_proxy_cidrs: [" + proxyAddress + "/32]"
 		}
-		s := bootAuth(t, r, settings("127.0.0.0/8"))
+		s := bootAuth(t, r, "\n  provider: upstream-header\n  settings: {principal_header: x-auth-user"+tenant+"}"+tenancy)
+		s.wantProbes(t, r)
+		alice := []header{{"X-Auth-User", "alice"}, {"X-Auth-Tenant", "a"}}
+		if len(row.Networks) > 0 {
+			s.wantStatus(t, http.StatusForbidden, "someone who claims to be the proxy", alice...)
+		}
+		s.url = newProxy(t, s.url, "secret")
 		s.wantProbes(t, r)
 		s.wantStatus(t, http.StatusUnauthorized, "nobody")
-		s.wantStatus(t, http.StatusOK, "a user of the proxy", header{"x-auth-user", "alice"})
-		if len(row.Networks) > 0 {
-			other := bootAuth(t, r, settings("192.0.2.0/24"))
-			other.wantStatus(t, http.StatusForbidden, "someone who claims to be the proxy", header{"x-auth-user", "alice"})
+		s.wantStatus(t, http.StatusUnauthorized, "someone who claims to be a user", alice...)
+		s.wantStatus(t, http.StatusUnauthorized, "a user with a wrong password", basic("alice", "wrong@a"))
+		s.wantStatus(t, http.StatusOK, "a user of the proxy", basic("alice", "secret@a"))
+		if hasTenants(line) {
+			s.wantStatus(t, http.StatusUnauthorized, "a user of no tenant", basic("alice", "secret@"))
 		}
 	})
 }
@@ -396,35 +488,9 @@ func (s *authServer) upload(t *testing.T, headers ...header) string {
 	return file.ID
 }
 
-// Proves: R83 (a tenant does not see a file of another one, although its users have the same attributes; a request without a tenant is refused).
-func TestServerSeparatesTenants(t *testing.T) {
-	endpoint := customEndpoint(t)
-	forOldestAndNewest(t, func(line *catalog.Line) bool { return line.ServerFields()["tenancy"].Object != "" }, func(t *testing.T, r release) {
-		s := bootAuth(t, r, fmt.Sprintf(`
-  provider: custom
-  settings: {endpoint: %q, tenant_field: tenant}
-  tenancy: {mode: multi}`, endpoint))
-		s.wantProbes(t, r)
-		s.wantStatus(t, http.StatusUnauthorized, "a user of no tenant", bearer("alice@"))
-		s.wantStatus(t, http.StatusOK, "a user of a tenant", bearer("alice@a"))
-		file := "/v1/files/" + s.upload(t, bearer("alice@a"))
-		if got := s.get(t, file, bearer("alice@a")); got != http.StatusOK {
-			t.Errorf("the owner gets status %d", got)
-		}
-		if got := s.get(t, file, bearer("bob@b")); got == http.StatusOK {
-			t.Error("another tenant sees the file")
-		}
-		if _, answer := s.do(t, http.MethodGet, "/v1/files", "", nil, bearer("bob@b")); strings.Contains(string(answer), filepath.Base(file)) {
-			t.Errorf("another tenant lists the file: %s", answer)
-		}
-		if _, answer := s.do(t, http.MethodGet, "/v1/files", "", nil, bearer("carol@a")); !strings.Contains(string(answer), filepath.Base(file)) {
-			t.Errorf("a user of the tenant with the same team does not list the file: %s", answer)
-		}
-	})
-}
-
 // Proves: R83 (rules decide about what a user may do with a file, and about which paths a user may call).
 func TestServerObeysPolicies(t *testing.T) {
+	t.Parallel()
 	endpoint := customEndpoint(t)
 	forOldestAndNewest(t, func(line *catalog.Line) bool { _, ok := line.AuthFields()["route_policy"]; return ok }, func(t *testing.T, r release) {
 		s := bootAuth(t, r, fmt.Sprintf(`

@@ -14,18 +14,23 @@ import (
 	"maps"
 	"math/big"
 	"net/http"
-	"net/http/httptest"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// issuer is an OpenID Connect issuer with real keys. Its set of keys changes when it rotates.
+// issuer is an OpenID Connect issuer with real keys, over TLS. Its set of keys changes when it rotates.
 type issuer struct {
-	url  string
-	lock sync.Mutex
-	keys []signingKey
+	url string
+	// caFile has the CA of its certificate.
+	caFile string
+	client *http.Client
+	lock   sync.Mutex
+	keys   []signingKey
 }
 
 // signingKey is a key of RS256 or ES256.
@@ -37,16 +42,38 @@ type signingKey struct {
 // newIssuer starts an issuer with a key of RS256.
 func newIssuer(t *testing.T) *issuer {
 	t.Helper()
-	i := &issuer{}
+	ca := fixture.NewCA(t)
+	i := &issuer{caFile: filepath.Join(t.TempDir(), "ca.crt"), client: &http.Client{Transport: &http.Transport{TLSClientConfig: ca.Trust("localhost")}}}
+	writeFile(t, i.caFile, string(ca.PEM))
 	i.add(t, "first", rsaKey(t))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
 		respond(w, http.StatusOK, map[string]any{"keys": i.published()})
 	})
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	i.url = server.URL
+	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
+		respond(w, http.StatusOK, map[string]any{
+			"issuer": i.url, "jwks_uri": i.url + "/keys", "id_token_signing_alg_values_supported": []string{"RS256", "ES256"},
+		})
+	})
+	i.url = "https://" + serveTLS(t, ca, mux)
 	return i
+}
+
+// discovered is the address of the keys, as the issuer's discovery document has it.
+func (i *issuer) discovered(t *testing.T) string {
+	t.Helper()
+	response, err := i.client.Get(i.url + "/.well-known/openid-configuration")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	var document struct {
+		JWKSURI string `json:"jwks_uri"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&document); err != nil || document.JWKSURI == "" {
+		t.Fatalf("status %d, %v: %+v", response.StatusCode, err, document)
+	}
+	return document.JWKSURI
 }
 
 func rsaKey(t *testing.T) crypto.Signer {

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// make posts a JSON body and returns the id of what the server made.
+func (s *authServer) make(t *testing.T, path, body string, as header) string {
+	t.Helper()
+	status, answer := s.do(t, http.MethodPost, path, "application/json", strings.NewReader(body), as)
+	var made struct{ ID string }
+	if err := json.Unmarshal(answer, &made); err != nil || status != http.StatusOK || made.ID == "" {
+		t.Fatalf("POST %s: status %d, %v: %s\n%s", path, status, err, answer, tail(s.log()))
+	}
+	return made.ID
+}
+
+// inPostgres replaces the backends of a base. Servers of the release lines 1.2 and 1.3 cannot keep vector stores of tenants in PostgreSQL.
+var inPostgres = strings.NewReplacer(
+	`{type: kv_sqlite, db_path: "${env.SQLITE_STORE_DIR}/kv.db"}`,
+	`{type: kv_postgres, host: localhost, port: "${env.PG_PORT}", db: "${env.PG_DB}", user: "${env.PG_DB}", password: "${env.PG_PASSWORD}"}`,
+	`{type: sql_sqlite, db_path: "${env.SQLITE_STORE_DIR}/sql.db"}`,
+	`{type: sql_postgres, host: localhost, port: "${env.PG_PORT}", db: "${env.PG_DB}", user: "${env.PG_DB}", password: "${env.PG_PASSWORD}"}`,
+)
+
+// bootTenants boots a release with a spec.auth over a base, and more variables. The process that forks the server stands in for the tokenizer of vector stores.
+func bootTenants(t *testing.T, r release, base, auth string, env map[string]string) *authServer {
+	t.Helper()
+	dir, port := t.TempDir(), fixture.FreePort(t, fixture.Loopback)
+	file, of := generateAuth(t, r, base, dir, auth)
+	// In its other format, the server needs seconds of a processor to write into its log why it denied something.
+	for _, variable := range append(of, fmt.Sprintf("%s=%d", lineOf(t, r).PortEnv, port), "TMPDIR="+dir, "OGX_LOG_FORMAT=json") {
+		name, value, _ := strings.Cut(variable, "=")
+		env[name] = value
+	}
+	booted := startNursery(t, r).boot(t, bootJob{Name: "tenants", Config: file, Dir: dir, Env: env, Hosts: map[string]string{}}, port)
+	return &authServer{booted.url, booted.log}
+}
+
+// The tokens are those of an issuer. On the newest release line, the data is in PostgreSQL.
+//
+// Proves: R83 (a tenant sees no file, conversation, response or vector store of another one, although its users have the same attributes; a request without a
+// tenant is refused).
+func TestServerSeparatesTenants(t *testing.T) {
+	t.Parallel()
+	database := fixture.StartPostgres(t, fixture.Loopback)
+	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"embedder", "chat"}, Key: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend := httptest.NewServer(double)
+	t.Cleanup(backend.Close)
+	forOldestAndNewest(t, hasTenants, func(t *testing.T, r release) {
+		name, password := "tenants_of_"+strings.ReplaceAll(r.version, ".", "_"), canaries.New()
+		database.Account(t, name, password, name)
+		from := newIssuer(t)
+		base, newest := string(readFile(t, "testdata/tenants-base.yaml")), r.line == catalog.Newest()
+		if newest {
+			base = inPostgres.Replace(base)
+		}
+		s := bootTenants(t, r, base, fmt.Sprintf(`
+  provider: oauth2
+  settings: {issuer: %q, audience: %s, tls_cafile: %q, jwks: {uri: %q}, tenant_claim: org}
+  tenancy: {mode: multi}`, from.url, authAudience, from.caFile, from.discovered(t)), map[string]string{
+			"VLLM_URL": backend.URL + "/v1", "PG_PORT": strconv.Itoa(database.Port), "PG_DB": name, "PG_PASSWORD": password,
+		})
+		s.wantProbes(t, r)
+		user := func(name, tenant string) header {
+			return bearer(from.token(t, map[string]any{"sub": name, "org": tenant, "groups": []string{"t"}}))
+		}
+		alice, bob, carol := user("alice", "a"), user("bob", "b"), user("carol", "a")
+		s.wantStatus(t, http.StatusUnauthorized, "a user of no tenant", user("alice", ""))
+		s.wantStatus(t, http.StatusOK, "a user of a tenant", alice)
+
+		conversation := s.make(t, "/v1/conversations", `{"items":[{"type":"message","role":"user","content":[{"type":"input_text","text":"recall"}]}]}`, alice)
+		response := s.make(t, "/v1/responses", `{"model":"vllm/chat","input":"recall"}`, alice)
+		store := s.make(t, "/v1/vector_stores", `{"name":"handbook","embedding_model":"vllm/embedder"}`, alice)
+		for _, kept := range []struct{ list, id, below string }{
+			{"/v1/files", s.upload(t, alice), "/content"},
+			{"/v1/vector_stores", store, "/files"},
+			{"/v1/responses", response, "/input_items"},
+			{"/v1/conversations", conversation, "/items"}, // which nobody can list
+		} {
+			one := kept.list + "/" + kept.id
+			for _, method := range []string{http.MethodGet, http.MethodDelete} {
+				if status, answer := s.do(t, method, one, "", nil, bob); status == http.StatusOK || strings.Contains(string(answer), "handbook") {
+					t.Errorf("%s %s as another tenant: status %d: %s", method, one, status, answer)
+				}
+			}
+			if status, answer := s.do(t, http.MethodGet, one+kept.below, "", nil, bob); status == http.StatusOK {
+				t.Errorf("%s%s as another tenant: %s", one, kept.below, answer)
+			}
+			for who, as := range map[string]header{"alice": alice, "carol": carol} {
+				if status, answer := s.do(t, http.MethodGet, one, "", nil, as); status != http.StatusOK {
+					t.Errorf("%s as %s, of the tenant: status %d: %s", one, who, status, answer)
+				}
+			}
+			if kept.list == "/v1/conversations" {
+				continue
+			}
+			if _, answer := s.do(t, http.MethodGet, kept.list, "", nil, bob); strings.Contains(string(answer), kept.id) {
+				t.Errorf("another tenant lists %s: %s", one, answer)
+			}
+			if _, answer := s.do(t, http.MethodGet, kept.list, "", nil, carol); !strings.Contains(string(answer), kept.id) {
+				t.Errorf("a user of the tenant with the same team does not list %s: %s", one, answer)
+			}
+		}
+		if status, answer := s.do(t, http.MethodPost, "/v1/vector_stores/"+store+"/search", "application/json", strings.NewReader(`{"query":"x"}`), bob); status == http.StatusOK {
+			t.Errorf("another tenant searches the vector store: %s", answer)
+		}
+		if tables := database.Query(t, fmt.Sprintf("\\c %s\nSELECT string_agg(tablename, ' ') FROM pg_tables WHERE schemaname = 'public'", name)); newest != strings.Contains(tables, "openai_conversations") {
+			t.Errorf("PostgreSQL has the tables %q", tables)
+		}
+	})
+}
