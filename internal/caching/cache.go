@@ -30,7 +30,8 @@ func newCache(ctx context.Context, config *rest.Config, options cache.Options, f
 	if err != nil {
 		return nil, err
 	}
-	for _, kind := range apply.EdgeKinds(apis) {
+	edge := apply.EdgeKinds(apis)
+	for _, kind := range edge {
 		options.ByObject[kind] = ownObjects()
 	}
 	options.NewInformer = f.newInformer
@@ -39,5 +40,8 @@ func newCache(ctx context.Context, config *rest.Config, options cache.Options, f
 		return nil, err
 	}
 	f.referred = func(value string) bool { return isReferred(ctx, c, value) }
-	return c, c.IndexField(ctx, &v1alpha2.LlamaStackDistribution{}, ReferenceIndex, References)
+	if err := c.IndexField(ctx, &v1alpha2.LlamaStackDistribution{}, ReferenceIndex, References); err != nil {
+		return nil, err
+	}
+	return newByInstance(ctx, c, options.Scheme, instanceKinds(edge))
 }

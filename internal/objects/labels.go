@@ -22,14 +22,16 @@ const (
 	// ReplicasManager is the field manager of the number of pods while that goes from the operator to an autoscaler.
 	ReplicasManager = ManagedBy + "-replicas"
 
-	labelApp      = "app"
-	labelInstance = "app.kubernetes.io/instance"
-	appName       = "llama-stack"
+	// LabelInstance has the name of the custom resource.
+	LabelInstance = "app.kubernetes.io/instance"
+
+	labelApp = "app"
+	appName  = "llama-stack"
 )
 
 // Selector returns the labels that select the pods of a resource. They are immutable in a Deployment and never change.
 func Selector(resource string) map[string]string {
-	return map[string]string{labelApp: appName, labelInstance: resource}
+	return map[string]string{labelApp: appName, LabelInstance: resource}
 }
 
 // NewPodsSelector selects the pods that this operator's template made. Pods of release 0.9 do not have its label.
@@ -88,12 +90,12 @@ func ControllerRef(cr *v1alpha2.LlamaStackDistribution) *metav1.OwnerReference {
 }
 
 // ResourceOfPod is the name of the custom resource that a pod with these labels belongs to.
-func ResourceOfPod(labels map[string]string) string { return labels[labelInstance] }
+func ResourceOfPod(labels map[string]string) string { return labels[LabelInstance] }
 
 // OwnLabels returns, of an object's labels, those by which the operator finds its objects again.
 func OwnLabels(labels map[string]string) map[string]string {
 	own := map[string]string{}
-	for _, key := range []string{LabelManagedBy, labelApp, labelInstance} {
+	for _, key := range []string{LabelManagedBy, labelApp, LabelInstance} {
 		if value, ok := labels[key]; ok {
 			own[key] = value
 		}
