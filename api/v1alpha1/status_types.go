@@ -111,6 +111,27 @@ type DistributionConfig struct {
 	// +listType=atomic
 	Models []ModelInfo `json:"models,omitempty"`
 
+	// VectorStores are those of the spec that the running server lists. Those that clients create are not shown.
+	// +optional
+	// +listType=atomic
+	VectorStores []ResourceInfo `json:"vectorStores,omitempty"`
+
+	// ToolGroups are the tool groups that the running server lists. Servers from release line 0.7 on list none.
+	// +optional
+	// +listType=atomic
+	ToolGroups []ResourceInfo `json:"toolGroups,omitempty"`
+
+	// Connectors are the MCP servers that the running server lists. Servers of the release lines 0.7, 0.8, and from 1.3 on list them.
+	// +optional
+	// +listType=atomic
+	Connectors []ResourceInfo `json:"connectors,omitempty"`
+
+	// MissingResources are the models, vector stores and tools of the spec that the running server does not list, such as
+	// "models/vllm/llama3" or "vectorStores/docs". What a server lists to authenticated callers only cannot be missing.
+	// +optional
+	// +listType=atomic
+	MissingResources []string `json:"missingResources,omitempty"`
+
 	// AvailableDistributions are the distributions that the operator knows and their images.
 	// +optional
 	AvailableDistributions map[string]string `json:"availableDistributions,omitempty"`
@@ -125,6 +146,17 @@ type ModelInfo struct {
 	// ProviderID is the id of the provider that serves the model.
 	// +optional
 	ProviderID string `json:"provider_id"`
+}
+
+// ResourceInfo is one vector store, tool group or connector of the running server.
+type ResourceInfo struct {
+	// Name is its name in the list of the server. A list that is too long for the status ends with an entry that says how many are left out.
+	// +optional
+	Name string `json:"name"`
+
+	// ProviderID is the id of the provider that serves it, where the list says so.
+	// +optional
+	ProviderID string `json:"provider_id,omitempty"`
 }
 
 // ProviderInfo is one provider of the running server. The JSON names are those of the server's own API.

@@ -65,6 +65,10 @@ func assemble(name string, answer *introspection, over *overlay) (*catalog.Line,
 	if err := assembleAuth(line, answer, over); err != nil {
 		return nil, err
 	}
+	var err error
+	if line.Lists, err = over.lists(name); err != nil {
+		return nil, err
+	}
 	keepReachable(line, answer.Objects)
 	if err := line.Check(); err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 type overlay struct {
 	APIs       map[string]struct{ Instead string }  `yaml:"apis"`
 	ToolGroups map[string]string                    `yaml:"toolGroups"`
+	Lists      map[string]map[string]any            `yaml:"lists"`
 	Backends   map[string]map[string]any            `yaml:"backends"`
 	Auth       map[string]map[string]any            `yaml:"auth"`
 	Providers  map[string]map[string]map[string]any `yaml:"providers"`
@@ -59,6 +60,12 @@ type authRow struct {
 	Networks  []string         `yaml:"networks"`
 	Advice    []catalog.Advice `yaml:"advice"`
 	Example   map[string]any   `yaml:"example"`
+}
+
+// listRow is where a server lists what it has registered, on one line.
+type listRow struct {
+	Source string `yaml:"source"`
+	Path   string `yaml:"path"`
 }
 
 func readOverlay(file string) (*overlay, error) {
@@ -109,6 +116,24 @@ func (o *overlay) backend(line, kind string) (*backendRow, error) {
 		return nil, fmt.Errorf("overlay: backend %s has no source", kind)
 	}
 	return merged, nil
+}
+
+// lists returns the paths of the lists that a server of a release line has.
+func (o *overlay) lists(line string) (map[string]string, error) {
+	paths := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(o.Lists)) {
+		merged := &listRow{}
+		if err := onLine(line, o.Lists[name], merged); err != nil {
+			return nil, fmt.Errorf("overlay: list %s: %w", name, err)
+		}
+		if merged.Source == "" {
+			return nil, fmt.Errorf("overlay: list %s has no source", name)
+		}
+		if merged.Path != "" {
+			paths[name] = merged.Path
+		}
+	}
+	return paths, nil
 }
 
 // auth returns the hand-written part of a type of authentication for a release line.

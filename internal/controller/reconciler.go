@@ -274,7 +274,7 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) {
 		s.serverSilent = why
 		return
 	}
-	at := probe.Server{URL: url, Trust: trust(s.desired.Certificate)}
+	at := probe.Server{URL: url, Trust: trust(s.desired.Certificate), Lists: status.Lists(s.desired, s.distribution())}
 	s.server, s.serverSilent = r.prober.Observe(s.cr, s.deployment, s.pods.Existing, at) //nolint:contextcheck // asking outlives the reconcile
 	s.serverPending = s.server == nil && s.serverSilent == ""
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -90,6 +91,14 @@ func (s *scope) canBuild() bool {
 	return len(errs) == 0 || s.gathered.Inputs.Unresolved && len(errs) == 1 && strings.HasPrefix(errs[0].Path, "spec.distribution")
 }
 
+// distribution is what spec.distribution resolves to; nil where it could not be resolved.
+func (s *scope) distribution() *settings.Distribution {
+	if s.desired != nil && s.desired.Distribution != nil {
+		return s.desired.Distribution
+	}
+	return s.gathered.Inputs.Distribution
+}
+
 func (s *scope) facts(operatorVersion string) *status.Facts {
 	f := &status.Facts{
 		CR: s.cr, Now: time.Now().Truncate(time.Second), OperatorVersion: operatorVersion,
@@ -99,10 +108,7 @@ func (s *scope) facts(operatorVersion string) *status.Facts {
 	if s.gathered == nil {
 		return f
 	}
-	f.Distribution = s.gathered.Inputs.Distribution
-	if s.desired != nil && s.desired.Distribution != nil {
-		f.Distribution = s.desired.Distribution
-	}
+	f.Distribution = s.distribution()
 	f.SecretCount = s.gathered.Inputs.SecretCount()
 	f.DeploymentUnknown = s.gathered.DeploymentUnknown
 	if s.gathered.Settings != nil {

@@ -14,10 +14,12 @@ import (
 )
 
 const (
-	// maxProviders bounds the list that is kept; R63 allows a hundred providers for each API.
+	// maxProviders bounds each list that is kept; R63 allows a hundred providers for each API.
 	maxProviders = 1000
-	// maxKept bounds all texts of the list that is kept together, in bytes.
-	maxKept = 32 << 10
+	// maxKept bounds all texts of the list of providers, and of that of models, that are kept together, in bytes; maxKeptOfList those of each
+	// further list.
+	maxKept       = 32 << 10
+	maxKeptOfList = 16 << 10
 	// maxName bounds each of them, in bytes.
 	maxName = 253
 )
@@ -67,8 +69,8 @@ func readProviders(body []byte) ([]Provider, int, error) {
 	return list, len(answer.Data) - len(list), nil
 }
 
-// readModels reads an answer of /v1/models, in either form that release lines have. What is over the limits is left out.
-func readModels(body []byte) ([]Model, error) {
+// readModels reads an answer of /v1/models, in either form that release lines have.
+func readModels(body []byte) (List, error) {
 	var answer struct {
 		Data []struct {
 			ID         string `json:"id"`
@@ -80,23 +82,57 @@ func readModels(body []byte) ([]Model, error) {
 		} `json:"data"`
 	}
 	if err := decode(body, &answer); err != nil {
-		return nil, err
+		return List{}, err
 	}
+	entries := make([]Entry, len(answer.Data))
+	for i, m := range answer.Data {
+		entries[i] = Entry{Name: cmp.Or(m.ID, m.Identifier), Provider: cmp.Or(m.Metadata.Provider, m.Provider)}
+	}
+	return shortened(entries, maxKept, true), nil
+}
+
+// readList reads the answer of another list: of vector stores, of tool groups, or of connectors.
+func readList(body []byte) (List, error) {
+	var answer struct {
+		Data []struct {
+			ID         string `json:"id"`
+			Identifier string `json:"identifier"`
+			Connector  string `json:"connector_id"`
+			Provider   string `json:"provider_id"`
+		} `json:"data"`
+		More bool `json:"has_more"`
+	}
+	if err := decode(body, &answer); err != nil {
+		return List{}, err
+	}
+	entries := make([]Entry, len(answer.Data))
+	for i, e := range answer.Data {
+		entries[i] = Entry{Name: cmp.Or(e.Connector, e.Identifier, e.ID), Provider: e.Provider}
+	}
+	list := shortened(entries, maxKeptOfList, false)
+	list.Cut = list.Cut || answer.More
+	return list, nil
+}
+
+// shortened makes a list of what may be kept of the entries, in so many bytes.
+func shortened(entries []Entry, most int, wantsProvider bool) (l List) {
 	known, kept := map[string]bool{}, 0
-	var list []Model
-	for _, m := range answer.Data {
-		name, provider := cmp.Or(m.ID, m.Identifier), cmp.Or(m.Metadata.Provider, m.Provider)
-		size := len(name) + len(provider)
-		if !isName(name) || !isName(provider) || known[name] || len(list) == maxProviders || kept+size > maxKept {
-			continue
+	for _, e := range entries {
+		size := len(e.Name) + len(e.Provider)
+		named := isName(e.Name) && (isName(e.Provider) || e.Provider == "" && !wantsProvider)
+		switch {
+		case named && known[e.Name]:
+		case !named || len(l.Entries) == maxProviders || kept+size > most:
+			l.Cut = true
+		default:
+			known[e.Name], kept = true, kept+size
+			l.Entries = append(l.Entries, Entry{Provider: strings.Clone(e.Provider), Name: strings.Clone(e.Name)})
 		}
-		known[name], kept = true, kept+size
-		list = append(list, Model{Provider: strings.Clone(provider), Name: strings.Clone(name)})
 	}
-	slices.SortFunc(list, func(a, b Model) int {
+	slices.SortFunc(l.Entries, func(a, b Entry) int {
 		return cmp.Or(strings.Compare(a.Provider, b.Provider), strings.Compare(a.Name, b.Name))
 	})
-	return list, nil
+	return l
 }
 
 // isName reports whether a text may stand in a status.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"syscall"
@@ -53,13 +54,16 @@ var (
 func (c *Client) get(ctx context.Context, at *target, path string, read func([]byte) error) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	if err := c.exchange(ctx, at, path, read); err != nil {
+	path, query, _ := strings.Cut(path, "?")
+	address := at.base.JoinPath(path)
+	address.RawQuery = query
+	if err := c.exchange(ctx, at, address, read); err != nil {
 		return fmt.Errorf("GET %s: %w", path, err)
 	}
 	return nil
 }
 
-func (c *Client) exchange(ctx context.Context, at *target, path string, read func([]byte) error) error {
+func (c *Client) exchange(ctx context.Context, at *target, address *url.URL, read func([]byte) error) error {
 	raw, err := c.dialer.DialContext(ctx, "tcp", at.base.Host)
 	if err != nil {
 		return stable.Error(err) // nothing was received yet
@@ -77,7 +81,7 @@ func (c *Client) exchange(ctx context.Context, at *target, path string, read fun
 		}
 		conn = secured
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.base.JoinPath(path).String(), http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), http.NoBody)
 	if err != nil {
 		return err
 	}

@@ -56,6 +56,7 @@ func FuzzReceive(f *testing.F) {
 func FuzzAnswers(f *testing.F) {
 	for _, seed := range []string{
 		`{"version":"0.7.1"}`, `{"data":[` + entry("inference", "vllm", "remote::vllm") + `,` + entry("inference", "vllm", "x") + `]}`, `{"data":null}`,
+		`{"data":[{"id":"a"},{"id":"a"},{"identifier":"b","provider_id":"p"},{"connector_id":"c"},{}],"has_more":true}`,
 		`{"data":[{"api":"a","provider_id":"\ud800","provider_type":"\u0000"}]}`, `{"DATA":[{"API":"a"}],"data":[null]}`, `[]`, `{"version":1}`,
 		strings.Repeat(`{"data":[`, 50), `{"data":[` + strings.Repeat("{},", 100) + `{}]}`,
 	} {
@@ -82,8 +83,30 @@ func FuzzAnswers(f *testing.F) {
 				t.Errorf("%+v after %+v", p, list[i-1])
 			}
 		}
+		checkLists(t, answer)
 		if kept > maxKept || len(list) > maxProviders || leftOut < 0 {
 			t.Errorf("kept %d bytes of %d providers, left out %d", kept, len(list), leftOut)
 		}
 	})
+}
+
+// checkLists reads an answer as each of the other lists.
+func checkLists(t *testing.T, answer []byte) {
+	t.Helper()
+	for most, read := range map[int]func([]byte) (List, error){maxKept: readModels, maxKeptOfList: readList} {
+		list, err := read(answer)
+		if err != nil && (!errors.Is(err, errNotJSON) || list.Entries != nil) {
+			t.Errorf("%v with %d entries", err, len(list.Entries))
+		}
+		kept, known := 0, map[string]bool{}
+		for _, e := range list.Entries {
+			if kept += len(e.Name) + len(e.Provider); !isName(e.Name) || e.Provider != "" && !isName(e.Provider) || known[e.Name] {
+				t.Errorf("kept %+v", e)
+			}
+			known[e.Name] = true
+		}
+		if kept > most || len(list.Entries) > maxProviders {
+			t.Errorf("kept %d bytes of %d entries", kept, len(list.Entries))
+		}
+	}
 }

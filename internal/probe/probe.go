@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,6 +37,8 @@ type Server struct {
 	Trust *Trust
 	// Lane names those with whom it shares the places for large answers: its namespace.
 	Lane string
+	// Lists are the paths of further lists to ask for, by any names, of those that the server's release has.
+	Lists map[string]string
 	// Slow is true where its answers take long: it shares these places with slow servers alone.
 	Slow bool
 }
@@ -50,14 +54,26 @@ type Observation struct {
 	LeftOut int
 	// ProvidersHidden is true where the server lists its providers only for authenticated users.
 	ProvidersHidden bool
-	// Models are the models it lists, each name once, sorted by provider and name; meaningless where ModelsUnknown is not empty.
-	Models []Model
-	// ModelsUnknown says why it did not list its models; empty where it did.
-	ModelsUnknown string
+	// Models are the models it lists.
+	Models List
+	// Lists are the answers to Server.Lists, by the same names.
+	Lists map[string]List
 }
 
-// Model is one model of a server.
-type Model struct {
+// List is what a server lists of one kind.
+type List struct {
+	// Entries are what it lists, each name once, sorted by provider and name; meaningless where Unknown is not empty.
+	Entries []Entry
+	// Cut is true where it lists more than Entries: too many, too long, unprintable, without a name, or on another page.
+	Cut bool
+	// Unknown says why it did not list anything; empty where it did.
+	Unknown string
+	// Hidden is true where that is because it lists them only for authenticated users.
+	Hidden bool
+}
+
+// Entry is one entry of a list. Provider is empty where the server does not say who serves it.
+type Entry struct {
 	Provider, Name string
 }
 
@@ -115,13 +131,24 @@ func (c *Client) Ask(ctx context.Context, server Server) (*Observation, error) {
 	case err != nil:
 		return nil, err
 	}
-	// This is for information: what fails here spoils nothing.
-	err = c.get(ctx, at, "/v1/models", func(body []byte) (err error) {
-		o.Models, err = readModels(body)
+	o.Models = c.list(ctx, at, "/v1/models", readModels)
+	for _, name := range slices.Sorted(maps.Keys(server.Lists)) {
+		if o.Lists == nil {
+			o.Lists = map[string]List{}
+		}
+		o.Lists[name] = c.list(ctx, at, server.Lists[name], readList)
+	}
+	return o, nil
+}
+
+// list asks for one list. It is for information: what fails here spoils nothing.
+func (c *Client) list(ctx context.Context, at *target, path string, read func([]byte) (List, error)) (l List) {
+	err := c.get(ctx, at, path, func(body []byte) (err error) {
+		l, err = read(body)
 		return err
 	})
 	if err != nil {
-		o.ModelsUnknown = err.Error()
+		return List{Unknown: err.Error(), Hidden: errors.Is(err, errUnauthorized)}
 	}
-	return o, nil
+	return l
 }

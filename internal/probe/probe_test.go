@@ -44,7 +44,7 @@ func TestAsk(t *testing.T) {
 	}
 	want := &Observation{Version: "0.7.1", Providers: []Provider{
 		{API: "files", ID: "f", Type: "inline::localfs"}, {API: "inference", ID: "vllm", Type: "remote::vllm"},
-	}, ModelsUnknown: "GET /v1/models: the server answers 404 Not Found"}
+	}, Models: List{Unknown: "GET /v1/models: the server answers 404 Not Found"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -126,34 +126,58 @@ func TestAskReportsWhatFailed(t *testing.T) {
 }
 
 // Proves: R82, R35 (the names of the models, in both forms of the release lines; what no status may show is left out, and an answer that cannot be read
-// spoils nothing).
-func TestAskListsModels(t *testing.T) {
+// spoils nothing), R29, R63 (the same of each further list that the caller names, and of no other; that the server hides one is said).
+func TestAskListsWhatIsRegistered(t *testing.T) {
+	const path = "/v1alpha/things"
+	hidden := List{Unknown: "GET %s: the server asks for credentials", Hidden: true}
 	for name, c := range map[string]struct {
-		status  int
-		answer  string
-		want    []Model
-		unknown string
+		status       int
+		answer       string
+		models, list List
 	}{
-		"OpenAI's form": {200, `{"data":[{"id":"vllm/b","custom_metadata":{"provider_id":"vllm"}},{"id":"vllm/a","custom_metadata":{"provider_id":"vllm"}}]}`,
-			[]Model{{"vllm", "vllm/a"}, {"vllm", "vllm/b"}}, ""},
-		"release line 0.3": {200, `{"data":[{"identifier":"m","provider_id":"vllm"}]}`, []Model{{"vllm", "m"}}, ""},
-		"left out":         {200, `{"data":[{"id":"a\nb","provider_id":"v"},{"id":"x"},{"id":"y","provider_id":"v"},{"id":"y","provider_id":"v"},null]}`, []Model{{"v", "y"}}, ""},
-		"none":             {200, `{"data":[]}`, nil, ""},
-		"credentials":      {401, `canary`, nil, "GET /v1/models: the server asks for credentials"},
-		"broken":           {200, `{"data":`, nil, "GET /v1/models: the answer is not the expected JSON"},
+		"OpenAI's form": {
+			200, `{"data":[{"id":"vllm/b","custom_metadata":{"provider_id":"vllm"}},{"id":"vllm/a","custom_metadata":{"provider_id":"vllm"}}]}`,
+			List{Entries: []Entry{{"vllm", "vllm/a"}, {"vllm", "vllm/b"}}}, List{Entries: []Entry{{"", "vllm/a"}, {"", "vllm/b"}}},
+		},
+		"release line 0.3": {
+			200, `{"data":[{"identifier":"m","provider_id":"vllm"}]}`, List{Entries: []Entry{{"vllm", "m"}}}, List{Entries: []Entry{{"vllm", "m"}}},
+		},
+		"connectors": {200, `{"data":[{"connector_id":"github","url":"http://canary"}]}`, List{Cut: true}, List{Entries: []Entry{{"", "github"}}}},
+		"another page": {
+			200, `{"data":[{"id":"docs","name":"canary","metadata":{"provider_id":7}}],"has_more":true}`, List{Cut: true}, List{Entries: []Entry{{"", "docs"}}, Cut: true},
+		},
+		"left out": {
+			200, `{"data":[{"id":"a\nb","provider_id":"v"},{"id":"x"},{"id":"y","provider_id":"v"},{"id":"y","provider_id":"v"},null]}`,
+			List{Entries: []Entry{{"v", "y"}}, Cut: true}, List{Entries: []Entry{{"", "x"}, {"v", "y"}}, Cut: true},
+		},
+		"none":        {200, `{"data":[]}`, List{}, List{}},
+		"credentials": {401, `canary`, hidden, hidden},
+		"a policy":    {403, `canary`, hidden, hidden},
+		"no such list": {
+			404, `canary`, List{Unknown: "GET %s: the server answers 404 Not Found"}, List{Unknown: "GET %s: the server answers 404 Not Found"},
+		},
+		"broken": {
+			200, `{"data":`, List{Unknown: "GET %s: the answer is not the expected JSON"}, List{Unknown: "GET %s: the answer is not the expected JSON"},
+		},
 	} {
 		mux := http.NewServeMux()
 		mux.HandleFunc("GET /v1/version", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"version":"0.7.1"}`)) })
 		mux.HandleFunc("GET /v1/providers", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"data":[]}`)) })
-		mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(c.status)
-			_, _ = w.Write([]byte(c.answer))
-		})
+		query := ""
+		for _, list := range []string{"/v1/models", path} {
+			mux.HandleFunc("GET "+list, func(w http.ResponseWriter, r *http.Request) {
+				query += r.URL.RawQuery
+				w.WriteHeader(c.status)
+				_, _ = w.Write([]byte(c.answer))
+			})
+		}
 		server := httptest.NewServer(mux)
 		t.Cleanup(server.Close)
-		got, err := New().Ask(t.Context(), Server{URL: server.URL})
-		if err != nil || got.Version != "0.7.1" || got.ModelsUnknown != c.unknown || !cmp.Equal(got.Models, c.want) {
-			t.Errorf("%s: %+v, %v; want %v %q", name, got, err, c.want, c.unknown)
+		got, err := New().Ask(t.Context(), Server{URL: server.URL, Lists: map[string]string{"things": path + "?limit=100"}})
+		c.models.Unknown, c.list.Unknown = strings.ReplaceAll(c.models.Unknown, "%s", "/v1/models"), strings.ReplaceAll(c.list.Unknown, "%s", path)
+		want := &Observation{Version: "0.7.1", Models: c.models, Lists: map[string]List{"things": c.list}}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" || query != "limit=100" {
+			t.Errorf("%s: %v, query %q (-want +got):\n%s", name, err, query, diff)
 		}
 	}
 }

@@ -28,13 +28,13 @@ func setBackends(f *Facts, s *statusOf) {
 			set(f, s, kind, last.Status, last.Reason, last.Message)
 		}
 		return
-	case f.Server.ModelsUnknown != "":
-		set(f, s, kind, metav1.ConditionUnknown, v1alpha2.ReasonModelsUnknown, f.Server.ModelsUnknown)
+	case f.Server.Models.Unknown != "":
+		set(f, s, kind, metav1.ConditionUnknown, v1alpha2.ReasonModelsUnknown, f.Server.Models.Unknown)
 		return
 	}
 	listed := map[string]int32{}
 	var names []string
-	for _, m := range f.Server.Models {
+	for _, m := range f.Server.Models.Entries {
 		if slices.Contains(providers, m.Provider) {
 			listed[m.Provider]++
 			names = append(names, m.Name)

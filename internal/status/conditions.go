@@ -276,15 +276,7 @@ func serverRemarks(f *Facts) string {
 				"register the distribution with its serverVersion in the ConfigMap %s",
 				f.Server.Version, f.Distribution.Line.Name, f.Distribution.LineSource, settings.ConfigMapName))
 		}
-		switch missing := missingProviders(f); {
-		case f.Server.ProvidersHidden:
-			remarks = append(remarks, hiddenProviders(f))
-		case f.Server.LeftOut > 0: // the missing ones may be among them
-			remarks = append(remarks, count(int32(f.Server.LeftOut), "entry", "entries")+ //nolint:gosec // an answer has at most 100,000 values
-				" of the server's list of providers left out: listed twice, without a name, or over the limits of the operator")
-		case len(missing) > 0:
-			remarks = append(remarks, "the server does not list: "+bounds.Names(missing))
-		}
+		remarks = append(remarks, listRemarks(f)...)
 	}
 	if len(remarks) == 0 {
 		return ""
@@ -292,13 +284,21 @@ func serverRemarks(f *Facts) string {
 	return "; " + strings.Join(remarks, "; ")
 }
 
-// hiddenProviders says why the operator cannot read the providers from the server: it has no credentials, and sends none.
-func hiddenProviders(f *Facts) string {
-	const hidden = "the server lists its providers to authenticated callers only, so they are not compared with the configuration"
-	if auth := f.Desired.Auth(); auth.Type != "" {
-		return hidden + " (authentication " + auth.Type + ")"
+// listRemarks are differences between what the server lists and what it was configured to have.
+func listRemarks(f *Facts) (remarks []string) {
+	missing, resources := missingProviders(f), compare(f)
+	if hidden := hiddenLists(f, resources.hidden); hidden != "" {
+		remarks = append(remarks, hidden)
 	}
-	return hidden
+	if f.Server.LeftOut > 0 && !f.Server.ProvidersHidden { // the missing ones may be among them
+		missing = nil
+		remarks = append(remarks, count(int32(f.Server.LeftOut), "entry", "entries")+ //nolint:gosec // an answer has at most 100,000 values
+			" of the server's list of providers left out: listed twice, without a name, or over the limits of the operator")
+	}
+	if missing = append(missing, resources.missing...); len(missing) > 0 {
+		remarks = append(remarks, "the server does not list: "+bounds.Names(missing))
+	}
+	return append(remarks, resources.remarks...)
 }
 
 // isAsTaken reports whether the version that the server reports is what the configuration was made for.

@@ -93,26 +93,8 @@ func setDistributionConfig(f *Facts, s *statusOf) {
 	if f.Server != nil && (!held || len(d.Providers) == 0) {
 		d.Providers = providers(f)
 	}
-	if f.Server != nil && f.Server.ModelsUnknown == "" {
-		d.Models = models(f)
-	}
+	setRegistered(f, &d)
 	s.DistributionConfig = &d
-}
-
-// models lists what the server lists, those of the providers of the spec first and in its order.
-func models(f *Facts) []v1alpha2.ModelInfo {
-	rank := map[string]int{}
-	if f.Desired != nil && f.Desired.Config != nil {
-		for i, p := range f.Desired.Config.Providers {
-			rank[p.ID] = i - len(f.Desired.Config.Providers)
-		}
-	}
-	var list []v1alpha2.ModelInfo
-	for _, m := range f.Server.Models {
-		list = append(list, v1alpha2.ModelInfo{Name: m.Name, ProviderID: m.Provider})
-	}
-	slices.SortStableFunc(list, func(a, b v1alpha2.ModelInfo) int { return cmp.Compare(rank[a.ProviderID], rank[b.ProviderID]) })
-	return someModels(list)
 }
 
 // providers lists what the server lists, those of the spec first and in its order. The config is the operator's own, for the entries that it generated: the

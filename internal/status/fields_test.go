@@ -200,17 +200,17 @@ func TestProvidersOfTheSpecComeFirst(t *testing.T) {
 func TestModelsThatTheServerListsAreReported(t *testing.T) {
 	cr := resource()
 	f := serving(t, cr)
-	f.Server.Models = []probe.Model{{Provider: "openai", Name: "openai/gpt"}, {Provider: "vllm", Name: "vllm/a"}, {Provider: "vllm", Name: "vllm/b"}}
+	f.Server.Models.Entries = []probe.Entry{{Provider: "openai", Name: "openai/gpt"}, {Provider: "vllm", Name: "vllm/a"}, {Provider: "vllm", Name: "vllm/b"}}
 	want := []v1alpha2.ModelInfo{{Name: "vllm/a", ProviderID: "vllm"}, {Name: "vllm/b", ProviderID: "vllm"}, {Name: "openai/gpt", ProviderID: "openai"}}
 	cr.Status = compute(t, f)
 	equal(t, "models", want, cr.Status.DistributionConfig.Models)
 
 	f = serving(t, cr)
-	f.Server.Models, f.Server.ModelsUnknown = nil, "GET /v1/models: the server asks for credentials"
+	f.Server.Models = probe.List{Unknown: "GET /v1/models: the server asks for credentials", Hidden: true}
 	cr.Status = compute(t, f)
 	equal(t, "models while the server does not tell", want, cr.Status.DistributionConfig.Models)
 	f = serving(t, cr)
-	f.Server.Models = nil
+	f.Server.Models.Entries = nil
 	equal(t, "models of a server without models", []v1alpha2.ModelInfo(nil), compute(t, f).DistributionConfig.Models)
 }
 

@@ -92,7 +92,7 @@ func serving(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	f.Server = &probe.Observation{Version: "0.7.1", Providers: []probe.Provider{
 		{API: "inference", ID: "vllm", Type: "remote::vllm"}, {API: "safety", ID: "llama-guard", Type: "inline::llama-guard"},
 	}}
-	f.Server.Models = []probe.Model{{Provider: "vllm", Name: "vllm/llama3"}, {Provider: "vllm", Name: "vllm/other"}}
+	f.Server.Models.Entries = []probe.Entry{{Provider: "vllm", Name: "vllm/llama3"}, {Provider: "vllm", Name: "vllm/other"}}
 	if f.Desired.Config == nil {
 		return f
 	}

@@ -23,6 +23,8 @@ const (
 	maxDistributions = 32 << 10
 	// maxModels bounds the models in it together, in bytes.
 	maxModels = 16 << 10
+	// maxResources bounds each other list of resources in it, in bytes.
+	maxResources = 8 << 10
 	// cutOverhead is more than the text that reports a cut has, in bytes.
 	cutOverhead = 512
 )
@@ -102,6 +104,15 @@ func someModels(list []v1alpha2.ModelInfo) []v1alpha2.ModelInfo {
 	cut := cutEnd(len(list), sizeOf(list)-maxModels, func(i int) int { return sizeOf(list[i]) })
 	if cut > 0 {
 		list = append(list[:len(list)-cut], v1alpha2.ModelInfo{Name: "…", ProviderID: fmt.Sprintf("%d more are left out", cut)})
+	}
+	return list
+}
+
+// some are the entries of a list as far as they fit. What is made of the text says how many do not.
+func some[T any](list []T, of func(text string) T) []T {
+	cut := cutEnd(len(list), sizeOf(list)-maxResources, func(i int) int { return sizeOf(list[i]) })
+	if cut > 0 {
+		list = append(list[:len(list)-cut], of(fmt.Sprintf("%d more are left out", cut)))
 	}
 	return list
 }

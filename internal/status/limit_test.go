@@ -69,7 +69,7 @@ func TestStatusFitsWhateverThereIs(t *testing.T) {
 		}},
 		"models": {func(f *status.Facts) {
 			for i := range 1_000 {
-				f.Server.Models = append(f.Server.Models, probe.Model{Provider: "vllm", Name: fmt.Sprintf("vllm/%04d", i)})
+				f.Server.Models.Entries = append(f.Server.Models.Entries, probe.Entry{Provider: "vllm", Name: fmt.Sprintf("vllm/%04d", i)})
 			}
 		}, []string{`{"name":"vllm/0000","provider_id":"vllm"}`, `{"name":"…","provider_id":"`, ` more are left out"}`, "${env.LLSD_VLLM_API_KEY}"[1:]}},
 		"providers": {func(f *status.Facts) {

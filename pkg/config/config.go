@@ -71,6 +71,8 @@ type Result struct {
 	// Expected are all providers that the server must list: those of the resource and those of the base that no environment variable turns
 	// off, in the order of the file.
 	Expected []document.ProviderName
+	// Registered are the resources of the spec that the server lists, by the names under which it lists them.
+	Registered []Registered
 	// LocalState names what the server keeps on the disk of its own pod, sorted.
 	LocalState []string
 	// ProviderCount and ResourceCount count the entries of the resource, not those of the base.
@@ -122,6 +124,17 @@ type Part = environment.Part
 // ProviderEntry is one provider of the resource as generated.
 type ProviderEntry = provider.Entry
 
+// Registered is a resource of the spec in a list of the server.
+type Registered = resource.Registered
+
+// The lists of a server in which its resources are.
+const (
+	ListModels       = resource.ListModels
+	ListVectorStores = resource.ListVectorStores
+	ListToolGroups   = resource.ListToolGroups
+	ListConnectors   = resource.ListConnectors
+)
+
 // PackageFound is what is known of the package in the image of an external provider.
 type PackageFound = external.Found
 
@@ -163,7 +176,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	externals := &external.Input{Document: doc, Line: in.Line, Environment: env, Providers: spec.External, Packages: in.Packages}
 	added, installed := external.Apply(ctx, externals, problems)
 	all := external.Groups(spec.Providers, spec.External, in.Packages)
-	uses := resource.Apply(ctx, &resource.Input{
+	uses, registered := resource.Apply(ctx, &resource.Input{
 		Document: doc, Line: in.Line, Environment: env, Providers: all, Models: spec.Models, Shields: spec.Shields,
 		VectorStores: spec.VectorStores, Tools: spec.Tools,
 	}, problems)
@@ -188,6 +201,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 		Providers:        providers,
 		External:         installed,
 		Expected:         doc.EnabledProviders(env.Given()),
+		Registered:       registered,
 		LocalState:       localState(doc, env.Given()),
 		ProviderCount:    int32(len(providers) + len(telemetry)),                                                 //nolint:gosec // a spec of 1.5 MB has fewer
 		ResourceCount:    int32(len(spec.Models) + len(spec.Shields) + len(spec.VectorStores) + len(spec.Tools)), //nolint:gosec // as above

@@ -67,10 +67,22 @@ func withProviders(list string) func(context.Context, io.Writer, string) {
 	}
 }
 
+// withLists is a server that reports a version and has a text in every list.
+func withLists(list string) func(context.Context, io.Writer, string) {
+	return func(_ context.Context, to io.Writer, path string) {
+		body := `{"version":"0.7.1"}`
+		if !strings.HasSuffix(path, "/version") {
+			body = `{"data":` + list + `}`
+		}
+		_, _ = io.WriteString(to, okHeader+fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body))+body)
+	}
+}
+
 const (
 	okHeader  = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 	chunked   = okHeader + "Transfer-Encoding: chunked\r\n\r\n"
 	listEntry = `{"api":"inference","provider_id":"p#","provider_type":"remote::vllm","config":{"url":"http://a"}}`
+	anyEntry  = `{"id":"m#","identifier":"m#","connector_id":"m#","provider_id":"p","url":"http://canary-of-a-list"}`
 	banner    = "SSH-2.0-OpenSSH_9.9 canary-of-a-banner\r\n"
 )
 
@@ -87,6 +99,8 @@ func lies(elsewhere string) []lie {
 		{"5000 times the same provider", withProviders(list(5_000, strings.ReplaceAll(listEntry, "#", ""))), "1 providers"},
 		{"provider of 200 KB", withProviders(list(1, `{"api":"`+long+`","provider_id":"`+long+`","provider_type":"`+long+`"}`)), "0 providers"},
 		{"providers of control characters", withProviders(`[{"api":"\u0000\u001b[2J","provider_id":"\u202e\n","provider_type":"\ud800"}]`), "0 providers"},
+		{"900 KB in every list", withLists(list(9_000, anyEntry)), " connectors"},
+		{"control characters in every list", withLists(`[{"id":"\u0000\u001b[2J","connector_id":"\u202e\n","provider_id":"\ud800"}]`), "0 models, 0 connectors"},
 		{"JSON of 9000 levels", withProviders(nest(9000, "0")), "not the expected JSON"},
 		{"version of 200 KB", always(okHeader + "\r\n" + `{"version":"` + long + `"}`), "not the expected JSON"},
 		{"slow body", slowly(okHeader+"Content-Length: 1000\r\n\r\n", " "), "no answer in time"},
@@ -220,7 +234,8 @@ func (w *world) awaitWord(t *testing.T, s *lyingServer) error {
 		if v == nil || v.LlamaStackServerVersion == "" || d == nil {
 			return fmt.Errorf("asked %d times, but the status says nothing of it: %+v", s.asked.Load(), o.status.Conditions)
 		}
-		s.said = fmt.Sprintf("version %s, %d providers, status of %d bytes", v.LlamaStackServerVersion, len(d.Providers), o.bytes)
+		s.said = fmt.Sprintf("version %s, %d providers, %d models, %d connectors, status of %d bytes",
+			v.LlamaStackServerVersion, len(d.Providers), len(d.Models), len(d.Connectors), o.bytes)
 		return nil
 	})
 }

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
 )
 
@@ -25,13 +27,14 @@ func answerFaults(t *testing.T, b *booting, s *server) []string {
 		return protectionFaults(t, s)
 	}
 	return slices.Concat(
-		providerFaults(t, b, s), modelFaults(t, b, s), shieldFaults(t, b, s), vectorStoreFaults(t, b, s), toolFaults(t, b, s), chatFaults(t, b, s),
+		providerFaults(t, b, s), modelFaults(t, b, s), shieldFaults(t, b, s), vectorStoreFaults(t, b, s), toolFaults(t, b, s), listFaults(t, b, s),
+		chatFaults(t, b, s),
 	)
 }
 
 // isProtected reports whether a config lets nobody in without a token.
-func isProtected(config map[string]any) bool {
-	server, _ := config["server"].(map[string]any)
+func isProtected(booted map[string]any) bool {
+	server, _ := booted["server"].(map[string]any)
 	auth, _ := server["auth"].(map[string]any)
 	return auth["provider_config"] != nil
 }
@@ -195,6 +198,34 @@ func toolFaults(t *testing.T, b *booting, s *server) (faults []string) {
 		found := slices.ContainsFunc(namesOfTool(tool), func(id string) bool { return slices.Contains(there, id) })
 		if !found {
 			faults = append(faults, fmt.Sprintf("the server has no tool %s, but %q", tool, there))
+		}
+	}
+	return faults
+}
+
+// listFaults asks as the operator does: it must find each resource of the spec under the name that it expects.
+func listFaults(t *testing.T, b *booting, s *server) (faults []string) {
+	t.Helper()
+	seen, err := probe.New().Ask(t.Context(), probe.Server{URL: s.url, Lists: b.lists})
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if seen.Lists == nil {
+		seen.Lists = map[string]probe.List{}
+	}
+	seen.Lists[config.ListModels] = seen.Models
+	for name := range b.lists {
+		if why := seen.Lists[name].Unknown; why != "" && !strings.Contains(why, "answers 404") { // its API may be off
+			faults = append(faults, why)
+		}
+	}
+	for _, r := range b.registered {
+		list, asked := seen.Lists[r.List]
+		if !asked && r.List == config.ListConnectors && slices.Contains(connectorsUnlisted, b.line) {
+			continue
+		}
+		if !asked || list.Unknown != "" || !slices.ContainsFunc(list.Entries, func(e probe.Entry) bool { return e.Name == r.Name }) {
+			faults = append(faults, fmt.Sprintf("the operator does not find %s among the %s: %+v", r.Name, r.List, list))
 		}
 	}
 	return faults

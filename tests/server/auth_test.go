@@ -163,8 +163,8 @@ func (s *authServer) wantProbes(t *testing.T, r release) {
 		}
 	}
 	seen, err := probe.New().Ask(t.Context(), probe.Server{URL: s.url})
-	if err != nil || !seen.ProvidersHidden || seen.Version != r.version {
-		t.Errorf("the operator sees %+v, %v; want version %s and hidden providers", seen, err, r.version)
+	if err != nil || !seen.ProvidersHidden || !seen.Models.Hidden || seen.Version != r.version {
+		t.Errorf("the operator sees %+v, %v; want version %s with hidden providers and models", seen, err, r.version)
 	}
 }
 

@@ -23,6 +23,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -139,6 +141,9 @@ type booting struct {
 	base, booted map[string]any
 	env          map[string]string
 	backends     *backends
+	// registered are the resources of the spec in the lists of the server, and lists those that the operator asks for.
+	registered []config.Registered
+	lists      map[string]string
 }
 
 // prepare lets the operator's own code make the configuration. It returns false where the operator refuses the story, as it should.
@@ -163,12 +168,13 @@ func prepare(t *testing.T, r release, s story, refused rowsOf) (*booting, bool) 
 	if !ok {
 		t.Fatalf("no base of distribution %q for line %s", asked.distribution, r.line)
 	}
-	config := base // nothing is generated: the image runs its own configuration, of which the base is the likeness
+	b := &booting{name: s.name, line: r.line, asked: asked, base: parseYAML(t, base), env: podEnvironment(t, made.Desired.Objects)}
+	b.config = base // nothing is generated: the image runs its own configuration, of which the base is the likeness
 	if made.Desired.Config != nil {
-		config = made.Desired.Config.YAML
+		b.config, b.registered = made.Desired.Config.YAML, made.Desired.Config.Registered
 	}
-	env := podEnvironment(t, made.Desired.Objects)
-	return &booting{name: s.name, line: r.line, asked: asked, config: config, base: parseYAML(t, base), booted: parseYAML(t, config), env: env}, true
+	b.booted, b.lists = parseYAML(t, b.config), status.Lists(made.Desired, &settings.Distribution{Line: lineOf(t, r)})
+	return b, true
 }
 
 // What is applied for every sample and every story, whole, is good for every release; this costs no boot.

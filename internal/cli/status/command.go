@@ -21,8 +21,8 @@ import (
 const long = `Show what LlamaStackDistributions are doing: a table of all, or one screen for the one that you name.
 
 The screen begins with the verdict, the cause and what to do. Then it shows the URL, the release, the providers (of the spec, of the base,
-and which are off because a variable is not set), the names of the models as clients write them, the objects and pods with what keeps
-them from being ready, and the last warnings. No Secret and no log is read.`
+and which are off because a variable is not set), the names of the models as clients write them, what else the server has registered, what
+of the spec it does not list, the objects and pods with what keeps them from being ready, and the last warnings. No Secret and no log is read.`
 
 const examples = `  # All in the namespace
   kubectl llamastack status

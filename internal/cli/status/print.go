@@ -32,6 +32,16 @@ func (s *screen) print(w io.Writer, style command.Style) error {
 		models = append(models, []string{m.Name, m.Type})
 	}
 	p.section("Models, as clients write them", models)
+	var listed [][]string
+	for _, r := range s.Registered {
+		listed = append(listed, []string{r.Kind, r.Name, r.Provider})
+	}
+	p.section("Also registered in the server", listed)
+	var missing [][]string
+	for _, name := range s.Missing {
+		missing = append(missing, []string{p.style.Bad(name)})
+	}
+	p.section("In the spec, and not listed by the server", missing)
 	var try [][]string
 	for _, line := range s.Try {
 		try = append(try, []string{line})

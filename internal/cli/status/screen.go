@@ -42,6 +42,10 @@ type screen struct {
 
 	Providers []offered.Provider `json:"providers,omitempty"`
 	Models    []offered.Model    `json:"models,omitempty"`
+	// Registered are the vector stores, tool groups and connectors that the server lists.
+	Registered []registered `json:"registered,omitempty"`
+	// Missing are the resources of the spec that the server does not list.
+	Missing []string `json:"missing,omitempty"`
 	// Try are commands that ask the first model.
 	Try     []string `json:"try,omitempty"`
 	Objects []object `json:"objects,omitempty"`
@@ -67,6 +71,26 @@ type event struct {
 	Count   int32     `json:"count"`
 }
 
+// registered is what the server lists beside models.
+type registered struct {
+	Kind     string `json:"kind"`
+	Name     string `json:"name"`
+	Provider string `json:"provider,omitempty"`
+}
+
+// registeredIn are the vector stores, tool groups and connectors in a status.
+func registeredIn(d *v1alpha2.DistributionConfig) (list []registered) {
+	for _, of := range []struct {
+		kind      string
+		resources []v1alpha2.ResourceInfo
+	}{{"vector store", d.VectorStores}, {"tool group", d.ToolGroups}, {"connector", d.Connectors}} {
+		for _, r := range of.resources {
+			list = append(list, registered{Kind: of.kind, Name: r.Name, Provider: r.ProviderID})
+		}
+	}
+	return list
+}
+
 // maxEvents is how many of the last Events are shown.
 const maxEvents = 5
 
@@ -89,6 +113,9 @@ func newScreen(f *facts) *screen {
 	}
 	runs := f.offered()
 	s.Providers, s.Models = runs.Providers(&cr.Spec), runs.Models()
+	if d := cr.Status.DistributionConfig; d != nil {
+		s.Registered, s.Missing = registeredIn(d), d.MissingResources
+	}
 	s.Try = chatCommands(cr, s.Models)
 	s.Objects = f.objects()
 	s.Events = f.warnings()

@@ -119,11 +119,16 @@ func belongings(available int32) []client.Object {
 }
 
 func TestStatusScreen(t *testing.T) {
+	ready := stack(t, "my-stack", "ConfigGenerated=True X: y", "Available=True ServerAvailable: z", "Ready=True Ready: The spec is applied")
+	ready.Status.DistributionConfig = &v1alpha2.DistributionConfig{
+		VectorStores: []v1alpha2.ResourceInfo{{Name: "docs"}}, ToolGroups: []v1alpha2.ResourceInfo{{Name: "builtin::websearch", ProviderID: "tavily"}},
+		Connectors: []v1alpha2.ResourceInfo{{Name: "github"}}, MissingResources: []string{"models/vllm/llama3.2-8b"},
+	}
 	for name, test := range map[string]struct {
 		cr        *v1alpha2.LlamaStackDistribution
 		available int32
 	}{
-		"ready": {stack(t, "my-stack", "ConfigGenerated=True X: y", "Available=True ServerAvailable: z", "Ready=True Ready: The spec is applied"), 1},
+		"ready": {ready, 1},
 		"rejected": {stack(
 			t, "my-stack", `ConfigGenerated=False DuplicateProviderID: spec.providers.inference[1].id: Duplicate value: "vllm": give each its own`,
 			"DeploymentUpdated=False NotApplied: Nothing was changed: see ConfigGenerated", "Available=True ServerAvailable: z", "Stalled=True DuplicateProviderID: x",

@@ -59,6 +59,9 @@ type Line struct {
 	Rows map[string][]Provider `yaml:"providers"`
 	// Auth are the types of authentication, sorted by type.
 	Auth []AuthType `yaml:"auth,omitempty"`
+	// Lists are the paths at which the server lists what it has registered beside models: of "vector_stores", "tool_groups" and "connectors"
+	// those that it can be asked for.
+	Lists map[string]string `yaml:"lists,omitempty"`
 	// Rules are what the rules of policies can say.
 	Rules Rules `yaml:"rules"`
 	// Objects are the fields of the maps that a Field names as its Object.

@@ -59,7 +59,7 @@ func (r *toolStep) applyMCP(t *parse.Tool, id string) {
 
 // connect lays a connector over that of the base with the same id, else after those of the base.
 func (r *toolStep) connect(t *parse.Tool, id, url string) {
-	if _, ok := r.line.Sections["connectors"]; !ok {
+	if _, ok := r.line.Sections[ListConnectors]; !ok {
 		r.unknownTool(t)
 		return
 	}
@@ -70,9 +70,10 @@ func (r *toolStep) connect(t *parse.Tool, id, url string) {
 			Fix:    "remove it",
 		})
 	}
-	entry := overlayByID(document.Ensure(r.doc.Root(), "connectors", yaml.SequenceNode), r.connectors, "connector_id", id)
+	entry := overlayByID(document.Ensure(r.doc.Root(), ListConnectors, yaml.SequenceNode), r.connectors, "connector_id", id)
 	document.Set(entry, "connector_type", document.String("mcp"))
 	document.Set(entry, "url", document.String(url))
+	r.register(ListConnectors, id)
 }
 
 // mcpProvider returns the provider of the resource that is called like an MCP server and gives its address: its type is one for MCP

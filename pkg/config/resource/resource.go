@@ -40,8 +40,20 @@ type Use struct {
 	Path string
 }
 
-// Apply registers the resources of the spec, and returns the providers that they use. It ends early when the context ends.
-func Apply(ctx context.Context, in *Input, problems *problem.Collector) []Use {
+// The lists of a server in which its resources are, by the names of the catalog.
+const (
+	ListModels       = "models"
+	ListVectorStores = "vector_stores"
+	ListToolGroups   = "tool_groups"
+	ListConnectors   = "connectors"
+)
+
+// Registered is a resource of the spec that the server registers when it starts: the list of the server in which it is, and its name there.
+type Registered struct{ List, Name string }
+
+// Apply registers the resources of the spec, and returns the providers that they use, and which of them the server lists, in the order of the
+// spec. It ends early when the context ends.
+func Apply(ctx context.Context, in *Input, problems *problem.Collector) ([]Use, []Registered) {
 	r := &registration{
 		ctx: ctx, doc: in.Document, line: in.Line, env: in.Environment, groups: in.Providers, problems: problems,
 	}
@@ -50,7 +62,7 @@ func Apply(ctx context.Context, in *Input, problems *problem.Collector) []Use {
 	r.applyVectorStores(in.VectorStores)
 	tools := &toolStep{registration: r}
 	tools.apply(in.Tools)
-	return r.uses
+	return r.uses, r.registered
 }
 
 // registration is one run of Apply.
@@ -62,6 +74,12 @@ type registration struct {
 	groups   []parse.ProviderGroup
 	problems *problem.Collector
 	uses     []Use
+	// registered are the resources of the spec that the server lists.
+	registered []Registered
+}
+
+func (r *registration) register(list, name string) {
+	r.registered = append(r.registered, Registered{List: list, Name: name})
 }
 
 // namedProvider finds the provider that a resource of the spec names, and reports it where there is none with this id. path is the

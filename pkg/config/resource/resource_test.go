@@ -40,7 +40,7 @@ func (c *testCase) apply(ctx context.Context, t *testing.T, found *problem.Colle
 		c.change(line)
 	}
 	parsed, doc := step.Parsed(t, c.spec), step.Document(t, c.base)
-	used := resource.Apply(ctx, &resource.Input{
+	used, _ := resource.Apply(ctx, &resource.Input{
 		Document: doc, Line: line, Environment: environment.NewSet(parsed.Source), Providers: parsed.Providers,
 		Models: parsed.Models, Shields: parsed.Shields, VectorStores: parsed.VectorStores, Tools: parsed.Tools,
 	}, found)

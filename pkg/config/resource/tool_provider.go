@@ -106,7 +106,8 @@ func (r *toolStep) registeredWith(id string) string {
 
 // registerToolGroup lays a tool group over that of the base, else after those of the base.
 func (r *toolStep) registerToolGroup(id string, provider document.Identity) *yaml.Node {
-	entry := overlayByID(r.doc.EnsureRegistered("tool_groups"), r.groupEntries, "toolgroup_id", id)
+	entry := overlayByID(r.doc.EnsureRegistered(ListToolGroups), r.groupEntries, "toolgroup_id", id)
+	r.register(ListToolGroups, id)
 	document.Set(entry, "provider_id", document.String(provider.Raw))
 	return entry
 }

@@ -42,8 +42,8 @@ func (r *toolStep) apply(tools []parse.Tool) {
 		r.problems.Add(release.MissingAPI(r.line, api, "spec.resources.tools"))
 		return
 	}
-	r.connectors = indexByID(r.doc.Section("connectors"), "connector_id")
-	r.groupEntries = indexByID(r.doc.Registered("tool_groups"), "toolgroup_id")
+	r.connectors = indexByID(r.doc.Section(ListConnectors), "connector_id")
+	r.groupEntries = indexByID(r.doc.Registered(ListToolGroups), "toolgroup_id")
 	paths := make(map[string]string, len(tools))
 	for i := range tools {
 		if r.ctx.Err() != nil {

@@ -18,7 +18,7 @@ import (
 
 // The keys of a registered vector store, and where it is registered.
 const (
-	vectorStoresKey    = "vector_stores"
+	vectorStoresKey    = ListVectorStores
 	vectorStoreIDKey   = "vector_store_id"
 	storedDimensionKey = "embedding_dimension"
 )
@@ -65,6 +65,7 @@ func (r *registration) applyVectorStores(stores []parse.VectorStore) {
 		if !there {
 			list.Content = append(list.Content, entry)
 		}
+		r.register(ListVectorStores, s.Name)
 		r.uses = append(r.uses, Use{API: api, ID: provider.ID, Path: s.Path})
 		if server := document.IdentityOf(document.Child(model.entry, "provider_id")); server.ID != AllProviders {
 			r.uses = append(r.uses, Use{API: parse.APIInference.Name, ID: server.ID, Path: s.Path + ".embeddingModel"})
