@@ -136,8 +136,23 @@ func parseTools(items []apiextensionsv1.JSON) ([]Tool, problem.List) {
 			if t.EndpointFrom = o.getEndpointFrom(t.Endpoint, KindService); t.EndpointFrom != nil && t.EndpointFrom.URLPath == "" {
 				t.EndpointFrom.URLPath = mcpPath
 			}
+			o.refuseMCPCredentials()
 			return t
 		}, []string{"name", "provider", "endpoint", "endpointFrom"})
+}
+
+// refuseMCPCredentials reports what people write to let the server authenticate at an MCP server. On no release line does its configuration have
+// a place for that: tool groups and connectors have an address alone.
+func (o *object) refuseMCPCredentials() {
+	for _, key := range []string{"apiKey", "authorization", "headers", "secretRefs"} {
+		if _, there := o.take(key); there {
+			o.report(made(problem.Problem{
+				Reason: problem.UnsupportedByRelease, Path: o.path.Child(key).String(), Type: field.ErrorTypeForbidden,
+				Detail: "has no place in the configuration of any release line: the server sends an MCP server only what its clients send",
+				Fix:    "remove it; clients give headers and authorization with the tool in their requests",
+			}))
+		}
+	}
 }
 
 // parseShields reads spec.resources.shields.

@@ -68,12 +68,20 @@ func TestParseModelsRefuses(t *testing.T) {
 		`spec.resources.models[1]: Duplicate value: "m": the same model with the same provider stands at spec.resources.models[0]: remove one of them`)
 }
 
-// Proves: FR-006, FR-007, R36, R37.
+// refusedCredential is the problem of a credential for an MCP server.
+func refusedCredential(key string) string {
+	return "spec.resources.tools[3]." + key + ": Forbidden: has no place in the configuration of any release line: the server sends an MCP server only " +
+		"what its clients send: remove it; clients give headers and authorization with the tool in their requests"
+}
+
+// Proves: FR-006, FR-007, R36, R37, R25 (what no release line has room for is refused, with what does it instead).
 func TestParseToolsAndShields(t *testing.T) {
-	tools, problems := parseTools(itemsFromYAML(t, "websearch", "{name: 'mcp::github', provider: mcp, endpoint: http://x}", "{provider: a, tool: b}"))
+	tools, problems := parseTools(itemsFromYAML(t, "websearch", "{name: 'mcp::github', provider: mcp, endpoint: http://x}", "{provider: a, tool: b}",
+		"{name: 'mcp::github', headers: {X-Key: canary}, authorization: canary, secretRefs: {}, apiKey: {name: a, key: b}}"))
 	expectProblems(t, problems,
 		"spec.resources.tools[2].name: Required value: for example name: websearch",
-		"spec.resources.tools[2].tool: Invalid value: unknown field: known fields: name, provider, endpoint, endpointFrom")
+		"spec.resources.tools[2].tool: Invalid value: unknown field: known fields: name, provider, endpoint, endpointFrom",
+		refusedCredential("apiKey"), refusedCredential("authorization"), refusedCredential("headers"), refusedCredential("secretRefs"))
 	wantTools := []Tool{
 		{Name: "websearch", Path: "spec.resources.tools[0]"},
 		{Name: "mcp::github", Provider: "mcp", Endpoint: "http://x", Path: "spec.resources.tools[1]"},

@@ -404,3 +404,43 @@ func TestAbsentNamesTheFirstReleaseLineWithoutAnAPI(t *testing.T) {
 		}
 	}
 }
+
+// The parser refuses credentials of MCP servers on all lines: a line that has a field for them needs another answer.
+//
+// Proves: R25.
+func TestNoLineTakesCredentialsOfMCPServers(t *testing.T) {
+	for _, name := range Lines() {
+		line := get(t, name)
+		groups, _ := line.ResourceFields("tool_groups")
+		row, _ := line.Provider("tool_runtime", "remote::model-context-protocol")
+		for what, fields := range map[string]map[string]Field{
+			"a connector": line.Objects[line.Sections["connectors"].Object], "a tool group": groups, "the provider": row.Fields,
+		} {
+			for field := range fields {
+				if !slices.Contains([]string{"connector_id", "connector_type", "server_label", "url", "toolgroup_id", "provider_id", "args", "mcp_endpoint"}, field) {
+					t.Errorf("line %s: %s has the field %s", name, what, field)
+				}
+			}
+		}
+	}
+}
+
+// Proves: R84, R29 (what the servers of a line can be asked for: tool groups where it registers some, else connectors, but on the lines that fail to
+// list them).
+func TestListsOfEachLine(t *testing.T) {
+	for _, name := range Lines() {
+		line := get(t, name)
+		want := map[string]string{"vector_stores": "/v1/vector_stores"}
+		switch {
+		case line.RegistersToolGroups:
+			want["tool_groups"] = "/v1/toolgroups"
+		case Compare(name, "1.0") < 0:
+			want["connectors"] = "/v1beta/connectors"
+		case Compare(name, "1.3") >= 0:
+			want["connectors"] = "/v1alpha/admin/connectors"
+		}
+		if !maps.Equal(line.Lists, want) {
+			t.Errorf("line %s lists %v, want %v", name, line.Lists, want)
+		}
+	}
+}
