@@ -256,6 +256,9 @@ func (s *step) howToGive(path, name string, of catalog.Field) string {
 	if of.Secret || slices.Contains(s.row.Secrets, full) {
 		return "put it into a Secret, and refer to it: secretRefs: {" + full + ": {name: <Secret>, key: <key within it>}}"
 	}
+	if name == "uri" && strings.HasPrefix(full, "jwks.") {
+		return "write it under settings. " + s.usualAddress()
+	}
 	return "write it under settings"
 }
 
