@@ -216,7 +216,8 @@ func serverDouble(t *testing.T) *httptest.Server {
 		"GET /v1/version": `{"version":"0.7.1"}`,
 		"GET /v1/providers": `{"data":[{"api":"inference","provider_id":"vllm","provider_type":"remote::vllm",
 			"config":{"api_token":"********"},"health":{"status":"Not Implemented"}}]}`,
-		"GET /v1/models": `{"data":[{"id":"vllm/llama3","custom_metadata":{"provider_id":"vllm"}}]}`,
+		"GET /v1/models":         `{"data":[{"id":"vllm/llama3","custom_metadata":{"provider_id":"vllm"}}]}`,
+		"GET /v1beta/connectors": `{"data":[{"connector_id":"of-the-base","connector_type":"mcp","url":"http://mcp"}]}`,
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(answer)) })
 	}

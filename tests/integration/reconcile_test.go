@@ -132,6 +132,10 @@ func TestResourceBecomesReady(t *testing.T) {
 	if got := cr.Status.DistributionConfig.Models; !cmp.Equal(got, models) {
 		t.Errorf("models %+v, want %+v", got, models)
 	}
+	connectors, missing := []v1alpha2.ResourceInfo{{Name: "of-the-base"}}, []string{"models/vllm/llama3.2-8b"}
+	if got := cr.Status.DistributionConfig; !cmp.Equal(got.Connectors, connectors) || !cmp.Equal(got.MissingResources, missing) {
+		t.Errorf("connectors %+v, want %+v; missing %q, want %q", got.Connectors, connectors, got.MissingResources, missing)
+	}
 	template := e.deployment("my-stack").Spec.Template
 	if template.Annotations["llamastack.io/config-hash"] == "" || template.Annotations["llamastack.io/secrets-hash"] == "" {
 		t.Errorf("the pod template lacks the hash annotations: %v", template.Annotations)
