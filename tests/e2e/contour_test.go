@@ -32,12 +32,12 @@ type contour struct {
 }
 
 const (
-	// edgeDomain, edgeClass, edgeSecret and edgeNamespace are what the operator's settings say about exposed servers.
+	// edgeDomain, edgeClass, edgeSuffix and edgeNamespace are what the operator's settings say about exposed servers.
 	edgeDomain    = "apps.example.com"
 	edgeClass     = "contour"
-	edgeSecret    = sampleName + "-edge"
+	edgeSuffix    = "-edge"
 	edgeNamespace = "forwarders"
-	edgeSetting   = "{kind: Ingress, domain: " + edgeDomain + ", ingressClassName: " + edgeClass + `, tlsSecretName: "{name}-edge", namespaces: [` + edgeNamespace + "]}"
+	edgeSetting   = "{kind: Ingress, domain: " + edgeDomain + ", ingressClassName: " + edgeClass + `, tlsSecretName: "{name}` + edgeSuffix + `", namespaces: [` + edgeNamespace + "]}"
 	// gatewaySetting is the setting that names the Gateway in place of the class.
 	gatewayNamespace = "gateways"
 	gatewaySetting   = "{kind: HTTPRoute, domain: " + edgeDomain + ", gateway: {name: public, namespace: " + gatewayNamespace + "}}"
@@ -205,7 +205,7 @@ func (s stack) exposedHost() string { return s.name + "-" + s.namespace + "." + 
 // not before, and that a chat through the URL reaches the model.
 func (s stack) reachedThroughIngress(t *testing.T, ca *fixture.CA) *contour {
 	t.Helper()
-	s.putTLSSecret(t, edgeSecret, ca.ServerSecret([]string{s.exposedHost()}))
+	s.putTLSSecret(t, s.name+edgeSuffix, ca.ServerSecret([]string{s.exposedHost()}))
 	s.waitsForEdge(t, "no ingress controller of class "+edgeClass+" has admitted it")
 	c := startContour(t, ca)
 	s.reachedAt(t, c.clientOf(ca, s.exposedHost()), "https://"+s.exposedHost())
@@ -258,14 +258,20 @@ func (s stack) waitsForEdge(t *testing.T, text string) {
 // reachedAt waits until the status has the URL and the server answers there, and has a chat.
 func (s stack) reachedAt(t *testing.T, by *http.Client, url string) {
 	t.Helper()
+	s.hasURL(t, url)
+	s.answersAt(t, by, url, http.StatusOK)
+	s.chatsAt(t, by, url)
+}
+
+// hasURL waits until the status has the URL.
+func (s stack) hasURL(t *testing.T, url string) {
+	t.Helper()
 	fixture.Eventually(t, soon, "the status has the URL", func() error {
 		if got := ptr.Deref(s.get(t).Status.RouteURL, ""); got != url {
 			return fmt.Errorf("the URL is %q, want %s: %s", got, url, conditions(s.get(t)))
 		}
 		return nil
 	})
-	s.answersAt(t, by, url, http.StatusOK)
-	s.chatsAt(t, by, url)
 }
 
 // answersAt waits until a question to the URL has the status: Envoy learns of an object some time after Contour has reported that it is admitted.

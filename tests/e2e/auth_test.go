@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// pythonTimeout bounds making an environment with the Python client: no time at all where it is in the cache.
+const pythonTimeout = 15 * time.Minute
+
+// callersNeedAToken applies the sample with authentication, and asks with tokens of this cluster, from outside too.
+//
+// Proves: FR-009, FR-064, R83, R29, R61 (on a node: a token of the cluster is asked of its API server; without one, only the probes are answered; Ready does not
+// suffer. At the host name of its Ingress, over TLS, by the Python client openai).
+func callersNeedAToken(t *testing.T) {
+	s := protectedStack(t)
+	app, gone := s.token(t, "default"), s.token(t, "gone")
+	s.kubectl(t, "delete", "serviceaccount", "gone")
+	for who, c := range map[string]struct {
+		by   *http.Client
+		want int
+	}{
+		"nobody":                       {web, http.StatusUnauthorized},
+		"a wrong token":                {withToken(app + "x").client(), http.StatusUnauthorized},
+		"a token for another audience": {withToken(s.token(t, "default", "--audience=other")).client(), http.StatusUnauthorized},
+		"an expired token":             {signedAgain(t, app, -time.Minute).client(), http.StatusUnauthorized},
+		"a token signed by the test, for an hour": {signedAgain(t, app, time.Hour).client(), http.StatusOK},
+		"a token of the cluster":                  {withToken(app).client(), http.StatusOK},
+	} {
+		status, answer := s.chatBy(t, c.by, s.url(t))
+		right := strings.Contains(answer, modelserverdouble.Answer(sampleModel, question))
+		if status != c.want || right != (c.want == http.StatusOK) {
+			t.Errorf("%s: status %d, want %d: %s", who, status, c.want, answer)
+		}
+	}
+	fixture.Eventually(t, soon, "a token of a ServiceAccount that is gone is refused", func() error { // the API server remembers tokens for a while
+		if status, answer := s.chatBy(t, withToken(gone).client(), s.url(t)); status != http.StatusUnauthorized {
+			return fmt.Errorf("status %d: %s", status, answer)
+		}
+		return nil
+	})
+	for _, leak := range canaries.In(s.kubectl(t, "logs", s.pod(t).Name)) {
+		t.Errorf("the log of the server contains %s", leak)
+	}
+	did(t, "config/samples/v1alpha2-auth.yaml is applied unchanged: a chat completion with a token of the cluster; none without, or with one that is wrong, expired, of "+
+		"another audience, or of a ServiceAccount that is gone")
+
+	s.clientCallsWithAToken(t, app)
+	did(t, "exposed, it answers the Python client openai over TLS at the host name of its Ingress, with a token, and nobody without")
+	s.kubectl(t, "delete", "llsd", s.name)
+}
+
+// clientCallsWithAToken exposes the stack, and asks as a program of a user does.
+func (s stack) clientCallsWithAToken(t *testing.T, token string) {
+	t.Helper()
+	ca := fixture.NewCA(t)
+	s.kubectl(t, "patch", "llsd", s.name, "--type=merge", "-p", `{"spec":{"networking":{"expose":true}}}`)
+	s.putTLSSecret(t, s.name+edgeSuffix, ca.ServerSecret([]string{s.exposedHost()}))
+	proxy, url := startContour(t, ca), "https://"+s.exposedHost()
+	s.hasURL(t, url)
+	s.answersAt(t, proxy.clientOf(ca, s.exposedHost()), url, http.StatusOK) // the health of the server, to everyone
+	if status, answer := s.chatBy(t, proxy.clientOf(ca, s.exposedHost()), url); status != http.StatusUnauthorized {
+		t.Errorf("without a token: status %d: %s", status, answer)
+	}
+	authority := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(authority, ca.PEM, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ token, authority, want string }{
+		"with a token":     {token, authority, modelserverdouble.Answer(sampleModel, question)},
+		"with a wrong one": {"none", authority, "status 401"},
+		"without the CA":   {token, "", "no connection"},
+	} {
+		if got := askByOpenAI(t, proxy, url, c.token, c.authority); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// protectedStack applies the sample with authentication, and waits until it is Ready and its Service leads to it.
+func protectedStack(t *testing.T) stack {
+	t.Helper()
+	s := stack{"e2e-auth", "auth-stack"}
+	namespace(t, s.namespace)
+	s.startModelServer(t, sampleServer, sampleModel, keyOfBase)
+	s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-auth.yaml"))
+	s.waitTaken(t)
+	s.waitCondition(t, serverStart, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady)
+	s.answersAt(t, web, s.url(t), http.StatusOK)
+	return s
+}
+
+// token is a token of a ServiceAccount, a canary; the account is there afterwards.
+func (s stack) token(t *testing.T, account string, args ...string) string {
+	t.Helper()
+	if account != "default" {
+		s.kubectl(t, "create", "serviceaccount", account)
+	}
+	return canaries.Add(strings.TrimSpace(s.kubectl(t, append([]string{"create", "token", account}, args...)...)))
+}
+
+// chatBy asks the model of the sample by a client at a URL.
+func (s stack) chatBy(t *testing.T, by *http.Client, url string) (status int, answer string) {
+	t.Helper()
+	status, body, err := tryCallBy(t, by, http.MethodPost, url+"/v1/chat/completions", map[string]any{
+		"model": sampleServer + "/" + sampleModel, "messages": []any{map[string]any{"role": "user", "content": question}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status, string(body)
+}
+
+// withToken sends a token with each request.
+type withToken string
+
+func (token withToken) client() *http.Client {
+	return &http.Client{Timeout: web.Timeout, Transport: token}
+}
+
+// RoundTrip adds the header to a copy of the request.
+func (token withToken) RoundTrip(r *http.Request) (*http.Response, error) {
+	sent := r.Clone(r.Context())
+	sent.Header.Set("Authorization", "Bearer "+string(token))
+	return web.Transport.RoundTrip(sent)
+}
+
+// signedAgain is a token of this cluster with another time of expiry, signed with the key of its API server.
+func signedAgain(t *testing.T, token string, expires time.Duration) withToken {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(cluster.Dir, "pki", "service-account.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, _ := pem.Decode(text)
+	key, err := x509.ParseECPrivateKey(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, claims := strings.Split(token, "."), map[string]any{}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err == nil {
+		err = json.Unmarshal(payload, &claims)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	for claim, at := range map[string]time.Time{"exp": now.Add(expires), "iat": now.Add(-time.Hour), "nbf": now.Add(-time.Hour)} {
+		claims[claim] = at.Unix()
+	}
+	signed := parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(asJSON(t, claims)))
+	digest := sha256.Sum256([]byte(signed))
+	r, v, err := ecdsa.Sign(rand.Reader, key, digest[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature := append(r.FillBytes(make([]byte, 32)), v.FillBytes(make([]byte, 32))...)
+	return withToken(canaries.Add(signed + "." + base64.RawURLEncoding.EncodeToString(signature)))
+}
+
+// askByOpenAI asks the model of the sample at a URL by the Python client openai, and returns the answer, or why there is none. The file has the only CA that
+// the client trusts; empty for the usual ones.
+func askByOpenAI(t *testing.T, proxy *contour, url, token, authority string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), pythonTimeout)
+	defer cancel()
+	python, err := exec.CommandContext(ctx, filepath.Join(fixture.Root(), "tests", "server", "venv.sh"), newest.line).Output()
+	if err != nil {
+		t.Fatalf("no Python with the client: %v", err)
+	}
+	command := exec.CommandContext(ctx, strings.TrimSpace(string(python)), "testdata/ask.py", url, sampleServer+"/"+sampleModel, question)
+	command.Env = []string{"PATH=" + os.Getenv("PATH"), "OPENAI_API_KEY=" + token, "PROXY_PORT=" + strconv.Itoa(proxy.proxy)}
+	if authority != "" {
+		command.Env = append(command.Env, "SSL_CERT_FILE="+authority)
+	}
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("ask.py: %v: %s", err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
