@@ -9,7 +9,6 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
@@ -76,7 +75,7 @@ type Gateway struct {
 // parseEdge reads KeyEdge.
 func parseEdge(text string) Edge {
 	var e Edge
-	err := yaml.UnmarshalStrict([]byte(text), &e)
+	err := decode([]byte(text), &e)
 	if err == nil {
 		err = e.validate().ToAggregate()
 	}

@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
@@ -33,7 +32,7 @@ func (e *EndpointFrom) Allows(own, namespace string) bool {
 // parseEndpointFrom reads KeyEndpointFrom. A wrong value is an error: it would allow something else than is meant.
 func parseEndpointFrom(text string) (EndpointFrom, error) {
 	var e EndpointFrom
-	err := yaml.UnmarshalStrict([]byte(text), &e)
+	err := decode([]byte(text), &e)
 	var errs field.ErrorList
 	for i, namespace := range e.Namespaces {
 		if namespace != allNamespaces && len(validation.IsDNS1123Label(namespace)) > 0 {

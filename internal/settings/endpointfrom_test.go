@@ -24,7 +24,7 @@ func TestEndpointFromAllowsNamespaces(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"namespaces: [models, A/B]": `ConfigMap llama-stack-operator-config, key endpointFrom: namespaces[1]: Invalid value: "A/B": want the name of a namespace, or *`,
-		"namespace: models":         `ConfigMap llama-stack-operator-config, key endpointFrom: error unmarshaling JSON: while decoding JSON: json: unknown field "namespace"`,
+		"namespace: models":         `ConfigMap llama-stack-operator-config, key endpointFrom: namespace: unknown field: did you mean "namespaces"? fields: namespaces`,
 	} {
 		if _, err := settings.Parse(map[string]string{"endpointFrom": text}); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", text, err, want)

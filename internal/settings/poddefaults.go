@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/passthrough"
@@ -42,7 +41,7 @@ func (d *PodDefaults) HasEnvFromFor(w *v1alpha2.WorkloadSpec) bool {
 // rollout.
 func parsePodDefaults(text string) (*PodDefaults, error) {
 	var d *PodDefaults
-	if err := yaml.UnmarshalStrict([]byte(text), &d); err != nil {
+	if err := decode([]byte(text), &d); err != nil {
 		return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML map with fields of spec.workload about scheduling, metadata, registries and envFrom: %w",
 			ConfigMapName, KeyPodDefaults, err)
 	}

@@ -179,7 +179,7 @@ func (s *Settings) register(name string, raw []byte) entry {
 	e := entry{name: name, origin: registered, embedded: name, imageSource: keySource(KeyDistributions)}
 	e.lineSource = fmt.Sprintf("serverVersion in %s/%s[%s]", ConfigMapName, KeyDistributions, name)
 	var r Registration
-	if err := yaml.UnmarshalStrict(raw, &r); err != nil {
+	if err := decode(raw, &r); err != nil {
 		e.err = err
 		return e
 	}

@@ -13,7 +13,6 @@ import (
 	reference "github.com/google/go-containerregistry/pkg/name"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
@@ -61,7 +60,7 @@ func (r *Registries) Pool(system *x509.CertPool) *x509.CertPool {
 // parseRegistries reads KeyRegistries. A wrong value is an error for all: where images are decides what runs.
 func parseRegistries(text string) (Registries, error) {
 	var r Registries
-	err := yaml.UnmarshalStrict([]byte(text), &r)
+	err := decode([]byte(text), &r)
 	if err == nil {
 		err = r.validate().ToAggregate()
 	}

@@ -112,8 +112,8 @@ func TestWrongRegistriesAreNamed(t *testing.T) {
 		"caCertificates: none":                                                                       "caCertificates: Invalid value: want certificates in PEM",
 		"caCertificates: |\n  " + strings.ReplaceAll(key, "\n", "\n  "):                              "PEM block 1 is not a certificate",
 		"caCertificates: |\n  " + strings.ReplaceAll(string(fixture.NewCA(t).PEM)+key, "\n", "\n  "): "PEM block 2 is not a certificate",
-		"mirror: []": `unknown field "mirror"`,
-		"[]":         "cannot unmarshal",
+		"mirror: []": `mirror: unknown field: did you mean "mirrors"? fields: allowed, `,
+		"[]":         "want a map, and it is a list",
 	} {
 		_, err := settings.Parse(map[string]string{settings.KeyRegistries: text})
 		if err == nil || !strings.HasPrefix(err.Error(), "ConfigMap llama-stack-operator-config, key registries: ") || !strings.Contains(err.Error(), want) ||

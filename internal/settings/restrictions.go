@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
@@ -42,7 +40,7 @@ func Restrictions() []Restriction {
 // parseForbid reads KeyForbid. An unknown name is an error: to ignore a misspelled restriction would allow what it forbids.
 func parseForbid(text string) ([]Restriction, error) {
 	var names []string
-	if err := yaml.UnmarshalStrict([]byte(text), &names); err != nil {
+	if err := decode([]byte(text), &names); err != nil {
 		return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML list of names such as %s: %w", ConfigMapName, KeyForbid, ForbidHostPathVolumes, err)
 	}
 	var known []string

@@ -265,10 +265,10 @@ func TestWrongRegistration(t *testing.T) {
 	for name, c := range map[string]struct{ name, entry, message string }{
 		"no image":          {"wrong", "{serverVersion: '0.7.1'}", "image is missing"},
 		"null":              {"wrong", "null", "image is missing"},
-		"unknown key":       {"wrong", "{image: a, imagee: b}", `unknown field "imagee"`},
+		"unknown key":       {"wrong", "{image: a, imagee: b}", `imagee: unknown field: did you mean "image"? fields: config, image, serverVersion`},
 		"no release":        {"wrong", "{image: a, serverVersion: nightly}", "serverVersion: want the release"},
-		"not a map":         {"wrong", "just text", "cannot unmarshal"},
-		"a list":            {"wrong", "[a]", "cannot unmarshal"},
+		"not a map":         {"wrong", "just text", "want a map, and it is text"},
+		"a list":            {"wrong", "[a]", "want a map, and it is a list"},
 		"config not a map":  {"wrong", "{image: a, config: 'text'}", "config"},
 		"config not YAML":   {"wrong", "{image: a, config: '{'}", "config"},
 		"unusable name":     {"../wrong", "{image: a}", "a name consists of"},

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+)
+
+// Proves: R4, R6 (what does not fit is named by its path, everything at once, without its value).
+func TestDecodeNamesWhatDoesNotFit(t *testing.T) {
+	for text, want := range map[string]string{
+		"{a: secret, zz: x, b: 1, list: {}, m: [], env: [1, {name: [], configMapRef: {nam: x}}], q: abc}": "a: want a number, and it is text; " +
+			"b: want true or false, and it is a number; env[0]: want a map, and it is a number; env[1].configMapRef.nam: unknown field: " +
+			`did you mean "name"? fields: name, optional; env[1].name: unknown field: fields: configMapRef, prefix, secretRef; ` +
+			"list: want a list, and it is a map; m: want a map, and it is a list; q: cannot be read as a value of this field; " +
+			"zz: unknown field: fields: a, any, b, env, list, m, q",
+		"m: {k: [], l: x}": "m[k]: want text, and it is a list",
+		"text":             "want a map, and it is text",
+		"a: {}":            "a: want a number, and it is a map",
+		"list: [true, {}]": "list[1]: want text, and it is a map",
+		"a: 1.5":           "cannot unmarshal number 1.5",
+		"a: [":             "yaml: line 1:",
+		"{a: 1, any: {x: []}, q: 1Gi, env: [{prefix: p, secretRef: {name: s}}]}": "",
+	} {
+		var to struct {
+			A    int                    `json:"a"`
+			B    *bool                  `json:"b"`
+			Any  any                    `json:"any"`
+			List []string               `json:"list"`
+			M    map[string]string      `json:"m"`
+			Env  []corev1.EnvFromSource `json:"env"`
+			Q    *resource.Quantity     `json:"q"`
+		}
+		err := decode([]byte(text), &to)
+		if got := message(err); want == "" && err != nil || !strings.Contains(got, want) || strings.Contains(got, "secret,") {
+			t.Errorf("%s:\n%s, want\n%s", text, got, want)
+		}
+	}
+	var names []string
+	err := decode([]byte("["+strings.Repeat("{},", 2*bounds.Problems)+"{}]"), &names)
+	if got := strings.Split(message(err), "; "); len(got) != bounds.Problems || got[0] != "[0]: want text, and it is a map" {
+		t.Errorf("%d problems: %v", len(got), err)
+	}
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
