@@ -157,6 +157,37 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
+// Each row of docs/comparison.md about this operator has a command that shows it: all of them run in a checkout, without a cluster.
+//
+// Proves: NFR-004.
+func TestComparison(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "comparison.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := reader{plugin: plugin(t), dir: root}
+	ran := 0
+	for row := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(row, "| ") || strings.HasPrefix(row, "| |") {
+			continue
+		}
+		m := lastCell.FindStringSubmatch(row)
+		if m == nil {
+			t.Errorf("no command in %s", row)
+			continue
+		}
+		if code, out := r.run(t, m[1]); code != 0 || strings.TrimSpace(out) == "" {
+			t.Errorf("exit code %d: %s\n%s", code, m[1], out)
+		}
+		ran++
+	}
+	if ran < 25 {
+		t.Errorf("only %d commands are found", ran)
+	}
+}
+
+var lastCell = regexp.MustCompile("\\| `([^`]+)` \\|\n$")
+
 // completes runs the script that kubectl runs for completion.
 func (r reader) completes(t *testing.T, script string) {
 	t.Helper()
