@@ -61,11 +61,12 @@ generate-rbac: $(GENERATORS) generate-code # the manager's ClusterRole, from +ku
 	  output:rbac:artifacts:config=config/rbac
 
 .PHONY: generate-docs
-generate-docs: $(GENERATORS) # docs/api-overview.md, docs/requirements.md, docs/status.md, docs/metrics.md, docs/alerts.md, hack/messages/messages.txt
+generate-docs: $(GENERATORS) # docs/api-overview.md, docs/requirements.md, docs/status.md, docs/metrics.md, docs/alerts.md, config/dashboards, hack/messages/messages.txt
 	@mkdir -p docs
 	go run ./hack/requirements
 	go run ./hack/statuspage
 	go run ./hack/metricspage
+	go run ./hack/dashboards
 	go run ./hack/messages
 	$(CRD_REF_DOCS) --log-level=ERROR --source-path=./api --config=hack/crd-ref-docs/config.yaml \
 	  --templates-dir=hack/crd-ref-docs/templates --renderer=markdown --output-path=docs/api-overview.md

@@ -33,6 +33,9 @@ func fragmentsOf(o object) map[string]string {
 		endpoints, _ := child(o, "spec")["podMetricsEndpoints"].([]any)
 		maps.Copy(fragments, replaced(endpoints[0].(object), "interval", "interval: {{ .Values.podMonitor.interval }}"))
 		return fragments
+	case "ConfigMap":
+		child(o, "metadata", "labels")[last+"labels"] = "@@labels@@"
+		return map[string]string{"labels": optionalKeys(".Values.dashboards.labels")}
 	case "PrometheusRule":
 		child(o, "metadata", "labels")[last+"labels"] = "@@labels@@"
 		return map[string]string{"labels": optionalKeys(".Values.prometheusRule.labels")}

@@ -19,6 +19,7 @@ const (
 	certManager = "config/overlays/cert-manager/certificates.yaml"
 	alerts      = "config/prometheus/rules.yaml"
 	servers     = "config/prometheus/servers.yaml"
+	dashboards  = "config/dashboards"
 )
 
 func main() {

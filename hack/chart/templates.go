@@ -71,6 +71,7 @@ func templates(root string) (map[string]string, error) {
 	}
 	for name, source := range map[string]func(string) (string, error){
 		"watched": watchedTemplate, "depth": depthTemplate, "certificates": certificatesTemplate, "alerts": alertsTemplate, "servers": serversTemplate,
+		"dashboards": dashboardsTemplate,
 	} {
 		if files["templates/"+name+".yaml"], err = source(root); err != nil {
 			return nil, err
@@ -143,7 +144,7 @@ func certificatesTemplate(root string) (string, error) {
 		text.String() + "{{- end }}\n", nil
 }
 
-// placeholder is what Prometheus replaces in annotations, and Helm must leave alone.
+// placeholder is what Prometheus and Grafana replace, and Helm must leave alone.
 var placeholder = regexp.MustCompile(`{{[^{}` + "`" + `]*}}`)
 
 // alertsTemplate has the alerts for the Prometheus Operator.
@@ -166,6 +167,34 @@ func serversTemplate(root string) (string, error) {
 		return "", err
 	}
 	return optionalObject(objects[0], servers, "podMonitor")
+}
+
+// dashboardsTemplate has a ConfigMap for each dashboard, with the labels by which Grafana's sidecar finds it. Grafana replaces what stands in {{}}.
+func dashboardsTemplate(root string) (string, error) {
+	paths, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dashboards), "*.json"))
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return "", err
+		}
+		file := filepath.Base(path)
+		part, err := template(object{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{
+				"name": "llama-stack-dashboard-" + strings.TrimSuffix(file, ".json"), "namespace": release,
+				"labels": object{"app.kubernetes.io/name": "llama-stack-k8s-operator"},
+			},
+			"data": object{file: string(placeholder.ReplaceAll(content, []byte("{{`$0`}}")))},
+		})
+		if err != nil {
+			return "", err
+		}
+		text.WriteString("---\n" + part)
+	}
+	return header(dashboards) + "{{- if .Values.dashboards.enabled }}\n" + text.String() + "{{- end }}\n", nil
 }
 
 // optionalObject is the template of an object that a value enables.

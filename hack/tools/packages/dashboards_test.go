@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package packages
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/promqltest"
+
+	"github.com/llamastack/llama-stack-k8s-operator/config/dashboards"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
+)
+
+// scraped are metrics as real processes served them, and the labels that Prometheus adds to what it reads from them: those of the ServiceMonitor and of
+// the PodMonitor in config/prometheus.
+var scraped = map[string]string{
+	"operator.prom": `job="llama-stack-k8s-operator-controller-manager-metrics-service",namespace="llama-stack-k8s-operator-system",pod="operator-1"`,
+	"server.prom":   `job="servers",namespace="ai",pod="my-stack-1",app_kubernetes_io_instance="my-stack"`,
+}
+
+var (
+	sample    = regexp.MustCompile(`^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$`)
+	variables = strings.NewReplacer("$__rate_interval", "5m", "$namespace", "ai", "$server", "my-stack")
+	choices   = regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
+)
+
+// Every query of every dashboard has a result, by Prometheus' own engine, with what a real operator and a real server serve. Counters grow there, so that
+// quantiles of them exist.
+//
+// Proves: L-33.
+func TestDashboardsShowWhatIsServed(t *testing.T) {
+	var series strings.Builder
+	for file, labels := range scraped {
+		for line := range strings.Lines(string(readFile(t, "hack", "tools", "packages", "testdata", file))) {
+			m := sample.FindStringSubmatch(strings.TrimSpace(line))
+			if len(m) == 0 || m[3] == "NaN" {
+				continue
+			}
+			own := strings.TrimSuffix(m[2], ",")
+			if own != "" {
+				own += ","
+			}
+			increase := "0"
+			if isCounter(m[1]) {
+				increase = m[3]
+			}
+			series.WriteString("  " + m[1] + "{" + own + labels + "} " + m[3] + "+" + increase + "x120\n")
+		}
+	}
+	store := promqltest.LoadedStorage(t, "load 1m\n"+series.String())
+	t.Cleanup(func() { _ = store.Close() })
+	engine := promqltest.NewTestEngine(t, false, 0, promqltest.DefaultMaxSamplesPerQuery)
+	run := func(expression string) promql.Vector {
+		t.Helper()
+		query, err := engine.NewInstantQuery(t.Context(), store, nil, expression, time.Unix(0, 0).Add(2*time.Hour))
+		if err != nil {
+			t.Errorf("%s: %v", expression, err)
+			return nil
+		}
+		vector, err := query.Exec(t.Context()).Vector()
+		if err != nil {
+			t.Errorf("%s: %v", expression, err)
+		}
+		return vector
+	}
+	all, err := dashboards.All()
+	if err != nil || len(all) != 3 {
+		t.Fatalf("%d dashboards, %v", len(all), err)
+	}
+	queries := 0
+	for i := range all {
+		for _, p := range all[i].Panels {
+			for _, target := range p.Targets {
+				queries++
+				if len(run(variables.Replace(target.Expression))) == 0 {
+					t.Errorf("%s: %s: no series for %s", all[i].File, p.Title, target.Expression)
+				}
+			}
+		}
+		for _, v := range all[i].Templating.List {
+			m := choices.FindStringSubmatch(v.Definition)
+			if m == nil {
+				continue
+			}
+			if found := run(variables.Replace(m[1])); len(found) == 0 || found[0].Metric.Get(m[2]) == "" {
+				t.Errorf("%s: variable %s: no value for %s", all[i].File, v.Name, v.Definition)
+			}
+		}
+	}
+	if queries < 30 {
+		t.Errorf("only %d queries", queries)
+	}
+}
+
+func isCounter(name string) bool {
+	return slices.ContainsFunc([]string{"_total", "_bucket", "_count", "_sum"}, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
+}
+
+// What the recording says about the operator is what it serves now.
+func TestRecordedMetricsOfTheOperatorExist(t *testing.T) {
+	text := string(readFile(t, "hack", "tools", "packages", "testdata", "operator.prom"))
+	for _, d := range metrics.Definitions() {
+		if !strings.Contains(text, "\n# TYPE "+d.Name+" ") {
+			t.Errorf("the recording has no %s: record it again", d.Name)
+		}
+	}
+}
+
+// The chart has the dashboards as they are, with what Grafana replaces in them.
+func TestChartHasTheDashboards(t *testing.T) {
+	all, err := dashboards.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rendered := render(t, values{"dashboards": values{"enabled": true, "labels": values{"mine": "yes"}}})
+	for i := range all {
+		cm := rendered["ConfigMap/llama-stack-dashboard-"+strings.TrimSuffix(all[i].File, ".json")]
+		if cm == nil {
+			t.Errorf("the chart has no ConfigMap of %s", all[i].File)
+			continue
+		}
+		data, _ := cm.Object["data"].(map[string]any)
+		if data[all[i].File] != all[i].Text || cm.GetLabels()["mine"] != "yes" || cm.GetLabels()["grafana_dashboard"] != "1" {
+			t.Errorf("%s: labels %v, or another text", all[i].File, cm.GetLabels())
+		}
+		if !json.Valid([]byte(all[i].Text)) || all[i].UID == "" || !strings.HasPrefix(all[i].Title, "llama-stack / ") {
+			t.Errorf("%s: %q, %q", all[i].File, all[i].UID, all[i].Title)
+		}
+	}
+}
