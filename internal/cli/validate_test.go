@@ -65,6 +65,23 @@ func TestSamplesAreValid(t *testing.T) {
 	}
 }
 
+// The output about one good file ends with its name and ok. That about a file with a warning, or about several files, does not.
+func TestValidateEndsWithOK(t *testing.T) {
+	sample := samplesDir + "/v1alpha2-simple.yaml"
+	for _, c := range []struct {
+		ok    bool
+		files []string
+	}{{true, []string{sample}}, {false, []string{"testdata/good/warning.yaml"}}, {false, []string{sample, samplesDir + "/v1alpha2-two-providers.yaml"}}} {
+		r := run(t, "", append([]string{"validate"}, c.files...)...)
+		if r.code != command.OK || strings.HasSuffix(r.err, "\n"+sample+": ok\n") != c.ok || strings.Contains(r.err, ": ok") != c.ok {
+			t.Errorf("%v: exit code %d, and it ends with\n%s", c.files, r.code, r.err)
+		}
+	}
+	if r := run(t, "", "validate", "-o", "yaml", sample); r.code != command.OK || !strings.HasPrefix(r.out, "checked: 1\nfindings: []\n") {
+		t.Errorf("exit code %d:\n%s", r.code, r.out)
+	}
+}
+
 // Proves: R61, FR-075 (what Kubernetes would refuse is found without a cluster, with the field of the custom resource).
 func TestValidateFindsWhatKubernetesRefuses(t *testing.T) {
 	wrong := slices.Concat(fixture.RefusedValues(), fixture.WrongNames())

@@ -127,6 +127,9 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 		return command.Fail(err)
 	}
 	o.settings.NoteAssumed(report.resources, streams.Err)
+	if file := report.goodFile(); file != "" && o.output == formatText {
+		_, _ = fmt.Fprintln(streams.Err, file+": ok")
+	}
 	if !report.Valid {
 		return &command.InputError{}
 	}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 )
 
@@ -16,11 +18,12 @@ import (
 const (
 	formatText   = "text"
 	formatJSON   = "json"
+	formatYAML   = "yaml"
 	formatGitHub = "github"
 )
 
 // formats are the values of --output, the default first.
-func formats() []string { return []string{formatText, formatJSON, formatGitHub} }
+func formats() []string { return []string{formatText, formatJSON, formatYAML, formatGitHub} }
 
 func (r *report) print(format string, streams command.Streams) error {
 	for _, resource := range r.resources {
@@ -32,6 +35,12 @@ func (r *report) print(format string, streams command.Streams) error {
 		encoder.SetEscapeHTML(false)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(r)
+	case formatYAML:
+		text, err := yaml.Marshal(r)
+		if err == nil {
+			_, err = streams.Out.Write(text)
+		}
+		return err
 	case formatGitHub:
 		for _, f := range r.Findings {
 			printAnnotation(streams.Out, f)
@@ -44,6 +53,20 @@ func (r *report) print(format string, streams command.Streams) error {
 	_, err := fmt.Fprintf(streams.Err, "%d checked, %d with errors or warnings; %d documents of other kinds skipped\n",
 		r.Checked, r.concerned(), r.Skipped)
 	return err
+}
+
+// goodFile is the file of all resources, where nothing is found in it, and empty where they are from several: a list of good files would hide the rest.
+func (r *report) goodFile() (file string) {
+	if len(r.Findings) > 0 {
+		return ""
+	}
+	for _, resource := range r.resources {
+		if file != "" && file != resource.Document.File {
+			return ""
+		}
+		file = resource.Document.File
+	}
+	return file
 }
 
 // concerned counts the resources that have findings.
