@@ -54,6 +54,7 @@ func TestStory(t *testing.T) {
 		{&newest, "newest release: callers need a token of the cluster", callersNeedAToken},
 		{&newest, "newest release: secret values are nowhere outside Secrets", secretsAreNowhereElse},
 		{&newest, "deleting the resource removes all that it owned", deletingRemovesEverything},
+		{&pinned, "the pages by task keep their word", pagesKeepTheirWord},
 		{&pinned, "the README keeps its word, from installing to removing", readmeCommandsWork},
 		{&pinned, "an operator with Roles only stays in its namespaces", namespacedOperatorStays},
 	} {

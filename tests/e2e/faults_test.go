@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// faults are, by the section of docs/troubleshooting.md, what is wrong in the world of its reader.
+var faults = map[string]pageStep{
+	"401 Unauthorized": {
+		before: func(t *testing.T, r *reader) { r.rewrites(t, "vllm-creds", "token=wrong") },
+		after:  func(t *testing.T, r *reader) { r.rewrites(t, "vllm-creds", "token="+r.second) },
+	},
+	"401 Unauthorized: Authentication required": patched(`{"spec":{"auth":{"provider":"kubernetes"}}}`, `{"spec":{"auth":null}}`),
+	"500 Internal Server Error": {
+		before: func(t *testing.T, r *reader) { r.sh(t, "kubectl scale deployment/vllm --replicas=0") },
+		after: func(t *testing.T, r *reader) {
+			r.sh(t, "kubectl scale deployment/vllm --replicas=1; kubectl rollout status deployment/vllm --timeout=2m")
+		},
+	},
+	"Pending: no node fits the pod": patched(
+		`{"spec":{"workload":{"scheduling":{"nodeSelector":{"disk":"fast"}}}}}`, `{"spec":{"workload":{"scheduling":null}}}`,
+	),
+	"Pending: the PVC is not bound": another("big", `.spec.workload.storage = {size: "200Gi"}`),
+	"The image cannot be pulled": {
+		before: func(t *testing.T, r *reader) {
+			r.sh(t, "kubectl create configmap own --from-literal=config.yaml='version: 2'")
+			another("own", `.spec = {distribution: {image: "registry.example.com/team/starter:0.7.1"}, overrideConfig: {configMapName: "own"}}`).before(t, r)
+		},
+		after: func(t *testing.T, r *reader) { r.sh(t, "kubectl delete llsd,configmap own") },
+	},
+	"The rollout is stuck: the server ends": patched(
+		`{"spec":{"workload":{"overrides":{"args":["--no-such-option"]}}}}`, `{"spec":{"workload":{"overrides":null}}}`,
+	),
+	"A Secret is missing": {
+		before: func(t *testing.T, r *reader) { r.sh(t, "kubectl delete secret vllm-creds") },
+		after: func(t *testing.T, r *reader) {
+			r.puts(t, "vllm-creds", "token="+r.second)
+			r.waitReady(t)
+		},
+	},
+	"Stalled, or the last edit was rejected": {
+		before: func(t *testing.T, r *reader) {
+			scaleOperator(t, 0)
+			r.sh(t, `kubectl patch llsd my-stack --type=merge -p '{"spec":{"resources":{"models":[{"name":"llama3.2-8b","provider":"vlm"}]}}}'`)
+			scaleOperator(t, 2)
+		},
+		after: func(t *testing.T, r *reader) {
+			r.sh(t, `kubectl patch llsd my-stack --type=merge -p '{"spec":{"resources":{"models":["llama3.2-8b"]}}}'`)
+		},
+	},
+	"Conflict": {
+		before: func(t *testing.T, r *reader) {
+			r.sh(t, "kubectl create service clusterip other-service --tcp=80")
+			another("other", ".").before(t, r)
+		},
+		after: func(t *testing.T, r *reader) {
+			r.sh(t, "kubectl delete llsd other; kubectl delete service other-service")
+		},
+	},
+	"The webhook is down": {before: func(t *testing.T, _ *reader) { scaleOperator(t, 0) }},
+}
+
+// patched is the fault that one patch of the resource makes, and another one repairs.
+func patched(fault, repair string) pageStep {
+	apply := func(patch string) func(*testing.T, *reader) {
+		return func(t *testing.T, r *reader) {
+			t.Helper()
+			r.sh(t, "kubectl patch llsd my-stack --type=merge -p '"+patch+"'")
+		}
+	}
+	return pageStep{before: apply(fault), after: func(t *testing.T, r *reader) {
+		t.Helper()
+		apply(repair)(t, r)
+		r.waitReady(t)
+	}}
+}
+
+// another is a second resource, made of the first one by a program of jq.
+func another(name, change string) pageStep {
+	return pageStep{
+		before: func(t *testing.T, r *reader) {
+			t.Helper()
+			r.sh(t, `jq '.metadata = {name: "`+name+`"} | `+change+`' my-stack-backup.json | kubectl apply -f -`)
+		},
+		after: func(t *testing.T, r *reader) {
+			t.Helper()
+			r.sh(t, "kubectl delete llsd "+name)
+		},
+	}
+}
+
+func (r *reader) puts(t *testing.T, secret, literal string) {
+	t.Helper()
+	r.sh(t, "kubectl create secret generic "+secret+" --from-literal='"+literal+"' --dry-run=client -o yaml | kubectl apply -f -")
+}
+
+// rewrites replaces the value of a Secret by another one, and waits until the server runs with it.
+func (r *reader) rewrites(t *testing.T, secret, literal string) {
+	t.Helper()
+	before := r.deployment(t).Generation
+	r.puts(t, secret, literal)
+	fixture.Eventually(t, soon, "the operator has seen the new value", func() error {
+		if now := r.deployment(t).Generation; now == before {
+			return fmt.Errorf("the Deployment is still at generation %d", now)
+		}
+		return nil
+	})
+	r.waitReady(t)
+}
+
+func modelServerWantsTheNewKey(t *testing.T, r *reader) {
+	t.Helper()
+	r.startModelServer(t, sampleServer, sampleModel, r.second)
+}
+
+// rememberACompletion gives the server a volume, and makes it store something there.
+func rememberACompletion(t *testing.T, r *reader) {
+	t.Helper()
+	r.sh(t, `sed -i 's/^  workload:/&\n    storage: {}/' my-stack.yaml && kubectl apply -f my-stack.yaml`)
+	r.waitReady(t)
+	r.chats(t, sampleServer, sampleServer, sampleModel)
+	completionIsThere(t, r)
+}
+
+// completionIsThere waits until the server reports a stored completion. It stores one after it has answered.
+func completionIsThere(t *testing.T, r *reader) {
+	t.Helper()
+	r.waitReady(t)
+	fixture.Eventually(t, soon, "the server reports a stored completion", func() error {
+		status, answer, err := tryCall(t, http.MethodGet, r.url(t)+"/v1/chat/completions", nil)
+		if err != nil || status != http.StatusOK || !strings.Contains(string(answer), `"chat.completion"`) {
+			return fmt.Errorf("status %d, %w: %s", status, errors.Join(err), answer)
+		}
+		return nil
+	})
+}
+
+func loseEverything(t *testing.T, r *reader) {
+	t.Helper()
+	r.sh(t, "kubectl delete llsd my-stack --timeout=60s; kubectl wait --for=delete pvc/my-stack-pvc --timeout=2m")
+}
+
+// serverRunsAgain makes the server again with the data of the backup: the section before has deleted it.
+func serverRunsAgain(t *testing.T, r *reader) {
+	t.Helper()
+	r.sh(t, "kubectl wait --for=delete pvc/my-stack-pvc --timeout=2m")
+	for _, s := range r.sections(t, "backup.md") {
+		if !strings.HasPrefix(s.title, "Restore") {
+			continue
+		}
+		for _, b := range s.blocks {
+			r.follow(t, "backup.md", b)
+		}
+	}
+	completionIsThere(t, r)
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// pageStep is what happens in the world of a reader before they read a section of a page, and what is put back afterwards.
+type pageStep struct{ before, after func(*testing.T, *reader) }
+
+// pagesByTask are the pages that are followed, in this order, each from the state in which the one before it leaves the server.
+var pagesByTask = []struct {
+	page  string
+	steps map[string]pageStep // by the title of the section
+}{
+	{"connect-model-server.md", nil},
+	{"rotate-keys.md", map[string]pageStep{"The key of a model server": {before: modelServerWantsTheNewKey}}},
+	{"scaling.md", nil},
+	{"backup.md", map[string]pageStep{"The resource": {before: rememberACompletion}, "Restore": {before: loseEverything, after: completionIsThere}}},
+	{"troubleshooting.md", faults},
+	{"uninstall.md", map[string]pageStep{"A server, but not its data": {before: serverRunsAgain, after: completionIsThere}}},
+}
+
+// Anyone who follows the pages by task gets there: each block "sh" succeeds; each command of a block "console" prints what the page shows, in which "…"
+// stands for anything; a block "yaml NAME" is the file NAME.
+//
+// Proves: NFR-004, FR-075 (what the documentation says can be done).
+func pagesKeepTheirWord(t *testing.T) {
+	r := newReader(t)
+	for _, p := range pagesByTask {
+		done := 0
+		for i, s := range r.sections(t, p.page) {
+			step, known := p.steps[s.title]
+			if known {
+				done++
+			}
+			if i == 0 && s.title == "" {
+				t.Fatalf("%s has no title", p.page)
+			}
+			if known && step.before != nil {
+				step.before(t, r)
+			}
+			for _, b := range s.blocks {
+				r.follow(t, p.page, b)
+			}
+			if known && step.after != nil {
+				step.after(t, r)
+			}
+		}
+		if done != len(p.steps) {
+			t.Errorf("%s: %d sections of %d are found", p.page, done, len(p.steps))
+		}
+		did(t, "docs/%s: %d blocks do what they say", p.page, r.ran)
+		r.ran = 0
+	}
+	r.kubectl(t, "delete", "namespace", r.namespace, "--timeout=120s")
+}
+
+// reader is someone who follows pages in a directory and a namespace of their own.
+type reader struct {
+	stack
+	dir string
+	env []string
+	// first and second are the keys of the model server, before and after a rotation.
+	first, second string
+	ran           int
+}
+
+func newReader(t *testing.T) *reader {
+	t.Helper()
+	r := &reader{stack: stack{"e2e-pages", sampleName}, dir: t.TempDir(), first: newKey(), second: newKey()}
+	namespace(t, r.namespace)
+	r.startModelServer(t, sampleServer, sampleModel, r.first)
+	kubeconfig, err := os.ReadFile(cluster.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin, own := t.TempDir(), filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(own, kubeconfig, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin+"/", "./cmd/kubectl-llamastack")
+	build.Dir = fixture.Root()
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	r.env = append(os.Environ(), "KUBECONFIG="+own, "VLLM_API_TOKEN="+r.first, "NEW_VLLM_API_TOKEN="+r.second,
+		"PATH="+strings.Join([]string{bin, filepath.Dir(cluster.Kubectl), os.Getenv("PATH")}, string(os.PathListSeparator)))
+	if out, err := r.run(t, "kubectl config set-context --current --namespace="+r.namespace); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return r
+}
+
+// section is a part of a page under one heading.
+type section struct {
+	title  string
+	blocks []fixture.Block
+}
+
+var heading = regexp.MustCompile("^#+ (.*)$")
+
+// sections are those of a page. Blocks of steps of a list are indented.
+func (r *reader) sections(t *testing.T, page string) (found []section) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(fixture.Root(), "docs", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var block *fixture.Block
+	for i, line := range strings.Split(string(text), "\n") {
+		trimmed := strings.TrimPrefix(line, "   ")
+		switch last := len(found) - 1; {
+		case block == nil && strings.HasPrefix(trimmed, "```"):
+			block = &fixture.Block{Line: i + 1, Info: strings.TrimPrefix(trimmed, "```")}
+		case block != nil && trimmed == "```":
+			found[last].blocks = append(found[last].blocks, *block)
+			block = nil
+		case block != nil && strings.HasPrefix(line, "   ") && page == "rotate-keys.md":
+			block.Text += trimmed + "\n"
+		case block != nil:
+			block.Text += line + "\n"
+		default:
+			if m := heading.FindStringSubmatch(line); m != nil {
+				found = append(found, section{title: m[1]})
+			}
+		}
+	}
+	return found
+}
+
+func (r *reader) run(t *testing.T, commands string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", commands)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = r.dir, r.env, 10*time.Second
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// sh runs commands that must succeed.
+func (r *reader) sh(t *testing.T, commands string) {
+	t.Helper()
+	if out, err := r.run(t, commands); err != nil {
+		t.Fatalf("%v\n%s\nprints:\n%s", err, commands, out)
+	}
+}
+
+func (r *reader) follow(t *testing.T, page string, b fixture.Block) {
+	t.Helper()
+	switch kind, file, _ := strings.Cut(b.Info, " "); {
+	case kind == "yaml" && file != "":
+		if err := os.WriteFile(filepath.Join(r.dir, file), []byte(b.Text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	case kind == "sh" && strings.Contains(b.Text, "dist/install.yaml"):
+		// The README has it too, and is followed to the end.
+		if readme, err := os.ReadFile(filepath.Join(fixture.Root(), "README.md")); err != nil || !strings.Contains(string(readme), b.Text) {
+			t.Errorf("%s, line %d: nothing runs this: %v", page, b.Line, err)
+		}
+	case kind == "sh":
+		if out, err := r.run(t, b.Text); err != nil {
+			t.Fatalf("%s, line %d: %v\n%s\nprints:\n%s", page, b.Line, err, b.Text, out)
+		}
+	case kind == "console":
+		r.looks(t, page, b)
+	default:
+		t.Fatalf("%s, line %d: a block of the kind %q is not followed", page, b.Line, b.Info)
+	}
+	r.ran++
+}
+
+// looks runs the commands of a block, each until it prints what the page shows: a reader comes later than a test.
+func (r *reader) looks(t *testing.T, page string, b fixture.Block) {
+	t.Helper()
+	for each := range strings.SplitSeq(strings.TrimPrefix(b.Text, "$ "), "\n$ ") {
+		command, shown, _ := strings.Cut(each, "\n")
+		want := shownPattern(shown)
+		fixture.Eventually(t, 2*time.Minute, fmt.Sprintf("%s, line %d: %s", page, b.Line, command), func() error {
+			out, err := r.run(t, command)
+			if failed := strings.HasPrefix(shown, "error") || strings.Contains(shown, "webhook for"); failed != (err != nil) {
+				return fmt.Errorf("%w\n%s", errors.Join(errors.New("it should have succeeded or failed"), err), out)
+			}
+			if !want.MatchString(out) {
+				return fmt.Errorf("it prints\n%s\ninstead of\n%s", out, shown)
+			}
+			return nil
+		})
+	}
+}
+
+// shownPattern matches the output that a page shows: "…" alone stands for any text, and "…" among words for any words up to the line break. How wide
+// columns are does not count.
+func shownPattern(shown string) *regexp.Regexp {
+	pattern := `(?s)\A`
+	for line := range strings.Lines(shown) {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "…" {
+			pattern += `.*`
+			continue
+		}
+		words := regexp.MustCompile(` {2,}`).ReplaceAllString(strings.TrimSpace(line), "  ")
+		quoted := strings.ReplaceAll(regexp.QuoteMeta(words), "…", `[^\n]*`)
+		pattern += `\s*` + strings.ReplaceAll(quoted, "  ", ` +`) + `[ ]*(\n|\z)`
+	}
+	return regexp.MustCompile(pattern)
+}
