@@ -55,14 +55,14 @@ func (m *misfits) compare(tree any, t reflect.Type, at *field.Path) {
 		}
 		return
 	}
-	switch t.Kind() {
-	case reflect.Struct, reflect.Map:
+	switch kind := t.Kind(); {
+	case kind == reflect.Struct, kind == reflect.Map:
 		if got, ok := tree.(map[string]any); ok {
 			m.compareMap(got, t, at)
 		} else {
 			m.want(at, "a map", tree)
 		}
-	case reflect.Slice:
+	case kind == reflect.Slice:
 		if got, ok := tree.([]any); ok {
 			for i, item := range got {
 				m.compare(item, t.Elem(), at.Index(i))
@@ -70,12 +70,12 @@ func (m *misfits) compare(tree any, t reflect.Type, at *field.Path) {
 		} else {
 			m.want(at, "a list", tree)
 		}
-	case reflect.String: // the decoder takes numbers and booleans as text
+	case kind == reflect.String: // the decoder takes numbers and booleans as text
 		switch tree.(type) {
 		case map[string]any, []any:
 			m.want(at, "text", tree)
 		}
-	case reflect.Bool:
+	case kind == reflect.Bool:
 		if _, ok := tree.(bool); !ok {
 			m.want(at, "true or false", tree)
 		}
