@@ -5,7 +5,6 @@ package settings
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -20,13 +19,13 @@ import (
 
 // decode reads YAML into what to points at, and knows every key. The error names each unknown key and each value of a wrong type by its path, and has no value:
 // it could be a private key in the wrong place.
-func decode(text []byte, to any) error {
-	err := yaml.UnmarshalStrict(text, to)
+func decode(yamlText []byte, to any) error {
+	err := yaml.UnmarshalStrict(yamlText, to)
 	if err == nil {
 		return nil
 	}
 	var tree any
-	if yaml.Unmarshal(text, &tree) != nil {
+	if yaml.Unmarshal(yamlText, &tree) != nil {
 		return err // no YAML: the error has the line
 	}
 	var m misfits
@@ -40,6 +39,36 @@ func decode(text []byte, to any) error {
 // misfits collects what of a YAML tree does not fit into a Go type.
 type misfits struct{ errs []string }
 
+// What a value can be.
+const (
+	aMap    = "a map"
+	aList   = "a list"
+	text    = "text"
+	boolean = "true or false"
+	aNumber = "a number"
+)
+
+var (
+	scalars = map[string]bool{text: true, boolean: true, aNumber: true}
+	// wanted is what a Go type wants where it is no number.
+	wanted = map[reflect.Kind]string{reflect.Struct: aMap, reflect.Map: aMap, reflect.Slice: aList, reflect.String: text, reflect.Bool: boolean}
+)
+
+// kindOf is what a value of a decoded tree is.
+func kindOf(tree any) string {
+	switch tree.(type) {
+	case map[string]any:
+		return aMap
+	case []any:
+		return aList
+	case string:
+		return text
+	case bool:
+		return boolean
+	}
+	return aNumber
+}
+
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
 func (m *misfits) compare(tree any, t reflect.Type, at *field.Path) {
@@ -50,38 +79,25 @@ func (m *misfits) compare(tree any, t reflect.Type, at *field.Path) {
 		return
 	}
 	if reflect.PointerTo(t).Implements(unmarshaler) {
-		if text, err := json.Marshal(tree); err == nil && json.Unmarshal(text, reflect.New(t).Interface()) != nil {
+		if raw, err := json.Marshal(tree); err == nil && json.Unmarshal(raw, reflect.New(t).Interface()) != nil {
 			m.add(at, "cannot be read as a value of this field")
 		}
 		return
 	}
-	switch kind := t.Kind(); {
-	case kind == reflect.Struct, kind == reflect.Map:
-		if got, ok := tree.(map[string]any); ok {
-			m.compareMap(got, t, at)
-		} else {
-			m.want(at, "a map", tree)
-		}
-	case kind == reflect.Slice:
-		if got, ok := tree.([]any); ok {
-			for i, item := range got {
-				m.compare(item, t.Elem(), at.Index(i))
-			}
-		} else {
-			m.want(at, "a list", tree)
-		}
-	case kind == reflect.String: // the decoder takes numbers and booleans as text
-		switch tree.(type) {
-		case map[string]any, []any:
-			m.want(at, "text", tree)
-		}
-	case kind == reflect.Bool:
-		if _, ok := tree.(bool); !ok {
-			m.want(at, "true or false", tree)
-		}
-	default:
-		if _, ok := tree.(float64); !ok {
-			m.want(at, "a number", tree)
+	want, ok := wanted[t.Kind()]
+	if !ok {
+		want = aNumber
+	}
+	got := kindOf(tree)
+	switch {
+	case want == text && scalars[got]: // the decoder takes all of them as text
+	case want != got:
+		m.add(at, "want "+want+", and it is "+got)
+	case got == aMap:
+		m.compareMap(tree.(map[string]any), t, at)
+	case got == aList:
+		for i, item := range tree.([]any) {
+			m.compare(item, t.Elem(), at.Index(i))
 		}
 	}
 }
@@ -115,21 +131,6 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 		}
 	}
 	return fields
-}
-
-func (m *misfits) want(at *field.Path, want string, tree any) {
-	got := "a number"
-	switch tree.(type) {
-	case map[string]any:
-		got = "a map"
-	case []any:
-		got = "a list"
-	case string:
-		got = "text"
-	case bool:
-		got = "true or false"
-	}
-	m.add(at, fmt.Sprintf("want %s, and it is %s", want, got))
 }
 
 func (m *misfits) add(at *field.Path, detail string) {
