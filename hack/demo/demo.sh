@@ -15,6 +15,7 @@ stack=my-stack # of config/samples/v1alpha2-simple.yaml
 operator_namespace=llama-stack-k8s-operator-system
 operator=llama-stack-k8s-operator-controller-manager
 ready_timeout=180 # seconds
+packages=(containerd runc containernetworking-plugins iproute2 nftables util-linux debootstrap ca-certificates curl)
 
 cluster=${LLSD_CLUSTER:-$PWD/bin/cluster}
 kubectl=
@@ -24,8 +25,8 @@ scratch=
 k() { "$kubectl" --request-timeout=30s "$@"; }
 
 up() {
-  command -v curl >/dev/null || fail "curl is missing: apt-get install curl"
   trap report_failure EXIT
+  install_packages "${packages[@]}"
   scratch=$(mktemp -d)
   step "Start a Kubernetes cluster (the first time builds Kubernetes, which takes minutes)"
   start_cluster
@@ -141,8 +142,6 @@ show_result() {
   # A Service's address is routed on this machine.
   url=http://$(k -n "$namespace" get service "$stack-service" -o jsonpath='{.spec.clusterIP}:{.spec.ports[0].port}')/v1/chat/completions
   config=$(k -n "$namespace" get llsd "$stack" -o jsonpath='{.status.configGeneration.configMapName}')
-  heading "the generated config.yaml (ConfigMap $config)"
-  k -n "$namespace" get configmap "$config" -o jsonpath='{.data.config\.yaml}'
   heading "kubectl -n $namespace get llsd -o wide"
   k -n "$namespace" get llsd -o wide
   heading "conditions"
@@ -158,9 +157,13 @@ The demo is ready after $SECONDS s. To go on:
 
   export KUBECONFIG=$KUBECONFIG
   alias kubectl=$kubectl
-  kubectl -n $namespace describe llsd $stack
-  kubectl -n $namespace edit llsd $stack
+  kubectl config set-context --current --namespace=$namespace
+
+  kubectl describe llsd $stack
+  kubectl get configmap $config -o jsonpath='{.data.config\.yaml}'   # the generated config.yaml
+  kubectl edit llsd $stack
   curl -H 'Content-Type: application/json' -d @hack/demo/chat.json $url
+  kubectl port-forward service/$stack-service 8321   # for clients that want http://localhost:8321
 
 To end it: make demo-down
 END

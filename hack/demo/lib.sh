@@ -27,6 +27,22 @@ fail() {
   exit 1
 }
 
+# install_packages PACKAGE... installs the Debian packages that are missing, after saying which; LLSD_INSTALL=no only says which. It needs root, as
+# everything after it does.
+install_packages() {
+  local package missing=()
+  [ "$(id -u)" = 0 ] || fail "the demo starts a cluster, which needs root: sudo make demo"
+  command -v dpkg-query >/dev/null || return 0 # another distribution: the cluster says what it misses
+  for package in "$@"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  [ "${LLSD_INSTALL:-yes}" != no ] || fail "packages are missing: apt-get install --no-install-recommends ${missing[*]}"
+  step "Install the Debian packages ${missing[*]} (not with LLSD_INSTALL=no)"
+  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"; } 2>&1 | indent ||
+    fail "apt-get failed: see above"
+}
+
 # report_failure runs on exit: after a failure it says what failed, and shows what usually explains it.
 report_failure() {
   local status=$?

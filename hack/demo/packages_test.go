@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package demo
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The demo installs what is missing after saying it, installs nothing where it must not, and says to other users what to run.
+//
+// Proves: NFR-004.
+func TestDemoInstallsPackages(t *testing.T) {
+	for name, c := range map[string]struct {
+		user, install string
+		missing, fail bool
+		want, silent  string
+	}{
+		"missing":      {user: "0", missing: true, want: "Install the Debian packages runc curl (not with LLSD_INSTALL=no)\n    apt-get update -qq\n    apt-get install -y -qq --no-install-recommends runc curl\n"},
+		"turned off":   {user: "0", install: "no", missing: true, fail: true, want: "apt-get install --no-install-recommends runc curl", silent: "==>"},
+		"there":        {user: "0", silent: "apt-get"},
+		"another user": {user: "1000", missing: true, fail: true, want: "sudo make demo", silent: "apt-get"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bin, status := t.TempDir(), "echo install ok installed"
+			if c.missing {
+				status = "exit 1"
+			}
+			for program, text := range map[string]string{"id": "echo " + c.user, "dpkg-query": status, "apt-get": `echo apt-get "$@"`} {
+				if err := os.WriteFile(filepath.Join(bin, program), []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", ". ./lib.sh; install_packages runc curl")
+			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "LLSD_INSTALL="+c.install)
+			out, err := cmd.CombinedOutput()
+			if (err != nil) != c.fail || !strings.Contains(string(out), c.want) || c.silent != "" && strings.Contains(string(out), c.silent) {
+				t.Errorf("%v:\n%s", err, out)
+			}
+		})
+	}
+}
