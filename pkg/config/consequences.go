@@ -35,6 +35,8 @@ func newMisreading(problems problem.List) *misreading {
 		case "id", "providerId", "name", "model", "providerModelId":
 			m.nameless[list], m.nameless[entry] = true, true
 			m.typeless[entry] = list == "spec.resources.tools" // its name says what it is
+		case "endpointFrom":
+			m.fields[entry+".endpoint"] = true // which is absent because of it
 		case "modelType", "embeddingDimension", "metadata":
 			m.nameless[list] = true // what a vector store needs of it is not known
 		}

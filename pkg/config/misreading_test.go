@@ -50,6 +50,8 @@ func TestMisreadingCausesOnlyWhatMayFollowFromIt(t *testing.T) {
 		"a vector store of a provider with an unknown key": {
 			"spec.providers.vectorIo[0].typ", problem.UnknownField, "spec.resources.vectorStores[0].provider", problem.UnknownProvider, false,
 		},
+		"an endpoint, where what it comes from cannot be read":      {entry + ".endpointFrom.kind", problem.InvalidField, entry + ".endpoint", problem.MissingField, true},
+		"an endpoint, where what another comes from cannot be read": {entry + ".endpointFrom", problem.InvalidField, "spec.providers.inference[0].endpoint", problem.MissingField, false},
 		"the configuration": {setting, problem.InvalidField, "providers.inference[0]", problem.BrokenReference, true},
 	} {
 		m := newMisreading(problem.List{{Path: c.misread, Reason: c.because}})

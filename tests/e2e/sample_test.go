@@ -130,6 +130,9 @@ func checkStatusProviders(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistribu
 	if got := cr.Status.DistributionConfig.Models; !slices.Contains(got, model) {
 		t.Errorf("the models in status are %+v, want %+v among them", got, model)
 	}
+	if missing := cr.Status.DistributionConfig.MissingResources; len(missing) > 0 {
+		t.Errorf("missing in status: %q", missing)
+	}
 	inStatus, listed := []string{}, []string{}
 	for _, p := range cr.Status.DistributionConfig.Providers {
 		inStatus = append(inStatus, p.API+" "+p.ProviderID+" "+p.ProviderType)

@@ -149,10 +149,13 @@ func TestExampleOfAnEndpointSuitsTheType(t *testing.T) {
 // Proves: R33, FR-075.
 func TestResolveURL(t *testing.T) {
 	var problems problem.Collector
-	if got, ok := ResolveURL("http://h/", "spec.x", "https://collector", &problems); got != "http://h" || !ok || len(problems.List()) > 0 {
+	if got, ok := ResolveURL("http://h/", "spec.x", "https://collector", CredentialBySecret, &problems); got != "http://h" || !ok || len(problems.List()) > 0 {
 		t.Errorf("%s, %v, %v", got, ok, problems.List())
 	}
-	if got, ok := ResolveURL("h", "spec.x", "https://collector", &problems); got != "" || ok || problems.List()[0].Fix != "for example endpoint: https://collector" {
+	if got, ok := ResolveURL("h", "spec.x", "https://collector", CredentialBySecret, &problems); got != "" || ok || problems.List()[0].Fix != "for example endpoint: https://collector" {
+		t.Errorf("%s, %v, %v", got, ok, problems.List())
+	}
+	if got, ok := ResolveURL("http://me:word@h", "spec.x", "", "ask", &problems); got != "" || ok || problems.List()[1].Fix != "remove everything up to the @, and ask" {
 		t.Errorf("%s, %v, %v", got, ok, problems.List())
 	}
 }

@@ -40,7 +40,7 @@ func (r *toolStep) applyMCP(t *parse.Tool, id string) {
 		})
 		return
 	}
-	resolved, ok := provider.ResolveURL(endpoint, path, mcpAddress, r.problems)
+	resolved, ok := provider.ResolveURL(endpoint, path, mcpAddress, mcpCredential, r.problems)
 	if !ok {
 		return
 	}

@@ -24,6 +24,9 @@ const builtinToolGroups = "builtin::"
 // mcpAddress is what the address of an MCP server looks like.
 const mcpAddress = "http://mcp-github.tools.svc:8000/mcp"
 
+// mcpCredential is where the credential of an MCP server comes from: on no release line from the configuration.
+const mcpCredential = "let clients give the credential with the tool in their requests"
+
 // mcpIDPattern is what may follow mcp:: in the name of a tool: the server takes what follows a slash for the name of a single tool.
 var mcpIDPattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 

@@ -159,7 +159,7 @@ func (t *telemetry) endpoint(p *parse.Provider) (string, bool) {
 	case strings.Contains(p.Endpoint, "${env."):
 		return fail("must not refer to the environment: it becomes an environment variable itself", "write the address, "+telemetryExample)
 	}
-	if _, ok := provider.ResolveURL(p.Endpoint, path, telemetryAddress, t.problems); !ok {
+	if _, ok := provider.ResolveURL(p.Endpoint, path, telemetryAddress, provider.CredentialBySecret, t.problems); !ok {
 		return "", false
 	}
 	u, err := url.Parse(p.Endpoint)
