@@ -208,7 +208,8 @@ func parsed(t *testing.T, object map[string]any) problem.List {
 
 // leftToOperator reports whether a problem of the parsers is one that the policy does not look for.
 func leftToOperator(p problem.Problem) bool {
-	return slices.Contains([]problem.Reason{problem.ConflictingFields, problem.UnknownField}, p.Reason) || p.Type == field.ErrorTypeNotSupported ||
+	reasons := []problem.Reason{problem.ConflictingFields, problem.UnknownField, problem.UnsupportedByRelease}
+	return slices.Contains(reasons, p.Reason) || p.Type == field.ErrorTypeNotSupported ||
 		strings.Contains(p.Path, ".endpointFrom") || strings.HasSuffix(p.Path, ".embeddingDimension") && p.Reason == problem.MissingField ||
 		p.Detail == "no Secret can have this name" || p.Detail == "is not a key of a Secret"
 }

@@ -53,7 +53,7 @@ func Read(root *yaml.Node) Auth {
 	tenancy := document.Text(document.Descend(root, []string{"server", sectionTenancy, "mode"}))
 	return Auth{
 		Type:      document.Given(document.Child(config, keyType)),
-		ClusterCA: document.Text(document.Child(config, "tls_cafile")) == ClusterCAFile,
+		ClusterCA: document.Text(document.Child(config, fieldCAFile)) == ClusterCAFile,
 		Separates: rules != nil && len(rules.Content) > 0 || tenancy == tenancyMulti,
 	}
 }

@@ -26,6 +26,9 @@ import (
 // fieldVerifyTLS is the field that turns verification of the issuer's certificate off.
 const fieldVerifyTLS = "verify_tls"
 
+// fieldCAFile is the field with the path of the CA certificates that verify the issuer.
+const fieldCAFile = "tls_cafile"
+
 // SecretUses returns the keys of Secrets that spec.auth refers to.
 func SecretUses(spec *parse.Auth) []environment.SecretUse {
 	if spec == nil {
@@ -182,6 +185,9 @@ func (s *step) assignSecret(ref parse.SecretField, env *environment.Set) {
 	inner, isInner := s.line.AuthField(s.row, ref.Field)
 	reference := document.ReferenceTo(use.EnvName)
 	switch {
+	case name == fieldCAFile || item == fieldCAFile:
+		s.reportNoFile(ref)
+		return
 	case known && of.Type == catalog.TypeList && (!hasItem || item != "" && !strings.Contains(item, ".")):
 		list, _ := s.settings[name].([]any)
 		s.settings[name] = append(list, reference)
@@ -205,6 +211,15 @@ func (s *step) assignSecret(ref parse.SecretField, env *environment.Set) {
 		return
 	}
 	env.Add(environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Type: catalog.TypeString})
+}
+
+// reportNoFile reports a Secret in the place of the path of a CA file: the server would take the content for the path.
+func (s *step) reportNoFile(ref parse.SecretField) {
+	s.problems.Add(problem.Problem{
+		Reason: problem.InvalidField, Path: ref.Path, Type: field.ErrorTypeForbidden,
+		Detail: "is the path of a file, and the server would take the content of the Secret for it",
+		Fix:    "give the CA with spec.networking.tls.caBundle; or mount it with spec.workload.overrides.volumes, and write its path under settings",
+	})
 }
 
 // isFree reports a field that settings and secretRefs both set.
