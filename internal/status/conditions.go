@@ -355,7 +355,15 @@ func setReady(f *Facts, s *statusOf) {
 	if f.Exposure.Pending != "" {
 		message += "; the server is not exposed yet: " + f.Exposure.Pending
 	}
+	if isPlainGateway(f) {
+		message += "; warning: the tokens of callers reach the Gateway without encryption: let the HTTPRoute attach to a listener with HTTPS"
+	}
 	set(f, s, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, message)
+}
+
+// isPlainGateway reports whether callers send their tokens to a listener without TLS. Of other edges this is known before anything is applied.
+func isPlainGateway(f *Facts) bool {
+	return f.inForce() && f.Desired.Edge.Kind == settings.EdgeHTTPRoute && f.Desired.Auth().Type != "" && strings.HasPrefix(f.Exposure.URL, "http://")
 }
 
 // setStalled reports to kstatus that waiting does not help.

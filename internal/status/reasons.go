@@ -80,8 +80,8 @@ var reasons = []Reason{
 	},
 	{
 		v1alpha2.ConditionAvailable, metav1.ConditionTrue, v1alpha2.ReasonServerAvailable,
-		"Enough pods are available. Differences between the spec and what the server reports follow in the message.",
-		"2 of 2 pods are available", "",
+		"Enough pods are available. Differences between the spec and what the server reports follow in the message, such as what it does not list.",
+		"2 of 2 pods are available; the server does not list: vectorStores/docs", "",
 	},
 	{
 		v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonServerUnavailable,

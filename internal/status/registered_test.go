@@ -13,6 +13,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
@@ -157,5 +158,29 @@ func TestListsOfTheServerAreBounded(t *testing.T) {
 	}
 	if last := d.MissingResources[len(d.MissingResources)-1]; size(t, d.MissingResources) > 8<<10 || !strings.HasSuffix(last, " more are left out") {
 		t.Errorf("%d bytes, the last: %s", size(t, d.MissingResources), last)
+	}
+}
+
+// Whether a Gateway encrypts is known once it has admitted the HTTPRoute.
+//
+// Proves: R83 (authentication without TLS while exposed).
+func TestReadyWarnsOfTokensWithoutEncryption(t *testing.T) {
+	for name, c := range map[string]struct {
+		edge      settings.EdgeKind
+		auth, url string
+		want      bool
+	}{
+		"a listener without TLS":          {settings.EdgeHTTPRoute, "kubernetes", "http://a.example", true},
+		"a listener with TLS":             {settings.EdgeHTTPRoute, "kubernetes", "https://a.example", false},
+		"no authentication":               {settings.EdgeHTTPRoute, "", "http://a.example", false},
+		"an Ingress, of which Build says": {settings.EdgeIngress, "kubernetes", "http://a.example", false},
+		"a Gateway that is not known yet": {settings.EdgeHTTPRoute, "kubernetes", "", false},
+	} {
+		f := serving(t, resource())
+		f.Desired.Edge.Kind, f.Desired.Config.Auth.Type, f.Exposure.URL = c.edge, c.auth, c.url
+		s := compute(t, f)
+		if got := condition(t, &s, v1alpha2.ConditionReady); strings.Contains(got.Message, "without encryption") != c.want {
+			t.Errorf("%s: %s", name, got.Message)
+		}
 	}
 }
