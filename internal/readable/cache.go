@@ -3,14 +3,17 @@
 package readable
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,8 +29,13 @@ import (
 // The schema admits a few values that the types refuse: an exponent with a fraction in a quantity, a number beyond 32 bits
 // where a number or a percentage may stand. The schema of v1alpha1 cannot be made stricter, and no schema is a proof. A cache of typed
 // objects fails as a whole where one of them cannot be read, and the operator would watch nothing any more. So this
-// one holds LlamaStackDistributions as trees, and each is decoded for who asks for it.
+// one holds the JSON text of each, a tenth of the size of the tree that it was, and decodes it for who asks for it.
 func NewCache(config *rest.Config, options cache.Options) (cache.Cache, error) {
+	options.ByObject = maps.Clone(options.ByObject)
+	if options.ByObject == nil {
+		options.ByObject = map[client.Object]cache.ByObject{}
+	}
+	options.ByObject[NewTree()] = cache.ByObject{Transform: compact(options.DefaultTransform)}
 	inner, err := cache.New(config, options)
 	if err != nil {
 		return nil, err
@@ -184,16 +192,71 @@ func decode(u *unstructured.Unstructured, into *v1alpha2.LlamaStackDistribution)
 }
 
 func decodeFields(u *unstructured.Unstructured, into *v1alpha2.LlamaStackDistribution, fields ...string) error {
-	part := map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(), "metadata": u.Object["metadata"]}
-	for _, f := range fields {
-		if value, ok := u.Object[f]; ok {
-			part[f] = value
-		}
-	}
-	text, err := json.Marshal(part)
+	head, err := json.Marshal(map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(), "metadata": u.Object["metadata"]})
 	if err != nil {
 		return fmt.Errorf("encode it: %w", err)
 	}
+	text := bytes.NewBuffer(head[:len(head)-1])
+	for _, f := range fields {
+		value, ok, err := fieldText(u, f)
+		if err != nil {
+			return fmt.Errorf("encode it: %w", err)
+		}
+		if ok {
+			text.WriteString(`,"` + f + `":` + value)
+		}
+	}
+	text.WriteByte('}')
 	*into = v1alpha2.LlamaStackDistribution{}
-	return kjson.UnmarshalCaseSensitivePreserveInts(text, into) // as a client of the API reads it
+	return kjson.UnmarshalCaseSensitivePreserveInts(text.Bytes(), into) // as a client of the API reads it
+}
+
+// texts is where a compact tree has the JSON texts of its fields. No object of the API has such a field.
+const texts = "texts"
+
+// compact replaces the trees of spec and status by their texts, after what the cache does with every object. Of the spec stays how the
+// resource is exposed: that is read at each event, before anybody asks for the resource.
+func compact(first toolscache.TransformFunc) toolscache.TransformFunc {
+	return func(in any) (any, error) {
+		if first != nil {
+			var err error
+			if in, err = first(in); err != nil {
+				return in, err
+			}
+		}
+		u, ok := in.(*unstructured.Unstructured)
+		if !ok || u.Object[texts] != nil {
+			return in, nil
+		}
+		small := map[string]any{"apiVersion": u.Object["apiVersion"], "kind": u.Object["kind"], "metadata": u.Object["metadata"]}
+		kept := map[string]any{}
+		for _, f := range []string{"spec", "status"} {
+			switch text, ok, err := fieldText(u, f); {
+			case err != nil: // who asks for the resource learns that
+				return u, nil //nolint:nilerr // an error would keep the event from the cache
+			case ok:
+				kept[f] = text
+			}
+		}
+		small[texts] = kept
+		if expose, ok, err := unstructured.NestedFieldNoCopy(u.Object, "spec", "networking", "expose"); ok && err == nil {
+			small["spec"] = map[string]any{"networking": map[string]any{"expose": expose}}
+		}
+		u.Object = small
+		return u, nil
+	}
+}
+
+// fieldText is the JSON text of a field of a tree, compact or not.
+func fieldText(u *unstructured.Unstructured, name string) (text string, found bool, _ error) {
+	if kept, ok := u.Object[texts].(map[string]any); ok {
+		text, found = kept[name].(string)
+		return text, found, nil
+	}
+	value, found := u.Object[name]
+	if !found {
+		return "", false, nil
+	}
+	raw, err := json.Marshal(value)
+	return string(raw), true, err
 }

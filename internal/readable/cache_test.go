@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// Proves: L-26 (of a resource that cannot be read as a whole, as much is read as can be).
+// Proves: L-26 (of a resource that cannot be read as a whole, as much is read as can be, from a tree and from what the cache makes of it).
 func TestDecode(t *testing.T) {
 	const head = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a, namespace: ns, uid: u, generation: 3}\n"
 	for name, c := range map[string]struct {
@@ -40,8 +41,15 @@ func TestDecode(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(head+c.manifest), &u.Object); err != nil {
 			t.Fatal(err)
 		}
-		cr := &v1alpha2.LlamaStackDistribution{}
+		cr, fromTree := &v1alpha2.LlamaStackDistribution{}, &v1alpha2.LlamaStackDistribution{}
+		treeErr := decode(u, fromTree)
+		if made, err := compact(nil)(u); err != nil || made != u {
+			t.Fatal(made, err)
+		}
 		err := decode(u, cr)
+		if !reflect.DeepEqual(cr, fromTree) || (treeErr == nil) != (err == nil) {
+			t.Errorf("%s: %+v, %v; from the tree %+v, %v", name, cr, err, fromTree, treeErr)
+		}
 		var unreadable *UnreadableError
 		if c.err == "" && err != nil || c.err != "" && (!errors.As(err, &unreadable) || !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("%s: error %v, want one about %q", name, err, c.err)
@@ -53,6 +61,40 @@ func TestDecode(t *testing.T) {
 		if cr.Name != "a" || cr.Generation != 3 || cr.UID != "u" || got != c.name || cr.Status.Phase != c.phase {
 			t.Errorf("%s: %+v", name, cr)
 		}
+	}
+}
+
+// Proves: R63, L-01 (a cache has the texts of a resource, once, and of the tree only how it is exposed; what cannot be encoded stays as it is).
+func TestCompact(t *testing.T) {
+	first := func(in any) (any, error) {
+		in.(client.Object).SetManagedFields(nil)
+		return in, nil
+	}
+	u := NewTree()
+	u.SetName("a")
+	u.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "m"}})
+	expose := map[string]any{"enabled": true}
+	u.Object["spec"] = map[string]any{"networking": map[string]any{"expose": expose, "port": int64(1)}, "n": int64(1) << 60}
+	for range 2 {
+		if _, err := compact(first)(u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := map[string]any{
+		"apiVersion": "llamastack.io/v1alpha2", "kind": "LlamaStackDistribution", "metadata": map[string]any{"name": "a"},
+		"spec":  map[string]any{"networking": map[string]any{"expose": expose}},
+		"texts": map[string]any{"spec": `{"n":1152921504606846976,"networking":{"expose":{"enabled":true},"port":1}}`},
+	}
+	if !reflect.DeepEqual(u.Object, want) {
+		t.Errorf("%v, want %v", u.Object, want)
+	}
+	broken := NewTree()
+	broken.Object["spec"] = func() {}
+	if _, err := compact(nil)(broken); err != nil || broken.Object["spec"] == nil || broken.Object[texts] != nil {
+		t.Errorf("%v, %v", broken.Object, err)
+	}
+	if other, err := compact(nil)("other"); other != "other" || err != nil {
+		t.Error(other, err)
 	}
 }
 
