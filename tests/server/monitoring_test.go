@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
@@ -63,8 +63,15 @@ func TestServersServeMetrics(t *testing.T) {
 		}
 		defer func() { _ = response.Body.Close() }()
 		text, err := io.ReadAll(response.Body)
-		if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(text), "ogx_request") {
+		if err != nil || response.StatusCode != http.StatusOK {
 			t.Errorf("status %d, %v:\n%s", response.StatusCode, err, text)
+		}
+		for _, series := range []string{
+			`ogx_requests_total\{.*api="inspect".*status_code="200".*\}`, `ogx_request_duration_seconds_bucket\{.*api="inspect".*\}`, `ogx_concurrent_requests\{.*\}`,
+		} {
+			if !regexp.MustCompile("(?m)^" + series + " ").Match(text) {
+				t.Errorf("the dashboards ask for %s, and it serves\n%s", series, text)
+			}
 		}
 	})
 }
