@@ -44,7 +44,7 @@ Clusters that have the Prometheus Operator get the ServiceMonitor and the [alert
 ` + "```sh\nkubectl apply -k config/prometheus\n```" + `
 
 or with ` + "`serviceMonitor.enabled` and `prometheusRule.enabled`" + ` in the values of the Helm chart. Servers have metrics of their
-own: see [metrics and traces of servers](monitoring.md).
+own: see [metrics and traces of servers](monitoring.md), which also has [dashboards](monitoring.md#dashboards).
 
 The operator also serves the metrics of controller-runtime, for example
 ` + "`controller_runtime_reconcile_errors_total`, `workqueue_depth` and `rest_client_requests_total`" + `.
