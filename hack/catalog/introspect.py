@@ -325,7 +325,7 @@ def behaviour(server: ServerPackage) -> dict[str, bool]:
     def stands(text: str, file: str) -> bool:
         return text in (server.home / file).read_text(encoding="utf-8")
 
-    models = "core/routing_tables/models.py"
+    models, tenants = "core/routing_tables/models.py", "core/storage/sqlstore/authorized_sqlstore.py"
     by_backend_name = stands('identifier = f"{provider_id}/{provider_model_id}"', models)
     by_model_id = stands('identifier = f"{provider_id}/{model_id}"', models)
     if by_backend_name == by_model_id:
@@ -336,6 +336,10 @@ def behaviour(server: ServerPackage) -> dict[str, bool]:
         # The workers read what the command has resolved; one file is all that it writes there.
         "writesConfig": stands("tempfile.", "cli/stack/run.py"),
         "servesModelID": by_model_id,
+        # The column must be qualified: in an upsert, PostgreSQL does not know which of two it is.
+        "tenantsBreakPostgres": (server.home / tenants).is_file()
+        and stands("tenant_id = :", tenants)
+        and not stands('"{table}"."tenant_id"', tenants),
         "verifiesAuthTLS": stands("verify_tls=False in auth provider config", "core/server/server.py"),
     }
 

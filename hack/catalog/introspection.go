@@ -35,6 +35,7 @@ type introspection struct {
 	WritesConfig         bool                           `json:"writesConfig"`
 	ServesModelID        bool                           `json:"servesModelID"`
 	VerifiesAuthTLS      bool                           `json:"verifiesAuthTLS"`
+	TenantsBreakPostgres bool                           `json:"tenantsBreakPostgres"`
 	Rules                catalog.Rules                  `json:"rules"`
 	APIs                 map[string]catalog.API         `json:"apis"`
 	Internal             []string                       `json:"internal"`

@@ -168,6 +168,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	auth.CheckBase(doc, in.Line, in.Release, problems)
 	auth.Apply(doc, in.Line, in.Spec.Auth, env, problems)
 	backends := storage.Apply(doc, in.Line, in.Spec.Source.Storage, env, problems)
+	auth.CheckTenants(doc, in.Line, in.Spec.Auth, problems)
 	if in.Spec.Auth != nil && auth.Read(doc.Root()).Separates {
 		storage.KeepVectorStores(doc, in.Line)
 	}

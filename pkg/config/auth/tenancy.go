@@ -5,6 +5,7 @@ package auth
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -13,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/provider"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -66,6 +68,30 @@ func (s *step) checkTenancy() {
 	case tenancyMulti:
 		s.checkTenantSource()
 	}
+}
+
+// CheckTenants warns of a release line whose server cannot keep in PostgreSQL what belongs to tenants. The configuration has its storage already.
+func CheckTenants(doc *document.Document, line *catalog.Line, spec *parse.Auth, problems *problem.Collector) {
+	if spec == nil || !line.TenantsBreakPostgres {
+		return
+	}
+	mode, _ := spec.Tenancy["mode"].(string)
+	backends := document.Descend(doc.Root(), []string{"storage", "backends"})
+	inPostgres := slices.ContainsFunc(document.Keys(backends), func(name string) bool {
+		return document.Text(document.Child(document.Child(backends, name), "type")) == "sql_postgres"
+	})
+	if !inPostgres || mode != tenancySingle && mode != tenancyMulti {
+		return
+	}
+	p := problem.Problem{
+		Severity: problem.Warning, Reason: problem.UnsupportedByRelease, Path: pathTenancy, Type: field.ErrorTypeForbidden,
+		Detail: "servers of release line " + line.Name + " fail to keep vector stores and responses of tenants in PostgreSQL",
+		Fix:    "use SQLite for storage.sql",
+	}
+	if first := catalog.FirstLineWith(func(l *catalog.Line) bool { return tenancyFields(l) != nil && !l.TenantsBreakPostgres }); first != "" {
+		p.Fix = "choose a distribution with a server of release line " + first + " or newer, or " + p.Fix
+	}
+	problems.Add(p)
 }
 
 // checkTenantSource reports that no request could have a tenant: the server would answer each with 401, or not start.

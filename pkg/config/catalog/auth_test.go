@@ -36,6 +36,9 @@ func TestAuthTypesOfEachLine(t *testing.T) {
 		if wants := Compare(name, "1.2") >= 0; tenants != wants || (row.Tenant != "") != wants || line.VerifiesAuthTLS != wants {
 			t.Errorf("line %s: tenant_claim %v, tenant from %q, refuses verify_tls: false %v; want all %v", name, tenants, row.Tenant, line.VerifiesAuthTLS, wants)
 		}
+		if wants := name == "1.2" || name == "1.3"; line.TenantsBreakPostgres != wants {
+			t.Errorf("line %s: fails to keep what tenants own in PostgreSQL %v, want %v", name, line.TenantsBreakPostgres, wants)
+		}
 		if want := map[bool]string{false: "llama-stack", true: "ogx"}[Compare(name, "0.8") >= 0]; row.Fields["audience"].Default != want {
 			t.Errorf("line %s: the default audience is %v, want %s", name, row.Fields["audience"].Default, want)
 		}

@@ -45,6 +45,8 @@ type Line struct {
 	APIsMustBeServed bool `yaml:"apisMustBeServed"`
 	// VerifiesAuthTLS reports whether the server refuses to start with verify_tls: false in its authentication, unless it encrypts nothing.
 	VerifiesAuthTLS bool `yaml:"verifiesAuthTLS"`
+	// TenantsBreakPostgres reports whether the server fails to keep vector stores and responses in PostgreSQL while it separates tenants.
+	TenantsBreakPostgres bool `yaml:"tenantsBreakPostgres,omitempty"`
 	// APIs are the APIs that can be named under apis and have providers, by the server's name.
 	APIs map[string]API `yaml:"apis,omitempty"`
 	// InternalAPIs are the APIs that the server serves by itself and that have no providers, sorted.
