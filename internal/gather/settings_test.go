@@ -128,7 +128,7 @@ func TestRegistrations(t *testing.T) {
 	}
 }
 
-// Proves: R7, R81 (whoever asks meanwhile waits for what one of them reads and parses).
+// Proves: R7, R81 (anyone who asks meanwhile waits for what one of them reads and parses).
 func TestRegistrationsAreReadOnceForAll(t *testing.T) {
 	var all []client.Object
 	for i := range 5 {

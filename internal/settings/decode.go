@@ -50,7 +50,7 @@ const (
 
 var (
 	scalars = map[string]bool{text: true, boolean: true, aNumber: true}
-	// wanted is what a Go type wants where it is no number.
+	// wanted is what a Go type wants, unless it is a number.
 	wanted = map[reflect.Kind]string{reflect.Struct: aMap, reflect.Map: aMap, reflect.Slice: aList, reflect.String: text, reflect.Bool: boolean}
 )
 

@@ -77,14 +77,14 @@ func ParseRegistration(cm *corev1.ConfigMap) *Registered {
 // Size is about how many bytes of memory the configuration takes.
 func (r *Registered) Size() int { return r.size }
 
-// RegistrationFits reports whether the configuration of a ConfigMap with LabelDistribution takes at most room bytes of memory, as far as can be seen without
+// RegistrationFits reports whether the configuration of a ConfigMap with LabelDistribution takes at most budget bytes of memory, as far as can be seen without
 // parsing it. One that is too large in itself fits, too: parsing it costs nothing and says why.
-func RegistrationFits(cm *corev1.ConfigMap, room int) bool {
+func RegistrationFits(cm *corev1.ConfigMap, budget int) bool {
 	text := []byte(cm.Data[keyConfig])
 	larger := func(values int) bool {
 		return bounds.ScanYAML(text, bounds.Limits{Bytes: len(text), Nodes: values}) != nil
 	}
-	return !larger((room-len(text))/bounds.ValueBytes) || larger(bounds.DocumentNodes)
+	return !larger((budget-len(text))/bounds.ValueBytes) || larger(bounds.DocumentNodes)
 }
 
 // RefuseLargeRegistration returns what stands for a ConfigMap with LabelDistribution that is not used because all together take more than
