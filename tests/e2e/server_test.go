@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // maxAnswer bounds an answer that is read, in bytes.
@@ -152,6 +155,19 @@ func (s stack) chat(t *testing.T, model, message string) (status int, content st
 // question is what chats asks.
 const question = "which way to the library?"
 
+// waitReachable waits until the node leads connections to the Service to a pod: it learns of one that is ready again a moment after that.
+func (s stack) waitReachable(t *testing.T) {
+	t.Helper()
+	at := strings.TrimPrefix(s.url(t), "http://")
+	fixture.Eventually(t, soon, "the Service of "+s.name+" leads to a pod", func() error {
+		connection, err := (&net.Dialer{Timeout: time.Second}).DialContext(t.Context(), "tcp", at)
+		if err != nil {
+			return err
+		}
+		return connection.Close()
+	})
+}
+
 // chats asks a model of a provider through the server, and fails the test unless the answer comes from the backend,
 // which saw the right key.
 func (s stack) chats(t *testing.T, provider, backend, model string) {
@@ -160,6 +176,7 @@ func (s stack) chats(t *testing.T, provider, backend, model string) {
 	if status, _ := call(t, http.MethodDelete, url, nil); status != http.StatusNoContent {
 		t.Fatalf("DELETE %s: status %d", url, status)
 	}
+	s.waitReachable(t)
 	status, content := s.chat(t, provider+"/"+model, question)
 	if want := modelserverdouble.Answer(model, question); status != http.StatusOK || content != want {
 		t.Fatalf("chat completion with %s/%s: status %d, answer %q, want %q", provider, model, status, content, want)
