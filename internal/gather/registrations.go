@@ -40,20 +40,28 @@ type parsedRegistration struct {
 }
 
 // find returns what is known of a ConfigMap in this state where there is room for so many bytes: also that it does not fit.
-func (r *Registrations) find(o metav1.Object, room int) (parsedRegistration, bool) {
+func (r *Registrations) find(o metav1.Object, room int) (*parsedRegistration, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p, ok := r.known[o.GetName()]
-	return p, ok && (p.version == versionOf(o) && p.size <= room || p.version == refused(o) && p.size > room)
+	return &p, ok && (p.version == versionOf(o) && p.size <= room || p.version == refused(o) && p.size > room)
 }
 
-func (r *Registrations) keep(name string, p parsedRegistration) parsedRegistration {
+func (r *Registrations) keep(name string, p parsedRegistration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if known, ok := r.known[name]; ok && known.version == p.version && known.size == p.size {
-		return known // who was slower takes what the other one parsed
-	}
 	r.known[name] = p
+}
+
+// oneTooMany returns what stands for a ConfigMap that is not read.
+func (r *Registrations) oneTooMany(o metav1.Object) parsedRegistration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p, ok := r.known[o.GetName()]
+	if !ok || p.version != notRead(o) {
+		p = parsedRegistration{notRead(o), settings.RefuseRegistration(o.GetName(), o.GetLabels()[settings.LabelDistribution]), 0}
+		r.known[o.GetName()] = p
+	}
 	return p
 }
 
@@ -64,16 +72,20 @@ func (r *Registrations) forget(found map[string]parsedRegistration) {
 	maps.DeleteFunc(r.known, func(name string, _ parsedRegistration) bool { _, ok := found[name]; return !ok })
 }
 
-// read reads one ConfigMap and what it registers; nil for one that is gone, or that registers nothing any more: an event follows.
-func (r *Registrations) read(ctx context.Context, live client.Reader, o *metav1.PartialObjectMetadata, room int) (*parsedRegistration, error) {
+// get returns what a ConfigMap registers, and reads and parses it where that is not known; nil for one that is gone, or that registers nothing any more: an
+// event follows.
+func (r *Registrations) get(ctx context.Context, live client.Reader, o *metav1.PartialObjectMetadata, room int) (*parsedRegistration, error) {
+	if p, ok := r.find(o, room); ok {
+		return p, nil
+	}
 	select {
 	case r.turn <- struct{}{}:
 		defer func() { <-r.turn }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if p, ok := r.find(o, room); ok {
-		return &p, nil
+	if p, ok := r.find(o, room); ok { // by who had the turn before
+		return p, nil
 	}
 	cm := &corev1.ConfigMap{}
 	if err := live.Get(ctx, client.ObjectKeyFromObject(o), cm); err != nil {
@@ -83,6 +95,9 @@ func (r *Registrations) read(ctx context.Context, live client.Reader, o *metav1.
 	if !labeled {
 		return nil, nil
 	}
+	if p, ok := r.find(cm, room); ok { // the metadata was older
+		return p, nil
+	}
 	var p parsedRegistration
 	if settings.RegistrationFits(cm, room) {
 		parsed := settings.ParseRegistration(cm)
@@ -91,7 +106,7 @@ func (r *Registrations) read(ctx context.Context, live client.Reader, o *metav1.
 	if p.parsed == nil || p.size > room {
 		p = parsedRegistration{refused(cm), settings.RefuseLargeRegistration(cm.Name, name), room + 1}
 	}
-	p = r.keep(cm.Name, p)
+	r.keep(cm.Name, p)
 	return &p, nil
 }
 
@@ -111,24 +126,17 @@ func (g settingsReader) registrations(ctx context.Context, metadata client.Reade
 	for i := range list {
 		o := &list[i]
 		if i >= bounds.Registrations {
-			refusal := settings.RefuseRegistration(o.Name, o.Labels[settings.LabelDistribution])
-			found[o.Name] = memory.keep(o.Name, parsedRegistration{notRead(o), refusal, 0})
+			found[o.Name] = memory.oneTooMany(o)
 			continue
 		}
-		p, ok := memory.find(o, room)
-		if !ok {
-			read, err := memory.read(ctx, g.Live, o, room)
-			if err != nil {
-				return nil, failed(err)
+		switch p, err := memory.get(ctx, g.Live, o, room); {
+		case err != nil:
+			return nil, failed(err)
+		case p != nil:
+			found[o.Name] = *p
+			if p.size <= room {
+				room -= p.size
 			}
-			if read == nil {
-				continue
-			}
-			p = *read
-		}
-		found[o.Name] = p
-		if p.size <= room {
-			room -= p.size
 		}
 	}
 	memory.forget(found)
