@@ -242,9 +242,7 @@ func (g *Gatherer) caBundle(ctx context.Context, in *desired.Inputs, o *once) (*
 // platformBundle reads the ConfigMap that the platform puts into the namespace. Most namespaces have none: the cache knows.
 func (g *Gatherer) platformBundle(ctx context.Context, namespace string, o *once) (*desired.CABundleFact, *problem.Problem) {
 	key := types.NamespacedName{Namespace: namespace, Name: desired.PlatformBundle}
-	metadata := &metav1.PartialObjectMetadata{}
-	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-	err := g.Cached.Get(ctx, key, metadata)
+	err := g.Cached.Get(ctx, key, metadataOf("ConfigMap"))
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -261,6 +259,13 @@ func (g *Gatherer) platformBundle(ctx context.Context, namespace string, o *once
 	return desired.PlatformCABundle(namespace, cm.Data), nil
 }
 
+// metadataOf returns an empty ConfigMap or Secret of which only the metadata is read.
+func metadataOf(kind string) *metav1.PartialObjectMetadata {
+	metadata := &metav1.PartialObjectMetadata{}
+	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+	return metadata
+}
+
 // somethingMissing reports whether something that the operator made and the Deployment needs is gone.
 func (g *Gatherer) somethingMissing(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment) (bool, *problem.Problem) {
 	if d == nil {
@@ -273,9 +278,7 @@ func (g *Gatherer) somethingMissing(ctx context.Context, cr *v1alpha2.LlamaStack
 		if o.name == "" {
 			continue
 		}
-		metadata := &metav1.PartialObjectMetadata{}
-		metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(o.kind))
-		err := g.Cached.Get(ctx, types.NamespacedName{Namespace: d.Namespace, Name: o.name}, metadata)
+		err := g.Cached.Get(ctx, types.NamespacedName{Namespace: d.Namespace, Name: o.name}, metadataOf(o.kind))
 		if apierrors.IsNotFound(err) {
 			return true, nil
 		}

@@ -111,8 +111,7 @@ func (g settingsReader) knownSettings(
 	if g.Cached == nil || from != g.Live {
 		return nil
 	}
-	metadata := &metav1.PartialObjectMetadata{}
-	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	metadata := metadataOf("ConfigMap")
 	err := g.Cached.Get(ctx, key, metadata)
 	if client.IgnoreNotFound(err) != nil {
 		return nil

@@ -38,9 +38,7 @@ func NewSettingsCache(ctx context.Context, config *rest.Config, operatorNamespac
 	if err != nil {
 		return nil, err
 	}
-	metadata := &metav1.PartialObjectMetadata{}
-	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-	c.registrations, err = newConfigMapCache(ctx, config, operatorNamespace, metadata, cache.ByObject{Label: labels.NewSelector().Add(*registers)})
+	c.registrations, err = newConfigMapCache(ctx, config, operatorNamespace, metadataOf("ConfigMap"), cache.ByObject{Label: labels.NewSelector().Add(*registers)})
 	return c, err
 }
 
