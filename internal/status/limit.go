@@ -99,18 +99,9 @@ func someDistributions(known map[string]string) map[string]string {
 	return some
 }
 
-// someModels are the models as far as they fit.
-func someModels(list []v1alpha2.ModelInfo) []v1alpha2.ModelInfo {
-	cut := cutEnd(len(list), sizeOf(list)-maxModels, func(i int) int { return sizeOf(list[i]) })
-	if cut > 0 {
-		list = append(list[:len(list)-cut], v1alpha2.ModelInfo{Name: "…", ProviderID: fmt.Sprintf("%d more are left out", cut)})
-	}
-	return list
-}
-
-// some are the entries of a list as far as they fit. What is made of the text says how many do not.
-func some[T any](list []T, of func(text string) T) []T {
-	cut := cutEnd(len(list), sizeOf(list)-maxResources, func(i int) int { return sizeOf(list[i]) })
+// some are the entries of a list as far as they fit in so many bytes. What is made of the text says how many do not.
+func some[T any](list []T, most int, of func(text string) T) []T {
+	cut := cutEnd(len(list), sizeOf(list)-most, func(i int) int { return sizeOf(list[i]) })
 	if cut > 0 {
 		list = append(list[:len(list)-cut], of(fmt.Sprintf("%d more are left out", cut)))
 	}

@@ -77,7 +77,7 @@ func setRegistered(f *Facts, d *v1alpha2.DistributionConfig) {
 		}
 	}
 	if f.inForce() {
-		d.MissingResources = some(compare(f).missing, func(text string) string { return "…: " + text })
+		d.MissingResources = some(compare(f).missing, maxResources, func(text string) string { return "…: " + text })
 	}
 }
 
@@ -86,7 +86,7 @@ func resources(entries []probe.Entry) []v1alpha2.ResourceInfo {
 	for _, e := range entries {
 		list = append(list, v1alpha2.ResourceInfo{Name: e.Name, ProviderID: e.Provider})
 	}
-	return some(list, func(text string) v1alpha2.ResourceInfo { return v1alpha2.ResourceInfo{Name: "…", ProviderID: text} })
+	return some(list, maxResources, func(text string) v1alpha2.ResourceInfo { return v1alpha2.ResourceInfo{Name: "…", ProviderID: text} })
 }
 
 // registered are the names of the resources of the spec in each list of the server.
@@ -186,5 +186,5 @@ func models(f *Facts) []v1alpha2.ModelInfo {
 		list = append(list, v1alpha2.ModelInfo{Name: m.Name, ProviderID: m.Provider})
 	}
 	slices.SortStableFunc(list, func(a, b v1alpha2.ModelInfo) int { return cmp.Compare(rank[a.ProviderID], rank[b.ProviderID]) })
-	return someModels(list)
+	return some(list, maxModels, func(text string) v1alpha2.ModelInfo { return v1alpha2.ModelInfo{Name: "…", ProviderID: text} })
 }
