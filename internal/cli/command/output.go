@@ -47,16 +47,26 @@ func (o *Output) SetYAML() { o.format = formatYAML }
 func (o *Output) Print(w io.Writer, value any, forEyes func(io.Writer) error) error {
 	switch o.format {
 	case formatJSON:
-		encoder := json.NewEncoder(w)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(value)
+		return PrintJSON(w, value)
 	case formatYAML:
-		text, err := yaml.Marshal(value)
-		if err == nil {
-			_, err = w.Write(text)
-		}
-		return err
+		return PrintYAML(w, value)
 	}
 	return forEyes(w)
+}
+
+// PrintJSON prints a value for programs, in several lines.
+func PrintJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// PrintYAML prints a value for programs and eyes.
+func PrintYAML(w io.Writer, value any) error {
+	text, err := yaml.Marshal(value)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	return err
 }

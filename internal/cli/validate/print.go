@@ -3,13 +3,10 @@
 package validate
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 )
@@ -31,16 +28,9 @@ func (r *report) print(format string, streams command.Streams) error {
 	}
 	switch format {
 	case formatJSON:
-		encoder := json.NewEncoder(streams.Out)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(r)
+		return command.PrintJSON(streams.Out, r)
 	case formatYAML:
-		text, err := yaml.Marshal(r)
-		if err == nil {
-			_, err = streams.Out.Write(text)
-		}
-		return err
+		return command.PrintYAML(streams.Out, r)
 	case formatGitHub:
 		for _, f := range r.Findings {
 			printAnnotation(streams.Out, f)
