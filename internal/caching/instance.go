@@ -40,15 +40,14 @@ type indexedKind struct {
 func newByInstance(ctx context.Context, c cache.Cache, scheme *runtime.Scheme, kinds []client.Object) (*byInstance, error) {
 	b := &byInstance{c, scheme, map[indexedKind]bool{}}
 	for _, kind := range kinds {
-		gvk, err := apiutil.GVKForObject(kind, scheme)
+		key, err := b.key(kind)
 		if err != nil {
 			return nil, err
 		}
 		if err := c.IndexField(ctx, kind, instanceIndex, instance); err != nil {
 			return nil, err
 		}
-		_, metadata := kind.(*metav1.PartialObjectMetadata)
-		b.indexed[indexedKind{gvk, metadata}] = true
+		b.indexed[key] = true
 	}
 	return b, nil
 }
@@ -77,11 +76,17 @@ func (b *byInstance) List(ctx context.Context, list client.ObjectList, options .
 }
 
 func (b *byInstance) has(list client.ObjectList) bool {
-	gvk, err := apiutil.GVKForObject(list, b.scheme)
-	if err != nil {
-		return false
-	}
+	key, err := b.key(list)
+	return err == nil && b.indexed[key]
+}
+
+// key is the kind of an object, or of the items of a list.
+func (b *byInstance) key(of runtime.Object) (indexedKind, error) {
+	gvk, err := apiutil.GVKForObject(of, b.scheme)
 	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
-	_, metadata := list.(*metav1.PartialObjectMetadataList)
-	return b.indexed[indexedKind{gvk, metadata}]
+	switch of.(type) {
+	case *metav1.PartialObjectMetadata, *metav1.PartialObjectMetadataList:
+		return indexedKind{gvk, true}, err
+	}
+	return indexedKind{gvk, false}, err
 }
