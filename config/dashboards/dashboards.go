@@ -6,7 +6,6 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
-	"strings"
 )
 
 //go:embed *.json
@@ -57,7 +56,7 @@ func All() ([]Dashboard, error) {
 			return nil, err
 		}
 		d := Dashboard{File: e.Name(), Text: string(text)}
-		if err := json.NewDecoder(strings.NewReader(d.Text)).Decode(&d); err != nil {
+		if err := json.Unmarshal(text, &d); err != nil {
 			return nil, fmt.Errorf("%s: %w", e.Name(), err)
 		}
 		all = append(all, d)

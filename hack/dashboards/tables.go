@@ -9,6 +9,9 @@ const (
 	reconciler  = `{controller="llamastackdistribution"}`
 	queue       = `{name="llamastackdistribution"}`
 	operatorJob = `{job=~".*controller-manager-metrics-service"}`
+	// requests and seconds are the metrics of servers about requests.
+	requests = "ogx_requests_total"
+	seconds  = "ogx_request_duration_seconds"
 	// chosen selects the server of the variables. serverLabel is what the PodMonitor makes of the label with the name of the custom resource.
 	serverLabel = "app_kubernetes_io_instance"
 	chosen      = `{namespace="$namespace",` + serverLabel + `="$server"}`
@@ -79,7 +82,6 @@ func operator() dashboard {
 }
 
 func server() dashboard {
-	const requests, seconds = "ogx_requests_total", "ogx_request_duration_seconds"
 	return dashboard{
 		file: "server.json", uid: "llama-stack-server", title: "llama-stack / server",
 		description: "One server with spec.monitoring.enabled, from release line 1.2 on.",
@@ -116,7 +118,6 @@ func server() dashboard {
 }
 
 func fleet() dashboard {
-	const requests, seconds = "ogx_requests_total", "ogx_request_duration_seconds"
 	return dashboard{
 		file: "fleet.json", uid: "llama-stack-fleet", title: "llama-stack / fleet",
 		description: "All servers. The first row knows every server, the others those with spec.monitoring.enabled.",
