@@ -6,20 +6,20 @@ import (
 	"fmt"
 
 	"go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // CheckBase reports the rules of a base that the server's loader refuses: those without one effect, and those with a condition that it does not know. What it
 // takes and what then decides nothing is the business of who wrote the base. The rules are warnings where the server's release (empty where it is not known) is
 // newer than every release line that is known before it: such a server may take them.
-func CheckBase(doc *document.Document, line *catalog.Line, release string, problems *problem.Collector) {
-	newer, _ := line.Predates(release)
-	if !newer {
-		release = ""
+func CheckBase(doc *document.Document, line *catalog.Line, server string, problems *problem.Collector) {
+	severity := problem.Error
+	if newer, _ := line.Predates(server); newer {
+		severity = problem.Warning
 	}
 	for _, key := range []string{keyAccess, keyRoutes} {
 		if _, has := line.AuthFields()[key]; !has {
@@ -27,7 +27,7 @@ func CheckBase(doc *document.Document, line *catalog.Line, release string, probl
 		}
 		for i, entry := range document.Items(document.Descend(doc.Root(), []string{"server", sectionAuth, key})) {
 			r := baseRule{
-				doc: doc, line: line, newer: release, entry: entry,
+				doc: doc, line: line, severity: severity, server: server, entry: entry,
 				path: fmt.Sprintf("config.yaml: server.%s.%s[%d]", sectionAuth, key, i), problems: problems,
 			}
 			r.check()
@@ -39,8 +39,9 @@ func CheckBase(doc *document.Document, line *catalog.Line, release string, probl
 type baseRule struct {
 	doc  *document.Document
 	line *catalog.Line
-	// newer is the server's release where no known release line has it, otherwise empty.
-	newer    string
+	// severity is that of what is found, and server the release of the server.
+	severity problem.Severity
+	server   string
 	entry    *yaml.Node
 	path     string
 	problems *problem.Collector
@@ -71,12 +72,5 @@ func (r *baseRule) checkCondition(text string) {
 }
 
 func (r *baseRule) invalid(detail, fix string) {
-	severity, unless := problem.Error, ""
-	if r.newer != "" {
-		severity, unless = problem.Warning, fmt.Sprintf(", unless server release %s, which this operator does not know, takes it", r.newer)
-	}
-	r.problems.Add(problem.Problem{
-		Reason: problem.InvalidBaseConfig, Severity: severity, Path: r.path, Type: field.ErrorTypeInvalid, Detail: detail,
-		Fix: fix + ", in the base configuration " + r.doc.Base().Name() + unless,
-	})
+	r.problems.Add(release.RefusedBase(r.severity, r.server, r.path, detail, fix+", in the base configuration "+r.doc.Base().Name()))
 }

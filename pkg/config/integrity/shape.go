@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -162,12 +162,5 @@ func (s shape) invalid(path, detail string) { s.found(s.severity, path, detail) 
 
 // found reports a base that the server's loader refuses, or, as a warning, one that it may take because it may know more than its release line.
 func (s shape) found(severity problem.Severity, path, detail string) {
-	unless := ""
-	if severity == problem.Warning {
-		unless = fmt.Sprintf(", unless server release %s, which this operator does not know, takes it", s.of.release)
-	}
-	s.of.problems.Add(problem.Problem{
-		Reason: problem.InvalidBaseConfig, Severity: severity, Path: "config.yaml: " + path, Type: field.ErrorTypeInvalid, Detail: detail,
-		Fix: "correct the base configuration " + s.of.doc.Base().Name() + unless,
-	})
+	s.of.problems.Add(release.RefusedBase(severity, s.of.release, "config.yaml: "+path, detail, "correct the base configuration "+s.of.doc.Base().Name()))
 }

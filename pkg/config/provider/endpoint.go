@@ -25,19 +25,21 @@ type Value struct {
 	Node *yaml.Node
 }
 
-// withoutUserInfo is how to fix an address with a user or password. CredentialBySecret follows where the server takes them from a Secret.
-const (
-	withoutUserInfo    = "remove everything up to the @, and "
-	CredentialBySecret = "give the credential by apiKey or secretRefs"
-)
+// CredentialBySecret is how to give a credential instead of in an address, where the server takes it from a Secret.
+const CredentialBySecret = "give the credential by apiKey or secretRefs"
 
 // ResolveEndpoint checks an endpoint and returns the fields that it becomes: a URL without a path gets the path that the
 // release line needs, a path that the user wrote stays. The row's endpoint is nil for an unknown provider type, whose endpoint
 // is taken as it is. Nothing comes back where the endpoint is wrong. No message carries it: it may hold a password.
 func ResolveEndpoint(endpoint, path string, row *catalog.Endpoint, problems *problem.Collector) []Value {
+	return resolve(endpoint, path, CredentialBySecret, row, problems)
+}
+
+// resolve is ResolveEndpoint; credential is what it says about a credential in the address.
+func resolve(endpoint, path, credential string, row *catalog.Endpoint, problems *problem.Collector) []Value {
 	masked := document.MaskReferences(endpoint)
 	if address.HasUserInfo(endpoint) {
-		refuseEndpoint(path, noUserInfo, withoutUserInfo+CredentialBySecret, problems)
+		refuseEndpoint(path, noUserInfo, "remove everything up to the @, and "+credential, problems)
 		return nil
 	}
 	warnParameters(endpoint, path, problems)
@@ -134,12 +136,8 @@ func exampleEndpoint(row *catalog.Endpoint) string {
 // ResolveURL is for other addresses than those of providers: that of a collector, or of an MCP server. It reports what is wrong with one,
 // and returns what the server gets of it; example is for the message, and credential is what it says about a credential in the address.
 func ResolveURL(endpoint, path, example, credential string, problems *problem.Collector) (string, bool) {
-	if address.HasUserInfo(endpoint) {
-		refuseEndpoint(path, noUserInfo, withoutUserInfo+credential, problems)
-		return "", false
-	}
 	row := &catalog.Endpoint{Kind: catalog.EndpointURL, Example: example}
-	for _, v := range ResolveEndpoint(endpoint, path, row, problems) {
+	for _, v := range resolve(endpoint, path, credential, row, problems) {
 		return document.Text(v.Node), true
 	}
 	return "", false
