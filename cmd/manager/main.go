@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -30,6 +31,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/logging"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/shard"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
 )
@@ -46,12 +48,21 @@ type flags struct {
 	manageCertificates      bool
 	migrateStorage          bool
 	watchNamespaces         string
+	watchLabelSelector      string
 	operatorNamespace       string
 	operatorImage           string
 	pod                     types.NamespacedName
 	forbidForeignConfigMaps bool
 	allowForeignConfigMaps  bool
 	log                     logging.Options
+
+	// selector is watchLabelSelector, parsed; nil means all custom resources.
+	selector labels.Selector
+}
+
+// leavesCluster reports whether another shard does what concerns the whole cluster: it serves the webhooks.
+func (f *flags) leavesCluster() bool {
+	return f.selector != nil && f.webhookAddress == off && f.watchNamespaces == ""
 }
 
 func main() {
@@ -80,6 +91,8 @@ func parse() *flags {
 		"rewrite resources that are stored in v1alpha1; where --watch-namespaces is given that is never done")
 	flag.BoolVar(&f.leaderElection, "leader-elect", false, "let one replica at a time reconcile")
 	flag.StringVar(&f.watchNamespaces, "watch-namespaces", "", "comma-separated namespaces to watch; empty means all")
+	flag.StringVar(&f.watchLabelSelector, shard.Flag, "",
+		"reconcile only the custom resources that this label selector selects, with a Lease of its own; empty means all")
 	flag.StringVar(&f.operatorNamespace, "operator-namespace", os.Getenv("POD_NAMESPACE"),
 		"namespace of the operator's own ConfigMap, Secret and Lease; defaults to $POD_NAMESPACE")
 	flag.StringVar(&f.operatorImage, "operator-image", "",
@@ -102,8 +115,12 @@ func run(ctx context.Context, f *flags) error {
 	if f.forbidForeignConfigMaps && f.allowForeignConfigMaps {
 		return errors.New("--forbid-foreign-configmaps and --allow-foreign-configmaps exclude each other: remove one of them")
 	}
+	var err error
+	if f.selector, err = shard.Parse(f.watchLabelSelector); err != nil {
+		return err
+	}
 	scheme := runtime.NewScheme()
-	err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme), objects.AddToScheme(scheme), endpoint.AddToScheme(scheme))
+	err = errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme), objects.AddToScheme(scheme), endpoint.AddToScheme(scheme))
 	if err != nil {
 		return err
 	}

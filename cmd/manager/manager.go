@@ -23,10 +23,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/migration"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/leftovers"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/shard"
 )
-
-// leaseName is the one that v0.9 uses, so that it and this operator never work at the same time.
-const leaseName = "54e06e98.llamastack.io"
 
 // A manager that ended is replaced after firstRestart, then less and less often, down to every lastRestart; one that ran for longer
 // than steady begins anew.
@@ -97,11 +95,20 @@ func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 }
 
 func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known shared, f *flags) (manager.Manager, error) {
+	if f.selector != nil && f.leaderElection {
+		live, err := client.New(restConfig, client.Options{Scheme: scheme})
+		if err != nil {
+			return nil, err
+		}
+		if err := shard.AwaitWhole(ctx, live, f.operatorNamespace); err != nil {
+			return nil, err
+		}
+	}
 	watched := namespaces(f.watchNamespaces)
 	again, stopping, defaults := true, stopTimeout, &gather.Defaults{}
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:   scheme,
-		NewCache: caching.New(ctx, defaults, f.operatorNamespace),
+		NewCache: caching.New(ctx, defaults, f.operatorNamespace, f.selector),
 		Cache:    caching.Options(watched, f.operatorNamespace),
 		Client:   client.Options{Cache: &client.CacheOptions{DisableFor: caching.UncachedKinds()}},
 		// The names of the former manager's controllers are used again. A standby fills its caches before it leads.
@@ -110,7 +117,7 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 		HealthProbeBindAddress:        off,
 		GracefulShutdownTimeout:       &stopping,
 		LeaderElection:                f.leaderElection,
-		LeaderElectionID:              leaseName,
+		LeaderElectionID:              shard.Lease(f.selector),
 		LeaderElectionNamespace:       f.operatorNamespace,
 		LeaderElectionReleaseOnCancel: true, // nothing of the manager goes on after it has stopped
 	})
@@ -119,11 +126,12 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	}
 	if err := controller.Setup(ctx, mgr, controller.Options{
 		OperatorNamespace: f.operatorNamespace, OperatorImage: f.operatorImage, Pod: f.pod, Namespaces: watched, ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
-		AllowForeignConfigMaps: f.allowForeignConfigMaps, Defaults: defaults, Registrations: known.registrations, Metrics: known.counts,
+		Selector: f.selector, LeaveSettings: f.leavesCluster(), AllowForeignConfigMaps: f.allowForeignConfigMaps,
+		Defaults: defaults, Registrations: known.registrations, Metrics: known.counts,
 	}); err != nil {
 		return nil, err
 	}
-	if len(watched) > 0 { // with Roles only it may not look
+	if len(watched) > 0 || f.leavesCluster() { // with Roles only it may not look
 		return mgr, nil
 	}
 	if f.migrateStorage {

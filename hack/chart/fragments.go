@@ -156,6 +156,9 @@ func deployment(o object) map[string]string {
 	}
 	container["args"] = append(container["args"].([]any), "@@arguments@@")
 	fragments["arguments"] = arguments
+	if meta(o)["name"] != prefix+role {
+		fragments["arguments"] = shardArguments
+	}
 	return fragments
 }
 
@@ -167,6 +170,9 @@ const arguments = `
 - --metrics-bind-address=0
 {{- else if ne .Values.certificates.maker "operator" }}
 - --manage-certificates=false
+{{- end }}
+{{- with .Values.shards.names }}
+- {{ printf "--watch-label-selector=%s notin (%s)" $.Values.shards.label (join "," .) | quote }}
 {{- end }}
 {{- range .Values.extraArgs }}
 - {{ . | quote }}

@@ -71,7 +71,7 @@ func templates(root string) (map[string]string, error) {
 	}
 	for name, source := range map[string]func(string) (string, error){
 		"watched": watchedTemplate, "depth": depthTemplate, "certificates": certificatesTemplate, "alerts": alertsTemplate, "servers": serversTemplate,
-		"dashboards": dashboardsTemplate,
+		"dashboards": dashboardsTemplate, "shards": shardsTemplate,
 	} {
 		if files["templates/"+name+".yaml"], err = source(root); err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ package caching
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
@@ -18,14 +19,14 @@ import (
 // with kinds that the cluster does not have.
 //
 // The context is that of the cache's whole life. What the operator's settings refer to is known from the first reconcile on: its Gatherer has to have the
-// same Defaults.
-func New(ctx context.Context, defaults *gather.Defaults, operatorNamespace string) cache.NewCacheFunc {
+// same Defaults. Of the custom resources, it holds those that the selector selects; nil means all.
+func New(ctx context.Context, defaults *gather.Defaults, operatorNamespace string, selector labels.Selector) cache.NewCacheFunc {
 	return func(config *rest.Config, options cache.Options) (cache.Cache, error) {
-		return newCache(ctx, config, options, &filter{defaults: defaults, operatorNamespace: operatorNamespace})
+		return newCache(ctx, config, options, selector, &filter{defaults: defaults, operatorNamespace: operatorNamespace})
 	}
 }
 
-func newCache(ctx context.Context, config *rest.Config, options cache.Options, f *filter) (cache.Cache, error) {
+func newCache(ctx context.Context, config *rest.Config, options cache.Options, selector labels.Selector, f *filter) (cache.Cache, error) {
 	apis, err := gather.EdgeAPIs(options.Mapper)
 	if err != nil {
 		return nil, err
@@ -35,7 +36,7 @@ func newCache(ctx context.Context, config *rest.Config, options cache.Options, f
 		options.ByObject[kind] = ownObjects()
 	}
 	options.NewInformer = f.newInformer
-	c, err := readable.NewCache(config, options)
+	c, err := readable.NewCache(config, options, selector)
 	if err != nil {
 		return nil, err
 	}

@@ -5,19 +5,23 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/hosts"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
@@ -54,6 +58,48 @@ func recordHosts(table *hosts.Table, domain func() string) handler.EventHandler 
 			add(q, table.Remove(client.ObjectKeyFromObject(e.Object), domain()))
 		},
 	}
+}
+
+// usesOfHosts is the cache whose custom resources use host names: the manager's, and with a selector one of its own, which has all custom resources and
+// of each only what a use of a host is made of. Two of different shards must not get the same host unnoticed.
+func usesOfHosts(mgr manager.Manager, o Options) (cache.Cache, error) {
+	if o.Selector == nil {
+		return mgr.GetCache(), nil
+	}
+	options := cache.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), DefaultTransform: onlyUse,
+		DefaultNamespaces: map[string]cache.Config{},
+	}
+	for _, namespace := range o.Namespaces {
+		options.DefaultNamespaces[namespace] = cache.Config{}
+	}
+	uses, err := cache.New(mgr.GetConfig(), options)
+	if err == nil {
+		err = mgr.Add(uses)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("watch the host names of all custom resources: %w", err)
+	}
+	return uses, nil
+}
+
+// onlyUse keeps of a custom resource what recordHosts reads.
+func onlyUse(in any) (any, error) {
+	u, ok := in.(*unstructured.Unstructured)
+	if !ok {
+		return in, nil
+	}
+	small := readable.NewTree()
+	small.SetNamespace(u.GetNamespace())
+	small.SetName(u.GetName())
+	small.SetUID(u.GetUID())
+	small.SetGeneration(u.GetGeneration())
+	small.SetResourceVersion(u.GetResourceVersion())
+	small.SetCreationTimestamp(u.GetCreationTimestamp())
+	if expose, found, err := unstructured.NestedFieldNoCopy(u.Object, "spec", "networking", "expose"); found && err == nil {
+		small.Object["spec"] = map[string]any{"networking": map[string]any{"expose": expose}}
+	}
+	return small, nil
 }
 
 // exposeOf reads how a custom resource is exposed from the tree that the cache has; not at all where that cannot be read, which a reconcile reports.

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
@@ -38,6 +39,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/adoption"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settingsreport"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/turns"
@@ -68,6 +70,10 @@ type Options struct {
 	ServerURL func(*v1alpha2.LlamaStackDistribution, corev1.URIScheme) string
 	// Namespaces are those that the operator watches; empty means all.
 	Namespaces []string
+	// Selector selects the custom resources that the manager's cache holds; nil means that it holds all.
+	Selector labels.Selector
+	// LeaveSettings leaves it to another operator to report what is wrong with the settings.
+	LeaveSettings bool
 	// ForbidForeignConfigMaps refuses ConfigMaps in other namespaces than the resource's, which v1alpha1 can name.
 	ForbidForeignConfigMaps bool
 	// AllowForeignConfigMaps takes ConfigMaps of other namespaces without the consent of their owners, as release 0.9 does.
@@ -109,7 +115,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			return o.ServerURL(cr, scheme), ""
 		}
 	}
-	labels := imagelabels.New(ctx, imagelabels.Options{
+	imageLabels := imagelabels.New(ctx, imagelabels.Options{
 		Connect: o.Metrics.Registries(&imagelabels.Clients{UserAgent: objects.ManagedBy + "/" + version.Version(), Own: cloudkeys.New()}), Key: key,
 		Store: &imagelabels.ConfigMaps{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
 	})
@@ -124,7 +130,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			HashKey: key, Build: o.Build, ClusterAssignsUserIDs: assignsUserIDs,
 			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps, AllowForeignConfigMaps: o.AllowForeignConfigMaps,
 			EdgeAPIs: func() objects.EdgeAPIs { return apis },
-			Defaults: o.Defaults, Registrations: o.Registrations, Hosts: hosts.New(), Labels: labels, Endpoints: endpoints,
+			Defaults: o.Defaults, Registrations: o.Registrations, Hosts: hosts.New(), Labels: imageLabels, Endpoints: endpoints,
 			OwnImage: &gather.OwnImage{Name: o.OperatorImage, Live: mgr.GetAPIReader(), Pod: o.Pod},
 		},
 		endpoints: endpoints,
@@ -148,6 +154,9 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 
 // reportSettings adds what reports errors of the operator's settings.
 func reportSettings(mgr manager.Manager, r *Reconciler, o Options) error {
+	if o.LeaveSettings {
+		return nil
+	}
 	return (&settingsreport.Reporter{
 		Read: r.gatherer.Settings, Cached: mgr.GetCache(), Recorder: r.recorder, Count: o.Metrics.SettingsErrors, OperatorNamespace: o.OperatorNamespace,
 	}).Setup(mgr)
@@ -175,6 +184,10 @@ func clusterAssignsUserIDs(mapper meta.RESTMapper) (bool, error) {
 }
 
 func (r *Reconciler) watch(mgr manager.Manager, o Options) error {
+	uses, err := usesOfHosts(mgr, o)
+	if err != nil {
+		return err
+	}
 	owner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1alpha2.LlamaStackDistribution{}, handler.OnlyControllerOwner())
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("llamastackdistribution").
@@ -183,7 +196,7 @@ func (r *Reconciler) watch(mgr manager.Manager, o Options) error {
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, ReconciliationTimeout: passTimeout}).
 		WatchesMetadata(apply.SecretMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfSecret)).
 		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfConfigMap(o.OperatorNamespace))).
-		Watches(&v1alpha2.LlamaStackDistribution{}, recordHosts(r.gatherer.Hosts, r.gatherer.Domain)).
+		WatchesRawSource(source.Kind[client.Object](uses, readable.NewTree(), recordHosts(r.gatherer.Hosts, r.gatherer.Domain))).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(serverOfPod), builder.WithPredicates(podChanged())).
 		WatchesRawSource(source.Channel(r.prober.Events(), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Channel(r.gatherer.Labels.Events(), &handler.EnqueueRequestForObject{})).

@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/lru"
@@ -30,12 +31,14 @@ import (
 // where a number or a percentage may stand. The schema of v1alpha1 cannot be made stricter, and no schema is a proof. A cache of typed
 // objects fails as a whole where one of them cannot be read, and the operator would watch nothing any more. So this
 // one holds the JSON text of each, a tenth of the size of the tree that it was, and decodes it for who asks for it.
-func NewCache(config *rest.Config, options cache.Options) (cache.Cache, error) {
+//
+// It holds those that the selector selects, and all of them where it is nil: the API server sends no others.
+func NewCache(config *rest.Config, options cache.Options, selector labels.Selector) (cache.Cache, error) {
 	options.ByObject = maps.Clone(options.ByObject)
 	if options.ByObject == nil {
 		options.ByObject = map[client.Object]cache.ByObject{}
 	}
-	options.ByObject[NewTree()] = cache.ByObject{Transform: compact(options.DefaultTransform)}
+	options.ByObject[NewTree()] = cache.ByObject{Label: selector, Transform: compact(options.DefaultTransform)}
 	inner, err := cache.New(config, options)
 	if err != nil {
 		return nil, err

@@ -155,7 +155,7 @@ func (e *env) startOperator(o operatorOptions) *operator {
 	ctx, cancel := context.WithCancel(context.Background())
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:     scheme,
-		NewCache:   caching.New(ctx, defaults, operatorNamespace),
+		NewCache:   caching.New(ctx, defaults, operatorNamespace, nil),
 		Cache:      caching.Options(o.namespaces, operatorNamespace),
 		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: caching.UncachedKinds()}},
 		Metrics:    metricsserver.Options{BindAddress: "0"},

@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
@@ -60,6 +61,7 @@ func TestChartPassesHelmLint(t *testing.T) {
 	for name, v := range map[string]values{
 		"default":    {},
 		"namespaced": {"namespaced": values{"enabled": true, "watch": []any{"a", "b"}}},
+		"shards":     {"shards": values{"names": []any{"a", "b"}}},
 		"monitored":  {"serviceMonitor": values{"enabled": true}, "prometheusRule": values{"enabled": true}, "certificates": values{"maker": "cert-manager"}},
 	} {
 		result := lint.Run([]string{chartDir()}, v)
@@ -82,6 +84,8 @@ func TestSchemaRejectsWrongValues(t *testing.T) {
 		"digest without algorithm":  {"image": values{"digest": strings.Repeat("0", 64)}},
 		"no namespaces":             {"namespaced": values{"enabled": true}},
 		"setting that is not known": {"settings": values{"distribution": values{}}},
+		"shard that is no label":    {"shards": values{"names": []any{"A_"}}},
+		"shard twice":               {"shards": values{"names": []any{"a", "a"}}},
 		"argument that is no flag":  {"extraArgs": []any{"v=1"}},
 	} {
 		if _, err := rendered(t, v); err == nil || !strings.Contains(err.Error(), "schema") {
@@ -246,6 +250,69 @@ func TestNamespacedChartHasNothingInTheCluster(t *testing.T) {
 	convert(t, render(t, values{"namespaced": values{"enabled": true, "watch": []any{"a"}}})["CustomResourceDefinition/llamastackdistributions.llamastack.io"], &crd)
 	if crd.Spec.Conversion.Strategy != apiextensionsv1.NoneConverter || crd.Spec.Conversion.Webhook != nil || crd.Spec.Versions[0].Served {
 		t.Errorf("nobody converts, but conversion is %+v", crd.Spec.Conversion)
+	}
+}
+
+// Each custom resource belongs to exactly one of the Deployments, whatever its label says, and only the first serves webhooks.
+//
+// Proves: R56, R71.
+func TestShardsOfTheChartDivideTheCustomResources(t *testing.T) {
+	without := render(t, values{})
+	all := render(t, values{"shards": values{"names": []any{"a", "b"}}, "serviceMonitor": values{"enabled": true}})
+	var selectors []labels.Selector
+	for name, want := range map[string]string{"controller-manager": "--webhook-bind-address=:9443", "shard-a": "--webhook-bind-address=0", "shard-b": "--webhook-bind-address=0"} {
+		var d appsv1.Deployment
+		convert(t, all["Deployment/llama-stack-k8s-operator-"+name], &d)
+		var webhook, text string
+		for _, arg := range d.Spec.Template.Spec.Containers[0].Args {
+			if strings.HasPrefix(arg, "--webhook-bind-address=") {
+				webhook = arg
+			}
+			if value, found := strings.CutPrefix(arg, "--watch-label-selector="); found {
+				text = value
+			}
+		}
+		selector, err := labels.Parse(text)
+		if err != nil || text == "" || webhook != want {
+			t.Errorf("%s: selector %q (%v), %s", name, text, err, webhook)
+			continue
+		}
+		selectors = append(selectors, selector)
+		if template := d.Spec.Template.Labels; !labels.SelectorFromSet(d.Spec.Selector.MatchLabels).Matches(labels.Set(template)) {
+			t.Errorf("%s does not select its pods: %v", name, template)
+		}
+		if all["PodDisruptionBudget/llama-stack-k8s-operator-"+name] == nil {
+			t.Errorf("%s has no PodDisruptionBudget", name)
+		}
+		var webhooks corev1.Service
+		convert(t, all["Service/llama-stack-k8s-operator-webhook-service"], &webhooks)
+		if serves := labels.SelectorFromSet(webhooks.Spec.Selector).Matches(labels.Set(d.Spec.Template.Labels)); serves != (name == "controller-manager") {
+			t.Errorf("%s gets requests of webhooks: %t", name, serves)
+		}
+	}
+	for _, of := range []labels.Set{nil, {"llamastack.io/shard": "a"}, {"llamastack.io/shard": "b"}, {"llamastack.io/shard": "misspelled"}, {"other": "a"}} {
+		reconciled := 0
+		for _, selector := range selectors {
+			if selector.Matches(of) {
+				reconciled++
+			}
+		}
+		if reconciled != 1 {
+			t.Errorf("a resource with the labels %v belongs to %d operators", of, reconciled)
+		}
+	}
+	const deployment = "Deployment/llama-stack-k8s-operator-controller-manager"
+	for key, o := range without {
+		if key == deployment {
+			continue
+		}
+		if diff := cmp.Diff(o, all[key]); diff != "" {
+			t.Errorf("shards change %s:\n%.2000s", key, diff)
+		}
+	}
+	// What is added for two shards: two Deployments, two budgets, the Service and the NetworkPolicy of the metrics; and the ServiceMonitor.
+	if added := len(all) - len(without); added != 7 {
+		t.Errorf("%d objects are added", added)
 	}
 }
 

@@ -13,7 +13,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -25,8 +27,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 )
 
-// operatorLabels select the operator's pods and its Deployment, as the released manifest has them.
-var operatorLabels = client.MatchingLabels{"control-plane": "controller-manager"}
+// operatorLabels select the operator's pods and its Deployment, as the released manifest has them, and those of its shards, as the Helm chart has them.
+var operatorLabels = client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(operatorRoles())}
+
+func operatorRoles() labels.Requirement {
+	r, err := labels.NewRequirement("control-plane", selection.In, []string{"controller-manager", "controller-manager-shard"})
+	if err != nil {
+		panic(err) // the key and the values are constant
+	}
+	return *r
+}
 
 // file is a file of the archive.
 type file struct {

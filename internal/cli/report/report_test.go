@@ -69,7 +69,7 @@ func world(t *testing.T) []client.Object {
 		{Name: "SOME_TOKEN", Value: "canary-10"},
 	}}}
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "llama-stack", RestartCount: 1}}
-	operator := labeled(&corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "manager"}}}}, "operator-1", operatorLabels)
+	operator := labeled(&corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "manager"}}}}, "operator-1", map[string]string{"control-plane": "controller-manager"})
 	operator.SetNamespace(settings.DefaultNamespace)
 	return []client.Object{
 		cr, labeled(&appsv1.Deployment{}, "my-stack", own), labeled(pod, "my-stack-abc", own), operator,

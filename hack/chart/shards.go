@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+const (
+	// shardRole is the label control-plane of the pods of shards, which the Service of the webhooks must not select.
+	role, shardRole = "controller-manager", "controller-manager-shard"
+	// shardLabel has the name of the shard.
+	shardLabel = "llamastack.io/operator-shard"
+	shardName  = "{{ $shard }}"
+)
+
+// shardArguments are behind those of the manifest: a shard serves no webhooks.
+const shardArguments = `
+{{- if .Values.namespaced.enabled }}
+- --watch-namespaces={{ join "," .Values.namespaced.watch }}
+- --metrics-bind-address=0
+{{- end }}
+- --webhook-bind-address=0
+- {{ printf "--watch-label-selector=%s=%s" .Values.shards.label $shard | quote }}
+{{- range .Values.extraArgs }}
+- {{ . | quote }}
+{{- end }}`
+
+// shardsTemplate has what each shard needs, apart from what all operators of the namespace share: a Deployment and its PodDisruptionBudget; and for all shards
+// together the Service and the NetworkPolicy of their metrics.
+func shardsTemplate(root string) (string, error) {
+	objects, err := read(root, manifest)
+	if err != nil {
+		return "", err
+	}
+	var common, each strings.Builder
+	for _, o := range objects {
+		name, _ := meta(o)["name"].(string)
+		to := &common
+		switch o["kind"] {
+		case "Deployment":
+			to = &each
+			shardDeployment(o)
+		case "PodDisruptionBudget":
+			to = &each
+			rename(o, prefix+"shard-"+shardName, object{shardLabel: shardName})
+		case "NetworkPolicy":
+			rename(o, prefix+"shards", nil)
+			spec := child(o, "spec")
+			spec["ingress"] = slices.DeleteFunc(spec["ingress"].([]any), func(rule any) bool { _, limited := rule.(object)["from"]; return !limited })
+		case "Service":
+			if !strings.HasSuffix(name, "metrics-service") {
+				continue
+			}
+			labels := maps.Clone(child(o, "metadata", "labels")) // the ServiceMonitor selects it by these
+			rename(o, prefix+"shards-metrics-service", nil)
+			meta(o)["labels"] = labels
+		default:
+			continue
+		}
+		text, err := template(o)
+		if err != nil {
+			return "", err
+		}
+		text = "---\n" + text
+		if kind, _ := o["kind"].(string); conditions[kind] != "" {
+			text = "{{- if " + conditions[kind] + " }}\n" + text + "{{- end }}\n"
+		}
+		to.WriteString(text)
+	}
+	return header(manifest) + "{{- if .Values.shards.names }}\n" + common.String() +
+		"{{- range $shard := .Values.shards.names }}\n{{- with $ }}\n" + each.String() + "{{- end }}\n{{- end }}\n{{- end }}\n", nil
+}
+
+// shardDeployment makes the Deployment of the manifest that of a shard.
+func shardDeployment(o object) {
+	rename(o, prefix+"shard-"+shardName, object{shardLabel: shardName})
+	container := child(o, "spec", "template", "spec")["containers"].([]any)[0].(object)
+	container["ports"] = slices.DeleteFunc(container["ports"].([]any), func(port any) bool { return port.(object)["name"] == "webhook" })
+}
+
+// rename names an object, and replaces the labels of the operator's pods by those of the pods of shards, with further ones.
+func rename(o object, name string, further object) {
+	relabel(o, further)
+	meta(o)["name"] = name
+}
+
+func relabel(value any, further object) {
+	switch v := value.(type) {
+	case object:
+		if v["control-plane"] == role {
+			v["control-plane"] = shardRole
+			maps.Copy(v, further)
+		}
+		for key := range v {
+			relabel(v[key], further)
+		}
+	case []any:
+		for i := range v {
+			relabel(v[i], further)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shard
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const (
+	// Flag is the operator's flag with the selector.
+	Flag = "watch-label-selector"
+	// maxSelector bounds a selector, in bytes: it is a part of the address of requests.
+	maxSelector = 2 << 10
+
+	// leasePrefix and leaseSuffix make the name that release 0.9 uses, so that it and this operator never work at the same time.
+	leasePrefix, leaseSuffix = "54e06e98", ".llamastack.io"
+	// hashBytes is how much of the hash of a selector is in the name of its Lease.
+	hashBytes = 8
+)
+
+// Parse reads the flag. No selector, which means all custom resources, is nil.
+func Parse(text string) (labels.Selector, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil, nil //nolint:nilnil // no selector is not an error
+	}
+	const fix = `write a label selector as kubectl takes it, such as "llamastack.io/shard=a" or "llamastack.io/shard notin (a,b)"`
+	invalid := func(value, why string) error { return field.Invalid(field.NewPath("--"+Flag), value, why+": "+fix) }
+	if len(text) > maxSelector {
+		return nil, invalid(text[:64]+"…", fmt.Sprintf("has %d bytes, more than %d", len(text), maxSelector))
+	}
+	selector, err := labels.Parse(text)
+	if err != nil {
+		return nil, invalid(text, err.Error())
+	}
+	if requirements, _ := selector.Requirements(); len(requirements) == 0 {
+		return nil, invalid(text, "has no requirement")
+	}
+	return selector, nil
+}
+
+// Lease is the name of the Lease for a selector; nil is that of an operator without one. It is a DNS subdomain.
+func Lease(selector labels.Selector) string {
+	if selector == nil {
+		return leasePrefix + leaseSuffix
+	}
+	sum := sha256.Sum256([]byte(canonical(selector)))
+	return fmt.Sprintf("%s-%x%s", leasePrefix, sum[:hashBytes], leaseSuffix)
+}
+
+// aliases are operators of one value and the same with several.
+var aliases = map[selection.Operator]selection.Operator{
+	selection.Equals: selection.In, selection.DoubleEquals: selection.In, selection.NotEquals: selection.NotIn,
+}
+
+// canonical is the same for selectors that differ only in the order of requirements and values, and in how a requirement of one value is written.
+func canonical(selector labels.Selector) string {
+	requirements, _ := selector.Requirements()
+	var texts []string
+	for _, r := range requirements {
+		operator := r.Operator()
+		if same, isAlias := aliases[operator]; isAlias {
+			operator = same
+		}
+		values := slices.Compact(slices.Sorted(slices.Values(r.ValuesUnsorted())))
+		texts = append(texts, fmt.Sprintf("%s %s %q", r.Key(), operator, values))
+	}
+	slices.Sort(texts)
+	return strings.Join(slices.Compact(texts), "\n")
+}

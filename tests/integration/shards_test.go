@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/shard"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// runNamed starts the operator's program under a name of its own, so that the audit log has its name.
+func (s *serving) runNamed(name string, args ...string) *process {
+	s.t.Helper()
+	binary := filepath.Join(s.t.TempDir(), name)
+	if err := os.Symlink(buildManager(s.t), binary); err != nil {
+		s.t.Fatal(err)
+	}
+	p := s.run(binary, args...)
+	fixture.Eventually(s.t, installTimeout, name+" is ready", p.ready)
+	return p
+}
+
+// writers are the programs of the operator that changed something in the namespace since then.
+func (s *serving) writers(namespace string, since time.Time) []string {
+	s.t.Helper()
+	requests, err := s.cluster.Requests()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var names []string
+	for i := range requests {
+		r := &requests[i]
+		reads := slices.Contains([]string{"get", "list", "watch"}, r.Verb)
+		if r.Namespace == namespace && !reads && r.Received.After(since) && strings.HasSuffix(r.User, ":"+operatorServiceAccount) {
+			program, _, _ := strings.Cut(r.UserAgent, "/")
+			names = append(names, program)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// running is what must stay when a custom resource moves: its Service, its pods, and the ReplicaSets, of which a new template makes another one.
+func (s *serving) running(namespace string) string {
+	return s.kubectl("get", "service,replicaset,pod", "-n", namespace, "-o", "jsonpath={range .items[*]}{.metadata.name} {.metadata.uid}\n{end}")
+}
+
+// edit lets another namespace in, which changes no pod, and waits until it is applied.
+func (s *serving) edit(namespace, letIn string) {
+	s.t.Helper()
+	s.kubectl("patch", "llsd", "s", "-n", namespace, "--type=merge", "-p", `{"spec":{"networking":{"allowedFrom":{"namespaces":["`+letIn+`"]}}}}`)
+	s.waitAvailable(namespace)
+	if out := s.kubectl("get", "networkpolicy", "s-network-policy", "-n", namespace, "-o", "yaml"); !strings.Contains(out, letIn) {
+		s.t.Errorf("the edit is not in the NetworkPolicy: %s", out)
+	}
+}
+
+// Two shards divide the custom resources by a label. They begin when the operator before them has ended; a custom resource that moves keeps its pods,
+// and is written by its new shard alone; of both shards, one knows the host names that the other's custom resources use.
+//
+// Proves: R56, R62, R71, L-34, R21.
+func TestShardsDivideTheCustomResources(t *testing.T) {
+	t.Parallel()
+	const stays, moves = "first", "second"
+	s := newServing(t)
+	s.install()
+	before := s.runNamed("before")
+	s.service.add(before.webhook)
+	for _, namespace := range []string{stays, moves} { // of two of the same second, the alphabet decides which is older
+		s.kubectl("create", "namespace", namespace)
+		nodeDouble(t, s.admin, namespace)
+		s.apply(manifest("s", "distribution: {name: starter}\nnetworking: {expose: {hostname: "+namespace+".example}}"), "-n", namespace)
+		s.waitAvailable(namespace)
+	}
+
+	selectors := map[string]string{"rest": "shard notin (a)", "a": "shard=a"}
+	rest := s.runNamed("rest", "--watch-label-selector="+selectors["rest"])
+	s.service.add(rest.webhook)
+	a := s.runNamed("a", "--watch-label-selector="+selectors["a"], "--webhook-bind-address=0")
+	for _, p := range []*process{rest, a} {
+		fixture.Eventually(t, time.Minute, "a shard waits", func() error {
+			if !strings.Contains(p.log.String(), "waiting for an operator without --watch-label-selector to end") {
+				return fmt.Errorf("it does not")
+			}
+			return nil
+		})
+	}
+	s.service.remove(before.webhook)
+	before.terminate(t)
+	for name, text := range selectors {
+		selector, err := shard.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixture.Eventually(t, time.Minute, name+" leads", func() error {
+			_, err := s.cluster.KubectlRun(t.Context(), "get", "lease", shard.Lease(selector), "-n", operatorNamespace)
+			return err
+		})
+	}
+	s.edit(stays, "one")
+
+	for _, move := range []struct{ label, to string }{{"shard=a", "a"}, {"shard-", "rest"}} {
+		running, began := s.running(moves), time.Now()
+		s.kubectl("label", "llsd", "s", "-n", moves, move.label)
+		s.edit(moves, "of-"+move.to)
+		if now := s.running(moves); now != running {
+			t.Errorf("the move to %s changed what runs, from\n%s\nto\n%s", move.to, running, now)
+		}
+		if wrote := s.writers(moves, began); !slices.Equal(wrote, []string{move.to}) {
+			t.Errorf("after the move to %s, %q wrote", move.to, wrote)
+		}
+	}
+
+	s.kubectl("label", "llsd", "s", "-n", moves, "shard=a")
+	s.kubectl("patch", "llsd", "s", "-n", moves, "--type=merge", "-p", `{"spec":{"networking":{"expose":{"hostname":"`+stays+`.example"}}}}`)
+	fixture.Eventually(t, time.Minute, "the use of the other shard is known", func() error {
+		if status := s.kubectl("get", "llsd", "s", "-n", moves, "-o", "jsonpath={.status.conditions}"); !strings.Contains(status, stays+"/s") {
+			return fmt.Errorf("conditions %s", status)
+		}
+		return nil
+	})
+	if out := s.kubectl("get", v1alpha1Kind, "s", "-n", moves, "-o", "jsonpath={.apiVersion}"); out != "llamastack.io/v1alpha1" {
+		t.Errorf("read as v1alpha1: %s", out)
+	}
+	for _, p := range []*process{a, rest} {
+		p.terminate(t)
+	}
+}
