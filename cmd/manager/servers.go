@@ -24,9 +24,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/connections"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/permission"
 )
 
 // What a client of the metrics and of the probes can take. Both ports are open to others than those that they are for, wherever no
@@ -96,14 +96,11 @@ func metricsServer(config *rest.Config, f *flags) (func(context.Context) error, 
 	if err != nil {
 		return nil, err
 	}
-	permitted, err := filters.WithAuthenticationAndAuthorization(config, httpClient)
+	reviewer, err := permission.New(config, httpClient)
 	if err != nil {
 		return nil, err
 	}
-	handler, err := permitted(ctrl.Log.WithName("metrics"), promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{}))
-	if err != nil {
-		return nil, err
-	}
+	handler := reviewer.Only(ctrl.Log.WithName("metrics"), promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{}))
 	secure, watch, err := metricsTLS(f.metricsCertificate)
 	if err != nil {
 		return nil, fmt.Errorf("certificate of the metrics: %w", err)

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package permission
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/cache"
+	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// maxDecisions is how many decisions are remembered, and the times are how long.
+	maxDecisions = 256
+	allowedTime  = time.Minute
+	deniedTime   = 10 * time.Second
+	// reviewTimeout bounds both questions to the API server.
+	reviewTimeout = 10 * time.Second
+	// maxToken is the longest token that is asked for, in bytes.
+	maxToken = 16 << 10
+)
+
+// Reviewer asks the API server, with permission to create TokenReviews and SubjectAccessReviews.
+type Reviewer struct {
+	tokens    authenticationclient.TokenReviewInterface
+	accesses  authorizationclient.SubjectAccessReviewInterface
+	decisions *cache.LRUExpireCache // of question to the status of its answer
+}
+
+// question is what decisions are remembered by.
+type question struct {
+	token      [sha256.Size]byte
+	verb, path string
+}
+
+// New makes a Reviewer. It asks nothing yet.
+func New(config *rest.Config, httpClient *http.Client) (*Reviewer, error) {
+	authentication, err := authenticationclient.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("make the client for TokenReviews: %w", err)
+	}
+	authorization, err := authorizationclient.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("make the client for SubjectAccessReviews: %w", err)
+	}
+	return &Reviewer{authentication.TokenReviews(), authorization.SubjectAccessReviews(), cache.NewLRUExpireCache(maxDecisions)}, nil
+}
+
+// Only serves the handler to those who may: the verb is the method in small letters, and the path is that of the URL.
+func (r *Reviewer) Only(log logr.Logger, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		status, err := r.decide(request)
+		if err != nil {
+			log.Error(err, "the API server did not say whether a client may call this", "path", request.URL.Path)
+			status = http.StatusInternalServerError
+		}
+		if status != http.StatusOK {
+			http.Error(w, http.StatusText(status), status)
+			return
+		}
+		next.ServeHTTP(w, request)
+	})
+}
+
+// decide returns the status of the answer: 200 for those who may.
+func (r *Reviewer) decide(request *http.Request) (int, error) {
+	scheme, token, _ := strings.Cut(request.Header.Get("Authorization"), " ")
+	token = strings.TrimSpace(token)
+	if !strings.EqualFold(scheme, "Bearer") || token == "" || len(token) > maxToken {
+		return http.StatusUnauthorized, nil
+	}
+	q := question{sha256.Sum256([]byte(token)), strings.ToLower(request.Method), request.URL.Path}
+	if known, found := r.decisions.Get(q); found {
+		return known.(int), nil
+	}
+	ctx, cancel := context.WithTimeout(request.Context(), reviewTimeout)
+	defer cancel()
+	status, err := r.review(ctx, token, q)
+	if err != nil {
+		return 0, err
+	}
+	remember := deniedTime
+	if status == http.StatusOK {
+		remember = allowedTime
+	}
+	r.decisions.Add(q, status, remember)
+	return status, nil
+}
+
+func (r *Reviewer) review(ctx context.Context, token string, q question) (int, error) {
+	known, err := r.tokens.Create(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
+	if err != nil {
+		return 0, fmt.Errorf("TokenReview: %w", err)
+	}
+	if !known.Status.Authenticated {
+		return http.StatusUnauthorized, nil
+	}
+	user := known.Status.User
+	extra := make(map[string]authorizationv1.ExtraValue, len(user.Extra))
+	for key, value := range user.Extra {
+		extra[key] = authorizationv1.ExtraValue(value)
+	}
+	access, err := r.accesses.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra,
+		NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: q.path, Verb: q.verb},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		return 0, fmt.Errorf("SubjectAccessReview: %w", err)
+	}
+	if !access.Status.Allowed {
+		return http.StatusForbidden, nil
+	}
+	return http.StatusOK, nil
+}
