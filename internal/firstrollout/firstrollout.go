@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	// maxRollouts bounds the custom resources of which a rollout is remembered, each some 50 KiB, and rolloutTime for how long.
+	// maxRollouts bounds the custom resources of which a rollout is remembered, each some 20 KiB, and rolloutTime for how long.
 	maxRollouts = 500
 	rolloutTime = 10 * time.Minute
 	// unseenDelay is when a reconcile is repeated that took an object which the caches have not shown yet for one that is about to come.
@@ -62,7 +62,10 @@ type rollout struct {
 	annotation string
 	until      time.Time
 	versions   Versions
-	built      *Built
+	// built lacks the objects and the text of the configuration: most of the memory, and nothing reports them.
+	built *Built
+	// deployment is the metadata of the Deployment as it was created.
+	deployment metav1.ObjectMeta
 	// others are the objects beside the Deployment that were created: empty, but for their names. Those of them that the caches have shown are seen.
 	others []objects.Object
 	seen   map[objects.Object]bool
@@ -111,11 +114,17 @@ func (m *Memory) Keep(cr *v1alpha2.LlamaStackDistribution, versions Versions, b 
 	}
 	r := &rollout{
 		uid: cr.UID, generation: cr.Generation, annotation: cr.Annotations[v1alpha2.ConversionAnnotation], until: time.Now().Add(rolloutTime),
-		versions: versions, seen: map[objects.Object]bool{},
+		versions: versions, seen: map[objects.Object]bool{}, deployment: b.Deployment.ObjectMeta,
 	}
-	kept, built := *b, *b.Desired
-	built.Objects = nil
-	kept.Desired, r.built = &built, &kept
+	r.deployment.ManagedFields = nil
+	kept, built, gathered, inputs := *b, *b.Desired, *b.Gathered, *b.Gathered.Inputs
+	kept.Deployment, built.Objects = nil, nil
+	if built.Config != nil {
+		config := *built.Config
+		config.YAML, built.Config = nil, &config
+	}
+	inputs.CR, gathered.Inputs = nil, &inputs // Recall has the custom resource anew
+	kept.Gathered, kept.Desired, r.built = &gathered, &built, &kept
 	for _, o := range b.Desired.Objects {
 		if _, is := o.(*appsv1.Deployment); !is {
 			r.others = append(r.others, apply.Named(o))
@@ -132,12 +141,12 @@ func (m *Memory) Recall(ctx context.Context, cr *v1alpha2.LlamaStackDistribution
 	if r == nil {
 		return nil, 0
 	}
-	live := &appsv1.Deployment{}
+	live, named := &appsv1.Deployment{}, types.NamespacedName{Namespace: r.deployment.Namespace, Name: r.deployment.Name}
 	recheck := r.built.Desired.Recheck
 	same := r.uid == cr.UID && r.generation == cr.Generation && r.annotation == cr.Annotations[v1alpha2.ConversionAnnotation] &&
 		time.Now().Before(r.until) && (recheck.IsZero() || time.Now().Before(recheck)) &&
 		maps.Equal(r.versions, m.versions(ctx, slices.Collect(maps.Keys(r.versions)))) &&
-		m.Client.Get(ctx, client.ObjectKeyFromObject(r.built.Deployment), live) == nil && isSameButStatus(r.built.Deployment, live)
+		m.Client.Get(ctx, named, live) == nil && isSameButStatus(&r.deployment, &live.ObjectMeta)
 	if same {
 		same, again = m.othersAreThere(ctx, cr, r)
 	}
@@ -152,8 +161,8 @@ func (m *Memory) Recall(ctx context.Context, cr *v1alpha2.LlamaStackDistribution
 	return &recalled, again
 }
 
-// isSameButStatus reports whether a Deployment differs from another only in its status, and in what its controller notes.
-func isSameButStatus(before, now *appsv1.Deployment) bool {
+// isSameButStatus reports whether a Deployment differs from what it was only in its status, and in what its controller notes.
+func isSameButStatus(before, now *metav1.ObjectMeta) bool {
 	annotations := maps.Clone(now.Annotations)
 	delete(annotations, "deployment.kubernetes.io/revision")
 	return before.UID == now.UID && before.Generation == now.Generation && now.DeletionTimestamp == nil &&

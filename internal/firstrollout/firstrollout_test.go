@@ -45,7 +45,7 @@ func TestOnlyTheStatusOfADeploymentMayChange(t *testing.T) {
 	} {
 		now := before.DeepCopy()
 		c.change(now)
-		if got := isSameButStatus(before, now); got != c.want {
+		if got := isSameButStatus(&before.ObjectMeta, &now.ObjectMeta); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -72,7 +72,7 @@ func TestKeepForgetsWhatWasReadUnnoted(t *testing.T) {
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s"}}
 	keys := objects.Reference{Kind: objects.KindSecret, Namespace: "ns", Name: "keys"}
 	built := &Built{
-		Gathered: &gather.Gathered{Inputs: &desired.Inputs{PodReferences: []desired.PodReferenceFact{{Ref: keys}}}}, Desired: &desired.Desired{},
+		Gathered: &gather.Gathered{Inputs: &desired.Inputs{PodReferences: []desired.PodReferenceFact{{Ref: keys}}}}, Desired: &desired.Desired{}, Deployment: &appsv1.Deployment{},
 	}
 	for want, versions := range map[bool]Versions{true: {referredBy(&keys): ""}, false: {}} {
 		var m Memory
