@@ -182,29 +182,24 @@ func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 		result.Written++
 	}
 	a.remember(owner, objectID{c.gvk.Kind, c.GetName()}, u, c.desired)
-	if err := result.keep(u); err != nil {
+	answer := Named(c.object)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, answer); err != nil {
 		return Failed(c.what(), "was answered with something unreadable", err)
 	}
+	result.keep(answer)
 	return nil
 }
 
 // keep keeps what the status reports of the objects that were written.
-func (r *Result) keep(u *unstructured.Unstructured) error {
-	var into any
-	switch u.GetKind() {
-	case "Deployment":
-		r.Deployment = &appsv1.Deployment{}
-		into = r.Deployment
-	case "Service":
-		r.Service = &corev1.Service{}
-		into = r.Service
-	case "PersistentVolumeClaim":
-		r.PVC = &corev1.PersistentVolumeClaim{}
-		into = r.PVC
-	default:
-		return nil
+func (r *Result) keep(o objects.Object) {
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		r.Deployment = o
+	case *corev1.Service:
+		r.Service = o
+	case *corev1.PersistentVolumeClaim:
+		r.PVC = o
 	}
-	return runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, into)
 }
 
 func (a *Applier) send(ctx context.Context, u *unstructured.Unstructured, options ...client.ApplyOption) error {

@@ -371,7 +371,7 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 	return ctrl.Result{RequeueAfter: s.next(time.Now())}, nil
 }
 
-// writeStatus patches the status. The answer is read as a tree, since the resource may be one that Go's types cannot read. The patch is made
+// writeStatus patches the status. Of the answer only the metadata are read: the resource may be one that Go's types cannot read. The patch is made
 // without the spec, which both sides have in common: of a large one, that took more memory than all the rest of the reconcile.
 func (r *Reconciler) writeStatus(ctx context.Context, before *v1alpha2.LlamaStackDistributionStatus, cr *v1alpha2.LlamaStackDistribution) error {
 	identity := metav1.ObjectMeta{Namespace: cr.Namespace, Name: cr.Name, ResourceVersion: cr.ResourceVersion}
@@ -380,7 +380,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, before *v1alpha2.LlamaStac
 	if err != nil {
 		return err
 	}
-	target := readable.NewTree()
+	target := apply.MetadataOf(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
 	target.SetNamespace(cr.Namespace)
 	target.SetName(cr.Name)
 	if err := r.client.Status().Patch(ctx, target, client.RawPatch(patch.Type(), data)); err != nil {
