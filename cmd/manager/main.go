@@ -31,6 +31,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/logging"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconnect"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/shard"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
@@ -124,9 +125,17 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return err
 	}
-	restConfig, err := ctrl.GetConfig()
+	restConfig, err := loadConfig()
 	if err != nil {
-		return fmt.Errorf("cannot load kubeconfig: %w", err)
+		return err
+	}
+	isReady, err := apiServerReady(restConfig)
+	if err != nil {
+		return err
+	}
+	id, err := identity(f.pod.Name)
+	if err != nil {
+		return err
 	}
 	serveMetrics, err := metricsServer(restConfig, f)
 	if err != nil {
@@ -138,8 +147,8 @@ func run(ctx context.Context, f *flags) error {
 	}
 	ready := map[string]healthz.Checker{}
 	run := []func(context.Context) error{serveMetrics, func(ctx context.Context) error {
-		return keepRunning(ctx, func(ctx context.Context) error {
-			return runManager(ctx, restConfig, scheme, shared{counts, registrations}, f)
+		return keepRunning(ctx, isReady, func(ctx context.Context) error {
+			return runManager(ctx, restConfig, scheme, shared{counts, registrations, id}, f)
 		})
 	}}
 	if f.webhookAddress != off {
@@ -161,6 +170,25 @@ func run(ctx context.Context, f *flags) error {
 	}
 	ctrl.Log.Info("operator starts", "version", version.Version(), "build", version.Build())
 	return together(ctx, append(run, healthServer(f.healthAddress, ready))...)
+}
+
+// loadConfig returns the way to the API server. A connection over which nothing comes is given up after eight seconds: what Kubernetes' clients take
+// by themselves, 45, is longer than a user waits.
+func loadConfig() (*rest.Config, error) {
+	for variable, value := range map[string]string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS": "5", "HTTP2_PING_TIMEOUT_SECONDS": "3"} {
+		if os.Getenv(variable) != "" {
+			continue
+		}
+		if err := os.Setenv(variable, value); err != nil {
+			return nil, err
+		}
+	}
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, fmt.Errorf("cannot load kubeconfig: %w", err)
+	}
+	config.Wrap(reconnect.New(ctrl.Log.WithName("reconnect")).Wrap)
+	return config, nil
 }
 
 // edgeAPIs makes what asks for the APIs of the cluster.

@@ -6,12 +6,16 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
@@ -46,7 +50,8 @@ func TestKeepRunningStartsAgain(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
 		var starts []time.Duration
-		err := keepRunning(ctx, func(ctx context.Context) error {
+		ready := func(context.Context) bool { return true }
+		err := keepRunning(ctx, ready, func(ctx context.Context) error {
 			starts = append(starts, time.Since(began).Round(time.Second))
 			if len(starts) < 10 {
 				return errors.New("leader election lost")
@@ -62,6 +67,73 @@ func TestKeepRunningStartsAgain(t *testing.T) {
 			t.Errorf("started after %s", starts)
 		}
 	})
+}
+
+// Proves: L-30 (after an outage, a manager starts as soon as the API server is ready; one whose reports are wrong does not keep it forever).
+func TestKeepRunningWaitsForTheAPIServer(t *testing.T) {
+	for name, c := range map[string]struct{ away, want time.Duration }{
+		"two seconds": {2 * time.Second, 2 * time.Second},
+		"20 seconds":  {20 * time.Second, 20 * time.Second},
+		"always":      {time.Hour, lastRestart},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				began, starts := time.Now(), 0
+				ready := func(context.Context) bool { return time.Since(began) >= c.away }
+				err := keepRunning(ctx, ready, func(context.Context) error {
+					starts++
+					if starts == 2 {
+						cancel()
+					}
+					return errors.New("leader election lost")
+				})
+				if took := time.Since(began); err == nil || took < c.want || took > c.want+readyPeriod {
+					t.Errorf("started again after %s, %v", took, err)
+				}
+			})
+		})
+	}
+}
+
+// The API server that hangs is away, and one that forbids the question is there.
+func TestAPIServerReady(t *testing.T) {
+	for status, want := range map[int]bool{http.StatusOK: true, http.StatusForbidden: true, http.StatusInternalServerError: false} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/readyz" {
+				t.Errorf("asked for %s", r.URL.Path)
+			}
+			w.WriteHeader(status)
+		}))
+		ready, err := apiServerReady(&rest.Config{Host: server.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ready(t.Context()); got != want {
+			t.Errorf("status %d: %v", status, got)
+		}
+		server.Close()
+		if ready(t.Context()) {
+			t.Error("an API server that is gone is ready")
+		}
+	}
+}
+
+// Proves: L-30 (a leader gives up before another may take the lease, also where the last renewal was a retry period ago).
+func TestLeaseTimesLeaveAGap(t *testing.T) {
+	if gap := leaseDuration - renewDeadline - retryPeriod; gap < time.Second {
+		t.Errorf("a leader that cannot renew gives up %s before another may lead", gap)
+	}
+	slowest := wait.Jitter(retryPeriod, leaderelection.JitterFactor)
+	for range 1000 {
+		slowest = max(slowest, wait.Jitter(retryPeriod, leaderelection.JitterFactor))
+	}
+	if worst := leaseDuration + 2*slowest; worst > 6*time.Second {
+		t.Errorf("a dead leader is replaced after up to %s", worst)
+	}
+	if leaseDuration%time.Second != 0 {
+		t.Errorf("the Lease says %s in whole seconds", leaseDuration)
+	}
 }
 
 // Proves: R71 (probes are answered without a manager).

@@ -4,13 +4,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -26,14 +23,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/shard"
 )
 
-// A manager that ended is replaced after firstRestart, then less and less often, down to every lastRestart; one that ran for longer
-// than steady begins anew.
-const (
-	firstRestart, lastRestart = time.Second, 30 * time.Second
-	restartSteps              = 6
-	steady                    = 5 * time.Minute
-)
-
 const (
 	// endTimeout bounds the end of the process, below the grace period of its pods, and stopTimeout within it that of the manager, which
 	// hands over its lease afterwards.
@@ -41,33 +30,12 @@ const (
 	stopTimeout = 10 * time.Second
 )
 
-// keepRunning runs the manager until the context ends. A manager ends when the API server cannot be reached at its start, and when it
-// loses its lease; the process and its webhooks go on meanwhile.
-func keepRunning(ctx context.Context, run func(context.Context) error) error {
-	backoff := wait.Backoff{Duration: firstRestart, Factor: 2, Jitter: 0.1, Steps: restartSteps, Cap: lastRestart}
-	pause := backoff.DelayWithReset(clock.RealClock{}, steady)
-	for {
-		err := run(ctx)
-		if ctx.Err() != nil {
-			if errors.Is(err, context.Canceled) {
-				err = nil
-			}
-			return err
-		}
-		delay := pause()
-		ctrl.Log.Error(err, "manager stopped and restarts; the webhooks continue", "after", delay.String())
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(delay):
-		}
-	}
-}
-
 // shared is what one manager after the other uses.
 type shared struct {
 	counts        *metrics.Metrics
 	registrations *gather.Registrations
+	// identity is the process's as the holder of the lease.
+	identity string
 }
 
 // runManager makes a new manager and runs it until it or the context ends. Nothing of one that ended is used again.
@@ -106,6 +74,10 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	}
 	watched := namespaces(f.watchNamespaces)
 	again, stopping, defaults := true, stopTimeout, &gather.Defaults{}
+	lock, err := newLock(restConfig, f.operatorNamespace, shard.Lease(f.selector), known.identity)
+	if err != nil {
+		return nil, err
+	}
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:   scheme,
 		NewCache: caching.New(ctx, defaults, f.operatorNamespace, f.selector),
@@ -117,13 +89,17 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 		HealthProbeBindAddress:        off,
 		GracefulShutdownTimeout:       &stopping,
 		LeaderElection:                f.leaderElection,
-		LeaderElectionID:              shard.Lease(f.selector),
-		LeaderElectionNamespace:       f.operatorNamespace,
 		LeaderElectionReleaseOnCancel: true, // nothing of the manager goes on after it has stopped
+		LeaseDuration:                 new(leaseDuration),
+		RenewDeadline:                 new(renewDeadline),
+		RetryPeriod:                   new(retryPeriod),
+
+		LeaderElectionResourceLockInterface: lock,
 	})
 	if err != nil {
 		return nil, err
 	}
+	lock.LockConfig.EventRecorder = mgr.GetEventRecorderFor(known.identity) //nolint:staticcheck // what locks take
 	if err := controller.Setup(ctx, mgr, controller.Options{
 		OperatorNamespace: f.operatorNamespace, OperatorImage: f.operatorImage, Pod: f.pod, Namespaces: watched, ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
 		Selector: f.selector, LeaveSettings: f.leavesCluster(), AllowForeignConfigMaps: f.allowForeignConfigMaps,

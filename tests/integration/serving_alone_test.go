@@ -88,9 +88,9 @@ func TestWebhooksOutliveTheAPIServer(t *testing.T) {
 	s.install()
 	way, open, kubeconfig := s.wayToTheAPIServer()
 	p := s.runAs(buildManager(t), kubeconfig)
-	fixture.Eventually(t, time.Minute, "the process tries again and again without the API server", func() error {
-		if n := strings.Count(p.log.String(), "manager stopped and restarts; the webhooks continue"); n < 3 {
-			return fmt.Errorf("%d times", n)
+	fixture.Eventually(t, time.Minute, "the process waits for the API server", func() error {
+		if !strings.Contains(p.log.String(), "manager stopped and restarts when the API server is ready; the webhooks continue") {
+			return errors.New(p.log.String())
 		}
 		return p.alive()
 	})
