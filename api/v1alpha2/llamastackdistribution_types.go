@@ -24,6 +24,8 @@ const Kind = "LlamaStackDistribution"
 // +kubebuilder:printcolumn:name="Providers",type=integer,JSONPath=`.status.configGeneration.providerCount`
 // +kubebuilder:printcolumn:name="Available",type=integer,JSONPath=`.status.availableReplicas`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Generation",type=integer,JSONPath=`.metadata.generation`,priority=1
+// +kubebuilder:printcolumn:name="Observed",type=integer,JSONPath=`.status.conditions[?(@.type=="Ready")].observedGeneration`,priority=1
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.status.serviceURL`,priority=1
 // +kubebuilder:printcolumn:name="Distribution",type=string,JSONPath=`.status.distributionConfig.activeDistribution`,priority=1
 // +kubebuilder:printcolumn:name="Config",type=string,JSONPath=`.status.configGeneration.configMapName`,priority=1

@@ -34,7 +34,11 @@ The operator reports progress and errors in the conditions of a LlamaStackDistri
 
 ` + "```console\n$ kubectl describe llamastackdistribution my-server\n```" + `
 
-Each condition has a status, a reason and a message. This page explains every reason. Messages of errors have the form of
+Each condition has a status, a reason, a message, and the generation of the spec that it is about. If that is not
+` + "`metadata.generation`" + `, the operator has not seen your last edit: compare the columns GENERATION and OBSERVED of
+` + "`kubectl get llsd -o wide`" + `. ` + "`kubectl llamastack status`" + ` reports it, and ` + "`kubectl wait --for=condition=Ready`" + ` waits for it.
+
+This page explains every reason. Messages of errors have the form of
 Kubernetes: the path of the field, the kind of error, the value unless it may be a secret, what is wrong, and how to fix it.
 The kubectl plugin and the webhook report the same problems with the same reasons.
 

@@ -127,14 +127,15 @@ func verdict(cr *v1alpha2.LlamaStackDistribution) (text string, good bool) {
 	ready := meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionReady)
 	available := meta.IsStatusConditionTrue(cr.Status.Conditions, v1alpha2.ConditionAvailable)
 	stalled := meta.IsStatusConditionTrue(cr.Status.Conditions, v1alpha2.ConditionStalled)
-	current := cr.Status.ObservedGeneration == cr.Generation
 	switch {
 	case cr.DeletionTimestamp != nil:
 		return "being deleted", false
 	case ready == nil:
 		return "the operator has not reconciled it: is the operator running?", false
-	case !current && ready.Status == metav1.ConditionTrue:
-		return "the operator has not seen the last edit yet; the server answers", false
+	case unseen(cr) && available:
+		return fmt.Sprintf("the operator has not seen generation %d yet; the server answers with generation %d", cr.Generation, ready.ObservedGeneration), false
+	case unseen(cr):
+		return fmt.Sprintf("the operator has not seen generation %d yet: is the operator running?", cr.Generation), false
 	case ready.Status == metav1.ConditionTrue && !available:
 		return "scaled to zero", true
 	case ready.Status == metav1.ConditionTrue:
@@ -147,6 +148,12 @@ func verdict(cr *v1alpha2.LlamaStackDistribution) (text string, good bool) {
 		return "the server answers; the last edit is not complete", false
 	}
 	return "not ready", false
+}
+
+// unseen reports whether the operator has reported nothing about the spec as it is now: each of its reports is about a generation.
+func unseen(cr *v1alpha2.LlamaStackDistribution) bool {
+	ready := meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionReady)
+	return ready == nil || ready.ObservedGeneration < cr.Generation
 }
 
 // causes are the conditions that are not as they should be, without those that only repeat others.

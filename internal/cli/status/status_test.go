@@ -70,7 +70,7 @@ func stack(t *testing.T, name string, conditions ...string) *v1alpha2.LlamaStack
 		status, rest, _ := strings.Cut(rest, " ")
 		reason, message, _ := strings.Cut(rest, ": ")
 		cr.Status.Conditions = append(cr.Status.Conditions, metav1.Condition{
-			Type: kind, Status: metav1.ConditionStatus(status), Reason: reason, Message: message,
+			Type: kind, Status: metav1.ConditionStatus(status), Reason: reason, Message: message, ObservedGeneration: 2,
 		})
 	}
 	return cr
@@ -158,6 +158,24 @@ func TestStatusOfWhatNobodyReconciled(t *testing.T) {
 	if code != command.OK || !strings.HasPrefix(out, "ai/my-stack: the operator has not reconciled it: is the operator running?\n") ||
 		!strings.Contains(out, "off: VLLM_URL is not set") {
 		t.Errorf("exit code %d:\n%s", code, out)
+	}
+}
+
+// Proves: L-33 (conditions about an earlier generation are not shown as those of the last edit, for a resource and in the table).
+func TestStatusReportsAnUnseenGeneration(t *testing.T) {
+	for want, conditions := range map[string][]string{
+		"the operator has not seen generation 3 yet; the server answers with generation 2": {"Ready=True Ready: x", "Available=True A: b"},
+		"the operator has not seen generation 3 yet: is the operator running?":             {"SecretsResolved=False SecretNotFound: y", "Ready=False SecretNotFound: x"},
+	} {
+		cr := stack(t, "my-stack", conditions...)
+		cr.Generation = 3
+		c := fakecluster.New(t, cr)
+		if out, _ := run(t, c, "my-stack"); !strings.HasPrefix(out, "ai/my-stack: "+want+"\n") {
+			t.Errorf("want %q:\n%s", want, out)
+		}
+		if out, _ := run(t, c); !strings.Contains(out, want+"\n") {
+			t.Errorf("the table does not report %q:\n%s", want, out)
+		}
 	}
 }
 
