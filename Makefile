@@ -141,7 +141,7 @@ verify-catalog:
 ##@ Testing
 
 # The tests that need more than the Go toolchain. Every other package is a unit test.
-SPECIAL_TESTS := $(MODULE)/tests/(integration|hostile|e2e|server)(/|$$)
+SPECIAL_TESTS := $(MODULE)/tests/(integration|hostile|chaos|e2e|server)(/|$$)
 
 .PHONY: test
 test: test-unit test-integration ## Run the unit and the integration tests.
@@ -160,6 +160,12 @@ test-integration: cluster ## Run the tests against a real API server.
 test-hostile: cluster build ## Send the operator what an attacker would send, in a control group with its memory limit (Linux and root).
 	$(BIN)/cluster build --tier controlplane
 	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager go test -count=1 -timeout 35m $(TESTFLAGS) ./tests/hostile
+
+# LLSD_CHAOS=full runs the long faults, too; LLSD_CHAOS_REPORT=FILE writes the table of docs/reliability.md there.
+.PHONY: test-chaos
+test-chaos: cluster build ## Break the world around the operator, and measure how soon nothing of it shows (Linux and root).
+	$(BIN)/cluster build --tier controlplane
+	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager go test -count=1 -timeout 90m $(TESTFLAGS) ./tests/chaos
 
 # SIZES are the numbers of custom resources. LLSD_BENCH_REPORT=FILE writes the table there, too. It needs a machine that does nothing else.
 SIZES ?= 1,50,200,500

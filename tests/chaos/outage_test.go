@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package chaos
+
+import (
+	"testing"
+	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// Proves: L-30, R71 (whatever is away for whatever time, no process ends, and an edit made right after takes effect within seconds).
+func TestControlPlaneGoesAway(t *testing.T) {
+	w := newWorld(t)
+	o := newOperator(t, direct(t))
+	o.start(t)
+	o.start(t)
+	w.create("s")
+	w.waitReady("s")
+	long := 15 * time.Second
+	if full() {
+		long = 2 * time.Minute
+	}
+	for _, c := range []struct {
+		name      string
+		away      time.Duration
+		take, put func(*testing.T, string)
+		process   string
+	}{
+		{"API server killed", long, plane.kill, plane.start, apiServer},
+		{"API server hangs", long, plane.freeze, plane.thaw, apiServer},
+		{"etcd killed", long / 2, plane.kill, plane.start, etcd},
+		{"etcd hangs", long / 2, plane.freeze, plane.thaw, etcd},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.take(t, c.process)
+			fixture.Consistently(t, c.away, "the processes run", func() error {
+				for _, r := range o.replicas {
+					if err := r.alive(); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			c.put(t, c.process)
+			plane.ready(t)
+			took := w.edit("s")()
+			figures.add(t, c.name+" for "+c.away.String()+": an edit made when it is ready takes effect after", "5 s, 0 restarts", seconds(took))
+			within(t, "an edit after "+c.name, took, editGoal)
+			w.waitReady("s")
+		})
+	}
+	o.sameProcesses(t)
+}

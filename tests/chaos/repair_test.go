@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package chaos
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// repairGoal is how soon what somebody changed or deleted is as it should be.
+const repairGoal = time.Second
+
+// vandalism are patches of what the operator wrote into objects of a kind.
+var vandalism = map[string]string{
+	"ServiceAccount":          `{"metadata":{"labels":{"app.kubernetes.io/instance":"somebody"}}}`,
+	"Service":                 `{"spec":{"ports":[{"name":"http","port":1,"targetPort":1}]}}`,
+	"NetworkPolicy":           `{"spec":{"ingress":[{}]}}`,
+	"PodDisruptionBudget":     `{"spec":{"maxUnavailable":3}}`,
+	"HorizontalPodAutoscaler": `{"spec":{"maxReplicas":7}}`,
+	"Deployment":              `{"metadata":{"labels":{"app.kubernetes.io/instance":"somebody"}}}`,
+}
+
+// Proves: L-08, L-31, R56 (an object of the operator's that somebody deletes is there again within a second, one that somebody edits is as it
+// was, and no pod is replaced where its template is the same).
+func TestOwnObjectsAreRepaired(t *testing.T) {
+	w := newWorld(t)
+	newOperator(t, direct(t)).start(t)
+	cr := w.resource("s")
+	cr.Spec.Workload.Storage = nil // a PVC in use stays until its pods go
+	cr.Spec.Workload.Autoscaling = &v1alpha2.AutoscalingSpec{MinReplicas: new(int32(1)), MaxReplicas: new(int32(3))}
+	if err := admin.Create(t.Context(), cr); err != nil {
+		t.Fatal(err)
+	}
+	w.waitReady("s")
+	before, err := w.deployment("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var slowestDeleted, slowestEdited time.Duration
+	deleted, edited := 0, 0
+	for _, o := range w.objects("s") {
+		kind := o.GetKind()
+		if patch := vandalism[kind]; patch != "" {
+			took := w.vandalize(o, patch)
+			within(t, "the repair of an edited "+kind, took, repairGoal)
+			slowestEdited, edited = max(slowestEdited, took), edited+1
+		}
+		took := w.deleteAndAwait(o)
+		within(t, "the repair of a deleted "+kind, took, repairGoal)
+		slowestDeleted, deleted = max(slowestDeleted, took), deleted+1
+		w.waitReady("s")
+	}
+	after, err := w.deployment("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before.Spec.Template, after.Spec.Template); diff != "" {
+		t.Errorf("the pods are others (-before +after):\n%s", diff)
+	}
+	if edited != len(vandalism) {
+		t.Errorf("%d of %d kinds were edited", edited, len(vandalism))
+	}
+	figures.add(t, fmt.Sprintf("each of %d objects deleted: the slowest is there again after", deleted), "1 s, same pod template", seconds(slowestDeleted))
+	figures.add(t, fmt.Sprintf("each of %d objects edited: the slowest is as it was after", edited), "1 s, same pod template", seconds(slowestEdited))
+}
+
+// objects are what a custom resource owns, whole.
+func (w *world) objects(name string) (list []unstructured.Unstructured) {
+	w.t.Helper()
+	for _, kind := range append(apply.FullKinds(), &corev1.ConfigMap{}, &corev1.Secret{}) {
+		gvk, err := apiutil.GVKForObject(kind, admin.Scheme())
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		some := &unstructured.UnstructuredList{}
+		some.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		if err := admin.List(w.t.Context(), some, client.InNamespace(w.namespace), client.MatchingLabels(objects.Selector(name))); err != nil {
+			w.t.Fatal(err)
+		}
+		list = append(list, some.Items...)
+	}
+	return list
+}
+
+// vandalize patches an object, and waits until it is as it was.
+func (w *world) vandalize(o unstructured.Unstructured, patch string) time.Duration {
+	w.t.Helper()
+	want := essence(&o)
+	began := time.Now()
+	if err := admin.Patch(w.t.Context(), o.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		w.t.Fatal(err)
+	}
+	return w.await(&o, began, func(now *unstructured.Unstructured) error {
+		if diff := cmp.Diff(want, essence(now)); diff != "" {
+			return errors.New(diff)
+		}
+		return nil
+	})
+}
+
+// deleteAndAwait deletes an object, and waits for another one of its name.
+func (w *world) deleteAndAwait(o unstructured.Unstructured) time.Duration {
+	w.t.Helper()
+	began := time.Now()
+	if err := admin.Delete(w.t.Context(), o.DeepCopy(), client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+		w.t.Fatal(err)
+	}
+	return w.await(&o, began, func(now *unstructured.Unstructured) error {
+		if now.GetUID() == o.GetUID() {
+			return errors.New("it is the old one")
+		}
+		return nil
+	})
+}
+
+func (w *world) await(o *unstructured.Unstructured, began time.Time, check func(*unstructured.Unstructured) error) time.Duration {
+	w.t.Helper()
+	fixture.Eventually(w.t, patience, o.GetKind()+" "+o.GetName()+" is repaired", func() error {
+		now := &unstructured.Unstructured{}
+		now.SetGroupVersionKind(o.GroupVersionKind())
+		if err := admin.Get(w.t.Context(), client.ObjectKeyFromObject(o), now); err != nil {
+			return err
+		}
+		return check(now)
+	})
+	return time.Since(began)
+}
+
+// essence is what an object is meant to be.
+func essence(o *unstructured.Unstructured) any {
+	spec := o.DeepCopy().Object["spec"]
+	if m, ok := spec.(map[string]any); ok && o.GetKind() == "Deployment" {
+		delete(m, "replicas") // the autoscaler's
+	}
+	return []any{o.GetLabels(), spec}
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// patience is how long anything may take before the suite gives up. The goals are shorter.
+const patience = 5 * time.Minute
+
+// world is a namespace with pods that become ready.
+type world struct {
+	t         *testing.T
+	namespace string
+}
+
+var namespaces atomic.Int32
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, namespace: fmt.Sprintf("chaos-%d", namespaces.Add(1))}
+	if err := admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		_ = admin.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}})
+	})
+	fixture.StartFakeKubelet(t, admin, w.namespace)
+	w.secret("keys", "first")
+	return w
+}
+
+func (w *world) secret(name, value string) {
+	w.t.Helper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, StringData: map[string]string{"token": value}}
+	if err := admin.Create(w.t.Context(), secret); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+const typicalSpec = `{"distribution":{"name":"starter"},"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000/v1",` +
+	`"apiKey":{"name":"keys","key":"token"}}},"workload":{"storage":{"size":"1Gi"},"podDisruptionBudget":{"maxUnavailable":1}},` +
+	`"networking":{"allowedFrom":{"namespaces":["friends"]}}}`
+
+// resource is a typical custom resource: what it owns has many kinds.
+func (w *world) resource(name string) *v1alpha2.LlamaStackDistribution {
+	w.t.Helper()
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+	if err := json.Unmarshal([]byte(typicalSpec), &cr.Spec); err != nil {
+		w.t.Fatal(err)
+	}
+	return cr
+}
+
+// create makes a custom resource.
+func (w *world) create(name string) *v1alpha2.LlamaStackDistribution {
+	w.t.Helper()
+	cr := w.resource(name)
+	fixture.Eventually(w.t, patience, name+" is created", func() error {
+		cr.ResourceVersion = ""
+		return client.IgnoreAlreadyExists(admin.Create(w.t.Context(), cr))
+	})
+	return cr
+}
+
+func (w *world) get(name string) (*v1alpha2.LlamaStackDistribution, error) {
+	cr := &v1alpha2.LlamaStackDistribution{}
+	return cr, admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, cr)
+}
+
+func (w *world) deployment(name string) (*appsv1.Deployment, error) {
+	d := &appsv1.Deployment{}
+	return d, admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, d)
+}
+
+// isReady fails while the custom resource is not Ready as it is now.
+func (w *world) isReady(name string) func() error {
+	return w.reports(name, v1alpha2.ConditionReady, metav1.ConditionTrue, "")
+}
+
+// reports fails while the custom resource as it is now does not have the condition.
+func (w *world) reports(name, kind string, status metav1.ConditionStatus, reason string) func() error {
+	return func() error {
+		cr, err := w.get(name)
+		if err != nil {
+			return err
+		}
+		c := meta.FindStatusCondition(cr.Status.Conditions, kind)
+		if c == nil || c.ObservedGeneration != cr.Generation || c.Status != status || reason != "" && c.Reason != reason {
+			return fmt.Errorf("generation %d has %+v", cr.Generation, cr.Status.Conditions)
+		}
+		return nil
+	}
+}
+
+func (w *world) waitReady(names ...string) {
+	w.t.Helper()
+	for _, name := range names {
+		fixture.Eventually(w.t, patience, name+" is Ready", w.isReady(name))
+	}
+}
+
+var edits atomic.Int32
+
+// edit edits the custom resource, and returns what waits for its effect and measures it from the answer of the API server on, which may have just
+// come back.
+func (w *world) edit(name string) (took func() time.Duration) {
+	w.t.Helper()
+	value := fmt.Sprintf("edit-%d", edits.Add(1))
+	patch := fmt.Appendf(nil, `{"spec":{"workload":{"overrides":{"env":[{"name":"EDIT","value":%q}]}}}}`, value)
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+	fixture.Eventually(w.t, patience, name+" is edited", func() error {
+		ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
+		defer cancel()
+		return admin.Patch(ctx, cr, client.RawPatch(types.MergePatchType, patch))
+	})
+	stored := time.Now()
+	return func() time.Duration {
+		w.t.Helper()
+		fixture.Eventually(w.t, patience, "the edit of "+name+" takes effect", func() error {
+			d, err := w.deployment(name)
+			if err != nil {
+				return err
+			}
+			for _, e := range d.Spec.Template.Spec.Containers[0].Env {
+				if e.Name == "EDIT" && e.Value == value {
+					return nil
+				}
+			}
+			return errors.New("the Deployment does not have it")
+		})
+		return time.Since(stored)
+	}
+}
+
+// within fails the test where something took longer than its goal.
+func within(t *testing.T, what string, took, goal time.Duration) {
+	t.Helper()
+	if took > goal {
+		t.Errorf("%s took %s, want at most %s", what, took, goal)
+	}
+}
+
+// gone waits until an object does not exist.
+func (w *world) gone(o client.Object) {
+	w.t.Helper()
+	fixture.Eventually(w.t, patience, o.GetName()+" is gone", func() error {
+		if err := admin.Get(w.t.Context(), client.ObjectKeyFromObject(o), o); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is there: %w", err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package chaos
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// killer ends the operator after a write, before it has the answer.
+type killer struct {
+	*proxy
+	*world
+	operator *operator
+	replica  *replica
+}
+
+// after kills the replica after the n-th write in the world's namespace, and returns how many there have been.
+func (k *killer) after(n int64) (writes *atomic.Int64) {
+	writes = &atomic.Int64{}
+	dying := k.replica
+	answered := func(r *http.Request, status int) bool {
+		if !isWrite(r, k.namespace) || status >= http.StatusBadRequest {
+			return true
+		}
+		count := writes.Add(1)
+		if count == n {
+			_ = dying.cmd.Process.Kill()
+		}
+		return count < n
+	}
+	k.answered.Store(&answered)
+	return writes
+}
+
+// survives does something until the operator is not killed any more, each time one write later, and calls check when it has settled.
+func (k *killer) survives(what string, do func(name string), settled func(name string) func() error, check func(name string)) {
+	step := int64(1)
+	if !full() {
+		step = 3
+	}
+	tried := 0
+	for n := int64(1); ; n += step {
+		name := fmt.Sprintf("%s-%d", what, n)
+		if what != "creation" {
+			k.create(name)
+			k.waitReady(name)
+		}
+		writes := k.after(n)
+		do(name)
+		fixture.Eventually(k.t, patience, name+" settles, or the operator is killed", func() error {
+			select {
+			case <-k.replica.done:
+				return nil
+			default:
+				return settled(name)()
+			}
+		})
+		killed := k.replica.alive() != nil
+		k.pass()
+		if killed {
+			k.replica = k.operator.start(k.t, "--leader-elect=false")
+			tried++
+		}
+		fixture.Eventually(k.t, patience, name+" settles after a kill at write "+fmt.Sprint(n), settled(name))
+		check(name)
+		if !killed {
+			figures.add(k.t, fmt.Sprintf("killed (SIGKILL) after a write of %s, at %d places up to the last of %d writes", what, tried, writes.Load()),
+				"converges, one rollout, no orphan", "so each time")
+			return
+		}
+	}
+}
+
+// Proves: R48, R56, L-30 (an operator that is killed between any two writes leaves something that the next one completes: one rollout for each
+// edit, nothing left over).
+func TestKilledAtEveryWrite(t *testing.T) {
+	w := newWorld(t)
+	p := newProxy(t)
+	o := newOperator(t, p.kubeconfig)
+	k := &killer{proxy: p, world: w, operator: o, replica: o.start(t, "--leader-elect=false")}
+	w.create("reference")
+	w.waitReady("reference")
+	created := w.owned("reference")
+	k.survives("creation", func(name string) { w.create(name) }, w.isReady, func(name string) { w.check(name, created, "1") })
+
+	took := w.edit("reference")
+	took()
+	w.waitReady("reference")
+	edited := w.owned("reference")
+	applied := func(name string) func() error {
+		return func() error {
+			d, err := w.deployment(name)
+			if err == nil && d.Annotations["deployment.kubernetes.io/revision"] != "2" {
+				err = errors.New("it has not rolled")
+			}
+			return errors.Join(err, w.isReady(name)())
+		}
+	}
+	k.survives("edit", func(name string) { _ = w.edit(name) }, applied, func(name string) { w.check(name, edited, "2") })
+
+	remove := func(name string) {
+		cr, err := w.get(name)
+		if err == nil {
+			err = admin.Delete(t.Context(), cr)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone := func(name string) func() error {
+		return func() error {
+			if left := w.owned(name); len(left) > 0 {
+				return fmt.Errorf("there are %v", left)
+			}
+			return nil
+		}
+	}
+	k.survives("deletion", remove, gone, func(string) {})
+}
+
+// owned counts by kind what has the custom resource's labels.
+func (w *world) owned(name string) map[string]int {
+	w.t.Helper()
+	counts := map[string]int{}
+	for _, kind := range apply.OwnedKinds() {
+		gvk, err := apiutil.GVKForObject(kind, admin.Scheme())
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		if err := admin.List(w.t.Context(), list, client.InNamespace(w.namespace), client.MatchingLabels(objects.Selector(name))); err != nil {
+			w.t.Fatal(err)
+		}
+		if len(list.Items) > 0 {
+			counts[gvk.Kind] = len(list.Items)
+		}
+	}
+	return counts
+}
+
+// check compares what a custom resource owns with what an undisturbed one does, and how often its pods were replaced.
+func (w *world) check(name string, want map[string]int, revision string) {
+	w.t.Helper()
+	fixture.Eventually(w.t, patience, name+" owns what it should", func() error {
+		if got := w.owned(name); !maps.Equal(got, want) {
+			return errors.New(cmp.Diff(want, got))
+		}
+		return nil
+	})
+	d, err := w.deployment(name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if got := d.Annotations["deployment.kubernetes.io/revision"]; got != revision {
+		w.t.Errorf("%s is at revision %s, want %s", name, got, revision)
+	}
+}
