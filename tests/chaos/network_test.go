@@ -104,7 +104,7 @@ func TestConnectionsGoSilent(t *testing.T) {
 	w := newWorld(t)
 	network := newWay(t, "127.0.0.1:0", apiServerAddress(t))
 	o := newOperator(t, through(t, network.address(), nil))
-	o.start(t)
+	r := o.start(t)
 	w.create("s")
 	w.waitReady("s")
 	if network.abandon() == 0 {
@@ -114,12 +114,19 @@ func TestConnectionsGoSilent(t *testing.T) {
 	figures.add(t, "connections of the only replica are cut silently: an edit made right after takes effect after", "15 s", seconds(took))
 	within(t, "an edit after a silent cut", took, 15*time.Second)
 
+	before := len(r.text())
 	theft := fmt.Appendf(nil, `{"spec":{"holderIdentity":"thief","renewTime":%q}}`, time.Now().UTC().Format(metav1.RFC3339Micro))
 	if err := admin.Patch(t.Context(), lease(t), client.RawPatch(types.MergePatchType, theft)); err != nil {
 		t.Fatal(err)
 	}
+	fixture.Eventually(t, patience, "the replica has lost the lease", func() error {
+		if !strings.Contains(r.text()[before:], "leader election lost") {
+			return errors.New("it leads")
+		}
+		return nil
+	})
 	took = w.edit("s")()
-	figures.add(t, "lease stolen by one that does not renew it: an edit made right after takes effect after", "8 s", seconds(took))
+	figures.add(t, "lease stolen by one that does not renew it: an edit made when the leader has noticed takes effect after", "8 s", seconds(took))
 	within(t, "an edit after the lease was stolen", took, 8*time.Second)
 	fixture.Eventually(t, patience, "the operator leads again", func() error {
 		if id := *lease(t).Spec.HolderIdentity; !strings.HasPrefix(id, "replica-") {

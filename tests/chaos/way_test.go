@@ -5,8 +5,6 @@
 package chaos
 
 import (
-	"errors"
-	"io"
 	"net"
 	"slices"
 	"sync"
@@ -114,13 +112,13 @@ func (w *way) forward(caller net.Conn) {
 		return
 	}
 	var both sync.WaitGroup
-	both.Go(func() { w.pump(server, caller, caller) })
-	both.Go(func() { w.pump(caller, server, caller) })
+	end := func() { _, _ = caller.Close(), server.Close() }
+	both.Go(func() { defer end(); w.pump(server, caller, caller) })
+	both.Go(func() { defer end(); w.pump(caller, server, caller) })
 	both.Wait()
-	_ = server.Close()
 }
 
-// pump copies in one direction. What comes over an abandoned connection is swallowed.
+// pump copies in one direction until either end closes. What comes over an abandoned connection is swallowed.
 func (w *way) pump(to, from, caller net.Conn) {
 	buffer := make([]byte, 32<<10)
 	for {
@@ -136,12 +134,8 @@ func (w *way) pump(to, from, caller net.Conn) {
 				return
 			}
 		}
-		if err == nil {
-			continue
+		if err != nil {
+			return
 		}
-		if errors.Is(err, io.EOF) && passes {
-			_ = to.(*net.TCPConn).CloseWrite()
-		}
-		return
 	}
 }
