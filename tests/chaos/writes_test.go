@@ -71,9 +71,10 @@ func (k *killer) survives(what string, do func(name string), settled func(name s
 				return settled(name)()
 			}
 		})
-		killed := k.replica.alive() != nil
 		k.pass()
+		killed := writes.Load() >= n // also where it has settled with this write
 		if killed {
+			<-k.replica.done
 			k.replica = k.operator.start(k.t, "--leader-elect=false")
 			tried++
 		}
