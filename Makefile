@@ -21,7 +21,8 @@ BIN := $(CURDIR)/bin
 CACHE := $(or $(LLSD_CACHE),$(XDG_CACHE_HOME),$(HOME)/.cache)/llama-stack-k8s-operator
 
 # Generators, linters, the cluster and the packer of images have modules of their own: the operator's module does not require them.
-MODULES = $(shell find . -name go.mod -not -path './.git/*' -not -path './bin/*' -exec dirname {} \; | sort)
+# That of the oldest Kubernetes has no code, and only test-oldest downloads what it requires.
+MODULES = $(shell find . -name go.mod -not -path './.git/*' -not -path './bin/*' -not -path './hack/cluster/oldest/*' -exec dirname {} \; | sort)
 # The modules that pin one tool each have no code.
 CODE_MODULES = $(filter-out ./hack/tools/lint ./hack/tools/prose ./hack/tools/mutation,$(MODULES))
 
@@ -173,6 +174,12 @@ SIZES ?= 1,50,200,500
 bench-cluster: cluster build ## Measure many new custom resources, edits among them and a restart, beside a replay of the same writes (Linux and root).
 	$(BIN)/cluster build --tier controlplane
 	LLSD_BENCH=$(SIZES) LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager go test -count=1 -timeout 120m -v -run TestManyNewCustomResources $(TESTFLAGS) ./tests/hostile
+
+# The programs of the oldest Kubernetes are built once, in about nine minutes. It is run by hand, before each release.
+.PHONY: test-oldest
+test-oldest: cluster ## Run the integration tests on the oldest Kubernetes that is supported.
+	$(BIN)/cluster build --tier controlplane --kubernetes hack/cluster/oldest
+	LLSD_CLUSTER=$(BIN)/cluster LLSD_KUBERNETES=$(CURDIR)/hack/cluster/oldest go test -count=1 -timeout 60m -parallel 4 $(TESTFLAGS) ./tests/integration/...
 
 .PHONY: test-server
 test-server: ## Let real llama-stack servers load the generated configurations.

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"io/fs"
 	"os"
 	"strings"
 	"testing"
@@ -11,16 +12,42 @@ import (
 )
 
 func TestBuildIsPinned(t *testing.T) {
-	version, err := programs.KubernetesVersion(sources)
+	for name, from := range map[string]fs.FS{"go.mod": sources, "oldest/go.mod": os.DirFS("oldest")} {
+		version, err := programs.KubernetesVersion(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		staging := "k8s.io/apiserver => k8s.io/apiserver v0." + strings.TrimPrefix(version, "v1.")
+		if !strings.Contains(read(t, name), staging) {
+			t.Errorf("%s requires Kubernetes %s but does not replace its parts by that release's: no line %q", name, version, staging)
+		}
+	}
+}
+
+// What the pages and the packages promise is what the tests can run.
+func TestOldestIsWhatThePagesPromise(t *testing.T) {
+	version, err := programs.KubernetesVersion(os.DirFS("oldest"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	mod, err := os.ReadFile("go.mod")
+	minor := version[1:strings.LastIndex(version, ".")]
+	for file, text := range map[string]string{
+		"../../README.md":         "The cluster needs Kubernetes " + minor + " or newer.",
+		"../chart/main.go":        `kubeVersion: ">=` + minor + `.0-0"`,
+		"../bundle/csv.go":        `"minKubeVersion": "` + minor + `.0"`,
+		"../../docs/releasing.md": "Kubernetes " + minor + ",",
+	} {
+		if !strings.Contains(read(t, file), text) {
+			t.Errorf("%s does not say %q: the oldest release that is tested is %s", file, text, version)
+		}
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	staging := "k8s.io/apiserver => k8s.io/apiserver v0." + strings.TrimPrefix(version, "v1.")
-	if !strings.Contains(string(mod), staging) {
-		t.Errorf("go.mod requires Kubernetes %s but does not replace its parts by that release's: no line %q", version, staging)
-	}
+	return string(text)
 }

@@ -27,6 +27,8 @@ type Options struct {
 	Name string
 	// Dir is the cluster's directory, absolute. It belongs to the cluster alone.
 	Dir string
+	// Kubernetes is a directory whose go.mod pins another release of Kubernetes, for the control plane tier; empty means the usual one.
+	Kubernetes string
 	// InstallPackages lets the node tier install missing Debian packages.
 	InstallPackages bool
 	// Timeout bounds the start, not the build before it.
@@ -48,7 +50,7 @@ func Up(ctx context.Context, o Options) (*state.Result, error) {
 			return nil, err
 		}
 	}
-	bin, err := Build(ctx, o.Tier, o.Progress)
+	bin, err := Build(ctx, o.Tier, o.Kubernetes, o.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +115,14 @@ func usable(ctx context.Context, s *state.State) bool {
 }
 
 func start(ctx context.Context, o Options, bin string) (*state.Result, error) {
-	version, err := programs.KubernetesVersion(sources)
+	from, err := pinnedIn(o.Tier, o.Kubernetes)
+	if err != nil {
+		return nil, err
+	}
+	if from == nil {
+		from = sources
+	}
+	version, err := programs.KubernetesVersion(from)
 	if err != nil {
 		return nil, err
 	}

@@ -74,12 +74,16 @@ func tierFlag(flags *flag.FlagSet) *state.Tier {
 	return &tier
 }
 
+func kubernetesFlag(flags *flag.FlagSet) *string {
+	return flags.String("kubernetes", "", "a `directory` whose go.mod pins another release of Kubernetes, such as hack/cluster/oldest (tier controlplane)")
+}
+
 func build(ctx context.Context, flags *flag.FlagSet, args []string, out io.Writer) error {
-	tier := tierFlag(flags)
+	tier, kubernetes := tierFlag(flags), kubernetesFlag(flags)
 	if err := parse(flags, args, 0, 0); err != nil {
 		return err
 	}
-	dir, err := cluster.Build(ctx, *tier, os.Stderr)
+	dir, err := cluster.Build(ctx, *tier, *kubernetes, os.Stderr)
 	if err != nil {
 		return err
 	}
@@ -90,7 +94,7 @@ func build(ctx context.Context, flags *flag.FlagSet, args []string, out io.Write
 func up(ctx context.Context, flags *flag.FlagSet, args []string, out io.Writer) error {
 	var where place
 	where.register(flags)
-	tier := tierFlag(flags)
+	tier, kubernetes := tierFlag(flags), kubernetesFlag(flags)
 	install := flags.Bool("install-packages", false, "install missing Debian packages with apt-get (tier node)")
 	timeout := flags.Duration("timeout", 3*time.Minute, "how long the start may take, without the build")
 	if err := parse(flags, args, 0, 0); err != nil {
@@ -101,7 +105,7 @@ func up(ctx context.Context, flags *flag.FlagSet, args []string, out io.Writer) 
 		return err
 	}
 	result, err := cluster.Up(ctx, cluster.Options{
-		Tier: *tier, Name: where.name, Dir: dir, InstallPackages: *install, Timeout: *timeout, Progress: os.Stderr,
+		Tier: *tier, Kubernetes: *kubernetes, Name: where.name, Dir: dir, InstallPackages: *install, Timeout: *timeout, Progress: os.Stderr,
 	})
 	if err != nil {
 		return err

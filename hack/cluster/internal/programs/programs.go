@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,8 @@ type binary struct {
 	pkg  string // import path of its main package
 }
 
+func (b binary) isKubernetes() bool { return strings.HasPrefix(b.pkg, "k8s.io/kubernetes/") }
+
 // binaries lists the programs of a tier.
 func binaries(tier state.Tier) []binary {
 	kubernetes := func(name string) binary { return binary{name, "k8s.io/kubernetes/cmd/" + name} }
@@ -42,7 +45,7 @@ func binaries(tier state.Tier) []binary {
 	return list
 }
 
-var kubernetesRequirement = regexp.MustCompile(`(?m)^\s*k8s\.io/kubernetes (v\d+\.\d+\.\d+\S*)`)
+var kubernetesRequirement = regexp.MustCompile(`(?m)^\s*(?:require )?k8s\.io/kubernetes (v\d+\.\d+\.\d+\S*)`)
 
 // KubernetesVersion is the release that go.mod pins, such as v1.36.3.
 func KubernetesVersion(sources fs.FS) (string, error) {
@@ -66,35 +69,44 @@ func linkerFlags(version string) string {
 }
 
 // binKey names the build: a changed pin, program or toolchain gives another key.
-func binKey(sources fs.FS, version, goVersion string) (string, error) {
+func binKey(sources []fs.FS, version, goVersion string) (string, error) {
 	sum := sha256.New()
-	err := fs.WalkDir(sources, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+	for _, from := range sources {
+		err := fs.WalkDir(from, ".", func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			data, err := fs.ReadFile(from, name)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(sum, "%s %d\n%s", name, len(data), data)
 			return err
-		}
-		data, err := fs.ReadFile(sources, name)
+		})
 		if err != nil {
-			return err
+			return "", err
 		}
-		_, err = fmt.Fprintf(sum, "%s %d\n%s", name, len(data), data)
-		return err
-	})
-	if err != nil {
-		return "", err
 	}
 	_, _ = fmt.Fprintf(sum, "%s %s %s", goVersion, runtime.GOOS, runtime.GOARCH)
 	return fmt.Sprintf("%s-%x", version, sum.Sum(nil)[:6]), nil
 }
 
-// Build compiles the programs of a tier that the cache lacks, from the sources of this module, and returns the
+// Build compiles the programs of a tier that the cache lacks, from the sources of this module, and Kubernetes' programs from another module's go.mod where
+// one is given, and returns the
 // directory that holds them. Concurrent builds wait for each other. Progress,
 // with seconds for each program, goes to progress.
-func Build(ctx context.Context, sources fs.FS, tier state.Tier, progress io.Writer) (string, error) {
-	version, err := KubernetesVersion(sources)
+func Build(ctx context.Context, sources, kubernetes fs.FS, tier state.Tier, progress io.Writer) (string, error) {
+	all := []fs.FS{sources}
+	if kubernetes == nil {
+		kubernetes = sources
+	} else {
+		all = append(all, kubernetes)
+	}
+	version, err := KubernetesVersion(kubernetes)
 	if err != nil {
 		return "", err
 	}
-	key, err := binKey(sources, version, runtime.Version())
+	key, err := binKey(all, version, runtime.Version())
 	if err != nil {
 		return "", err
 	}
@@ -117,8 +129,21 @@ func Build(ctx context.Context, sources fs.FS, tier state.Tier, progress io.Writ
 	if len(todo) == 0 {
 		return dir, nil
 	}
-	if err := compile(ctx, sources, dir, todo, linkerFlags(version), progress); err != nil {
-		return "", err
+	own := slices.DeleteFunc(slices.Clone(todo), binary.isKubernetes)
+	todo = slices.DeleteFunc(todo, func(b binary) bool { return !b.isKubernetes() })
+	if len(all) == 1 { // one go command overlaps more
+		own, todo = nil, append(own, todo...)
+	}
+	for _, part := range []struct {
+		from fs.FS
+		list []binary
+	}{{sources, own}, {kubernetes, todo}} {
+		if len(part.list) == 0 {
+			continue
+		}
+		if err := compile(ctx, part.from, dir, part.list, linkerFlags(version), progress); err != nil {
+			return "", err
+		}
 	}
 	return dir, nil
 }

@@ -4,6 +4,7 @@ package programs
 
 import (
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,15 +25,15 @@ func TestLinkerFlagsHaveTheVersion(t *testing.T) {
 }
 
 func TestBinKeyFollowsTheToolchain(t *testing.T) {
-	a, err := binKey(module, "v1.2.3", "go1.1")
+	a, err := binKey([]fs.FS{module}, "v1.2.3", "go1.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := binKey(module, "v1.2.3", "go1.1")
+	again, err := binKey([]fs.FS{module}, "v1.2.3", "go1.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := binKey(module, "v1.2.3", "go1.2")
+	b, err := binKey([]fs.FS{module}, "v1.2.3", "go1.2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func TestBuildTakesWhatTheCacheHas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Build(t.Context(), module, state.ControlPlane, io.Discard); err == nil || !strings.Contains(err.Error(), "install Go") {
+	if _, err := Build(t.Context(), module, nil, state.ControlPlane, io.Discard); err == nil || !strings.Contains(err.Error(), "install Go") {
 		t.Fatalf("without go and with an empty cache: got %v; want an error that says to install Go", err)
 	}
 	matches, err := filepath.Glob(filepath.Join(os.Getenv("LLSD_CACHE"), "llama-stack-k8s-operator", "bin", version+"-*.lock"))
@@ -64,10 +65,26 @@ func TestBuildTakesWhatTheCacheHas(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, err := Build(t.Context(), module, state.ControlPlane, io.Discard); err != nil || got != dir {
+	if got, err := Build(t.Context(), module, nil, state.ControlPlane, io.Discard); err != nil || got != dir {
 		t.Errorf("with all programs in the cache: got %q, %v; want %q", got, err, dir)
 	}
-	if _, err := Build(t.Context(), module, state.Node, io.Discard); err == nil {
+	if _, err := Build(t.Context(), module, nil, state.Node, io.Discard); err == nil {
 		t.Error("the programs of the node tier were not missed")
+	}
+}
+
+// Another release of Kubernetes has programs of its own in the cache, and keeps those of the usual one.
+func TestBuildKeepsReleasesApart(t *testing.T) {
+	other := fstest.MapFS{"go.mod": {Data: []byte("require k8s.io/kubernetes v1.1.9\n")}, "go.sum": {}}
+	usual, err := binKey([]fs.FS{module}, "v1.2.3", "go1.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	oldest, err := binKey([]fs.FS{module, other}, "v1.1.9", "go1.1")
+	if err != nil || oldest == usual || !strings.HasPrefix(oldest, "v1.1.9-") {
+		t.Errorf("keys %s and %s, %v", usual, oldest, err)
+	}
+	if version, err := KubernetesVersion(other); err != nil || version != "v1.1.9" {
+		t.Errorf("version %s, %v", version, err)
 	}
 }
