@@ -73,10 +73,7 @@ func configuration(t *testing.T, object map[string]any) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := offline.NewCluster(known)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := offline.NewCluster(known)
 	cluster.Replacement.Version = catalog.Newest()
 	text, err := yaml.Marshal(object)
 	if err != nil {

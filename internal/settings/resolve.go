@@ -107,7 +107,7 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 		return nil, problem.New(problem.Problem{
 			Reason: problem.UnknownDistribution, Path: pathDistribution + ".name", Type: field.ErrorTypeNotSupported, Value: name,
 			Fix: fmt.Sprintf("%sknown distributions: %s; an administrator registers further ones by a ConfigMap, as %s shows",
-				suggest.Sentence(name, s.names()), bounds.Names(s.names()), Sample),
+				suggest.Sentence(name, s.Names()), bounds.Names(s.Names()), Sample),
 		})
 	case !known && name != "":
 		e = entry{name: name, image: hints.Image, embedded: name, imageSource: "the caller"}

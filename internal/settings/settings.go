@@ -195,7 +195,7 @@ func (s *Settings) parseForAll(data map[string]string) error {
 // it must not go on with another configuration.
 func (s *Settings) addImages() {
 	var right, wrong, others []entry
-	for _, name := range s.names() {
+	for _, name := range s.Names() {
 		switch e := s.entries[name]; {
 		case e.origin != registered || e.image == "":
 		case e.err == nil:
@@ -261,7 +261,7 @@ func (s *Settings) Problems() []Problem {
 // source is the name of the ConfigMap that an entry comes from, unless it is built in.
 func (e *entry) source() string { return cmp.Or(e.configMap, ConfigMapName) }
 
-// names are the known names, sorted.
-func (s *Settings) names() []string {
+// Names are the known names of distributions, sorted.
+func (s *Settings) Names() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.entries)), func(name string) bool { return name == "" })
 }

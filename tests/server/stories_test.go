@@ -226,10 +226,7 @@ func try(t *testing.T, r release, file string) *offline.Resource {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := offline.NewCluster(known)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := offline.NewCluster(known)
 	cluster.Replacement.Version = r.version
 	documents, errs := manifest.Read([]string{file}, false, nil)
 	if len(errs) > 0 {

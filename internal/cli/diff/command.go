@@ -116,10 +116,7 @@ func (o *options) compare(ctx context.Context, c *cluster.Connection, streams co
 	if err != nil {
 		return nil, err
 	}
-	made, err := offline.NewCluster(known)
-	if err != nil {
-		return nil, err
-	}
+	made := offline.NewCluster(known)
 	found, failed := &result{Items: []item{}}, false
 	for _, d := range documents {
 		if !offline.Recognizes(d) {

@@ -26,7 +26,7 @@ func (r *result) print(w io.Writer, style command.Style) error {
 		if _, err := fmt.Fprintln(w, style.Bold(title)); err != nil {
 			return err
 		}
-		one.Print(w, style)
+		printReport(w, style, &one.Report)
 	}
 	return nil
 }

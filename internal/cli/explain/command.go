@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/fields"
 )
 
 const long = `Explain a field of the custom resource, a provider type, the reason of a condition, or an alert, without a cluster.
@@ -44,7 +45,7 @@ func New(streams command.Streams) *cobra.Command {
 			if err := output.Check(); err != nil {
 				return err
 			}
-			tree, err := readSchema()
+			tree, err := fields.Read()
 			if err != nil {
 				return command.Fail(err)
 			}
@@ -61,7 +62,7 @@ func New(streams command.Streams) *cobra.Command {
 
 // complete offers the names that begin with what is written.
 func complete(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	tree, err := readSchema()
+	tree, err := fields.Read()
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

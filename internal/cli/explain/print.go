@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/fields"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/describe"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
@@ -27,7 +28,7 @@ func (e *explanation) print(w io.Writer) error {
 		}
 		switch {
 		case t.Field != nil:
-			t.Field.print(&out)
+			printField(&out, t.Field)
 		case t.Provider != nil:
 			t.Provider.print(&out)
 		case t.Reason != nil:
@@ -84,7 +85,7 @@ func wrapped(text string) string {
 	return b.String()
 }
 
-func (f *field) print(out io.Writer) {
+func printField(out io.Writer, f *fields.Field) {
 	kind := f.Type
 	if f.Required {
 		kind += ", required"

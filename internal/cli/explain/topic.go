@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/fields"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
@@ -18,16 +19,16 @@ type explanation struct {
 
 // topic is one thing that is explained. Exactly one of its fields is set.
 type topic struct {
-	Field    *field        `json:"field,omitempty"`
+	Field    *fields.Field `json:"field,omitempty"`
 	Provider *providerType `json:"provider,omitempty"`
 	Reason   *reason       `json:"reason,omitempty"`
 	Alert    *alert        `json:"alert,omitempty"`
 }
 
 // lookup finds what a name stands for: a path of a field, a provider type, a reason, an alert, or the last part of the path of one field.
-func lookup(tree *schema, name string) (*explanation, error) {
+func lookup(tree *fields.Schema, name string) (*explanation, error) {
 	result := &explanation{}
-	if f, err := tree.find(name); f != nil || err != nil {
+	if f, err := tree.Find(name); f != nil || err != nil {
 		if err == nil {
 			result.Items = append(result.Items, topic{Field: f})
 		}
@@ -53,25 +54,25 @@ func lookup(tree *schema, name string) (*explanation, error) {
 	if len(result.Items) > 0 {
 		return result, nil
 	}
-	switch paths := tree.ending(name); len(paths) {
+	switch paths := tree.Ending(name); len(paths) {
 	case 0:
 		return nil, unknown(name, tree)
 	case 1:
-		f, err := tree.find(paths[0])
+		f, err := tree.Find(paths[0])
 		return &explanation{Items: []topic{{Field: f}}}, err
 	default:
 		return nil, fmt.Errorf("several fields are called %q: name the path of one of them:\n  %s", name, strings.Join(paths, "\n  "))
 	}
 }
 
-func unknown(name string, tree *schema) error {
+func unknown(name string, tree *fields.Schema) error {
 	return fmt.Errorf("there is no field, provider type, reason or alert %q: %suse a path such as spec.workload.replicas, "+
 		"a type such as remote::vllm, a reason such as SecretNotFound, or an alert such as LlamaStackDistributionFailed", name, suggest.Sentence(name, names(tree)))
 }
 
 // names are all names that can be explained, sorted, for suggestions and completion.
-func names(tree *schema) []string {
-	all := slices.Concat(tree.paths(), reasonNames(), providerNames(), alertNames())
+func names(tree *fields.Schema) []string {
+	all := slices.Concat(tree.Paths(), reasonNames(), providerNames(), alertNames())
 	slices.Sort(all)
 	return slices.Compact(all)
 }

@@ -106,7 +106,7 @@ func (s *SettingsOfCluster) Cluster(ctx context.Context, stdin io.Reader, errs i
 	if !complete {
 		_, _ = fmt.Fprintf(errs, unreadNote, s.operatorNamespace)
 	}
-	return offline.NewCluster(known)
+	return offline.NewCluster(known), nil
 }
 
 // AssumedNote says that the operator's settings were not asked.
@@ -131,5 +131,5 @@ func (s *Settings) Cluster(stdin io.Reader) (*offline.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return offline.NewCluster(known)
+	return offline.NewCluster(known), nil
 }

@@ -171,7 +171,7 @@ func (r *Converted) remind(path, detail, fix string) {
 // refusals are why the API server would not create the object, which has a known version: by the schema and its rules, and by the
 // operator's own validation.
 func (c *Cluster) refusals(ctx context.Context, object map[string]any) []admission.Refusal {
-	stored, refusals := c.schemas[fmt.Sprint(object["apiVersion"])].Admit(ctx, inSomeNamespace(object))
+	stored, refusals := c.schemas[fmt.Sprint(object["apiVersion"])]().Admit(ctx, inSomeNamespace(object))
 	if object["apiVersion"] != v1alpha2.GroupVersion.String() {
 		return refusals
 	}

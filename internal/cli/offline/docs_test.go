@@ -37,11 +37,7 @@ func newCluster(t testing.TB) *offline.Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := offline.NewCluster(known)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cluster
+	return offline.NewCluster(known)
 }
 
 // The pages about configuration are executed. A block "yaml" is a resource that must render, without any finding; "yaml line=1.5" renders

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -55,6 +56,12 @@ type Note struct {
 // Failed reports whether there is an error among the problems.
 func (r *Resource) Failed() bool { return r.Problems.HasErrors() }
 
+// Policy denies objects.
+type Policy interface {
+	// Admit returns the message with which the API server would deny a new object, empty where it would not.
+	Admit(ctx context.Context, object map[string]any) string
+}
+
 // Cluster stands for what a resource would meet in a cluster.
 type Cluster struct {
 	// Settings are the operator's settings.
@@ -65,23 +72,26 @@ type Cluster struct {
 	Replacement Replacement
 	// Policy is the ValidatingAdmissionPolicy of the API server. It may be nil: the operator's own checks find the same and more, and compiling a
 	// policy takes longer than all the rest.
-	Policy *admission.Policy
+	Policy Policy
 
-	schemas    map[string]*admission.Schema // by apiVersion
+	schemas    map[string]func() *admission.Schema // by apiVersion
 	configMaps map[types.NamespacedName]configMap
 }
 
-// NewCluster returns a cluster with the CustomResourceDefinition and the settings.
-func NewCluster(s *settings.Settings) (*Cluster, error) {
-	c := &Cluster{Settings: s, schemas: map[string]*admission.Schema{}}
+// NewCluster returns a cluster with the CustomResourceDefinition and the settings. A version of the CustomResourceDefinition is compiled when the first
+// document needs it.
+func NewCluster(s *settings.Settings) *Cluster {
+	c := &Cluster{Settings: s, schemas: map[string]func() *admission.Schema{}}
 	for _, version := range []schema.GroupVersion{v1alpha1.GroupVersion, v1alpha2.GroupVersion} {
-		read, err := admission.NewSchema(crd.LlamaStackDistributions(), version.Version)
-		if err != nil {
-			return nil, err
-		}
-		c.schemas[version.String()] = read
+		c.schemas[version.String()] = sync.OnceValue(func() *admission.Schema {
+			read, err := admission.NewSchema(crd.LlamaStackDistributions(), version.Version)
+			if err != nil { // it is part of the program and covered by its tests
+				panic(err)
+			}
+			return read
+		})
 	}
-	return c, nil
+	return c
 }
 
 // Recognizes reports whether the document is one that this package is about: all of this API's group, in whatever version, those included
@@ -115,7 +125,7 @@ func (c *Cluster) check(ctx context.Context, r *Resource, own *admission.Schema)
 		if r.Failed() {
 			return // conversion takes what the schema of its version admits
 		}
-		stored = c.schemas[hub].Default(v1alpha1.ToV1alpha2(stored))
+		stored = c.schemas[hub]().Default(v1alpha1.ToV1alpha2(stored))
 	}
 	cr, err := typed(stored)
 	if err != nil {
@@ -193,8 +203,9 @@ func (c *Cluster) schemaOf(r *Resource) *admission.Schema {
 		return nil
 	case !known:
 		r.add(notThis("apiVersion", apiVersion, fmt.Sprintf("write the resource as %s or %s", v1alpha2.GroupVersion, v1alpha1.GroupVersion)))
+		return nil
 	}
-	return own
+	return own()
 }
 
 // typed is an object of v1alpha2 with the uid that only the cluster knows.

@@ -11,11 +11,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
 // What --output takes.
@@ -74,48 +72,22 @@ func showConfig(out *bytes.Buffer, resources []*offline.Resource, notes io.Write
 
 // configuration is what the server of the resource gets; nil, with a note, where the image runs its own.
 func configuration(r *offline.Resource, notes io.Writer) []byte {
-	switch {
-	case r.Desired.Config != nil:
-		return r.Desired.Config.YAML
-	case r.Desired.OverrideContent == nil:
-		_, _ = fmt.Fprintf(notes, "%s: note: %s: no configuration is generated: the image runs its own\n", r.Document.Place(), r.Name())
+	text := r.Configuration()
+	if text == nil {
+		_, _ = fmt.Fprintf(notes, "%s: note: %s: %s\n", r.Document.Place(), r.Name(), offline.OwnConfiguration)
 	}
-	return r.Desired.OverrideContent
-}
-
-// contents are the objects of all resources as they are sent to the API server.
-func contents(resources []*offline.Resource) ([]any, error) {
-	var list []any
-	for _, r := range resources {
-		for _, o := range r.Desired.Objects {
-			content, err := objects.Content(o)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", r.Name(), err)
-			}
-			list = append(list, content)
-		}
-	}
-	return list, nil
+	return text
 }
 
 func showYAML(out *bytes.Buffer, resources []*offline.Resource) error {
-	list, err := contents(resources)
-	for i, content := range list {
-		text, err := yaml.Marshal(content)
-		if err != nil {
-			return err
-		}
-		if i > 0 {
-			out.WriteString("---\n")
-		}
-		out.Write(text)
-	}
+	text, err := offline.YAML(resources)
+	out.Write(text)
 	return err
 }
 
 // showJSON prints a List, as kubectl does.
 func showJSON(out *bytes.Buffer, resources []*offline.Resource) error {
-	list, err := contents(resources)
+	list, err := offline.Contents(resources)
 	if err != nil {
 		return err
 	}

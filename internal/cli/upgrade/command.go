@@ -164,11 +164,9 @@ func (o *options) fromCluster(ctx context.Context, connect cluster.Connect, name
 	if err != nil {
 		return nil, nil, err
 	}
-	made, err := offline.NewCluster(known)
-	if err == nil {
-		made.Fill(configMaps)
-	}
-	return made, d, err
+	made := offline.NewCluster(known)
+	made.Fill(configMaps)
+	return made, d, nil
 }
 
 // specOf is the spec of a document in v1alpha2.

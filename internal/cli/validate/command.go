@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llamastack/llama-stack-k8s-operator/config/policy"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admission"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admissionpolicy"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/files"
@@ -115,7 +115,7 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 	if err != nil {
 		return command.Fail(err)
 	}
-	if made.Policy, err = admission.NewPolicy(policy.Spec()); err != nil {
+	if made.Policy, err = admissionpolicy.New(policy.Spec()); err != nil {
 		return command.Fail(err)
 	}
 	if len(o.files) == 0 {

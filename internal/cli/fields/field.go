@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package explain
+package fields
 
 import (
 	"encoding/json"
@@ -19,8 +19,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// field is what the CustomResourceDefinition says about a field.
-type field struct {
+// Field is what the CustomResourceDefinition says about a field.
+type Field struct {
 	Path        string `json:"path"`
 	Type        string `json:"type"`
 	Required    bool   `json:"required,omitempty"`
@@ -30,17 +30,20 @@ type field struct {
 	Limits []string `json:"limits,omitempty"`
 	Rules  []string `json:"rules,omitempty"`
 	// Fields are the fields of an object, or of the objects of a list.
-	Fields []field `json:"fields,omitempty"`
+	Fields []Field `json:"fields,omitempty"`
+	// Values are the values that the field takes, where they are few. Limits has them in words.
+	Values []string `json:"-"`
 }
 
 type props = apiextensionsv1.JSONSchemaProps
 
-// schema is the schema of the version that is stored.
-type schema struct{ root *props }
+// Schema is the schema of the version that is stored.
+type Schema struct{ root *props }
 
 var errNoVersion = errors.New("the CustomResourceDefinition does not have version " + v1alpha2.GroupVersion.Version)
 
-func readSchema() (*schema, error) {
+// Read reads the schema, with what is known of the fields that it leaves open.
+func Read() (*Schema, error) {
 	var definition apiextensionsv1.CustomResourceDefinition
 	if err := yaml.Unmarshal(crd.LlamaStackDistributions(), &definition); err != nil {
 		return nil, err
@@ -49,7 +52,7 @@ func readSchema() (*schema, error) {
 		if v := &definition.Spec.Versions[i]; v.Name == v1alpha2.GroupVersion.Version && v.Schema != nil {
 			root := v.Schema.OpenAPIV3Schema
 			fillOpenFields(root)
-			return &schema{root}, nil
+			return &Schema{root}, nil
 		}
 	}
 	return nil, errNoVersion
@@ -58,8 +61,8 @@ func readSchema() (*schema, error) {
 // index is that of an item of a list in a path.
 var index = regexp.MustCompile(`\[\w*\]`)
 
-// find returns the field at a path from the root; nil where the name does not look like one, and an error where a part of it does not exist.
-func (s *schema) find(path string) (*field, error) {
+// Find returns the field at a path from the root; nil where the name does not look like one, and an error where a part of it does not exist.
+func (s *Schema) Find(path string) (*Field, error) {
 	parts := strings.Split(index.ReplaceAllString(path, ""), ".")
 	if _, known := s.root.Properties[parts[0]]; !known {
 		return nil, nil
@@ -106,8 +109,8 @@ func contents(at *props) *props {
 	}
 }
 
-func describeField(path string, at *props, required bool) field {
-	f := field{Path: path, Type: typeOf(at), Required: required, Description: at.Description, Limits: limitsOf(at)}
+func describeField(path string, at *props, required bool) Field {
+	f := Field{Path: path, Type: typeOf(at), Required: required, Description: at.Description, Limits: limitsOf(at), Values: valuesOf(at)}
 	if at.Default != nil {
 		_ = json.Unmarshal(at.Default.Raw, &f.Default) // what the API server takes is JSON
 	}
@@ -155,17 +158,21 @@ func limitsOf(at *props) []string {
 		add("matches %s", at.Pattern)
 	}
 	if len(at.Enum) > 0 {
-		var values []string
-		for _, value := range at.Enum {
-			values = append(values, strings.Trim(string(value.Raw), `"`))
-		}
-		add("one of %s", strings.Join(values, ", "))
+		add("one of %s", strings.Join(valuesOf(at), ", "))
 	}
 	return limits
 }
 
-// paths are the paths of all fields that have a description, sorted: those of Kubernetes' own types have none.
-func (s *schema) paths() []string {
+func valuesOf(at *props) []string {
+	var values []string
+	for _, value := range at.Enum {
+		values = append(values, strings.Trim(string(value.Raw), `"`))
+	}
+	return values
+}
+
+// Paths are the paths of all fields that have a description, sorted: those of Kubernetes' own types have none.
+func (s *Schema) Paths() []string {
 	var list []string
 	var walk func(prefix string, at *props)
 	walk = func(prefix string, at *props) {
@@ -184,10 +191,10 @@ func (s *schema) paths() []string {
 	return list
 }
 
-// ending returns the paths of the spec whose last part is a name, or that end with a path such as workload.replicas.
-func (s *schema) ending(name string) []string {
+// Ending returns the paths of the spec whose last part is a name, or that end with a path such as workload.replicas.
+func (s *Schema) Ending(name string) []string {
 	var list []string
-	for _, path := range s.paths() {
+	for _, path := range s.Paths() {
 		if strings.HasPrefix(path, "spec.") && strings.HasSuffix(strings.ToLower(path), "."+strings.ToLower(name)) {
 			list = append(list, path)
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package explain
+package fields
 
 import (
 	"encoding/json"
@@ -69,27 +69,4 @@ func isUnknown(t *testing.T, path []string, name string) bool {
 		}
 	}
 	return false
-}
-
-// Whatever the completion offers can be explained.
-func TestEveryNameIsExplained(t *testing.T) {
-	tree, err := readSchema()
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := names(tree)
-	if len(all) < 250 {
-		t.Errorf("only %d names", len(all))
-	}
-	for _, name := range all {
-		found, err := lookup(tree, name)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		var text strings.Builder
-		if err := found.print(&text); err != nil || !strings.Contains(text.String(), name) {
-			t.Errorf("%s: %v\n%s", name, err, text.String())
-		}
-	}
 }

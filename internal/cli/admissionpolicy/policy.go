@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package admission
+package admissionpolicy
 
 import (
 	"context"
@@ -32,9 +32,9 @@ type Policy struct {
 	conditions, checks, messages cel.ConditionEvaluator
 }
 
-// NewPolicy reads a ValidatingAdmissionPolicy, as YAML, and compiles its expressions for the oldest supported Kubernetes.
+// New reads a ValidatingAdmissionPolicy, as YAML, and compiles its expressions for the oldest supported Kubernetes.
 // Parameters and the authorizer are not supported.
-func NewPolicy(definition []byte) (*Policy, error) {
+func New(definition []byte) (*Policy, error) {
 	var policy admissionregistrationv1.ValidatingAdmissionPolicy
 	if err := yaml.UnmarshalStrict(definition, &policy); err != nil {
 		return nil, fmt.Errorf("ValidatingAdmissionPolicy: %w", err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package difference
+package diff
 
 import (
 	"fmt"
@@ -9,13 +9,14 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/difference"
 )
 
 // valueBytes is how much of a value is shown.
 const valueBytes = 120
 
-// Print prints the report for eyes. Leaves of config.yaml are shown only where something runs already: of something new they say nothing.
-func (r *Report) Print(w io.Writer, style command.Style) {
+// printReport prints the report for eyes. Leaves of config.yaml are shown only where something runs already: of something new they say nothing.
+func printReport(w io.Writer, style command.Style, r *difference.Report) {
 	if !r.Fresh {
 		section(w, style, "config.yaml", rowsOf(style, r.Config))
 	}
@@ -23,13 +24,13 @@ func (r *Report) Print(w io.Writer, style command.Style) {
 	for _, o := range r.Objects {
 		mark := style.Bold("~")
 		switch o.Action {
-		case Create:
+		case difference.Create:
 			mark = style.Good("+")
-		case Delete:
+		case difference.Delete:
 			mark = style.Bad("-")
 		}
 		title := mark + " " + o.Kind + "/" + o.Name
-		if o.Action == Keep {
+		if o.Action == difference.Keep {
 			title += " stays, and is no longer used"
 		}
 		rows = append(rows, []string{title})
@@ -62,7 +63,7 @@ func section(w io.Writer, style command.Style, title string, rows [][]string) {
 }
 
 // rowsOf are the rows of changes: a mark with the path, and the values.
-func rowsOf(style command.Style, changes []Change) [][]string {
+func rowsOf(style command.Style, changes []difference.Change) [][]string {
 	var rows [][]string
 	for _, c := range changes {
 		switch {

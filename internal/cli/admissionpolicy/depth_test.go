@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package admission
+package admissionpolicy_test
 
 import (
 	"encoding/json"
@@ -12,6 +12,8 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admissionpolicy"
 )
 
 // Proves: R63 (which specs the API server does not store without an answer of the operator: those that nest deeper than any real one, or
@@ -38,7 +40,7 @@ func TestDepthWebhookMatchesDeepAndWideSpecs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	condition, err := NewPolicy(definition)
+	condition, err := admissionpolicy.New(definition)
 	if err != nil {
 		t.Fatal(err)
 	}

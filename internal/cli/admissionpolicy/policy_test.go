@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package admission_test
+package admissionpolicy_test
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/config/policy"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admission"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admissionpolicy"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -29,9 +29,9 @@ import (
 // specPolicy compiles the policy for Kubernetes 1.30.
 //
 // Proves: R57.
-func specPolicy(t testing.TB) *admission.Policy {
+func specPolicy(t testing.TB) *admissionpolicy.Policy {
 	t.Helper()
-	p, err := admission.NewPolicy(policy.Spec())
+	p, err := admissionpolicy.New(policy.Spec())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func specPolicy(t testing.TB) *admission.Policy {
 }
 
 // validate returns what the API server denies; it must be able to evaluate everything.
-func validate(t *testing.T, p *admission.Policy, object, old map[string]any) string {
+func validate(t *testing.T, p *admissionpolicy.Policy, object, old map[string]any) string {
 	t.Helper()
 	if old != nil {
 		object, old = withGenerations(object, old)
@@ -357,7 +357,7 @@ func BenchmarkNewPolicy(b *testing.B) {
 // Proves: R57 (what Kubernetes 1.30 does not know is found when the policy is compiled).
 func TestPolicyForNewerKubernetes(t *testing.T) {
 	newer := strings.Replace(string(policy.Spec()), "variables.indices.filter", "[variables.indices].flatten().filter", 1)
-	if _, err := admission.NewPolicy([]byte(newer)); err == nil || !strings.Contains(err.Error(), "flatten") {
+	if _, err := admissionpolicy.New([]byte(newer)); err == nil || !strings.Contains(err.Error(), "flatten") {
 		t.Errorf("compiles for Kubernetes 1.30: %v", err)
 	}
 }
