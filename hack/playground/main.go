@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// sample is a custom resource to start from.
+type sample struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	Text  string `json:"text"`
+}
+
+// first is the sample that the page begins with.
+const first = "v1alpha2-simple"
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "playground:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	samples, err := read(filepath.Join("config", "samples"))
+	if err != nil {
+		return err
+	}
+	lines := catalog.Lines()
+	slices.Reverse(lines)
+	encoder := json.NewEncoder(os.Stdout)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(map[string]any{"samples": samples, "lines": lines})
+}
+
+// read reads the samples of the stored version of the API, the first one first.
+func read(dir string) ([]sample, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "v1alpha2-*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var samples []sample
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		title := strings.ReplaceAll(strings.TrimPrefix(name, "v1alpha2-"), "-", " ")
+		_, own, _ := strings.Cut(string(text), "#\n") // the header names the license
+		samples = append(samples, sample{Name: name, Title: title, Text: own})
+	}
+	at := slices.IndexFunc(samples, func(s sample) bool { return s.Name == first })
+	if at < 0 {
+		return nil, fmt.Errorf("%s has no %s", dir, first)
+	}
+	return slices.Concat(samples[at:at+1], samples[:at], samples[at+1:]), nil
+}

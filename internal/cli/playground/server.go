@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package playground
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"log"
+	"net"
+	"net/http"
+	"path"
+	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/connections"
+)
+
+const (
+	readTimeout    = 10 * time.Second
+	writeTimeout   = 2 * time.Minute
+	idleTimeout    = time.Minute
+	shutdownDelay  = 2 * time.Second
+	maxHeaderBytes = 16 << 10
+	maxConnections = 64
+)
+
+// policy lets the page load its own files and nothing else, and run WebAssembly.
+const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; connect-src 'self'; " +
+	"img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// types are the media types of the files: those that the system knows can be other ones.
+var types = map[string]string{
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+	".json": "application/json", ".wasm": "application/wasm", ".br": "application/octet-stream",
+}
+
+// serve serves the page until the context ends.
+func serve(ctx context.Context, listener net.Listener, page fs.FS) error {
+	server := &http.Server{
+		Handler: handler(page), ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: log.New(io.Discard, "", 0), // what a browser does wrong is not for the terminal
+	}
+	connections.Observe(server)
+	stop := context.AfterFunc(ctx, func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownDelay)
+		defer cancel()
+		if server.Shutdown(last) != nil {
+			_ = server.Close()
+		}
+	})
+	defer stop()
+	if err := server.Serve(connections.Limit(listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// handler has the files of the page.
+func handler(page fs.FS) http.Handler {
+	content := http.FileServerFS(page)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+			return
+		}
+		header := w.Header()
+		header.Set("Content-Security-Policy", policy)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		header.Set("Cache-Control", "no-cache")
+		if kind, known := types[path.Ext(r.URL.Path)]; known {
+			header.Set("Content-Type", kind)
+		}
+		content.ServeHTTP(w, r)
+	})
+}

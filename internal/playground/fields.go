@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package playground
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/fields"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// Place asks what can stand at a place of the text.
+type Place struct {
+	// Path is the path of the object or value without indexes, such as spec.workload; empty for the root.
+	Path string `json:"path"`
+	// Release is a release line; empty stands for the newest.
+	Release string `json:"release"`
+}
+
+// Choices are what can stand at a place.
+type Choices struct {
+	// Fields are the fields of an object.
+	Fields []Field `json:"fields"`
+	// Values are the values of a field that takes few.
+	Values []string `json:"values"`
+	// About is the field itself; nil where the schema does not know it.
+	About *Field `json:"about,omitempty"`
+}
+
+// Field is what an editor shows of a field.
+type Field struct {
+	Name        string   `json:"name"`
+	Type        string   `json:"type"`
+	Required    bool     `json:"required"`
+	Description string   `json:"description"`
+	Limits      []string `json:"limits,omitempty"`
+}
+
+// providerAPIs are the fields of spec.providers, and what the catalog calls them.
+var providerAPIs = map[string]string{
+	"spec.providers.inference.provider": "inference", "spec.providers.safety.provider": "safety", "spec.providers.vectorIo.provider": "vector_io",
+	"spec.providers.toolRuntime.provider": "tool_runtime", "spec.providers.telemetry.provider": "telemetry",
+}
+
+// Choices returns what can stand at the place. What the schema does not know has none.
+func (e *Engine) Choices(at Place) *Choices {
+	c := &Choices{Fields: []Field{}, Values: []string{}}
+	if at.Path == "" {
+		for _, name := range []string{"apiVersion", "kind", "metadata", "spec"} {
+			if f, _ := e.fields().Find(name); f != nil {
+				c.Fields = append(c.Fields, shown(name, f))
+			}
+		}
+		return c
+	}
+	f, _ := e.fields().Find(at.Path)
+	if f == nil {
+		return c
+	}
+	about := shown(last(f.Path), f)
+	c.About = &about
+	for i := range f.Fields {
+		c.Fields = append(c.Fields, shown(last(f.Fields[i].Path), &f.Fields[i]))
+	}
+	switch api := providerAPIs[at.Path]; {
+	case at.Path == "metadata":
+		for _, name := range []string{"name", "namespace", "labels", "annotations"} {
+			kind := "string"
+			if name == "labels" || name == "annotations" {
+				kind = "map of string"
+			}
+			c.Fields = append(c.Fields, Field{Name: name, Type: kind, Required: name == "name"})
+		}
+	case at.Path == "apiVersion":
+		c.Values = []string{"llamastack.io/v1alpha2"}
+	case at.Path == "kind":
+		c.Values = []string{"LlamaStackDistribution"}
+	case at.Path == "spec.distribution.name":
+		c.Values = e.cluster.Settings.Names()
+	case f.Type == "boolean":
+		c.Values = []string{"true", "false"}
+	case api != "":
+		c.Values = providerTypes(api, at.Release)
+	default:
+		c.Values = append(c.Values, f.Values...)
+	}
+	return c
+}
+
+// providerTypes are the names of the provider types of an API in a release line, without the prefix that the operator adds.
+func providerTypes(api, release string) []string {
+	if release == "" {
+		release = catalog.Newest()
+	}
+	line, standing := catalog.ForVersion(release)
+	if standing != catalog.OfLine && standing != catalog.Newer {
+		return []string{}
+	}
+	types := line.ProviderTypes(api)
+	names := make([]string, len(types))
+	for i, full := range types {
+		if names[i] = full; line.FullType(api, last(full)) == full {
+			names[i] = last(full)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func shown(name string, f *fields.Field) Field {
+	return Field{Name: name, Type: f.Type, Required: f.Required, Description: f.Description, Limits: f.Limits}
+}
+
+// last is the last part of a path, or of the full name of a provider type.
+func last(path string) string { return path[strings.LastIndexAny(path, ".:")+1:] }

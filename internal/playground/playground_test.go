@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package playground_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/playground"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+func engine(t testing.TB) *playground.Engine {
+	t.Helper()
+	e, err := playground.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func ask(t *testing.T, e *playground.Engine, q playground.Question) *playground.Answer {
+	t.Helper()
+	a, err := e.Ask(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// render is what the verb prints of files, and whether it accepts all of them.
+func render(t *testing.T, line, format string, files ...string) (string, bool) {
+	t.Helper()
+	var out, notes bytes.Buffer
+	args := []string{"render", "-o", format, "--server-version", line}
+	for _, file := range files {
+		args = append(args, "-f", file)
+	}
+	code := cli.Run(t.Context(), args, command.Streams{In: strings.NewReader(""), Out: &out, Err: &notes})
+	return out.String(), code == command.OK
+}
+
+// The page shows the bytes that render prints, of every sample with every release line, and rejects what render rejects.
+func TestAnswersAreWhatRenderPrints(t *testing.T) {
+	e := engine(t)
+	samples, err := filepath.Glob("../../config/samples/v1alpha2-*.yaml")
+	if err != nil || len(samples) < 20 {
+		t.Fatal(samples, err)
+	}
+	for _, line := range append(catalog.Lines(), "") {
+		var accepted, configs, objects []string
+		for _, sample := range samples {
+			text, err := os.ReadFile(sample)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := ask(t, e, playground.Question{Text: string(text), Release: line})
+			if firstOf(a, "error") == nil {
+				accepted, objects = append(accepted, sample), append(objects, a.Objects)
+				if a.Config != "" {
+					configs = append(configs, a.Config)
+				}
+			} else if _, good := render(t, line, "config", sample); good {
+				t.Errorf("%s, %q: render accepts it: %v", sample, line, a.Problems)
+			}
+		}
+		if len(accepted) == 0 {
+			t.Errorf("%q: no sample is accepted", line)
+		}
+		for format, of := range map[string][]string{"config": configs, "yaml": objects} {
+			if want, good := render(t, line, format, accepted...); !good || want != strings.Join(of, "---\n") {
+				t.Errorf("%q, %s: accepted: %v (-render +page):\n%s", line, format, good, cmp.Diff(want, strings.Join(of, "---\n")))
+			}
+		}
+	}
+}
+
+// firstOf is the first problem of a severity; nil where there is none.
+func firstOf(a *playground.Answer, severity string) *playground.Problem {
+	for i := range a.Problems {
+		if a.Problems[i].Severity == severity {
+			return &a.Problems[i]
+		}
+	}
+	return nil
+}
+
+const start = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\nspec:\n  distribution: {name: starter}\n"
+
+func TestProblemsAreAtTheirLine(t *testing.T) {
+	e := engine(t)
+	for name, c := range map[string]struct {
+		text, severity, path string
+		line                 int
+	}{
+		"unknown field":        {start + "  replica: 1\n", "error", "spec.replica", 6},
+		"unknown provider":     {start + "  providers:\n    inference:\n      provider: vlm\n", "error", "spec.providers.inference.provider", 8},
+		"not YAML":             {start + "  a: [\n", "error", "", 6},
+		"nothing":              {"a: b\n", "error", "", 1},
+		"empty":                {"", "error", "", 1},
+		"the second document":  {start + "---\n" + strings.Replace(start, "starter", "strter", 1), "error", "spec.distribution.name", 11},
+		"old version":          {strings.Replace(start, "v1alpha2", "v1alpha9", 1), "error", "apiVersion", 1},
+		"assumed of a cluster": {start + "  providers:\n    inference:\n      provider: vllm\n      endpointFrom: {kind: Service, name: vllm}\n", "note", "spec.providers.inference.endpointFrom", 9},
+	} {
+		a := ask(t, e, playground.Question{Text: c.text})
+		if p := firstOf(a, c.severity); p == nil || p.Path != c.path || p.Line != c.line {
+			t.Errorf("%s: %+v", name, a.Problems)
+		}
+		if (a.Config == "") != (c.severity == "error") {
+			t.Errorf("%s: config.yaml is %q", name, a.Config)
+		}
+	}
+	if _, err := e.Ask(t.Context(), playground.Question{Text: strings.Repeat("#", 2<<20)}); err == nil {
+		t.Error("a text of 2 MiB is read")
+	}
+}
+
+// A ConfigMap of one text does not stay for the next.
+func TestQuestionsAreIndependent(t *testing.T) {
+	e := engine(t)
+	text := start + "  overrideConfig: {name: own}\n"
+	first := ask(t, e, playground.Question{Text: text})
+	ask(t, e, playground.Question{Text: text + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: own}\ndata: {config.yaml: 'version: 2'}\n"})
+	if diff := cmp.Diff(first, ask(t, e, playground.Question{Text: text})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDifferenceToAnotherRelease(t *testing.T) {
+	e := engine(t)
+	a := ask(t, e, playground.Question{Text: start, Release: "0.7", Compare: catalog.Newest()})
+	if a.Difference == nil || len(a.Difference.Reports) != 1 || len(a.Difference.Reports[0].Config) == 0 {
+		t.Errorf("%+v", a.Difference)
+	}
+	a = ask(t, e, playground.Question{Text: start, Release: "0.7", Compare: "0.7"})
+	if a.Difference == nil || !a.Difference.Reports[0].Empty() {
+		t.Errorf("%+v", a.Difference)
+	}
+}
+
+func TestChoices(t *testing.T) {
+	e := engine(t)
+	for path, want := range map[string]string{
+		"": "spec", "spec": "distribution", "spec.workload": "replicas", "spec.providers.inference": "endpoint", "spec.resources.models": "name",
+		"spec.distribution.name": "starter", "spec.providers.inference.provider": "vllm", "kind": "LlamaStackDistribution", "metadata": "name",
+	} {
+		c := e.Choices(playground.Place{Path: path})
+		if !slices.Contains(c.Values, want) && !slices.ContainsFunc(c.Fields, func(f playground.Field) bool { return f.Name == want }) {
+			t.Errorf("%q does not offer %s: %+v", path, want, c)
+		}
+	}
+	if c := e.Choices(playground.Place{Path: "spec.nothing"}); len(c.Fields)+len(c.Values) > 0 {
+		t.Errorf("%+v", c)
+	}
+	old := e.Choices(playground.Place{Path: "spec.providers.safety.provider", Release: catalog.Lines()[0]})
+	if slices.Equal(old.Values, e.Choices(playground.Place{Path: "spec.providers.safety.provider"}).Values) {
+		t.Error("the oldest release line has the same safety providers as the newest")
+	}
+}
+
+// Every reader loads what the engine imports: no client of a cluster or a registry, and no verb.
+func TestImportsStayFew(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, heavy := range []string{"k8s.io/client-go/", "go-containerregistry/pkg/v1", "k8s.io/apiserver/pkg/admission", "internal/cli/command", "sigs.k8s.io/controller-runtime"} {
+		for path := range strings.Lines(string(out)) {
+			if strings.Contains(path, heavy) {
+				t.Errorf("the engine imports %s", path)
+			}
+		}
+	}
+}
