@@ -75,6 +75,9 @@ func TestHelp(t *testing.T) {
 	if out := mustRun(t, "", "version"); !strings.HasPrefix(out, "kubectl-llamastack ") || !strings.Contains(out, "0.7") {
 		t.Errorf("version:\n%s", out)
 	}
+	if out := mustRun(t, "", "version", "-o", "json"); !strings.Contains(out, `"version": "`) || !strings.Contains(out, `"`+catalog.Newest()+`"`) {
+		t.Errorf("version -o json:\n%s", out)
+	}
 }
 
 // Completion works for the shells, and knows the values of --output and the release lines.

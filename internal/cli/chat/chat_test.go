@@ -117,6 +117,28 @@ func TestChatReportsWhatTheServerSays(t *testing.T) {
 	}
 }
 
+// Proves: NFR-004 (programs get the whole answer, and the address, as one object).
+func TestChatAndPortForwardPrintForPrograms(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"my-stack", "hello", "-o", "yaml"}, "choices:\n- message:\n    content: 'vllm/m1 heard: hello'\n"},
+		{[]string{"my-stack", "hello", "-o", "json"}, `"content": "vllm/m1 heard: hello"`},
+		{[]string{"port-forward", "my-stack", "-o", "yaml"}, "pod: ready\nurl: http://127.0.0.1:"},
+		{[]string{"port-forward", "my-stack", "-o", "json"}, "{\n  \"pod\": \"ready\",\n  \"url\": \"http://127.0.0.1:"},
+	} {
+		if text, code := run(t, "http", 1, c.args...); code != command.OK || !strings.Contains(text, c.want) {
+			t.Errorf("%v: exit code %d: %s", c.args, code, text)
+		}
+	}
+	for _, args := range [][]string{{"my-stack", "hello", "-o", "table"}, {"port-forward", "my-stack", "-o", "table"}} {
+		if text, code := run(t, "http", 1, args...); code != command.Wrong || !strings.Contains(text, `--output "table": choose one of json, yaml`) {
+			t.Errorf("%v: exit code %d: %s", args, code, text)
+		}
+	}
+}
+
 func TestPortForwardPrintsTheURL(t *testing.T) {
 	text, code := run(t, "https", 1, "port-forward", "my-stack")
 	if code != command.OK || !strings.HasPrefix(text, "https://127.0.0.1:") || !strings.Contains(text, " forwards to pod ready: ") {

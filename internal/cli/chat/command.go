@@ -23,7 +23,8 @@ import (
 )
 
 const long = `Ask a server one question, and print the answer. The command reaches a ready pod as port-forward does, and asks the first model that the
-server lists and that can chat, or the one that --model names, as clients write it: see kubectl llamastack status.`
+server lists and that can chat, or the one that --model names, as clients write it: see kubectl llamastack status. With --output, it prints
+the whole answer of the server.`
 
 const examples = `  kubectl llamastack chat my-stack "Why is the sky blue?"
 
@@ -33,6 +34,7 @@ const examples = `  kubectl llamastack chat my-stack "Why is the sky blue?"
 // options are the flags.
 type options struct {
 	cluster.Flags
+	output  command.Output
 	model   string
 	timeout time.Duration
 }
@@ -52,6 +54,7 @@ func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
 		}),
 	}
 	o.AddTo(cmd)
+	o.output.AddTo(cmd)
 	cmd.Flags().StringVarP(&o.model, "model", "m", "", "model to ask, as clients write it (default the first one that can chat)")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to wait for the answer")
 	return cmd
@@ -62,6 +65,9 @@ var errAnswered = errors.New("answered")
 
 // run is the verb: find the pod, ask, print.
 func (o *options) run(ctx context.Context, c *cluster.Connection, name, message string, out io.Writer) error {
+	if err := o.output.Check(); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
 	cr, pod, err := c.ReadyPod(ctx, name)
@@ -77,14 +83,15 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name, message 
 				return err
 			}
 		}
-		answer, err := s.ask(ctx, model, message)
+		answer, text, err := s.ask(ctx, model, message)
 		if err != nil {
 			return fmt.Errorf("model %s: %w", model, err)
 		}
-		if _, err := fmt.Fprintln(out, answer); err != nil {
+		err = o.output.Print(out, answer, func(w io.Writer) error {
+			_, err := fmt.Fprintln(w, text)
 			return err
-		}
-		return errAnswered
+		})
+		return cmp.Or(err, errAnswered)
 	})
 	if errors.Is(err, errAnswered) {
 		return nil
@@ -130,8 +137,8 @@ func (s *server) firstModel(ctx context.Context) (string, error) {
 	return "", errNoModel
 }
 
-// ask returns the answer of a model.
-func (s *server) ask(ctx context.Context, model, message string) (string, error) {
+// ask returns the answer of a model: all of it, and its text.
+func (s *server) ask(ctx context.Context, model, message string) (whole json.RawMessage, text string, err error) {
 	var answer struct {
 		Choices []struct {
 			Message struct {
@@ -140,13 +147,16 @@ func (s *server) ask(ctx context.Context, model, message string) (string, error)
 		} `json:"choices"`
 	}
 	request := map[string]any{"model": model, "messages": []map[string]string{{"role": "user", "content": message}}}
-	if err := s.exchange(ctx, http.MethodPost, "/v1/chat/completions", request, &answer); err != nil {
-		return "", err
+	if err := s.exchange(ctx, http.MethodPost, "/v1/chat/completions", request, &whole); err != nil {
+		return nil, "", err
+	}
+	if err := json.Unmarshal(whole, &answer); err != nil {
+		return nil, "", err
 	}
 	if len(answer.Choices) == 0 {
-		return "", errors.New("the server's answer has no choices")
+		return nil, "", errors.New("the server's answer has no choices")
 	}
-	return answer.Choices[0].Message.Content, nil
+	return whole, answer.Choices[0].Message.Content, nil
 }
 
 // maxAnswer bounds what is read of an answer, in bytes.

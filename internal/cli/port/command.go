@@ -5,6 +5,7 @@ package port
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,7 @@ import (
 )
 
 const long = `Reach a server from this machine, until you stop the command. It forwards to a ready pod, with the port of the server, and prints the
-URL. It listens on the loopback address only.`
+URL. It listens on the loopback address only. With --output, it prints one object when it listens, and goes on.`
 
 const examples = `  # On the port of the server
   kubectl llamastack port-forward my-stack
@@ -24,7 +25,7 @@ const examples = `  # On the port of the server
 
 // New returns the command.
 func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
-	flags, local := &cluster.Flags{}, int32(0)
+	flags, output, local := &cluster.Flags{}, &command.Output{}, int32(0)
 	cmd := &cobra.Command{
 		Use:               "port-forward NAME",
 		Short:             "Reach a server from this machine",
@@ -33,16 +34,26 @@ func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cluster.Names(flags, connect),
 		RunE: cluster.Run(flags, connect, func(ctx context.Context, c *cluster.Connection, args []string) error {
-			return run(ctx, c, args[0], local, streams)
+			return run(ctx, c, args[0], local, output, streams.Out)
 		}),
 	}
 	flags.AddTo(cmd)
+	output.AddTo(cmd)
 	cmd.Flags().Int32Var(&local, "port", 0, "port of this machine (default the port of the server)")
 	return cmd
 }
 
+// forwarded is where the server is reached, for programs.
+type forwarded struct {
+	Pod string `json:"pod"`
+	URL string `json:"url"`
+}
+
 // run is the verb: find the pod, forward.
-func run(ctx context.Context, c *cluster.Connection, name string, local int32, streams command.Streams) error {
+func run(ctx context.Context, c *cluster.Connection, name string, local int32, output *command.Output, out io.Writer) error {
+	if err := output.Check(); err != nil {
+		return err
+	}
 	cr, pod, err := c.ReadyPod(ctx, name)
 	if err != nil {
 		return err
@@ -52,7 +63,10 @@ func run(ctx context.Context, c *cluster.Connection, name string, local int32, s
 		local = remote
 	}
 	return c.Forward(ctx, pod, local, remote, func(local int32) error {
-		_, err := fmt.Fprintf(streams.Out, "%s://127.0.0.1:%d forwards to pod %s: stop with Ctrl-C\n", cluster.Scheme(cr), local, pod.Name)
-		return err
+		f := forwarded{Pod: pod.Name, URL: fmt.Sprintf("%s://127.0.0.1:%d", cluster.Scheme(cr), local)}
+		return output.Print(out, f, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%s forwards to pod %s: stop with Ctrl-C\n", f.URL, f.Pod)
+			return err
+		})
 	})
 }

@@ -24,11 +24,13 @@ const long = `Pack an archive for a bug report: the custom resource, its objects
 version, settings and log.
 
 No Secret is packed. The command reads the values that the pods get from Secrets, if you may, only to hide them wherever they appear. It
-also hides what looks like a secret. Read the files before you send them. report.txt names what could not be read.`
+also hides what looks like a secret. Read the files before you send them. report.txt names what could not be read. With --output, the command
+prints the names of the files.`
 
 // options are the flags.
 type options struct {
 	cluster.Flags
+	output            command.Output
 	file              string
 	operatorNamespace string
 	now               func() time.Time
@@ -49,6 +51,7 @@ func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
 		}),
 	}
 	o.AddTo(cmd)
+	o.output.AddTo(cmd)
 	cmd.Flags().StringVarP(&o.file, "filename", "f", "", `file to write, which must not exist; "-" is standard output (default "NAME-report.tar.gz")`)
 	cmd.Flags().StringVar(&o.operatorNamespace, "operator-namespace", settings.DefaultNamespace, "namespace of the operator")
 	return cmd
@@ -56,6 +59,9 @@ func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
 
 // run is the verb: gather, pack.
 func (o *options) run(ctx context.Context, c *cluster.Connection, name string, streams command.Streams) (err error) {
+	if err := o.check(); err != nil {
+		return err
+	}
 	found, err := collect(ctx, c, name, o.operatorNamespace)
 	if err != nil {
 		return err
@@ -76,11 +82,33 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name string, s
 	if err := pack(out, dir, found.files, o.now()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(streams.Out, "%s: %d files. Read them before you send them.\n", target, len(found.files))
-	for _, text := range found.unread {
-		_, _ = fmt.Fprintln(streams.Err, "not read: "+text)
+	packed := written{Archive: target, Files: []string{}, NotRead: found.unread}
+	for _, f := range found.files {
+		packed.Files = append(packed.Files, f.name)
 	}
-	return err
+	return o.output.Print(streams.Out, packed, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s: %d files. Read them before you send them.\n", target, len(found.files))
+		for _, text := range found.unread {
+			_, _ = fmt.Fprintln(streams.Err, "not read: "+text)
+		}
+		return err
+	})
+}
+
+// written is what was packed, for programs.
+type written struct {
+	Archive string   `json:"archive"`
+	Files   []string `json:"files"`
+	// NotRead says what could not be read, and why.
+	NotRead []string `json:"notRead,omitempty"`
+}
+
+// check reports what is wrong with the flags.
+func (o *options) check() error {
+	if o.file == "-" && o.output.ForPrograms() {
+		return errors.New("--output and -f -: standard output is one or the other")
+	}
+	return o.output.Check()
 }
 
 // pack writes the files as an archive.

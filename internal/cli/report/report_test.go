@@ -128,6 +128,20 @@ func TestReportWritesANewFile(t *testing.T) {
 	}
 }
 
+// Proves: NFR-004 (programs get the names of the archive, of its files and of what is missing).
+func TestReportPrintsForPrograms(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "r.tar.gz")
+	text, code := run(t, fakecluster.New(t, world(t)...), "my-stack", "-f", file, "-o", "yaml")
+	for _, want := range []string{"archive: " + file + "\n", "\n- resource.yaml\n", "notRead:\n- "} {
+		if code != command.OK || !strings.Contains(text, want) {
+			t.Errorf("exit code %d, without %q:\n%s", code, want, text)
+		}
+	}
+	if text, code := run(t, fakecluster.New(t, world(t)...), "my-stack", "-f", "-", "-o", "json"); code != command.Wrong || !strings.Contains(text, "one or the other") {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+}
+
 // packed are the files of a report.
 func packed(t *testing.T, c client.WithWatch) map[string]string {
 	t.Helper()

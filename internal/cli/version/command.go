@@ -4,6 +4,7 @@ package version
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,18 +14,32 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
+// build is what is known of the plugin, for programs.
+type build struct {
+	Version      string   `json:"version"`
+	ReleaseLines []string `json:"releaseLines"`
+}
+
 // New returns the command.
 func New(streams command.Streams) *cobra.Command {
-	return &cobra.Command{
+	output := &command.Output{}
+	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the build of the plugin and the server releases that it knows",
 		Long:    "Print the build of the plugin, and the server release lines that it supports.",
 		Example: "  kubectl llamastack version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(streams.Out, "kubectl-llamastack %s\nserver release lines: %s\n",
-				version.Build(), strings.Join(catalog.Lines(), ", "))
-			return command.Fail(err)
+			if err := output.Check(); err != nil {
+				return err
+			}
+			b := build{version.Build(), catalog.Lines()}
+			return command.Fail(output.Print(streams.Out, b, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "kubectl-llamastack %s\nserver release lines: %s\n", b.Version, strings.Join(b.ReleaseLines, ", "))
+				return err
+			}))
 		},
 	}
+	output.AddTo(cmd)
+	return cmd
 }
