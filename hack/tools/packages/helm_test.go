@@ -143,7 +143,21 @@ func newHelm(t *testing.T, cluster *fixture.Cluster, namespace string) *helm {
 func (h *helm) install(c *chart.Chart, v values, takeOwnership bool) {
 	h.t.Helper()
 	install := action.NewInstall(h.config)
-	install.ReleaseName, install.Timeout, install.TakeOwnership = releaseName, time.Minute, takeOwnership
+	install.TakeOwnership = takeOwnership
+	h.runInstall(install, c, v)
+}
+
+// takeOver installs over objects that somebody else installed, and replaces them whole: helm install --take-ownership --force.
+func (h *helm) takeOver(c *chart.Chart) {
+	h.t.Helper()
+	install := action.NewInstall(h.config)
+	install.TakeOwnership, install.Force = true, true
+	h.runInstall(install, c, values{})
+}
+
+func (h *helm) runInstall(install *action.Install, c *chart.Chart, v values) {
+	h.t.Helper()
+	install.ReleaseName, install.Timeout = releaseName, time.Minute
 	install.Namespace = operatorNamespace
 	if v["namespaced"] != nil {
 		install.Namespace = "team-operator"

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package packages
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+const (
+	// resource09 is read as v1alpha1, because nobody converts in a cluster without nodes.
+	resource09 = "llamastackdistributions.v1alpha1.llamastack.io"
+	server09   = `
+apiVersion: llamastack.io/v1alpha1
+kind: LlamaStackDistribution
+metadata: {name: kept, namespace: default}
+spec: {server: {distribution: {name: starter}}}
+`
+)
+
+// Helm takes over what release 0.9's manifest installed and leaves none of that release's fields behind, while the CRD and the servers stay the same objects; then
+// it upgrades and uninstalls as any release of the chart.
+//
+// Proves: R48, L-25, L-28 (an upgrade from release 0.9 by Helm alone).
+func TestHelmUpgradesRelease09(t *testing.T) {
+	cluster, err := fixture.Up(fixture.ControlPlane, "helm-release09")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	h := newHelm(t, cluster, operatorNamespace)
+	h.kubectl("create", "namespace", operatorNamespace)
+	h.installRelease09()
+	uids := func() string {
+		return h.kubectl("get", crd, "-o", "jsonpath={.metadata.uid}") + " " +
+			h.kubectl("get", resource09, "kept", "-n", "default", "-o", "jsonpath={.metadata.uid} {.spec.server.distribution.name}") + " " +
+			h.kubectl("get", deployed, "-n", operatorNamespace, "-o", "jsonpath={.metadata.uid}")
+	}
+	before := uids()
+
+	h.takeOver(loadChart(t))
+	if got := uids(); got != before {
+		t.Errorf("taken over: %s, was %s", got, before)
+	}
+	h.isAsInstalledAfresh()
+
+	h.uninstall()
+	if left := h.kubectl("get", resource09, "-n", "default", "-o", "name"); !strings.Contains(left, "kept") {
+		t.Errorf("uninstalled: the custom resources are %q", left)
+	}
+}
+
+// installRelease09 creates the objects of release 0.9 and a custom resource.
+func (h *helm) installRelease09() {
+	h.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(fixture.Root(), "config", "crd", "bases", "llamastack.io_llamastackdistributions.yaml"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	definition := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(raw, &definition.Object); err != nil {
+		h.t.Fatal(err)
+	}
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	first := versions[0].(map[string]any)
+	if first["name"] != "v1alpha1" {
+		h.t.Fatalf("the first version is %v", first["name"])
+	}
+	first["storage"] = true
+	_ = unstructured.SetNestedSlice(definition.Object, []any{first}, "spec", "versions")
+	unstructured.RemoveNestedField(definition.Object, "spec", "conversion")
+	text, err := definition.MarshalJSON()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.applyText(string(text))
+	h.kubectl("apply", "-f", filepath.Join("testdata", "release-0.9.yaml"))
+	h.kubectl("wait", "--for=condition=Established", "--timeout=60s", crd)
+	h.applyText(server09)
+}
+
+func (h *helm) applyText(text string) {
+	h.t.Helper()
+	if _, err := h.cluster.KubectlInput(h.t.Context(), text, "apply", "-f", "-"); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// isAsInstalledAfresh compares the pod template, the roles and the Service with those of the chart: what release 0.9 had in addition would still be there.
+func (h *helm) isAsInstalledAfresh() {
+	h.t.Helper()
+	for _, c := range []struct{ object, path, want string }{
+		{deployed, "{.spec.replicas} {.spec.template.spec.containers[*].name} {.spec.template.spec.terminationGracePeriodSeconds}", "2 manager 30"},
+		{deployed, "{.spec.template.spec.containers[0].resources}", `{"limits":{"memory":"256Mi"},"requests":{"cpu":"10m","memory":"64Mi"}}`},
+		{deployed, "{.spec.template.spec.containers[0].env[*].name}", "POD_NAME POD_NAMESPACE GOMEMLIMIT"},
+		{deployed, "{.spec.template.spec.containers[0].readinessProbe.initialDelaySeconds}", ""},
+		{"clusterrole/llama-stack-k8s-operator-manager-role", `{.rules[?(@.verbs[0]=="*")].resources}`, ""},
+		{"service/llama-stack-k8s-operator-controller-manager-metrics-service", "{.spec.ports[*].targetPort}", "metrics"},
+		{crd, "{.spec.versions[?(@.storage==true)].name} {.spec.conversion.strategy}", "v1alpha2 Webhook"},
+	} {
+		if got := h.kubectl("get", c.object, "-n", operatorNamespace, "-o", "jsonpath="+c.path); got != c.want {
+			h.t.Errorf("%s %s is %q, want %q", c.object, c.path, got, c.want)
+		}
+	}
+}
