@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
@@ -180,7 +181,7 @@ func compile(ctx context.Context, sources fs.FS, dir string, list []binary, ldfl
 		return err
 	}
 
-	args := []string{"build", "-trimpath", "-ldflags", ldflags, "-o", out + string(filepath.Separator)}
+	args := []string{"build", "-v", "-trimpath", "-ldflags", ldflags, "-o", out + string(filepath.Separator)}
 	var names []string
 	for _, b := range list {
 		args = append(args, b.pkg)
@@ -190,10 +191,10 @@ func compile(ctx context.Context, sources fs.FS, dir string, list []binary, ldfl
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = module
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	if err := runReporting(cmd, out, names, progress); err != nil {
-		return fmt.Errorf("go build failed: %w\n%s", err, files.LastLines(stderr.String(), 30))
+	stderr := &buildLog{}
+	cmd.Stderr = stderr
+	if err := runReporting(cmd, stderr, out, names, progress); err != nil {
+		return fmt.Errorf("go build failed: %w\n%s", err, files.LastLines(stderr.text(), 30))
 	}
 	for _, name := range names {
 		if err := os.Rename(filepath.Join(out, name), filepath.Join(dir, name)); err != nil {
@@ -203,16 +204,24 @@ func compile(ctx context.Context, sources fs.FS, dir string, list []binary, ldfl
 	return nil
 }
 
+// reportEvery is how long a build may be silent.
+const reportEvery = 15 * time.Second
+
 // runReporting runs a build and says after how many seconds each file of names
-// appeared in out.
-func runReporting(cmd *exec.Cmd, out string, names []string, progress io.Writer) error {
-	start, seen := time.Now(), map[string]bool{}
+// appeared in out, and between them how much is downloaded and compiled.
+func runReporting(cmd *exec.Cmd, log *buildLog, out string, names []string, progress io.Writer) error {
+	start, seen, last := time.Now(), map[string]bool{}, time.Now()
 	report := func() {
 		for _, name := range names {
 			if _, err := os.Stat(filepath.Join(out, name)); err == nil && !seen[name] {
-				seen[name] = true
+				seen[name], last = true, time.Now()
 				_, _ = fmt.Fprintf(progress, "  %-24s built after %3.0f s\n", path.Base(name), time.Since(start).Seconds())
 			}
+		}
+		if time.Since(last) > reportEvery {
+			last = time.Now()
+			modules, packages := log.counts()
+			_, _ = fmt.Fprintf(progress, "  %d modules downloaded, %d packages compiled after %3.0f s\n", modules, packages, time.Since(start).Seconds())
 		}
 	}
 	if err := cmd.Start(); err != nil {
@@ -231,4 +240,36 @@ func runReporting(cmd *exec.Cmd, out string, names []string, progress io.Writer)
 			report()
 		}
 	}
+}
+
+// buildLog is what a verbose go build prints. It may be written and read at the same time.
+type buildLog struct {
+	mu      sync.Mutex
+	printed bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *buildLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.printed.Write(p)
+}
+
+func (l *buildLog) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.printed.String()
+}
+
+// counts says how many modules were downloaded and how many packages were compiled so far.
+func (l *buildLog) counts() (modules, packages int) {
+	for line := range strings.Lines(l.text()) {
+		switch {
+		case strings.HasPrefix(line, "go: downloading "):
+			modules++
+		case !strings.Contains(line, " "): // an import path
+			packages++
+		}
+	}
+	return modules, packages
 }

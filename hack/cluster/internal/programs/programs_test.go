@@ -88,3 +88,18 @@ func TestBuildKeepsReleasesApart(t *testing.T) {
 		t.Errorf("version %s, %v", version, err)
 	}
 }
+
+func TestBuildLogCountsWhatIsDone(t *testing.T) {
+	log := &buildLog{}
+	for _, part := range []string{"go: downloading example.com/a v1.0.0\nexample.com/a\nexample.com", "/b\n# example.com/b\nb.go:1:1: wrong thing\n"} {
+		if _, err := log.Write([]byte(part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if modules, packages := log.counts(); modules != 1 || packages != 2 {
+		t.Errorf("%d modules, %d packages, want 1 and 2", modules, packages)
+	}
+	if !strings.HasSuffix(log.text(), "wrong thing\n") {
+		t.Errorf("the text is %q", log.text())
+	}
+}
