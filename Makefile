@@ -289,12 +289,27 @@ release: ## Make the files of a release in bin/release: images, plugin, chart, S
 ##@ Demo
 
 .PHONY: demo
-demo: cluster ## Start a cluster with the operator and a server, and show how to use them (Linux and root).
-	LLSD_CLUSTER=$(BIN)/cluster hack/demo/demo.sh up
+demo: ## Start a cluster with the operator and a server, and show how to use them (Linux and root).
+	@hack/demo/demo.sh up
 
 .PHONY: demo-down
-demo-down: cluster ## End the demo's cluster.
-	LLSD_CLUSTER=$(BIN)/cluster hack/demo/demo.sh down
+demo-down: ## End the demo's cluster.
+	@hack/demo/demo.sh down
+
+MODEL_SERVER_IMG ?=
+.PHONY: demo-images
+demo-images: image ## Build the archives bin/operator-image.tar and bin/model-server.tar, named IMG and MODEL_SERVER_IMG, for demo-here.
+	@test -n '$(MODEL_SERVER_IMG)' || { echo 'set MODEL_SERVER_IMG, the name of the image (docs/demo-here.md)'; exit 1; }
+	GOOS=linux $(GO_BUILD) -o $(BIN)/linux/ ./tests/backend/cmd/model-server-double
+	go -C hack/cluster run ./cmd/image --binary $(BIN)/linux/model-server-double --ref '$(MODEL_SERVER_IMG)' --output $(BIN)/model-server.tar
+
+.PHONY: demo-here
+demo-here: ## The demo in the cluster of the current kubeconfig; docs/demo-here.md has its variables.
+	@IMG='$(IMG)' hack/demo/here.sh up
+
+.PHONY: demo-here-down
+demo-here-down: ## Remove the demo from the cluster of the current kubeconfig.
+	@hack/demo/here.sh down
 
 ##@ Housekeeping
 

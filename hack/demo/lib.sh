@@ -1,6 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# How the demo shows what it does and what went wrong. Sourced by demo.sh, never run.
+# What the demos on a cluster of their own (demo.sh) and on one that exists (here.sh) share: how they show what they do and what went wrong, the
+# fake model servers, and the wait for the server. Sourced, never run.
+
+namespace=llama-stack-demo
+stack=my-stack # of config/samples/v1alpha2-simple.yaml
+operator_namespace=llama-stack-k8s-operator-system
+operator=llama-stack-k8s-operator-controller-manager
+model_server_image=localhost/model-server-double:dev
+ready_timeout=180 # seconds
+scratch=
+kubectl=
+
+k() { "$kubectl" --request-timeout=30s "$@"; }
 
 step_title=
 step_began=0
@@ -27,15 +39,23 @@ fail() {
   exit 1
 }
 
+# can_start_cluster fails where no cluster of the demo's own can run, and says what can be done there.
+can_start_cluster() {
+  local else="make demo-here uses the cluster of your kubeconfig, as docs/demo-here.md explains"
+  [ "$(uname -s)" = Linux ] || fail "the demo starts a cluster, which needs Linux; $else"
+  [ "$(id -u)" = 0 ] || fail "the demo starts a cluster, which needs root: sudo make demo; $else"
+}
+
 # install_packages PACKAGE... installs the Debian packages that are missing, after saying which; LLSD_INSTALL=no only says which. It needs root, as
 # everything after it does.
 install_packages() {
   local package missing=()
-  [ "$(id -u)" = 0 ] || fail "the demo starts a cluster, which needs root: sudo make demo"
   command -v dpkg-query >/dev/null || return 0 # another distribution: the cluster says what it misses
   for package in "$@"; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
   done
+  # Debian's Python comes without what makes virtual environments.
+  if [ -z "${PYTHON:-}" ] && ! python3 -c 'import ensurepip' 2>/dev/null; then missing+=(python3-venv); fi
   [ ${#missing[@]} -gt 0 ] || return 0
   [ "${LLSD_INSTALL:-yes}" != no ] || fail "packages are missing: apt-get install --no-install-recommends ${missing[*]}"
   step "Install the Debian packages ${missing[*]} (not with LLSD_INSTALL=no)"
@@ -43,9 +63,9 @@ install_packages() {
     fail "apt-get failed: see above"
 }
 
-# report_failure runs on exit: after a failure it says what failed, and shows what usually explains it.
+# report_failure STATUS runs on exit: after a failure it says what failed, and shows what usually explains it.
 report_failure() {
-  local status=$?
+  local status=$1
   [ -z "$scratch" ] || rm -rf "$scratch"
   [ "$status" -ne 0 ] || return 0
   trap - EXIT
@@ -55,10 +75,11 @@ report_failure() {
     if [ -n "$kubectl" ]; then
       show_cluster
       printf '\nThe cluster still runs. To look around:\n'
-      printf '  export KUBECONFIG=%s\n  %s -n %s describe llsd %s\n' "$KUBECONFIG" "$kubectl" "$namespace" "$stack"
+      [ -z "${KUBECONFIG:-}" ] || printf '  export KUBECONFIG=%s\n' "$KUBECONFIG"
+      printf '  %s -n %s describe llsd %s\n' "$kubectl" "$namespace" "$stack"
       printf '  %s -n %s logs deployment/%s\n' "$kubectl" "$namespace" "$stack"
-      printf 'Logs of the cluster itself: %s\n' "$cluster_logs"
-      printf 'To end it: make demo-down\n'
+      [ -z "${cluster_logs:-}" ] || printf 'Logs of the cluster itself: %s\n' "$cluster_logs"
+      printf 'To try again, run the same command: it continues. To end it: make %s\n' "$down_target"
     fi
   } >&2
   exit "$status"
@@ -67,6 +88,7 @@ report_failure() {
 # show_cluster prints the state of the operator and of the demo, each part bounded. No Secret is read.
 show_cluster() {
   local where
+  [ -n "$(k get namespace "$operator_namespace" --ignore-not-found -o name)" ] || return 0
   for where in "$operator_namespace" "$namespace"; do
     heading "namespace $where"
     k -n "$where" get deployments,pods -o wide
@@ -74,6 +96,86 @@ show_cluster() {
   done
   heading "operator log, last lines"
   k -n "$operator_namespace" logs "deployment/$operator" --tail=5
+  [ -n "$(k -n "$namespace" get llsd "$stack" --ignore-not-found -o name 2>/dev/null)" ] || return 0
   heading "LlamaStackDistribution $stack"
   print_conditions
+}
+
+# pack_image ARGUMENT... packs a container image, and may push it (hack/cluster).
+pack_image() { go -C hack/cluster run ./cmd/image "$@" | indent; }
+
+# build_model_server builds the program of the fake model servers for Linux.
+build_model_server() {
+  GOOS=linux CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$scratch/model-server-double" ./tests/backend/cmd/model-server-double
+}
+
+# start_model_server starts a fake model server with a key in a Secret, and one without a key.
+start_model_server() {
+  local server
+  k apply -f hack/demo/namespace.yaml | indent
+  # A new random key that nobody sees: it goes from here into the Secret and nowhere else.
+  if [ -z "$(k -n "$namespace" get secret vllm-creds --ignore-not-found -o name)" ]; then
+    printf 'demo-%s' "$(od -An -N 24 -tx1 /dev/urandom | tr -d ' \n')" |
+      k -n "$namespace" create secret generic vllm-creds --from-file=token=/dev/stdin | indent
+  fi
+  sed "s|image: .*|image: $model_server_image|" hack/demo/model-server.yaml | k apply -f - | indent
+  for server in vllm open-models; do
+    k -n "$namespace" rollout status "deployment/$server" --timeout="${ready_timeout}s" --request-timeout=0 | indent
+  done
+}
+
+# wait_until_ready prints phase and conditions whenever they change, until the operator has applied the spec.
+wait_until_ready() {
+  local began=$SECONDS now last='' generation observed ready stalled phase conditions
+  while [ $((SECONDS - began)) -lt "$ready_timeout" ]; do
+    now=$(k -n "$namespace" get llsd "$stack" -o jsonpath='{.metadata.generation}|{.status.observedGeneration}|{.status.conditions[?(@.type=="Ready")].status}|{.status.conditions[?(@.type=="Stalled")].status}|{.status.phase}|{range .status.conditions[*]} {.type}={.status} ({.reason}){end}') || true
+    IFS='|' read -r generation observed ready stalled phase conditions <<<"$now"
+    if [ "$now" != "$last" ]; then
+      printf '    %3d s  %s %s\n' $((SECONDS - began)) "${phase:-(no status yet)}" "$conditions"
+      last=$now
+    fi
+    if [ "$observed" = "$generation" ]; then
+      [ "$ready" != True ] || return 0
+      [ "$stalled" != True ] || fail "the operator says that only an edit of the resource can help"
+    fi
+    sleep 1
+  done
+  fail "not Ready after $ready_timeout s"
+}
+
+print_conditions() {
+  k -n "$namespace" get llsd "$stack" \
+    -o jsonpath='{range .status.conditions[*]}{.type}{"\t"}{.status}{"\t"}{.reason}{"\t"}{.message}{"\n"}{end}' |
+    awk -F '\t' 'BEGIN { row = "%-20s %-8s %-28s %s\n"; printf row, "CONDITION", "STATUS", "REASON", "MESSAGE" } { printf row, $1, $2, $3, $4 }'
+}
+
+# show_chat URL asks the model through the server.
+show_chat() {
+  heading "a chat completion: through the server, to the model server, with the key of the Secret"
+  cat hack/demo/chat.json
+  curl --silent --show-error --fail-with-body --noproxy '*' --max-time 60 --retry 5 --retry-connrefused \
+    --header 'Content-Type: application/json' --data @hack/demo/chat.json "$1"
+}
+
+# show_hints DISTRIBUTION prints where to go on, once kubectl's namespace is set.
+show_hints() {
+  local manifest=hack/demo/own-stack.yaml apply
+  apply="kubectl -n mine apply -f $manifest"
+  [ "$1" = starter ] || apply="sed 's/name: starter/name: $1/' $manifest | kubectl -n mine apply -f -"
+  cat <<END
+  kubectl -n $namespace describe llsd $stack
+  kubectl -n $namespace edit llsd $stack
+  kubectl -n $namespace port-forward service/$stack-service 8321 &   # then the server is at http://localhost:8321
+
+To see the generated config.yaml:
+
+  kubectl -n $namespace get configmap "\$(kubectl -n $namespace get llsd $stack -o jsonpath='{.status.configGeneration.configMapName}')" \\
+    -o jsonpath='{.data.config\.yaml}'
+
+A server of your own, in a namespace of your own, behind the model server that needs no key:
+
+  kubectl create namespace mine
+  $apply
+  kubectl -n mine wait --for=condition=Ready llsd/own-stack --timeout=5m
+END
 }

@@ -3,6 +3,7 @@
 package demo
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,32 +11,39 @@ import (
 	"testing"
 )
 
-// The demo installs what is missing after saying it, installs nothing where it must not, and says to other users what to run.
+// The demo installs what is missing after saying it, installs nothing where it must not, and says what to run where it cannot start a cluster.
 //
 // Proves: NFR-004.
 func TestDemoInstallsPackages(t *testing.T) {
 	for name, c := range map[string]struct {
 		user, install string
+		system        string // Linux, unless named
 		missing, fail bool
+		bare          bool // Debian's Python alone
 		want, silent  string
 	}{
 		"missing":      {user: "0", missing: true, want: "Install the Debian packages runc curl (not with LLSD_INSTALL=no)\n    apt-get update -qq\n    apt-get install -y -qq --no-install-recommends runc curl\n"},
 		"turned off":   {user: "0", install: "no", missing: true, fail: true, want: "apt-get install --no-install-recommends runc curl", silent: "==>"},
+		"bare Python":  {user: "0", bare: true, want: "    apt-get install -y -qq --no-install-recommends python3-venv\n"},
 		"there":        {user: "0", silent: "apt-get"},
-		"another user": {user: "1000", missing: true, fail: true, want: "sudo make demo", silent: "apt-get"},
+		"another user": {user: "1000", missing: true, fail: true, want: "sudo make demo; make demo-here", silent: "apt-get"},
+		"no Linux":     {system: "Darwin", missing: true, fail: true, want: "needs Linux; make demo-here", silent: "apt-get"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bin, status := t.TempDir(), "echo install ok installed"
+			bin, status, python := t.TempDir(), "echo install ok installed", "exit 0"
 			if c.missing {
 				status = "exit 1"
 			}
-			for program, text := range map[string]string{"id": "echo " + c.user, "dpkg-query": status, "apt-get": `echo apt-get "$@"`} {
+			if c.bare {
+				python = "exit 1"
+			}
+			for program, text := range map[string]string{"uname": "echo " + cmp.Or(c.system, "Linux"), "python3": python, "id": "echo " + c.user, "dpkg-query": status, "apt-get": `echo apt-get "$@"`} {
 				if err := os.WriteFile(filepath.Join(bin, program), []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
 					t.Fatal(err)
 				}
 			}
-			cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", ". ./lib.sh; install_packages runc curl")
-			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "LLSD_INSTALL="+c.install)
+			cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", ". ./lib.sh; can_start_cluster; install_packages runc curl")
+			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "LLSD_INSTALL="+c.install, "PYTHON=")
 			out, err := cmd.CombinedOutput()
 			if (err != nil) != c.fail || !strings.Contains(string(out), c.want) || c.silent != "" && strings.Contains(string(out), c.silent) {
 				t.Errorf("%v:\n%s", err, out)

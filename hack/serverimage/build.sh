@@ -10,8 +10,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/server/lib.sh
 . "$here/../../tests/server/lib.sh"
 
-# What the provider remote::pgvector imports, and the package that has the tokenizer's file, which providers of vector stores look for when they start.
-vector_packages="chardet numpy pgvector psycopg2-binary pypdf"
+# What the providers remote::pgvector and inline::sqlite-vec import, and the package that has the tokenizer's file, which providers of vector stores look for when they start.
+vector_packages="chardet numpy pgvector psycopg2-binary pypdf sqlite-vec"
 tokenizer_package=litellm==1.60.0
 tokenizer=9b5ad71b2ce5302211f9c61530b329a4922fc6a4 # cl100k_base; tiktoken checks its hash
 

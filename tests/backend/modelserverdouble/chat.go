@@ -21,6 +21,11 @@ type chatRequest struct {
 	Options  struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
+	Tools []struct {
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	} `json:"tools"`
 }
 
 type chatMessage struct {
@@ -45,19 +50,53 @@ func (d *Double) complete(w http.ResponseWriter, r *http.Request, request Reques
 	case chat.Stream:
 		stream(w, chat)
 	default:
+		message, finish := map[string]any{"role": "assistant", "content": Answer(chat.Model, lastText(chat))}, "stop"
+		if call := chat.searches(); call != nil {
+			message, finish = map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{call}}, "tool_calls"
+		}
 		writeJSON(w, http.StatusOK, map[string]any{
 			"id": completionID, "object": "chat.completion", "created": 0, "model": chat.Model,
-			"choices": []any{map[string]any{
-				"index": 0, "finish_reason": "stop", "message": map[string]any{"role": "assistant", "content": Answer(chat.Model, lastText(chat))},
-			}},
-			"usage": usage(),
+			"choices": []any{map[string]any{"index": 0, "finish_reason": finish, "message": message}},
+			"usage":   usage(),
 		})
 	}
 }
 
+const (
+	// guards begins the names of models that judge texts as Llama Guard does.
+	guards = "llama-guard"
+	// Harmful is what those models find harmful.
+	Harmful = "forbidden"
+)
+
 // Answer is the text with which a Double's model answers a last message.
 func Answer(model, message string) string {
-	return fmt.Sprintf("%s heard: %s", model, message)
+	switch {
+	case !strings.HasPrefix(model, guards):
+		return fmt.Sprintf("%s heard: %s", model, message)
+	case strings.Contains(message, Harmful):
+		return "unsafe\nS1"
+	default:
+		return "safe"
+	}
+}
+
+// searches is the call of the first tool that searches, for the last message; nil where there is no such tool, or the message is not the user's: then it
+// may be what the tool found.
+func (c *chatRequest) searches() map[string]any {
+	if c.Messages[len(c.Messages)-1].Role != "user" {
+		return nil
+	}
+	for _, tool := range c.Tools {
+		if strings.Contains(tool.Function.Name, "search") {
+			// Maps of strings always encode.
+			query, _ := json.Marshal(map[string]string{"query": lastText(*c)})
+			return map[string]any{
+				"index": 0, "id": "call-double", "type": "function", "function": map[string]any{"name": tool.Function.Name, "arguments": string(query)},
+			}
+		}
+	}
+	return nil
 }
 
 // stream answers as server-sent events, word by word.
@@ -70,10 +109,16 @@ func stream(w http.ResponseWriter, chat chatRequest) {
 		_ = flusher.Flush()
 	}
 	send(map[string]any{"role": "assistant", "content": ""}, nil)
-	for _, word := range strings.SplitAfter(Answer(chat.Model, lastText(chat)), " ") {
-		send(map[string]any{"content": word}, nil)
+	finish := "stop"
+	if call := chat.searches(); call != nil {
+		send(map[string]any{"tool_calls": []any{call}}, nil)
+		finish = "tool_calls"
+	} else {
+		for _, word := range strings.SplitAfter(Answer(chat.Model, lastText(chat)), " ") {
+			send(map[string]any{"content": word}, nil)
+		}
 	}
-	send(map[string]any{}, "stop")
+	send(map[string]any{}, finish)
 	if chat.Options.IncludeUsage {
 		writeEvent(w, chunk(chat.Model, []any{}, usage()))
 	}

@@ -25,8 +25,10 @@ const (
 type Config struct {
 	// Models are the ids that GET /v1/models lists, and that chat completions and embeddings accept. At least one.
 	Models []string
-	// Key is the bearer key that every call under /v1 must carry. Not empty.
+	// Key is the bearer key that every call under /v1 must carry. Not empty, unless the Double is open.
 	Key string
+	// Open means that no call needs a key; Key is empty then.
+	Open bool
 }
 
 // Request is what a Double remembers of one call under /v1.
@@ -37,7 +39,7 @@ type Request struct {
 	Model string `json:"model,omitempty"`
 	// Stream reports whether a chat completion asked for a stream.
 	Stream bool `json:"stream,omitempty"`
-	// KeyMatched reports whether the call carried the right key.
+	// KeyMatched reports whether the call carried the right key, or needed none.
 	KeyMatched bool `json:"keyMatched"`
 	// KeyHash is the first 8 hexadecimal digits of the SHA-256 of the key that came, by which a test distinguishes two keys;
 	// empty when none came.
@@ -58,8 +60,8 @@ func New(config Config) (*Double, error) {
 	if len(config.Models) == 0 || slices.Contains(config.Models, "") {
 		return nil, errors.New("model server double: at least one model is needed, and none may be empty")
 	}
-	if config.Key == "" {
-		return nil, errors.New("model server double: the key is empty")
+	if (config.Key == "") != config.Open {
+		return nil, errors.New("model server double: it needs a key, or is open")
 	}
 	d := &Double{config: config, mux: http.NewServeMux()}
 	d.mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
@@ -115,7 +117,7 @@ func (d *Double) authenticated(next func(http.ResponseWriter, *http.Request, Req
 		request := Request{
 			Method:     r.Method,
 			Path:       r.URL.Path,
-			KeyMatched: subtle.ConstantTimeCompare([]byte(key), []byte(d.config.Key)) == 1,
+			KeyMatched: d.config.Open || subtle.ConstantTimeCompare([]byte(key), []byte(d.config.Key)) == 1,
 			KeyHash:    keyHash(key),
 		}
 		if !request.KeyMatched {

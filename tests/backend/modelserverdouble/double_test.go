@@ -84,6 +84,20 @@ func TestWrongOrMissingKeyIsRefusedInOpenAIsForm(t *testing.T) {
 	}
 }
 
+func TestAnOpenDoubleNeedsNoKey(t *testing.T) {
+	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"a"}, Open: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(double)
+	defer server.Close()
+	for _, bearer := range []string{"", "any"} {
+		if status, body := call(t, http.MethodGet, server.URL+"/v1/models", bearer, ""); status != http.StatusOK {
+			t.Errorf("bearer %q: status %d, %s", bearer, status, body)
+		}
+	}
+}
+
 func TestChatCompletionRepeatsTheLastMessage(t *testing.T) {
 	url := serve(t)
 	for name, content := range map[string]string{"text": `"ping pong"`, "parts": `[{"type":"text","text":"ping "},{"type":"text","text":"pong"}]`} {
@@ -99,6 +113,30 @@ func TestChatCompletionRepeatsTheLastMessage(t *testing.T) {
 		if status != http.StatusOK || completion.Model != "b" || len(completion.Choices) != 1 ||
 			completion.Choices[0].Message.Content != "b heard: ping pong" {
 			t.Errorf("%s: status %d, body %s", name, status, body)
+		}
+	}
+}
+
+func TestQuestionsCallAToolThatSearches(t *testing.T) {
+	url := serve(t)
+	for role, want := range map[string]string{"user": `"arguments":"{\"query\":\"ping\"}"`, "tool": "a heard: ping"} {
+		for _, stream := range []string{"false", "true"} {
+			_, body := call(t, http.MethodPost, url+"/v1/chat/completions", key, `{"model":"a","stream":`+stream+`,"tools":[{"function":{"name":"other"}},{"function":{"name":"file_search"}}],
+				"messages":[{"role":"`+role+`","content":"ping"}]}`)
+			if stream == "false" && !strings.Contains(body, want) {
+				t.Errorf("role %s, stream %s: %s", role, stream, body)
+			}
+			if called := strings.Contains(body, `"finish_reason":"tool_calls"`); called != (role == "user") {
+				t.Errorf("role %s, stream %s: %s", role, stream, body)
+			}
+		}
+	}
+}
+
+func TestGuardsJudgeTexts(t *testing.T) {
+	for message, want := range map[string]string{"a question": "safe", "something " + modelserverdouble.Harmful: "unsafe\nS1"} {
+		if got := modelserverdouble.Answer("llama-guard-3", message); got != want {
+			t.Errorf("%s: %s, want %s", message, got, want)
 		}
 	}
 }
@@ -209,6 +247,7 @@ func TestNewRefusesAnIncompleteConfig(t *testing.T) {
 		{Key: key},
 		{Models: []string{""}, Key: key},
 		{Models: []string{"a"}},
+		{Models: []string{"a"}, Key: key, Open: true},
 	} {
 		if _, err := modelserverdouble.New(config); err == nil {
 			t.Errorf("%+v: no error", config.Models)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// EmbeddingDimension is the length of the vectors that a Double makes of texts.
-const EmbeddingDimension = 4
+// EmbeddingDimension is the length of the vectors that a Double makes of texts: that of the model all-minilm-l6-v2.
+const EmbeddingDimension = 384
 
 // embeddingRequest is the part of an embedding request that a Double looks at.
 type embeddingRequest struct {
@@ -49,7 +49,8 @@ func (d *Double) embed(w http.ResponseWriter, r *http.Request, request Request) 
 
 // Embedding is the vector that a Double makes of a text: that of one text is always the same, and that of an empty text is not zero.
 func Embedding(text string) []float64 {
-	vector := []float64{1, 0, 0, 0}
+	vector := make([]float64, EmbeddingDimension)
+	vector[0] = 1
 	for i, b := range []byte(text) {
 		vector[i%EmbeddingDimension] += float64(b) / 256
 	}

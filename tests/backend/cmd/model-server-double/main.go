@@ -38,15 +38,20 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("model-server-double", flag.ContinueOnError)
 	listen := flags.String("listen", "127.0.0.1:8000", "address to listen on")
 	models := flags.String("models", "", "ids of the models to serve, separated by commas")
+	open := flags.Bool("open", false, "require no key")
 	keyFile := flags.String("key-file", "", "file that holds the bearer key; without it the key is $API_KEY")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	key, err := readKey(*keyFile)
-	if err != nil {
-		return err
+	config := modelserverdouble.Config{Models: strings.Split(*models, ","), Open: *open}
+	if !config.Open {
+		key, err := readKey(*keyFile)
+		if err != nil {
+			return err
+		}
+		config.Key = key
 	}
-	double, err := modelserverdouble.New(modelserverdouble.Config{Models: strings.Split(*models, ","), Key: key})
+	double, err := modelserverdouble.New(config)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package demo
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+)
+
+// answers is a kubectl that knows a cluster, and prints what it is called to change.
+const answers = `#!/bin/sh
+case "$*" in
+"config current-context") echo "${CONTEXT?no context}" ;;
+*" version") echo "Server Version: v1.36.3"; exit "${DOWN:-0}" ;;
+*"auth can-i"*) echo "${ALLOWED:-yes}" ;;
+*"get deployment"*) echo "$INSTALLED" ;;
+*) echo "kubectl $*"; exit 1 ;;
+esac
+`
+
+// The demo in a cluster of the user says which cluster and images it uses, and changes nothing where it cannot go on.
+//
+// Proves: NFR-004.
+func TestDemoHereChecksBeforeItChanges(t *testing.T) {
+	for name, c := range map[string]struct {
+		env  []string
+		want []string
+		last string // what it ends with
+	}{
+		"no context":           {nil, nil, "no current context: set KUBECONFIG"},
+		"no image":             {[]string{"CONTEXT=kind-kind"}, []string{"context        kind-kind", "operator       example.com/operator:1"}, "MODEL_SERVER_IMG is not set"},
+		"no cluster":           {[]string{"CONTEXT=k", "MODEL_SERVER_IMG=m", "DOWN=1"}, nil, "the cluster does not answer"},
+		"no permission":        {[]string{"CONTEXT=k", "MODEL_SERVER_IMG=m", "ALLOWED=no"}, []string{"Kubernetes     v1.36.3"}, "you may not create CustomResourceDefinitions"},
+		"another operator":     {[]string{"CONTEXT=k", "MODEL_SERVER_IMG=m", "INSTALLED=other"}, nil, "set REPLACE=yes to replace it by example.com/operator:1"},
+		"everything is there":  {[]string{"CONTEXT=k", "MODEL_SERVER_IMG=m"}, []string{"the built-in distribution starter", "kubectl --request-timeout=30s apply -f"}, "Install the operator"},
+		"REPLACE, SERVER_IMG.": {[]string{"CONTEXT=k", "MODEL_SERVER_IMG=m", "INSTALLED=other", "REPLACE=yes", "SERVER_IMG=s:1"}, []string{"server         s:1"}, "Install the operator"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kubectl := filepath.Join(t.TempDir(), "kubectl")
+			if err := os.WriteFile(kubectl, []byte(answers), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(t.Context(), "./here.sh", "up")
+			cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "KUBECTL=" + kubectl, "IMG=example.com/operator:1"}, c.env...)
+			out, err := cmd.CombinedOutput()
+			if err == nil {
+				t.Fatalf("it succeeds:\n%s", out)
+			}
+			for _, want := range append(c.want, "==> Use the cluster of the current kubeconfig\n", c.last) {
+				if !strings.Contains(string(out), want) {
+					t.Errorf("it does not print %q:\n%s", want, out)
+				}
+			}
+			if changes := strings.Contains(string(out), " apply -f"); changes != strings.HasPrefix(c.last, "Install") {
+				t.Errorf("it changes something: %t:\n%s", changes, out)
+			}
+		})
+	}
+}
+
+// The server that the demo's last words offer is valid.
+func TestOwnStackIsValid(t *testing.T) {
+	var out, problems bytes.Buffer
+	if code := cli.Run(t.Context(), []string{"validate", "-f", "own-stack.yaml"}, command.Streams{Out: &out, Err: &problems}); code != command.OK {
+		t.Errorf("exit code %d:\n%s%s", code, &out, &problems)
+	}
+}

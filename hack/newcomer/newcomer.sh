@@ -1,0 +1,160 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# newcomer.sh [--cache DIR] [--go-caches] [--keep] demo|test|all: follows the README as somebody with a fresh machine does, in a bare Debian that debootstrap makes:
+# clones the commit that is checked out, and runs "make demo" and "make demo-down", or "make test", or one after the other. Prints how long each took.
+#
+# There is nothing in the bare Debian but what the README demands: Go (this machine's), Python, git and make. What the commands want beyond that, they
+# install or report themselves. Everything happens in mount and process namespaces of its own, below one directory, which is removed at the end.
+#
+#   --cache DIR  the project's cache is DIR, and stays there; without it, it is empty, and Kubernetes is built from source
+#   --go-caches  Go's caches of modules and of builds are this machine's; without it, they are empty
+#   --keep       leaves the directory, and says where it is
+#
+# Linux and root, with debootstrap, Go and git. What proxies and package registries this machine is configured to use, the newcomer uses too.
+set -euo pipefail
+self=$(realpath "${BASH_SOURCE[0]}")
+checkout=$(cd "$(dirname "$self")/../.." && pwd)
+suite=${NEWCOMER_SUITE:-trixie} # its Python is at least what the README demands
+demands=(python3 git make ca-certificates)
+
+die() {
+  echo "error: $*" >&2
+  exit 1
+}
+
+# make_root DIR makes the bare Debian.
+make_root() {
+  local root=$1 include
+  include=$(IFS=,; echo "${demands[*]}")
+  debootstrap --variant=minbase --include="$include" "$suite" "$root" >"$root.log" || die "debootstrap failed: $(tail -n 5 "$root.log")"
+  mkdir -p "$root/usr/local/go" "$root/root/.cache"/{llama-stack-k8s-operator,go-build} "$root/root/go/pkg/mod" "$root/run/llama-stack-cluster"
+  # The network is this machine's: its names, and the authorities that it trusts.
+  cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
+  [ ! -f /etc/ssl/certs/ca-certificates.crt ] || cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
+  [ ! -f /etc/pip.conf ] || cp -L /etc/pip.conf "$root/etc/"
+  git -C "$checkout" bundle create --quiet "$root/root/source.bundle" HEAD
+}
+
+# enter ROOT CACHE COMMAND runs the rest of this script in the root, in mount and process namespaces of its own. CACHE may be empty.
+enter() {
+  local root=$1 cache=$2 command=$3
+  # In the background, so that a signal is handled at once: unshare itself ignores them.
+  ROOT=$root CACHE=$cache GOROOT=$(go env GOROOT) COMMAND=$command GO_CACHES=$go_caches MODULES=$(go env GOMODCACHE) BUILDS=$(go env GOCACHE) \
+    unshare --mount --pid --fork --kill-child --propagation private "$self" inside &
+  trap 'interrupted=true; kill -TERM $(cat /proc/'$!'/task/'$!'/children)' INT TERM
+  until wait $!; do
+    local status=$?
+    $interrupted || return "$status"
+    interrupted=false # the trap ended this wait; the newcomer tidies up now
+  done
+}
+
+interrupted=false
+
+# become_newcomer runs in the new namespaces. The root becomes the root of everything, as on a machine, so that containers can be started below it.
+become_newcomer() {
+  local name keep=()
+  mkdir -p /run/llama-stack-cluster # the indexes of the clusters of this machine, so that none is taken twice
+  mount --bind "$ROOT" "$ROOT"
+  mount -t proc proc "$ROOT/proc"
+  mount --rbind /sys "$ROOT/sys"
+  mount --rbind /dev "$ROOT/dev"
+  mount --bind /run/llama-stack-cluster "$ROOT/run/llama-stack-cluster"
+  mount --bind -o ro "$GOROOT" "$ROOT/usr/local/go"
+  [ -z "$CACHE" ] || mount --bind "$CACHE" "$ROOT/root/.cache/llama-stack-k8s-operator"
+  if $GO_CACHES; then
+    mount --bind "$MODULES" "$ROOT/root/go/pkg/mod"
+    mount --bind "$BUILDS" "$ROOT/root/.cache/go-build"
+  fi
+  for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY GOPROXY GOSUMDB GONOSUMDB GOFLAGS; do
+    [ -z "${!name:-}" ] || keep+=("$name=${!name}")
+  done
+  # Programs that bring their own authorities take these.
+  [ -z "${SSL_CERT_FILE:-}" ] || keep+=(SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt)
+  cp "$self" "$ROOT/root/newcomer.sh"
+  cd "$ROOT"
+  mkdir -p old
+  pivot_root . old
+  umount -l /old
+  rmdir /old
+  cd /root
+  exec env -i HOME=/root TERM=dumb PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "${keep[@]}" \
+    COMMAND="$COMMAND" /root/newcomer.sh follow
+}
+
+# follow does what the README says. Whatever happens, no cluster is left behind.
+follow() {
+  set -m # each command is a process group, which ends as a whole
+  trap '[ -z "$running" ] || kill -TERM -- "-$running"; exit 130' INT TERM
+  git -c advice.detachedHead=false clone --quiet source.bundle llama-stack-k8s-operator
+  cd llama-stack-k8s-operator
+  case $COMMAND in
+  demo) follow_demo ;;
+  test) timed 'make test' ;;
+  all)
+    follow_demo
+    timed 'make test'
+    ;;
+  esac
+  printf '\nA newcomer with %s, %s and %d processors followed the README:\n%s\n' "$(go env GOVERSION)" "$(python3 --version)" "$(nproc)" "$times"
+}
+
+follow_demo() {
+  trap 'make demo-down' EXIT
+  timed 'make demo'
+  trap - EXIT
+  timed 'make demo-down'
+}
+
+go_caches=false
+times=
+running=
+
+# timed COMMAND runs a command that the README shows, and notes how long it took.
+timed() {
+  local began=$SECONDS
+  grep -qx "$1" README.md || die "the README does not say $1"
+  printf '\n$ %s\n' "$1"
+  bash -c "$1" </dev/null &
+  running=$!
+  wait "$running" || die "$1 failed after $((SECONDS - began)) s"
+  running=
+  times+=$(printf '\n%6d s  %s' $((SECONDS - began)) "$1")
+}
+
+main() {
+  local cache='' keep=false command='' scratch status=0
+  while [ $# -gt 0 ]; do
+    case $1 in
+    --cache) cache=${2:?--cache needs a directory} && shift ;;
+    --go-caches) go_caches=true ;;
+    --keep) keep=true ;;
+    demo | test | all) command=$1 ;;
+    *) die "usage: newcomer.sh [--cache DIR] [--go-caches] [--keep] demo|test|all" ;;
+    esac
+    shift
+  done
+  [ -n "$command" ] || die "usage: newcomer.sh [--cache DIR] [--go-caches] [--keep] demo|test|all"
+  [ "$(id -u)" = 0 ] || die "must run as root: it makes namespaces"
+  [ -z "$cache" ] || cache=$(mkdir -p "$cache" && realpath "$cache")
+  for program in debootstrap go git unshare pivot_root; do
+    command -v "$program" >/dev/null || die "$program is missing"
+  done
+  scratch=$(mktemp -d "${TMPDIR:-/tmp}/newcomer.XXXXXX")
+  echo "making a bare Debian $suite in $scratch"
+  make_root "$scratch/root"
+  enter "$scratch/root" "$cache" "$command" || status=$?
+  if $keep; then
+    echo "kept: $scratch"
+  else
+    rm -rf --one-file-system "$scratch"
+  fi
+  exit "$status"
+}
+
+case ${1:-} in
+inside) become_newcomer ;;
+follow) follow ;;
+*) main "$@" ;;
+esac
