@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+const (
+	// clientsTimeout bounds all that the clients do.
+	clientsTimeout = 5 * time.Minute
+
+	absent    = "no such API" // in the client
+	guard     = "llama-guard"
+	guardBy   = "llama-guard-3"
+	embedding = "all-minilm-l6-v2"
+)
+
+// doneByClients says what comes of what clients do, by release: "ok" where nothing is said. A release line without an API is a row.
+var doneByClients = []struct{ thing, openai, own string }{
+	{thing: "chat"},
+	{thing: "streaming"},
+	{thing: "responses"},
+	{thing: "conversations"},
+	{thing: "files"},
+	{thing: "vector store"},
+	{thing: "prompts", openai: absent},
+	{thing: "moderation"},
+}
+
+// withoutSafety are the rows of doneByClients that differ from OGX 1.0 on: the API safety is gone, and so are the routes of moderation.
+var withoutSafety = map[string]string{"openai\tmoderation": "status 404", "ogx-client\tmoderation": absent}
+
+// clientsOfUsersWork lets the clients that users have do everything that this server is for.
+//
+// Proves: FR-001, FR-030, FR-050, R18, R23, R81, US-1.1 (a server made by the operator from a registered base answers real clients).
+func clientsOfUsersWork(t *testing.T) {
+	s, key := stack{"e2e-clients", "clients"}, newKey()
+	namespace(t, s.namespace)
+	s.startModelServer(t, sampleServer, strings.Join([]string{sampleModel, guardBy, embedding}, ","), key)
+	s.putSecret(t, sampleSecret, key)
+	registerDocuments(t)
+	resource := load(t, "tests", "e2e", "testdata", "clients.yaml")
+	own, want := "llama-stack-client", map[string]string{}
+	if registered == &newest {
+		own, want = "ogx-client", withoutSafety
+		s.apply(t, asJSON(t, resource.Object))
+	} else {
+		s.edit(t, resource, []any{map[string]any{"id": guard, "provider": guard, "model": sampleServer + "/" + guardBy}}, "resources", "shields")
+	}
+	s.waitServer(t, registered.version)
+	s.waitReachable(t)
+	did(t, "a server with files, a vector store and models that chat, embed and judge is Ready")
+
+	began, all := time.Now(), map[string]string{}
+	for _, row := range doneByClients {
+		for client, result := range map[string]string{"openai": row.openai, own: row.own} {
+			if result == "" {
+				result = "ok"
+			}
+			if other, differs := want[client+"\t"+row.thing]; differs {
+				result = other
+			}
+			all[client+"\t"+row.thing] = result
+		}
+	}
+	python := pythonWithClients(t)
+	// Not only once: the server makes its tables when they are first used, and fails what comes meanwhile.
+	fixture.Eventually(t, clientsTimeout, "clients get what they ask for", func() error {
+		if diff := cmp.Diff(all, s.useClients(t, python)); diff != "" {
+			return fmt.Errorf("the clients (-want +got):\n%s", diff)
+		}
+		return nil
+	})
+	did(t, "the clients openai and %s did %d things in %.0f s", own, len(all), time.Since(began).Seconds())
+	s.kubectl(t, "delete", "llsd", s.name)
+}
+
+// pythonWithClients is a Python that has the clients of the release.
+func pythonWithClients(t *testing.T) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), pythonTimeout)
+	defer cancel()
+	script := exec.CommandContext(ctx, "./clients.sh", registered.version)
+	script.Stderr = os.Stderr
+	python, err := script.Output()
+	if err != nil {
+		t.Fatalf("no Python with the clients: %v", err)
+	}
+	return strings.TrimSpace(string(python))
+}
+
+// useClients runs the clients, and returns what came of each thing by client and thing.
+func (s stack) useClients(t *testing.T, python string) map[string]string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), clientsTimeout)
+	defer cancel()
+	var log bytes.Buffer
+	command := exec.CommandContext(ctx, python, "-W", "ignore", "testdata/clients.py", s.url(t), sampleServer+"/"+sampleModel, sampleServer+"/"+embedding,
+		strconv.Itoa(modelserverdouble.EmbeddingDimension), sampleServer+"/"+guardBy)
+	command.Env = []string{"PATH=" + os.Getenv("PATH"), "NO_PROXY=*"}
+	command.Stderr = &log
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("clients.py: %v: %s%s", err, out, &log)
+	}
+	results := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		if i := strings.LastIndex(line, "\t"); i > 0 {
+			results[line[:i]] = strings.TrimSpace(line[i+1:])
+		}
+	}
+	return results
+}
+
+// registerDocuments makes the name documents stand for the release that the samples run with, with its base for documents.
+func registerDocuments(t *testing.T) {
+	t.Helper()
+	root := fixture.Root()
+	base, err := exec.CommandContext(t.Context(), "sed", "-f", filepath.Join(root, "hack", "serverimage", "documents.sed"), filepath.Join(root, registered.base)).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cm := &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "documents", Labels: map[string]string{"llamastack.io/distribution": "documents"}},
+		Data:       map[string]string{"image": registered.ref, "serverVersion": registered.version, "config.yaml": string(base)},
+	}
+	if _, err := cluster.KubectlInput(t.Context(), asJSON(t, cm), "apply", "-f", "-"); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// demoHereRuns runs "make demo-here" and "make demo-here-down" as someone who has a cluster: with its kubeconfig, and with images that its nodes have.
+//
+// Proves: NFR-004, R81.
+func demoHereRuns(t *testing.T) {
+	demo := func(target string) string {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "make", "--no-print-directory", target)
+		cmd.Dir, cmd.WaitDelay = fixture.Root(), 10*time.Second
+		cmd.Env = append(os.Environ(), "KUBECONFIG="+cluster.Kubeconfig, "PATH="+filepath.Dir(cluster.Kubectl)+":"+os.Getenv("PATH"),
+			"MODEL_SERVER_IMG="+modelServerImage, "SERVER_IMG="+pinned.ref)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("make %s: %v\n%s", target, err, out)
+		}
+		return string(out)
+	}
+	out := demo("demo-here")
+	for _, want := range []string{
+		"server         " + pinned.ref, modelserverdouble.Answer(sampleModel, "Hello from the demo."), "sed 's/name: starter/name: llama-stack-demo/' hack/demo/own-stack.yaml",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("it does not print %q:\n%s", want, out)
+		}
+	}
+	demo("demo-here-down")
+	if left, err := cluster.KubectlRun(t.Context(), "get", "namespace", "llama-stack-demo", "--ignore-not-found", "-o", "name"); err != nil || left != "" {
+		t.Errorf("left is %q, %v", left, err)
+	}
+	did(t, "make demo-here ends with an answer, and make demo-here-down removes all but the operator")
+}
