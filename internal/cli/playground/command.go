@@ -24,7 +24,7 @@ const defaultPort = 8322
 
 const long = `Serve the playground: a page to write LlamaStackDistributions in, which shows what the operator makes of them while you type.
 
-The page has an editor that knows all fields, and shows config.yaml, the objects, what is wrong at which line, and the difference to another
+The page has an editor that knows all fields, and shows config.yaml, the objects, where something is wrong, and the difference to another
 release of the server. It runs in your browser and contacts nobody. The server listens on 127.0.0.1 only, until you press Ctrl-C.`
 
 const examples = `  # Serve it, and open the address that is printed
