@@ -150,8 +150,9 @@ func (o *operator) ready() error {
 
 // usage is what the process has used.
 type usage struct {
-	cpu  time.Duration
-	peak int64 // bytes of resident memory, since resetPeak
+	cpu time.Duration
+	// resident is bytes of memory, and peak the most since resetPeak.
+	resident, peak int64
 }
 
 func (o *operator) usage() (usage, error) {
@@ -169,13 +170,20 @@ func (o *operator) usage() (usage, error) {
 	}
 	u := usage{cpu: time.Duration(user+system) * time.Second / clockTicks}
 	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-			u.peak = kib << 10
-			return u, err
+		for name, into := range map[string]*int64{"VmHWM:": &u.peak, "VmRSS:": &u.resident} {
+			if rest, ok := strings.CutPrefix(line, name); ok {
+				kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+				if err != nil {
+					return u, err
+				}
+				*into = kib << 10
+			}
 		}
 	}
-	return u, errors.New("the process has ended")
+	if u.peak == 0 {
+		return u, errors.New("the process has ended")
+	}
+	return u, nil
 }
 
 // resetPeak lets the peak begin anew at what is resident now.

@@ -9,12 +9,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"text/tabwriter"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -47,14 +49,22 @@ func TestManyNewCustomResources(t *testing.T) {
 		sizes = named
 	}
 	var report strings.Builder
-	fmt.Fprintf(&report, "| CRs | Deployments after | replay | factor | requests each | operator CPU each | API server CPU each (replay) | memory peak | "+
-		"edit among them (half, 95 %%, all) | edit while as many are created | restart: writes, silent after |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
+	w.silent(t)
+	lines := tabwriter.NewWriter(&report, 0, 0, 2, ' ', 0)
+	idle, err := w.operator.usage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	printFigures(lines, 0, []figure{{"memory of an idle operator", mib(idle.resident), "38 MiB"}})
 	for size := range strings.SplitSeq(sizes, ",") {
 		n, err := strconv.Atoi(size)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Run(size, func(t *testing.T) { report.WriteString(w.pace(t, n)) })
+		t.Run(size, func(t *testing.T) { printFigures(lines, n, w.pace(t, n)) })
+	}
+	if err := lines.Flush(); err != nil {
+		t.Error(err)
 	}
 	t.Logf("\n%s", report.String())
 	if file := os.Getenv("LLSD_BENCH_REPORT"); file != "" {
@@ -64,10 +74,25 @@ func TestManyNewCustomResources(t *testing.T) {
 	}
 }
 
+// figure is something that was measured, with its goal; none is empty.
+type figure struct{ name, measured, goal string }
+
+func printFigures(to io.Writer, n int, figures []figure) {
+	for _, f := range figures {
+		goal := ""
+		if f.goal != "" {
+			goal = "goal " + f.goal
+		}
+		_, _ = fmt.Fprintf(to, "%d\t%s\t%s\t%s\n", n, f.name, f.measured, goal)
+	}
+}
+
+func mib(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
+
 const withSecret = starter + `,"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000/v1","apiKey":{"name":"keys","key":"token"}}}`
 
-// pace measures so many new custom resources, and returns a row of the table.
-func (w *world) pace(t *testing.T, n int) string {
+// pace measures so many new custom resources.
+func (w *world) pace(t *testing.T, n int) []figure {
 	t.Helper()
 	many := fmt.Sprintf("pace-%d", n)
 	w.keys(t, many)
@@ -82,7 +107,8 @@ func (w *world) pace(t *testing.T, n int) string {
 	edits := w.someEdits(t, "among", nil)
 	beside := fmt.Sprintf("beside-%d", n)
 	w.keys(t, beside)
-	during := w.someEdits(t, "during", func() { w.many(t, beside, n, withSecret) })
+	others := min(n, 500)
+	during := w.someEdits(t, "during", func() { w.many(t, beside, others, withSecret) })
 	w.silent(t)
 	writes, silent := w.restart(t)
 	if writes > 0 {
@@ -93,10 +119,23 @@ func (w *world) pace(t *testing.T, n int) string {
 			t.Error(err)
 		}
 	}
-	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000/float64(n)) }
-	return fmt.Sprintf("| %d | %.1f s | %.1f s | %.1f | %.1f | %s | %s (%s) | %d MiB | %s | %s | %d, %s |\n", n, made.took.Seconds(), replay.took.Seconds(),
-		made.took.Seconds()/replay.took.Seconds(), made.requests, ms(made.operator), ms(made.apiServer), ms(replay.apiServer), before.peak>>20, edits, during,
-		writes, silent.Round(time.Millisecond))
+	each := func(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000/float64(n)) }
+	memory := "70 MiB with 500, 400 MiB with 10,000"
+	return []figure{
+		{"Deployments of all, time", fmt.Sprintf("%.1f s", made.took.Seconds()), ""},
+		{"replay of the same writes, time", fmt.Sprintf("%.1f s", replay.took.Seconds()), ""},
+		{"times the replay", fmt.Sprintf("%.1f", made.took.Seconds()/replay.took.Seconds()), "2"},
+		{"requests of the operator, each", fmt.Sprintf("%.1f", made.requests), strconv.Itoa(maxRequestsEach)},
+		{"processor time of the operator, each", each(made.operator), "8 ms"},
+		{"processor time of the API server, each", each(made.apiServer), ""},
+		{"processor time of the API server in the replay, each", each(replay.apiServer), ""},
+		{"memory of the operator, peak", mib(before.peak), memory},
+		{"memory of the operator afterwards", mib(before.resident), ""},
+		{"edits among them: half, 95 %, all", edits, "100 ms"},
+		{fmt.Sprintf("edits while %d others are created: half, 95 %%, all", others), during, "100 ms"},
+		{"writes of an operator that starts", strconv.Itoa(writes), "0"},
+		{"an operator that starts is silent after", silent.Round(time.Millisecond).String(), ""},
+	}
 }
 
 func (w *world) keys(t *testing.T, namespace string) {
