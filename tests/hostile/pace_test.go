@@ -87,7 +87,7 @@ func printFigures(to io.Writer, n int, figures []figure) {
 	}
 }
 
-func mib(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
+func mib(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
 const withSecret = starter + `,"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000/v1","apiKey":{"name":"keys","key":"token"}}}`
 
