@@ -3,6 +3,9 @@
 package config
 
 import (
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -53,5 +56,21 @@ func TestRulesCompileOnOldKubernetes(t *testing.T) {
 	t.Logf("%d rules", rules)
 	if rules < 10 {
 		t.Errorf("found %d rules only", rules)
+	}
+}
+
+// Kubernetes 1.30 evaluates lastIndexOf of an empty text to an error, and the policy then admits everything. Newer libraries do not, so that only a
+// cluster of that release shows it: make test-oldest.
+//
+// Proves: R57
+func TestPolicySearchesNoEmptyText(t *testing.T) {
+	raw, err := os.ReadFile("policy/policy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, receiver := range regexp.MustCompile(`(.{0,30})\.lastIndexOf\(`).FindAllStringSubmatch(string(raw), -1) {
+		if !strings.HasSuffix(receiver[1], "(':' + string(p.provider))") {
+			t.Errorf("…%s.lastIndexOf: the text may be empty", receiver[1])
+		}
 	}
 }

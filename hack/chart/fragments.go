@@ -70,7 +70,7 @@ func definition(o object) map[string]string {
 		if version, _ := v.(object); version["name"] == "v1alpha1" { // without webhooks nobody converts it
 			delete(version, "served")
 			version[last+"served"] = "@@served@@"
-			fragments["served"] = "served: {{ not .Values.namespaced.enabled }}"
+			fragments["served"] = "served: {{ and .Values.crds.serveV1alpha1 (not .Values.namespaced.enabled) }}"
 		}
 	}
 	client := child(o, "spec", "conversion", "webhook", "clientConfig")

@@ -52,7 +52,9 @@ func TestEdgeFollowsTheSettingWithStatusWrittenByTheTest(t *testing.T) {
 	s := newServing(t)
 	s.install()
 	s.kubectl("apply", "-f", filepath.Join(moduleDir(t, "github.com/openshift/api"), "route", "v1", "zz_generated.crd-manifests", "routes.crd.yaml"))
-	s.kubectl("apply", "--server-side", "-f", filepath.Join(moduleDir(t, "sigs.k8s.io/gateway-api"), "config", "crd", "standard"))
+	for _, kind := range []string{"gatewayclasses", "gateways", "httproutes"} { // others need a newer Kubernetes than the operator
+		s.kubectl("apply", "--server-side", "-f", filepath.Join(moduleDir(t, "sigs.k8s.io/gateway-api"), "config", "crd", "standard", "gateway.networking.k8s.io_"+kind+".yaml"))
+	}
 	s.established("crd/routes.route.openshift.io", "crd/httproutes.gateway.networking.k8s.io",
 		"crd/gateways.gateway.networking.k8s.io")
 	for _, namespace := range []string{"gateways", "ai"} {

@@ -76,7 +76,7 @@ func TestMigrationPage(t *testing.T) {
 	s := serveOne(t)
 	s.awaitValidation()
 	page := readMigrationPage(t)
-	if len(page.resources) != 4 || len(page.commands) != 5 {
+	if len(page.resources) != 4 || len(page.commands) != 7 {
 		t.Fatalf("%d resources and %d blocks of commands are found", len(page.resources), len(page.commands))
 	}
 	const old, converted, declared = 0, 1, 2
@@ -132,6 +132,16 @@ func TestMigrationPage(t *testing.T) {
 			}
 		}
 		f.run("kubectl delete llsd my-llsd")
+	})
+
+	t.Run("whether v1alpha1 can go", func(t *testing.T) {
+		requests, stored := page.commands[5], page.commands[6]
+		if out := f.run(requests); !strings.Contains(out, `version="v1alpha1"`) {
+			t.Errorf("v1alpha1 was in use, and is not counted:\n%s", out)
+		}
+		if out := f.run(stored); out != `["v1alpha2"]` {
+			t.Errorf("stored are %s", out)
+		}
 	})
 
 	t.Run("a kept value goes with the annotation", func(*testing.T) {

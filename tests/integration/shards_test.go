@@ -3,6 +3,7 @@
 package integration
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -87,7 +88,7 @@ func TestShardsDivideTheCustomResources(t *testing.T) {
 	for _, p := range []*process{rest, a} {
 		fixture.Eventually(t, time.Minute, "a shard waits", func() error {
 			if !strings.Contains(p.log.String(), "waiting for an operator without --watch-label-selector to end") {
-				return fmt.Errorf("it does not")
+				return errors.New("it does not")
 			}
 			return nil
 		})
@@ -109,6 +110,12 @@ func TestShardsDivideTheCustomResources(t *testing.T) {
 	for _, move := range []struct{ label, to string }{{"shard=a", "a"}, {"shard-", "rest"}} {
 		running, began := s.running(moves), time.Now()
 		s.kubectl("label", "llsd", "s", "-n", moves, move.label)
+		fixture.Consistently(t, 3*time.Second, "the move writes nothing", func() error {
+			if wrote := s.writers(moves, began); len(wrote) > 0 {
+				return fmt.Errorf("%q wrote", wrote)
+			}
+			return nil
+		})
 		s.edit(moves, "of-"+move.to)
 		if now := s.running(moves); now != running {
 			t.Errorf("the move to %s changed what runs, from\n%s\nto\n%s", move.to, running, now)

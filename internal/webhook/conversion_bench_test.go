@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// BenchmarkConversionOverTLS asks for the conversion of one object as an API server does: over one connection by TLS that stays open.
+// docs/performance.md has the result.
+func BenchmarkConversionOverTLS(b *testing.B) {
+	text, err := os.ReadFile(filepath.FromSlash("../../api/v1alpha1/testdata/conversion/full-featured/before.yaml"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	if text, err = yaml.YAMLToJSON(text); err != nil {
+		b.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(NewIntake().Handler(Conversion()))
+	server.StartTLS()
+	defer server.Close()
+	client, body := server.Client(), reviewOf("llamastack.io/v1alpha2", string(text))
+	for b.Loop() {
+		answer, err := client.Post(server.URL+ConversionPath, "application/json", strings.NewReader(body))
+		if err != nil {
+			b.Fatal(err)
+		}
+		converted, err := io.ReadAll(answer.Body)
+		if err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(converted), `"Success"`) {
+			b.Fatalf("%d %v %s", answer.StatusCode, err, converted)
+		}
+		_ = answer.Body.Close()
+	}
+}
