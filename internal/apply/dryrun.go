@@ -23,7 +23,7 @@ func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 		if i == 0 || !edit && !passesThrough(owner, c) {
 			continue
 		}
-		err := a.dryRunOne(ctx, c)
+		err := a.dryRunOne(ctx, owner, c)
 		switch {
 		case c.live == nil && apierrors.IsAlreadyExists(err): // for new custom resources, nothing was looked up before
 			if _, p := a.existing(ctx, owner, c, result); p != nil {
@@ -38,11 +38,15 @@ func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 	return nil
 }
 
-func (a *Applier) dryRunOne(ctx context.Context, c *change) error {
-	if c.live == nil {
-		return a.Client.Create(ctx, c.new(), client.DryRunAll, client.FieldOwner(FieldManager))
+func (a *Applier) dryRunOne(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change) error {
+	switch {
+	case c.live != nil:
+		return a.send(ctx, c.DeepCopy(), client.DryRunAll)
+	case c.gvk.Kind == "Deployment" && passesThrough(owner, c):
+		// As a tree, the server refuses fields of a later Kubernetes, as an apply does. Otherwise it drops them silently.
+		return a.Client.Create(ctx, c.DeepCopy(), client.DryRunAll, client.FieldOwner(FieldManager), client.FieldValidation(metav1.FieldValidationStrict))
 	}
-	return a.send(ctx, c.DeepCopy(), client.DryRunAll)
+	return a.Client.Create(ctx, c.new(), client.DryRunAll, client.FieldOwner(FieldManager))
 }
 
 // knowsNoDryRun reports whether nobody was asked, as there is a webhook with side effects.
@@ -74,8 +78,11 @@ var fieldsOfKinds = map[string]string{
 // refused is the problem of an object that the API server does not take. It is about the field of the spec, where there is one.
 func refused(owner *v1alpha2.LlamaStackDistribution, c *change, err error) *problem.Problem {
 	p := Failed(c.what(), "could not be applied", err)
-	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !deniedByOthers(err) {
+	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !deniedByOthers(err) && !unknownField(err) {
 		return p
+	}
+	if unknownField(err) {
+		p.Fix = "remove the field, or upgrade the cluster to a Kubernetes that has it"
 	}
 	if c.gvk.Kind == "PersistentVolumeClaim" && c.live != nil && !deniedByOthers(err) {
 		p.Reason, p.Class = problem.ObjectRejected, problem.Terminal

@@ -3,6 +3,7 @@
 package apply
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -162,6 +163,15 @@ func TestRefusalNamesTheField(t *testing.T) {
 	webhook := &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusBadRequest, Message: `admission webhook "x" denied the request: the image is not signed`,
 	}}
+	// As API servers answer where an object has a field of a later Kubernetes.
+	created := apierrors.NewBadRequest(`Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: ` +
+		`unknown field "spec.template.spec.topologySpreadConstraints[0].later"`)
+	applied := apierrors.NewInternalError(errors.New(`failed to create typed patch object: .spec.template.spec.later: field not declared in schema`))
+	for _, err := range []error{created, applied} {
+		if p := Failed("Deployment s", "could not be applied", err); p.Reason != problem.ObjectRejected || p.Class != problem.Terminal {
+			t.Errorf("%v: %s, class %v: only an edit helps", err, p.Reason, p.Class)
+		}
+	}
 	for _, c := range []struct {
 		kind string
 		err  error
@@ -179,6 +189,8 @@ func TestRefusalNamesTheField(t *testing.T) {
 		{"Deployment", invalid(field.NewPath("spec", "template", "labels").Key("a")), "spec.workload.podMetadata.labels: Deployment s"},
 		{"Deployment", invalid(field.NewPath("spec", "template", "annotations").Key("a")), "spec.workload.podMetadata.annotations: Deployment s"},
 		{"Deployment", invalid(field.NewPath("spec", "strategy")), "spec.workload: Deployment s"},
+		{"Deployment", created, "spec.workload.topologySpreadConstraints: Deployment s"},
+		{"Deployment", applied, "spec.workload: Deployment s"},
 		{"Ingress", apierrors.NewTimeoutError("slow", 1), "Ingress s"},
 	} {
 		u := &unstructured.Unstructured{}

@@ -66,15 +66,19 @@ var origins = []origin{
 
 // refusedField is the field of the spec that an object was refused for; empty where none is known to be the cause.
 func refusedField(owner *v1alpha2.LlamaStackDistribution, c *change, err error) string {
+	fields := unknownFields(err)
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil {
-		spec, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&owner.Spec)
-		in := map[string]any{"spec": spec}
 		for _, cause := range status.Status().Details.Causes {
-			for i := range origins {
-				if from := origins[i].field(c, in, cause.Field); from != "" {
-					return from
-				}
+			fields = append(fields, cause.Field)
+		}
+	}
+	spec, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&owner.Spec)
+	in := map[string]any{"spec": spec}
+	for _, field := range fields {
+		for i := range origins {
+			if from := origins[i].field(c, in, field); from != "" {
+				return from
 			}
 		}
 	}

@@ -25,6 +25,7 @@ var matching = []string{"MatchString", "FindString", "FindStringIndex", "FindStr
 var readsForeignText = map[string]string{
 	"internal/apply/toolarge.go":        "the API server has no other sign of an object that etcd does not take",
 	"internal/apply/dryrun.go":          "the API server has no other sign of a webhook without dry run",
+	"internal/apply/unknown.go":         "the API server has no other sign of a field that it does not have",
 	"internal/pods/pods.go":             "the kubelet and the scheduler have no other property for what they found",
 	"internal/cli/manifest/document.go": "the YAML library names the line in its text alone",
 	"internal/events/events.go":         "warnings have no reason of their own in a condition: an Event follows when their text changes",

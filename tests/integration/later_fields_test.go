@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// A spec may pass fields through that this cluster's Kubernetes does not have yet. An API server drops them silently from a new object: of this one a
+// volume would stay that is an empty directory. Where it has the field, the Deployment has it, too.
+//
+// Proves: R61, R74.
+func TestFieldsOfALaterKubernetesAreNotDropped(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.startOperator(operatorOptions{})
+	e.mustApply(manifest("later", "distribution: {name: starter}\nworkload: {overrides: {volumes: [{name: models, image: {reference: registry.example.com/models:1}}]}}"))
+	if out, err := cluster.KubectlRun(t.Context(), "explain", "pod.spec.volumes.image"); err == nil && strings.Contains(out, "reference") {
+		e.waitForTree("later", "DeploymentUpdated", metav1.ConditionTrue, "")
+		d := &appsv1.Deployment{}
+		if err := e.get(d, "later"); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range d.Spec.Template.Spec.Volumes {
+			if v.Name == "models" && v.Image != nil {
+				return
+			}
+		}
+		t.Fatalf("volumes %+v", d.Spec.Template.Spec.Volumes)
+	}
+	message := e.waitForTree("later", "DeploymentUpdated", metav1.ConditionFalse, string(problem.ObjectRejected))
+	for _, want := range []string{"spec.workload.overrides.volumes", "unknown field", "upgrade the cluster"} {
+		if !strings.Contains(message, want) {
+			t.Errorf("message %q, want %q in it", message, want)
+		}
+	}
+	if err := e.get(&appsv1.Deployment{}, "later"); !apierrors.IsNotFound(err) {
+		t.Errorf("there is a Deployment: %v", err)
+	}
+}
