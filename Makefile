@@ -242,7 +242,7 @@ build: ## Build the operator and the kubectl plugin into bin/.
 # The page is embedded in the plugin that is built next. It needs Python 3.12, which brings Node; both stay in the cache.
 .PHONY: playground
 playground: ## Make the page of the playground for the plugin (docs/playground.md).
-	hack/playground/build.sh internal/cli/playground/page
+	LDFLAGS='$(LDFLAGS)' hack/playground/build.sh internal/cli/playground/page
 
 .PHONY: site
 site: playground ## Make the docs site, with the playground, in bin/site.
@@ -273,7 +273,7 @@ IMAGE_ARCHITECTURES ?= amd64 arm64
 .PHONY: release
 release: ## Make the files of a release in bin/release: images, plugin, chart, SBOMs, checksums (docs/releasing.md).
 	rm -rf $(RELEASE) $(BIN)/build
-	QUALITY=11 hack/playground/build.sh internal/cli/playground/page
+	QUALITY=11 LDFLAGS='$(LDFLAGS)' hack/playground/build.sh internal/cli/playground/page
 	@for p in $(PLUGIN_PLATFORMS); do echo "kubectl-llamastack for $$p"; \
 	  GOOS=$${p%/*} GOARCH=$${p#*/} $(GO_BUILD) -buildvcs=false -o $(BIN)/build/plugin/$${p/\//-}/ ./cmd/kubectl-llamastack || exit 1; done
 	@for arch in $(IMAGE_ARCHITECTURES); do echo "operator for linux/$$arch"; mkdir -p $(BIN)/build/image/$$arch; \

@@ -3,8 +3,8 @@
 #
 # build.sh FOLDER: makes the page of the playground in FOLDER. The same commit gives the same bytes with the same Go.
 #
-# Environment: QUALITY (of the compression, 0 to 11; a release has 11, which takes minutes), LLSD_CACHE (where Node and the page's packages
-# are kept).
+# Environment: LDFLAGS (the version of the build, which is in what it makes), QUALITY (of the compression, 0 to 11; a release has 11,
+# which takes minutes), LLSD_CACHE (where Node and the page's packages are kept).
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: build.sh FOLDER" >&2; exit 2; }
 mkdir -p "$1"
@@ -24,10 +24,10 @@ bundle src/worker.js --format=iife --define:import.meta.url='"unused:"' --outfil
 cp $page/index.html $page/style.css "$out/"
 cp "$(go env GOROOT)/lib/wasm/wasm_exec.js" "$out/"
 cp "$packages/node_modules/brotli-dec-wasm/pkg/brotli_dec_wasm_bg.wasm" "$out/brotli.wasm"
-go run ./hack/playground >"$out/samples.json"
+go run -ldflags="${LDFLAGS:-}" ./hack/playground >"$out/samples.json"
 
 # Without inlining, code for WebAssembly is a fifth smaller.
-GOOS=js GOARCH=wasm GOFLAGS= go build -trimpath -buildvcs=false -gcflags=all=-l -ldflags='-s -w' -o "$scratch/engine.wasm" ./hack/playground/wasm
+GOOS=js GOARCH=wasm GOFLAGS= go build -trimpath -buildvcs=false -gcflags=all=-l -ldflags="${LDFLAGS:--s -w}" -o "$scratch/engine.wasm" ./hack/playground/wasm
 "$venv/bin/python" - "$scratch/engine.wasm" "$out/engine.wasm.br" "${QUALITY:-9}" <<'PYTHON'
 import sys
 

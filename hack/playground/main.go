@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/playground"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
@@ -39,7 +41,15 @@ func run() error {
 	slices.Reverse(lines)
 	encoder := json.NewEncoder(os.Stdout)
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(map[string]any{"samples": samples, "lines": lines})
+	engine, err := playground.New()
+	if err != nil {
+		return err
+	}
+	answer, err := engine.Ask(context.Background(), playground.Question{Text: samples[0].Text})
+	if err != nil {
+		return err
+	}
+	return encoder.Encode(map[string]any{"samples": samples, "lines": lines, "answer": answer})
 }
 
 // read reads the samples of the stored version of the API, the first one first.

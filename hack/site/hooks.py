@@ -13,6 +13,19 @@ FENCE = re.compile(r"^(\s*```[\w-]+)[ \t]+\S.*$", re.MULTILINE)
 LINK = re.compile(r"(\]\()([^)\s:#]+)(#[^)\s]*)?(\))")
 
 
+def on_config(config):
+    """Puts pages that the navigation does not name, such as new decisions, under the part that they belong to."""
+    named = set(re.findall(r"[\w/.-]+\.md", str(config["nav"])))
+    found = sorted(path.relative_to(config["docs_dir"]).as_posix() for path in Path(config["docs_dir"]).rglob("*.md"))
+    rest = [page for page in found if page not in named]
+    decisions = [page for page in rest if page.startswith("adr/")]
+    if more := [page for page in rest if page not in decisions]:
+        config["nav"].append({"More": more})
+    if decisions:
+        config["nav"].append({"Decisions": decisions})
+    return config
+
+
 def on_files(files, config):
     """Adds the page of the playground, which is no documentation, as playground/."""
     for path in sorted(PLAYGROUND.glob("[!.]*")):
@@ -29,6 +42,9 @@ def on_page_markdown(markdown, page, config, files):
         if target.startswith("docs/") and not (ROOT / target).is_dir():
             return match[0]
         kind = "tree" if (ROOT / target).is_dir() else "blob"
-        return f"{match[1]}{config['repo_url']}/{kind}/main/{target}{match[3] or ''}{match[4]}"
+        return f"{match[1]}{config['extra']['repository']}/{kind}/main/{target}{match[3] or ''}{match[4]}"
 
-    return LINK.sub(repository, markdown)
+    markdown = LINK.sub(repository, markdown)
+    if page.file.src_uri == "playground.md" and (PLAYGROUND / "index.html").exists():
+        markdown = markdown.replace("`playground/index.html`", "[**the playground**](playground/index.html)")
+    return markdown

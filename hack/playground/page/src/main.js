@@ -137,7 +137,7 @@ async function share() {
 }
 
 // begin fills the page from the link, else from the first sample.
-async function begin(samples) {
+async function begin(samples, prepared) {
   if (location.hash.length > 1) {
     try {
       const { text, release, compare } = await unpack(location.hash.slice(1));
@@ -152,16 +152,19 @@ async function begin(samples) {
       at("shared").textContent = "The link cannot be read.";
     }
   }
+  answer = prepared; // what the engine will say, until it is loaded
   write(samples[0].text);
+  present();
+  performance.mark("first");
 }
 
 async function start() {
   const response = await fetch("samples.json");
-  const { samples, lines } = await response.json();
+  const { samples, lines, answer: prepared } = await response.json();
   for (const { name, title } of samples) at("sample").add(new Option(title, name));
   for (const line of lines) for (const id of ["release", "compare"]) at(id).add(new Option(line, line));
   connect(samples);
-  await begin(samples);
+  await begin(samples, prepared);
 }
 
 start().catch((error) => {
