@@ -65,6 +65,20 @@ func TestDemoHereChecksBeforeItChanges(t *testing.T) {
 	}
 }
 
+// Who stops the demo reads how to go on, and not what would explain a failure.
+func TestDemoTellsAStopFromAFailure(t *testing.T) {
+	for status, want := range map[string]string{"130": `The demo was stopped in the step "Wait".`, "1": `The demo failed in the step "Wait".`} {
+		cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", `. ./lib.sh; down_target=down; kubectl=echo; step_title=Wait; report_failure `+status)
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), want) || !strings.Contains(string(out), "To end it: make down") {
+			t.Errorf("status %s: %v\n%s", status, err, out)
+		}
+		if explains := strings.Contains(string(out), "operator log"); explains != (status == "1") {
+			t.Errorf("status %s explains a failure: %t\n%s", status, explains, out)
+		}
+	}
+}
+
 // The server that the demo's last words offer is valid.
 func TestOwnStackIsValid(t *testing.T) {
 	var out, problems bytes.Buffer

@@ -63,17 +63,18 @@ install_packages() {
     fail "apt-get failed: see above"
 }
 
-# report_failure STATUS runs on exit: after a failure it says what failed, and shows what usually explains it.
+# report_failure STATUS runs on exit: after a failure it says what failed, and shows what usually explains it. 130 means that the user stopped it.
 report_failure() {
-  local status=$1
+  local status=$1 how=failed
+  [ "$status" -ne 130 ] || how='was stopped'
   [ -z "$scratch" ] || rm -rf "$scratch"
   [ "$status" -ne 0 ] || return 0
   trap - EXIT
   set +e
   {
-    printf '\nThe demo failed%s.\n' "${step_title:+ in the step \"$step_title\"}"
+    printf '\nThe demo %s%s.\n' "$how" "${step_title:+ in the step \"$step_title\"}"
     if [ -n "$kubectl" ]; then
-      show_cluster
+      [ "$how" != failed ] || show_cluster
       printf '\nThe cluster still runs. To look around:\n'
       [ -z "${KUBECONFIG:-}" ] || printf '  export KUBECONFIG=%s\n' "$KUBECONFIG"
       printf '  %s -n %s describe llsd %s\n' "$kubectl" "$namespace" "$stack"
