@@ -38,7 +38,7 @@ func identity(pod string) (string, error) {
 
 // newLock returns the lock on a Lease. A request may take as long as a renewal may.
 func newLock(config *rest.Config, namespace, name, identity string) (*lock, error) {
-	config = rest.AddUserAgent(config, "leader-election")
+	config = rest.AddUserAgent(rest.CopyConfig(config), "leader-election") // it changes what it is given
 	config.Timeout = renewDeadline
 	leases, err := coordinationv1client.NewForConfig(config)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -122,6 +123,19 @@ func TestAPIServerReady(t *testing.T) {
 		if ready(t.Context()) {
 			t.Error("an API server that is gone is ready")
 		}
+	}
+}
+
+// The deadline of the lease is nobody else's: a watch would end with it.
+func TestLockLeavesTheConfigAlone(t *testing.T) {
+	config := &rest.Config{Host: "https://localhost"}
+	before := rest.CopyConfig(config)
+	lock, err := newLock(config, "operator", "lease", "me")
+	if err != nil || lock.Identity() != "me" {
+		t.Fatal(lock, err)
+	}
+	if !reflect.DeepEqual(before, config) {
+		t.Errorf("the config became %v", config)
 	}
 }
 
