@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -210,7 +211,7 @@ func TestNewCustomResourceCostsFewRequests(t *testing.T) {
 			e.mustApply(manifest("s", c.spec))
 			e.waitReady("s")
 			e.quiet(op)
-			made := slices.DeleteFunc(op.requests.all()[idle:], asksForAPI)
+			made := slices.DeleteFunc(op.requests.all()[idle:], concernsNoResource)
 			reads, events := 0, 0
 			for _, request := range made {
 				if strings.HasPrefix(request, http.MethodGet) || strings.HasSuffix(request, dryRun) {
@@ -238,10 +239,16 @@ func TestNewCustomResourceCostsFewRequests(t *testing.T) {
 	}
 }
 
-// asksForAPI reports whether the operator asks which APIs the cluster has: it does so every minute, for no resource in particular.
-func asksForAPI(request string) bool { return apiAsked.MatchString(request) }
+// concernsNoResource reports whether the operator asks which APIs the cluster has, as it does every minute, or reads a distribution that a test
+// beside this one has registered.
+func concernsNoResource(request string) bool {
+	return apiAsked.MatchString(request) || registrationRead.MatchString(request) && !strings.Contains(request, settings.ConfigMapName)
+}
 
-var apiAsked = regexp.MustCompile(`^GET /apis/[^/]+/[^/]+$`)
+var (
+	apiAsked         = regexp.MustCompile(`^GET /apis/[^/]+/[^/]+$`)
+	registrationRead = regexp.MustCompile(`^GET /api/v1/namespaces/` + operatorNamespace + `/configmaps/`)
+)
 
 const withProvider = `
 distribution: {name: starter}
