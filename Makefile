@@ -168,6 +168,12 @@ test-chaos: cluster build ## Break the world around the operator, and measure ho
 	$(BIN)/cluster build --tier controlplane
 	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager go test -count=1 -timeout 90m $(TESTFLAGS) ./tests/chaos
 
+SOAK ?= 2h
+.PHONY: soak
+soak: cluster build ## Do random things to 50 custom resources for SOAK (2h), and look at what is left (Linux and root).
+	$(BIN)/cluster build --tier controlplane
+	LLSD_SOAK=$(SOAK) LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager go test -count=1 -timeout 24h -v -run TestSoak $(TESTFLAGS) ./tests/chaos
+
 # SIZES are the numbers of custom resources. LLSD_BENCH_REPORT=FILE writes the table there, too. It needs a machine that does nothing else.
 SIZES ?= 1,50,200,500
 .PHONY: bench-cluster

@@ -20,7 +20,7 @@ const (
 // Proves: L-30, R71 (a leader that dies is replaced within seconds, and one that ends hands over at once).
 func TestLeaderIsReplaced(t *testing.T) {
 	w := newWorld(t)
-	o := newOperator(t, direct(t))
+	o := newOperator(t, direct())
 	leader := o.start(t)
 	w.create("s")
 	w.waitReady("s")
@@ -46,9 +46,10 @@ func TestLeaderIsReplaced(t *testing.T) {
 	within(t, "hand-over", ended, handOverGoal)
 }
 
+// rounds is how often a fault is repeated.
 func rounds() int {
 	if full() {
 		return 5
 	}
-	return 2
+	return 1
 }

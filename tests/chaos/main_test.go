@@ -65,6 +65,10 @@ func inside(m *testing.M) (code int, err error) {
 	if err := connect(); err != nil {
 		return 1, err
 	}
+	// Once: the cluster command makes none for a cluster whose processes have ended, and the tests end them.
+	if _, err := cluster.ServiceAccountConfig(operatorNamespace, operatorAccount); err != nil {
+		return 1, err
+	}
 	code = m.Run()
 	return code, figures.print()
 }

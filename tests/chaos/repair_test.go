@@ -41,7 +41,7 @@ var vandalism = map[string]string{
 // was, and no pod is replaced where its template is the same).
 func TestOwnObjectsAreRepaired(t *testing.T) {
 	w := newWorld(t)
-	newOperator(t, direct(t)).start(t)
+	newOperator(t, direct()).start(t)
 	cr := w.resource("s")
 	cr.Spec.Workload.Storage = nil // a PVC in use stays until its pods go
 	cr.Spec.Workload.Autoscaling = &v1alpha2.AutoscalingSpec{MinReplicas: new(int32(1)), MaxReplicas: new(int32(3))}

@@ -29,7 +29,7 @@ const managerRole = "llama-stack-k8s-operator-manager-role"
 // Proves: L-19, L-33 (a right that is taken away is named by a condition, the server goes on, and the edit takes effect once the right is back).
 func TestRightsAreTakenAwayAndGivenBack(t *testing.T) {
 	w := newWorld(t)
-	o := newOperator(t, direct(t))
+	o := newOperator(t, direct())
 	o.start(t)
 	w.create("s")
 	w.waitReady("s")
@@ -93,7 +93,7 @@ func TestRightsAreTakenAwayAndGivenBack(t *testing.T) {
 // Proves: L-27, R71 (where nobody serves the webhooks, what runs goes on, and edits are possible again as soon as somebody does).
 func TestWebhooksCannotBeReached(t *testing.T) {
 	w := newWorld(t)
-	o := newOperator(t, direct(t))
+	o := newOperator(t, direct())
 	r := o.start(t)
 	w.create("s")
 	w.waitReady("s")
@@ -130,7 +130,7 @@ func service(w *world, name string) *corev1.Service {
 // Proves: L-30 (a namespace that goes takes its resources along, and delays nobody else).
 func TestNamespacesTerminate(t *testing.T) {
 	w, leaving := newWorld(t), newWorld(t)
-	o := newOperator(t, direct(t))
+	o := newOperator(t, direct())
 	o.start(t)
 	w.create("s")
 	for i := range 5 {
@@ -154,7 +154,7 @@ func TestNamespacesTerminate(t *testing.T) {
 // Proves: L-30 (the CRD can be deleted, which deletes all custom resources, and put back: the same process works on).
 func TestCRDIsDeletedAndPutBack(t *testing.T) {
 	w := newWorld(t)
-	o := newOperator(t, direct(t))
+	o := newOperator(t, direct())
 	o.start(t)
 	w.create("s")
 	w.waitReady("s")

@@ -155,9 +155,15 @@ func (w *world) edit(name string) (took func() time.Duration) {
 	}
 }
 
+// leastGoal is the shortest goal that fails a short run: that one is about what happens, on a machine that may do other things.
+const leastGoal = time.Minute
+
 // within fails the test where something took longer than its goal.
 func within(t *testing.T, what string, took, goal time.Duration) {
 	t.Helper()
+	if !full() {
+		goal = max(goal, leastGoal)
+	}
 	if took > goal {
 		t.Errorf("%s took %s, want at most %s", what, took, goal)
 	}

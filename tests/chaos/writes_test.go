@@ -52,7 +52,7 @@ func (k *killer) after(n int64) (writes *atomic.Int64) {
 func (k *killer) survives(what string, do func(name string), settled func(name string) func() error, check func(name string)) {
 	step := int64(1)
 	if !full() {
-		step = 3
+		step = 5
 	}
 	tried := 0
 	for n := int64(1); ; n += step {

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// experiments are those of a public framework for operators, by its names, that no other test of the suite makes.
+var experiments = []struct {
+	name, goal string
+	// inject breaks something, and returns what has to be true for the operator to have recovered.
+	inject func(*testing.T, *world) (recovered func() error)
+	within time.Duration
+}{
+	{"OwnerRefOrphan: the owner of the Service is removed", "reported as a Conflict; deleted, it is there again after 1 s", orphan, repairGoal},
+	{"FinalizerBlock: a finalizer of somebody else's holds a custom resource", "an edit elsewhere takes effect within 5 s; once it is removed, all that is owned goes", blockDeletion, time.Minute},
+	{"RBACRevoke: the binding of the ClusterRole has no subjects for 10 s", "60 s", revoke, time.Minute},
+	{"WebhookDisrupt: the CA bundles of the webhooks are replaced", "5 s", disrupt, editGoal},
+}
+
+// Proves: L-08, L-27, L-30 (the operator recovers from each experiment, in the same process).
+func TestExperiments(t *testing.T) {
+	w := newWorld(t)
+	o := newOperator(t, direct())
+	o.start(t)
+	w.create("s")
+	w.waitReady("s")
+	for _, e := range experiments {
+		t.Run(e.name, func(t *testing.T) {
+			recovered := e.inject(t, w)
+			began := time.Now()
+			fixture.Eventually(t, patience, "the operator recovers", recovered)
+			took := time.Since(began)
+			figures.add(t, e.name, e.goal, seconds(took))
+			within(t, e.name, took, e.within)
+		})
+	}
+	within(t, "an edit in the end", w.edit("s")(), editGoal)
+	w.waitReady("s")
+	o.sameProcesses(t)
+}
+
+func orphan(t *testing.T, w *world) func() error {
+	t.Helper()
+	o := service(w, "s")
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`))
+	if err := admin.Patch(t.Context(), o, patch); err != nil {
+		t.Fatal(err)
+	}
+	// Whose it is now nobody knows: it may be somebody's who restored a backup.
+	fixture.Eventually(t, patience, "the Service is in the way", w.reports("s", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, string(problem.Conflict)))
+	if err := w.reports("s", v1alpha2.ConditionAvailable, metav1.ConditionTrue, "")(); err != nil {
+		t.Error(err)
+	}
+	if err := admin.Delete(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	return func() error {
+		err := admin.Get(t.Context(), client.ObjectKeyFromObject(o), o)
+		if err == nil && metav1.GetControllerOf(o) == nil {
+			err = errors.New("it has no owner")
+		}
+		return err
+	}
+}
+
+func blockDeletion(t *testing.T, w *world) func() error {
+	t.Helper()
+	cr := w.resource("held")
+	cr.Finalizers = []string{"example.com/held"}
+	if err := admin.Create(t.Context(), cr); err != nil {
+		t.Fatal(err)
+	}
+	w.waitReady("held")
+	if err := admin.Delete(t.Context(), cr); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "an edit elsewhere", w.edit("s")(), editGoal)
+	if err := admin.Patch(t.Context(), w.resource("held"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
+		t.Fatal(err)
+	}
+	return func() error {
+		if left := w.owned("held"); len(left) > 0 {
+			return fmt.Errorf("there are %v", left)
+		}
+		return nil
+	}
+}
+
+func revoke(t *testing.T, w *world) func() error {
+	t.Helper()
+	bindings := &rbacv1.ClusterRoleBindingList{}
+	if err := admin.List(t.Context(), bindings); err != nil {
+		t.Fatal(err)
+	}
+	for i := range bindings.Items {
+		binding := &bindings.Items[i]
+		if binding.RoleRef.Name != managerRole {
+			continue
+		}
+		subjects := binding.Subjects
+		set := func(ctx context.Context, to []rbacv1.Subject) {
+			binding.Subjects = to
+			if err := admin.Update(ctx, binding); err != nil {
+				t.Error(err)
+			}
+		}
+		set(t.Context(), nil)
+		took := w.edit("s")
+		<-time.After(10 * time.Second)
+		set(t.Context(), subjects)
+		return func() error { took(); return nil }
+	}
+	t.Fatal("nobody has the role")
+	return nil
+}
+
+func disrupt(t *testing.T, _ *world) func() error {
+	t.Helper()
+	foreign := fixture.NewCA(t).PEM
+	crd, hooks := &apiextensionsv1.CustomResourceDefinition{}, &admissionv1.ValidatingWebhookConfiguration{}
+	read := func() error {
+		return errors.Join(admin.Get(t.Context(), client.ObjectKey{Name: certificate.CRDName}, crd),
+			admin.Get(t.Context(), client.ObjectKey{Name: certificate.ValidationName}, hooks))
+	}
+	fixture.Eventually(t, patience, "the CA bundles are replaced", func() error {
+		if err := read(); err != nil {
+			return err
+		}
+		crd.Spec.Conversion.Webhook.ClientConfig.CABundle = foreign
+		for i := range hooks.Webhooks {
+			hooks.Webhooks[i].ClientConfig.CABundle = foreign
+		}
+		return errors.Join(admin.Update(t.Context(), crd), admin.Update(t.Context(), hooks))
+	})
+	return func() error {
+		if err := read(); err != nil {
+			return err
+		}
+		for i := range hooks.Webhooks {
+			if bytes.Contains(hooks.Webhooks[i].ClientConfig.CABundle, foreign) {
+				return fmt.Errorf("webhook %d has it", i)
+			}
+		}
+		if bytes.Contains(crd.Spec.Conversion.Webhook.ClientConfig.CABundle, foreign) {
+			return errors.New("the CRD has it")
+		}
+		return nil
+	}
+}
