@@ -129,7 +129,7 @@ func (s stack) useClients(t *testing.T, python string) map[string]string {
 	return results
 }
 
-// registerDocuments makes the name documents stand for the release that the samples run with, with its base for documents.
+// registerDocuments makes the name documents stand for the release that the samples run with, with its base for documents, until the test ends.
 func registerDocuments(t *testing.T) {
 	t.Helper()
 	root := fixture.Root()
@@ -145,4 +145,9 @@ func registerDocuments(t *testing.T) {
 	if _, err := cluster.KubectlInput(t.Context(), asJSON(t, cm), "apply", "-f", "-"); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := kube.Delete(context.WithoutCancel(t.Context()), cm); err != nil {
+			t.Error(err)
+		}
+	})
 }

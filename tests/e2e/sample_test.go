@@ -176,9 +176,11 @@ func checkColumns(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistribution) {
 	if diff := cmp.Diff(narrow, table()); diff != "" {
 		t.Errorf("kubectl get llsd (-want +got):\n%s", diff)
 	}
+	generation := fmt.Sprint(cr.Generation)
 	wide := [][]string{
-		append(narrow[0], "URL", "DISTRIBUTION", "CONFIG", "SERVER VERSION", "OPERATOR VERSION"),
-		append(narrow[1], cr.Status.ServiceURL, "starter", cr.Status.ConfigGeneration.ConfigMapName, registered.version, cr.Status.Version.OperatorVersion),
+		append(narrow[0], "GENERATION", "OBSERVED", "URL", "DISTRIBUTION", "CONFIG", "SERVER VERSION", "OPERATOR VERSION"),
+		append(narrow[1], generation, generation, cr.Status.ServiceURL, "starter", cr.Status.ConfigGeneration.ConfigMapName, registered.version,
+			cr.Status.Version.OperatorVersion),
 	}
 	if diff := cmp.Diff(wide, table("-o", "wide")); diff != "" {
 		t.Errorf("kubectl get llsd -o wide (-want +got):\n%s", diff)
