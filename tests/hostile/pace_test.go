@@ -36,7 +36,7 @@ const (
 	clientsAtOnce = 8
 	// maxRequestsEach is how many requests of the operator a custom resource may cost here, where no pod becomes ready.
 	maxRequestsEach = 12
-	paceTimeout     = 20 * time.Minute
+	paceTimeout     = 40 * time.Minute
 )
 
 // Proves: R69, R56, L-03 (many new custom resources cost few requests each; afterwards the operator is silent, and one that starts then writes
