@@ -129,6 +129,8 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return err
 	}
+	serverClock := &certificate.Clock{}
+	restConfig.Wrap(serverClock.Wrap)
 	isReady, err := apiServerReady(restConfig)
 	if err != nil {
 		return err
@@ -160,7 +162,7 @@ func run(ctx context.Context, f *flags) error {
 		if err != nil {
 			return err
 		}
-		webhooks, err := listen(ctx, restConfig, scheme, known, apis, registrations, f)
+		webhooks, err := listen(ctx, restConfig, scheme, known, apis, registrations, serverClock, f)
 		if err != nil {
 			return err
 		}
@@ -207,7 +209,7 @@ func edgeAPIs(restConfig *rest.Config) (*gather.KnownEdgeAPIs, error) {
 // listen makes the webhooks, which read the operator's settings from the cache, and takes their port. It asks the API server nothing.
 func listen(
 	ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known client.Reader, apis *gather.KnownEdgeAPIs,
-	registrations *gather.Registrations, f *flags,
+	registrations *gather.Registrations, serverClock *certificate.Clock, f *flags,
 ) (*webhook.Server, error) {
 	live, err := client.New(restConfig, client.Options{Scheme: scheme})
 	if err != nil {
@@ -215,7 +217,7 @@ func listen(
 	}
 	webhooks, err := webhook.Listen(ctx, restConfig, webhook.Options{
 		Address: f.webhookAddress, Namespace: f.operatorNamespace, Managed: f.manageCertificates, ClientCAFile: f.validationClientCA,
-		Lifetimes: certificate.DefaultLifetimes(), Drain: webhook.DefaultDrain,
+		Clock: serverClock, Lifetimes: certificate.DefaultLifetimes(), Drain: webhook.DefaultDrain,
 	})
 	if err != nil {
 		return nil, err

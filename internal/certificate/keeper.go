@@ -24,6 +24,9 @@ import (
 // SecretName is the name of the Secret that holds the certificate, in the operator's namespace.
 const SecretName = "llama-stack-operator-webhook-cert"
 
+// lookPeriod is how often a pass is made where nothing happens: a clock that jumps ends no wait. Such a pass asks nobody.
+const lookPeriod = 5 * time.Second
+
 // writeBurst is how many writes follow each other without a pause: replacing everything takes one, a rotation three.
 const writeBurst = 5
 
@@ -39,7 +42,7 @@ type Keeper struct {
 	Lifetimes Lifetimes
 	// Served gets what is to be served.
 	Served *Served
-	// Clock is the clock; nil means the real one.
+	// Clock decides what is due; nil means this machine's clock.
 	Clock clock.PassiveClock
 
 	// writes limits how often the Secret is written.
@@ -66,7 +69,7 @@ func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.
 	if err != nil || len(found) == 0 { // nobody asks for a certificate yet; a target that appears wakes us
 		return reconcile.Result{}, err
 	}
-	now := k.now()
+	now := k.Now()
 	decision, err := Next(Facts{
 		Now: now, Data: secret.Data, Names: names(found), Lifetimes: k.Lifetimes,
 		Injected: !slices.ContainsFunc(found, func(d target) bool { return !d.trusts(secret.Data[keyCABundle]) }),
@@ -89,10 +92,11 @@ func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.
 	if err := k.inject(ctx, found, secret, decision.Data[keyCABundle]); err != nil {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{RequeueAfter: max(decision.Wake.Sub(now), time.Second/10)}, nil
+	return reconcile.Result{RequeueAfter: min(max(decision.Wake.Sub(now), time.Second/10), lookPeriod)}, nil
 }
 
-func (k *Keeper) now() time.Time {
+// Now is the time that decides what is valid.
+func (k *Keeper) Now() time.Time {
 	if k.Clock == nil {
 		return time.Now()
 	}

@@ -34,6 +34,7 @@ const (
 type readiness struct {
 	trust   func(context.Context) (certificate.Trust, error)
 	served  func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	now     func() time.Time // by which certificates are valid
 	address net.Addr
 
 	// called is what the last call saw.
@@ -49,9 +50,9 @@ type readiness struct {
 }
 
 func newReadiness(
-	trust func(context.Context) (certificate.Trust, error), served func(*tls.ClientHelloInfo) (*tls.Certificate, error), address net.Addr,
+	trust func(context.Context) (certificate.Trust, error), served func(*tls.ClientHelloInfo) (*tls.Certificate, error), now func() time.Time, address net.Addr,
 ) *readiness {
-	return &readiness{trust: trust, served: served, address: address, err: errors.New("not checked yet")}
+	return &readiness{trust: trust, served: served, now: now, address: address, err: errors.New("not checked yet")}
 }
 
 func (r *readiness) result() error {
@@ -111,7 +112,7 @@ func (r *readiness) call(ctx context.Context, trust certificate.Trust) error {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(trust.CABundle)
 	transport := &http.Transport{
-		TLSClientConfig:   &tls.Config{MinVersion: tls.VersionTLS12, ServerName: trust.Name, RootCAs: roots},
+		TLSClientConfig:   &tls.Config{MinVersion: tls.VersionTLS12, ServerName: trust.Name, RootCAs: roots, Time: r.now},
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			_, port, err := net.SplitHostPort(r.address.String())

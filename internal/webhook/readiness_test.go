@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
 )
@@ -41,7 +42,7 @@ func newPort(t *testing.T) *port {
 	p.readiness = newReadiness(
 		func(context.Context) (certificate.Trust, error) { return p.trust, p.trustErr },
 		func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return p.served, nil },
-		server.Listener.Addr(),
+		time.Now, server.Listener.Addr(),
 	)
 	return p
 }
@@ -96,5 +97,19 @@ func TestReadinessFollowsTheTrust(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
+	}
+}
+
+// Proves: L-27 (a replica whose own clock is wrong is ready where its certificate is valid by the clock that decides, and only there).
+func TestReadinessUsesTheClockThatDecides(t *testing.T) {
+	p := newPort(t)
+	now := p.served.Leaf.NotAfter.Add(time.Hour)
+	p.readiness.now = func() time.Time { return now }
+	if err := p.readiness.check(t.Context()); err == nil || !strings.Contains(err.Error(), "expired") {
+		t.Errorf("error %v, want the certificate to be expired", err)
+	}
+	now = now.Add(-2 * time.Hour)
+	if err := p.readiness.check(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

@@ -5,6 +5,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,10 +39,12 @@ const (
 // operator are the replicas of the operator, and the Service of its webhooks.
 type operator struct {
 	arguments, environment []string
-	kubeconfig             string
-	service                *way
-	replicas               []*replica
-	dir                    string
+	// binary is the operator's program; empty means the released one.
+	binary     string
+	kubeconfig string
+	service    *way
+	replicas   []*replica
+	dir        string
 }
 
 // replica is one process.
@@ -76,7 +79,7 @@ func newOperator(t *testing.T, kubeconfig string) *operator {
 // start starts a replica, and waits until it is ready.
 func (o *operator) start(t *testing.T, arguments ...string) *replica {
 	t.Helper()
-	binary := os.Getenv("LLSD_OPERATOR")
+	binary := cmp.Or(o.binary, os.Getenv("LLSD_OPERATOR"))
 	if binary == "" {
 		t.Fatal(`LLSD_OPERATOR does not name the operator's program: run these tests by "make test-chaos"`)
 	}

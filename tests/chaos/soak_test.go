@@ -37,6 +37,8 @@ const (
 	soakSeed     = 20
 	// restFor is how long nothing may be written in the end.
 	restFor = 20 * time.Second
+	// settled is how long nothing was written where the last reports of a rollout have been made.
+	settled = 5 * time.Second
 )
 
 // soak does random things to custom resources, the same ones for each seed.
@@ -96,7 +98,7 @@ func TestSoak(t *testing.T) {
 	w.waitReady(s.names...)
 	end := s.memory()
 	s.checkObjects()
-	writes := s.writesAtRest()
+	writes := writesAtRest(t, restFor)
 	figures.add(t, fmt.Sprintf("soak of %s, %d custom resources, %v: objects that are not as the last spec says", lasts, count, s.did), "0", "0")
 	figures.add(t, "the same: resident memory of the two replicas half-way, in the end", "not more than 16 MiB more",
 		fmt.Sprintf("%d, %d MiB", halfway>>20, end>>20))
@@ -294,13 +296,13 @@ func contains(live, want any) bool {
 	return want == nil || live == want
 }
 
-// writesAtRest counts what the operator writes while nothing happens.
-func (s *soak) writesAtRest() (writes int) {
-	s.t.Helper()
+// writesAtRest counts what the operator writes in a time in which nothing happens.
+func writesAtRest(t *testing.T, rest time.Duration) (writes int) {
+	t.Helper()
 	count := func() (n int, last string) {
 		all, err := cluster.Requests()
 		if err != nil {
-			s.t.Fatal(err)
+			t.Fatal(err)
 		}
 		for i := range all {
 			r := &all[i]
@@ -315,18 +317,21 @@ func (s *soak) writesAtRest() (writes int) {
 		return n, last
 	}
 	var before int
-	fixture.Eventually(s.t, patience, "the operator is silent", func() error {
+	var since time.Time
+	fixture.Eventually(t, patience, "the operator is silent", func() error {
 		now, last := count()
 		if now != before {
-			before = now
+			before, since = now, time.Now()
+		}
+		if time.Since(since) < settled {
 			return errors.New(last)
 		}
 		return nil
 	})
-	<-time.After(restFor)
+	<-time.After(rest)
 	after, last := count()
 	if after != before {
-		s.t.Errorf("%d writes at rest: %s", after-before, last)
+		t.Errorf("%d writes at rest: %s", after-before, last)
 	}
 	return after - before
 }
