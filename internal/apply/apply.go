@@ -94,6 +94,7 @@ type change struct {
 	gvk     schema.GroupVersionKind
 	object  objects.Object // the same as Unstructured
 	live    metav1.Object  // nil where none is known
+	orphan  client.Object  // what is removed before this is created; nil where nothing is
 	taken   bool           // the fields of the live object are those of server-side apply
 	desired [sha256.Size]byte
 }
@@ -112,7 +113,7 @@ func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistrib
 	switch {
 	case err != nil:
 		return nil, Failed(what, "could not be read", err)
-	case live != nil && !metav1.IsControlledBy(live, owner):
+	case live != nil && !metav1.IsControlledBy(live, owner) && !isOrphan(live, owner):
 		return nil, Conflict(what, live, owner)
 	}
 	return a.difference(ctx, owner, o, live)
@@ -123,8 +124,12 @@ func (a *Applier) difference(
 	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o objects.Object, live client.Object,
 ) (*change, *problem.Problem) {
 	gvk := o.GetObjectKind().GroupVersionKind()
-	if live != nil && isGenerated(gvk) {
+	owned := live != nil && metav1.IsControlledBy(live, owner)
+	if owned && isGenerated(gvk) {
 		return nil, nil // what is generated is immutable and named by its content
+	}
+	if live != nil && !owned && gvk.Kind == "PersistentVolumeClaim" {
+		o = withoutOwner(o)
 	}
 	id, what := objectID{gvk.Kind, o.GetName()}, gvk.Kind+" "+o.GetName()
 	c, err := newChange(o)
@@ -132,6 +137,10 @@ func (a *Applier) difference(
 		return nil, Failed(what, "could not be encoded", err)
 	}
 	if live == nil {
+		return c, nil
+	}
+	if isGenerated(gvk) {
+		c.orphan = live
 		return c, nil
 	}
 	c.live = live

@@ -30,6 +30,11 @@ var (
 
 // create creates an object that the caches do not have. Where it exists nevertheless, it is someone else's, or the caches are behind.
 func (a *Applier) create(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change, result *Result) *problem.Problem {
+	if c.orphan != nil {
+		if p := Remove(ctx, a.Client, c.orphan); p != nil {
+			return p
+		}
+	}
 	o := c.new()
 	err := a.Client.Create(ctx, o, client.FieldOwner(FieldManager))
 	switch {
@@ -78,7 +83,7 @@ func (a *Applier) existing(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 		return nil, Failed(c.what(), "could not be read", err)
 	case live == nil:
 		return nil, Failed(c.what(), "could not be applied", errGone)
-	case !metav1.IsControlledBy(live, owner):
+	case !metav1.IsControlledBy(live, owner) && !isOrphan(live, owner):
 		result.InTheWay = true
 		return nil, Conflict(c.what(), live, owner)
 	case release09.Owns(live, owner.Name): // also where nobody has reported on the custom resource yet

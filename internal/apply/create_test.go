@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
@@ -159,5 +160,70 @@ func TestIsAsWritten(t *testing.T) {
 	}
 	if is, err := a.IsAsWritten(t.Context(), fakecluster.Owner(), Named(service)); is || err != nil {
 		t.Errorf("after somebody's update: %v %v", is, err)
+	}
+}
+
+// Proves: L-08 (what the operator made for the custom resource, and nobody owns, gets its owner back; what is generated is made anew. A PVC stays
+// without one and is used: somebody may have wanted to keep its data).
+func TestOrphansAreOwnedAgain(t *testing.T) {
+	c := fakecluster.New(t)
+	a := applier(c)
+	cr, list := full(1)
+	send := func() {
+		t.Helper()
+		c.Applied, c.Created, c.Deleted = nil, nil, nil
+		if _, f := a.Apply(t.Context(), cr, list); f != nil {
+			t.Fatal(f)
+		}
+	}
+	send()
+	orphans := func(change func(client.Object)) {
+		t.Helper()
+		for _, o := range list {
+			live := Named(o)
+			if err := c.Get(t.Context(), client.ObjectKeyFromObject(o), live); err != nil {
+				t.Fatal(err)
+			}
+			live.SetOwnerReferences(nil)
+			change(live)
+			if err := c.Update(t.Context(), live); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	orphans(func(client.Object) {})
+	send()
+	for _, o := range list {
+		live := Named(o)
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(o), live); err != nil {
+			t.Fatal(err)
+		}
+		keepsData := KindOf(o) == "PersistentVolumeClaim"
+		if metav1.IsControlledBy(live, cr) == keepsData {
+			t.Errorf("%s %s has the owners %+v", KindOf(o), o.GetName(), live.GetOwnerReferences())
+		}
+	}
+	if len(c.Deleted) != 2 || len(c.Created) != 2 {
+		t.Errorf("deleted %v, created %v; want what is generated", c.Deleted, c.Created)
+	}
+	send()
+	if len(c.Applied)+len(c.Deleted) > 0 {
+		t.Errorf("sent %v, deleted %v: nothing has changed", c.Applied, c.Deleted)
+	}
+
+	for name, change := range map[string]func(client.Object){
+		"of another resource": func(o client.Object) { o.SetLabels(objects.NewPodsSelector("other")) },
+		"another controller's": func(o client.Object) {
+			o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Rollout", Name: "r", UID: "r", Controller: new(true)}})
+		},
+		"somebody's": func(o client.Object) {
+			o.SetManagedFields([]metav1.ManagedFieldsEntry{fakecluster.Entry("kubectl", "Apply", `{"f:spec":{}}`, "")})
+		},
+	} {
+		orphans(change)
+		if _, f := a.Apply(t.Context(), cr, list); f == nil || f.Reason != problem.Conflict {
+			t.Errorf("%s: %v, want a conflict", name, f)
+		}
+		orphans(func(o client.Object) { o.SetLabels(objects.NewPodsSelector("my-stack")) })
 	}
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// Prune removes what the resource owns and does not need any more: owned minus desired. Of what was generated, the desired and the previous
-// one of each sort stay, and every one that a ReplicaSet with replicas needs.
+// Prune removes what the resource owns, or an earlier one of its name left behind, and it does not need any more: owned minus desired. Of what was
+// generated, the desired and the previous one of each sort stay, and every one that a ReplicaSet with replicas needs.
 func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, wanted []objects.Object) *problem.Problem {
 	keep := map[string]bool{}
 	for _, o := range wanted {
@@ -33,7 +33,7 @@ func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	var doomed []client.Object
 	_, edgeLists := edgeKinds(a.EdgeAPIs)
 	for _, list := range slices.Concat(edgeLists, prunedLists()) {
-		controlled, err := controlledBy(ctx, a.Cached, owner, list)
+		controlled, err := ownedBy(ctx, a.Cached, owner, list)
 		if err != nil {
 			return Failed("the owned objects", "could not be listed", err)
 		}
@@ -72,8 +72,8 @@ func KindOf(o client.Object) string {
 	return reflect.TypeOf(o).Elem().Name()
 }
 
-// controlledBy lists from the cache what the resource controls.
-func controlledBy(
+// ownedBy lists from the cache what the resource controls, and what an earlier one of its name left behind.
+func ownedBy(
 	ctx context.Context, cached client.Reader, owner *v1alpha2.LlamaStackDistribution, list client.ObjectList,
 ) ([]client.Object, error) {
 	err := cached.List(ctx, list, client.InNamespace(owner.Namespace), client.MatchingLabels(objects.Selector(owner.Name)))
@@ -82,7 +82,7 @@ func controlledBy(
 	}
 	var found []client.Object
 	err = meta.EachListItem(list, func(item runtime.Object) error {
-		if o := item.(client.Object); metav1.IsControlledBy(o, owner) && o.GetDeletionTimestamp() == nil {
+		if o := item.(client.Object); (metav1.IsControlledBy(o, owner) || isOrphan(o, owner)) && o.GetDeletionTimestamp() == nil {
 			found = append(found, o)
 		}
 		return nil
@@ -97,7 +97,7 @@ func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 	for _, gvk := range generatedKinds {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		controlled, err := controlledBy(ctx, a.Cached, owner, list)
+		controlled, err := ownedBy(ctx, a.Cached, owner, list)
 		if err != nil {
 			return nil, err
 		}

@@ -12,16 +12,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -32,7 +33,8 @@ var experiments = []struct {
 	inject func(*testing.T, *world) (recovered func() error)
 	within time.Duration
 }{
-	{"OwnerRefOrphan: the owner of the Service is removed", "reported as a Conflict; deleted, it is there again after 1 s", orphan, repairGoal},
+	{"OwnerRefOrphan: the owner is removed of all objects but the PVC", "1 s, same pods", orphan, repairGoal},
+	{"OwnerRefOrphan: the custom resource is deleted without its objects, and made again", "5 s, same pods and data", remake, editGoal},
 	{"FinalizerBlock: a finalizer of somebody else's holds a custom resource", "an edit elsewhere takes effect within 5 s; once it is removed, all that is owned goes", blockDeletion, time.Minute},
 	{"RBACRevoke: the binding of the ClusterRole has no subjects for 10 s", "60 s", revoke, time.Minute},
 	{"WebhookDisrupt: the CA bundles of the webhooks are replaced", "5 s", disrupt, editGoal},
@@ -62,26 +64,56 @@ func TestExperiments(t *testing.T) {
 
 func orphan(t *testing.T, w *world) func() error {
 	t.Helper()
-	o := service(w, "s")
-	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`))
-	if err := admin.Patch(t.Context(), o, patch); err != nil {
+	before, err := w.deployment("s")
+	if err != nil {
 		t.Fatal(err)
 	}
-	// Whose it is now nobody knows: it may be somebody's who restored a backup.
-	fixture.Eventually(t, patience, "the Service is in the way", w.reports("s", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, string(problem.Conflict)))
-	if err := w.reports("s", v1alpha2.ConditionAvailable, metav1.ConditionTrue, "")(); err != nil {
-		t.Error(err)
-	}
-	if err := admin.Delete(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
-	return func() error {
-		err := admin.Get(t.Context(), client.ObjectKeyFromObject(o), o)
-		if err == nil && metav1.GetControllerOf(o) == nil {
-			err = errors.New("it has no owner")
+	for _, o := range w.objects("s") {
+		if o.GetKind() == "PersistentVolumeClaim" {
+			continue
 		}
-		return err
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`))
+		if err := admin.Patch(t.Context(), &o, patch); err != nil {
+			t.Fatal(err)
+		}
 	}
+	return func() error { return w.sameButOwned(before, "") }
+}
+
+// remake deletes a custom resource and keeps what it owned, and creates it again.
+func remake(t *testing.T, w *world) func() error {
+	t.Helper()
+	before, err := w.deployment("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cr := w.resource("s")
+	if err := admin.Delete(t.Context(), cr, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
+		t.Fatal(err)
+	}
+	w.gone(cr)
+	fixture.Eventually(t, patience, "nobody owns the objects", func() error {
+		if d, err := w.deployment("s"); err != nil || len(d.OwnerReferences) > 0 {
+			return fmt.Errorf("the Deployment has the owners %+v: %w", d.OwnerReferences, err)
+		}
+		return nil
+	})
+	w.create("s")
+	return func() error { return errors.Join(w.sameButOwned(before, "PersistentVolumeClaim"), w.isReady("s")()) }
+}
+
+// sameButOwned fails where an object has no owner, or one of the kind that stays without one has, or where the pods are others.
+func (w *world) sameButOwned(before *appsv1.Deployment, without string) error {
+	for _, o := range w.objects(before.Name) {
+		if owned := metav1.GetControllerOf(&o) != nil; owned == (o.GetKind() == without) {
+			return fmt.Errorf("%s %s has the owners %+v", o.GetKind(), o.GetName(), o.GetOwnerReferences())
+		}
+	}
+	after, err := w.deployment(before.Name)
+	if err == nil && (after.UID != before.UID || !equality.Semantic.DeepEqual(after.Spec, before.Spec)) {
+		err = fmt.Errorf("the Deployment is another one: %s", cmp.Diff(before.Spec, after.Spec))
+	}
+	return err
 }
 
 func blockDeletion(t *testing.T, w *world) func() error {
