@@ -44,5 +44,5 @@ func newCache(ctx context.Context, config *rest.Config, options cache.Options, s
 	if err := c.IndexField(ctx, &v1alpha2.LlamaStackDistribution{}, ReferenceIndex, References); err != nil {
 		return nil, err
 	}
-	return newByInstance(ctx, c, options.Scheme, instanceKinds(edge))
+	return newByInstance(ctx, &deployments{c}, options.Scheme, instanceKinds(edge))
 }

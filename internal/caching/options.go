@@ -5,6 +5,7 @@ package caching
 import (
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -26,7 +27,11 @@ func Options(namespaces []string, operatorNamespace string) cache.Options {
 		ByObject:         map[client.Object]cache.ByObject{},
 	}
 	for _, kind := range apply.FullKinds() {
-		o.ByObject[kind] = ownObjects()
+		own := ownObjects()
+		if _, ok := kind.(*appsv1.Deployment); ok {
+			own.Transform = packDeployment
+		}
+		o.ByObject[kind] = own
 	}
 	podsOfServers := ownObjects()
 	podsOfServers.Transform = stripPod

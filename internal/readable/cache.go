@@ -22,6 +22,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/packed"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
 )
 
@@ -30,7 +31,7 @@ import (
 // The schema admits a few values that the types refuse: an exponent with a fraction in a quantity, a number beyond 32 bits
 // where a number or a percentage may stand. The schema of v1alpha1 cannot be made stricter, and no schema is a proof. A cache of typed
 // objects fails as a whole where one of them cannot be read, and the operator would watch nothing any more. So this
-// one holds the JSON text of each, a tenth of the size of the tree that it was, and decodes it for who asks for it.
+// one holds the JSON text of each, compressed, a small part of the size of the tree that it was, and decodes it for who asks for it.
 //
 // It holds those that the selector selects, and all of them where it is nil: the API server sends no others.
 func NewCache(config *rest.Config, options cache.Options, selector labels.Selector) (cache.Cache, error) {
@@ -214,7 +215,7 @@ func decodeFields(u *unstructured.Unstructured, into *v1alpha2.LlamaStackDistrib
 	return kjson.UnmarshalCaseSensitivePreserveInts(text.Bytes(), into) // as a client of the API reads it
 }
 
-// texts is where a compact tree has the JSON texts of its fields. No object of the API has such a field.
+// texts is where a compact tree has the JSON texts of its fields, packed. No object of the API has such a field.
 const texts = "texts"
 
 // compact replaces the trees of spec and status by their texts, after what the cache does with every object. Of the spec stays how the
@@ -238,7 +239,7 @@ func compact(first toolscache.TransformFunc) toolscache.TransformFunc {
 			case err != nil: // who asks for the resource learns that
 				return u, nil //nolint:nilerr // an error would keep the event from the cache
 			case ok:
-				kept[f] = text
+				kept[f] = packed.Pack([]byte(text))
 			}
 		}
 		small[texts] = kept
@@ -253,8 +254,11 @@ func compact(first toolscache.TransformFunc) toolscache.TransformFunc {
 // fieldText is the JSON text of a field of a tree, compact or not.
 func fieldText(u *unstructured.Unstructured, name string) (text string, found bool, _ error) {
 	if kept, ok := u.Object[texts].(map[string]any); ok {
-		text, found = kept[name].(string)
-		return text, found, nil
+		if text, found = kept[name].(string); !found {
+			return "", false, nil
+		}
+		all, err := packed.Unpack(text)
+		return string(all), true, err
 	}
 	value, found := u.Object[name]
 	if !found {

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/packed"
 )
 
 // Proves: L-26 (of a resource that cannot be read as a whole, as much is read as can be, from a tree and from what the cache makes of it).
@@ -83,7 +84,7 @@ func TestCompact(t *testing.T) {
 	want := map[string]any{
 		"apiVersion": "llamastack.io/v1alpha2", "kind": "LlamaStackDistribution", "metadata": map[string]any{"name": "a"},
 		"spec":  map[string]any{"networking": map[string]any{"expose": expose}},
-		"texts": map[string]any{"spec": `{"n":1152921504606846976,"networking":{"expose":{"enabled":true},"port":1}}`},
+		"texts": map[string]any{"spec": packed.Pack([]byte(`{"n":1152921504606846976,"networking":{"expose":{"enabled":true},"port":1}}`))},
 	}
 	if !reflect.DeepEqual(u.Object, want) {
 		t.Errorf("%v, want %v", u.Object, want)

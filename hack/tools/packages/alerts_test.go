@@ -19,7 +19,7 @@ import (
 )
 
 // foreign are the metrics of controller-runtime that alerts use.
-var foreign = []string{"controller_runtime_reconcile_errors_total", "workqueue_queue_duration_seconds_bucket"}
+var foreign = []string{"controller_runtime_reconcile_errors_total", "workqueue_queue_duration_seconds_bucket", "go_gc_heap_live_bytes", "go_gc_gomemlimit_bytes"}
 
 // alertCases are, for each alert, two hours of a cluster in which it fires, and of one in which it does not although it almost does, in
 // Prometheus' notation of series with one sample a minute.
@@ -47,6 +47,14 @@ var alertCases = map[string]struct{ fires, silent string }{
 			"workqueue_queue_duration_seconds_bucket{name=\"llamastackdistribution\",le=\"+Inf\"} 0+10x120",
 		"workqueue_queue_duration_seconds_bucket{name=\"llamastackdistribution\",le=\"10\"} 0+10x120\n  " +
 			"workqueue_queue_duration_seconds_bucket{name=\"llamastackdistribution\",le=\"+Inf\"} 0+10x120",
+	},
+	"LlamaStackOperatorMemoryTight": {
+		"go_gc_heap_live_bytes{job=\"op\",instance=\"a\"} 100e6+0x120\n  go_gc_gomemlimit_bytes{job=\"op\",instance=\"a\"} 134217728+0x120\n  " +
+			"llamastack_rollouts_total{job=\"op\",instance=\"a\",cause=\"Spec\"} 0+0x120",
+		// The other program's memory is not the operator's trouble.
+		"go_gc_heap_live_bytes{job=\"op\",instance=\"a\"} 60e6+0x120\n  go_gc_gomemlimit_bytes{job=\"op\",instance=\"a\"} 134217728+0x120\n  " +
+			"llamastack_rollouts_total{job=\"op\",instance=\"a\",cause=\"Spec\"} 0+0x120\n  " +
+			"go_gc_heap_live_bytes{job=\"other\",instance=\"a\"} 130e6+0x120\n  go_gc_gomemlimit_bytes{job=\"other\",instance=\"a\"} 134217728+0x120",
 	},
 	"LlamaStackReconcilePanics": {"llamastack_reconcile_panics_total 0+0x100 1+0x20", "llamastack_reconcile_panics_total 7+0x120"},
 	"LlamaStackServersSilent": {
