@@ -45,12 +45,15 @@ func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 	newest := slices.SortedFunc(slices.Values(list), func(a, b corev1.Pod) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	})
+	replaced := false // by one that became ready
 	for i := range newest {
 		p := &newest[i]
 		o.Existing += string(p.UID) + " "
 		switch {
 		case p.DeletionTimestamp != nil:
+		case p.Status.Phase == corev1.PodFailed && replaced: // Kubernetes keeps thousands of them
 		case isReady(p):
+			replaced = true
 			o.ImageDigest = cmp.Or(o.ImageDigest, digest(p, container))
 		case o.NotReady == "":
 			o.NotReady = notReady(p, container, known)
@@ -205,8 +208,13 @@ func Strip(p *corev1.Pod) {
 			conditions = append(conditions, kept)
 		}
 	}
+	phase := corev1.PodPhase("")
+	if p.Status.Phase == corev1.PodFailed {
+		phase = corev1.PodFailed
+	}
 	p.Spec = corev1.PodSpec{}
 	p.Status = corev1.PodStatus{
+		Phase:  phase,
 		Reason: p.Status.Reason, Message: p.Status.Message, Conditions: conditions,
 		InitContainerStatuses: stripContainers(p.Status.InitContainerStatuses), ContainerStatuses: stripContainers(p.Status.ContainerStatuses),
 	}

@@ -185,6 +185,25 @@ func TestObservePrefersTheNewestPod(t *testing.T) {
 	}
 }
 
+// Proves: R18 (that a pod was evicted says why there is no server, until the one in its place is ready: Kubernetes keeps it for long).
+func TestObserveForgetsEvictedPodsThatWereReplaced(t *testing.T) {
+	evicted := pod(1, func(p *corev1.Pod) {
+		p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: ephemeral-storage."
+	})
+	starting := pod(2, waiting("ContainerCreating", ""))
+	for want, list := range map[string][]corev1.Pod{
+		"Evicted: The node was low on resource: ephemeral-storage.": {evicted, starting},
+		"": {evicted, pod(2, ready("x")), pod(3, waiting("ContainerCreating", ""))},
+	} {
+		for i := range list {
+			pods.Strip(&list[i])
+		}
+		if got := pods.Observe(list, "llama-stack", known).NotReady; got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
 // Proves: R82 (a server is asked again when its pods have changed, not when one of them starts again).
 func TestObserveReportsWhichPodsExist(t *testing.T) {
 	named := func(uid types.UID, minute int, change func(*corev1.Pod)) corev1.Pod {
