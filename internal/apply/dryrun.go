@@ -16,11 +16,12 @@ import (
 )
 
 // dryRun asks the API server whether it takes the changes: quotas, policies and webhooks of others decide, too. The first change is not asked for: it
-// is written first, and refusing it leaves everything as it was.
+// is written first, and refusing it leaves everything as it was. But it would write a Deployment without the fields that it leaves out.
 func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, changes []*change, result *Result) *problem.Problem {
 	edit := slices.ContainsFunc(changes, func(c *change) bool { return c.live != nil })
 	for i, c := range changes {
-		if i == 0 || !edit && !passesThrough(owner, c) {
+		passes := passesThrough(owner, c)
+		if i == 0 && (!passes || c.gvk.Kind != "Deployment") || !edit && !passes {
 			continue
 		}
 		err := a.dryRunOne(ctx, owner, c)
@@ -39,14 +40,21 @@ func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 }
 
 func (a *Applier) dryRunOne(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change) error {
+	answer, strict := c.DeepCopy(), c.gvk.Kind == "Deployment" && passesThrough(owner, c)
+	var err error
 	switch {
 	case c.live != nil:
-		return a.send(ctx, c.DeepCopy(), client.DryRunAll)
-	case c.gvk.Kind == "Deployment" && passesThrough(owner, c):
+		err = a.send(ctx, answer, client.DryRunAll)
+	case strict:
 		// As a tree, the server refuses fields of a later Kubernetes, as an apply does. Otherwise it drops them silently.
-		return a.Client.Create(ctx, c.DeepCopy(), client.DryRunAll, client.FieldOwner(FieldManager), client.FieldValidation(metav1.FieldValidationStrict))
+		err = a.Client.Create(ctx, answer, client.DryRunAll, client.FieldOwner(FieldManager), client.FieldValidation(metav1.FieldValidationStrict))
+	default:
+		err = a.Client.Create(ctx, c.new(), client.DryRunAll, client.FieldOwner(FieldManager))
 	}
-	return a.Client.Create(ctx, c.new(), client.DryRunAll, client.FieldOwner(FieldManager))
+	if err == nil && strict {
+		err = leftOut(owner, c, answer)
+	}
+	return err
 }
 
 // knowsNoDryRun reports whether nobody was asked, as there is a webhook with side effects.
@@ -78,11 +86,14 @@ var fieldsOfKinds = map[string]string{
 // refused is the problem of an object that the API server does not take. It is about the field of the spec, where there is one.
 func refused(owner *v1alpha2.LlamaStackDistribution, c *change, err error) *problem.Problem {
 	p := Failed(c.what(), "could not be applied", err)
-	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !deniedByOthers(err) && !unknownField(err) {
+	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !deniedByOthers(err) && !unknownField(err) && !isLeftOut(err) {
 		return p
 	}
-	if unknownField(err) {
+	switch {
+	case unknownField(err):
 		p.Fix = "remove the field, or upgrade the cluster to a Kubernetes that has it"
+	case isLeftOut(err):
+		p.Fix = "remove the field, or turn its feature gate on in the cluster"
 	}
 	if c.gvk.Kind == "PersistentVolumeClaim" && c.live != nil && !deniedByOthers(err) {
 		p.Reason, p.Class = problem.ObjectRejected, problem.Terminal

@@ -73,11 +73,13 @@ func refusedField(owner *v1alpha2.LlamaStackDistribution, c *change, err error) 
 			fields = append(fields, cause.Field)
 		}
 	}
-	spec, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&owner.Spec)
-	in := map[string]any{"spec": spec}
+	if out, ok := errors.AsType[*leftOutError](err); ok {
+		fields = out.fields
+	}
+	in := specOf(owner)
 	for _, field := range fields {
 		for i := range origins {
-			if from := origins[i].field(c, in, field); from != "" {
+			if from, _ := origins[i].field(c, in, field); from != "" {
 				return from
 			}
 		}
@@ -85,37 +87,43 @@ func refusedField(owner *v1alpha2.LlamaStackDistribution, c *change, err error) 
 	return fieldsOfKinds[c.gvk.Kind]
 }
 
+// specOf is the spec of a custom resource as origins name its fields.
+func specOf(owner *v1alpha2.LlamaStackDistribution) map[string]any {
+	spec, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&owner.Spec)
+	return map[string]any{"spec": spec}
+}
+
 // field is the field of the custom resource that a field of the object is from; empty where it is from another one. Of what the custom resource does not
 // say itself, it is the whole.
-func (o *origin) field(c *change, cr map[string]any, field string) string {
+func (o *origin) field(c *change, cr map[string]any, field string) (from string, itself bool) {
 	rest, found := strings.CutPrefix(field, o.of)
 	if o.kind != c.gvk.Kind || !found || rest != "" && !strings.ContainsAny(rest[:1], ".[") {
-		return ""
+		return "", false
 	}
 	written, found, _ := unstructured.NestedFieldNoCopy(cr, strings.Split(o.from, ".")...)
 	switch {
 	case !found:
 		if whole := fieldsOfKinds[o.kind]; whole != "" {
-			return whole
+			return whole, false
 		}
-		return o.from
+		return o.from, false
 	case o.kind == "PersistentVolumeClaim": // of one resource
-		return o.from
-	case o.key == "":
-		return o.from + rest
+		return o.from, true
+	case o.key == "" || rest == "":
+		return o.from + rest, true
 	}
 	at, below, _ := strings.Cut(strings.TrimPrefix(rest, "["), "]")
 	index, err := strconv.Atoi(at)
 	if err != nil {
-		return o.from
+		return o.from, false
 	}
 	name := o.nameAt(c, index)
 	list, _ := written.([]any)
 	place := slices.IndexFunc(list, func(entry any) bool { return name != nil && keyOf(entry, o.key) == name })
 	if place < 0 {
-		return o.from
+		return o.from, false
 	}
-	return fmt.Sprintf("%s[%d]%s", o.from, place, below)
+	return fmt.Sprintf("%s[%d]%s", o.from, place, below), true
 }
 
 // nameAt is what tells the entry of the object's list apart; nil where there is none.

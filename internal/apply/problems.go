@@ -57,7 +57,7 @@ func deniedByOthers(err error) bool {
 func Failed(what, how string, err error) *problem.Problem {
 	p := problem.Problem{Reason: problem.ApplyFailed, Path: what, Detail: fmt.Sprintf("%s: %v", how, stable.Error(err)), Err: err}
 	switch {
-	case (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) && !deniedByOthers(err), unknownField(err):
+	case (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) && !deniedByOthers(err), unknownField(err), isLeftOut(err):
 		p.Reason = problem.ObjectRejected
 	case TooLarge(err):
 		p.Reason, p.Fix = problem.ObjectRejected, "make it smaller: fewer or shorter values in the spec, or in the objects that it refers to"

@@ -37,7 +37,8 @@ var writeRows = []Row{
 	},
 	{
 		Reason: ObjectRejected, Class: Terminal, Conditions: inDeploymentUpdated,
-		Meaning: "The API server calls an object invalid or too large, or does not allow its change, such as another size of a PersistentVolumeClaim.",
+		Meaning: "The API server calls an object invalid or too large, does not allow its change, such as another size of a PersistentVolumeClaim, or " +
+			"does not take a field, because its Kubernetes does not have it or the field's feature gate is off.",
 		Example: Problem{
 			Path: "spec.workload.overrides.env",
 			Detail: "Deployment my-server could not be applied: Deployment.apps \"my-server\" is invalid: " +

@@ -45,3 +45,38 @@ func TestFieldsOfALaterKubernetesAreNotDropped(t *testing.T) {
 		t.Errorf("there is a Deployment: %v", err)
 	}
 }
+
+// An API server silently leaves out fields whose feature gate is off; that of this field is off by default in every release so far.
+//
+// Proves: R61, R74.
+func TestFieldsWhoseFeatureGateIsOffAreNotDropped(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.startOperator(operatorOptions{})
+	const volumes = `distribution: {name: starter}
+workload: {overrides: {volumes: [{name: trust, projected: {sources: [{clusterTrustBundle: {name: roots, path: ca.crt}}]}}]}}`
+	refused := func(name string) {
+		message := e.waitForTree(name, "DeploymentUpdated", metav1.ConditionFalse, string(problem.ObjectRejected))
+		for _, want := range []string{"spec.workload.overrides.volumes[0].projected.sources[0].clusterTrustBundle: ", "leaves out", "feature gate"} {
+			if !strings.Contains(message, want) {
+				t.Errorf("%s: message %q, want %q in it", name, message, want)
+			}
+		}
+	}
+	e.mustApply(manifest("new", volumes))
+	e.mustApply(manifest("edited", "distribution: {name: starter}\nworkload: {replicas: 2}"))
+	refused("new")
+	if err := e.get(&appsv1.Deployment{}, "new"); !apierrors.IsNotFound(err) {
+		t.Errorf("there is a Deployment: %v", err)
+	}
+	e.waitForTree("edited", "DeploymentUpdated", metav1.ConditionTrue, "")
+	before, after := &appsv1.Deployment{}, &appsv1.Deployment{}
+	if err := e.get(before, "edited"); err != nil {
+		t.Fatal(err)
+	}
+	e.mustApply(manifest("edited", volumes))
+	refused("edited")
+	if err := e.get(after, "edited"); err != nil || after.Generation != before.Generation {
+		t.Errorf("the Deployment was written: generation %d, then %d, %v", before.Generation, after.Generation, err)
+	}
+}
