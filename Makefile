@@ -107,8 +107,8 @@ PROSE_CODE = $(shell git ls-files '*.go')
 .PHONY: lint-prose
 lint-prose: $(VALE) ## Check the words of pages and comments against the glossary (hack/tools/prose).
 	@$(VALE) --config hack/tools/prose/vale.ini --output=line $(PROSE_CODE)
-	@found=$$($(VALE) --config hack/tools/prose/vale.ini --output=line $(PROSE)); \
-	if [ -n "$$found" ]; then printf '%s\n' "$$found" 'pages and messages have no findings: reword, or teach the rule in hack/tools/prose'; exit 1; fi
+	@found=$$($(VALE) --config hack/tools/prose/vale.ini --output=line $(PROSE)) || failed=yes; \
+	if [ -n "$$found$${failed:-}" ]; then printf '%s\n' "$$found" 'pages and messages have no findings: reword, or teach the rule in hack/tools/prose'; exit 1; fi
 
 .PHONY: verify
 verify: verify-headers verify-format verify-modules verify-generated verify-catalog vet lint ## Check generated files, format, modules, vet and lint.
