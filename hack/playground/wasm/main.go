@@ -1,48 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build js && wasm
+//go:build wasip1
 
-// Command wasm is package playground for a Web Worker: it sets the functions ask and choices of the global object llamastack,
-// which take and return JSON, and never ends.
+// Command wasm is package playground for a page: a WebAssembly module whose functions take and return JSON.
+//
+// The caller asks input for memory, writes a question there, and calls ask or choices, which return the size of the answer at output. The answer
+// is an object with either result or error. Nothing runs between two calls. So the module can be stopped after a call, and its memory
+// be kept: see snapshot.mjs.
 package main
 
 import (
 	"context"
 	"encoding/json"
-	"syscall/js"
+	"runtime"
+	"runtime/debug"
+	"unsafe"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/playground"
 )
 
-func main() {
-	engine, err := playground.New()
+// growth is how much the memory grows, in percent of what is used, before the collector runs: memory is cheaper than the reader's time.
+const growth = 400
+
+var (
+	engine   = start()
+	question []byte
+	answer   []byte
+)
+
+func start() *playground.Engine {
+	e, err := playground.New()
 	if err != nil {
-		panic(err) // the embedded CustomResourceDefinition is wrong, which tests exclude
+		panic(err) // the built-in settings are wrong, which tests exclude
 	}
-	js.Global().Set("llamastack", map[string]any{
-		"ask":     function(func(q playground.Question) (any, error) { return engine.Ask(context.Background(), q) }),
-		"choices": function(func(at playground.Place) (any, error) { return engine.Choices(at), nil }),
-	})
-	select {}
+	return e
 }
 
-// function makes a function of one JSON text from one of Go. It returns a JSON object with either result or error.
-func function[T any](of func(T) (any, error)) js.Func {
-	return js.FuncOf(func(_ js.Value, args []js.Value) any {
-		var in T
-		var result any
-		err := json.Unmarshal([]byte(args[0].String()), &in)
-		if err == nil {
-			result, err = of(in)
+func main() {}
+
+//go:wasmexport input
+func input(size uint32) unsafe.Pointer {
+	question = make([]byte, size)
+	return unsafe.Pointer(unsafe.SliceData(question))
+}
+
+//go:wasmexport output
+func output() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(answer)) }
+
+//go:wasmexport ask
+func ask() uint32 {
+	return respond(func(q playground.Question) (any, error) { return engine.Ask(context.Background(), q) })
+}
+
+//go:wasmexport choices
+func choices() uint32 {
+	return respond(func(at playground.Place) (any, error) { return engine.Choices(at), nil })
+}
+
+// settle prepares for a snapshot: only what is needed stays in memory.
+//
+//go:wasmexport settle
+func settle() {
+	question, answer = nil, nil
+	runtime.GC()
+	runtime.GC() // what the first one finalized
+	clearFree()
+	runtime.GC()
+	debug.SetGCPercent(growth)
+}
+
+// clearFree overwrites the memory that nothing uses with zeros, which a snapshot leaves out: it takes all of it, in smaller and smaller blocks.
+func clearFree() {
+	var taken [][]byte
+	for size := 1 << 20; size >= 8<<10; size /= 2 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for after = before; after.HeapSys == before.HeapSys; runtime.ReadMemStats(&after) {
+			taken = append(taken, make([]byte, size))
 		}
-		answer := map[string]any{"result": result}
-		if err != nil {
-			answer = map[string]any{"error": err.Error()}
-		}
-		text, err := json.Marshal(answer)
-		if err != nil {
-			return `{"error":"the answer cannot be written"}`
-		}
-		return string(text)
-	})
+	}
+	runtime.KeepAlive(taken)
+}
+
+func respond[T any](of func(T) (any, error)) uint32 {
+	var in T
+	var result any
+	err := json.Unmarshal(question, &in)
+	if err == nil {
+		result, err = of(in)
+	}
+	content := map[string]any{"result": result}
+	if err != nil {
+		content = map[string]any{"error": err.Error()}
+	}
+	if answer, err = json.Marshal(content); err != nil {
+		answer = []byte(`{"error":"the answer cannot be written"}`)
+	}
+	return uint32(len(answer))
 }

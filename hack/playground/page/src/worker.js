@@ -2,8 +2,7 @@
 //
 // The engine, in a thread of its own so that typing never waits for it. A message {id, call, in} is answered by {id, result} or {id, error}.
 import brotli, { decompress } from "brotli-dec-wasm/web";
-
-importScripts("wasm_exec.js"); // sets Go
+import { start } from "./program.js";
 
 async function load(name) {
   const response = await fetch(name);
@@ -13,8 +12,8 @@ async function load(name) {
 
 const bytes = async (name) => new Uint8Array(await (await load(name)).arrayBuffer());
 
-// engine returns the program of the engine. Browsers that cannot unpack it load a decoder.
-async function engine() {
+// compile returns the module of the engine. Browsers that cannot unpack it load a decoder.
+async function compile() {
   const packed = load("engine.wasm.br");
   const type = { headers: { "Content-Type": "application/wasm" } };
   let native;
@@ -27,20 +26,21 @@ async function engine() {
   return WebAssembly.compileStreaming(new Response((await packed).body.pipeThrough(native), type));
 }
 
-async function start() {
-  const go = new self.Go();
-  go.env = { GOGC: "400" }; // memory is cheaper than the reader's time
-  const instance = await WebAssembly.instantiate(await engine(), go.importObject);
-  go.run(instance).then(() => postMessage({ error: "the engine ended: reload the page" }));
-}
+const system = {
+  now: () => BigInt(Math.round((performance.timeOrigin + performance.now()) * 1e6)),
+  random: (part) => crypto.getRandomValues(part),
+  print: (text) => console.error(text),
+};
 
-const started = start();
+let engine = compile().then((module) => start(module, system));
 
 onmessage = async ({ data: { id, call, in: value } }) => {
   try {
-    await started;
-    postMessage({ id, ...JSON.parse(self.llamastack[call](JSON.stringify(value))) });
+    const program = await engine;
+    postMessage({ id, ...program.call(call, value) });
   } catch (error) {
-    postMessage({ id, error: String(error.message ?? error) });
+    engine = Promise.reject(error); // after a fault, nobody knows its state
+    engine.catch(() => {});
+    postMessage({ id, error: error instanceof WebAssembly.RuntimeError ? "the engine failed: reload the page" : String(error.message ?? error) });
   }
 };
