@@ -27,7 +27,9 @@ def on_config(config):
 
 
 def on_files(files, config):
-    """Adds the page of the playground, which is no documentation, as playground/."""
+    """Adds the page of the playground, which is no documentation, as playground/, and what completes the theme."""
+    for name in (*config["extra_css"], *map(str, config["extra_javascript"])):
+        files.append(File.generated(config, name, abs_src_path=str(Path(__file__).with_name(name))))
     for path in sorted(PLAYGROUND.glob("[!.]*")):
         files.append(File.generated(config, "playground/" + path.name, abs_src_path=str(path)))
     return files
@@ -48,3 +50,16 @@ def on_page_markdown(markdown, page, config, files):
     if page.file.src_uri == "playground.md" and (PLAYGROUND / "index.html").exists():
         markdown = markdown.replace("`playground/index.html`", "[**the playground**](playground/index.html)")
     return markdown
+
+
+def on_page_content(html, **_):
+    """Makes headers without text cells: a screen reader would announce a column without a name."""
+    return html.replace("<th></th>", "<td></td>")
+
+
+def on_post_page(output, **_):
+    """Names the search, which the theme does not."""
+    named = output.replace('data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"')
+    if named == output:
+        raise ValueError("the theme's search is another one: look whether it has a name for screen readers")
+    return named

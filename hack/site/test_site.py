@@ -26,6 +26,12 @@ FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --disable-dev-shm-usage"
 ).split()
+LOOKS = {"light": {}, "dark": {"color_scheme": "dark"}, "narrow": {"viewport": {"width": 390, "height": 844}}}
+# Pages of each kind: start, task, long tables, generated reference, decision.
+KINDS = (
+    "index.html", "connect-model-server.html", "troubleshooting.html", "configuration.html", "configuration-providers.html", "providers.html",
+    "status.html", "kubectl-plugin.html", "performance.html", "faq.html", "adr/0004-three-classes-of-problems.html",
+)
 ANSWERS = "performance.getEntriesByName('answer').length"
 
 
@@ -93,12 +99,18 @@ def status(page, pattern):
     until(f"status {pattern!r}, not {page.locator('#status').inner_text()!r}", lambda: re.search(pattern, page.locator("#status").inner_text()))
 
 
+def answered(page):
+    """How many seconds after opening the page the engine had answered first."""
+    return page.evaluate("(e => e.startTime + e.duration)(performance.getEntriesByName('answer')[0])") / 1000
+
+
 def check_typing(readers, url):
     page = readers.playground(url)
     first = page.evaluate("performance.getEntriesByName('first')[0].startTime") / 1000
-    engine = page.evaluate("(e => e.startTime + e.duration)(performance.getEntriesByName('answer')[0])") / 1000
+    engine = answered(page)
     status(page, r"^No problems. Server release line")
     assert "provider_id: vllm" in text(page, "config")
+    height = page.locator("#editor").bounding_box()["height"]
     page.locator("#editor .cm-content").click()
     page.keyboard.press("Control+End")
     page.keyboard.type("  netw", delay=50)
@@ -111,6 +123,7 @@ def check_typing(readers, url):
     page.keyboard.type("portt: 80")
     page.locator("#problems button.error", has_text="spec.networking.portt").wait_for()
     readers.accessible(page, "with an error")
+    assert page.locator("#editor").bounding_box()["height"] == height, "a problem hides the line that is written"
     page.locator("#problems button.error").first.click()
     assert page.evaluate("document.activeElement.id") == "editor"
     answers = page.evaluate(ANSWERS)
@@ -137,18 +150,17 @@ def check_difference_and_link(readers, url):
     page.locator("#share").click()
     link = until("the link", lambda: page.evaluate("location.hash"))
     other = readers.playground(url + link)
+    engine = answered(other)
     assert text(other, "editor") == text(page, "editor")
     assert other.input_value("#release") == lines[1] and other.input_value("#compare") == lines[0]
     broken = readers.playground(url + "#nonsense")
     assert "cannot be read" in broken.locator("#shared").inner_text()
     status(broken, "No problems")
-    readers.done("difference, and the link")
+    readers.done(f"difference, and the link: first result after {engine:.1f} s")
 
 
 def check_looks(readers, url, pictures):
-    for name, options in {
-        "light": {}, "dark": {"color_scheme": "dark"}, "narrow": {"viewport": {"width": 390, "height": 844}},
-    }.items():
+    for name, options in LOOKS.items():
         page = readers.playground(url, **options)
         status(page, "No problems")
         readers.accessible(page, name)
@@ -205,10 +217,15 @@ def check_site(readers, folder, pictures):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/"
-        for name, options in {"light": {}, "dark": {"color_scheme": "dark"}, "narrow": {"viewport": {"width": 390, "height": 844}}}.items():
-            page = readers.open(url + "index.html", **options)
-            page.screenshot(path=pictures / f"site-{name}.png")
-            readers.done(f"docs site, {name}")
+        for name, options in LOOKS.items():
+            for number, file in enumerate(KINDS):
+                page = page if number else readers.open(url + file, **options)
+                page.goto(url + file)
+                page.screenshot(path=pictures / f"site-{name}-{Path(file).stem}.png")
+                readers.accessible(page, f"{file}, {name}")
+                wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+                assert wide <= 0, f"{file}, {name}: {wide} pixels too wide"
+            readers.done(f"docs site, {len(KINDS)} pages, accessibility, {name}")
         page = readers.open(url + "index.html")
         page.locator("input.md-search__input").fill("rotate keys")
         page.locator(".md-search-result__item", has_text="Rotate").first.wait_for()
