@@ -12,6 +12,14 @@ PLAYGROUND = ROOT / "internal" / "cli" / "playground" / "page"
 FENCE = re.compile(r"^(\s*```[\w-]+)[ \t]+\S.*$", re.MULTILINE)
 LINK = re.compile(r"(\]\()([^)\s:#]+)(#[^)\s]*)?(\))")
 
+QUICK_START = ("Install it on your cluster", "Your first server", "Read the status", "Remove it")
+QUICK_START_INTRODUCTION = """# Quick start
+
+You need a cluster, `kubectl`, and a clone of the repository, which has the files that the commands name. Without a cluster, try the
+[playground](docs/playground.md).
+
+"""
+
 
 def on_config(config):
     """Puts pages that the navigation does not name, such as new decisions, under the part that they belong to."""
@@ -26,8 +34,19 @@ def on_config(config):
     return config
 
 
+def quick_start():
+    """The sections of the README that a new user follows on a cluster. The README stays their only source: a test executes it there."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    found = [section for section in sections if section.startswith(tuple(f"## {title}\n" for title in QUICK_START))]
+    if len(found) != len(QUICK_START):
+        raise ValueError(f"the README has not all of the sections {', '.join(QUICK_START)}")
+    return LINK.sub(lambda match: match[0].replace("](docs/", "](") if match[2].startswith("docs/") else match[0].replace("](", "](../"), QUICK_START_INTRODUCTION + "".join(found))
+
+
 def on_files(files, config):
-    """Adds the page of the playground, which is no documentation, as playground/, and what completes the theme."""
+    """Adds the quick start, the page of the playground, which is no documentation, as playground/, and what completes the theme."""
+    files.append(File.generated(config, "quick-start.md", content=quick_start()))
     for name in (*config["extra_css"], *map(str, config["extra_javascript"])):
         files.append(File.generated(config, name, abs_src_path=str(Path(__file__).with_name(name))))
     for path in sorted(PLAYGROUND.glob("[!.]*")):
@@ -46,6 +65,8 @@ def on_page_markdown(markdown, page, config, files):
         kind = "tree" if (ROOT / target).is_dir() else "blob"
         return f"{match[1]}{config['extra']['repository']}/{kind}/main/{target}{match[3] or ''}{match[4]}"
 
+    if page.file.src_uri == "index.md":
+        markdown = markdown.replace("../README.md#install-it-on-your-cluster", "quick-start.md")
     markdown = LINK.sub(repository, markdown)
     if page.file.src_uri == "playground.md" and (PLAYGROUND / "index.html").exists():
         markdown = markdown.replace("`playground/index.html`", "[**the playground**](playground/index.html)")

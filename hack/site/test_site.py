@@ -29,7 +29,7 @@ FLAGS = (
 LOOKS = {"light": {}, "dark": {"color_scheme": "dark"}, "narrow": {"viewport": {"width": 390, "height": 844}}}
 # Pages of each kind: start, task, long tables, generated reference, decision.
 KINDS = (
-    "index.html", "connect-model-server.html", "troubleshooting.html", "configuration.html", "configuration-providers.html", "providers.html",
+    "index.html", "quick-start.html", "connect-model-server.html", "troubleshooting.html", "configuration.html", "configuration-providers.html", "providers.html",
     "status.html", "kubectl-plugin.html", "performance.html", "faq.html", "adr/0004-three-classes-of-problems.html",
 )
 ANSWERS = "performance.getEntriesByName('answer').length"
@@ -236,11 +236,13 @@ def check_site(readers, folder, pictures):
 
 
 def serve(plugin):
-    """Starts the plugin's server, and returns the process and the page's address."""
-    process = subprocess.Popen([plugin, "playground", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    address = re.search(r"http://\S+", process.stdout.readline())
-    assert address, "the plugin prints no address"
-    return process, address[0]
+    """Starts the plugin's server, and returns the process and the page's address. It prints what the pages show, with another port."""
+    process = subprocess.Popen([plugin, "playground", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    printed = process.stdout.readline() + process.stdout.readline()
+    for page in ("playground.md", "kubectl-plugin.md"):
+        shown = re.search(r"```console\n\$ kubectl llamastack playground\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
+        assert shown and shown[1].replace(":8322/", "") == re.sub(r":\d+/", "", printed), f"docs/{page} shows something else than {printed!r}"
+    return process, re.search(r"http://\S+", printed)[0]
 
 
 def main():
