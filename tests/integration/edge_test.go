@@ -13,7 +13,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/jsonpath"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -160,12 +165,37 @@ func (s *serving) networking(patch string) {
 	s.kubectl("patch", "llsd", "s", "-n", "ai", "--type=merge", "-p", `{"spec":{"networking":`+patch+`}}`)
 }
 
+// edgeKinds are those of the objects that this test waits for, by what kubectl calls them.
+var edgeKinds = map[string]schema.GroupVersionKind{
+	"llsd":      v1alpha2.GroupVersion.WithKind(v1alpha2.Kind),
+	"route":     {Group: "route.openshift.io", Version: "v1", Kind: "Route"},
+	"httproute": {Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"},
+	"ingress":   {Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"},
+}
+
+// value is what "kubectl get -o jsonpath=PATH" prints, without the program: a wait asks often.
+func (s *serving) value(object, path string) (string, error) {
+	kind, name, _ := strings.Cut(object, "/")
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(edgeKinds[kind])
+	if err := s.admin.Get(s.t.Context(), client.ObjectKey{Namespace: "ai", Name: name}, u); err != nil {
+		return "", err
+	}
+	template := jsonpath.New(object).AllowMissingKeys(true)
+	if err := template.Parse(path); err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	err := template.Execute(&text, u.Object)
+	return strings.TrimSpace(text.String()), err
+}
+
 // waitField waits until an object has a value.
 func (s *serving) waitField(object, path, want string) {
 	s.t.Helper()
 	fixture.Eventually(s.t, 2*time.Minute, object+" has "+path, func() error {
-		got, err := s.cluster.KubectlRun(s.t.Context(), "get", object, "-n", "ai", "-o", "jsonpath="+path)
-		if got = strings.TrimSpace(got); err == nil && got != want {
+		got, err := s.value(object, path)
+		if err == nil && got != want {
 			err = fmt.Errorf("it is %q", got)
 		}
 		return err
@@ -189,20 +219,21 @@ func (s *serving) admit(object, status string) {
 func (s *serving) waitEdge(object, pending string) {
 	s.t.Helper()
 	fixture.Eventually(s.t, 2*time.Minute, "exposed by "+object, func() error {
-		out, err := s.cluster.KubectlRun(s.t.Context(), "get", "routes.route.openshift.io,httproutes,ingresses", "-n", "ai", "-o", "name")
-		if err != nil {
-			return err
-		}
 		var names []string
-		for name := range strings.FieldsSeq(out) {
-			kind, rest, _ := strings.Cut(name, "/")
-			kind, _, _ = strings.Cut(kind, ".")
-			names = append(names, kind+"/"+rest)
+		for _, kind := range []string{"route", "httproute", "ingress"} {
+			list := &unstructured.UnstructuredList{}
+			list.SetGroupVersionKind(edgeKinds[kind])
+			if err := s.admin.List(s.t.Context(), list, client.InNamespace("ai")); err != nil {
+				return err
+			}
+			for i := range list.Items {
+				names = append(names, kind+"/"+list.Items[i].GetName())
+			}
 		}
 		if got := strings.Join(names, " "); got != object {
 			return fmt.Errorf("exposed by %q", got)
 		}
-		ready, err := s.cluster.KubectlRun(s.t.Context(), "get", "llsd", "s", "-n", "ai", "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].message}`)
+		ready, err := s.value("llsd/s", `{.status.conditions[?(@.type=="Ready")].message}`)
 		if err == nil && !strings.Contains(ready, pending) {
 			err = errors.New(ready)
 		}
@@ -214,7 +245,7 @@ func (s *serving) waitEdge(object, pending string) {
 func (s *serving) waitMessage(name, condition string, is func(message string) bool) {
 	s.t.Helper()
 	fixture.Eventually(s.t, 2*time.Minute, condition+" of "+name, func() error {
-		got, err := s.cluster.KubectlRun(s.t.Context(), "get", "llsd", name, "-n", "ai", "-o", `jsonpath={.status.conditions[?(@.type=="`+condition+`")].message}`)
+		got, err := s.value("llsd/"+name, `{.status.conditions[?(@.type=="`+condition+`")].message}`)
 		if err == nil && !is(got) {
 			err = errors.New(got)
 		}
@@ -224,13 +255,7 @@ func (s *serving) waitMessage(name, condition string, is func(message string) bo
 
 func (s *serving) waitURL(want string) {
 	s.t.Helper()
-	fixture.Eventually(s.t, 2*time.Minute, "the URL "+want, func() error {
-		got, err := s.cluster.KubectlRun(s.t.Context(), "get", "llsd", "s", "-n", "ai", "-o", "jsonpath={.status.routeURL}")
-		if err == nil && got != want {
-			err = fmt.Errorf("the URL is %q", got)
-		}
-		return err
-	})
+	s.waitField("llsd/s", "{.status.routeURL}", want)
 }
 
 // nothingWasDenied reports requests of the operator's that the API server denied.

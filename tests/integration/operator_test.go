@@ -227,20 +227,13 @@ func serverDouble(t *testing.T) *httptest.Server {
 }
 
 // nodeDouble plays the node: it reports about every pod of the namespace that it runs and is ready.
-func nodeDouble(t *testing.T, c client.Client, namespace string) {
+func nodeDouble(t *testing.T, c client.WithWatch, namespace string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	t.Cleanup(func() { cancel(); <-done })
 	go func() {
 		defer close(done)
-		for {
-			readyPods(ctx, c, namespace)
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(100 * time.Millisecond):
-			}
-		}
+		fixture.WhenPodsChange(ctx, c, func() { readyPods(ctx, c, namespace) }, client.InNamespace(namespace))
 	}()
 }
 

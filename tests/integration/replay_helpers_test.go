@@ -18,13 +18,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	clientgoapply "k8s.io/client-go/applyconfigurations"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/yaml"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -290,12 +294,19 @@ func (r *replayed) stop(p *process) {
 func (r *replayed) versions() map[string]string {
 	r.t.Helper()
 	all := map[string]string{}
-	for _, namespace := range []string{"own", "names", "odh"} {
-		out := r.kubectl("get", "deployments,services,serviceaccounts,configmaps,secrets,pvc,hpa,pdb,networkpolicies,ingresses,rolebindings",
-			"-n", namespace, "-o", `jsonpath={range .items[*]}{.kind}/{.metadata.namespace}/{.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`)
-		for line := range strings.Lines(out) {
-			if name, version, found := strings.Cut(strings.TrimSpace(line), " "); found {
-				all[name] = version
+	for _, kind := range append(apply.FullKinds(), &corev1.ConfigMap{}, &corev1.Secret{}, &rbacv1.RoleBinding{}) {
+		gvk, err := apiutil.GVKForObject(kind, scheme)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		for _, namespace := range []string{"own", "names", "odh"} {
+			list := &metav1.PartialObjectMetadataList{}
+			list.SetGroupVersionKind(gvk)
+			if err := r.admin.List(r.t.Context(), list, client.InNamespace(namespace)); err != nil {
+				r.t.Fatal(err)
+			}
+			for i := range list.Items {
+				all[gvk.Kind+"/"+namespace+"/"+list.Items[i].Name] = list.Items[i].ResourceVersion
 			}
 		}
 	}

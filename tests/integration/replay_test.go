@@ -82,7 +82,7 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 func otherBuild(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "manager")
-	if err := goBuild(t.Context(), binary, "-ldflags", "-X github.com/llamastack/llama-stack-k8s-operator/internal/version.commit=other", "./cmd/manager"); err != nil {
+	if err := goBuild(t.Context(), binary, "./cmd/manager", "github.com/llamastack/llama-stack-k8s-operator/internal/version.commit=other"); err != nil {
 		t.Fatal(err)
 	}
 	return binary

@@ -3,6 +3,7 @@
 package integration
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -139,14 +140,17 @@ func (s *serving) reconciled(name string) func() error {
 // Proves: R71 (metrics by HTTPS, for those only who may read them).
 func TestMetricsNeedPermission(t *testing.T) {
 	t.Parallel()
-	s := newServing(t)
-	s.install()
-	p := s.run(buildManager(t))
-	fixture.Eventually(t, installTimeout, "the replica is ready", p.ready)
-	s.kubectl("create", "serviceaccount", "reader")
-	s.kubectl("create", "serviceaccount", "nobody")
-	s.kubectl("create", "clusterrolebinding", "metrics", "--clusterrole=llama-stack-k8s-operator-metrics-reader", "--serviceaccount=default:reader")
-	token := func(name string) string { return strings.TrimSpace(s.kubectl("create", "token", name)) }
+	e := newEnv(t)
+	s := &serving{t: t, cluster: cluster}
+	p := s.run(buildManager(t), "--watch-namespaces="+e.namespace, "--manage-certificates=false", "--leader-elect=false")
+	binding := "metrics-" + e.namespace
+	t.Cleanup(func() { _, _ = cluster.KubectlRun(context.Background(), "delete", "clusterrolebinding", binding) })
+	s.kubectl("create", "serviceaccount", "reader", "-n", e.namespace)
+	s.kubectl("create", "serviceaccount", "nobody", "-n", e.namespace)
+	s.kubectl("create", "clusterrolebinding", binding, "--clusterrole=llama-stack-k8s-operator-metrics-reader", "--serviceaccount="+e.namespace+":reader")
+	token := func(name string) string {
+		return strings.TrimSpace(s.kubectl("create", "token", name, "-n", e.namespace))
+	}
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: 10 * time.Second}
 	for _, c := range []struct {
 		who, token string

@@ -54,9 +54,13 @@ var manager = sync.OnceValues(func() (string, error) {
 	return binary, goBuild(context.Background(), binary, "./cmd/manager")
 })
 
-// goBuild builds a program of this module, into the file or directory.
-func goBuild(ctx context.Context, output string, args ...string) error {
-	build := exec.CommandContext(ctx, "go", append([]string{"build", "-o", output}, args...)...)
+// goBuild builds a program of this module, into the file or directory, without what only debuggers read: linking takes less time.
+func goBuild(ctx context.Context, output, program string, variables ...string) error {
+	flags := "-s -w"
+	for _, v := range variables {
+		flags += " -X " + v
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-o", output, "-ldflags", flags, program)
 	build.Dir = fixture.Root()
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)

@@ -294,6 +294,7 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 // Proves: L-27 (a connection that nobody used while the Server drained still serves a request, and its answer is its end; the Server ends
 // with the last one).
 func TestIdleConnectionsOutliveTheDrain(t *testing.T) {
+	t.Parallel()
 	const drain = 3 * time.Second
 	s := newServing(t)
 	s.install()
