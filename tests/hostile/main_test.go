@@ -45,7 +45,7 @@ func inside(m *testing.M) (code int, err error) {
 	defer cancel()
 	for _, arguments := range [][]string{
 		{"apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml")},
-		{"wait", "--for=condition=Established", "--timeout=30s", crdName},
+		{"wait", "--for=condition=Established", "--timeout=60s", crdName},
 	} {
 		if _, err := cluster.KubectlRun(ctx, arguments...); err != nil {
 			return 1, err

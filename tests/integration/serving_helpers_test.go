@@ -39,7 +39,7 @@ const (
 	crdName        = "crd/llamastackdistributions.llamastack.io"
 	// v1alpha1Kind names the version. With the short name, llsd, kubectl forgets it and means the preferred one.
 	v1alpha1Kind   = "llamastackdistributions.v1alpha1.llamastack.io"
-	installTimeout = time.Minute
+	installTimeout = 3 * time.Minute
 )
 
 // clusters counts those that tests started, for their names.

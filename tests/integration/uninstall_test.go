@@ -32,7 +32,7 @@ func TestNamespaceOfTheOperatorGoesFirst(t *testing.T) {
 
 	s.kubectl("patch", "llsd", "a", "-n", "default", "--type=merge", "-p", `{"spec":{"networking":{"port":8500}}}`)
 	s.apply(hub("c", ""))
-	s.kubectl("delete", "llsd", "b", "-n", "default", "--timeout=30s")
+	s.kubectl("delete", "llsd", "b", "-n", "default", "--timeout=60s")
 	s.kubectl("delete", "namespace", "leaving", "--timeout=60s")
 	manifest := filepath.Join(fixture.Root(), "dist", "install.yaml")
 	s.kubectl("delete", "-f", manifest, "--ignore-not-found", "--timeout=90s")

@@ -52,7 +52,7 @@ func NewTLS(server string, ca []byte, pair pki.KeyPair) (*Client, error) {
 		return nil, err
 	}
 	return &Client{Server: server, HTTP: &http.Client{
-		Timeout: 10 * time.Second,
+		Timeout: time.Minute, // on a busy machine, answers take long
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{
 			RootCAs: roots, Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12,
 		}},
