@@ -27,5 +27,8 @@ func (c Config) writeAuditPolicy() error {
 }
 
 func (c Config) auditArgs() []string {
-	return []string{"--audit-policy-file=" + c.Path(auditPolicyFile), "--audit-log-path=" + c.Path(auditLogFile)}
+	return []string{
+		"--audit-policy-file=" + c.Path(auditPolicyFile), "--audit-log-path=" + c.Path(auditLogFile),
+		"--audit-log-maxsize=10000", // MB: who counts requests reads one file
+	}
 }

@@ -62,7 +62,7 @@ func Local(dir, bin string) (Config, error) {
 	return Config{
 		Root: dir, Bin: bin, Address: loopback,
 		APIPort: ports[0], EtcdPort: ports[1], PeerPort: ports[2],
-		Services: netip.MustParsePrefix("10.96.0.0/20"),
+		Services: netip.MustParsePrefix("10.96.0.0/16"),
 	}, nil
 }
 
