@@ -183,12 +183,14 @@ soak: cluster build ## Do random things to 50 custom resources for SOAK (2h), an
 	$(BIN)/cluster build --tier controlplane
 	LLSD_SOAK=$(SOAK) LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager go test -count=1 -timeout 24h -v -run TestSoak $(TESTFLAGS) ./tests/chaos
 
-# SIZES are the numbers of custom resources. LLSD_BENCH_REPORT=FILE writes the table there, too. It needs a machine that does nothing else.
+# SIZES are the numbers of custom resources, and MEMORY is the operator's memory limit, where it is not that of the manifest: with 10,000, 512Mi.
+# LLSD_BENCH_REPORT=FILE writes the table there, too. It needs a machine that does nothing else.
 SIZES ?= 1,50,200,500
+MEMORY ?=
 .PHONY: bench-cluster
 bench-cluster: cluster build ## Measure many new custom resources, edits among them and a restart, beside a replay of the same writes (Linux and root).
 	$(BIN)/cluster build --tier controlplane
-	LLSD_BENCH=$(SIZES) LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager go test -count=1 -timeout 120m -v -run TestManyNewCustomResources $(TESTFLAGS) ./tests/hostile
+	LLSD_BENCH=$(SIZES) LLSD_BENCH_MEMORY=$(MEMORY) LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager go test -count=1 -timeout 120m -v -run TestManyNewCustomResources $(TESTFLAGS) ./tests/hostile
 
 # The programs of the oldest Kubernetes are built once, in about nine minutes. It is run by hand, before each release.
 .PHONY: test-oldest
@@ -219,8 +221,11 @@ test-packages: cluster ## Test the packages with the libraries of Helm, Flux and
 
 # Debian's Chromium is the browser; CHROMIUM names another one.
 .PHONY: test-site
-test-site: site ## Test the docs site and the playground in a headless Chromium.
-	$(GO_BUILD) -o $(BIN)/ ./cmd/kubectl-llamastack
+test-site: site build test-built-site ## Test the docs site and the playground in a headless Chromium.
+
+# What "make site build" has built, beside other tests: building it would change what they build.
+.PHONY: test-built-site
+test-built-site:
 	"$$(hack/site/venv.sh)/bin/python" hack/site/test_site.py --site $(BIN)/site --plugin $(BIN)/kubectl-llamastack $(TESTFLAGS)
 
 .PHONY: fuzz

@@ -22,6 +22,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	quantity "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,6 +33,8 @@ import (
 const (
 	// paceVariable has the numbers of custom resources to measure, separated by commas.
 	paceVariable = "LLSD_BENCH"
+	// memoryVariable has the operator's memory limit, as a quantity, where it is not that of the manifest.
+	memoryVariable = "LLSD_BENCH_MEMORY"
 	// clientsAtOnce is how many clients create custom resources, or the objects of the replay, at once.
 	clientsAtOnce = 8
 	// maxRequestsEach is how many requests of the operator a custom resource may cost here, where no pod becomes ready.
@@ -43,6 +46,9 @@ const (
 // nothing). It measures how long they take, beside the bare replay of the same writes, and reports that: times are not asserted.
 func TestManyNewCustomResources(t *testing.T) {
 	w := newWorld(t)
+	if limit := os.Getenv(memoryVariable); limit != "" {
+		w.giveMemory(t, limit)
+	}
 	w.operator = newOperator(t, w.admin)
 	sizes := "50"
 	if named := os.Getenv(paceVariable); named != "" {
@@ -71,6 +77,29 @@ func TestManyNewCustomResources(t *testing.T) {
 		if err := os.WriteFile(file, []byte(report.String()), 0o600); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// giveMemory sets the memory limit of the operator, and half of it for Go, as docs/operator-settings.md says.
+func (w *world) giveMemory(t *testing.T, limit string) {
+	t.Helper()
+	memory, err := quantity.ParseQuantity(limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &appsv1.Deployment{}
+	if err := w.admin.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: operatorDeployment}, d); err != nil {
+		t.Fatal(err)
+	}
+	container := &d.Spec.Template.Spec.Containers[0]
+	container.Resources.Limits[corev1.ResourceMemory] = memory
+	for i := range container.Env {
+		if container.Env[i].Name == "GOMEMLIMIT" {
+			container.Env[i].Value = strconv.FormatInt(memory.Value()/2, 10)
+		}
+	}
+	if err := w.admin.Update(t.Context(), d); err != nil {
+		t.Fatal(err)
 	}
 }
 
