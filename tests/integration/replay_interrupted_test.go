@@ -158,8 +158,11 @@ func (o *oneOperator) adopt(name string) error {
 	o.t.Helper()
 	var failed error
 	fixture.Eventually(o.t, time.Minute, name+" is adopted", func() error {
-		if failed = o.reconcile(o.t.Context(), name); failed != nil {
-			return nil //nolint:nilerr // it is returned below
+		switch failed = o.reconcile(o.t.Context(), name); {
+		case apierrors.IsConflict(failed): // a controller of the cluster came in between: the operator reconciles again
+			return failed
+		case failed != nil:
+			return nil
 		}
 		service := &corev1.Service{}
 		if err := o.get(service, objects.ServiceName(name)); err != nil {
