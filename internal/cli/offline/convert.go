@@ -41,7 +41,7 @@ type Converted struct {
 func (c *Cluster) Convert(ctx context.Context, d *manifest.Document, version string) *Converted {
 	r := &Converted{Resource: Resource{Document: d}}
 	defer r.sort()
-	if c.schemaOf(&r.Resource) == nil {
+	if schemaOf(&r.Resource) == nil {
 		return r
 	}
 	for _, refusal := range c.refusals(ctx, d.Object) {
@@ -171,7 +171,7 @@ func (r *Converted) remind(path, detail, fix string) {
 // refusals are why the API server would not create the object, which has a known version: by the schema and its rules, and by the
 // operator's own validation.
 func (c *Cluster) refusals(ctx context.Context, object map[string]any) []admission.Refusal {
-	stored, refusals := c.schemas[fmt.Sprint(object["apiVersion"])]().Admit(ctx, inSomeNamespace(object))
+	stored, refusals := schemas[fmt.Sprint(object["apiVersion"])]().Admit(ctx, inSomeNamespace(object))
 	if object["apiVersion"] != v1alpha2.GroupVersion.String() {
 		return refusals
 	}

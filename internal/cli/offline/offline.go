@@ -13,7 +13,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -74,24 +73,26 @@ type Cluster struct {
 	// policy takes longer than all the rest.
 	Policy Policy
 
-	schemas    map[string]func() *admission.Schema // by apiVersion
 	configMaps map[types.NamespacedName]configMap
 }
 
-// NewCluster returns a cluster with the CustomResourceDefinition and the settings. A version of the CustomResourceDefinition is compiled when the first
-// document needs it.
-func NewCluster(s *settings.Settings) *Cluster {
-	c := &Cluster{Settings: s, schemas: map[string]func() *admission.Schema{}}
-	for _, version := range []schema.GroupVersion{v1alpha1.GroupVersion, v1alpha2.GroupVersion} {
-		c.schemas[version.String()] = sync.OnceValue(func() *admission.Schema {
-			read, err := admission.NewSchema(crd.LlamaStackDistributions(), version.Version)
-			if err != nil { // it is part of the program and covered by its tests
-				panic(err)
-			}
-			return read
-		})
-	}
-	return c
+// NewCluster returns a cluster with the CustomResourceDefinition and the settings.
+func NewCluster(s *settings.Settings) *Cluster { return &Cluster{Settings: s} }
+
+// schemas are the versions of the CustomResourceDefinition, which is a part of the program, by apiVersion. Each is compiled when the first document needs it,
+// and never again: that takes longer than all that is done with a document.
+var schemas = map[string]func() *admission.Schema{
+	v1alpha1.GroupVersion.String(): compiled(v1alpha1.GroupVersion.Version), v1alpha2.GroupVersion.String(): compiled(v1alpha2.GroupVersion.Version),
+}
+
+func compiled(of string) func() *admission.Schema {
+	return sync.OnceValue(func() *admission.Schema {
+		read, err := admission.NewSchema(crd.LlamaStackDistributions(), of)
+		if err != nil { // its tests cover it
+			panic(err)
+		}
+		return read
+	})
 }
 
 // Recognizes reports whether the document is one that this package is about: all of this API's group, in whatever version, those included
@@ -105,7 +106,7 @@ func Recognizes(d *manifest.Document) bool {
 // document can be decoded.
 func (c *Cluster) DryRun(ctx context.Context, d *manifest.Document) *Resource {
 	r := &Resource{Document: d}
-	if own := c.schemaOf(r); own != nil {
+	if own := schemaOf(r); own != nil {
 		c.check(ctx, r, own)
 	}
 	r.sort()
@@ -125,7 +126,7 @@ func (c *Cluster) check(ctx context.Context, r *Resource, own *admission.Schema)
 		if r.Failed() {
 			return // conversion takes what the schema of its version admits
 		}
-		stored = c.schemas[hub]().Default(v1alpha1.ToV1alpha2(stored))
+		stored = schemas[hub]().Default(v1alpha1.ToV1alpha2(stored))
 	}
 	cr, err := typed(stored)
 	if err != nil {
@@ -194,9 +195,9 @@ func (r *Resource) addBuilt(p problem.Problem) {
 }
 
 // schemaOf is the schema of the document's version; nil where kind or version are not of this API, which is added as an error.
-func (c *Cluster) schemaOf(r *Resource) *admission.Schema {
+func schemaOf(r *Resource) *admission.Schema {
 	kind, apiVersion := r.Document.Kind(), r.Document.APIVersion()
-	own, known := c.schemas[apiVersion]
+	own, known := schemas[apiVersion]
 	switch {
 	case kind != v1alpha2.Kind:
 		r.add(notThis("kind", kind, "write kind: "+v1alpha2.Kind))
