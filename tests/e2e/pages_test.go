@@ -27,6 +27,7 @@ var pagesByTask = []struct {
 	{"connect-model-server.md", nil},
 	{"rotate-keys.md", map[string]pageStep{"The key of a model server": {before: modelServerWantsTheNewKey}}},
 	{"scaling.md", nil},
+	{"upgrade.md", nil},
 	{"backup.md", map[string]pageStep{"The resource": {before: rememberACompletion}, "Restore": {before: loseEverything, after: completionIsThere}}},
 	{"troubleshooting.md", faults},
 	{"uninstall.md", map[string]pageStep{"A server, but not its data": {before: serverRunsAgain, after: completionIsThere}}},
@@ -119,18 +120,18 @@ func (r *reader) sections(t *testing.T, page string) (found []section) {
 		t.Fatal(err)
 	}
 	var block *fixture.Block
+	indent := ""
 	for i, line := range strings.Split(string(text), "\n") {
 		trimmed := strings.TrimPrefix(line, "   ")
 		switch last := len(found) - 1; {
 		case block == nil && strings.HasPrefix(trimmed, "```"):
 			block = &fixture.Block{Line: i + 1, Info: strings.TrimPrefix(trimmed, "```")}
+			indent = strings.TrimSuffix(line, trimmed)
 		case block != nil && trimmed == "```":
 			found[last].blocks = append(found[last].blocks, *block)
 			block = nil
-		case block != nil && strings.HasPrefix(line, "   ") && page == "rotate-keys.md":
-			block.Text += trimmed + "\n"
 		case block != nil:
-			block.Text += line + "\n"
+			block.Text += strings.TrimPrefix(line, indent) + "\n"
 		default:
 			if m := heading.FindStringSubmatch(line); m != nil {
 				found = append(found, section{title: m[1]})
