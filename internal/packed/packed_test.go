@@ -30,7 +30,7 @@ func TestUnpackGivesBackWhatWasPacked(t *testing.T) {
 
 func TestUnpackRefusesWhatWasNotPacked(t *testing.T) {
 	whole := Pack(bytes.Repeat([]byte("abc "), 1000))
-	for _, packed := range []string{"", "x", "unknown", string(deflated), whole[:len(whole)/2]} {
+	for _, packed := range []string{"", "x", "unknown", string(compressed), whole[:len(whole)/2]} {
 		if got, err := Unpack(packed); err == nil {
 			t.Errorf("%q was unpacked as %q", packed, got)
 		}
