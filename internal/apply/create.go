@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -59,10 +60,11 @@ func (a *Applier) create(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 // API server counts its defaults among the fields of who creates an object, so the fields alone would not report it. A kind of Kubernetes' own is
 // sent by Protobuf, which takes both sides less time than a tree: what Go's types write although nobody has set it makes no difference in a new one.
 func (c *change) new() objects.Object {
-	var o objects.Object = c.DeepCopy()
+	var source runtime.Object = c.Unstructured
 	if clientgoscheme.Scheme.Recognizes(c.gvk) {
-		o = c.object.DeepCopyObject().(objects.Object)
+		source = c.object
 	}
+	o := source.DeepCopyObject().(objects.Object)
 	if isGenerated(c.gvk) {
 		return o
 	}

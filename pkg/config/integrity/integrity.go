@@ -49,6 +49,8 @@ type check struct {
 	ofContainer []string
 	// configured are the names of the storage backends that the spec configures.
 	configured map[string]bool
+	// providers are those of each API that was asked for: nothing changes them during a check.
+	providers map[string]*document.ProviderSet
 }
 
 // Check makes sure that everything that the configuration names is there: the server would otherwise crash on start, or come up without
@@ -89,8 +91,16 @@ func CheckEnvironment(ctx context.Context, in *Input, problems *problem.Collecto
 func newCheck(ctx context.Context, in *Input, problems *problem.Collector) *check {
 	return &check{
 		ctx: ctx, doc: in.Document, line: in.Line, release: in.Release, spec: in.Spec, groups: in.Providers, env: in.Environment, problems: problems,
-		configured: in.Backends, ofContainer: in.OfContainer,
+		configured: in.Backends, ofContainer: in.OfContainer, providers: map[string]*document.ProviderSet{},
 	}
+}
+
+// providersOf returns the providers of an API.
+func (c *check) providersOf(api string) *document.ProviderSet {
+	if c.providers[api] == nil {
+		c.providers[api] = c.doc.Lookup(api, c.env.Given())
+	}
+	return c.providers[api]
 }
 
 // configuredAt returns the field of the spec that configures a provider; empty where the base's own has this id.

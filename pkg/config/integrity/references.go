@@ -24,7 +24,7 @@ func (c *check) references() {
 		if !ok {
 			continue
 		}
-		providers := c.doc.Lookup(api, c.env.Given())
+		providers := c.providersOf(api)
 		for i, item := range document.Items(document.Child(resources, name)) {
 			if c.ctx.Err() != nil {
 				return
@@ -38,7 +38,7 @@ func (c *check) references() {
 		}
 	}
 	defaults := c.doc.Section("vector_stores")
-	c.providerID(document.Child(defaults, "default_provider_id"), "vector_io", c.doc.Lookup("vector_io", c.env.Given()),
+	c.providerID(document.Child(defaults, "default_provider_id"), "vector_io", c.providersOf("vector_io"),
 		func() string { return "vector_stores.default_provider_id" })
 	for _, ref := range resource.ModelReferences {
 		c.modelReference(ref)
@@ -53,7 +53,7 @@ func (c *check) references() {
 func (c *check) modelReference(ref resource.ModelReference) {
 	n := document.Descend(c.doc.Section("vector_stores"), ref.Path)
 	path := "vector_stores." + strings.Join(ref.Path, ".")
-	c.providerID(document.Child(n, "provider_id"), "inference", c.doc.Lookup("inference", c.env.Given()), func() string { return path + ".provider_id" })
+	c.providerID(document.Child(n, "provider_id"), "inference", c.providersOf("inference"), func() string { return path + ".provider_id" })
 	name := document.Text(document.Child(n, "provider_id")) + "/" + document.Text(document.Child(n, "model_id"))
 	registered := func(modelType v1alpha2.ModelType) bool {
 		return slices.ContainsFunc(resource.ServedModels(c.doc, c.line, modelType), func(m resource.ServedModel) bool { return m.Served == name })

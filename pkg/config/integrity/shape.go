@@ -120,7 +120,14 @@ func (s shape) required(n *yaml.Node, of catalog.Field, path string) {
 
 func (s shape) requiredFields(n *yaml.Node, all map[string]catalog.Field, path string) {
 	fields := catalog.Chosen(all, func(name string) string { return document.Text(document.Child(n, name)) })
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
+	var names []string
+	for name, of := range fields {
+		if of.Required || of.Object != "" || len(of.Values) > 0 { // nothing is demanded of the others, which are most
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
 		of, value := fields[name], document.Child(n, name)
 		if of.Required && !of.Nullable && value == nil && !hasAlias(n, fields, name) {
 			s.invalid(path+"."+name, "the server does not start without it")
