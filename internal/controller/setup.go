@@ -193,7 +193,7 @@ func (r *Reconciler) watch(mgr manager.Manager, o Options) error {
 		Named("llamastackdistribution").
 		For(&v1alpha2.LlamaStackDistribution{}, builder.WithPredicates(r.written.Noticed(), specChanged())).
 		Watches(&v1alpha2.LlamaStackDistribution{}, editsFirst(), builder.WithPredicates(specChanged())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, ReconciliationTimeout: passTimeout}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, ReconciliationTimeout: passTimeout, RateLimiter: newRetries()}).
 		WatchesMetadata(apply.SecretMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfSecret)).
 		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfConfigMap(o.OperatorNamespace))).
 		WatchesRawSource(source.Kind[client.Object](uses, readable.NewTree(), recordHosts(r.gatherer.Hosts, r.gatherer.Domain))).

@@ -4,6 +4,7 @@ package reconnect
 
 import (
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -18,12 +19,16 @@ const (
 	interval = time.Second
 	// jitter spreads the requests over a second interval.
 	jitter = 1.0
+	// patience is how long an API server that answers may say that it cannot serve now. After that, the cache gets the answer, logs it, and asks again.
+	// A cache that did not fail for two minutes begins its back-off anew, so it never gets to the long pauses.
+	patience = 150 * time.Second
 )
 
-// Waiter makes the requests of caches wait while the API server cannot be reached.
+// Waiter makes the requests of caches wait while the API server cannot be reached, or cannot serve.
 type Waiter struct {
-	interval time.Duration
-	log      logr.Logger
+	interval, patience time.Duration
+
+	log logr.Logger
 
 	mu sync.Mutex
 	// away is since when the API server cannot be reached; zero while it can.
@@ -31,7 +36,7 @@ type Waiter struct {
 }
 
 // New returns a Waiter for all clients of one API server. It logs when the API server goes away, and when it is back.
-func New(log logr.Logger) *Waiter { return &Waiter{interval: interval, log: log} }
+func New(log logr.Logger) *Waiter { return &Waiter{interval: interval, patience: patience, log: log} }
 
 // Wrap is for rest.Config.Wrap.
 func (w *Waiter) Wrap(next http.RoundTripper) http.RoundTripper { return &transport{w, next} }
@@ -44,24 +49,59 @@ type transport struct {
 // WrappedRoundTripper is what Kubernetes' clients look for.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// RoundTrip repeats a request of a cache until somebody answers or its context ends.
+// RoundTrip repeats a request of a cache until the API server serves it or its context ends.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !fillsCache(r) {
 		return t.next.RoundTrip(r)
 	}
+	var refused time.Time // since when the API server answers that it cannot serve this now
 	for {
 		answer, err := t.next.RoundTrip(r)
-		if err == nil {
+		pause := wait.Jitter(t.waiter.interval, jitter)
+		switch {
+		case err == nil:
 			t.waiter.answered()
-			return answer, nil
-		}
-		if r.Context().Err() == nil {
+			if !cannotServe(answer.StatusCode) {
+				return answer, nil
+			}
+			if refused.IsZero() {
+				refused = time.Now()
+				t.waiter.log.Info("the API server cannot serve now; a cache waits for it", "path", r.URL.Path, "status", answer.Status)
+			}
+			pause = max(pause, retryAfter(answer))
+			if time.Since(refused)+pause > t.waiter.patience {
+				return answer, nil
+			}
+		case r.Context().Err() == nil:
 			t.waiter.failed(err)
 		}
-		if !lanes.Wait(r.Context(), wait.Jitter(t.waiter.interval, jitter)) {
+		if !lanes.Wait(r.Context(), pause) {
 			return answer, err
 		}
+		if answer != nil {
+			_ = answer.Body.Close()
+		}
 	}
+}
+
+// cannotServe reports whether a status says that the API server, or what it needs, such as etcd or a webhook, cannot serve now. What it will not
+// serve, such as for lack of a permission, is for the cache to handle, and so is 504: an API server whose etcd was restored to an older state says so
+// by it, and then a cache has to begin anew.
+func cannotServe(status int) bool {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable:
+		return true
+	}
+	return false
+}
+
+// retryAfter is how long the API server asks its clients to wait; zero where it does not.
+func retryAfter(answer *http.Response) time.Duration {
+	seconds, err := strconv.ParseUint(answer.Header.Get("Retry-After"), 10, 16)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
 }
 
 // fillsCache reports whether a request is one of those that fill caches: a watch, or a list that names a resource version. Such a list

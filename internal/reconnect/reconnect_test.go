@@ -25,14 +25,18 @@ func TestOnlyRequestsOfCachesWait(t *testing.T) {
 	for name, c := range map[string]struct {
 		method, url string
 		deadline    bool
-		refused     int // how often, until somebody answers
+		refused     int   // how often, until somebody answers
+		unready     []int // the statuses of the answers before the last one
 		status      int
 		asked       int
 		fails       bool
 	}{
 		"a watch":                  {method: http.MethodGet, url: "/pods?watch=true", refused: 3, status: 200, asked: 4},
 		"a list of a cache":        {method: http.MethodGet, url: "/pods?limit=500&resourceVersion=0", refused: 3, status: 200, asked: 4},
-		"an error of the server":   {method: http.MethodGet, url: "/pods?watch=true", refused: 1, status: 503, asked: 2},
+		"a server without etcd":    {method: http.MethodGet, url: "/pods?watch=true", refused: 1, unready: []int{503, 500, 502, 429}, status: 200, asked: 6},
+		"a server that refuses":    {method: http.MethodGet, url: "/pods?watch=true", refused: 1, status: 403, asked: 2},
+		"an older state of etcd":   {method: http.MethodGet, url: "/pods?watch=true&resourceVersion=9", status: 504, asked: 1},
+		"an error for a read":      {method: http.MethodGet, url: "/pods/a", status: 503, asked: 1},
 		"a read":                   {method: http.MethodGet, url: "/pods/a", refused: 3, asked: 1, fails: true},
 		"a list that is not cache": {method: http.MethodGet, url: "/pods?limit=500", refused: 3, asked: 1, fails: true},
 		"a write":                  {method: http.MethodPatch, url: "/pods/a?resourceVersion=1", refused: 3, asked: 1, fails: true},
@@ -48,7 +52,11 @@ func TestOnlyRequestsOfCachesWait(t *testing.T) {
 				if asked <= c.refused {
 					return nil, errRefused
 				}
-				return &http.Response{StatusCode: c.status, Body: http.NoBody}, nil
+				status := c.status
+				if i := asked - c.refused - 1; i < len(c.unready) {
+					status = c.unready[i]
+				}
+				return &http.Response{StatusCode: status, Body: http.NoBody}, nil
 			}))
 			r := httptest.NewRequest(c.method, c.url, http.NoBody)
 			if c.deadline {
@@ -81,5 +89,26 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	if !errors.Is(err, errRefused) {
 		_ = answer.Body.Close()
 		t.Errorf("%v, %v", answer, err)
+	}
+}
+
+// Proves: L-30 (an error that lasts is passed on, so that it is logged; and a server's own pause is kept to).
+func TestAnErrorThatLastsIsPassedOn(t *testing.T) {
+	t.Parallel()
+	for header, atLeast := range map[string]int{"": 2, "60": 1} {
+		asked := 0
+		w := New(logr.Discard())
+		w.interval, w.patience = time.Millisecond, 300*time.Millisecond
+		answer, err := w.Wrap(roundTripper(func(*http.Request) (*http.Response, error) {
+			asked++
+			return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {header}}, Body: http.NoBody}, nil
+		})).RoundTrip(httptest.NewRequest(http.MethodGet, "/pods?watch=true", http.NoBody))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusServiceUnavailable || asked < atLeast || header != "" && asked > 1 {
+			t.Errorf("Retry-After %q: asked %d times, then %d", header, asked, answer.StatusCode)
+		}
 	}
 }
