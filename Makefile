@@ -228,6 +228,12 @@ test-site: site build test-built-site ## Test the docs site and the playground i
 test-built-site:
 	"$$(hack/site/venv.sh)/bin/python" hack/site/test_site.py --site $(BIN)/site --plugin $(BIN)/kubectl-llamastack $(TESTFLAGS)
 
+# The pictures of docs/dashboards: PICTURES=docs/dashboards. What they show is invented, by hack/tools/packages/replay.
+PICTURES ?= $(BIN)/pictures
+.PHONY: dashboard-pictures
+dashboard-pictures: ## Draw the Grafana dashboards with Grafana's own components, into bin/pictures (Debian's package chromium).
+	hack/dashboards/pictures/draw.sh '$(PICTURES)'
+
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (10m), one after the other.
 	hack/make/fuzz.sh $(FUZZTIME)

@@ -32,6 +32,8 @@ type Panel struct {
 	Targets     []struct {
 		// Expression is in PromQL, with variables of Grafana.
 		Expression string `json:"expr"`
+		// Instant asks for the present values only.
+		Instant bool `json:"instant"`
 	} `json:"targets"`
 }
 

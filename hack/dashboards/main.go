@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -11,7 +12,7 @@ import (
 	"path/filepath"
 )
 
-// dashboard is a table of panels, three in a row.
+// dashboard is a table of panels, as many in a row as fit.
 type dashboard struct {
 	file, uid, title, description string
 	variables                     []variable
@@ -23,9 +24,26 @@ type variable struct{ name, label, metric string }
 
 // panel is a graph of queries over time, or their present values if it is a number.
 type panel struct {
-	title, description, unit string
-	number                   bool
-	queries                  []query
+	title, description string
+	// unit is Grafana's name of it. A panel without one counts things, of which there are no halves.
+	unit   string
+	number *number
+	// outcomes gives series the colors of what their legends say.
+	outcomes bool
+	// width is in 24ths of the page; without one, three panels are in a row.
+	width   int
+	queries []query
+}
+
+// number is when a present value is good: up to below a bound or, the other way round, from there on.
+type number struct {
+	bound   int
+	goodTop bool
+}
+
+// colors are those of outcomes, by the legends that have them.
+var colors = []struct{ legends, color string }{
+	{"^(success|Ready|2..)$", "green"}, {"^(error|Failed|5..)$", "red"}, {"^(requeue|Pending|4..)$", "yellow"}, {"^(requeue_after|Initializing)$", "blue"},
 }
 
 // query is in PromQL. The legend names labels as {{label}}.
@@ -61,11 +79,17 @@ func (d *dashboard) marshal() ([]byte, error) {
 		})
 	}
 	var panels []object
-	const columns, width, height = 3, 8, 8
+	const row, height = 24, 8
+	x, y := 0, 0
 	for i := range d.panels {
+		width := cmp.Or(d.panels[i].width, row/3)
+		if x+width > row {
+			x, y = 0, y+height
+		}
 		p := d.panels[i].object(i + 1)
-		p["gridPos"] = object{"x": i % columns * width, "y": i / columns * height, "w": width, "h": height}
+		p["gridPos"] = object{"x": x, "y": y, "w": width, "h": height}
 		panels = append(panels, p)
+		x += width
 	}
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -82,17 +106,38 @@ func (p *panel) object(id int) object {
 	var targets []object
 	for i, q := range p.queries {
 		targets = append(targets, object{
-			"refId": string(rune('A' + i)), "datasource": source, "expr": q.expression, "legendFormat": q.legend, "instant": p.number, "range": !p.number,
+			"refId": string(rune('A' + i)), "datasource": source, "expr": q.expression, "legendFormat": q.legend,
+			"instant": p.number != nil, "range": p.number == nil,
 		})
+	}
+	defaults, overrides := object{"unit": cmp.Or(p.unit, "short"), "min": 0}, []object{}
+	if p.unit == "" {
+		defaults["decimals"] = 0
 	}
 	o := object{
 		"id": id, "title": p.title, "description": p.description, "type": "timeseries", "datasource": source, "targets": targets,
-		"fieldConfig": object{"defaults": object{"unit": p.unit, "min": 0}, "overrides": []any{}},
-		"options":     object{"tooltip": object{"mode": "multi", "sort": "desc"}, "legend": object{"displayMode": "list", "placement": "bottom"}},
+		"options": object{"tooltip": object{"mode": "multi", "sort": "desc"}, "legend": object{"displayMode": "list", "placement": "bottom"}},
 	}
-	if p.number {
+	if p.number != nil {
+		below, above := "green", "red"
+		if p.number.goodTop {
+			below, above = above, below
+		}
+		defaults["color"] = object{"mode": "thresholds"}
+		defaults["thresholds"] = object{"mode": "absolute", "steps": []object{{"color": below, "value": nil}, {"color": above, "value": p.number.bound}}}
 		o["type"] = "stat"
-		o["options"] = object{"reduceOptions": object{"calcs": []string{"lastNotNull"}}, "colorMode": "none"}
+		o["options"] = object{
+			"reduceOptions": object{"calcs": []string{"lastNotNull"}}, "colorMode": "value", "graphMode": "none", "text": object{"titleSize": 16, "valueSize": 48},
+		}
 	}
+	if p.outcomes {
+		for _, c := range colors {
+			overrides = append(overrides, object{
+				"matcher":    object{"id": "byRegexp", "options": c.legends},
+				"properties": []object{{"id": "color", "value": object{"mode": "fixed", "fixedColor": c.color}}},
+			})
+		}
+	}
+	o["fieldConfig"] = object{"defaults": defaults, "overrides": overrides}
 	return o
 }

@@ -9,9 +9,10 @@ const (
 	reconciler  = `{controller="llamastackdistribution"}`
 	queue       = `{name="llamastackdistribution"}`
 	operatorJob = `{job=~".*controller-manager-metrics-service"}`
-	// requests and seconds are the metrics of servers about requests.
+	// requests and seconds are the metrics of servers about requests, and models is that about calls of models.
 	requests = "ogx_requests_total"
 	seconds  = "ogx_request_duration_seconds"
+	models   = "ogx_inference_duration_seconds"
 	// chosen selects the server of the variables. serverLabel is what the PodMonitor makes of the label with the name of the custom resource.
 	serverLabel = "app_kubernetes_io_instance"
 	chosen      = `{namespace="$namespace",` + serverLabel + `="$server"}`
@@ -31,18 +32,29 @@ func quantile(q, by, name, selector string) string {
 	return "histogram_quantile(" + q + ", " + rate(strings.TrimPrefix(by+", le", ", "), name+"_bucket"+selector) + ")"
 }
 
+// average is the mean of a histogram's values. Servers have no buckets below 5 seconds: there, a quantile would be a number that nothing was measured for.
+func average(by, name, selector string) string {
+	return rate(by, name+"_sum"+selector) + " / " + rate(by, name+"_count"+selector)
+}
+
+// over is the part of a histogram's values that is greater than the bound of a bucket. Servers write it with a fraction.
+func over(bound, by, name, selector string) string {
+	bucket := strings.TrimSuffix(selector, "}") + `,le="` + bound + `.0"}`
+	return "1 - " + rate(by, name+"_bucket"+bucket) + " / " + rate(by, name+"_count"+selector)
+}
+
 func operator() dashboard {
 	return dashboard{
 		file: "operator.json", uid: "llama-stack-operator", title: "llama-stack / operator",
 		description: "What the operator does. docs/alerts.md says what to do when an alert fires.",
 		panels: []panel{
-			{title: "Custom resources by phase", unit: "short", queries: []query{{"sum by (phase) (llamastack_distributions)", "{{phase}}"}}},
-			{title: "Custom resources by release line", unit: "short", queries: []query{{"sum by (release_line) (llamastack_distributions)", "{{release_line}}"}}},
+			{title: "Custom resources by phase", outcomes: true, queries: []query{{"sum by (phase) (llamastack_distributions)", "{{phase}}"}}},
+			{title: "Custom resources by release line", queries: []query{{"sum by (release_line) (llamastack_distributions)", "{{release_line}}"}}},
 			{
-				title: "Problems", unit: "short", description: "kubectl llamastack explain REASON says what to do.",
+				title: "Problems", description: "kubectl llamastack explain REASON says what to do.",
 				queries: []query{{"sum by (severity, reason) (llamastack_distribution_problems)", "{{severity}}: {{reason}}"}},
 			},
-			{title: "Reconciles", unit: "ops", queries: []query{{rate("result", "controller_runtime_reconcile_total"+reconciler), "{{result}}"}}},
+			{title: "Reconciles", unit: "ops", outcomes: true, queries: []query{{rate("result", "controller_runtime_reconcile_total"+reconciler), "{{result}}"}}},
 			{
 				title: "Time of a step, 99 %", unit: "s", description: "build needs the CPU of the operator, apply the API server.",
 				queries: []query{{quantile("0.99", "step", "llamastack_reconcile_step_duration_seconds", ""), "{{step}}"}},
@@ -53,28 +65,29 @@ func operator() dashboard {
 					{quantile("0.99", "", "workqueue_queue_duration_seconds", queue), "99 %"}, {quantile("0.5", "", "workqueue_queue_duration_seconds", queue), "50 %"},
 				},
 			},
-			{title: "Length of the queue", unit: "short", queries: []query{{"max(workqueue_depth" + queue + ")", "custom resources"}}},
-			{title: "Rollouts per hour", unit: "short", queries: []query{{"sum(increase(llamastack_rollouts_total[1h]))", "rollouts"}}},
+			{title: "Length of the queue", queries: []query{{"max(workqueue_depth" + queue + ")", "custom resources"}}},
+			{title: "Rollouts per hour", queries: []query{{"sum(increase(llamastack_rollouts_total[1h]))", "rollouts"}}},
 			{
 				title: "Requests to the API server", unit: "reqps",
 				queries: []query{{rate("code, method", "rest_client_requests_total"+operatorJob), "{{method}} {{code}}"}},
 			},
 			{
-				title: "Questions to servers", unit: "ops", description: "For their version, providers and models.",
+				title: "Questions to servers", unit: "ops", outcomes: true, description: "For their version, providers and models.",
 				queries: []query{{rate("result", "llamastack_server_questions_total"), "{{result}}"}},
 			},
 			{
-				title: "Questions to registries", unit: "ops",
-				queries: []query{{rate("question, result", "llamastack_registry_questions_total"), "{{question}}: {{result}}"}},
+				title:   "Questions to registries per hour",
+				queries: []query{{"sum by (question, result) (increase(llamastack_registry_questions_total[1h]))", "{{question}}: {{result}}"}},
 			},
 			{title: "Memory", unit: "bytes", queries: []query{{"process_resident_memory_bytes" + operatorJob, "{{pod}}"}}},
 			{title: "CPU", unit: "short", description: "Cores.", queries: []query{{rate("pod", "process_cpu_seconds_total"+operatorJob), "{{pod}}"}}},
 			{
-				title: "Certificate of the webhooks expires in", unit: "s", number: true, description: "The operator renews its own 30 days before.",
-				queries: []query{{"min(llamastack_webhook_certificate_expiry_timestamp_seconds > 0) - time()", ""}},
+				title: "Certificate of the webhooks expires in", unit: "s", number: &number{bound: 14 * 24 * 60 * 60, goodTop: true},
+				description: "The operator renews its own 30 days before.",
+				queries:     []query{{"min(llamastack_webhook_certificate_expiry_timestamp_seconds > 0) - time()", ""}},
 			},
 			{
-				title: "Bugs and errors in settings", unit: "short", number: true,
+				title: "Bugs and errors in settings", number: &number{bound: 1},
 				queries: []query{{"sum(llamastack_reconcile_panics_total)", "panics"}, {"max(llamastack_operator_settings_errors)", "errors in settings"}},
 			},
 		},
@@ -90,28 +103,33 @@ func server() dashboard {
 		},
 		panels: []panel{
 			{title: "Requests", unit: "reqps", queries: []query{{rate("api", requests+chosen), "{{api}}"}}},
-			{title: "Requests by status", unit: "reqps", queries: []query{{rate("status_code", requests+chosen), "{{status_code}}"}}},
+			{title: "Requests by status", unit: "reqps", outcomes: true, queries: []query{{rate("status_code", requests+chosen), "{{status_code}}"}}},
+			{title: "Requests at the same time", queries: []query{{"sum by (pod) (ogx_concurrent_requests" + chosen + ")", "{{pod}}"}}},
+			{title: "Time of a request, average", unit: "s", queries: []query{{average("api", seconds, chosen), "{{api}}"}}},
 			{
-				title: "Time of a request", unit: "s",
-				queries: []query{{quantile("0.99", "api", seconds, chosen), "{{api}} 99 %"}, {quantile("0.5", "api", seconds, chosen), "{{api}} 50 %"}},
-			},
-			{title: "Requests at the same time", unit: "short", queries: []query{{"sum by (pod) (ogx_concurrent_requests" + chosen + ")", "{{pod}}"}}},
-			{title: "Calls of models", unit: "ops", queries: []query{{rate("model, status", "ogx_inference_duration_seconds_count"+chosen), "{{model}} {{status}}"}}},
-			{
-				title: "Time of a model", unit: "s", description: "From the request to the end of the answer.",
-				queries: []query{{quantile("0.99", "model", "ogx_inference_duration_seconds", chosen), "{{model}} 99 %"}},
+				title: "Requests that take longer than 5 s", unit: "percentunit", description: "The shortest time that a server counts.",
+				queries: []query{{over("5", "api", seconds, chosen), "{{api}}"}},
 			},
 			{
-				title: "Time to the first token", unit: "s", description: "Of streamed answers.",
-				queries: []query{{quantile("0.99", "model", "ogx_inference_time_to_first_token_seconds", chosen), "{{model}} 99 %"}},
-			},
-			{
-				title: "Tokens per second", unit: "short", description: "Of one answer.",
-				queries: []query{{quantile("0.5", "model", "ogx_inference_tokens_per_second", chosen), "{{model}} 50 %"}},
-			},
-			{
-				title: "Pods that are scraped", unit: "short",
+				title:   "Pods that are scraped",
 				queries: []query{{"count(group by (pod) (" + requests + chosen + "))", "pods"}},
+			},
+			{title: "Calls of models", unit: "ops", queries: []query{{rate("model, status", models+"_count"+chosen), "{{model}} {{status}}"}}},
+			{
+				title: "Time of a model, average", unit: "s", description: "From the request to the end of the answer.",
+				queries: []query{{average("model", models, chosen), "{{model}}"}},
+			},
+			{
+				title: "Answers of models that take longer than 10 s", unit: "percentunit",
+				queries: []query{{over("10", "model", models, chosen), "{{model}}"}},
+			},
+			{
+				title: "Time to the first token, average", unit: "s", width: 12, description: "Of streamed answers.",
+				queries: []query{{average("model", "ogx_inference_time_to_first_token_seconds", chosen), "{{model}}"}},
+			},
+			{
+				title: "Tokens per second, average", unit: "short", width: 12, description: "Of one answer.",
+				queries: []query{{average("model", "ogx_inference_tokens_per_second", chosen), "{{model}}"}},
 			},
 		},
 	}
@@ -122,22 +140,22 @@ func fleet() dashboard {
 		file: "fleet.json", uid: "llama-stack-fleet", title: "llama-stack / fleet",
 		description: "All servers. The first row knows every server, the others those with spec.monitoring.enabled.",
 		panels: []panel{
-			{title: "Ready", unit: "short", number: true, queries: []query{{`sum(llamastack_distributions{phase="Ready"})`, ""}}},
-			{title: "Not ready", unit: "short", number: true, queries: []query{{`sum(llamastack_distributions{phase!="Ready"}) or vector(0)`, ""}}},
-			{title: "Servers by release line", unit: "short", queries: []query{{"sum by (release_line) (llamastack_distributions)", "{{release_line}}"}}},
+			{title: "Ready", number: &number{bound: 1, goodTop: true}, width: 4, queries: []query{{`sum(llamastack_distributions{phase="Ready"})`, ""}}},
+			{title: "Not ready", number: &number{bound: 1}, width: 4, queries: []query{{`sum(llamastack_distributions{phase!="Ready"}) or vector(0)`, ""}}},
+			{title: "Servers by release line", width: 16, queries: []query{{"sum by (release_line) (llamastack_distributions)", "{{release_line}}"}}},
 			{title: "Requests", unit: "reqps", queries: []query{{"topk(10, " + rate(byServer, requests) + ")", ofServer}}},
 			{
 				title: "Requests that fail", unit: "percentunit", description: "The share of answers with status 500 and above.",
 				queries: []query{{rate(byServer, requests+`{status_code=~"5.."}`) + " / " + rate(byServer, requests), ofServer}},
 			},
-			{title: "Time of a request, 99 %", unit: "s", queries: []query{{"topk(10, " + quantile("0.99", byServer, seconds, "") + ")", ofServer}}},
-			{title: "Calls of models", unit: "ops", queries: []query{{"topk(10, " + rate("model", "ogx_inference_duration_seconds_count") + ")", "{{model}}"}}},
+			{title: "Time of a request, average", unit: "s", queries: []query{{"topk(10, " + average(byServer, seconds, "") + ")", ofServer}}},
+			{title: "Calls of models", unit: "ops", queries: []query{{"topk(10, " + rate("model", models+"_count") + ")", "{{model}}"}}},
 			{
-				title: "Time of a model, 99 %", unit: "s",
-				queries: []query{{"topk(10, " + quantile("0.99", "model", "ogx_inference_duration_seconds", "") + ")", "{{model}}"}},
+				title: "Time of a model, average", unit: "s",
+				queries: []query{{"topk(10, " + average("model", models, "") + ")", "{{model}}"}},
 			},
 			{
-				title: "Pods that are scraped", unit: "short",
+				title:   "Pods that are scraped",
 				queries: []query{{"count by (" + byServer + ") (group by (" + byServer + ", pod) (" + requests + "))", ofServer}},
 			},
 		},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +98,48 @@ func TestDashboardsShowWhatIsServed(t *testing.T) {
 		t.Errorf("only %d queries", queries)
 	}
 }
+
+// Quantiles are shown only of histograms that have buckets for usual values: those of servers begin at 5 seconds, and of what takes milliseconds, every
+// quantile up to there would be shown as a part of 5 seconds.
+//
+// Proves: L-33.
+func TestDashboardsShowQuantilesOfFineHistograms(t *testing.T) {
+	fine := map[string]bool{}
+	for file := range scraped {
+		for line := range strings.Lines(string(readFile(t, "hack", "tools", "packages", "testdata", file))) {
+			if m := bound.FindStringSubmatch(line); m != nil {
+				if le, err := strconv.ParseFloat(m[2], 64); err == nil && le > 0 && le < 0.1 {
+					fine[m[1]] = true
+				}
+			}
+		}
+	}
+	all, err := dashboards.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for i := range all {
+		for _, p := range all[i].Panels {
+			for _, target := range p.Targets {
+				for _, m := range quantiles.FindAllStringSubmatch(target.Expression, -1) {
+					found++
+					if !fine[m[1]] {
+						t.Errorf("%s: %s: a quantile of %s, which has no bucket below 0.1", all[i].File, p.Title, m[1])
+					}
+				}
+			}
+		}
+	}
+	if found == 0 || len(fine) < 2 {
+		t.Errorf("%d quantiles, %d histograms", found, len(fine))
+	}
+}
+
+var (
+	bound     = regexp.MustCompile(`^(\w+)_bucket\{.*le="([^"]+)"`)
+	quantiles = regexp.MustCompile(`histogram_quantile\([^,]+, .*?(\w+)_bucket`)
+)
 
 func isCounter(name string) bool {
 	return slices.ContainsFunc([]string{"_total", "_bucket", "_count", "_sum"}, func(suffix string) bool { return strings.HasSuffix(name, suffix) })

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"hash/fnv"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/tsdb"
+)
+
+// world gives values to the series of a target, by the minute.
+type world struct{ rate, usual, gauge func(*recorded, int) float64 }
+
+// target is what is scraped: it adds labels to the series that it serves.
+type target struct {
+	labels map[string]string
+	serves []recorded
+	world
+}
+
+// fill stores six hours of the invented fleet and its operator, in the order of time, as scrapes do.
+func fill(ctx context.Context, db *tsdb.DB, root string) error {
+	targets, err := all(filepath.Join(root, "hack", "tools", "packages", "testdata"))
+	if err != nil {
+		return err
+	}
+	sums := map[*recorded]float64{}
+	for minute := -before; minute <= int(span/step); minute++ {
+		app := db.Appender(ctx)
+		for _, t := range targets {
+			for i := range t.serves {
+				r := &t.serves[i]
+				value := t.gauge(r, minute)
+				if r.counts() {
+					sums[r] += step.Seconds() * t.rate(r, minute) * r.weight(t.usual(r, minute))
+					value = sums[r]
+				}
+				if _, err := app.Append(0, r.in(t.labels), begin.Add(step*time.Duration(minute)).UnixMilli(), value); err != nil {
+					return err
+				}
+			}
+		}
+		if err := app.Commit(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// all are the pods of the fleet and of the operator.
+func all(recordings string) (targets []target, err error) {
+	for i := range fleet {
+		s := &fleet[i]
+		for _, pod := range s.pods {
+			served, err := read(filepath.Join(recordings, "server.prom"))
+			if err != nil {
+				return nil, err
+			}
+			for i := range served {
+				if r := &served[i]; r.labels["api"] == "responses" || r.labels["model"] == "openai/gpt-4o" { // as if they had succeeded
+					r.succeed()
+				}
+			}
+			labels := map[string]string{"job": "servers", "namespace": s.namespace, "pod": pod, "app_kubernetes_io_instance": s.name}
+			targets = append(targets, target{labels, served, world{s.rate, s.usual, s.gauge}})
+		}
+	}
+	for i, pod := range operatorPods {
+		served, err := read(filepath.Join(recordings, "operator.prom"))
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			served = append(served, more...)
+		} else { // it does not lead
+			served = only(served, "process_")
+		}
+		labels := map[string]string{"job": "llama-stack-k8s-operator-controller-manager-metrics-service", "namespace": "llama-stack-k8s-operator-system", "pod": pod}
+		targets = append(targets, target{labels, served, world{happens, takes, func(r *recorded, minute int) float64 { return shows(pod, r, minute) }}})
+	}
+	return targets, nil
+}
+
+func only(all []recorded, prefix string) (some []recorded) {
+	for _, r := range all {
+		if strings.HasPrefix(r.name, prefix) {
+			some = append(some, r)
+		}
+	}
+	return some
+}
+
+// spread is how far the values of a histogram are apart: the standard deviation of their logarithm.
+const spread = 0.6
+
+// weight is what one event adds to the series, if its value is usually this.
+func (r *recorded) weight(usual float64) float64 {
+	switch {
+	case strings.HasSuffix(r.name, "_sum"):
+		return usual * math.Exp(spread*spread/2)
+	case strings.HasSuffix(r.name, "_bucket"):
+		bound, err := strconv.ParseFloat(r.labels["le"], 64)
+		if err != nil || bound <= 0 {
+			return 0
+		}
+		return 0.5 * math.Erfc(-math.Log(bound/usual)/(spread*math.Sqrt2))
+	}
+	return 1
+}
+
+// wave is a number from about 0.3 to 1 that changes slowly, in another way for each name.
+func wave(name string, minute int) float64 {
+	at := float64(minute)/60 + 6*noise(name, 0)
+	return 0.65 + 0.2*math.Sin(at) + 0.1*math.Sin(3.7*at) + 0.1*(noise(name, minute)-0.5)
+}
+
+// noise is a number from 0 to 1.
+func noise(name string, minute int) float64 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name + strconv.Itoa(minute)))
+	return float64(h.Sum32()*2654435761>>8) / (1 << 24)
+}
