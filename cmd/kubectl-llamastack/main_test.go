@@ -120,7 +120,7 @@ func BenchmarkRender(b *testing.B) {
 
 var block = regexp.MustCompile("(?s)\n```(sh|yaml)\n(.*?)```\n")
 
-// The commands of the documentation do what it says. What installs is left out.
+// The commands of the documentation do what it says.
 //
 // Proves: FR-075, NFR-004 (what docs/kubectl-plugin.md says can be done; in pre-commit and in a workflow a mistake is found).
 func TestDocumentation(t *testing.T) {
@@ -132,7 +132,6 @@ func TestDocumentation(t *testing.T) {
 	ran := map[string]int{}
 	for _, m := range block.FindAllStringSubmatch(string(text), -1) {
 		switch kind, content := m[1], m[2]; {
-		case strings.HasPrefix(content, "make build"):
 		case strings.HasPrefix(content, "#!"):
 			r.completes(t, content)
 			ran["completion"]++

@@ -25,6 +25,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 const (
@@ -87,6 +89,8 @@ func TestReleaseFitsTogether(t *testing.T) {
 	if len(sums) != len(released)-1 {
 		t.Errorf("%d checksums of %d files", len(sums), len(released))
 	}
+
+	follow(t, out)
 
 	var krew krewPlugin
 	if err := yaml.UnmarshalStrict([]byte(read(t, out, "llamastack.krew.yaml")), &krew); err != nil {
@@ -304,4 +308,24 @@ func zipMembers(t *testing.T, path string) (members []string) {
 
 func member(path string, mode os.FileMode) string {
 	return path + " " + map[os.FileMode]string{0o755: "755", 0o644: "644"}[mode.Perm()]
+}
+
+// follow runs the block of docs/releasing.md that checks a download, where the files of a release are.
+func follow(t *testing.T, dir string) {
+	t.Helper()
+	ran := 0
+	for _, b := range fixture.Blocks(t, filepath.Join(root, "docs", "releasing.md")) {
+		if b.Info != "sh" {
+			continue
+		}
+		ran++
+		check := exec.CommandContext(t.Context(), "bash", "-euc", b.Text)
+		check.Dir = dir
+		if out, err := check.CombinedOutput(); err != nil || strings.Count(string(out), ": OK\n") != len(released)-1 {
+			t.Errorf("%s: %v\n%s", b.Text, err, out)
+		}
+	}
+	if ran != 1 {
+		t.Errorf("%d blocks were found", ran)
+	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// demoHereRuns runs "make demo-here" and "make demo-here-down" as someone who has a cluster: with its kubeconfig, and with images that its nodes have.
+// demoHereRuns follows docs/demo-here.md: it runs "make demo-here" and "make demo-here-down" as someone who has a cluster: with its kubeconfig, and with images that its nodes have.
 //
 // Proves: NFR-004, R81.
 func demoHereRuns(t *testing.T) {

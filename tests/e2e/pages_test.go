@@ -186,7 +186,7 @@ func (r *reader) looks(t *testing.T, page string, b fixture.Block) {
 	t.Helper()
 	for each := range strings.SplitSeq(strings.TrimPrefix(b.Text, "$ "), "\n$ ") {
 		command, shown, _ := strings.Cut(each, "\n")
-		want := shownPattern(shown)
+		want := fixture.Shown(shown)
 		fixture.Eventually(t, 2*time.Minute, fmt.Sprintf("%s, line %d: %s", page, b.Line, command), func() error {
 			out, err := r.run(t, command)
 			if failed := strings.HasPrefix(shown, "error") || strings.Contains(shown, "webhook for"); failed != (err != nil) {
@@ -198,21 +198,4 @@ func (r *reader) looks(t *testing.T, page string, b fixture.Block) {
 			return nil
 		})
 	}
-}
-
-// shownPattern matches the output that a page shows: "…" alone stands for any text, and "…" among words for any words up to the line break. How wide
-// columns are does not count.
-func shownPattern(shown string) *regexp.Regexp {
-	pattern := `(?s)\A`
-	for line := range strings.Lines(shown) {
-		line = strings.TrimSuffix(line, "\n")
-		if line == "…" {
-			pattern += `.*`
-			continue
-		}
-		words := regexp.MustCompile(` {2,}`).ReplaceAllString(strings.TrimSpace(line), "  ")
-		quoted := strings.ReplaceAll(regexp.QuoteMeta(words), "…", `[^\n]*`)
-		pattern += `\s*` + strings.ReplaceAll(quoted, "  ", ` +`) + `[ ]*(\n|\z)`
-	}
-	return regexp.MustCompile(pattern)
 }

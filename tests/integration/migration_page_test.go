@@ -37,12 +37,12 @@ func readMigrationPage(t *testing.T) *migrationPage {
 // follower is someone who follows the page in a directory of their own.
 type follower struct {
 	*serving
-	dir, path string
+	dir, path, kubeconfig string
 }
 
 func (s *serving) follower() *follower {
 	s.t.Helper()
-	f := &follower{serving: s, dir: s.t.TempDir()}
+	f := &follower{serving: s, dir: s.t.TempDir(), kubeconfig: s.cluster.Kubeconfig}
 	bin := s.t.TempDir()
 	if err := goBuild(s.t.Context(), bin, "./cmd/kubectl-llamastack"); err != nil {
 		s.t.Fatal(err)
@@ -61,7 +61,7 @@ func (f *follower) write(file, content string) {
 func (f *follower) run(commands string) string {
 	f.t.Helper()
 	cmd := exec.CommandContext(f.t.Context(), "bash", "-euo", "pipefail", "-c", commands)
-	cmd.Dir, cmd.Env = f.dir, append(os.Environ(), "KUBECONFIG="+f.cluster.Kubeconfig, "PATH="+f.path)
+	cmd.Dir, cmd.Env = f.dir, append(os.Environ(), "KUBECONFIG="+f.kubeconfig, "PATH="+f.path)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		f.t.Fatalf("%v\n%s\nprints:\n%s", err, commands, out)

@@ -31,7 +31,7 @@ workload: {storage: {}, podDisruptionBudget: {}, autoscaling: {maxReplicas: 2}}
 networking: {expose: {hostname: a.example}, allowedFrom: {namespaces: [a]}}
 `
 
-// The program as the overlay runs it works in two namespaces with Roles only: it is denied nothing, it asks for nothing in other
+// The program as the overlay of docs/namespaced.md runs it works in two namespaces with Roles only: it is denied nothing, it asks for nothing in other
 // namespaces or in the whole cluster, and if it asked, it would be denied.
 //
 // Proves: L-34, L-19, R72 (also for a Secret that only the operator's settings name).
@@ -40,18 +40,27 @@ func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
 	const elsewhere = "elsewhere"
 	s := newServing(t)
 	overlay := filepath.Join(fixture.Root(), "config", "overlays", "namespaced")
-	s.kubectl("apply", "-k", filepath.Join(overlay, "admin"))
+	var blocks []string
+	for _, b := range fixture.Blocks(t, filepath.Join(fixture.Root(), "docs", "namespaced.md")) {
+		blocks = append(blocks, b.Text)
+	}
+	if len(blocks) != 2 {
+		t.Fatalf("%d blocks are on the page", len(blocks))
+	}
+	f := s.follower()
+	f.dir = fixture.Root()
+	f.run(blocks[0])
 	s.established(crdName)
-	s.kubectl("create", "namespace", operatorNamespace)
-	s.kubectl("apply", "-k", overlay)
 	args, watched := overlayArgs(t, s, overlay)
 	if len(watched) != 2 {
 		t.Fatalf("the overlay watches %q, want two namespaces", watched)
 	}
 	for _, namespace := range append(slices.Clone(watched), elsewhere) {
 		s.kubectl("create", "namespace", namespace)
+	}
+	f.run(blocks[1])
+	for _, namespace := range append(slices.Clone(watched), elsewhere) {
 		if namespace != elsewhere {
-			s.kubectl("apply", "-k", filepath.Join(overlay, "watched"), "-n", namespace)
 			nodeDouble(t, s.admin, namespace)
 		}
 		s.kubectl("create", "secret", "generic", "keys", "-n", namespace, "--from-literal=token="+canaries.New())

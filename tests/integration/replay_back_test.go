@@ -4,6 +4,9 @@ package integration
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -113,12 +116,18 @@ func TestReplayGoesBackAndForth(t *testing.T) {
 	r.checkTemplates()
 }
 
-// downgrade runs the command of the plugin.
+// downgrade runs the command of docs/downgrade.md.
 func (r *replayed) downgrade() {
 	r.t.Helper()
 	var out, problems bytes.Buffer
 	streams := command.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}
-	if code := cli.Run(r.t.Context(), []string{"downgrade-prepare", "--kubeconfig", r.cluster.Kubeconfig}, streams); code != command.OK {
+	page, err := os.ReadFile(filepath.Join(fixture.Root(), "docs", "downgrade.md"))
+	shown := regexp.MustCompile(`(?m)^ *kubectl llamastack (downgrade-.*)$`).FindSubmatch(page)
+	if err != nil || shown == nil {
+		r.t.Fatalf("the page has no command: %v", err)
+	}
+	args := append(strings.Fields(string(shown[1])), "--kubeconfig", r.cluster.Kubeconfig)
+	if code := cli.Run(r.t.Context(), args, streams); code != command.OK {
 		r.t.Fatalf("%s%s", out.String(), problems.String())
 	}
 	r.t.Log(out.String())

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
+	"helm.sh/helm/v3/pkg/strvals"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -258,7 +260,17 @@ func TestNamespacedChartHasNothingInTheCluster(t *testing.T) {
 // Proves: R56, R71.
 func TestShardsOfTheChartDivideTheCustomResources(t *testing.T) {
 	without := render(t, values{})
-	all := render(t, values{"shards": values{"names": []any{"a", "b"}}, "serviceMonitor": values{"enabled": true}})
+	// The values are those of the command on docs/sharding.md.
+	command := regexp.MustCompile(`helm upgrade \S+ charts/llama-stack-k8s-operator[^']*--set '([^']*)'`).FindSubmatch(readFile(t, "docs", "sharding.md"))
+	if command == nil {
+		t.Fatal("the page has no command")
+	}
+	two, err := strvals.Parse(string(command[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	two["serviceMonitor"] = values{"enabled": true}
+	all := render(t, two)
 	var selectors []labels.Selector
 	for name, want := range map[string]string{"controller-manager": "--webhook-bind-address=:9443", "shard-a": "--webhook-bind-address=0", "shard-b": "--webhook-bind-address=0"} {
 		var d appsv1.Deployment

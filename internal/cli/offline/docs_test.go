@@ -4,7 +4,9 @@ package offline_test
 
 import (
 	"fmt"
+	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -102,12 +104,12 @@ func TestBlocksOfPagesCanBeUsed(t *testing.T) {
 	warned := map[string]string{
 		"networking.md 2": "warning: spec.networking.expose, warning: spec.networking.expose", // it has no host name, and anyone may call the server
 	}
-	for page, want := range map[string]struct{ resources, settings, foreign int }{
-		"networking.md": {resources: 3, foreign: 2}, "workload.md": {}, "operator-settings.md": {settings: 9}, "auth.md": {resources: 7},
+	for page, want := range map[string]struct{ resources, settings int }{
+		"networking.md": {resources: 3}, "workload.md": {}, "operator-settings.md": {settings: 9}, "auth.md": {resources: 7},
 		"monitoring.md": {resources: 2},
 	} {
 		got := want
-		got.resources, got.settings, got.foreign = 0, 0, 0
+		got.resources, got.settings = 0, 0
 		for _, b := range fixture.Blocks(t, "../../../docs/"+page) {
 			if b.Info != "yaml" {
 				continue
@@ -143,12 +145,45 @@ func TestBlocksOfPagesCanBeUsed(t *testing.T) {
 					}
 				}
 			default:
-				got.foreign++
+				t.Errorf("%s, line %d: an object of kind %s", page, b.Line, tree.Kind)
 			}
 		}
 		if got != want {
 			t.Errorf("%s has %+v, want %+v", page, got, want)
 		}
+	}
+}
+
+// releaseLines are those of a section of docs/providers.md. The last one is the newest.
+var releaseLines = regexp.MustCompile(`^Release lines?: (?:\d[\d., to]*[ ,])?(\d+\.\d+)\.`)
+
+// Each example of docs/providers.md renders without an error, for the newest release line that its section names.
+//
+// Proves: FR-061, NFR-004.
+func TestExamplesOfProvidersPage(t *testing.T) {
+	const page = "../../../docs/providers.md"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(text), "\n")
+	cluster := newCluster(t)
+	examples := fixture.Blocks(t, page)
+	for _, b := range examples {
+		var named []string
+		for i := b.Line - 2; i >= 0 && named == nil; i-- {
+			named = releaseLines.FindStringSubmatch(lines[i])
+		}
+		cluster.Replacement = offline.Replacement{Version: named[1]}
+		spec := "distribution: {name: starter}\n" + b.Text
+		resource := "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s}\nspec:\n  " + strings.ReplaceAll(spec, "\n", "\n  ")
+		made := cluster.DryRun(t.Context(), readOne(t, resource))
+		if made.Desired == nil {
+			t.Errorf("line %d, release line %s: %s\n%s", b.Line, cluster.Replacement.Version, made.Problems.Message(), b.Text)
+		}
+	}
+	if len(examples) < 60 {
+		t.Errorf("only %d examples are found", len(examples))
 	}
 }
 

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// pagesOfReference are the pages whose commands need a control plane and no node, in this order: the last ones replace what others need. Of each, how many
+// blocks there are, and what happens after a block that contains a text.
+var pagesOfReference = []struct {
+	page, info string
+	blocks     int
+	after      map[string]func(*follower)
+}{
+	{page: "permissions.md", info: "sh", blocks: 1},
+	{page: "metrics.md", info: "sh", blocks: 1},
+	{page: "monitoring.md", info: "sh", blocks: 3},
+	{page: "auth.md", info: "console", blocks: 1},
+	{page: "status.md", info: "console", blocks: 1},
+	{page: "sharding.md", info: "sh", blocks: 1},
+	{page: "kubectl-plugin.md", info: "console", blocks: 3},
+	{page: "webhooks.md", info: "sh", blocks: 5, after: map[string]func(*follower){
+		"delete secret": func(f *follower) { f.awaitValidation() },
+		`"None"`: func(f *follower) {
+			if got := f.kubectl("get", crdName, "-o", "jsonpath={.spec.conversion.strategy}"); got != "None" {
+				f.t.Errorf("conversion is %s", got)
+			}
+		},
+	}},
+	{page: "downgrade.md", info: "sh", blocks: 1},
+}
+
+// followedElsewhere are the blocks of these pages that other tests follow: with Helm's library, and with a browser.
+var followedElsewhere = []string{"helm ", "llamastack playground"}
+
+// openKinds are kinds of others, of which the pages apply objects. Their definitions here take anything.
+var openKinds = map[string][]string{
+	"monitoring.coreos.com": {"ServiceMonitor", "PodMonitor", "PrometheusRule"}, "cert-manager.io": {"Certificate", "Issuer"},
+}
+
+// Anyone who follows the pages of reference gets there: each block "sh" succeeds, and each command of a block "console" prints what the page shows.
+//
+// Proves: NFR-004, FR-075 (what the documentation says can be done).
+func TestPagesOfReference(t *testing.T) {
+	t.Parallel()
+	s := serveOne(t)
+	s.awaitValidation()
+	f := s.follower()
+	f.settle("ai")
+	for _, p := range pagesOfReference {
+		found := 0
+		for _, b := range fixture.Blocks(t, filepath.Join(fixture.Root(), "docs", p.page)) {
+			if b.Info != p.info || containsAny(b.Text, followedElsewhere) {
+				continue
+			}
+			found++
+			if b.Info == "sh" {
+				f.run(b.Text)
+			} else {
+				f.looks(p.page, b)
+			}
+			for text, check := range p.after {
+				if strings.Contains(b.Text, text) {
+					check(f)
+				}
+			}
+		}
+		if found != p.blocks {
+			t.Errorf("%s: %d blocks are found, want %d", p.page, found, p.blocks)
+		}
+	}
+}
+
+func containsAny(text string, parts []string) bool {
+	for _, part := range parts {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// settle gives the reader a checkout, a namespace of their own with two servers, and what the pages take for granted.
+func (f *follower) settle(namespace string) {
+	f.t.Helper()
+	kubeconfig, err := os.ReadFile(f.cluster.Kubeconfig)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.write("kubeconfig", string(kubeconfig))
+	f.kubeconfig = filepath.Join(f.dir, "kubeconfig")
+	if err := os.Symlink(filepath.Join(fixture.Root(), "config"), filepath.Join(f.dir, "config")); err != nil {
+		f.t.Fatal(err)
+	}
+	var crds []string
+	for group, kinds := range openKinds {
+		for _, kind := range kinds {
+			plural := strings.ToLower(kind) + "s"
+			f.apply(fmt.Sprintf(openKind, plural+"."+group, group, kind, plural))
+			crds = append(crds, "crd/"+plural+"."+group)
+		}
+	}
+	f.established(crds...)
+	shown := sample(f.t, "v1alpha2-simple.yaml")
+	f.write("my-stack.yaml", shown)
+	f.run("kubectl create namespace " + namespace + "; kubectl config set-context --current --namespace=" + namespace + `
+kubectl create namespace platform; kubectl create configmap shared-config -n platform; kubectl create namespace monitoring
+kubectl create serviceaccount my-app
+kubectl apply -f my-stack.yaml; sed 's/name: my-stack/name: my-server/' my-stack.yaml | kubectl apply -f -`)
+	f.write("my-stack.yaml", strings.Replace(shown, "http://vllm:8000", "http://other:8000", 1))
+}
+
+const openKind = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: %[1]s}, spec: {
+  group: %[2]s, scope: Namespaced, names: {kind: %[3]s, plural: %[4]s},
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`
+
+var counted = regexp.MustCompile(`\b\d+ files\b`)
+
+// looks runs the commands of a block, each until it prints what the page shows. How many files there are depends on the pods.
+func (f *follower) looks(page string, b fixture.Block) {
+	f.t.Helper()
+	for each := range strings.SplitSeq(strings.TrimPrefix(b.Text, "$ "), "\n$ ") {
+		command, shown, _ := strings.Cut(each, "\n")
+		if strings.Contains(command, " diff ") { // which ends with 1 where something differs
+			command += " || [ $? = 1 ]"
+		}
+		want := fixture.Shown(counted.ReplaceAllString(shown, "… files"))
+		fixture.Eventually(f.t, time.Minute, fmt.Sprintf("%s, line %d: %s", page, b.Line, command), func() error {
+			if out := f.run(command); shown != "" && !want.MatchString(out) {
+				return fmt.Errorf("it prints\n%s\ninstead of\n%s", out, shown)
+			}
+			return nil
+		})
+	}
+}
