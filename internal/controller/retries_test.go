@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Proves: L-30 (what the API server could not do for half a minute is tried again a second after it can; what fails for ever is tried every five minutes).
+// Proves: L-30 (what the API server could not do for half a minute is tried again a second after it can; what fails forever is tried every five minutes).
 func TestRetriesFollowTheAPIServerClosely(t *testing.T) {
 	t.Parallel()
 	r := newRetries()
