@@ -111,7 +111,7 @@ func (s *smoke) killAll() {
 		if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
 			s.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(s.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
 		defer cancel()
 		err := process.Until(ctx, "the end of "+p.Name, nil, func(context.Context) error {
 			if p.Alive() {

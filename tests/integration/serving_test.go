@@ -280,9 +280,6 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 	if overlap := certificate.DefaultLifetimes().Overlap; overlap < 100*took {
 		t.Errorf("old and new CA overlap for %s, want far more than %s", overlap, took)
 	}
-	if took > 5*time.Second {
-		t.Errorf("the overlap of the test under load is too short for %s", took)
-	}
 	fixture.Eventually(t, time.Minute, "the replica is ready again", r.ready)
 
 	// What the validating webhook trusts is its own affair: it may fail, conversion must not.

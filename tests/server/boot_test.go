@@ -26,7 +26,7 @@ const (
 	// bootTimeout bounds the server's start, on a slow and busy machine.
 	bootTimeout = 3 * time.Minute
 	// stopTimeout is what the server gets to end after SIGTERM.
-	stopTimeout = 20 * time.Second
+	stopTimeout = time.Minute
 	pollPause   = 200 * time.Millisecond
 )
 

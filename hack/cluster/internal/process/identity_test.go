@@ -41,7 +41,7 @@ func TestStopSparesAnotherProcessWithThePID(t *testing.T) {
 	if !id.Alive() {
 		t.Fatal("stop ended a process that only has the pid of the wanted one")
 	}
-	if err := id.Stop(5 * time.Second); err != nil {
+	if err := id.Stop(time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	if id.Alive() {
