@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -190,12 +191,13 @@ func TestBothVersions(t *testing.T) {
 
 // Proves: L-27 (rotation of the serving certificate every few seconds and of the CA once, under load).
 func TestRotationUnderLoad(t *testing.T) {
+	t.Parallel()
 	s := newServing(t)
 	s.install()
 	l := certificate.Lifetimes{
-		CA: 60 * time.Second, CARenewal: 45 * time.Second, // a new one after 15 seconds
+		CA: 120 * time.Second, CARenewal: 90 * time.Second, // a new one after 30 seconds
 		Serving: 14 * time.Second, ServingRenewal: 11 * time.Second, // a new one every 3 seconds
-		Overlap: 5 * time.Second, Backdate: time.Hour,
+		Overlap: 10 * time.Second, Backdate: time.Hour, // a busy API server needs seconds to use a new bundle
 	}
 	for range 2 {
 		s.serve(s.start(replicaOptions{lifetimes: l}))
@@ -248,6 +250,7 @@ func TestRotationUnderLoad(t *testing.T) {
 // Proves: L-27, L-34 (certificates from elsewhere are served as soon as they stand in the Secret; and the time until the API
 // server trusts a new authority is far below the overlap).
 func TestCertificatesFromElsewhere(t *testing.T) {
+	t.Parallel()
 	s := newServing(t)
 	s.install()
 	r := s.start(replicaOptions{elsewhere: true})
@@ -338,10 +341,11 @@ func TestIdleConnectionsOutliveTheDrain(t *testing.T) {
 // Proves: L-27 (rolling the operator under load loses no request: replicas are replaced one by one, and go on until the
 // endpoints are known to have changed).
 func TestRollingUnderLoad(t *testing.T) {
+	t.Parallel()
 	const lag = time.Second
 	s := newServing(t)
 	s.install()
-	o := replicaOptions{drain: 3 * lag}
+	o := replicaOptions{drain: webhook.DefaultDrain}
 	replicas := []*replica{s.start(o), s.start(o)}
 	for _, r := range replicas {
 		s.serve(r)
