@@ -39,6 +39,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/queue"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/adoption"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settingsreport"
@@ -193,7 +194,9 @@ func (r *Reconciler) watch(mgr manager.Manager, o Options) error {
 		Named("llamastackdistribution").
 		For(&v1alpha2.LlamaStackDistribution{}, builder.WithPredicates(r.written.Noticed(), specChanged())).
 		Watches(&v1alpha2.LlamaStackDistribution{}, editsFirst(), builder.WithPredicates(specChanged())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, ReconciliationTimeout: passTimeout, RateLimiter: newRetries()}).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: workers, ReconciliationTimeout: passTimeout, RateLimiter: newRetries(), NewQueue: queue.New,
+		}).
 		WatchesMetadata(apply.SecretMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfSecret)).
 		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfConfigMap(o.OperatorNamespace))).
 		WatchesRawSource(source.Kind[client.Object](uses, readable.NewTree(), recordHosts(r.gatherer.Hosts, r.gatherer.Domain))).

@@ -184,11 +184,6 @@ func (w *world) many(t *testing.T, namespace string, n int, spec string) cost {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), paceTimeout)
 	defer cancel()
-	changes, err := w.admin.Watch(ctx, &appsv1.DeploymentList{}, client.InNamespace(namespace))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer changes.Stop()
 	requests := w.requestsOf(t, namespace)
 	before, err1 := w.operator.usage()
 	server := apiServerCPU(t)
@@ -201,24 +196,38 @@ func (w *world) many(t *testing.T, namespace string, n int, spec string) cost {
 		}
 		return err
 	})
-	there := map[string]bool{}
-	for event := range changes.ResultChan() {
-		if d, ok := event.Object.(*appsv1.Deployment); ok {
-			there[d.Name] = true
-		}
-		if len(there) == n {
-			break
-		}
-	}
+	there := w.deployments(ctx, namespace, n)
 	took := time.Since(began)
 	after, err2 := w.operator.usage()
-	if err := errors.Join(<-creating, err1, err2); err != nil || len(there) < n {
-		t.Fatalf("%d of %d Deployments, %v", len(there), n, err)
+	if err := errors.Join(<-creating, err1, err2); err != nil || there < n {
+		t.Fatalf("%d of %d Deployments, %v", there, n, err)
 	}
 	c := cost{took: took, operator: after.cpu - before.cpu, apiServer: apiServerCPU(t) - server}
 	w.silent(t)
 	c.requests = float64(w.requestsOf(t, namespace)-requests) / float64(n)
 	return c
+}
+
+// deployments waits until so many are there, and returns how many there are when the context ends. A watch of the API server ends after half an hour or more.
+func (w *world) deployments(ctx context.Context, namespace string, n int) int {
+	there := map[string]bool{}
+	for len(there) < n && ctx.Err() == nil {
+		changes, err := w.admin.Watch(ctx, &appsv1.DeploymentList{}, client.InNamespace(namespace))
+		if err != nil {
+			pause(ctx.Done(), time.Second)
+			continue
+		}
+		for event := range changes.ResultChan() { // first those that are there
+			if d, ok := event.Object.(*appsv1.Deployment); ok {
+				there[d.Name] = true
+			}
+			if len(there) == n {
+				break
+			}
+		}
+		changes.Stop()
+	}
+	return len(there)
 }
 
 // atOnce calls the function for each number, several at once.
