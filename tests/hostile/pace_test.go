@@ -127,6 +127,7 @@ func (w *world) pace(t *testing.T, n int) []figure {
 	w.keys(t, many)
 	w.operator.resetPeak()
 	made := w.many(t, many, n, withSecret)
+	t.Logf("all Deployments after %s, requests %.1f each, processor time of the operator %s", made.took.Round(time.Second), made.requests, made.operator)
 	if made.requests > float64(maxRequestsEach) {
 		t.Errorf("%.1f requests for each of %d custom resources", made.requests, n)
 	}
