@@ -32,6 +32,8 @@ KINDS = (
     "index.html", "quick-start.html", "connect-model-server.html", "troubleshooting.html", "configuration.html", "configuration-providers.html", "providers.html",
     "status.html", "kubectl-plugin.html", "performance.html", "faq.html", "adr/0004-three-classes-of-problems.html",
 )
+# What the theme's button copies of blocks.
+COPIED = "blocks => blocks.map(b => { b.setAttribute('data-md-copying', ''); const t = b.innerText; b.removeAttribute('data-md-copying'); return t })"
 ANSWERS = "performance.getEntriesByName('answer').length"
 
 
@@ -226,6 +228,10 @@ def check_site(readers, folder, pictures):
                 wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
                 assert wide <= 0, f"{file}, {name}: {wide} pixels too wide"
             readers.done(f"docs site, {len(KINDS)} pages, accessibility, {name}")
+        page.goto(url + "troubleshooting.html")
+        copied = page.locator(".language-console code").evaluate_all(COPIED)
+        assert copied and all(re.search(r"(?m)^(kubectl|make) ", text) and not re.search(r"(?m)^\$|…", text) for text in copied), f"the button copies {copied}"
+        readers.done("a command is copied without its prompt and what it prints")
         page = readers.open(url + "index.html")
         page.locator("input.md-search__input").fill("rotate keys")
         page.locator(".md-search-result__item", has_text="Rotate").first.wait_for()
