@@ -162,7 +162,7 @@ func (o *oneOperator) adopt(name string) error {
 		case apierrors.IsConflict(failed): // a controller of the cluster came in between: the operator reconciles again
 			return failed
 		case failed != nil:
-			return nil
+			return nil //nolint:nilerr // no use to wait; the caller gets it
 		}
 		service := &corev1.Service{}
 		if err := o.get(service, objects.ServiceName(name)); err != nil {

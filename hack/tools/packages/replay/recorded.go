@@ -70,7 +70,7 @@ func (r *recorded) in(target map[string]string) labels.Labels {
 	return b.Labels()
 }
 
-// counts tells whether the series only grows.
+// counts reports whether the series only grows.
 func (r *recorded) counts() bool { return r.histogram() != "" || strings.HasSuffix(r.name, "_total") }
 
 // histogram is the name of the histogram that the series belongs to, if any.
