@@ -46,6 +46,7 @@ func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	})
 	replaced := false // by one that became ready
+	homeless := false // the newest one, which no node takes, and nothing is said yet of the one before it
 	for i := range newest {
 		p := &newest[i]
 		o.Existing += string(p.UID) + " "
@@ -57,6 +58,10 @@ func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 			o.ImageDigest = cmp.Or(o.ImageDigest, digest(p, container))
 		case o.NotReady == "":
 			o.NotReady = notReady(p, container, known)
+			homeless = unscheduled(p) != ""
+		case homeless && p.Status.Phase == corev1.PodFailed && p.Status.Reason != "": // evicted, say: that is why there is a new one
+			o.NotReady += "; the pod before it: " + notReady(p, container, known)
+			homeless = false
 		}
 	}
 	return o
@@ -85,10 +90,8 @@ func notReady(p *corev1.Pod, container string, known *Secrets) string {
 	if p.Status.Reason != "" { // evicted, say
 		return sentence(p.Status.Reason, p.Status.Message)
 	}
-	for i := range p.Status.Conditions {
-		if c := &p.Status.Conditions[i]; c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason != "" {
-			return sentence(c.Reason, unschedulable(c.Message))
-		}
+	if why := unscheduled(p); why != "" {
+		return why
 	}
 	statuses := slices.Clone(p.Status.InitContainerStatuses)
 	statuses = append(statuses, p.Status.ContainerStatuses...)
@@ -101,6 +104,16 @@ func notReady(p *corev1.Pod, container string, known *Secrets) string {
 		}
 		if text := containerReason(c, who, p, known); text != "" {
 			return text
+		}
+	}
+	return ""
+}
+
+// unscheduled is why no node takes the pod; empty where one does.
+func unscheduled(p *corev1.Pod) string {
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason != "" {
+			return sentence(c.Reason, unschedulable(c.Message))
 		}
 	}
 	return ""

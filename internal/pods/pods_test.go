@@ -191,8 +191,16 @@ func TestObserveForgetsEvictedPodsThatWereReplaced(t *testing.T) {
 		p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: ephemeral-storage."
 	})
 	starting := pod(2, waiting("ContainerCreating", ""))
+	homeless := pod(3, func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/1 nodes are available: 1 node(s) had untolerated taint(s).",
+		}}
+	})
 	for want, list := range map[string][]corev1.Pod{
 		"Evicted: The node was low on resource: ephemeral-storage.": {evicted, starting},
+		"Unschedulable: 0/1 nodes are available: 1 node(s) had untolerated taint(s); the pod before it: Evicted: The node was low on resource: " +
+			"ephemeral-storage.": {evicted, evicted, homeless},
+		"Unschedulable: 0/1 nodes are available: 1 node(s) had untolerated taint(s)": {evicted, pod(2, ready("x")), homeless},
 		"": {evicted, pod(2, ready("x")), pod(3, waiting("ContainerCreating", ""))},
 	} {
 		for i := range list {
