@@ -213,6 +213,10 @@ test-e2e: cluster image ## Run the tests against a real cluster with real server
 	LLSD_PGVECTOR="$$pgvector" LLSD_CONTOUR="$$contour" LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR_IMAGE=$(BIN)/operator-image.tar LLSD_SERVER_IMAGE="$$server_image" LLSD_NEWEST_SERVER_IMAGE="$$newest_image" \
 	  go test -C tests/e2e -count=1 -timeout $(E2E_TIMEOUT) $(TESTFLAGS)
 
+.PHONY: test-node-faults
+test-node-faults: ## Break the API server, the network and the disk of a node where the operator runs as pods (Linux and root; a quarter of an hour).
+	LLSD_CHAOS=full $(MAKE) test-e2e TESTFLAGS='-v -run TestNodeFaults $(TESTFLAGS)'
+
 # The libraries of Helm, Argo CD and Flux are in a module of their own.
 .PHONY: test-packages
 test-packages: cluster ## Test the packages with the libraries of Helm, Flux and Argo CD, in a real API server too.

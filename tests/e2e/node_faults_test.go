@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+const (
+	// editGoal is how soon an edit takes effect when the API server is back.
+	editGoal = 5 * time.Second
+	// recovery is how long anything may take before a test gives up.
+	recovery = 5 * time.Minute
+)
+
+// TestNodeFaults takes a quarter of an hour: "make test-node-faults" runs it.
+func TestNodeFaults(t *testing.T) {
+	if os.Getenv("LLSD_CHAOS") != "full" {
+		t.Skip("only with LLSD_CHAOS=full: it takes a quarter of an hour")
+	}
+	use(t, &pinned)
+	for _, fault := range []struct {
+		name string
+		away time.Duration
+		cut  func(*testing.T) (restore func())
+	}{
+		{"the API server hangs", 120 * time.Second, apiServerHangs},
+		{"the API server is killed", 120 * time.Second, apiServerIsKilled},
+		{"the network between the operator and the API server loses everything", 126 * time.Second, networkIsCut},
+	} {
+		t.Run(fault.name, func(t *testing.T) {
+			tell.Part(fault.name)
+			operatorOutlives(t, fault.name, fault.away, fault.cut)
+		})
+	}
+	t.Run("the disk of the node is full", func(t *testing.T) {
+		tell.Part("the disk of the node is full")
+		diskIsFull(t)
+	})
+}
+
+// Proves: L-30, R71 (the operator as pods of a node: the kubelet restarts none of its containers, servers serve on, and an edit made when the API server
+// is back takes effect within seconds).
+func operatorOutlives(t *testing.T, what string, away time.Duration, cut func(*testing.T) (restore func())) {
+	t.Helper()
+	s := sampleStack(t)
+	before := operatorContainers(t)
+	url := s.url(t) + "/v1/health"
+	restore := cut(t)
+	fixture.Consistently(t, away, "the server answers", func() error {
+		status, _, err := tryCall(t, http.MethodGet, url, nil)
+		if err != nil || status != http.StatusOK {
+			return fmt.Errorf("status %d: %w", status, err)
+		}
+		return nil
+	})
+	restore()
+	fixture.Eventually(t, recovery, "the API server is ready", func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), editGoal)
+		defer cancel()
+		_, err := cluster.KubectlRun(ctx, "get", "--raw", "/readyz")
+		return err
+	})
+	value := time.Now().Format("150405")
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"workload":{"podMetadata":{"annotations":{"example.com/edit":"`+value+`"}}}}}`))
+	fixture.Eventually(t, recovery, "the API server takes an edit", func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), editGoal)
+		defer cancel()
+		cr := &v1alpha2.LlamaStackDistribution{}
+		cr.Namespace, cr.Name = s.namespace, s.name
+		return kube.Patch(ctx, cr, patch)
+	})
+	stored := time.Now()
+	fixture.Eventually(t, recovery, "the edit takes effect", func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), editGoal)
+		defer cancel()
+		d := &appsv1.Deployment{}
+		if err := kube.Get(ctx, s.key(), d); err != nil {
+			return err
+		}
+		if d.Spec.Template.Annotations["example.com/edit"] != value {
+			return errors.New("the Deployment does not have it")
+		}
+		return nil
+	})
+	took := time.Since(stored)
+	s.waitReady(t)
+	if after := operatorContainers(t); after != before {
+		t.Errorf("the operator's containers are %s, and were %s", after, before)
+	}
+	if took > editGoal {
+		t.Errorf("the edit took effect %s after it was stored; the operator's containers are %s as before", took, before)
+	}
+	did(t, "%s for %s: the operator's containers are %s as before, the server answered, and an edit took effect %.1f s after it was stored",
+		what, away, before, took.Seconds())
+}
+
+// operatorContainers are the operator's pods, and how often their containers were started again.
+func operatorContainers(t *testing.T) string {
+	t.Helper()
+	var pods corev1.PodList
+	if err := kube.List(t.Context(), &pods, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"}); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for i := range pods.Items {
+		for j := range pods.Items[i].Status.ContainerStatuses {
+			all = append(all, fmt.Sprintf("%s (%d restarts)", pods.Items[i].Name, pods.Items[i].Status.ContainerStatuses[j].RestartCount))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// apiServerHangs stops the API server where it is: it keeps its connections, and answers nothing.
+func apiServerHangs(t *testing.T) (restore func()) {
+	server := findNodeProcess(t, "kube-apiserver")
+	server.signal(t, syscall.SIGSTOP)
+	t.Cleanup(func() { _ = syscall.Kill(server.pid, syscall.SIGCONT) })
+	return func() { server.signal(t, syscall.SIGCONT) }
+}
+
+func apiServerIsKilled(t *testing.T) (restore func()) {
+	server := findNodeProcess(t, "kube-apiserver")
+	server.kill(t)
+	return func() { startOnNode(t, server.name, server.command) }
+}
+
+// networkIsCut drops what the operator's pods and the API server send to each other, in both directions.
+func networkIsCut(t *testing.T) (restore func()) {
+	t.Helper()
+	var pods corev1.PodList
+	if err := kube.List(t.Context(), &pods, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"}); err != nil {
+		t.Fatal(err)
+	}
+	var addresses []string
+	for i := range pods.Items {
+		addresses = append(addresses, pods.Items[i].Status.PodIP)
+	}
+	set := "{ " + strings.Join(addresses, ", ") + " }"
+	_, port, found := strings.Cut(strings.TrimPrefix(admin.Host, "https://"), ":")
+	if len(addresses) < 2 || !found {
+		t.Fatalf("the operator's pods have the addresses %s, and the API server is %s", set, admin.Host)
+	}
+	runOnNode(t, "nft", `table inet cut {
+		chain to { type filter hook input priority 0; ip saddr `+set+` tcp dport `+port+` drop; }
+		chain from { type filter hook output priority 0; ip daddr `+set+` tcp sport `+port+` drop; ip daddr `+set+` tcp dport 9443 drop; }
+	}`)
+	return func() { runOnNode(t, "nft", "delete", "table", "inet", "cut") }
+}
