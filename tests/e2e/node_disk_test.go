@@ -66,7 +66,7 @@ func hasDiskPressure(t *testing.T, want corev1.ConditionStatus) func() error {
 }
 
 // Proves: L-30, R18 (the server fills the disk of the node: the kubelet evicts it first, and then all others, the operator's pods too, and takes no new ones.
-// The status names the cause, and everything is ready again when there is room, without anybody's help).
+// The status names the cause, and everything is ready again when there is space, without anybody's help).
 func diskIsFull(t *testing.T) {
 	s := sampleStack(t)
 	// The kubelet removes the images that nobody uses, and this node could not pull them again.
