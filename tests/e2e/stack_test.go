@@ -246,6 +246,15 @@ func namespace(t *testing.T, name string) {
 	if client.IgnoreAlreadyExists(err) != nil {
 		t.Fatal(err)
 	}
+	// What Kubernetes itself puts into every namespace comes a while after it.
+	fixture.Eventually(t, soon, "namespace "+name+" has what every namespace has", func() error {
+		key := client.ObjectKey{Namespace: name, Name: "default"}
+		if err := kube.Get(t.Context(), key, &corev1.ServiceAccount{}); err != nil {
+			return err
+		}
+		key.Name = "kube-root-ca.crt"
+		return kube.Get(t.Context(), key, &corev1.ConfigMap{})
+	})
 }
 
 // load reads a manifest with one object, by its path in the checkout.
