@@ -5,7 +5,6 @@
 package hostile
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +30,6 @@ const (
 	operatorDeployment = "llama-stack-k8s-operator-controller-manager"
 	webhookService     = "llama-stack-k8s-operator-webhook-service"
 	healthAddress      = "127.0.0.1:8081"
-	clockTicks         = 100 // a second, as user space sees it on every architecture
 )
 
 // operator is the operator's program with the arguments, the environment and the memory limit of the released manifest.
@@ -157,18 +155,12 @@ type usage struct {
 
 func (o *operator) usage() (usage, error) {
 	proc := "/proc/" + strconv.Itoa(o.cmd.Process.Pid)
-	stat, err := os.ReadFile(filepath.Join(proc, "stat"))
-	if err != nil {
+	cpu, err1 := fixture.ProcessorTimeOf(o.cmd.Process.Pid)
+	status, err2 := os.ReadFile(filepath.Join(proc, "status"))
+	if err := errors.Join(err1, err2); err != nil {
 		return usage{}, err
 	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	user, err1 := strconv.ParseInt(fields[11], 10, 64)
-	system, err2 := strconv.ParseInt(fields[12], 10, 64)
-	status, err3 := os.ReadFile(filepath.Join(proc, "status"))
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return usage{}, err
-	}
-	u := usage{cpu: time.Duration(user+system) * time.Second / clockTicks}
+	u := usage{cpu: cpu}
 	for line := range strings.Lines(string(status)) {
 		for name, into := range map[string]*int64{"VmHWM:": &u.peak, "VmRSS:": &u.resident} {
 			if rest, ok := strings.CutPrefix(line, name); ok {

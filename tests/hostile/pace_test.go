@@ -7,11 +7,14 @@ package hostile
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -254,7 +257,8 @@ func atOnce(n int, do func(int) error) <-chan error {
 	return done
 }
 
-// replay writes what the operator wrote for a custom resource, so many times: its objects, an Event, and a patch in place of the status.
+// replay writes what the operator wrote for a custom resource, so many times: its objects, an Event, and a patch in place of the status. The cluster's own
+// controllers have the same to do for these objects as for the operator's.
 func (w *world) replay(t *testing.T, from string, n int) cost {
 	t.Helper()
 	namespace := from + "-replay"
@@ -264,10 +268,13 @@ func (w *world) replay(t *testing.T, from string, n int) cost {
 	began := time.Now()
 	err := <-atOnce(n, func(i int) error {
 		var last client.Object
-		for _, template := range templates {
-			o := template.DeepCopyObject().(client.Object)
+		for _, one := range templates {
+			o := reflect.New(one.kind).Interface().(client.Object)
+			text := firstName.ReplaceAll(one.text, fmt.Appendf(nil, "s-%d", i)) // in labels and selectors, too
+			if err := json.Unmarshal(text, o); err != nil {
+				return err
+			}
 			o.SetNamespace(namespace)
-			o.SetName(fmt.Sprintf("%s-%d", template.GetName(), i))
 			if err := w.admin.Create(t.Context(), o); err != nil {
 				return err
 			}
@@ -291,32 +298,49 @@ func (w *world) replay(t *testing.T, from string, n int) cost {
 	return c
 }
 
-// written are the objects of the first custom resource, as new ones.
-func (w *world) written(t *testing.T, namespace string) []client.Object {
+// firstName is the name of the first custom resource, wherever an object has it.
+var firstName = regexp.MustCompile(`\bs-0\b`)
+
+// template is an object of the first custom resource, as a new one.
+type template struct {
+	kind reflect.Type
+	text []byte
+}
+
+// written are the objects of the first custom resource.
+func (w *world) written(t *testing.T, namespace string) (list []template) {
 	t.Helper()
-	var list []client.Object
-	get := func(o client.Object, name string) {
-		if err := w.admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
-			t.Fatal(err)
-		}
+	add := func(o client.Object) {
 		o.SetResourceVersion("")
 		o.SetUID("")
 		o.SetManagedFields(nil)
 		o.SetOwnerReferences(nil)
-		list = append(list, o)
+		text, err := json.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, template{kind: reflect.TypeOf(o).Elem(), text: text})
 	}
-	get(&corev1.ServiceAccount{}, "s-0-sa")
+	get := func(o client.Object, name string) {
+		if err := w.admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	account := &corev1.ServiceAccount{}
+	get(account, "s-0-sa")
+	add(account)
 	configMaps := &corev1.ConfigMapList{}
 	if err := w.admin.List(t.Context(), configMaps, client.InNamespace(namespace), client.MatchingLabels{"app.kubernetes.io/instance": "s-0"}); err != nil || len(configMaps.Items) == 0 {
 		t.Fatalf("%d ConfigMaps, %v", len(configMaps.Items), err)
 	}
-	get(&corev1.ConfigMap{}, configMaps.Items[0].Name)
+	add(&configMaps.Items[0])
 	d := &appsv1.Deployment{}
 	get(d, "s-0")
-	d.Spec.Replicas = new(int32(0)) // the cluster's controllers have work with the operator's alone
+	add(d)
 	s := &corev1.Service{}
 	get(s, "s-0-service")
 	s.Spec.ClusterIP, s.Spec.ClusterIPs = "", nil
+	add(s)
 	return list
 }
 
@@ -420,17 +444,13 @@ func apiServerCPU(t *testing.T) time.Duration {
 		if err != nil || !bytes.Contains(line[:min(len(line), 200)], []byte("kube-apiserver")) || !bytes.Contains(line, []byte(cluster.Dir)) {
 			continue
 		}
-		stat, err := os.ReadFile(filepath.Join(filepath.Dir(file), "stat"))
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 		if err != nil {
-			continue
-		}
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		user, err1 := strconv.ParseInt(fields[11], 10, 64)
-		system, err2 := strconv.ParseInt(fields[12], 10, 64)
-		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)
 		}
-		return time.Duration(user+system) * time.Second / clockTicks
+		if took, err := fixture.ProcessorTimeOf(pid); err == nil {
+			return took
+		}
 	}
 	t.Fatal("there is no API server")
 	return 0
