@@ -48,6 +48,17 @@ func (s *serving) writers(namespace string, since time.Time) []string {
 	return slices.Compact(names)
 }
 
+// settles waits until nobody has written in the namespace for a while: after an edit is applied, its rollout is still reported.
+func (s *serving) settles(namespace string) {
+	s.t.Helper()
+	fixture.Eventually(s.t, 2*time.Minute, "the operators have reported everything", func() error {
+		if wrote := s.writers(namespace, time.Now().Add(-4*time.Second)); len(wrote) > 0 {
+			return fmt.Errorf("%q wrote", wrote)
+		}
+		return nil
+	})
+}
+
 // running is what must stay when a custom resource moves: its Service, its pods, and the ReplicaSets, of which a new template makes another one.
 func (s *serving) running(namespace string) string {
 	return s.kubectl("get", "service,replicaset,pod", "-n", namespace, "-o", "jsonpath={range .items[*]}{.metadata.name} {.metadata.uid}\n{end}")
@@ -108,6 +119,7 @@ func TestShardsDivideTheCustomResources(t *testing.T) {
 	s.edit(stays, "one")
 
 	for _, move := range []struct{ label, to string }{{"shard=a", "a"}, {"shard-", "rest"}} {
+		s.settles(moves)
 		running, began := s.running(moves), time.Now()
 		s.kubectl("label", "llsd", "s", "-n", moves, move.label)
 		fixture.Consistently(t, 3*time.Second, "the move writes nothing", func() error {
