@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,8 +46,8 @@ func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 	newest := slices.SortedFunc(slices.Values(list), func(a, b corev1.Pod) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	})
-	replaced := false // by one that became ready
-	homeless := false // the newest one, which no node takes, and nothing is said yet of the one before it
+	replaced := false        // by one that became ready
+	var homeless *corev1.Pod // the newest one, where no node takes it, and nothing is said yet of the one before it
 	for i := range newest {
 		p := &newest[i]
 		o.Existing += string(p.UID) + " "
@@ -58,13 +59,32 @@ func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 			o.ImageDigest = cmp.Or(o.ImageDigest, digest(p, container))
 		case o.NotReady == "":
 			o.NotReady = notReady(p, container, known)
-			homeless = unscheduled(p) != ""
-		case homeless && p.Status.Phase == corev1.PodFailed && p.Status.Reason != "": // evicted, say: that is why there is a new one
+			if unscheduled(p) != "" {
+				homeless = p
+			}
+		case homeless != nil && isReplacedBy(p, homeless):
 			o.NotReady += "; the pod before it: " + notReady(p, container, known)
-			homeless = false
+			homeless = nil
 		}
 	}
 	return o
+}
+
+// replacementTime is how much later than the end of a pod the one in its place is made, at most. Both times have whole seconds, and are of two clocks.
+const replacementTime = time.Minute
+
+// isReplacedBy reports whether a pod was evicted, say, and the next one was made because of that. Kubernetes keeps a pod that failed for months: that one
+// has nothing to do with what is made today.
+func isReplacedBy(p, next *corev1.Pod) bool {
+	if p.Status.Phase != corev1.PodFailed || p.Status.Reason == "" {
+		return false
+	}
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+			return next.CreationTimestamp.Sub(c.LastTransitionTime.Time).Abs() <= replacementTime
+		}
+	}
+	return false
 }
 
 func isReady(p *corev1.Pod) bool {
@@ -213,7 +233,11 @@ func Strip(p *corev1.Pod) {
 	}
 	var conditions []corev1.PodCondition
 	for i := range p.Status.Conditions {
-		if c := &p.Status.Conditions[i]; c.Type == corev1.PodReady || c.Type == corev1.PodScheduled {
+		c := &p.Status.Conditions[i]
+		switch c.Type {
+		case corev1.DisruptionTarget:
+			conditions = append(conditions, corev1.PodCondition{Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime})
+		case corev1.PodReady, corev1.PodScheduled:
 			kept := corev1.PodCondition{Type: c.Type, Status: c.Status}
 			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
 				kept.Reason, kept.Message = c.Reason, c.Message

@@ -189,6 +189,10 @@ func TestObservePrefersTheNewestPod(t *testing.T) {
 func TestObserveForgetsEvictedPodsThatWereReplaced(t *testing.T) {
 	evicted := pod(1, func(p *corev1.Pod) {
 		p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: ephemeral-storage."
+		p.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "TerminationByKubelet",
+			LastTransitionTime: metav1.NewTime(p.CreationTimestamp.Add(119 * time.Second)),
+		}}
 	})
 	starting := pod(2, waiting("ContainerCreating", ""))
 	homeless := pod(3, func(p *corev1.Pod) {
@@ -196,18 +200,24 @@ func TestObserveForgetsEvictedPodsThatWereReplaced(t *testing.T) {
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/1 nodes are available: 1 node(s) had untolerated taint(s).",
 		}}
 	})
-	for want, list := range map[string][]corev1.Pod{
-		"Evicted: The node was low on resource: ephemeral-storage.": {evicted, starting},
-		"Unschedulable: 0/1 nodes are available: 1 node(s) had untolerated taint(s); the pod before it: Evicted: The node was low on resource: " +
-			"ephemeral-storage.": {evicted, evicted, homeless},
-		"Unschedulable: 0/1 nodes are available: 1 node(s) had untolerated taint(s)": {evicted, pod(2, ready("x")), homeless},
-		"": {evicted, pod(2, ready("x")), pod(3, waiting("ContainerCreating", ""))},
+	later := *homeless.DeepCopy() // made long after the eviction, because somebody deleted its predecessor
+	later.CreationTimestamp = metav1.NewTime(homeless.CreationTimestamp.Add(time.Hour))
+	const nobodyTakesIt, wasEvicted = "Unschedulable: 0/1 nodes are available: 1 node(s) had untolerated taint(s)", "Evicted: The node was low on resource: ephemeral-storage."
+	for _, c := range []struct {
+		want string
+		list []corev1.Pod
+	}{
+		{wasEvicted, []corev1.Pod{evicted, starting}},
+		{nobodyTakesIt + "; the pod before it: " + wasEvicted, []corev1.Pod{evicted, evicted, starting, homeless}},
+		{nobodyTakesIt, []corev1.Pod{evicted, pod(2, ready("x")), homeless}},
+		{nobodyTakesIt, []corev1.Pod{evicted, later}},
+		{"", []corev1.Pod{evicted, pod(2, ready("x")), pod(3, waiting("ContainerCreating", ""))}},
 	} {
-		for i := range list {
-			pods.Strip(&list[i])
+		for i := range c.list {
+			pods.Strip(&c.list[i])
 		}
-		if got := pods.Observe(list, "llama-stack", known).NotReady; got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
+		if got := pods.Observe(c.list, "llama-stack", known).NotReady; got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
 	}
 }
