@@ -80,7 +80,7 @@ func hasDiskPressure(t *testing.T, want corev1.ConditionStatus) func() error {
 }
 
 // Proves: L-30, R18 (the server fills the disk of the node: the kubelet evicts it first, and then all others, the operator's pods too, and takes no new ones.
-// The status names the cause, and everything is ready again when there is space, without anybody's help).
+// The status names the cause, and everything is ready again when there is space and the image of the pods' sandboxes, which this node cannot pull).
 func diskIsFull(t *testing.T) {
 	s := sampleStack(t)
 	// The kubelet removes the images that nobody uses, and this node could not pull them again.
@@ -144,5 +144,5 @@ func diskIsFull(t *testing.T) {
 	}
 	s.waitReady(t)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
-	did(t, "there is room again: the operator and the server are ready after %s, without anybody's help", took.Round(time.Second))
+	did(t, "there is room again: with the image of the sandboxes, which the test loaded, the operator and the server are ready after %s", took.Round(time.Second))
 }
