@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"net/http"
 	"strings"
@@ -209,9 +208,7 @@ func TestRotationUnderLoad(t *testing.T) {
 	seen := map[string]bool{}
 	look := func() []byte {
 		bundle := s.injected()
-		roots := x509.NewCertPool()
-		roots.AppendCertsFromPEM(bundle)
-		trusted.Store(&tls.Config{RootCAs: roots, ServerName: webhookService + "." + operatorNamespace + ".svc"})
+		trusted.Store(trusting(bundle))
 		seen[string(s.secret().Data["tls.crt"])] = true
 		return bundle
 	}
@@ -301,9 +298,7 @@ func TestIdleConnectionsOutliveTheDrain(t *testing.T) {
 	s.install()
 	r := s.start(replicaOptions{drain: drain})
 	fixture.Eventually(t, time.Minute, "the replica is ready", r.ready)
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(s.injected())
-	trust := &tls.Config{RootCAs: roots, ServerName: webhookService + "." + operatorNamespace + ".svc"}
+	trust := trusting(s.injected())
 	conn, err := (&tls.Dialer{Config: trust}).DialContext(t.Context(), "tcp", r.server.Address().String())
 	if err != nil {
 		t.Fatal(err)
