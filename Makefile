@@ -232,7 +232,7 @@ test-site: site build test-built-site ## Test the docs site and the playground i
 test-built-site:
 	"$$(hack/site/venv.sh)/bin/python" hack/site/test_site.py --site $(BIN)/site --plugin $(BIN)/kubectl-llamastack $(TESTFLAGS)
 
-# The pictures of docs/dashboards: PICTURES=docs/dashboards. What they show is invented, by hack/tools/packages/replay.
+# PICTURES=docs/pictures makes those of the docs. What they show is invented, by hack/tools/packages/replay.
 PICTURES ?= $(BIN)/pictures
 .PHONY: dashboard-pictures
 dashboard-pictures: ## Draw the Grafana dashboards with Grafana's own components, into bin/pictures (Debian's package chromium).

@@ -161,6 +161,18 @@ def check_difference_and_link(readers, url):
     readers.done(f"difference, and the link: first result after {engine:.1f} s")
 
 
+def check_without_engine(readers, url):
+    """The page says so where its engine cannot be loaded, although that is known before the page asks it."""
+    page = readers.browser.new_context().new_page()  # whose console reports what is missing
+    page.set_default_timeout(DEADLINE * 1000)
+    page.route("**/worker.js", lambda route: route.abort())
+    page.route("**/samples.json", lambda route: (page.wait_for_timeout(1000), route.continue_()))
+    page.goto(url)
+    page.locator("#problems button.error", has_text="the engine cannot be loaded").wait_for()
+    status(page, "^1 error")
+    readers.done("without its engine the page says so")
+
+
 def check_looks(readers, url, pictures):
     for name, options in LOOKS.items():
         page = readers.playground(url, **options)
@@ -268,6 +280,7 @@ def main():
             readers = Readers(browser, (Path(axe) / "node_modules/axe-core/axe.min.js").read_text())
             check_typing(readers, url)
             check_difference_and_link(readers, url)
+            check_without_engine(readers, url)
             check_looks(readers, url, given.pictures)
             check_samples(readers, url, given.plugin.resolve())
             check_site(readers, given.site.resolve(), given.pictures)

@@ -3,14 +3,14 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,11 +23,33 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// restartKubelet ends the kubelet and starts it with another configuration.
-func restartKubelet(t *testing.T, change func(config map[string]any)) {
+// restartKubelet ends the kubelet where it runs, and starts it with a file of configuration in the node's directory.
+func restartKubelet(ctx context.Context, command []string, file string) error {
+	running, err := searchNodeProcess("kubelet")
+	if err == nil {
+		err = running.kill(ctx)
+	}
+	if err != nil && !errors.Is(err, errNotOnNode) {
+		return err
+	}
+	command = slices.Clone(command)
+	for i, word := range command {
+		if own, ok := strings.CutPrefix(word, "--config="); ok {
+			command[i] = "--config=" + filepath.Join(filepath.Dir(own), file)
+		}
+	}
+	return startOnNode("kubelet", command)
+}
+
+const (
+	kubeletConfig        = "kubelet.json"
+	changedKubeletConfig = "kubelet-changed.json"
+)
+
+// changeKubeletConfig writes another configuration beside the kubelet's own.
+func changeKubeletConfig(t *testing.T, key string, value any) {
 	t.Helper()
-	kubelet := findNodeProcess(t, "kubelet")
-	text, err := os.ReadFile(filepath.Join(cluster.Dir, "kubelet.json"))
+	text, err := os.ReadFile(filepath.Join(cluster.Dir, kubeletConfig))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,18 +57,10 @@ func restartKubelet(t *testing.T, change func(config map[string]any)) {
 	if err := json.Unmarshal(text, &config); err != nil {
 		t.Fatal(err)
 	}
-	change(config)
-	const changed = "kubelet-changed.json"
-	if err := os.WriteFile(filepath.Join(cluster.Dir, changed), []byte(asJSON(t, config)), 0o600); err != nil {
+	config[key] = value
+	if err := os.WriteFile(filepath.Join(cluster.Dir, changedKubeletConfig), []byte(asJSON(t, config)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	kubelet.kill(t)
-	for i, word := range kubelet.command {
-		if file, ok := strings.CutPrefix(word, "--config="); ok {
-			kubelet.command[i] = "--config=" + filepath.Join(filepath.Dir(file), changed)
-		}
-	}
-	startOnNode(t, kubelet.name, kubelet.command)
 }
 
 // hasDiskPressure fails while the node does not report what is wanted.
@@ -66,21 +80,26 @@ func hasDiskPressure(t *testing.T, want corev1.ConditionStatus) func() error {
 }
 
 // Proves: L-30, R18 (the server fills the disk of the node: the kubelet evicts it first, and then all others, the operator's pods too, and takes no new ones.
-// The status names the cause, and everything is ready again when there is space, without anybody's help).
+// The status names the cause, and everything is ready again when there is space and the image of the pods' sandboxes, which this node cannot pull).
 func diskIsFull(t *testing.T) {
 	s := sampleStack(t)
 	// The kubelet removes the images that nobody uses, and this node could not pull them again.
-	runOnNode(t, "sh", "-c", `ctr -n k8s.io images ls -q | xargs -I{} ctr -n k8s.io images label {} io.cri-containerd.pinned=pinned`)
-	s.kubectl(t, "exec", s.pod(t).Name, "--", "sh", "-c", "dd if=/dev/zero of=/tmp/large bs=1M count=256 status=none")
-	var disk syscall.Statfs_t
-	if err := syscall.Statfs(cluster.Dir, &disk); err != nil {
+	if err := runOnNode(t.Context(), "sh", "-c", `ctr -n k8s.io images ls -q | xargs -I{} ctr -n k8s.io images label {} io.cri-containerd.pinned=pinned`); err != nil {
 		t.Fatal(err)
 	}
-	free := int(100*disk.Bavail/disk.Blocks) + 3
+	s.kubectl(t, "exec", s.pod(t).Name, "--", "sh", "-c", "dd if=/dev/zero of=/tmp/large bs=1M count=256 status=none")
 	former := operatorContainers(t)
-	restartKubelet(t, func(config map[string]any) {
-		config["evictionHard"] = map[string]string{"nodefs.available": strconv.Itoa(min(free, 99)) + "%"}
+	// More than any disk with the images of a node has: what others free meanwhile does not matter. The kubelet ignores 100%.
+	changeKubeletConfig(t, "evictionHard", map[string]string{"nodefs.available": "99.9%"})
+	kubelet := findNodeProcess(t, "kubelet").command
+	restore := undoing(t, func(ctx context.Context) error {
+		// The kubelet has removed the image of the pods' sandboxes, and this node cannot pull it again.
+		imported := runOnNode(ctx, "ctr", "-n", "k8s.io", "images", "import", "pause.tar")
+		return errors.Join(imported, restartKubelet(ctx, kubelet, kubeletConfig))
 	})
+	if err := restartKubelet(t.Context(), kubelet, changedKubeletConfig); err != nil {
+		t.Fatal(err)
+	}
 	began := time.Now()
 	fixture.Eventually(t, recovery, "the node reports that its disk is full", hasDiskPressure(t, corev1.ConditionTrue))
 	cause := ""
@@ -105,9 +124,9 @@ func diskIsFull(t *testing.T) {
 	})
 	did(t, "all pods are evicted after %s, the operator's last", time.Since(began).Round(time.Second))
 
-	// The kubelet has removed the image of the pods' sandboxes, and this node cannot pull it again.
-	runOnNode(t, "ctr", "-n", "k8s.io", "images", "import", "pause.tar")
-	restartKubelet(t, func(map[string]any) {})
+	if restore(); t.Failed() {
+		t.FailNow()
+	}
 	room := time.Now()
 	fixture.Eventually(t, recovery, "there is room", hasDiskPressure(t, corev1.ConditionFalse))
 	fixture.Eventually(t, recovery, "the server is ready again", func() error {
@@ -125,5 +144,5 @@ func diskIsFull(t *testing.T) {
 	}
 	s.waitReady(t)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
-	did(t, "there is room again: the operator and the server are ready after %s, without anybody's help", took.Round(time.Second))
+	did(t, "there is room again: with the image of the sandboxes, which the test loaded, the operator and the server are ready after %s", took.Round(time.Second))
 }

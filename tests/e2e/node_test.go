@@ -5,11 +5,13 @@ package e2e
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -26,9 +28,18 @@ type nodeProcess struct {
 // findNodeProcess finds the one process of the node whose program has the name.
 func findNodeProcess(t *testing.T, name string) nodeProcess {
 	t.Helper()
-	all, err := processes()
+	found, err := searchNodeProcess(name)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return found
+}
+
+// searchNodeProcess is findNodeProcess for what undoes a fault, which must not end before it is done.
+func searchNodeProcess(name string) (nodeProcess, error) {
+	all, err := processes()
+	if err != nil {
+		return nodeProcess{}, err
 	}
 	network := "" // the node's: each process that the test started has it, too
 	for id, p := range all {
@@ -41,14 +52,12 @@ func findNodeProcess(t *testing.T, name string) nodeProcess {
 			continue
 		}
 		pid, err := strconv.Atoi(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return nodeProcess{name, pid, strings.Fields(p.command)}
+		return nodeProcess{name, pid, strings.Fields(p.command)}, err
 	}
-	t.Fatalf("no process %s runs on the node", name)
-	return nodeProcess{}
+	return nodeProcess{}, fmt.Errorf("%w: %s", errNotOnNode, name)
 }
+
+var errNotOnNode = errors.New("the node does not run this program")
 
 // isProgram reports whether a command line begins with the name of a program, wherever its file is.
 func isProgram(command, name string) bool {
@@ -56,54 +65,80 @@ func isProgram(command, name string) bool {
 	return len(words) > 0 && filepath.Base(words[0]) == name
 }
 
-func (p nodeProcess) signal(t *testing.T, signal syscall.Signal) {
-	t.Helper()
+func (p nodeProcess) signal(signal syscall.Signal) error {
 	if err := syscall.Kill(p.pid, signal); err != nil {
-		t.Fatalf("%s: %v", p.name, err)
+		return fmt.Errorf("%s: %w", p.name, err)
 	}
+	return nil
 }
 
 // kill ends it at once.
-func (p nodeProcess) kill(t *testing.T) {
-	t.Helper()
-	p.signal(t, syscall.SIGKILL)
-	fixture.Eventually(t, soon, p.name+" ends", func() error {
+func (p nodeProcess) kill(ctx context.Context) error {
+	if err := p.signal(syscall.SIGKILL); err != nil {
+		return err
+	}
+	return fixture.Poll(ctx, soon, func() error {
 		if stat, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/stat"); err == nil && !strings.Contains(string(stat), ") Z ") {
-			return errors.New("it runs")
+			return fmt.Errorf("%s runs", p.name)
 		}
 		return nil
 	})
 }
 
 // startOnNode starts a program in the namespaces of the node, where the cluster ends it in the end. It prints into the cluster's logs.
-func startOnNode(t *testing.T, name string, command []string) {
-	t.Helper()
+func startOnNode(name string, command []string) error {
 	log, err := os.OpenFile(filepath.Join(cluster.Logs, name+"-again.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	defer func() { _ = log.Close() }()
-	cmd := onNode(context.Background(), t, command...)
+	cmd, err := onNode(context.Background(), command...)
+	if err != nil {
+		return err
+	}
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	go func() { _ = cmd.Wait() }()
+	return nil
 }
 
 // onNode is a command in the namespaces of the node.
-func onNode(ctx context.Context, t *testing.T, command ...string) *exec.Cmd {
-	t.Helper()
-	target := strconv.Itoa(findNodeProcess(t, "containerd").pid)
+func onNode(ctx context.Context, command ...string) (*exec.Cmd, error) {
+	containerd, err := searchNodeProcess("containerd")
+	if err != nil {
+		return nil, err
+	}
+	target := strconv.Itoa(containerd.pid)
 	cmd := exec.CommandContext(ctx, "nsenter", append([]string{"--target", target, "--mount", "--net", "--pid", "--wd", "--"}, command...)...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/root", "TMPDIR=/var/tmp"}
-	return cmd
+	return cmd, nil
 }
 
 // runOnNode runs a command in the namespaces of the node.
-func runOnNode(t *testing.T, command ...string) {
-	t.Helper()
-	if out, err := onNode(t.Context(), t, command...).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v: %s", strings.Join(command, " "), err, out)
+func runOnNode(ctx context.Context, command ...string) error {
+	cmd, err := onNode(ctx, command...)
+	if err != nil {
+		return err
 	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", strings.Join(command, " "), err, out)
+	}
+	return nil
+}
+
+// undoing returns what undoes a fault of the node: once, when it is called or else when the test ends. The context of the test has ended then, so mend gets
+// one of its own, and reports an error instead of ending the test.
+func undoing(t *testing.T, mend func(context.Context) error) (undo func()) {
+	t.Helper()
+	undo = sync.OnceFunc(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), recovery)
+		defer cancel()
+		if err := mend(ctx); err != nil {
+			t.Errorf("the fault is not undone: %v", err)
+		}
+	})
+	t.Cleanup(undo)
+	return undo
 }

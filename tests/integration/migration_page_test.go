@@ -3,6 +3,7 @@
 package integration
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,15 +59,25 @@ func (f *follower) write(file, content string) {
 	}
 }
 
+// run runs commands that must succeed.
 func (f *follower) run(commands string) string {
 	f.t.Helper()
+	out, err := f.try(commands)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return out
+}
+
+// try is run where the commands are tried again.
+func (f *follower) try(commands string) (string, error) {
 	cmd := exec.CommandContext(f.t.Context(), "bash", "-euo", "pipefail", "-c", commands)
 	cmd.Dir, cmd.Env = f.dir, append(os.Environ(), "KUBECONFIG="+f.kubeconfig, "PATH="+f.path)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		f.t.Fatalf("%v\n%s\nprints:\n%s", err, commands, out)
+		return "", fmt.Errorf("%w\n%s\nprints:\n%s", err, commands, out)
 	}
-	return string(out)
+	return string(out), nil
 }
 
 // Proves: US-7.1, US-7.2, US-7.3, MIG-EX, L-29 (anyone who follows the page about migration gets there: nothing changes until they change it, and

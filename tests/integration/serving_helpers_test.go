@@ -5,6 +5,7 @@ package integration
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -342,6 +343,13 @@ func (s *serving) readsConverted(name string) func(context.Context) error {
 		u.SetKind("LlamaStackDistribution")
 		return s.admin.Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, u)
 	}
+}
+
+// trusting is what a client of the webhooks trusts that has the CA bundle.
+func trusting(bundle []byte) *tls.Config {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(bundle)
+	return &tls.Config{RootCAs: roots, ServerName: webhookService + "." + operatorNamespace + ".svc"}
 }
 
 // shakesHands opens a connection of its own, with the trust that the CRD gives the API server at that moment.

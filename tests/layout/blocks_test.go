@@ -93,7 +93,7 @@ func TestBlocksOfPagesAreFollowed(t *testing.T) {
 			t.Errorf("%s: %d blocks are to be followed, by %v", page, followed, followers[page])
 		}
 		for _, test := range followers[page] {
-			if code := text(t, filepath.Join(root, test)); !strings.Contains(code, filepath.Base(page)) && !strings.Contains(code, strings.TrimSuffix(filepath.Base(page), ".md")) {
+			if name := regexp.MustCompile(`[^\w-]` + regexp.QuoteMeta(filepath.Base(page)) + `\b`); !name.MatchString(text(t, filepath.Join(root, test))) {
 				t.Errorf("%s does not name %s", test, page)
 			}
 		}

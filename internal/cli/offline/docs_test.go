@@ -174,6 +174,9 @@ func TestExamplesOfProvidersPage(t *testing.T) {
 		for i := b.Line - 2; i >= 0 && named == nil; i-- {
 			named = releaseLines.FindStringSubmatch(lines[i])
 		}
+		if named == nil {
+			t.Fatalf("providers.md, line %d: no sentence above it names release lines", b.Line)
+		}
 		cluster.Replacement = offline.Replacement{Version: named[1]}
 		spec := "distribution: {name: starter}\n" + b.Text
 		resource := "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s}\nspec:\n  " + strings.ReplaceAll(spec, "\n", "\n  ")

@@ -80,7 +80,8 @@ type Cluster struct {
 func NewCluster(s *settings.Settings) *Cluster { return &Cluster{Settings: s} }
 
 // schemas are the versions of the CustomResourceDefinition, which is a part of the program, by apiVersion. Each is compiled when the first document needs it,
-// and never again: that takes longer than all that is done with a document.
+// and never again: that takes longer than all that is done with a document. They are immutable, and the same for every Cluster: so this is the one state that
+// packages of the plugin keep in a variable.
 var schemas = map[string]func() *admission.Schema{
 	v1alpha1.GroupVersion.String(): compiled(v1alpha1.GroupVersion.Version), v1alpha2.GroupVersion.String(): compiled(v1alpha2.GroupVersion.Version),
 }
