@@ -111,6 +111,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	if r.written.IsAwaited(req.NamespacedName, time.Now()) {
 		return ctrl.Result{RequeueAfter: written.CacheDelay}, nil
 	}
+	last := r.written.Last(req.NamespacedName)
 	s := &scope{key: req.NamespacedName, cr: &v1alpha2.LlamaStackDistribution{}}
 	defer func() {
 		if value := recover(); value != nil {
@@ -140,7 +141,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	case err != nil:
 		return ctrl.Result{}, err
 	}
-	if r.written.IsOlder(s.cr, time.Now()) {
+	if r.written.IsOlder(s.cr, last, time.Now()) {
 		return ctrl.Result{RequeueAfter: written.CacheDelay}, nil
 	}
 	if s.cr.DeletionTimestamp != nil {

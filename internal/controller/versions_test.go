@@ -70,7 +70,8 @@ func TestStatusWriteIsRememberedUntilTheCacheHasIt(t *testing.T) {
 	if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(stack("a")), after); err != nil {
 		t.Fatal(err)
 	}
-	if now := time.Now(); !r.written.IsOlder(before, now) || r.written.IsOlder(after, now) {
+	last := r.written.Last(client.ObjectKeyFromObject(after))
+	if now := time.Now(); !r.written.IsOlder(before, last, now) || r.written.IsOlder(after, last, now) {
 		t.Errorf("before %s, after %s, remembered %v", before.ResourceVersion, after.ResourceVersion, &r.written)
 	}
 }

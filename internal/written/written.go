@@ -54,15 +54,25 @@ func (v *Versions) IsAwaited(key types.NamespacedName, now time.Time) bool {
 	return written != nil && now.Before(written.next)
 }
 
-// IsOlder reports whether the object, as the cache has it now, is as it was before the last write of its status.
-func (v *Versions) IsOlder(o client.Object, now time.Time) bool {
+// Last returns the version that came of the last write, where the cache is not known to have it. Ask for it before the cache is read: what is read may be
+// older, and the event that ends the wait may come right after.
+func (v *Versions) Last(key types.NamespacedName) apply.Version {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	written := v.newer(o)
-	if written != nil {
+	if written := v.all[key]; written != nil {
+		return written.Version
+	}
+	return apply.Version{}
+}
+
+// IsOlder reports whether the object, as it was read from the cache, is as it was before the last write of its status.
+func (v *Versions) IsOlder(o client.Object, last apply.Version, now time.Time) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if written := v.newer(o); written != nil {
 		written.next = now.Add(copyDelay)
 	}
-	return written != nil
+	return last.IsNewerThan(o)
 }
 
 // Noticed lets all events through, and learns from them what the cache has.

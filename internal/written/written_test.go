@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 )
 
 func at(uid types.UID, version string) *v1alpha2.LlamaStackDistribution {
@@ -37,7 +38,7 @@ func TestVersionsKnowsWhatIsOlder(t *testing.T) {
 			v.Remember(c.written)
 		}
 		cached, now := at("u", "10"), time.Now()
-		if got := v.IsOlder(cached, now); got != c.older || v.IsAwaited(client.ObjectKeyFromObject(cached), now) != c.older || (len(v.all) > 0) != c.older {
+		if got := v.IsOlder(cached, v.Last(client.ObjectKeyFromObject(cached)), now); got != c.older || v.IsAwaited(client.ObjectKeyFromObject(cached), now) != c.older || (len(v.all) > 0) != c.older {
 			t.Errorf("%s: older %v, want %v; remembered %v", name, got, c.older, v.all)
 		}
 		v.Forget(client.ObjectKeyFromObject(cached))
@@ -56,14 +57,19 @@ func TestVersionsWaitsForTheEvent(t *testing.T) {
 	if v.IsAwaited(key, now) { // the event may have been there before the answer
 		t.Error("awaited before anybody looked into the cache")
 	}
-	if !v.IsOlder(before, now) || !v.IsAwaited(key, now.Add(copyDelay-1)) || v.IsAwaited(key, now.Add(copyDelay)) {
+	last := v.Last(key)
+	if !v.IsOlder(before, last, now) || !v.IsAwaited(key, now.Add(copyDelay-1)) || v.IsAwaited(key, now.Add(copyDelay)) {
 		t.Error("each look copies the whole resource")
 	}
 	noticed := v.Noticed()
 	if !noticed.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: before}) || !v.IsAwaited(key, now) {
 		t.Error("an event with an older version ends the wait")
 	}
-	if !noticed.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) || v.IsAwaited(key, now) || v.IsOlder(before, now) {
+	if !noticed.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) || v.IsAwaited(key, now) || v.Last(key) != (apply.Version{}) {
 		t.Errorf("remembered %v after the event", v.all)
+	}
+	// The event came after a reconcile had read the cache, and before it asked.
+	if !v.IsOlder(before, last, now) || v.IsOlder(after, last, now) {
+		t.Error("what was read before the event is not older")
 	}
 }
