@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -94,21 +95,33 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 
 // Proves: L-30 (an error that lasts is passed on, so that it is logged; and a server's own pause is kept to).
 func TestAnErrorThatLastsIsPassedOn(t *testing.T) {
-	t.Parallel()
-	for header, atLeast := range map[string]int{"": 2, "60": 1} {
-		asked := 0
-		w := New(logr.Discard())
-		w.interval, w.patience = time.Millisecond, 300*time.Millisecond
-		answer, err := w.Wrap(roundTripper(func(*http.Request) (*http.Response, error) {
-			asked++
-			return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {header}}, Body: http.NoBody}, nil
-		})).RoundTrip(httptest.NewRequest(http.MethodGet, "/pods?watch=true", http.NoBody))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = answer.Body.Close()
-		if answer.StatusCode != http.StatusServiceUnavailable || asked < atLeast || header != "" && asked > 1 {
-			t.Errorf("Retry-After %q: asked %d times, then %d", header, asked, answer.StatusCode)
-		}
+	for name, c := range map[string]struct {
+		retryAfter       string
+		atLeast, atMost  int // how often the server is asked
+		earliest, latest time.Duration
+	}{
+		"a server without an own pause": {"", 75, 151, patience - 2*interval, patience},
+		"a server with an own pause":    {"60", 3, 3, 2 * time.Minute, 2 * time.Minute},
+		"a pause that takes too long":   {"151", 1, 1, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				asked, began := 0, time.Now()
+				answer, err := New(logr.Discard()).Wrap(roundTripper(func(*http.Request) (*http.Response, error) {
+					asked++
+					return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {c.retryAfter}}, Body: http.NoBody}, nil
+				})).RoundTrip(httptest.NewRequest(http.MethodGet, "/pods?watch=true", http.NoBody))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = answer.Body.Close()
+				if answer.StatusCode != http.StatusServiceUnavailable || asked < c.atLeast || asked > c.atMost {
+					t.Errorf("asked %d times, then %d", asked, answer.StatusCode)
+				}
+				if after := time.Since(began); after < c.earliest || after > c.latest {
+					t.Errorf("passed on after %s", after)
+				}
+			})
+		})
 	}
 }
