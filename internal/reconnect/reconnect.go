@@ -70,6 +70,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			}
 			pause = max(pause, retryAfter(answer))
 			if time.Since(refused)+pause > t.waiter.patience {
+				answer.Header.Del("Retry-After") // the client would repeat the request ten times itself, and each would wait anew
 				return answer, nil
 			}
 		case r.Context().Err() == nil:

@@ -7,11 +7,16 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 )
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -123,5 +128,36 @@ func TestAnErrorThatLastsIsPassedOn(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Kubernetes' clients repeat a request themselves, up to ten times, where the answer says when to ask again.
+//
+// Proves: L-30 (an error that lasts gets to the cache after one wait, not after eleven).
+func TestPassedOnAnswerIsNotRepeatedByTheClient(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "etcd is away", http.StatusServiceUnavailable)
+	}))
+	defer server.Close()
+	w := New(logr.Discard())
+	w.patience = 0
+	config := &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{GroupVersion: &corev1.SchemeGroupVersion, NegotiatedSerializer: scheme.Codecs}}
+	config.Wrap(w.Wrap)
+	client, err := rest.UnversionedRESTClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, ask := range map[string]func(*rest.Request) error{
+		"a list":  func(r *rest.Request) error { return r.Param("resourceVersion", "0").Do(t.Context()).Error() },
+		"a watch": func(r *rest.Request) error { _, err := r.Param("watch", "true").Watch(t.Context()); return err },
+	} {
+		asked.Store(0)
+		if err := ask(client.Get().AbsPath("/api/v1/pods")); !apierrors.IsServiceUnavailable(err) || asked.Load() != 1 {
+			t.Errorf("%s: asked %d times, then %v", name, asked.Load(), err)
+		}
 	}
 }
