@@ -7,5 +7,5 @@
 // an edit until then.
 //
 // Contract: only lists and watches of caches wait, which may be repeated and have no deadline. Every other request fails as it does
-// without this package. Every other answer ends the wait, and two and a half minutes of such answers do. It decides nothing about who leads.
+// without this package. Every other answer ends the wait, and two and a half minutes of nothing but such answers do. It decides nothing about who leads.
 package reconnect

@@ -54,7 +54,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !fillsCache(r) {
 		return t.next.RoundTrip(r)
 	}
-	var refused time.Time // since when the API server answers that it cannot serve this now
+	var refused time.Time // since when the API server answers, each time, that it cannot serve this now
 	for {
 		answer, err := t.next.RoundTrip(r)
 		pause := wait.Jitter(t.waiter.interval, jitter)
@@ -74,6 +74,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 				return answer, nil
 			}
 		case r.Context().Err() == nil:
+			refused = time.Time{}
 			t.waiter.failed(err)
 		}
 		if !lanes.Wait(r.Context(), pause) {

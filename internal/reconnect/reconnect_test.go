@@ -131,6 +131,26 @@ func TestAnErrorThatLastsIsPassedOn(t *testing.T) {
 	}
 }
 
+// Proves: L-30 (how long an API server may say that it cannot serve begins anew when it could not be reached meanwhile, as while it restarts).
+func TestAnOutageEndsTheTimeOfAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		answer, err := New(logr.Discard()).Wrap(roundTripper(func(*http.Request) (*http.Response, error) {
+			if at := time.Since(began); at > time.Minute && at < 2*time.Minute {
+				return nil, errRefused
+			}
+			return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody}, nil
+		})).RoundTrip(httptest.NewRequest(http.MethodGet, "/pods?watch=true", http.NoBody))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if after, want := time.Since(began), 2*time.Minute+patience; after < want-2*interval || after > want+2*interval {
+			t.Errorf("passed on after %s, want %s", after, want)
+		}
+	})
+}
+
 // Kubernetes' clients repeat a request themselves, up to ten times, where the answer says when to ask again.
 //
 // Proves: L-30 (an error that lasts gets to the cache after one wait, not after eleven).
