@@ -8,4 +8,5 @@
 //
 // Contract: only lists and watches of caches wait, which may be repeated and have no deadline. Every other request fails as it does
 // without this package. Every other answer ends the wait, and two and a half minutes of nothing but such answers do. It decides nothing about who leads.
+// Of an answer, the log shows the message of a Status or a text, 1 KiB at most, and never an object, which could be a Secret.
 package reconnect

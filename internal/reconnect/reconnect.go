@@ -3,14 +3,20 @@
 package reconnect
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/lanes"
 )
 
@@ -21,7 +27,10 @@ const (
 	jitter = 1.0
 	// patience is how long an API server that answers may say that it cannot serve now. After that, the cache gets the answer, logs it, and asks again.
 	// A cache that did not fail for two minutes begins its back-off anew, so it never gets to the long pauses.
+	// A controller that waits for its first list gives up before that, after two minutes, and then only the log of this package has the cause.
 	patience = 150 * time.Second
+	// causeBytes and causeTime are how much is read of an answer that says why the API server cannot serve, and for how long.
+	causeBytes, causeTime = 64 << 10, 5 * time.Second
 )
 
 // Waiter makes the requests of caches wait while the API server cannot be reached, or cannot serve.
@@ -66,7 +75,8 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			}
 			if refused.IsZero() {
 				refused = time.Now()
-				t.waiter.log.Info("the API server cannot serve now; a cache waits for it", "path", r.URL.Path, "status", answer.Status)
+				t.waiter.log.Info("the API server cannot serve now; a cache waits for it",
+					"path", r.URL.Path, "status", answer.Status, "cause", cause(answer))
 			}
 			pause = max(pause, retryAfter(answer))
 			if time.Since(refused)+pause > t.waiter.patience {
@@ -95,6 +105,28 @@ func cannotServe(status int) bool {
 		return true
 	}
 	return false
+}
+
+// cause is what an answer says about why the API server cannot serve: the message of a Status, or a text, such as that of a proxy. Anything else is
+// left out, because it may be an object, and a Secret at that. The answer can still be read from its beginning.
+func cause(answer *http.Response) string {
+	body := answer.Body
+	defer time.AfterFunc(causeTime, func() { _ = body.Close() }).Stop() // an answer need not end
+	begin, _ := io.ReadAll(io.LimitReader(body, causeBytes))            // an error comes again when one reads on
+	answer.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(begin), body), body}
+	text := ""
+	switch object, _, err := scheme.Codecs.UniversalDeserializer().Decode(begin, nil, nil); {
+	case err == nil:
+		if status, is := object.(*metav1.Status); is {
+			text = status.Message
+		}
+	case strings.HasPrefix(answer.Header.Get("Content-Type"), "text/"):
+		text = strings.TrimSpace(string(begin))
+	}
+	return bounds.Message(strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 // retryAfter is how long the API server asks its clients to wait; zero where it does not.

@@ -3,20 +3,29 @@
 package reconnect
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -149,6 +158,96 @@ func TestAnOutageEndsTheTimeOfAnswers(t *testing.T) {
 			t.Errorf("passed on after %s, want %s", after, want)
 		}
 	})
+}
+
+// A controller that waits for its first list gives up before the wait ends, so the log has the cause at once, or never.
+//
+// Proves: L-30, NFR-003 (why the API server cannot serve is logged once; what might be an object is not, and neither is more than a message may be).
+func TestFirstRefusalLogsItsCause(t *testing.T) {
+	const value = "canary"
+	status := &metav1.Status{Status: metav1.StatusFailure, Message: "Internal error occurred: unable to transform key", Code: 500}
+	long := &metav1.Status{Status: metav1.StatusFailure, Message: strings.Repeat("x", 10_000), Code: 500}
+	secrets := &corev1.SecretList{Items: []corev1.Secret{{StringData: map[string]string{"password": value}}}}
+	for name, c := range map[string]struct {
+		contentType string
+		body        []byte
+		want        string
+	}{
+		"a status":                 {runtime.ContentTypeJSON, encode(t, runtime.ContentTypeJSON, status), status.Message},
+		"a status in protobuf":     {runtime.ContentTypeProtobuf, encode(t, runtime.ContentTypeProtobuf, status), status.Message},
+		"a long status":            {runtime.ContentTypeJSON, encode(t, runtime.ContentTypeJSON, long), bounds.Message(long.Message)},
+		"the text of a proxy":      {"text/plain; charset=utf-8", []byte("no healthy upstream\n"), "no healthy upstream"},
+		"Secrets":                  {runtime.ContentTypeJSON, encode(t, runtime.ContentTypeJSON, secrets), ""},
+		"Secrets in protobuf":      {runtime.ContentTypeProtobuf, encode(t, runtime.ContentTypeProtobuf, secrets), ""},
+		"Secrets as text":          {"text/plain", encode(t, runtime.ContentTypeJSON, secrets), ""},
+		"a broken list of Secrets": {runtime.ContentTypeJSON, encode(t, runtime.ContentTypeJSON, secrets)[1:], ""},
+		"nothing":                  {"", nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var lines []string
+				log := funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{})
+				answer, err := New(log).Wrap(roundTripper(func(*http.Request) (*http.Response, error) {
+					return &http.Response{
+						StatusCode: http.StatusInternalServerError, Status: "500 Internal Server Error",
+						Header: http.Header{"Content-Type": {c.contentType}}, Body: io.NopCloser(bytes.NewReader(c.body)),
+					}, nil
+				})).RoundTrip(httptest.NewRequest(http.MethodGet, "/api/v1/secrets?watch=true", http.NoBody))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = answer.Body.Close()
+				if len(lines) != 1 || !strings.HasSuffix(lines[0], fmt.Sprintf(`"cause"=%q`, c.want)) || strings.Contains(lines[0], value) {
+					t.Errorf("%q, want the cause %q", lines, c.want)
+				}
+			})
+		})
+	}
+}
+
+// encode writes an object as an API server does.
+func encode(t *testing.T, contentType string, o runtime.Object) []byte {
+	t.Helper()
+	info, _ := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), contentType)
+	data, err := runtime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, corev1.SchemeGroupVersion), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Proves: L-30 (an answer whose cause was logged is passed on whole; one that does not end holds nobody up).
+func TestReadingTheCauseSpoilsNoAnswer(t *testing.T) {
+	for name, ends := range map[string]bool{"an answer that ends": true, "an answer that does not": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sent := strings.Repeat("down\n", causeBytes)
+				began, asked := time.Now(), 0
+				answer, err := New(logr.Discard()).Wrap(roundTripper(func(*http.Request) (*http.Response, error) {
+					asked++
+					if !ends && asked > 1 {
+						return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+					}
+					if ends {
+						return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"200"}}, Body: io.NopCloser(strings.NewReader(sent))}, nil
+					}
+					never, _ := io.Pipe()
+					return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: never}, nil
+				})).RoundTrip(httptest.NewRequest(http.MethodGet, "/pods?watch=true", http.NoBody))
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := io.ReadAll(answer.Body)
+				_ = answer.Body.Close()
+				if err != nil || ends && string(got) != sent {
+					t.Errorf("%d bytes of %d, %v", len(got), len(sent), err)
+				}
+				if after := time.Since(began); after > causeTime+2*interval {
+					t.Errorf("after %s", after)
+				}
+			})
+		})
+	}
 }
 
 // Kubernetes' clients repeat a request themselves, up to ten times, where the answer says when to ask again.
