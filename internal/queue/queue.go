@@ -21,15 +21,16 @@ const (
 	nextPriority = 1 << 20
 )
 
-// Queue is a priority queue of requests in which none waits forever. Use New to make one.
+// Queue is a priority queue of requests in which none waits forever, with the limit that the package names. Use New to make one.
 type Queue struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 	limiter workqueue.TypedRateLimiter[reconcile.Request]
 
 	mu    sync.Mutex
 	turns int
-	// waiting has each request of the queue by the time since which it could have been taken. One that is added in the moment in which
-	// it is taken may be missing: it has the turn of its priority alone.
+	// waiting has each request of the queue by the time since which it could have been taken. One that is added again after the priority queue
+	// has handed it out, and before it is removed here, is missing until it is added once more: nobody tells whether it was added before it was
+	// handed out, and then it must go. To keep it in doubt would cost a pass for nothing after many edits, since each edit is added twice.
 	waiting waiting
 }
 
