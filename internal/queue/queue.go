@@ -80,6 +80,7 @@ func (q *Queue) Get() (r reconcile.Request, shutdown bool) {
 // GetWithPriority waits for the next request, and returns its priority too: 0 if it was its turn because it had waited longest.
 func (q *Queue) GetWithPriority() (r reconcile.Request, priority int, shutdown bool) {
 	if r, found := q.longest(); found {
+		// Where another worker has taken it since, this adds it anew, and it gets one pass that finds nothing to do.
 		q.PriorityQueue.AddWithOpts(priorityqueue.AddOpts{Priority: new(nextPriority)}, r)
 	}
 	r, priority, shutdown = q.PriorityQueue.GetWithPriority()
