@@ -48,8 +48,6 @@ func turnOf(q *Queue, wanted string, comes func(turn int), turns int) (after tim
 
 // Found by creating 10,000 custom resources: the first 45, which the operator found when it started, were not reconciled as long as the
 // others kept it busy, half an hour later.
-//
-// Proves: R56, L-03.
 func TestNoneWaitsForever(t *testing.T) {
 	for name, priorities := range map[string]struct{ waits, others int }{
 		"found at the start, while others are created": {handler.LowPriority, 0},
@@ -75,7 +73,7 @@ func TestNoneWaitsForever(t *testing.T) {
 	}
 }
 
-// Proves: R63, R69 (an edit does not wait for those that wait long, but for one of them).
+// An edit does not wait for those that wait long, but for one of them.
 func TestEditsWaitForOneOfTheOthersAtMost(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *Queue) {
 		for n := range 500 {
@@ -91,7 +89,7 @@ func TestEditsWaitForOneOfTheOthersAtMost(t *testing.T) {
 	})
 }
 
-// Proves: R35 (what is asked for later is not done sooner).
+// What is asked for later is not done sooner.
 func TestDelaysAreKept(t *testing.T) {
 	for name, add := range map[string]func(*Queue){
 		"after a time":           func(q *Queue) { q.AddAfter(request("later"), time.Hour) },
@@ -114,7 +112,7 @@ func TestDelaysAreKept(t *testing.T) {
 	}
 }
 
-// Proves: R63 (among those of one priority, the first comes first).
+// Among those of one priority, the first comes first.
 func TestFirstComesFirst(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *Queue) {
 		const count = 100

@@ -159,7 +159,7 @@ var releaseLines = regexp.MustCompile(`^Release lines?: (?:\d[\d., to]*[ ,])?(\d
 
 // Each example of docs/providers.md renders without an error, for the newest release line that its section names.
 //
-// Proves: FR-061, NFR-004.
+// Proves: FR-005, NFR-004.
 func TestExamplesOfProvidersPage(t *testing.T) {
 	const page = "../../../docs/providers.md"
 	text, err := os.ReadFile(page)
