@@ -52,8 +52,9 @@ const (
 	largeWorkers = 2
 	// passTimeout bounds one pass: an API server that hangs must not hold a worker.
 	passTimeout = time.Minute
-	// workers is the number of resources that are looked at once.
-	workers = 4
+	// workers is the number of resources that are looked at once. A new one is some seven requests, one after the other: with fewer workers, many new ones wait
+	// for the API server's answers, and with more, an edit among them waits for theirs.
+	workers = 6
 )
 
 // Options are the choices of a Setup.
