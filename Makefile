@@ -171,7 +171,8 @@ test-hostile: cluster build ## Send the operator what an attacker would send, in
 	$(BIN)/cluster build --tier controlplane
 	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager go test -count=1 -timeout 35m $(TESTFLAGS) ./tests/hostile
 
-# LLSD_CHAOS=full runs the long faults, too; LLSD_CHAOS_REPORT=FILE writes the table of docs/reliability.md there.
+# LLSD_CHAOS=full runs the long faults, too; LLSD_CHAOS_REPORT=FILE writes the table of docs/reliability.md there. LLSD_BENCH_SERVED is the number of
+# custom resources of TestServedVersionsCost, with which docs/performance.md says what a served v1alpha1 costs.
 .PHONY: test-chaos
 test-chaos: cluster build ## Break the world around the operator, and measure how soon nothing of it shows (Linux and root).
 	$(BIN)/cluster build --tier controlplane

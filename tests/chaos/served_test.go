@@ -49,7 +49,13 @@ func TestServedVersionsCost(t *testing.T) {
 		}
 	}
 	r := newOperator(t, direct()).start(t, "--watch-label-selector=llamastack.io/reconciled-by=nobody")
-	t.Cleanup(func() { serveV1alpha1(t, true) })
+	t.Cleanup(func() { // also where something failed
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := patchServed(ctx, true); err != nil {
+			t.Error(err)
+		}
+	})
 	for _, served := range []bool{true, false} {
 		t.Run(map[bool]string{true: "served", false: "not served"}[served], func(t *testing.T) {
 			serveV1alpha1(t, served)
@@ -73,11 +79,22 @@ func TestServedVersionsCost(t *testing.T) {
 // serveV1alpha1 lets the API server serve v1alpha1 or not, and waits until it does.
 func serveV1alpha1(t *testing.T, served bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
-	defer cancel()
+	if err := patchServed(t.Context(), served); err != nil {
+		t.Fatal(err)
+	}
+	fixture.Eventually(t, patience, "the API server has the versions of the CRD", func() error {
+		_, err := cluster.KubectlRun(t.Context(), "get", "--raw", listPath("v1alpha1")+"?limit=1")
+		if (err == nil) == served {
+			return nil
+		}
+		return fmt.Errorf("v1alpha1 is served: %t, want %t: %w", err == nil, served, err)
+	})
+}
+
+func patchServed(ctx context.Context, served bool) error {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := admin.Get(ctx, client.ObjectKey{Name: crdName}, crd); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	patch := client.MergeFrom(crd.DeepCopy())
 	for i := range crd.Spec.Versions {
@@ -85,16 +102,7 @@ func serveV1alpha1(t *testing.T, served bool) {
 			crd.Spec.Versions[i].Served = served
 		}
 	}
-	if err := admin.Patch(ctx, crd, patch); err != nil {
-		t.Fatal(err)
-	}
-	fixture.Eventually(t, patience, "the API server has the versions of the CRD", func() error {
-		_, err := cluster.KubectlRun(ctx, "get", "--raw", listPath("v1alpha1")+"?limit=1")
-		if (err == nil) == served {
-			return nil
-		}
-		return fmt.Errorf("v1alpha1 is served: %t, want %t: %w", err == nil, served, err)
-	})
+	return admin.Patch(ctx, crd, patch)
 }
 
 func listPath(version string) string {
