@@ -128,7 +128,7 @@ func runOnNode(ctx context.Context, command ...string) error {
 	return nil
 }
 
-// undoing returns what undoes a fault of the node: once, when it is called or else when the test ends. The context of the test has ended then, so mend gets
+// undoing returns what undoes a fault of the node: once, when it is called or else when the test ends. The context of the test has ended then, so fix gets
 // one of its own, and reports an error instead of ending the test.
 func undoing(t *testing.T, mend func(context.Context) error) (undo func()) {
 	t.Helper()
