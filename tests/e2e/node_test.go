@@ -130,12 +130,12 @@ func runOnNode(ctx context.Context, command ...string) error {
 
 // undoing returns what undoes a fault of the node: once, when it is called or else when the test ends. The context of the test has ended then, so fix gets
 // one of its own, and reports an error instead of ending the test.
-func undoing(t *testing.T, mend func(context.Context) error) (undo func()) {
+func undoing(t *testing.T, fix func(context.Context) error) (undo func()) {
 	t.Helper()
 	undo = sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), recovery)
 		defer cancel()
-		if err := mend(ctx); err != nil {
+		if err := fix(ctx); err != nil {
 			t.Errorf("the fault is not undone: %v", err)
 		}
 	})
