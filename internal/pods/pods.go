@@ -233,16 +233,8 @@ func Strip(p *corev1.Pod) {
 	}
 	var conditions []corev1.PodCondition
 	for i := range p.Status.Conditions {
-		c := &p.Status.Conditions[i]
-		switch c.Type {
-		case corev1.DisruptionTarget:
-			conditions = append(conditions, corev1.PodCondition{Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime})
-		case corev1.PodReady, corev1.PodScheduled:
-			kept := corev1.PodCondition{Type: c.Type, Status: c.Status}
-			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-				kept.Reason, kept.Message = c.Reason, c.Message
-			}
-			conditions = append(conditions, kept)
+		if kept := stripCondition(&p.Status.Conditions[i]); kept != nil {
+			conditions = append(conditions, *kept)
 		}
 	}
 	phase := corev1.PodPhase("")
@@ -255,6 +247,20 @@ func Strip(p *corev1.Pod) {
 		Reason: p.Status.Reason, Message: p.Status.Message, Conditions: conditions,
 		InitContainerStatuses: stripContainers(p.Status.InitContainerStatuses), ContainerStatuses: stripContainers(p.Status.ContainerStatuses),
 	}
+}
+
+// stripCondition returns of a condition what is read of it; nil for all others.
+func stripCondition(c *corev1.PodCondition) *corev1.PodCondition {
+	kept := &corev1.PodCondition{Type: c.Type, Status: c.Status}
+	switch {
+	case c.Type == corev1.DisruptionTarget:
+		kept.LastTransitionTime = c.LastTransitionTime
+	case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse:
+		kept.Reason, kept.Message = c.Reason, c.Message
+	case c.Type != corev1.PodScheduled && c.Type != corev1.PodReady:
+		return nil
+	}
+	return kept
 }
 
 func stripContainers(list []corev1.ContainerStatus) []corev1.ContainerStatus {

@@ -84,10 +84,12 @@ func serveV1alpha1(t *testing.T, served bool) {
 	}
 	fixture.Eventually(t, patience, "the API server has the versions of the CRD", func() error {
 		_, err := cluster.KubectlRun(t.Context(), "get", "--raw", listPath("v1alpha1")+"?limit=1")
-		if (err == nil) == served {
-			return nil
+		states := map[bool]string{true: "served", false: "not served"}
+		is, want := states[err == nil], states[served]
+		if is != want {
+			return fmt.Errorf("v1alpha1 is %s, want %s", is, want)
 		}
-		return fmt.Errorf("v1alpha1 is served: %t, want %t: %w", err == nil, served, err)
+		return nil
 	})
 }
 

@@ -124,7 +124,8 @@ func diskIsFull(t *testing.T) {
 	})
 	did(t, "all pods are evicted after %s, the operator's last", time.Since(began).Round(time.Second))
 
-	if restore(); t.Failed() {
+	restore()
+	if t.Failed() {
 		t.FailNow()
 	}
 	room := time.Now()

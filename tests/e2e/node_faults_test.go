@@ -83,7 +83,8 @@ func operatorOutlives(t *testing.T, what string, away time.Duration, cut func(*t
 		}
 		return nil
 	})
-	if restore(); t.Failed() {
+	restore()
+	if t.Failed() {
 		t.FailNow()
 	}
 	value := ""
