@@ -40,7 +40,7 @@ func TestNodeFaults(t *testing.T) {
 	for _, fault := range []struct {
 		name string
 		away time.Duration
-		cut  func(*testing.T) (mend func(context.Context) error)
+		cut  func(*testing.T) (fix func(context.Context) error)
 	}{
 		{"the API server hangs", 120 * time.Second, apiServerHangs},
 		{"the API server is killed", 120 * time.Second, apiServerIsKilled},
@@ -59,14 +59,14 @@ func TestNodeFaults(t *testing.T) {
 
 // Proves: L-30, R71 (the operator as pods of a node: the kubelet restarts none of its containers, servers serve on, and an edit made when the API server
 // is back takes effect within a minute).
-func operatorOutlives(t *testing.T, what string, away time.Duration, cut func(*testing.T) (mend func(context.Context) error)) {
+func operatorOutlives(t *testing.T, what string, away time.Duration, cut func(*testing.T) (fix func(context.Context) error)) {
 	t.Helper()
 	s := sampleStack(t)
 	before := operatorContainers(t)
 	url := s.url(t) + "/v1/health"
-	mend := cut(t)
+	fix := cut(t)
 	restore := undoing(t, func(ctx context.Context) error {
-		if err := mend(ctx); err != nil {
+		if err := fix(ctx); err != nil {
 			return err
 		}
 		return fixture.Poll(ctx, recovery, func() error { // what comes next needs it, after a failure too
@@ -136,7 +136,7 @@ func operatorContainers(t *testing.T) string {
 }
 
 // apiServerHangs stops the API server where it is: it keeps its connections, and answers nothing.
-func apiServerHangs(t *testing.T) (mend func(context.Context) error) {
+func apiServerHangs(t *testing.T) (fix func(context.Context) error) {
 	t.Helper()
 	server := findNodeProcess(t, "kube-apiserver")
 	if err := server.signal(syscall.SIGSTOP); err != nil {
@@ -145,7 +145,7 @@ func apiServerHangs(t *testing.T) (mend func(context.Context) error) {
 	return func(context.Context) error { return server.signal(syscall.SIGCONT) }
 }
 
-func apiServerIsKilled(t *testing.T) (mend func(context.Context) error) {
+func apiServerIsKilled(t *testing.T) (fix func(context.Context) error) {
 	t.Helper()
 	server := findNodeProcess(t, "kube-apiserver")
 	if err := server.kill(t.Context()); err != nil {
@@ -155,7 +155,7 @@ func apiServerIsKilled(t *testing.T) (mend func(context.Context) error) {
 }
 
 // networkIsCut drops what the operator's pods and the API server send to each other, in both directions.
-func networkIsCut(t *testing.T) (mend func(context.Context) error) {
+func networkIsCut(t *testing.T) (fix func(context.Context) error) {
 	t.Helper()
 	var pods corev1.PodList
 	if err := kube.List(t.Context(), &pods, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"}); err != nil {
