@@ -12,8 +12,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,7 +28,6 @@ const (
 	// servedVariable has the number of custom resources of TestServedVersionsCost.
 	servedVariable = "LLSD_BENCH_SERVED"
 	fewResources   = 40
-	writersAtOnce  = 8
 	// maxConversions is how often the API server may ask for each write: once for its cache of the version that is not stored, and again where
 	// several caches get the change before the first answer.
 	maxConversions = 2.5
@@ -111,7 +108,7 @@ func listPath(version string) string {
 	return "/apis/llamastack.io/" + version + "/llamastackdistributions"
 }
 
-// expense is what something took.
+// expense is what something took; the time on the clock only where it is measured.
 type expense struct {
 	conversions              int
 	took, apiServer, replica time.Duration
@@ -152,34 +149,20 @@ func measureWrites(t *testing.T, n int, r *replica) expense {
 		_ = admin.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}})
 	})
 	settledConversions(t)
-	before, began := spent(t, r), time.Now()
-	var next atomic.Int64
-	var all sync.WaitGroup
-	errs := make([]error, writersAtOnce)
-	for i := range writersAtOnce {
-		all.Go(func() {
-			for errs[i] == nil {
-				number := next.Add(1)
-				if number > int64(n) {
-					return
-				}
-				cr := w.resource(fmt.Sprintf("s-%d", number))
-				patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"networking":{"port":8322}}}`))
-				if errs[i] = admin.Create(t.Context(), cr); errs[i] == nil {
-					errs[i] = admin.Patch(t.Context(), cr, patch)
-				}
-			}
-		})
-	}
-	all.Wait()
-	if err := errors.Join(errs...); err != nil {
+	before := spent(t, r)
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"networking":{"port":8322}}}`))
+	err := <-fixture.AtOnce(n, func(i int) error {
+		cr := w.resource(fmt.Sprintf("s-%d", i))
+		if err := admin.Create(t.Context(), cr); err != nil {
+			return err
+		}
+		return admin.Patch(t.Context(), cr, patch)
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	took := time.Since(began)
 	settledConversions(t)
-	e := spent(t, r).minus(before)
-	e.took = took
-	return e
+	return spent(t, r).minus(before)
 }
 
 // measureStart ends the API server and starts it again, until it has listed all custom resources from its cache.

@@ -17,7 +17,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"text/tabwriter"
 	"time"
@@ -38,8 +37,6 @@ const (
 	paceVariable = "LLSD_BENCH"
 	// memoryVariable has the operator's memory limit, as a quantity, where it is not that of the manifest.
 	memoryVariable = "LLSD_BENCH_MEMORY"
-	// clientsAtOnce is how many clients create custom resources, or the objects of the replay, at once.
-	clientsAtOnce = 8
 	// maxRequestsEach is how many requests of the operator a custom resource may cost here, where no pod becomes ready.
 	maxRequestsEach = 12
 	paceTimeout     = 40 * time.Minute
@@ -192,7 +189,7 @@ func (w *world) many(t *testing.T, namespace string, n int, spec string) cost {
 	before, err1 := w.operator.usage()
 	server := apiServerCPU(t)
 	began := time.Now()
-	creating := atOnce(n, func(i int) error {
+	creating := fixture.AtOnce(n, func(i int) error {
 		name := fmt.Sprintf("s-%d", i)
 		code, answer, err := w.ask(ctx, "POST", strings.TrimSuffix(resourcePath("v1alpha2", namespace, ""), "/"), resource("v1alpha2", name, spec))
 		if err == nil && code != 201 {
@@ -234,29 +231,6 @@ func (w *world) deployments(ctx context.Context, namespace string, n int) int {
 	return len(there)
 }
 
-// atOnce calls the function for each number, several at once.
-func atOnce(n int, do func(int) error) <-chan error {
-	next, done := make(chan int), make(chan error, 1)
-	var all sync.WaitGroup
-	errs := make([]error, clientsAtOnce)
-	for c := range clientsAtOnce {
-		all.Go(func() {
-			for i := range next {
-				errs[c] = errors.Join(errs[c], do(i))
-			}
-		})
-	}
-	go func() {
-		for i := range n {
-			next <- i
-		}
-		close(next)
-		all.Wait()
-		done <- errors.Join(errs...)
-	}()
-	return done
-}
-
 // replay writes what the operator wrote for a custom resource, so many times: its objects, an Event, and a patch in place of the status. The cluster's own
 // controllers have the same to do for these objects as for the operator's.
 func (w *world) replay(t *testing.T, from string, n int) cost {
@@ -266,7 +240,7 @@ func (w *world) replay(t *testing.T, from string, n int) cost {
 	templates := w.written(t, from)
 	server := apiServerCPU(t)
 	began := time.Now()
-	err := <-atOnce(n, func(i int) error {
+	err := <-fixture.AtOnce(n, func(i int) error {
 		var last client.Object
 		for _, one := range templates {
 			o := reflect.New(one.kind).Interface().(client.Object)
