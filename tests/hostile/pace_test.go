@@ -138,7 +138,7 @@ func (w *world) pace(t *testing.T, n int) []figure {
 	beside := fmt.Sprintf("beside-%d", n)
 	w.keys(t, beside)
 	others := min(n, 500)
-	during := w.someEdits(t, "during", func() { w.many(t, beside, others, withSecret) })
+	during := w.someEdits(t, "during", func() { w.burst(t, beside, others, withSecret) }) // the edits keep the operator from being silent
 	w.silent(t)
 	writes, silent := w.restart(t)
 	if writes > 0 {
@@ -180,12 +180,21 @@ type cost struct {
 	requests                  float64
 }
 
-// many creates custom resources and waits for their Deployments.
+// many creates custom resources, waits for their Deployments, and counts the requests for them when there are no more.
 func (w *world) many(t *testing.T, namespace string, n int, spec string) cost {
+	t.Helper()
+	requests := w.requestsOf(t, namespace)
+	c := w.burst(t, namespace, n, spec)
+	w.silent(t)
+	c.requests = float64(w.requestsOf(t, namespace)-requests) / float64(n)
+	return c
+}
+
+// burst creates custom resources and waits for their Deployments. It counts no requests.
+func (w *world) burst(t *testing.T, namespace string, n int, spec string) cost {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), paceTimeout)
 	defer cancel()
-	requests := w.requestsOf(t, namespace)
 	before, err1 := w.operator.usage()
 	server := apiServerCPU(t)
 	began := time.Now()
@@ -203,10 +212,7 @@ func (w *world) many(t *testing.T, namespace string, n int, spec string) cost {
 	if err := errors.Join(<-creating, err1, err2); err != nil || there < n {
 		t.Fatalf("%d of %d Deployments, %v", there, n, err)
 	}
-	c := cost{took: took, operator: after.cpu - before.cpu, apiServer: apiServerCPU(t) - server}
-	w.silent(t)
-	c.requests = float64(w.requestsOf(t, namespace)-requests) / float64(n)
-	return c
+	return cost{took: took, operator: after.cpu - before.cpu, apiServer: apiServerCPU(t) - server}
 }
 
 // deployments waits until so many are there, and returns how many there are when the context ends. A watch of the API server ends after half an hour or more.
