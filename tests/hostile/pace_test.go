@@ -24,6 +24,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	quantity "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -40,7 +41,7 @@ const (
 	// maxRequestsEach is how many requests of the operator a custom resource may cost here, where no pod becomes ready.
 	maxRequestsEach = 12
 	paceTimeout     = 40 * time.Minute
-	// quiet is longer than the operator holds a change of a status back: whoever ends it before that finds the change written by the next one.
+	// quiet is longer than the operator holds a change of a status back: an operator that is ended before that leaves the change to the next one.
 	quiet = 3 * time.Second
 )
 
@@ -274,10 +275,24 @@ func (w *world) replay(t *testing.T, from string, n int) cost {
 		t.Fatal(err)
 	}
 	c := cost{took: time.Since(began), apiServer: apiServerCPU(t) - server}
-	if err := w.admin.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
-		t.Error(err)
-	}
+	w.remove(t, namespace) // what is measured next is not beside that
 	return c
+}
+
+// remove deletes a namespace, and waits until it is gone.
+func (w *world) remove(t *testing.T, namespace string) {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	if err := w.admin.Delete(t.Context(), ns); err != nil {
+		t.Fatal(err)
+	}
+	fixture.Eventually(t, paceTimeout, namespace+" is gone", func() error {
+		err := w.admin.Get(t.Context(), client.ObjectKeyFromObject(ns), ns)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return errors.Join(err, errors.New("it is there"))
+	})
 }
 
 // firstName is the name of the first custom resource, wherever an object has it.

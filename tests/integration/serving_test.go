@@ -240,8 +240,8 @@ func TestRotationUnderLoad(t *testing.T) {
 	})
 	reads.Check(t, "conversions by the API server")
 	handshakes.Check(t, "handshakes with the trust of the API server")
-	if len(seen) < 3 {
-		t.Errorf("%d serving certificates were seen, want 3 or more", len(seen))
+	if len(seen) < 6 {
+		t.Errorf("%d serving certificates were seen, want 6 or more", len(seen))
 	}
 	t.Logf("%d serving certificates in %s", len(seen), time.Since(began).Round(time.Second))
 }
