@@ -19,13 +19,26 @@ import (
 
 const root = "../.."
 
-// plugin builds the command and returns the directory that it is in.
-func plugin(tb testing.TB) string {
-	tb.Helper()
-	dir := tb.TempDir()
-	build := exec.CommandContext(tb.Context(), "go", "build", "-o", filepath.Join(dir, "kubectl-llamastack"), ".")
-	if out, err := build.CombinedOutput(); err != nil {
-		tb.Fatalf("%v:\n%s", err, out)
+// asPlugin is set where this program is the plugin: a program is linked once, not for each test.
+const asPlugin = "LLSD_TEST_AS_PLUGIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asPlugin) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// plugin returns a directory that has the command.
+func plugin(t *testing.T) string {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(program, filepath.Join(dir, "kubectl-llamastack")); err != nil {
+		t.Fatal(err)
 	}
 	return dir
 }
@@ -39,7 +52,7 @@ func (r reader) run(t *testing.T, script string) (code int, out string) {
 	const kubectl = `kubectl() { [ "$1" = llamastack ] || return 99; shift; kubectl-llamastack "$@"; }` + "\n"
 	cmd := exec.CommandContext(t.Context(), "bash", "-e", "-o", "pipefail", "-c", kubectl+script)
 	cmd.Dir = r.dir
-	cmd.Env = append(os.Environ(), "PATH="+r.plugin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), asPlugin+"=yes", "PATH="+r.plugin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	var buffer bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &buffer, &buffer
 	err := cmd.Run()
@@ -109,7 +122,10 @@ func TestCommand(t *testing.T) {
 
 // BenchmarkRender runs the plugin as a user does, process and all. Numbers are in docs/performance.md.
 func BenchmarkRender(b *testing.B) {
-	command := filepath.Join(plugin(b), "kubectl-llamastack")
+	command := filepath.Join(b.TempDir(), "kubectl-llamastack")
+	if out, err := exec.CommandContext(b.Context(), "go", "build", "-o", command, ".").CombinedOutput(); err != nil {
+		b.Fatalf("%v:\n%s", err, out)
+	}
 	for b.Loop() {
 		cmd := exec.CommandContext(b.Context(), command, "render", "-f", filepath.Join(root, "config", "samples", "v1alpha2-simple.yaml"))
 		if out, err := cmd.CombinedOutput(); err != nil {
