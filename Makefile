@@ -184,7 +184,7 @@ soak: cluster build ## Do random things to 50 custom resources for SOAK (2h), an
 	$(BIN)/cluster build --tier controlplane
 	LLSD_SOAK=$(SOAK) LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager go test -count=1 -timeout 24h -v -run TestSoak $(TESTFLAGS) ./tests/chaos
 
-# SIZES are the numbers of custom resources, and MEMORY is the operator's memory limit, where it is not that of the manifest: with 10,000, 512Mi.
+# SIZES are the numbers of custom resources, and MEMORY is the operator's memory limit, where it is not that of the manifest: with 10,000, 768Mi.
 # LLSD_BENCH_REPORT=FILE writes the table there, too. It needs a machine that does nothing else.
 SIZES ?= 1,50,200,500
 MEMORY ?=
