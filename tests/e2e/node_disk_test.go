@@ -10,7 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -63,6 +65,35 @@ func changeKubeletConfig(t *testing.T, key string, value any) {
 	}
 }
 
+const (
+	// leftSpace is what others may take of the disk before the kubelet calls it full.
+	leftSpace = 2 << 30
+	// takenSpace fills it, whatever others and the kubelet free meanwhile.
+	takenSpace = 8 << 30
+)
+
+// spaceOf is how many bytes the file system of a directory has for others than root.
+func spaceOf(t *testing.T, dir string) int64 {
+	t.Helper()
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(dir, &fs); err != nil {
+		t.Fatal(err)
+	}
+	return int64(fs.Bavail) * fs.Bsize
+}
+
+// allocate makes a file that takes so many bytes of the disk.
+func allocate(t *testing.T, name string, size int64) {
+	t.Helper()
+	file, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(syscall.Fallocate(int(file.Fd()), 0, 0, size), file.Close()); err != nil {
+		t.Fatalf("%s needs %d GiB: %v", name, size>>30, err)
+	}
+}
+
 // hasDiskPressure fails while the node does not report what is wanted.
 func hasDiskPressure(t *testing.T, want corev1.ConditionStatus) func() error {
 	return func() error {
@@ -79,71 +110,137 @@ func hasDiskPressure(t *testing.T, want corev1.ConditionStatus) func() error {
 	}
 }
 
-// Proves: L-30, R18 (the server fills the disk of the node: the kubelet evicts it first, and then all others, the operator's pods too, and takes no new ones.
-// The status names the cause, and everything is ready again when there is space and the image of the pods' sandboxes, which this node cannot pull).
+// Proves: L-30, R18 (the disk of the node is full: the kubelet evicts the server, and takes no new pod. The operator stays where its pods are critical, and
+// the status names the cause. Without that, its pods are evicted too. Everything is ready again when there is space and the image of the pods' sandboxes,
+// which this node cannot pull).
 func diskIsFull(t *testing.T) {
 	s := sampleStack(t)
 	// The kubelet removes the images that nobody uses, and this node could not pull them again.
 	if err := runOnNode(t.Context(), "sh", "-c", `ctr -n k8s.io images ls -q | xargs -I{} ctr -n k8s.io images label {} io.cri-containerd.pinned=pinned`); err != nil {
 		t.Fatal(err)
 	}
+	t.Run("the operator's pods are critical", func(t *testing.T) {
+		back := undoing(t, func(ctx context.Context) error { return setOperatorPriority(ctx, "null") })
+		if err := setOperatorPriority(t.Context(), `"system-cluster-critical"`); err != nil {
+			t.Fatal(err)
+		}
+		before := operatorContainers(t)
+		restore := fillDisk(t, s)
+		cause := ""
+		fixture.Eventually(t, recovery, "the status names the cause", func() error {
+			c := meta.FindStatusCondition(s.get(t).Status.Conditions, v1alpha2.ConditionAvailable)
+			if c == nil || !strings.Contains(c.Message, "disk-pressure") && !strings.Contains(c.Message, "Evicted") {
+				return errors.New(conditions(s.get(t)))
+			}
+			cause = c.Message
+			return nil
+		})
+		if after := operatorContainers(t); after != before {
+			t.Errorf("the operator's containers were %s, and are %s", before, after)
+		}
+		did(t, "the disk of the node is full, and the operator's pods are critical; Available: %s", cause)
+		restore()
+		s.hasRoom(t, "")
+		back()
+	})
+	t.Run("they are not", func(t *testing.T) {
+		former := operatorContainers(t)
+		restore := fillDisk(t, s)
+		began := time.Now()
+		fixture.Eventually(t, recovery, "the operator is evicted too", func() error {
+			var d appsv1.Deployment
+			if err := kube.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: operatorName}, &d); err != nil {
+				return err
+			}
+			if d.Status.ReadyReplicas > 0 {
+				return fmt.Errorf("%d replicas are ready", d.Status.ReadyReplicas)
+			}
+			return nil
+		})
+		did(t, "all pods are evicted after %s, the operator's too", time.Since(began).Round(time.Second))
+		restore()
+		s.hasRoom(t, former)
+	})
+}
+
+// setOperatorPriority sets the class, which is in JSON, of the operator's pods, and waits for the new ones.
+func setOperatorPriority(ctx context.Context, class string) error {
+	_, err := cluster.KubectlRun(ctx, "-n", operatorNamespace, "patch", "deployment", operatorName,
+		"-p", `{"spec":{"template":{"spec":{"priorityClassName":`+class+`}}}}`)
+	if err != nil {
+		return err
+	}
+	_, err = cluster.KubectlRun(ctx, "-n", operatorNamespace, "rollout", "status", "deployment/"+operatorName, "--timeout=120s")
+	return err
+}
+
+// fillDisk lets the server write much, and then fills the disk of the node until restore removes that.
+func fillDisk(t *testing.T, s stack) (restore func()) {
+	t.Helper()
 	s.kubectl(t, "exec", s.pod(t).Name, "--", "sh", "-c", "dd if=/dev/zero of=/tmp/large bs=1M count=256 status=none")
-	former := operatorContainers(t)
-	// More than any disk with the images of a node has: what others free meanwhile does not matter. The kubelet ignores 100%.
-	changeKubeletConfig(t, "evictionHard", map[string]string{"nodefs.available": "99.9%"})
+	full := filepath.Join(cluster.Dir, "full")
+	changeKubeletConfig(t, "evictionHard", map[string]string{"nodefs.available": strconv.FormatInt(spaceOf(t, cluster.Dir)-leftSpace, 10)})
 	kubelet := findNodeProcess(t, "kubelet").command
-	restore := undoing(t, func(ctx context.Context) error {
+	restore = undoing(t, func(ctx context.Context) error {
+		removed := os.Remove(full)
+		if errors.Is(removed, os.ErrNotExist) {
+			removed = nil
+		}
 		// The kubelet has removed the image of the pods' sandboxes, and this node cannot pull it again.
 		imported := runOnNode(ctx, "ctr", "-n", "k8s.io", "images", "import", "pause.tar")
-		return errors.Join(imported, restartKubelet(ctx, kubelet, kubeletConfig))
+		return errors.Join(removed, imported, restartKubelet(ctx, kubelet, kubeletConfig))
 	})
+	restarted := time.Now().Truncate(time.Second)
 	if err := restartKubelet(t.Context(), kubelet, changedKubeletConfig); err != nil {
 		t.Fatal(err)
 	}
-	began := time.Now()
-	fixture.Eventually(t, recovery, "the node reports that its disk is full", hasDiskPressure(t, corev1.ConditionTrue))
-	cause := ""
-	fixture.Eventually(t, recovery, "the status names the cause", func() error {
-		c := meta.FindStatusCondition(s.get(t).Status.Conditions, v1alpha2.ConditionAvailable)
-		if c == nil || !strings.Contains(c.Message, "disk-pressure") && !strings.Contains(c.Message, "Evicted") {
-			return errors.New(conditions(s.get(t)))
-		}
-		cause = c.Message
-		return nil
-	})
-	did(t, "the disk of the node is full; Available: %s", cause)
-	fixture.Eventually(t, recovery, "the operator is evicted too", func() error {
-		var d appsv1.Deployment
-		if err := kube.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: operatorName}, &d); err != nil {
+	// A kubelet that starts on a full disk refuses all pods at once, and nobody is left to tell.
+	fixture.Eventually(t, recovery, "the kubelet has taken its pods over", func() error {
+		var nodes corev1.NodeList
+		if err := kube.List(t.Context(), &nodes); err != nil {
 			return err
 		}
-		if d.Status.ReadyReplicas > 0 {
-			return fmt.Errorf("%d replicas are ready", d.Status.ReadyReplicas)
+		for _, c := range nodes.Items[0].Status.Conditions {
+			if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue && !c.LastHeartbeatTime.Time.Before(restarted) {
+				return nil
+			}
 		}
-		return nil
+		return fmt.Errorf("%+v", nodes.Items[0].Status.Conditions)
 	})
-	did(t, "all pods are evicted after %s, the operator's last", time.Since(began).Round(time.Second))
+	allocate(t, full, takenSpace)
+	fixture.Eventually(t, recovery, "the node reports that its disk is full", hasDiskPressure(t, corev1.ConditionTrue))
+	return restore
+}
 
-	restore()
+// hasRoom waits until the server and the operator are ready again, the operator in other pods than former, and chats.
+func (s stack) hasRoom(t *testing.T, former string) {
+	t.Helper()
 	if t.Failed() {
 		t.FailNow()
 	}
 	room := time.Now()
 	fixture.Eventually(t, recovery, "there is room", hasDiskPressure(t, corev1.ConditionFalse))
 	fixture.Eventually(t, recovery, "the server is ready again", func() error {
-		cr, leader := s.get(t), operatorPod(t)
-		if !meta.IsStatusConditionTrue(cr.Status.Conditions, v1alpha2.ConditionReady) || leader == nil || strings.Contains(former, leader.Name) {
-			return errors.New(conditions(cr))
+		for _, in := range []string{s.namespace, operatorNamespace} { // Kubernetes keeps evicted pods; other parts count pods
+			if err := kube.DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace(in), client.MatchingFields{"status.phase": "Failed"}); err != nil {
+				return err
+			}
+		}
+		cr, pods, leader := s.get(t), s.pods(t), operatorPod(t)
+		// The status of an operator that is not there is that of before: the pod decides.
+		if len(pods) != 1 || !isReady(&pods[0]) || !meta.IsStatusConditionTrue(cr.Status.Conditions, v1alpha2.ConditionReady) || leader == nil || strings.Contains(former, leader.Name) {
+			return fmt.Errorf("%d pods, %s", len(pods), conditions(cr))
 		}
 		return nil
 	})
 	took := time.Since(room)
-	for _, in := range []string{s.namespace, operatorNamespace} { // Kubernetes keeps them; other parts count pods
-		if err := kube.DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace(in), client.MatchingFields{"status.phase": "Failed"}); err != nil {
-			t.Error(err)
-		}
-	}
 	s.waitReady(t)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	did(t, "there is room again: with the image of the sandboxes, which the test loaded, the operator and the server are ready after %s", took.Round(time.Second))
+}
+
+func isReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
