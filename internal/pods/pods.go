@@ -53,7 +53,7 @@ func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 		o.Existing += string(p.UID) + " "
 		switch {
 		case p.DeletionTimestamp != nil:
-		case p.Status.Phase == corev1.PodFailed && replaced: // Kubernetes keeps thousands of them
+		case hasEnded(p) && replaced: // Kubernetes keeps thousands of them
 		case isReady(p):
 			replaced = true
 			o.ImageDigest = cmp.Or(o.ImageDigest, digest(p, container))
@@ -73,18 +73,29 @@ func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 // replacementTime is how much later than the end of a pod the one in its place is made, at most. Both times have whole seconds, and are of two clocks.
 const replacementTime = time.Minute
 
-// isReplacedBy reports whether a pod was evicted, say, and the next one was made because of that. Kubernetes keeps a pod that failed for months: that one
+// isReplacedBy reports whether a pod was evicted, say, and the next one was made because of that. Kubernetes keeps a pod that has ended for months: that one
 // has nothing to do with what is made today.
 func isReplacedBy(p, next *corev1.Pod) bool {
-	if p.Status.Phase != corev1.PodFailed || p.Status.Reason == "" {
-		return false
+	c := disruption(p)
+	return c != nil && next.CreationTimestamp.Sub(c.LastTransitionTime.Time).Abs() <= replacementTime
+}
+
+// hasEnded reports whether a pod runs no more. Where the server ends by itself when it is asked to, Kubernetes calls the pod of an eviction successful.
+func hasEnded(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
+}
+
+// disruption is the condition of Kubernetes that ended a pod; nil for all others.
+func disruption(p *corev1.Pod) *corev1.PodCondition {
+	if !hasEnded(p) {
+		return nil
 	}
 	for i := range p.Status.Conditions {
 		if c := &p.Status.Conditions[i]; c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
-			return next.CreationTimestamp.Sub(c.LastTransitionTime.Time).Abs() <= replacementTime
+			return c
 		}
 	}
-	return false
+	return nil
 }
 
 func isReady(p *corev1.Pod) bool {
@@ -109,6 +120,9 @@ func digest(p *corev1.Pod, container string) string {
 func notReady(p *corev1.Pod, container string, known *Secrets) string {
 	if p.Status.Reason != "" { // evicted, say
 		return sentence(p.Status.Reason, p.Status.Message)
+	}
+	if c := disruption(p); c != nil {
+		return sentence(c.Reason, c.Message)
 	}
 	if why := unscheduled(p); why != "" {
 		return why
@@ -238,8 +252,8 @@ func Strip(p *corev1.Pod) {
 		}
 	}
 	phase := corev1.PodPhase("")
-	if p.Status.Phase == corev1.PodFailed {
-		phase = corev1.PodFailed
+	if hasEnded(p) {
+		phase = p.Status.Phase
 	}
 	p.Spec = corev1.PodSpec{}
 	p.Status = corev1.PodStatus{
@@ -254,7 +268,7 @@ func stripCondition(c *corev1.PodCondition) *corev1.PodCondition {
 	kept := &corev1.PodCondition{Type: c.Type, Status: c.Status}
 	switch {
 	case c.Type == corev1.DisruptionTarget:
-		kept.LastTransitionTime = c.LastTransitionTime
+		kept.LastTransitionTime, kept.Reason, kept.Message = c.LastTransitionTime, c.Reason, c.Message
 	case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse:
 		kept.Reason, kept.Message = c.Reason, c.Message
 	case c.Type != corev1.PodScheduled && c.Type != corev1.PodReady:

@@ -202,7 +202,13 @@ func TestObserveForgetsEvictedPodsThatWereReplaced(t *testing.T) {
 	})
 	later := *homeless.DeepCopy() // made long after the eviction, because somebody deleted its predecessor
 	later.CreationTimestamp = metav1.NewTime(homeless.CreationTimestamp.Add(time.Hour))
+	// Where the server ends by itself when it is asked to, Kubernetes calls its pod successful and says no more than the condition does.
+	graceful := *evicted.DeepCopy()
+	graceful.Status.Phase, graceful.Status.Reason, graceful.Status.Message = corev1.PodSucceeded, "", ""
+	graceful.Status.Conditions[0].Message = evicted.Status.Message
+	graceful.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "llama-stack", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}}}}
 	const nobodyTakesIt, wasEvicted = "Unschedulable: 0/1 nodes are available: 1 node(s) had untolerated taint(s)", "Evicted: The node was low on resource: ephemeral-storage."
+	const wasEnded = "TerminationByKubelet: The node was low on resource: ephemeral-storage."
 	for _, c := range []struct {
 		want string
 		list []corev1.Pod
@@ -212,6 +218,10 @@ func TestObserveForgetsEvictedPodsThatWereReplaced(t *testing.T) {
 		{nobodyTakesIt, []corev1.Pod{evicted, pod(2, ready("x")), homeless}},
 		{nobodyTakesIt, []corev1.Pod{evicted, later}},
 		{"", []corev1.Pod{evicted, pod(2, ready("x")), pod(3, waiting("ContainerCreating", ""))}},
+		{wasEnded, []corev1.Pod{graceful, starting}},
+		{nobodyTakesIt + "; the pod before it: " + wasEnded, []corev1.Pod{graceful, graceful, starting, homeless}},
+		{nobodyTakesIt, []corev1.Pod{graceful, later}},
+		{"", []corev1.Pod{graceful, pod(2, ready("x")), pod(3, waiting("ContainerCreating", ""))}},
 	} {
 		for i := range c.list {
 			pods.Strip(&c.list[i])

@@ -129,7 +129,7 @@ func diskIsFull(t *testing.T) {
 		cause := ""
 		fixture.Eventually(t, recovery, "the status names the cause", func() error {
 			c := meta.FindStatusCondition(s.get(t).Status.Conditions, v1alpha2.ConditionAvailable)
-			if c == nil || !strings.Contains(c.Message, "disk-pressure") && !strings.Contains(c.Message, "Evicted") {
+			if c == nil || !strings.Contains(c.Message, "low on resource: ephemeral-storage") {
 				return errors.New(conditions(s.get(t)))
 			}
 			cause = c.Message
@@ -222,8 +222,10 @@ func (s stack) hasRoom(t *testing.T, former string) {
 	fixture.Eventually(t, recovery, "there is room", hasDiskPressure(t, corev1.ConditionFalse))
 	fixture.Eventually(t, recovery, "the server is ready again", func() error {
 		for _, in := range []string{s.namespace, operatorNamespace} { // Kubernetes keeps evicted pods; other parts count pods
-			if err := kube.DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace(in), client.MatchingFields{"status.phase": "Failed"}); err != nil {
-				return err
+			for _, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded} {
+				if err := kube.DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace(in), client.MatchingFields{"status.phase": string(phase)}); err != nil {
+					return err
+				}
 			}
 		}
 		cr, pods, leader := s.get(t), s.pods(t), operatorPod(t)
