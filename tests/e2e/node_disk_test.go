@@ -119,7 +119,7 @@ func diskIsFull(t *testing.T) {
 	if err := runOnNode(t.Context(), "sh", "-c", `ctr -n k8s.io images ls -q | xargs -I{} ctr -n k8s.io images label {} io.cri-containerd.pinned=pinned`); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("the operator's pods are critical", func(t *testing.T) {
+	done := t.Run("the operator's pods are critical", func(t *testing.T) {
 		back := undoing(t, func(ctx context.Context) error { return setOperatorPriority(ctx, "null") })
 		if err := setOperatorPriority(t.Context(), `"system-cluster-critical"`); err != nil {
 			t.Fatal(err)
@@ -143,6 +143,9 @@ func diskIsFull(t *testing.T) {
 		s.hasRoom(t, "")
 		back()
 	})
+	if !done {
+		return // the node is not as it was
+	}
 	t.Run("they are not", func(t *testing.T) {
 		former := operatorContainers(t)
 		restore := fillDisk(t, s)
@@ -163,15 +166,28 @@ func diskIsFull(t *testing.T) {
 	})
 }
 
-// setOperatorPriority sets the class, which is in JSON, of the operator's pods, and waits for the new ones.
+// setOperatorPriority sets the class, which is in JSON, of the operator's pods, and waits until there are only new ones.
 func setOperatorPriority(ctx context.Context, class string) error {
 	_, err := cluster.KubectlRun(ctx, "-n", operatorNamespace, "patch", "deployment", operatorName,
 		"-p", `{"spec":{"template":{"spec":{"priorityClassName":`+class+`}}}}`)
 	if err != nil {
 		return err
 	}
-	_, err = cluster.KubectlRun(ctx, "-n", operatorNamespace, "rollout", "status", "deployment/"+operatorName, "--timeout=120s")
-	return err
+	if _, err := cluster.KubectlRun(ctx, "-n", operatorNamespace, "rollout", "status", "deployment/"+operatorName, "--timeout=120s"); err != nil {
+		return err
+	}
+	return fixture.Poll(ctx, recovery, func() error {
+		var pods corev1.PodList
+		if err := kube.List(ctx, &pods, client.InNamespace(operatorNamespace)); err != nil {
+			return err
+		}
+		for i := range pods.Items {
+			if pods.Items[i].DeletionTimestamp != nil {
+				return fmt.Errorf("%s is ending", pods.Items[i].Name)
+			}
+		}
+		return nil
+	})
 }
 
 // fillDisk lets the server write much, and then fills the disk of the node until restore removes that.
