@@ -287,7 +287,8 @@ func (w *world) replay(t *testing.T, namespace string, n int) cost {
 func (w *world) remove(t *testing.T, namespaces ...string) {
 	t.Helper()
 	for _, name := range namespaces {
-		if err := w.admin.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+		err := w.admin.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		if client.IgnoreNotFound(err) != nil {
 			t.Fatal(err)
 		}
 	}
