@@ -54,7 +54,7 @@ func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 		switch {
 		case p.DeletionTimestamp != nil:
 		case hasEnded(p) && replaced: // Kubernetes keeps thousands of them
-		case isReady(p):
+		case IsReady(p):
 			replaced = true
 			o.ImageDigest = cmp.Or(o.ImageDigest, digest(p, container))
 		case o.NotReady == "":
@@ -98,7 +98,8 @@ func disruption(p *corev1.Pod) *corev1.PodCondition {
 	return nil
 }
 
-func isReady(p *corev1.Pod) bool {
+// IsReady reports whether a pod is ready.
+func IsReady(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})

@@ -85,6 +85,11 @@ func installOperator(ctx context.Context) error {
 	if err := register(ctx, &pinned); err != nil {
 		return err
 	}
+	return operatorRollsOut(ctx)
+}
+
+// operatorRollsOut waits until all replicas of the operator are as its Deployment has them.
+func operatorRollsOut(ctx context.Context) error {
 	_, err := cluster.KubectlRun(ctx, "-n", operatorNamespace, "rollout", "status", "deployment/"+operatorName, "--timeout=120s")
 	return err
 }

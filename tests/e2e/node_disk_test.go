@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -94,20 +95,26 @@ func allocate(t *testing.T, name string, size int64) {
 	}
 }
 
-// hasDiskPressure fails while the node does not report what is wanted.
-func hasDiskPressure(t *testing.T, want corev1.ConditionStatus) func() error {
+// nodeHas fails while the node does not report a condition that is as wanted.
+func nodeHas(t *testing.T, wanted func(*corev1.NodeCondition) bool) func() error {
 	return func() error {
 		var nodes corev1.NodeList
 		if err := kube.List(t.Context(), &nodes); err != nil {
 			return err
 		}
-		for _, c := range nodes.Items[0].Status.Conditions {
-			if c.Type == corev1.NodeDiskPressure && c.Status == want {
+		reported := nodes.Items[0].Status.Conditions
+		for i := range reported {
+			if wanted(&reported[i]) {
 				return nil
 			}
 		}
-		return fmt.Errorf("%+v", nodes.Items[0].Status.Conditions)
+		return fmt.Errorf("%+v", reported)
 	}
+}
+
+// hasDiskPressure fails while the node does not report what is wanted.
+func hasDiskPressure(t *testing.T, want corev1.ConditionStatus) func() error {
+	return nodeHas(t, func(c *corev1.NodeCondition) bool { return c.Type == corev1.NodeDiskPressure && c.Status == want })
 }
 
 // Proves: L-30, R18 (the disk of the node is full: the kubelet evicts the server, and takes no new pod. The operator stays where its pods are critical, and
@@ -173,17 +180,17 @@ func setOperatorPriority(ctx context.Context, class string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := cluster.KubectlRun(ctx, "-n", operatorNamespace, "rollout", "status", "deployment/"+operatorName, "--timeout=120s"); err != nil {
+	if err := operatorRollsOut(ctx); err != nil {
 		return err
 	}
 	return fixture.Poll(ctx, recovery, func() error {
-		var pods corev1.PodList
-		if err := kube.List(ctx, &pods, client.InNamespace(operatorNamespace)); err != nil {
+		var list corev1.PodList
+		if err := kube.List(ctx, &list, client.InNamespace(operatorNamespace)); err != nil {
 			return err
 		}
-		for i := range pods.Items {
-			if pods.Items[i].DeletionTimestamp != nil {
-				return fmt.Errorf("%s is ending", pods.Items[i].Name)
+		for i := range list.Items {
+			if list.Items[i].DeletionTimestamp != nil {
+				return fmt.Errorf("%s is ending", list.Items[i].Name)
 			}
 		}
 		return nil
@@ -211,18 +218,9 @@ func fillDisk(t *testing.T, s stack) (restore func()) {
 		t.Fatal(err)
 	}
 	// A kubelet that starts on a full disk refuses all pods at once, and nobody is left to tell.
-	fixture.Eventually(t, recovery, "the kubelet has taken its pods over", func() error {
-		var nodes corev1.NodeList
-		if err := kube.List(t.Context(), &nodes); err != nil {
-			return err
-		}
-		for _, c := range nodes.Items[0].Status.Conditions {
-			if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue && !c.LastHeartbeatTime.Time.Before(restarted) {
-				return nil
-			}
-		}
-		return fmt.Errorf("%+v", nodes.Items[0].Status.Conditions)
-	})
+	fixture.Eventually(t, recovery, "the kubelet has taken its pods over", nodeHas(t, func(c *corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue && !c.LastHeartbeatTime.Time.Before(restarted)
+	}))
 	allocate(t, full, takenSpace)
 	fixture.Eventually(t, recovery, "the node reports that its disk is full", hasDiskPressure(t, corev1.ConditionTrue))
 	return restore
@@ -244,10 +242,10 @@ func (s stack) hasRoom(t *testing.T, former string) {
 				}
 			}
 		}
-		cr, pods, leader := s.get(t), s.pods(t), operatorPod(t)
+		cr, of, leader := s.get(t), s.pods(t), operatorPod(t)
 		// The status of an operator that is not there is that of before: the pod decides.
-		if len(pods) != 1 || !isReady(&pods[0]) || !meta.IsStatusConditionTrue(cr.Status.Conditions, v1alpha2.ConditionReady) || leader == nil || strings.Contains(former, leader.Name) {
-			return fmt.Errorf("%d pods, %s", len(pods), conditions(cr))
+		if len(of) != 1 || !pods.IsReady(&of[0]) || !meta.IsStatusConditionTrue(cr.Status.Conditions, v1alpha2.ConditionReady) || leader == nil || strings.Contains(former, leader.Name) {
+			return fmt.Errorf("%d pods, %s", len(of), conditions(cr))
 		}
 		return nil
 	})
@@ -255,10 +253,4 @@ func (s stack) hasRoom(t *testing.T, former string) {
 	s.waitReady(t)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	did(t, "there is room again: with the image of the sandboxes, which the test loaded, the operator and the server are ready after %s", took.Round(time.Second))
-}
-
-func isReady(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 )
 
 // Forward is how a verb reaches a port of a pod from this machine. It listens on the loopback address, on the local port or a free one for 0, calls
@@ -66,14 +66,14 @@ func (c *Connection) ReadyPod(ctx context.Context, name string) (*v1alpha2.Llama
 	if err != nil {
 		return nil, nil, err
 	}
-	pods := &corev1.PodList{}
-	if err := c.Client.List(ctx, pods, client.InNamespace(cr.Namespace), client.MatchingLabels(objects.Selector(cr.Name))); err != nil {
+	list := &corev1.PodList{}
+	if err := c.Client.List(ctx, list, client.InNamespace(cr.Namespace), client.MatchingLabels(objects.Selector(cr.Name))); err != nil {
 		return nil, nil, fmt.Errorf("read Pods: %w", err)
 	}
 	var best *corev1.Pod
-	for i := range pods.Items {
-		p := &pods.Items[i]
-		if p.DeletionTimestamp == nil && IsReady(p) && (best == nil || best.CreationTimestamp.Before(&p.CreationTimestamp)) {
+	for i := range list.Items {
+		p := &list.Items[i]
+		if p.DeletionTimestamp == nil && pods.IsReady(p) && (best == nil || best.CreationTimestamp.Before(&p.CreationTimestamp)) {
 			best = p
 		}
 	}
@@ -81,13 +81,6 @@ func (c *Connection) ReadyPod(ctx context.Context, name string) (*v1alpha2.Llama
 		return nil, nil, fmt.Errorf("no pod of %s is ready: see kubectl llamastack status %s", cr.Name, cr.Name)
 	}
 	return cr, best, nil
-}
-
-// IsReady reports whether a pod is ready.
-func IsReady(p *corev1.Pod) bool {
-	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
 }
 
 // Scheme is the protocol of a server, as the operator reports it.

@@ -16,6 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 )
 
 const long = `Print the log of a server. The command takes the newest pod that is not ready, because that is where something is wrong; otherwise the
@@ -89,19 +90,19 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name string, s
 }
 
 // Choose returns the newest pod that is not ready, otherwise the newest one; nil where there is none. A pod that ends does not count while there are others.
-func Choose(pods []corev1.Pod) *corev1.Pod {
+func Choose(list []corev1.Pod) *corev1.Pod {
 	rank := func(p *corev1.Pod) int {
 		switch {
 		case p.DeletionTimestamp != nil:
 			return 2
-		case cluster.IsReady(p):
+		case pods.IsReady(p):
 			return 1
 		}
 		return 0
 	}
 	var best *corev1.Pod
-	for i := range pods {
-		p := &pods[i]
+	for i := range list {
+		p := &list[i]
 		if best == nil || cmp.Or(rank(p)-rank(best), best.CreationTimestamp.Compare(p.CreationTimestamp.Time)) < 0 {
 			best = p
 		}
