@@ -49,7 +49,7 @@ func serve(ctx context.Context, name, address string, secure *tls.Config, answer
 	if err != nil {
 		return fmt.Errorf("listen for %s: %w", name, err)
 	}
-	open := connections.Limit(listener, maxConnections)
+	open := connections.Limit(listener, maxConnections, 0)
 	listener = open
 	if secure != nil {
 		listener = tls.NewListener(listener, secure)

@@ -9,12 +9,14 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Listener bounds how many connections there are. While requests are answered on all of them, new ones wait to be accepted.
 type Listener struct {
 	net.Listener
-	limit int
+	limit    int
+	patience time.Duration
 
 	mu sync.Mutex
 	// changed reports that a connection was closed or became idle, or that the listener was closed.
@@ -36,17 +38,37 @@ const (
 	asked
 )
 
+// phase is how far a connection has come before its first request.
+type phase int
+
+const (
+	// handshaking: until its server takes the deadline of the handshake away.
+	handshaking phase = iota
+	// unused: the client has sent nothing since the handshake.
+	unused
+	// used: the first request has begun.
+	used
+)
+
 // connection is one of the connections.
 type connection struct {
 	net.Conn
 	of    *Listener
 	from  string
 	state connectionState
+
+	// phase and header are those of the server's goroutine alone: header is how long the first request may take to send its header.
+	phase  phase
+	header time.Duration
 }
 
 // Limit bounds the connections of a listener.
-func Limit(listener net.Listener, limit int) *Listener {
-	l := &Listener{Listener: listener, limit: limit}
+//
+// Patience is how long a client of TLS may keep a connection without a first request; zero means as long as the server gives a header. A pool of connections
+// has some that were never used, because another one was free before they were open. A server that closes them after the time for a header, which it counts
+// from the handshake on, can meet a request that is on its way: that one is lost.
+func Limit(listener net.Listener, limit int, patience time.Duration) *Listener {
+	l := &Listener{Listener: listener, limit: limit, patience: patience}
 	l.changed.L = &l.mu
 	return l
 }
@@ -153,6 +175,29 @@ func (l *Listener) Close() error {
 	l.changed.Broadcast()
 	l.mu.Unlock()
 	return l.Listener.Close()
+}
+
+// SetReadDeadline sets the deadline of what the server reads next. That of the first header begins with its first byte.
+func (c *connection) SetReadDeadline(at time.Time) error {
+	switch {
+	case c.of.patience == 0 || c.phase == used:
+	case at.IsZero():
+		c.phase = unused
+	case c.phase == unused:
+		c.header = time.Until(at)
+		at = time.Now().Add(c.of.patience)
+	}
+	return c.Conn.SetReadDeadline(at)
+}
+
+// Read reads what the client sends.
+func (c *connection) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 && c.phase == unused {
+		c.phase = used
+		_ = c.Conn.SetReadDeadline(time.Now().Add(c.header)) // where it fails, the connection has ended, and the next read says so
+	}
+	return n, err
 }
 
 // Close closes the connection and gives its place to another.

@@ -27,7 +27,7 @@ type smallPort struct {
 func newSmallPort(t *testing.T, limit int, handler http.HandlerFunc) *smallPort {
 	t.Helper()
 	s := httptest.NewUnstartedServer(handler)
-	p := &smallPort{T: t, Server: s, open: Limit(s.Listener, limit)}
+	p := &smallPort{T: t, Server: s, open: Limit(s.Listener, limit, 0)}
 	s.Listener = p.open
 	Observe(s.Config)
 	s.StartTLS()

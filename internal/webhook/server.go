@@ -36,9 +36,9 @@ const (
 	// finishTimeout bounds how long requests that have begun may take after that.
 	finishTimeout = 10 * time.Second
 	// idleTimeout is longer than the API server's own, so that it is not the Server who closes a connection on which a
-	// request is about to be sent.
+	// request is about to be sent, the first one or the next.
 	idleTimeout = 3 * time.Minute
-	// headerTimeout bounds a handshake, and how long a client may take to send the header of a request; readTimeout and writeTimeout
+	// headerTimeout bounds a handshake, and how long a client may take to send the header of a request, from its first byte on; readTimeout and writeTimeout
 	// bound everything, the Intake bounds bodies and answers more narrowly.
 	headerTimeout = 5 * time.Second
 	readTimeout   = 30 * time.Second
@@ -108,7 +108,7 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 		return nil, fmt.Errorf("listen for the API server: %w", err)
 	}
 	s.readiness = newReadiness(keeper.ConversionTrust, served.GetCertificate, keeper.Now, listener.Addr())
-	s.open = connections.Limit(listener, maxConnections)
+	s.open = connections.Limit(listener, maxConnections, idleTimeout)
 	s.listener = tls.NewListener(s.open, &tls.Config{
 		MinVersion: tls.VersionTLS12, GetCertificate: served.GetCertificate, ClientAuth: ask,
 		NextProtos: []string{"http/1.1"}, // all that API servers use for webhooks

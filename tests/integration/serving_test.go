@@ -6,8 +6,11 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -332,6 +335,55 @@ func TestIdleConnectionsOutliveTheDrain(t *testing.T) {
 	<-r.done
 	if took := time.Since(answered); took > drain {
 		t.Errorf("it ended %s after its last connection", took)
+	}
+}
+
+// Proves: L-27 (a connection that was never used is not closed after the time for a header: an API server has some in its pool, and loses the request that
+// meets the end of one. A header that has begun has that time, no more).
+func TestUnusedConnectionsStay(t *testing.T) {
+	t.Parallel()
+	const header = 5 * time.Second // docs/webhooks.md
+	s := newServing(t)
+	s.install()
+	r := s.start(replicaOptions{})
+	fixture.Eventually(t, time.Minute, "the replica is ready", r.ready)
+	trust := trusting(s.injected())
+	ends := func(conn net.Conn, within time.Duration) bool {
+		t.Helper()
+		if err := conn.SetReadDeadline(time.Now().Add(within)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := conn.Read(make([]byte, 1))
+		return !errors.Is(err, os.ErrDeadlineExceeded)
+	}
+	for request, lost := range map[string]bool{"GET /alive HTTP/1.1\r\nHost: %s\r\n\r\n": false, "GET /alive HTTP/1.1\r\nHost: %s\r\n": true} {
+		conn, err := (&tls.Dialer{Config: trust}).DialContext(t.Context(), "tcp", r.server.Address().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		if ends(conn, header+header/2) {
+			t.Fatal("an unused connection ends")
+		}
+		if _, err := fmt.Fprintf(conn, request, trust.ServerName); err != nil {
+			t.Fatal(err)
+		}
+		if lost {
+			if !ends(conn, time.Minute) {
+				t.Error("a header may take longer than a minute")
+			}
+			continue
+		}
+		if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatalf("the first request is lost: %v", err)
+		}
+		if err := answer.Body.Close(); err != nil || answer.StatusCode != http.StatusOK {
+			t.Error(answer.Status, err)
+		}
 	}
 }
 

@@ -50,7 +50,7 @@ func serve(ctx context.Context, listener net.Listener, page fs.FS) error {
 		}
 	})
 	defer stop()
-	if err := server.Serve(connections.Limit(listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(connections.Limit(listener, maxConnections, 0)); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
