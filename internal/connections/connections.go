@@ -38,16 +38,20 @@ const (
 	asked
 )
 
-// phase is how far a connection has come before its first request.
+// phase is how far a connection of TLS has come in its first request, which its server tells by the deadlines that it sets.
 type phase int
 
 const (
-	// handshaking: until its server takes the deadline of the handshake away.
+	// handshaking: until the server takes the deadline of the handshake away.
 	handshaking phase = iota
-	// unused: the client has sent nothing since the handshake.
+	// open: the server has yet to set the deadline of the first header.
+	open
+	// unused: the client has sent nothing since.
 	unused
-	// used: the first request has begun.
+	// used: the first header is being read.
 	used
+	// passed: the server has set a further deadline, that of the whole request. No deadline is changed from now on.
+	passed
 )
 
 // connection is one of the connections.
@@ -57,9 +61,11 @@ type connection struct {
 	from  string
 	state connectionState
 
-	// phase and header are those of the server's goroutine alone: header is how long the first request may take to send its header.
+	// These are of the server's goroutine alone: its deadline of the first header, when it was set, and how much later that header began.
 	phase  phase
-	header time.Duration
+	header time.Time
+	since  time.Time
+	late   time.Duration
 }
 
 // Limit bounds the connections of a listener.
@@ -177,15 +183,24 @@ func (l *Listener) Close() error {
 	return l.Listener.Close()
 }
 
-// SetReadDeadline sets the deadline of what the server reads next. That of the first header begins with its first byte.
+// SetReadDeadline sets the deadline of what the server reads next. Those of the first header and of its request are counted from the first byte on.
 func (c *connection) SetReadDeadline(at time.Time) error {
 	switch {
-	case c.of.patience == 0 || c.phase == used:
-	case at.IsZero():
-		c.phase = unused
-	case c.phase == unused:
-		c.header = time.Until(at)
-		at = time.Now().Add(c.of.patience)
+	case c.of.patience == 0 || c.phase == passed:
+	case c.phase == handshaking:
+		if at.IsZero() {
+			c.phase = open
+		}
+	case c.phase == open:
+		if !at.IsZero() {
+			c.phase, c.header, c.since = unused, at, time.Now()
+			at = c.since.Add(c.of.patience)
+		}
+	default: // where the header came with the end of the handshake, it is not late
+		c.phase = passed
+		if !at.IsZero() {
+			at = at.Add(c.late)
+		}
 	}
 	return c.Conn.SetReadDeadline(at)
 }
@@ -194,8 +209,8 @@ func (c *connection) SetReadDeadline(at time.Time) error {
 func (c *connection) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 && c.phase == unused {
-		c.phase = used
-		_ = c.Conn.SetReadDeadline(time.Now().Add(c.header)) // where it fails, the connection has ended, and the next read says so
+		c.phase, c.late = used, time.Since(c.since)
+		_ = c.Conn.SetReadDeadline(c.header.Add(c.late)) // where it fails, the connection has ended, and the next read says so
 	}
 	return n, err
 }

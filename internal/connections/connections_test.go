@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -27,7 +28,8 @@ type smallPort struct {
 func newSmallPort(t *testing.T, limit int, handler http.HandlerFunc) *smallPort {
 	t.Helper()
 	s := httptest.NewUnstartedServer(handler)
-	p := &smallPort{T: t, Server: s, open: Limit(s.Listener, limit, 0)}
+	s.Config.ReadHeaderTimeout = time.Minute // as servers have it
+	p := &smallPort{T: t, Server: s, open: Limit(s.Listener, limit, time.Hour)}
 	s.Listener = p.open
 	Observe(s.Config)
 	s.StartTLS()
@@ -222,4 +224,135 @@ func TestBusyConnectionsAreNeverMoreThanTheLimit(t *testing.T) {
 	for range cap(others) {
 		<-others
 	}
+}
+
+// together sends what follows its first write, the client's greeting, all at once.
+type together struct {
+	net.Conn
+	greeted bool
+	held    []byte
+}
+
+func (c *together) Write(b []byte) (int, error) {
+	if !c.greeted {
+		c.greeted = true
+		return c.Conn.Write(b)
+	}
+	c.held = append(c.held, b...)
+	return len(b), nil
+}
+
+// A request that comes in one packet with the end of the handshake is answered, and its connection is as any other: a server that ends does not wait for it.
+func TestFirstRequestComesWithTheHandshake(t *testing.T) {
+	p := newSmallPort(t, 2, func(http.ResponseWriter, *http.Request) {})
+	conn := &together{Conn: p.dial("127.0.0.1")}
+	secure := tls.Client(conn, &tls.Config{RootCAs: p.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, ServerName: "example.com"})
+	if err := secure.HandshakeContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(secure, "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Conn.Write(conn.held); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(secure), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := answer.Body.Close(); err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatal(answer.Status, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := p.Config.Shutdown(ctx); err != nil {
+		t.Errorf("the server does not end: %v", err)
+	}
+}
+
+// pipe is a listener that has one connection, in memory: its time is that of the test's bubble.
+type pipe struct {
+	conns chan net.Conn
+}
+
+func (l pipe) Accept() (net.Conn, error) {
+	if conn, ok := <-l.conns; ok {
+		return conn, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (l pipe) Addr() net.Addr { return &net.UnixAddr{} }
+
+func (l pipe) Close() error {
+	close(l.conns)
+	return nil
+}
+
+// A client may keep an unused connection for the patience. Its first request has the time that any other has, for header and body: both are counted from the
+// first byte on.
+func TestFirstRequestHasItsOwnTime(t *testing.T) {
+	const header, whole, patience = 5 * time.Second, 30 * time.Second, 3 * time.Minute
+	certificates := newSmallPort(t, 1, nothing)
+	root, own := certificates.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, certificates.TLS.Certificates
+	for name, test := range map[string]struct {
+		// The client waits, sends a part of the header, waits, sends the rest of it, waits, and sends the body.
+		unused, header, body time.Duration
+		lost                 bool
+	}{
+		"at once":                   {},
+		"after a while":             {unused: patience - time.Second, header: header - time.Second, body: whole - header},
+		"too late":                  {unused: patience + time.Second, lost: true},
+		"header too slow":           {header: header + time.Second, lost: true},
+		"header too slow, later on": {unused: time.Minute, header: header + time.Second, lost: true},
+		"body too slow":             {body: whole + time.Second, lost: true},
+		"body too slow, later on":   {unused: time.Minute, body: whole + time.Second, lost: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, served := net.Pipe()
+				l := pipe{conns: make(chan net.Conn, 1)}
+				l.conns <- served
+				s := &http.Server{ReadHeaderTimeout: header, ReadTimeout: whole, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if _, err := io.Copy(io.Discard, r.Body); err != nil {
+						panic(http.ErrAbortHandler)
+					}
+				})}
+				open := Limit(l, 1, patience)
+				Observe(s)
+				ended := make(chan error, 1)
+				go func() { ended <- s.Serve(tls.NewListener(open, &tls.Config{Certificates: own})) }()
+
+				answered, err := first(tls.Client(client, &tls.Config{RootCAs: root, ServerName: "example.com"}), test.unused, test.header, test.body)
+				if answered == test.lost {
+					t.Errorf("answered: %t (%v)", answered, err)
+				}
+				_ = client.Close()
+				if err := s.Shutdown(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// first sends the first request of a connection in three parts, each after a wait, and reports whether the answer is good.
+func first(conn *tls.Conn, waits ...time.Duration) (bool, error) {
+	if err := conn.Handshake(); err != nil {
+		return false, err
+	}
+	for i, part := range []string{"POST / HTTP/1.1\r\nHost: a\r\n", "Content-Length: 2\r\n\r\n", "{}"} {
+		time.Sleep(waits[i])
+		if _, err := io.WriteString(conn, part); err != nil {
+			return false, err
+		}
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return false, err
+	}
+	return answer.StatusCode == http.StatusOK, answer.Body.Close()
 }
