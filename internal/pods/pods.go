@@ -53,7 +53,7 @@ func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 		o.Existing += string(p.UID) + " "
 		switch {
 		case p.DeletionTimestamp != nil:
-		case hasEnded(p) && replaced: // Kubernetes keeps thousands of them
+		case HasEnded(p) && replaced: // Kubernetes keeps thousands of them
 		case IsReady(p):
 			replaced = true
 			o.ImageDigest = cmp.Or(o.ImageDigest, digest(p, container))
@@ -80,14 +80,14 @@ func isReplacedBy(p, next *corev1.Pod) bool {
 	return c != nil && next.CreationTimestamp.Sub(c.LastTransitionTime.Time).Abs() <= replacementTime
 }
 
-// hasEnded reports whether a pod runs no more. Where the server ends by itself when it is asked to, Kubernetes calls the pod of an eviction successful.
-func hasEnded(p *corev1.Pod) bool {
+// HasEnded reports whether a pod runs no more: Kubernetes keeps those that it evicted. Where the server ends by itself when it is asked to, Kubernetes calls the pod of an eviction successful.
+func HasEnded(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
 }
 
 // disruption is the condition of Kubernetes that ended a pod; nil for all others.
 func disruption(p *corev1.Pod) *corev1.PodCondition {
-	if !hasEnded(p) {
+	if !HasEnded(p) {
 		return nil
 	}
 	for i := range p.Status.Conditions {
@@ -253,7 +253,7 @@ func Strip(p *corev1.Pod) {
 		}
 	}
 	phase := corev1.PodPhase("")
-	if hasEnded(p) {
+	if HasEnded(p) {
 		phase = p.Status.Phase
 	}
 	p.Spec = corev1.PodSpec{}

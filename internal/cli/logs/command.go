@@ -89,11 +89,11 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name string, s
 	return err
 }
 
-// Choose returns the newest pod that is not ready, otherwise the newest one; nil where there is none. A pod that ends does not count while there are others.
+// Choose returns the newest pod that is not ready, otherwise the newest one; nil where there is none. A pod that ends or has ended does not count while there are others.
 func Choose(list []corev1.Pod) *corev1.Pod {
 	rank := func(p *corev1.Pod) int {
 		switch {
-		case p.DeletionTimestamp != nil:
+		case p.DeletionTimestamp != nil, pods.HasEnded(p):
 			return 2
 		case pods.IsReady(p):
 			return 1

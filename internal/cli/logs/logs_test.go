@@ -30,6 +30,11 @@ func pod(name string, age int, ready corev1.ConditionStatus) *corev1.Pod {
 	return p
 }
 
+func evicted(p *corev1.Pod) *corev1.Pod {
+	p.Status.Phase = corev1.PodFailed
+	return p
+}
+
 // run runs the verb; a log says which pod and what options were asked for.
 func run(t *testing.T, pods []client.Object, args ...string) (text string, code int) {
 	t.Helper()
@@ -61,6 +66,13 @@ func TestLogsTakesThePodWhereSomethingIsWrong(t *testing.T) {
 		"log of broken, follow true, previous true, tail 5": {
 			[]client.Object{pod("broken", 5, corev1.ConditionFalse), pod("newest", 1, corev1.ConditionTrue), pod("older", 7, corev1.ConditionFalse)}, []string{"--follow", "--previous", "--tail", "5"},
 		},
+		"log of starting, follow false, previous false, tail -1": {
+			[]client.Object{pod("starting", 5, corev1.ConditionFalse), evicted(pod("evicted", 1, corev1.ConditionFalse))}, nil,
+		},
+		"log of serving, follow false, previous false, tail -1": {
+			[]client.Object{pod("serving", 5, corev1.ConditionTrue), evicted(pod("evicted", 1, corev1.ConditionFalse))}, nil,
+		},
+		"log of evicted, follow false, previous false, tail -1": {[]client.Object{evicted(pod("evicted", 1, corev1.ConditionFalse))}, nil},
 	} {
 		text, code := run(t, test.pods, append([]string{"my-stack"}, test.args...)...)
 		if code != command.OK || !strings.HasSuffix(text, want+"\n") || !strings.Contains(text, "container llama-stack\n") {
