@@ -38,7 +38,7 @@ const (
 	asked
 )
 
-// phase is how far a connection of TLS has come in its first request, which its server tells by the deadlines that it sets.
+// phase is how far a connection of TLS has come in its first request. The deadlines that its server sets show it.
 type phase int
 
 const (

@@ -313,7 +313,7 @@ func TestFirstRequestHasItsOwnTime(t *testing.T) {
 				client, served := net.Pipe()
 				l := pipe{conns: make(chan net.Conn, 1)}
 				l.conns <- served
-				s := &http.Server{ReadHeaderTimeout: header, ReadTimeout: whole, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				s := &http.Server{ReadHeaderTimeout: header, ReadTimeout: whole, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 					if _, err := io.Copy(io.Discard, r.Body); err != nil {
 						panic(http.ErrAbortHandler)
 					}
@@ -345,7 +345,7 @@ func first(conn *tls.Conn, waits ...time.Duration) (bool, error) {
 		return false, err
 	}
 	for i, part := range []string{"POST / HTTP/1.1\r\nHost: a\r\n", "Content-Length: 2\r\n\r\n", "{}"} {
-		time.Sleep(waits[i])
+		<-time.After(waits[i]) // of the bubble
 		if _, err := io.WriteString(conn, part); err != nil {
 			return false, err
 		}

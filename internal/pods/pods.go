@@ -80,7 +80,8 @@ func isReplacedBy(p, next *corev1.Pod) bool {
 	return c != nil && next.CreationTimestamp.Sub(c.LastTransitionTime.Time).Abs() <= replacementTime
 }
 
-// HasEnded reports whether a pod runs no more: Kubernetes keeps those that it evicted. Where the server ends by itself when it is asked to, Kubernetes calls the pod of an eviction successful.
+// HasEnded reports whether a pod runs no more: Kubernetes keeps those that it evicted. Where the server ends by itself when it is asked
+// to, Kubernetes calls the pod of an eviction successful.
 func HasEnded(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
 }

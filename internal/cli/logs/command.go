@@ -89,7 +89,8 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name string, s
 	return err
 }
 
-// Choose returns the newest pod that is not ready, otherwise the newest one; nil where there is none. A pod that ends or has ended does not count while there are others.
+// Choose returns the newest pod that is not ready, otherwise the newest one; nil where there is none. A pod that ends or has ended does not count while there
+// are others.
 func Choose(list []corev1.Pod) *corev1.Pod {
 	rank := func(p *corev1.Pod) int {
 		switch {
