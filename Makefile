@@ -12,6 +12,11 @@ COMMIT ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 
 # RACE=1 runs the unit tests with the race detector, which needs cgo and a C compiler.
 RACE ?=
+# All is compiled as what is shipped is, without cgo and without the path of the checkout: once, for programs and tests, and for every checkout.
+export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
+ifeq ($(RACE),)
+export CGO_ENABLED ?= 0
+endif
 # TESTFLAGS is added to every go test, for example TESTFLAGS='-run TestName -v'.
 TESTFLAGS ?=
 E2E_TIMEOUT ?= 60m

@@ -24,8 +24,8 @@ VALE := $(PROSE_DIR)/vale
 MUTATION_DIR := $(CACHE)/tools/$(call tools-key,hack/tools/mutation/go.mod hack/tools/mutation/go.sum)
 GREMLINS := $(MUTATION_DIR)/gremlins
 
-# Tools run here, whatever the operator is built for.
-build-tools = GOOS= GOARCH= GOFLAGS= go build -o
+# Tools run here, whatever the operator is built for, and one of them needs cgo.
+build-tools = env -u CGO_ENABLED GOOS= GOARCH= GOFLAGS= go build -o
 
 $(GENERATORS):
 	@echo "building the generators into $(GENERATORS_DIR)"
