@@ -202,7 +202,7 @@ func compareVerdicts(t *testing.T, r release, all []judged) {
 		}
 	}
 	failures := map[string][]string{}
-	for _, v := range validate(t, r, append([]string{"--base"}, files...)...) {
+	for _, v := range validate(t, r, append([]string{"--base", "--libyaml"}, files...)...) {
 		for _, f := range v.Findings {
 			if f.Kind == "failure" {
 				failures[v.Config] = append(failures[v.Config], f.String())

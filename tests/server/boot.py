@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts real servers quickly: imports the server once and forks a process for each config.
+"""Starts real servers, and scripts that use the server's code, quickly: imports the server once and forks a process for each.
 
     "$(./venv.sh 0.7)" boot.py CONFIG
 
@@ -7,12 +7,19 @@ It imports the server's command line, and the providers that CONFIG, a base, nam
 tells on standard output what happened, one JSON object a line each:
 
     {"start": NAME, "config": FILE, "dir": FOLDER, "env": {...}, "hosts": {"vllm": ADDRESS}}   a server with exactly this environment
+    {"script": FILE, "name": NAME, "args": [...], "dir": FOLDER}                               a script of this folder
     {"stop": NAME}                                                                             SIGTERM, and SIGKILL when that does not help
-    {"ready": true}    {"started": NAME}    {"ended": NAME, "status": N, "cpu": SECONDS}
+    {"ready": true}    {"ended": NAME, "status": N, "cpu": SECONDS}
 
-A forked process does what the command line does with `stack run CONFIG`; its output goes to the file `log` in its folder. Names of
-hosts resolve as `hosts` says, to addresses of loopback; no other name resolves, so nothing leaves the machine. The end of standard
-input stops every server. What cannot be had without a download is stood in for: the tokenizer cl100k_base knows single bytes only.
+A server does what the command line does with `stack run CONFIG`; its output goes to the file `log` in its folder. Names of
+hosts resolve as `hosts` says, to addresses of loopback; no other name resolves, so nothing leaves the machine. What cannot be had
+without a download is stood in for: the tokenizer cl100k_base knows single bytes only. Releases with processes for jobs, each of which
+imports the server anew, start one of them instead of two; no configuration says how many.
+
+A script does what it does when Python is started with it: with the files stdin, stdout and stderr in its folder, and in the
+environment and the working directory of this program.
+
+The end of standard input stops all of them.
 """
 
 import contextlib
@@ -23,6 +30,7 @@ import json
 import logging
 import os
 import pkgutil
+import runpy
 import select
 import signal
 import socket
@@ -30,7 +38,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -81,6 +89,12 @@ def stand_in_tokenizer() -> None:
     )
 
 
+def one_job_worker(server: ServerPackage) -> None:
+    with contextlib.suppress(ImportError):  # none before 1.3
+        jobs: Any = importlib.import_module(f"{server.package}.core.jobs.bootstrap")
+        jobs.DEFAULT_JOB_WORKERS = 1
+
+
 def resolve_only(hosts: dict[str, str]) -> None:
     """From now on these names resolve to these addresses, loopback to itself, and nothing else resolves."""
     resolve = socket.getaddrinfo
@@ -96,33 +110,58 @@ def resolve_only(hosts: dict[str, str]) -> None:
     socket.getaddrinfo = getaddrinfo
 
 
-def serve(server: ServerPackage, command: dict[str, Any]) -> None:
-    """Becomes the server; the caller has just forked. Never returns."""
+def become(what: Callable[[], Any], standard_input: Path | str, output: Path, errors: Path) -> None:
+    """Makes the process that the caller has just forked what it is for, with files as its standard streams. Never returns."""
     status = 1
     try:
         if sys.platform == "linux":
             pr_set_pdeathsig = 1
             ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
-        os.chdir(command["dir"])
-        log = os.open("log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        null = os.open(os.devnull, os.O_RDONLY)
-        for source, target in ((null, 0), (log, 1), (log, 2)):
+        written = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        for target, file, flags in ((0, standard_input, os.O_RDONLY), (1, output, written), (2, errors, written)):
+            if target == 2 and errors == output:
+                os.dup2(1, 2)
+                continue
+            source = os.open(file, flags, 0o600)
             os.dup2(source, target)
-        os.environ.clear()
-        os.environ.update(command["env"])
-        resolve_only(command["hosts"])
+            os.close(source)
         warnings.resetwarnings()
-        sys.argv = [server.package, "stack", "run", command["config"]]
-        server.command_line()()
+        what()
         status = 0
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:
-        logging.exception("the server failed")
+        logging.exception("it failed")
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
+
+
+def serve(server: ServerPackage, command: dict[str, Any]) -> None:
+    """Becomes the server."""
+
+    def run() -> None:
+        os.chdir(command["dir"])
+        os.environ.clear()
+        os.environ.update(command["env"])
+        resolve_only(command["hosts"])
+        sys.argv = [server.package, "stack", "run", command["config"]]
+        server.command_line()()
+
+    log = Path(command["dir"], "log")
+    become(run, os.devnull, log, log)
+
+
+def run_script(command: dict[str, Any]) -> None:
+    """Becomes a script."""
+
+    def run() -> None:
+        sys.argv = [command["script"], *command["args"]]
+        runpy.run_path(command["script"], run_name="__main__")
+
+    folder = Path(command["dir"])
+    become(run, folder / "stdin", folder / "stdout", folder / "stderr")
 
 
 def end_rest(group: int) -> None:
@@ -135,7 +174,7 @@ def end_rest(group: int) -> None:
 
 
 class Nursery:
-    """The running servers and their keeper's loop."""
+    """The running servers and scripts, and their keeper's loop."""
 
     def __init__(self, server: ServerPackage, commands: BinaryIO, events: int) -> None:
         self.server = server
@@ -166,16 +205,21 @@ class Nursery:
                         self.stop(pid)
             self.reap()
 
+    def fork(self, name: str, become: Callable[[], None]) -> None:
+        pid = os.fork()
+        if pid == 0:
+            os.setpgid(0, 0)
+            become()
+        with contextlib.suppress(OSError):  # whichever of the two comes first
+            os.setpgid(pid, pid)
+        self.running[pid] = name
+
     def obey(self, command: dict[str, Any]) -> None:
         if "start" in command:
-            pid = os.fork()
-            if pid == 0:
-                os.setpgid(0, 0)
-                serve(self.server, command)
-            with contextlib.suppress(OSError):  # whichever of the two comes first
-                os.setpgid(pid, pid)
-            self.running[pid] = command["start"]
-            self.tell(started=command["start"])
+            self.fork(command["start"], lambda: serve(self.server, command))
+            return
+        if "script" in command:
+            self.fork(command["name"], lambda: run_script(command))
             return
         for pid, name in list(self.running.items()):
             if name == command["stop"]:
@@ -211,6 +255,7 @@ def main() -> int:
         warnings.simplefilter("ignore")
         preload(server, Path(sys.argv[1]))
     stand_in_tokenizer()
+    one_job_worker(server)
     if threading.active_count() > 1:
         print(f"boot: importing started threads, which do not survive a fork: {threading.enumerate()}", file=sys.stderr)
         return 2

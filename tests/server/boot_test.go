@@ -80,16 +80,24 @@ func TestLightBaseBootsAndReachesTheModelServer(t *testing.T) {
 func boot(t *testing.T, config string, env ...string) (url string, log func() string) {
 	t.Helper()
 	dir := t.TempDir()
-	return bootRelease(t, imageRelease(t), onLoopback(t, config, dir), append(env, "PATH="+os.Getenv("PATH"), "HOME="+dir)...)
+	return bootAt(t, "http://127.0.0.1", client, imageRelease(t), onLoopback(t, config, dir), append(env, "PATH="+os.Getenv("PATH"), "HOME="+dir)...)
 }
 
-// bootRelease does so with a release, a config that listens on loopback, and exactly this environment.
+// bootRelease does so with a release, a config that listens on loopback, and exactly this environment; the nursery forks the server.
 func bootRelease(t *testing.T, r release, config string, env ...string) (url string, log func() string) {
 	t.Helper()
-	return bootAt(t, "http://127.0.0.1", client, r, config, env...)
+	dir, port := t.TempDir(), fixture.FreePort(t, fixture.Loopback)
+	searchWhenEnded(t, filepath.Dir(config))
+	job := bootJob{Name: fmt.Sprintf("%s-%d", t.Name(), port), Config: config, Dir: dir, Env: map[string]string{}, Hosts: map[string]string{}}
+	for _, variable := range append(env, fmt.Sprintf("%s=%d", lineOf(t, r).PortEnv, port)) {
+		name, value, _ := strings.Cut(variable, "=")
+		job.Env[name] = value
+	}
+	s := nurseryOf(t, r).boot(t, job, port)
+	return s.url, s.log
 }
 
-// bootAt does so with a server that the client calls by scheme and host.
+// bootAt does so with a process that the command line starts, and that the client calls by scheme and host.
 func bootAt(t *testing.T, host string, by *http.Client, r release, config string, env ...string) (url string, log func() string) {
 	t.Helper()
 	dir, port := t.TempDir(), fixture.FreePort(t, fixture.Loopback)

@@ -11,9 +11,10 @@
 //
 // Servers are booted too. Every sample and every user story (testdata/stories) goes through the code of operator and plugin, boots the
 // server, and is compared with what the server then shows; chats go through it to doubles of the model servers that the resource names.
-// boot.py imports a release once and forks a server for each. refused.tsv says which stories the operator refuses and with what words,
-// not-booted.tsv which need something that is not here, and unbootable.tsv which providers of the bases do: these are taken out of a
-// boot, never what a resource configures. One test starts a server by its command line, as an image does.
+// boot.py imports a release once and forks a server for each, and for each script that uses the server's code. refused.tsv says which
+// stories the operator refuses and with what words, not-booted.tsv which need something that is not here, and unbootable.tsv which
+// providers of the bases do: these are taken out of a boot, never what a resource configures. Where the environment of the process
+// matters, as for trust, metrics and external providers, a server is started by its command line, as an image does.
 //
 // Nothing here needs a cluster or an image, and nothing is skipped: a missing server is a failure.
 //

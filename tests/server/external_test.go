@@ -55,7 +55,7 @@ func TestExternalProvidersAnswerInTheRealServer(t *testing.T) {
 			return
 		}
 		key := canaries.New()
-		url, log := bootRelease(t, r, file, tinyEnv(t, "LLSD_TINY_API_KEY="+key)...)
+		url, log := bootAt(t, "http://127.0.0.1", client, r, file, tinyEnv(t, "LLSD_TINY_API_KEY="+key)...)
 		var listed struct {
 			Data []struct {
 				API  string `json:"api"`

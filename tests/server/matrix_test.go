@@ -102,7 +102,7 @@ func lineOf(t *testing.T, r release) *catalog.Line {
 // matrixFaults lets the server load every case and reports what is wrong.
 func matrixFaults(t *testing.T, r release, cases []matrixCase) []string {
 	t.Helper()
-	dir, args := t.TempDir(), []string{"--loaded"}
+	dir, args := t.TempDir(), []string{"--loaded", "--libyaml"}
 	for i, c := range cases {
 		folder := filepath.Join(dir, fmt.Sprintf("%03d", i))
 		if err := os.Mkdir(folder, 0o700); err != nil {

@@ -53,7 +53,7 @@ func TestServersServeMetrics(t *testing.T) {
 		if len(env) != 3 {
 			t.Fatalf("the pod gets %v", env)
 		}
-		url, log := bootRelease(t, r, onLoopback(t, newestImageConfig, dir), append(env, "PATH="+os.Getenv("PATH"), "HOME="+dir)...)
+		url, log := bootAt(t, "http://127.0.0.1", client, r, onLoopback(t, newestImageConfig, dir), append(env, "PATH="+os.Getenv("PATH"), "HOME="+dir)...)
 		if !healthy(url) { // it counts requests
 			t.Fatalf("not healthy:\n%s", tail(log()))
 		}

@@ -4,8 +4,8 @@ package server
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -20,22 +21,29 @@ import (
 // importTimeout bounds importing a release, on a machine that does many things at once.
 const importTimeout = 10 * time.Minute
 
-// nursery is one process of boot.py: a release of the server, imported once, that forks servers.
+// nursery is one process of boot.py: a release of the server, imported once, that forks servers and scripts. All tests share it.
 type nursery struct {
 	release release
 	stdin   io.WriteCloser
-	events  chan nurseryEvent
-	stderr  string
+	// folder has its own complaints, and the input and output of scripts.
+	folder string
 	// preload is how long importing the server took.
 	preload time.Duration
+	// gone is closed when the process has ended.
+	gone chan struct{}
+
+	mu sync.Mutex
+	// forked are those who wait for the end of what was forked, by name.
+	forked map[string]chan nurseryEvent
+	names  int
 }
 
 // nurseryEvent is a line of boot.py's output.
 type nurseryEvent struct {
-	Ready   bool   `json:"ready"`
-	Started string `json:"started"`
-	Ended   string `json:"ended"`
-	// CPU is what an ended server used, in seconds.
+	Ready  bool   `json:"ready"`
+	Ended  string `json:"ended"`
+	Status int    `json:"status"`
+	// CPU is what an ended server or script used, in seconds.
 	CPU float64 `json:"cpu"`
 }
 
@@ -49,76 +57,151 @@ type bootJob struct {
 	Hosts map[string]string `json:"hosts"`
 }
 
-// startNursery imports a release of the server; its process ends with the test.
-func startNursery(t *testing.T, r release) *nursery {
+// scriptJob is one script to run.
+type scriptJob struct {
+	Script string   `json:"script"`
+	Name   string   `json:"name"`
+	Args   []string `json:"args"`
+	Dir    string   `json:"dir"`
+}
+
+// nurseries are those of the releases that tests have used, by version; each ends with the tests.
+var (
+	nurseries    sync.Map
+	endNurseries []func()
+	endMu        sync.Mutex
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, end := range endNurseries {
+		end()
+	}
+	os.Exit(code)
+}
+
+// nurseryOf is the nursery of a release.
+func nurseryOf(t *testing.T, r release) *nursery {
 	t.Helper()
-	begun := time.Now()
-	n := &nursery{release: r, events: make(chan nurseryEvent, 64), stderr: filepath.Join(t.TempDir(), "stderr")}
-	stderr, err := os.Create(n.stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
 	python := serverPython(t, r)
-	ctx, cancel := context.WithCancel(context.Background())
-	command := exec.CommandContext(ctx, python, "boot.py", starterBases+r.line+".yaml")
-	command.Env, command.Stderr = pythonEnv(python), stderr
-	// Asked by the end of its input, it stops its servers and then itself.
-	stdin, err := command.StdinPipe()
+	start, _ := nurseries.LoadOrStore(r.version, sync.OnceValues(func() (*nursery, error) { return startNursery(r, python) }))
+	n, err := start.(func() (*nursery, error))()
 	if err != nil {
 		t.Fatal(err)
 	}
-	command.Cancel, command.WaitDelay = stdin.Close, stopTimeout
-	stdout, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	n.stdin = stdin
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		defer close(n.events)
-		for lines := bufio.NewScanner(stdout); lines.Scan(); {
-			var event nurseryEvent
-			if json.Unmarshal(lines.Bytes(), &event) == nil {
-				n.events <- event
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-read
-		_ = command.Wait()
-		_ = stderr.Close()
-	})
-	n.await(t, importTimeout, func(e nurseryEvent) bool { return e.Ready })
-	n.preload = time.Since(begun)
 	return n
 }
 
-// await returns the next event that is meant.
-func (n *nursery) await(t *testing.T, patience time.Duration, meant func(nurseryEvent) bool) nurseryEvent {
-	t.Helper()
-	deadline := time.After(patience)
-	for {
-		select {
-		case event, open := <-n.events:
-			switch {
-			case !open:
-				t.Fatalf("boot.py ended by itself:\n%s", n.complaints())
-			case meant(event):
-				return event
+// startNursery imports a release of the server.
+func startNursery(r release, python string) (*nursery, error) {
+	begun := time.Now()
+	folder, err := os.MkdirTemp("", "nursery-")
+	if err != nil {
+		return nil, err
+	}
+	n := &nursery{release: r, folder: folder, gone: make(chan struct{}), forked: map[string]chan nurseryEvent{}}
+	stderr, err := os.Create(filepath.Join(folder, "stderr"))
+	if err != nil {
+		return nil, err
+	}
+	command := exec.Command(python, "boot.py", starterBases+r.line+".yaml")
+	command.Env, command.Stderr, command.WaitDelay = pythonEnv(python), stderr, stopTimeout
+	// The end of its input asks it to stop what it forked, and then itself: also where the tests end before their time.
+	if n.stdin, err = command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	endMu.Lock()
+	endNurseries = append(endNurseries, func() {
+		_ = n.stdin.Close()
+		<-n.gone
+		_ = command.Wait()
+		_ = stderr.Close()
+		_ = os.RemoveAll(folder)
+	})
+	endMu.Unlock()
+	ready := make(chan struct{})
+	go n.read(stdout, ready)
+	select {
+	case <-ready:
+	case <-n.gone:
+		return nil, fmt.Errorf("boot.py ended by itself:\n%s", n.complaints())
+	case <-time.After(importTimeout):
+		return nil, fmt.Errorf("importing release %s takes longer than %s:\n%s", r.version, importTimeout, n.complaints())
+	}
+	n.preload = time.Since(begun)
+	return n, nil
+}
+
+// read gives what the process says to those who wait for it.
+func (n *nursery) read(stdout io.Reader, ready chan<- struct{}) {
+	defer close(n.gone)
+	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		var event nurseryEvent
+		switch err := json.Unmarshal(lines.Bytes(), &event); {
+		case err != nil:
+		case event.Ready:
+			close(ready)
+		default:
+			n.mu.Lock()
+			waiting := n.forked[event.Ended]
+			delete(n.forked, event.Ended)
+			n.mu.Unlock()
+			if waiting != nil {
+				waiting <- event
 			}
-		case <-deadline:
-			t.Fatalf("boot.py is silent for %s:\n%s", patience, n.complaints())
 		}
 	}
 }
 
+// fork has a server or a script of this name started; its end arrives once.
+func (n *nursery) fork(t *testing.T, name string, job any) (ended <-chan nurseryEvent) {
+	t.Helper()
+	waiting := make(chan nurseryEvent, 1)
+	n.mu.Lock()
+	n.forked[name] = waiting
+	n.mu.Unlock()
+	n.tell(t, job)
+	return waiting
+}
+
+// run runs a script of this folder in the nursery, and returns its output and its exit status.
+func (n *nursery) run(t *testing.T, input []byte, script string, args ...string) (output []byte, status int, complaints []byte) {
+	t.Helper()
+	n.mu.Lock()
+	n.names++
+	job := scriptJob{Script: script, Name: fmt.Sprintf("%s-%d", script, n.names), Args: append([]string{}, args...)}
+	n.mu.Unlock()
+	job.Dir = filepath.Join(n.folder, job.Name)
+	file := func(name string) string { return filepath.Join(job.Dir, name) }
+	if err := errors.Join(os.Mkdir(job.Dir, 0o700), os.WriteFile(file("stdin"), input, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case event := <-n.fork(t, job.Name, job):
+		status = event.Status
+	case <-n.gone:
+		t.Fatalf("boot.py ended by itself:\n%s", n.complaints())
+	case <-time.After(scriptTimeout):
+		n.tell(t, map[string]string{"stop": job.Name})
+		t.Fatalf("%s takes longer than %s", job.Name, scriptTimeout)
+	}
+	output, err := os.ReadFile(file("stdout"))
+	complaints, errOfComplaints := os.ReadFile(file("stderr"))
+	if err := errors.Join(err, errOfComplaints, os.RemoveAll(job.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	return output, status, complaints
+}
+
 func (n *nursery) complaints() []byte {
-	complaints, _ := os.ReadFile(n.stderr)
+	complaints, _ := os.ReadFile(filepath.Join(n.folder, "stderr"))
 	return complaints
 }
 
@@ -126,7 +209,9 @@ func (n *nursery) tell(t *testing.T, command any) {
 	t.Helper()
 	line, err := json.Marshal(command)
 	if err == nil {
+		n.mu.Lock()
 		_, err = n.stdin.Write(append(line, '\n'))
+		n.mu.Unlock()
 	}
 	if err != nil {
 		t.Fatalf("boot.py takes no commands: %v\n%s", err, n.complaints())
@@ -156,27 +241,35 @@ func (n *nursery) boot(t *testing.T, job bootJob, port int) *server {
 		}
 		return string(content)
 	}}
+	searchWhenEnded(t, job.Dir)
 	begun, stopped := time.Now(), false
+	ended := n.fork(t, job.Name, job)
 	s.stop = func() {
 		if stopped {
 			return
 		}
 		stopped = true
 		n.tell(t, map[string]string{"stop": job.Name})
-		s.cpu = n.await(t, stopTimeout, func(e nurseryEvent) bool { return e.Ended == job.Name }).CPU
+		select {
+		case event := <-ended:
+			s.cpu = event.CPU
+		case <-n.gone:
+			t.Errorf("boot.py ended by itself:\n%s", n.complaints())
+		case <-time.After(stopTimeout):
+			t.Errorf("the server does not end within %s:\n%s", stopTimeout, tail(s.log()))
+		}
 	}
-	searchWhenEnded(t, job.Dir)
 	t.Cleanup(s.stop)
-	n.tell(t, job)
 	deadline, tick := time.After(bootTimeout), time.NewTicker(pollPause/4)
 	defer tick.Stop()
 	for !healthy(s.url) {
 		select {
-		case event, open := <-n.events:
-			if !open || event.Ended == job.Name {
-				stopped = true
-				t.Fatalf("the server ended by itself:\n%s%s", tail(s.log()), n.complaints())
-			}
+		case <-ended:
+			stopped = true
+			t.Fatalf("the server ended by itself:\n%s", tail(s.log()))
+		case <-n.gone:
+			stopped = true
+			t.Fatalf("boot.py ended by itself:\n%s%s", tail(s.log()), n.complaints())
 		case <-tick.C:
 		case <-deadline:
 			t.Fatalf("the server is not healthy after %s:\n%s", bootTimeout, tail(s.log()))

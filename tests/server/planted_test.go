@@ -34,7 +34,7 @@ func TestStoriesFindWhatIsMissing(t *testing.T) {
 	}
 	reduce(b.booted, b.base, unbootables(t, r.line))
 	b.backends = startBackends(t, b.asked)
-	faults := answerFaults(t, b, b.boot(t, startNursery(t, r)))
+	faults := answerFaults(t, b, b.boot(t, nurseryOf(t, r)))
 	for _, want := range []string{
 		"/v1/providers has no inference/vllm-fallback of type vllm",
 		"/v1/models (200) has no vllm-fallback/llama3.2-8b",

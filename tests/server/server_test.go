@@ -56,7 +56,7 @@ func TestBaseConfigsAreGood(t *testing.T) {
 			on[file] = true
 			args = append(args, base, file)
 		}
-		for _, v := range validate(t, r, append([]string{"--base"}, args...)...) {
+		for _, v := range validate(t, r, append([]string{"--base", "--libyaml"}, args...)...) {
 			for _, f := range v.Findings {
 				t.Errorf("%s: %s", v.Config, f)
 			}

@@ -4,7 +4,6 @@ package server
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -254,15 +252,9 @@ func runStorage(t *testing.T, r release, cases []map[string]any) []*string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), scriptTimeout)
-	defer cancel()
-	python := serverPython(t, r)
-	command := exec.CommandContext(ctx, python, "storage.py")
-	command.Env = pythonEnv(python)
-	command.Stdin = bytes.NewReader(input)
-	out, err := command.Output()
-	if err != nil {
-		t.Fatalf("storage.py: %v\n%s", err, stderrOf(err))
+	out, status, complaints := nurseryOf(t, r).run(t, input, "storage.py")
+	if status != 0 {
+		t.Fatalf("storage.py: status %d\n%s", status, complaints)
 	}
 	var problems []*string
 	if err := json.Unmarshal(out[bytes.LastIndexByte(bytes.TrimSpace(out), '\n')+1:], &problems); err != nil || len(problems) != len(cases) {
@@ -428,7 +420,7 @@ func TestStateOfPostgresDemoSurvivesARestart(t *testing.T) {
 				}
 				b.env[variable] = value
 			}
-			n, ofPod := startNursery(t, r), b.env
+			n, ofPod := nurseryOf(t, r), b.env
 			use := func(do func(server *server)) {
 				b.env = ofPod
 				server := b.boot(t, n)

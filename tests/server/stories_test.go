@@ -96,7 +96,7 @@ func TestStoriesBoot(t *testing.T) {
 		}
 	}
 	forEachRelease(t, func(t *testing.T, r release) {
-		n, boots, took, cpu := startNursery(t, r), 0, time.Duration(0), 0.0
+		n, boots, took, cpu := nurseryOf(t, r), 0, time.Duration(0), 0.0
 		for _, s := range all {
 			if !slices.Contains(coreStories, s.name) && !slices.Contains(fullLines, r.line) && alsoOn[s.name] != r.line && os.Getenv(everywhere) == "" {
 				continue
@@ -184,7 +184,7 @@ func TestStoriesAreGood(t *testing.T) {
 	t.Parallel()
 	all, refused := allStories(t), rowsOf(readTable(t, "testdata/refused.tsv", 3))
 	forEachRelease(t, func(t *testing.T, r release) {
-		dir, args := t.TempDir(), []string{"--dummy", "LLSD_"}
+		dir, args := t.TempDir(), []string{"--libyaml", "--dummy", "LLSD_"}
 		for _, s := range all {
 			b, ok := prepare(t, r, s, refused)
 			if !ok {

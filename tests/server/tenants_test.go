@@ -44,7 +44,7 @@ func bootTenants(t *testing.T, r release, base, auth string, env map[string]stri
 		name, value, _ := strings.Cut(variable, "=")
 		env[name] = value
 	}
-	booted := startNursery(t, r).boot(t, bootJob{Name: "tenants", Config: file, Dir: dir, Env: env, Hosts: map[string]string{}}, port)
+	booted := nurseryOf(t, r).boot(t, bootJob{Name: "tenants", Config: file, Dir: dir, Env: env, Hosts: map[string]string{}}, port)
 	return &authServer{booted.url, booted.log}
 }
 

@@ -101,22 +101,11 @@ func serverPython(t *testing.T, r release) string {
 // runScript runs one of this folder's scripts with a release and returns its output; a script that found something is not an error.
 func runScript(t *testing.T, r release, script string, args ...string) (output []byte, found bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), scriptTimeout)
-	defer cancel()
-	python := serverPython(t, r)
-	command := exec.CommandContext(ctx, python, append([]string{script}, args...)...)
-	command.Env = pythonEnv(python)
-	out, err := command.Output()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return out, false
-	case errors.As(err, &exit) && exit.ExitCode() == 1 && len(out) > 0:
-		return out, true
-	default:
-		t.Fatalf("%s %s: %v\n%s", script, strings.Join(args, " "), err, stderrOf(err))
-		return nil, false
+	output, status, complaints := nurseryOf(t, r).run(t, nil, script, args...)
+	if status != 0 && (status != 1 || len(output) == 0) {
+		t.Fatalf("%s %s: status %d\n%s", script, strings.Join(args, " "), status, complaints)
 	}
+	return output, status == 1
 }
 
 // pythonEnv is the environment for a Python that runs a script of this folder. Byte code goes beside the virtual environment:

@@ -209,7 +209,7 @@ func valuesRefusedByTheServer(t *testing.T, r release, fields []triedField) map[
 		t.Fatal(err)
 	}
 	refused := map[string]bool{}
-	for _, f := range validate(t, r, file)[0].Findings {
+	for _, f := range validate(t, r, "--libyaml", file)[0].Findings {
 		_, rest, ok := strings.Cut(f.Path, "[try-")
 		id, place, _ := strings.Cut(rest, "].config")
 		var at, value int
