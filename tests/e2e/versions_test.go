@@ -69,7 +69,7 @@ func bothVersionsAreServed(t *testing.T) {
 
 	scaleOperator(t, 2)
 	did(t, "the operator has two replicas")
-	load := fixture.StartLoad(t, func(ctx context.Context) error {
+	load := fixture.StartLoad(t, fixture.OftenAsked, func(ctx context.Context) error {
 		_, err := s.asV1alpha1(ctx)
 		return err
 	})

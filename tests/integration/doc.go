@@ -6,7 +6,8 @@
 // every test has a namespace of its own. Pods do not run here; where a test needs them ready, nodeDouble says so in their
 // status, and where it needs a server to answer, serverDouble does. Real pods and servers are for tests/e2e.
 //
-// Tests run in parallel, each in a namespace of the shared cluster (newEnv) or in a cluster of its own (newServing). A test is not parallel if
-// it changes what others see (the operator's settings in the shared cluster, an operator for all namespaces), or if it measures: times, memory,
-// requests that fail meanwhile, or that there are none. Those run first, one after the other.
+// Tests run in parallel, each in a namespace of the shared cluster (newEnv) or in a cluster that is lent to it alone and made new for the next one
+// (newServing). A test is not parallel if it changes what others see (the operator's settings in the shared cluster, an operator for all namespaces),
+// or if it measures what others change: times, its own memory, requests that fail meanwhile, or that there are none. Those run first, one after the
+// other.
 package integration

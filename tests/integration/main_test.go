@@ -80,6 +80,9 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	code = m.Run()
+	if err := removeOwnClusters(); err != nil {
+		return 1, err
+	}
 	return code, errors.Join(secretsAreNowhereElse(), rolesFitTheRequests())
 }
 

@@ -49,10 +49,11 @@ type unsized struct{ io.Reader }
 // Proves: R63, R64 (whatever anyone sends to the webhooks' port, in parallel and as large as can be, the process stays below the limit of
 // its container, and then goes on to convert).
 func TestWebhookPortUnderAttack(t *testing.T) {
+	t.Parallel()
 	const parallel, largest = 10, 16<<20 - 4096 // more at once than the process takes: test-hostile sends 20
 	s := newServing(t)
 	s.install()
-	t.Setenv("GOMEMLIMIT", "128MiB") // as in the manifest
+	s.env = []string{"GOMEMLIMIT=128MiB"} // as in the manifest
 	p := s.run(buildManager(t))
 	fixture.Eventually(t, installTimeout, "the replica is ready", p.ready)
 	s.service.add(p.webhook)

@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,8 +42,60 @@ const (
 	installTimeout = 3 * time.Minute
 )
 
-// clusters counts those that tests started, for their names.
-var clusters atomic.Int32
+// ownClusters are the control planes that are lent to one test at a time: as many as were needed at once.
+var ownClusters struct {
+	mu      sync.Mutex
+	started int
+	free    []*fixture.Cluster
+}
+
+// ownCluster lends the test a control plane in which there is nothing yet, until its end.
+func ownCluster(t *testing.T) *fixture.Cluster {
+	t.Helper()
+	own := &ownClusters
+	own.mu.Lock()
+	var c *fixture.Cluster
+	if last := len(own.free) - 1; last >= 0 {
+		c, own.free = own.free[last], own.free[:last]
+	} else {
+		own.started++
+	}
+	name := strconv.Itoa(own.started)
+	own.mu.Unlock()
+	if c == nil {
+		var err error
+		if c, err = fixture.Up(fixture.ControlPlane, "serving", name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer cancel()
+		err := keepRequests(c)
+		if err == nil && !t.Failed() {
+			err = c.Renew(ctx)
+		}
+		if err != nil || t.Failed() { // nobody knows what is still going on there
+			if err := errors.Join(err, c.Remove()); err != nil {
+				t.Error(err)
+			}
+			return
+		}
+		own.mu.Lock()
+		own.free = append(own.free, c)
+		own.mu.Unlock()
+	})
+	return c
+}
+
+// removeOwnClusters ends the control planes that were lent.
+func removeOwnClusters() error {
+	var errs []error
+	for _, c := range ownClusters.free {
+		errs = append(errs, c.Remove())
+	}
+	return errors.Join(errs...)
+}
 
 // serving is a cluster of its own, in which the API server reaches webhooks of this process.
 type serving struct {
@@ -52,20 +103,14 @@ type serving struct {
 	cluster *fixture.Cluster
 	admin   client.WithWatch
 	service *loopbackService
+	// env is what the programs that the test starts have in their environment besides.
+	env []string
 }
 
 func newServing(t *testing.T) *serving {
 	t.Helper()
-	c, err := fixture.Up(fixture.ControlPlane, "serving", strconv.Itoa(int(clusters.Add(1))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := ownCluster(t)
 	s := &serving{t: t, cluster: c, service: newLoopbackService(t)}
-	t.Cleanup(func() {
-		if err := errors.Join(keepRequests(c), c.Remove()); err != nil {
-			t.Error(err)
-		}
-	})
 	config, err := c.AdminConfig()
 	if err != nil {
 		t.Fatal(err)

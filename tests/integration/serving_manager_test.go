@@ -114,7 +114,7 @@ func (s *serving) runAs(binary, kubeconfig string, args ...string) *process {
 		"--leader-elect", "--metrics-bind-address=" + p.metrics, "--operator-namespace=" + operatorNamespace,
 		"--health-probe-bind-address=" + p.health, "--webhook-bind-address=" + p.webhook,
 	}, args...)...)
-	p.cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
+	p.cmd.Env = append(append(os.Environ(), s.env...), "KUBECONFIG="+kubeconfig)
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	if err := p.cmd.Start(); err != nil {
 		s.t.Fatal(err)
@@ -233,7 +233,7 @@ func TestInstallOverV09(t *testing.T) {
 		return nil
 	})
 
-	reads := fixture.StartLoad(t, s.readsConverted("kept"))
+	reads := fixture.StartLoad(t, fixture.OftenAsked, s.readsConverted("kept"))
 	for _, p := range []*process{first, second} {
 		next := s.run(binary)
 		fixture.Eventually(t, installTimeout, "the next replica is ready", next.ready)
