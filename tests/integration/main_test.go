@@ -80,10 +80,7 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	code = m.Run()
-	if err := removeOwnClusters(); err != nil {
-		return 1, err
-	}
-	return code, errors.Join(secretsAreNowhereElse(), rolesFitTheRequests())
+	return code, errors.Join(removeOwnClusters(), secretsAreNowhereElse(), rolesFitTheRequests())
 }
 
 // highestLogLevel is the operator's logger with the highest level that its flag accepts.

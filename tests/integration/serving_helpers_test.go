@@ -52,39 +52,47 @@ var ownClusters struct {
 // ownCluster lends the test a control plane in which there is nothing yet, until its end.
 func ownCluster(t *testing.T) *fixture.Cluster {
 	t.Helper()
-	own := &ownClusters
-	own.mu.Lock()
-	var c *fixture.Cluster
-	if last := len(own.free) - 1; last >= 0 {
-		c, own.free = own.free[last], own.free[:last]
-	} else {
-		own.started++
-	}
-	name := strconv.Itoa(own.started)
-	own.mu.Unlock()
-	if c == nil {
-		var err error
-		if c, err = fixture.Up(fixture.ControlPlane, "serving", name); err != nil {
-			t.Fatal(err)
-		}
-	}
+	c := freeCluster(t)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		err := keepRequests(c)
 		if err == nil && !t.Failed() {
-			err = c.Renew(ctx)
-		}
-		if err != nil || t.Failed() { // nobody knows what is still going on there
-			if err := errors.Join(err, c.Remove()); err != nil {
-				t.Error(err)
+			if err = c.Renew(ctx); err == nil {
+				ownClusters.mu.Lock()
+				defer ownClusters.mu.Unlock()
+				ownClusters.free = append(ownClusters.free, c)
+				return
 			}
-			return
 		}
-		own.mu.Lock()
-		own.free = append(own.free, c)
-		own.mu.Unlock()
+		if err := errors.Join(err, c.Remove()); err != nil { // nobody knows what is still going on there
+			t.Error(err)
+		}
 	})
+	return c
+}
+
+// freeCluster is a control plane that another test has left, or starts one.
+func freeCluster(t *testing.T) *fixture.Cluster {
+	t.Helper()
+	own := &ownClusters
+	own.mu.Lock()
+	if last := len(own.free) - 1; last >= 0 {
+		defer own.mu.Unlock()
+		c := own.free[last]
+		own.free = own.free[:last]
+		return c
+	}
+	own.started++
+	name := strconv.Itoa(own.started)
+	own.mu.Unlock()
+	c, err := fixture.Up(fixture.ControlPlane, "serving", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Keep(t.Context()); err != nil {
+		t.Fatal(errors.Join(err, c.Remove()))
+	}
 	return c
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -114,7 +115,7 @@ func (s *serving) runAs(binary, kubeconfig string, args ...string) *process {
 		"--leader-elect", "--metrics-bind-address=" + p.metrics, "--operator-namespace=" + operatorNamespace,
 		"--health-probe-bind-address=" + p.health, "--webhook-bind-address=" + p.webhook,
 	}, args...)...)
-	p.cmd.Env = append(append(os.Environ(), s.env...), "KUBECONFIG="+kubeconfig)
+	p.cmd.Env = slices.Concat(os.Environ(), s.env, []string{"KUBECONFIG=" + kubeconfig})
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	if err := p.cmd.Start(); err != nil {
 		s.t.Fatal(err)

@@ -117,11 +117,9 @@ def become(what: Callable[[], Any], standard_input: Path | str, output: Path, er
         if sys.platform == "linux":
             pr_set_pdeathsig = 1
             ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
-        written = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        # What appends may share a file.
+        written = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
         for target, file, flags in ((0, standard_input, os.O_RDONLY), (1, output, written), (2, errors, written)):
-            if target == 2 and errors == output:
-                os.dup2(1, 2)
-                continue
             source = os.open(file, flags, 0o600)
             os.dup2(source, target)
             os.close(source)
@@ -205,11 +203,12 @@ class Nursery:
                         self.stop(pid)
             self.reap()
 
-    def fork(self, name: str, become: Callable[[], None]) -> None:
+    def fork(self, name: str, child: Callable[[], None]) -> None:
+        """Starts a process that becomes something, and never returns from that."""
         pid = os.fork()
         if pid == 0:
             os.setpgid(0, 0)
-            become()
+            child()
         with contextlib.suppress(OSError):  # whichever of the two comes first
             os.setpgid(pid, pid)
         self.running[pid] = name

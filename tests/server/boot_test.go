@@ -88,7 +88,7 @@ func bootRelease(t *testing.T, r release, config string, env ...string) (url str
 	t.Helper()
 	dir, port := t.TempDir(), fixture.FreePort(t, fixture.Loopback)
 	searchWhenEnded(t, filepath.Dir(config))
-	job := bootJob{Name: fmt.Sprintf("%s-%d", t.Name(), port), Config: config, Dir: dir, Env: map[string]string{}, Hosts: map[string]string{}}
+	job := bootJob{Config: config, Dir: dir, Env: map[string]string{}, Hosts: map[string]string{}}
 	for _, variable := range append(env, fmt.Sprintf("%s=%d", lineOf(t, r).PortEnv, port)) {
 		name, value, _ := strings.Cut(variable, "=")
 		job.Env[name] = value

@@ -4,6 +4,7 @@ package server
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -23,10 +25,11 @@ const importTimeout = 10 * time.Minute
 
 // nursery is one process of boot.py: a release of the server, imported once, that forks servers and scripts. All tests share it.
 type nursery struct {
-	release release
-	stdin   io.WriteCloser
+	stdin io.Writer
 	// folder has its own complaints, and the input and output of scripts.
 	folder string
+	// end ends the process and what it forked, and waits for that.
+	end func()
 	// preload is how long importing the server took.
 	preload time.Duration
 	// gone is closed when the process has ended.
@@ -35,7 +38,8 @@ type nursery struct {
 	mu sync.Mutex
 	// forked are those who wait for the end of what was forked, by name.
 	forked map[string]chan nurseryEvent
-	names  int
+	// names counts the names that were given.
+	names int
 }
 
 // nurseryEvent is a line of boot.py's output.
@@ -47,7 +51,7 @@ type nurseryEvent struct {
 	CPU float64 `json:"cpu"`
 }
 
-// bootJob is one server to start.
+// bootJob is one server to start. The nursery names it.
 type bootJob struct {
 	Name   string            `json:"start"`
 	Config string            `json:"config"`
@@ -57,7 +61,7 @@ type bootJob struct {
 	Hosts map[string]string `json:"hosts"`
 }
 
-// scriptJob is one script to run.
+// scriptJob is one script to run. The nursery names it, and gives it a folder.
 type scriptJob struct {
 	Script string   `json:"script"`
 	Name   string   `json:"name"`
@@ -65,17 +69,15 @@ type scriptJob struct {
 	Dir    string   `json:"dir"`
 }
 
-// nurseries are those of the releases that tests have used, by version; each ends with the tests.
-var (
-	nurseries    sync.Map
-	endNurseries []func()
-	endMu        sync.Mutex
-)
+// nurseries are those of the releases that tests have used, by version, each a function that starts it once; they end with the tests.
+var nurseries sync.Map
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	for _, end := range endNurseries {
-		end()
+	for _, start := range nurseries.Range {
+		if n, err := start.(func() (*nursery, error))(); err == nil {
+			n.end()
+		}
 	}
 	os.Exit(code)
 }
@@ -99,44 +101,45 @@ func startNursery(r release, python string) (*nursery, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &nursery{release: r, folder: folder, gone: make(chan struct{}), forked: map[string]chan nurseryEvent{}}
+	n := &nursery{folder: folder, gone: make(chan struct{}), forked: map[string]chan nurseryEvent{}}
 	stderr, err := os.Create(filepath.Join(folder, "stderr"))
 	if err != nil {
 		return nil, err
 	}
-	command := exec.Command(python, "boot.py", starterBases+r.line+".yaml")
-	command.Env, command.Stderr, command.WaitDelay = pythonEnv(python), stderr, stopTimeout
-	// The end of its input asks it to stop what it forked, and then itself: also where the tests end before their time.
-	if n.stdin, err = command.StdinPipe(); err != nil {
-		return nil, err
+	ctx, cancel := context.WithCancel(context.Background())
+	command := exec.CommandContext(ctx, python, "boot.py", starterBases+r.line+".yaml")
+	command.Env, command.Stderr = pythonEnv(python), stderr
+	stdin, inErr := command.StdinPipe()
+	stdout, outErr := command.StdoutPipe()
+	if err = errors.Join(inErr, outErr); err == nil {
+		// Asked by the end of its input, also where the tests end before their time, it stops what it forked and then itself.
+		command.Cancel, command.WaitDelay = stdin.Close, stopTimeout
+		err = command.Start()
 	}
-	stdout, err := command.StdoutPipe()
 	if err != nil {
+		cancel()
 		return nil, err
 	}
-	if err := command.Start(); err != nil {
-		return nil, err
-	}
-	endMu.Lock()
-	endNurseries = append(endNurseries, func() {
-		_ = n.stdin.Close()
+	n.stdin, n.end = stdin, func() {
+		cancel()
 		<-n.gone
 		_ = command.Wait()
 		_ = stderr.Close()
 		_ = os.RemoveAll(folder)
-	})
-	endMu.Unlock()
+	}
 	ready := make(chan struct{})
 	go n.read(stdout, ready)
 	select {
 	case <-ready:
+		n.preload = time.Since(begun)
+		return n, nil
 	case <-n.gone:
-		return nil, fmt.Errorf("boot.py ended by itself:\n%s", n.complaints())
+		err = fmt.Errorf("boot.py ended by itself:\n%s", n.complaints())
 	case <-time.After(importTimeout):
-		return nil, fmt.Errorf("importing release %s takes longer than %s:\n%s", r.version, importTimeout, n.complaints())
+		err = fmt.Errorf("importing release %s takes longer than %s:\n%s", r.version, importTimeout, n.complaints())
 	}
-	n.preload = time.Since(begun)
-	return n, nil
+	n.end()
+	return nil, err
 }
 
 // read gives what the process says to those who wait for it.
@@ -160,37 +163,35 @@ func (n *nursery) read(stdout io.Reader, ready chan<- struct{}) {
 	}
 }
 
-// fork has a server or a script of this name started; its end arrives once.
-func (n *nursery) fork(t *testing.T, name string, job any) (ended <-chan nurseryEvent) {
-	t.Helper()
+// expect gives something to fork a name of its own; its end arrives once.
+func (n *nursery) expect() (name string, ended <-chan nurseryEvent) {
 	waiting := make(chan nurseryEvent, 1)
 	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.names++
+	name = strconv.Itoa(n.names)
 	n.forked[name] = waiting
-	n.mu.Unlock()
-	n.tell(t, job)
-	return waiting
+	return name, waiting
 }
 
 // run runs a script of this folder in the nursery, and returns its output and its exit status.
 func (n *nursery) run(t *testing.T, input []byte, script string, args ...string) (output []byte, status int, complaints []byte) {
 	t.Helper()
-	n.mu.Lock()
-	n.names++
-	job := scriptJob{Script: script, Name: fmt.Sprintf("%s-%d", script, n.names), Args: append([]string{}, args...)}
-	n.mu.Unlock()
-	job.Dir = filepath.Join(n.folder, job.Name)
+	name, ended := n.expect()
+	job := scriptJob{Script: script, Name: name, Args: append([]string{}, args...), Dir: filepath.Join(n.folder, name)}
 	file := func(name string) string { return filepath.Join(job.Dir, name) }
 	if err := errors.Join(os.Mkdir(job.Dir, 0o700), os.WriteFile(file("stdin"), input, 0o600)); err != nil {
 		t.Fatal(err)
 	}
+	n.tell(t, job)
 	select {
-	case event := <-n.fork(t, job.Name, job):
+	case event := <-ended:
 		status = event.Status
 	case <-n.gone:
 		t.Fatalf("boot.py ended by itself:\n%s", n.complaints())
 	case <-time.After(scriptTimeout):
 		n.tell(t, map[string]string{"stop": job.Name})
-		t.Fatalf("%s takes longer than %s", job.Name, scriptTimeout)
+		t.Fatalf("%s takes longer than %s", script, scriptTimeout)
 	}
 	output, err := os.ReadFile(file("stdout"))
 	complaints, errOfComplaints := os.ReadFile(file("stderr"))
@@ -242,8 +243,9 @@ func (n *nursery) boot(t *testing.T, job bootJob, port int) *server {
 		return string(content)
 	}}
 	searchWhenEnded(t, job.Dir)
+	name, ended := n.expect()
+	job.Name = name
 	begun, stopped := time.Now(), false
-	ended := n.fork(t, job.Name, job)
 	s.stop = func() {
 		if stopped {
 			return
@@ -260,6 +262,7 @@ func (n *nursery) boot(t *testing.T, job bootJob, port int) *server {
 		}
 	}
 	t.Cleanup(s.stop)
+	n.tell(t, job)
 	deadline, tick := time.After(bootTimeout), time.NewTicker(pollPause/4)
 	defer tick.Stop()
 	for !healthy(s.url) {

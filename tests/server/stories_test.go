@@ -306,5 +306,5 @@ func (b *booting) boot(t *testing.T, n *nursery) *server {
 		t.Fatal(err)
 	}
 	b.env = env
-	return n.boot(t, bootJob{Name: fmt.Sprintf("%s-%d", b.name, port), Config: file, Dir: dir, Env: env, Hosts: b.backends.hosts}, port)
+	return n.boot(t, bootJob{Config: file, Dir: dir, Env: env, Hosts: b.backends.hosts}, port)
 }

@@ -3,9 +3,7 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -77,18 +75,11 @@ func TestTelemetryReachesTheExporter(t *testing.T) {
 // exports runs the exporters in the server's own environment, and reports what they send, by signal; nil for what they do not send.
 func exports(t *testing.T, r release, args ...string) map[string]*exported {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), scriptTimeout)
-	defer cancel()
 	python := serverPython(t, r)
 	// A process of its own: the environment counts when the modules are imported.
-	command := exec.CommandContext(ctx, python, append([]string{"exports.py"}, args...)...)
-	command.Env = pythonEnv(python)
-	out, err := command.Output()
-	if err != nil {
-		t.Fatalf("exports.py: %v\n%s", err, stderrOf(err))
-	}
+	out := run(t, pythonEnv(python), python, append([]string{"exports.py"}, args...)...)
 	var requests map[string]*exported
-	if err := json.Unmarshal(out, &requests); err != nil {
+	if err := json.Unmarshal([]byte(out), &requests); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return requests

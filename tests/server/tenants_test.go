@@ -34,18 +34,14 @@ var inPostgres = strings.NewReplacer(
 	`{type: sql_postgres, host: localhost, port: "${env.PG_PORT}", db: "${env.PG_DB}", user: "${env.PG_DB}", password: "${env.PG_PASSWORD}"}`,
 )
 
-// bootTenants boots a release with a spec.auth over a base, and more variables. The process that forks the server stands in for the tokenizer of vector stores.
-func bootTenants(t *testing.T, r release, base, auth string, env map[string]string) *authServer {
+// bootTenants boots a release with a spec.auth over a base, and more variables.
+func bootTenants(t *testing.T, r release, base, auth string, more ...string) *authServer {
 	t.Helper()
-	dir, port := t.TempDir(), fixture.FreePort(t, fixture.Loopback)
-	file, of := generateAuth(t, r, base, dir, auth)
+	dir := t.TempDir()
+	file, env := generateAuth(t, r, base, dir, auth)
 	// In its other format, the server needs seconds of a processor to write into its log why it denied something.
-	for _, variable := range append(of, fmt.Sprintf("%s=%d", lineOf(t, r).PortEnv, port), "TMPDIR="+dir, "OGX_LOG_FORMAT=json") {
-		name, value, _ := strings.Cut(variable, "=")
-		env[name] = value
-	}
-	booted := nurseryOf(t, r).boot(t, bootJob{Name: "tenants", Config: file, Dir: dir, Env: env, Hosts: map[string]string{}}, port)
-	return &authServer{booted.url, booted.log}
+	url, log := bootRelease(t, r, file, append(append(more, env...), "TMPDIR="+dir, "OGX_LOG_FORMAT=json")...)
+	return &authServer{url, log}
 }
 
 // The tokens are those of an issuer. The data is in PostgreSQL where the release line can.
@@ -72,9 +68,8 @@ func TestServerSeparatesTenants(t *testing.T) {
 		s := bootTenants(t, r, base, fmt.Sprintf(`
   provider: oauth2
   settings: {issuer: %q, audience: %s, tls_cafile: %q, jwks: {uri: %q}, tenant_claim: org}
-  tenancy: {mode: multi}`, from.url, authAudience, from.caFile, from.discovered(t)), map[string]string{
-			"VLLM_URL": backend.URL + "/v1", "PG_PORT": strconv.Itoa(database.Port), "PG_DB": name, "PG_PASSWORD": password,
-		})
+  tenancy: {mode: multi}`, from.url, authAudience, from.caFile, from.discovered(t)),
+			"VLLM_URL="+backend.URL+"/v1", "PG_PORT="+strconv.Itoa(database.Port), "PG_DB="+name, "PG_PASSWORD="+password)
 		s.wantProbes(t, r)
 		user := func(name, tenant string) header {
 			return bearer(from.token(t, map[string]any{"sub": name, "org": tenant, "groups": []string{"t"}}))
