@@ -18,6 +18,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -208,8 +210,29 @@ func (s stack) reachedThroughIngress(t *testing.T, ca *fixture.CA) *contour {
 	s.putTLSSecret(t, s.name+edgeSuffix, ca.ServerSecret([]string{s.exposedHost()}))
 	s.waitsForEdge(t, "no ingress controller of class "+edgeClass+" has admitted it")
 	c := startContour(t, ca)
+	s.admitted(t)
 	s.reachedAt(t, c.clientOf(ca, s.exposedHost()), "https://"+s.exposedHost())
 	return c
+}
+
+// admitted waits until the ingress controller has admitted the Ingress. What Contour wants to write before the part of it that writes has started, it
+// drops, and does not look again: so it is told of a change.
+func (s stack) admitted(t *testing.T) {
+	t.Helper()
+	ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: s.name + "-ingress"}}
+	changes := 0
+	fixture.Eventually(t, soon, "the ingress controller admits the Ingress", func() error {
+		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(ingress), ingress); err != nil {
+			return err
+		}
+		if len(ingress.Status.LoadBalancer.Ingress) > 0 {
+			return nil
+		}
+		before := ingress.DeepCopy()
+		changes++
+		metav1.SetMetaDataAnnotation(&ingress.ObjectMeta, "tests.llamastack.io/change", strconv.Itoa(changes))
+		return errors.Join(fmt.Errorf("it has no address after %d changes", changes), kube.Patch(t.Context(), ingress, client.MergeFrom(before)))
+	})
 }
 
 // reachedThroughGateway makes sure that a chat through the HTTPRoute of a Gateway reaches the model.
