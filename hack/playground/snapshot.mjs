@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// snapshot.mjs SOURCE TARGET SAMPLE...: runs a module of the engine until it has answered about the samples, and writes a module that begins
-// there: with the memory and the globals that it has then, and without the code that only its start needs. So a reader's browser does not
-// repeat what is the same for all readers. Between two calls, a program has no state but these: its stack is in the memory.
-// The same source and samples give the same target. Standard input has the paths of the packages of the engine.
+// snapshot.mjs SOURCE TARGET PAGE: runs a module of the engine until it has answered about the page's first sample for the newest release lines, and
+// writes a module that begins there: with the memory and the globals that it has then, and without the code that only its start needs. So a reader's
+// browser does not repeat what is the same for all readers. Between two calls, a program has no state but these: its stack is in the memory.
+// The same source and page give the same target. PAGE is what hack/playground writes; standard input has the paths of the packages of the engine.
 import fs from "node:fs";
 import { start } from "./page/src/program.js";
 
-const [source, target, ...samples] = process.argv.slice(2);
+const [source, target, page] = process.argv.slice(2);
 const wasm = fs.readFileSync(source);
+const { samples: [{ text: sample }], lines } = JSON.parse(fs.readFileSync(page, "utf8"));
 const [CUSTOM, IMPORT, MEMORY, GLOBAL, EXPORT, CODE, DATA] = [0, 2, 5, 6, 7, 10, 11];
-const page = 65536;
+const unit = 65536; // of the size of a memory
 // Between two pieces of data are more zeros than the header of a piece has bytes.
 const gap = 64;
 
@@ -105,9 +106,9 @@ async function ready(module) {
   };
   const { instance, call } = await start(module, system);
   instance.exports._initialize();
-  for (const sample of samples) {
-    const { error, result } = call("ask", { text: fs.readFileSync(sample, "utf8") });
-    if (error || result.problems.some((p) => p.severity === "error")) throw new Error(`${sample}: ${error ?? JSON.stringify(result.problems)}`);
+  for (const release of [...lines.slice(0, lines.length / 2), ""]) {
+    const { error, result } = call("ask", { text: sample, release });
+    if (error || result.problems.some((p) => p.severity === "error")) throw new Error(`${release}: ${error ?? JSON.stringify(result.problems)}`);
   }
   instance.exports.settle();
   return instance.exports;
@@ -172,7 +173,7 @@ const memory = Buffer.from(exported.memory.buffer);
 const constant = { 0x7f: 0x41, 0x7e: 0x42 }; // of an i32, an i64
 fs.writeFileSync(target, write({
   [CUSTOM]: undefined,
-  [MEMORY]: Buffer.from([1, 0, ...unsigned(memory.length / page)]),
+  [MEMORY]: Buffer.from([1, 0, ...unsigned(memory.length / unit)]),
   [GLOBAL]: Buffer.from([...unsigned(globals.length), ...globals.flatMap(({ type, mutable }, i) => [type, mutable, constant[type], ...signed(exported[i].value), 0x0b])]),
   [CODE]: codeOf(initializers()),
   [DATA]: dataOf(memory),

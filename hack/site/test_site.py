@@ -111,6 +111,8 @@ def check_typing(readers, url):
     first = page.evaluate("performance.getEntriesByName('first')[0].startTime") / 1000
     engine = answered(page)
     status(page, r"^No problems. Server release line")
+    loaded = page.workers[0].evaluate("performance.getEntriesByType('resource').map(e => e.name.split('/').pop())")
+    assert loaded == ["engine.wasm.br"], f"the plugin's server lets the browser unpack the engine, but the page loads {loaded}"
     assert "provider_id: vllm" in text(page, "config")
     height = page.locator("#editor").bounding_box()["height"]
     page.locator("#editor .cm-content").click()

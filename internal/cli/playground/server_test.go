@@ -42,20 +42,26 @@ func TestPlaygroundServesThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		method, path, kind string
-		status             int
+		method, path, accepts string
+		status                int
+		kind, encoding        string
 	}{
-		"page":        {http.MethodGet, "", "text/html; charset=utf-8", 200},
-		"code":        {http.MethodGet, "main.js", "text/javascript; charset=utf-8", 200},
-		"engine":      {http.MethodGet, "engine.wasm.br", "application/octet-stream", 200},
-		"decoder":     {http.MethodGet, "brotli.wasm", "application/wasm", 200},
-		"other":       {http.MethodGet, "other", "text/plain; charset=utf-8", 404},
-		"outside":     {http.MethodGet, "../server.go", "text/plain; charset=utf-8", 404},
-		"wrong verbs": {http.MethodPost, "", "text/plain; charset=utf-8", 405},
+		"page":                       {method: http.MethodGet, status: 200, kind: "text/html; charset=utf-8"},
+		"code":                       {method: http.MethodGet, path: "main.js", status: 200, kind: "text/javascript; charset=utf-8"},
+		"engine":                     {method: http.MethodGet, path: "engine.wasm.br", status: 200, kind: "application/octet-stream"},
+		"engine for a browser":       {http.MethodGet, "engine.wasm.br", "gzip, deflate, br, zstd", 200, "application/wasm", "br"},
+		"engine for another browser": {http.MethodGet, "engine.wasm.br", "gzip, deflate", 200, "application/octet-stream", ""},
+		"decoder":                    {http.MethodGet, "brotli.wasm", "gzip, deflate, br", 200, "application/wasm", ""},
+		"other":                      {method: http.MethodGet, path: "other", status: 404, kind: "text/plain; charset=utf-8"},
+		"outside":                    {method: http.MethodGet, path: "../server.go", status: 404, kind: "text/plain; charset=utf-8"},
+		"wrong verbs":                {method: http.MethodPost, status: 405, kind: "text/plain; charset=utf-8"},
 	} {
 		request, err := http.NewRequestWithContext(t.Context(), c.method, url+c.path, http.NoBody)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if c.accepts != "" {
+			request.Header.Set("Accept-Encoding", c.accepts)
 		}
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
@@ -64,6 +70,9 @@ func TestPlaygroundServesThePage(t *testing.T) {
 		_ = response.Body.Close()
 		if response.StatusCode != c.status || response.Header.Get("Content-Type") != c.kind {
 			t.Errorf("%s: %s, %s", name, response.Status, response.Header.Get("Content-Type"))
+		}
+		if got := response.Header.Get("Content-Encoding"); got != c.encoding {
+			t.Errorf("%s: the encoding is %q", name, got)
 		}
 		if got := response.Header.Get("Content-Security-Policy"); c.status == http.StatusOK && (!strings.Contains(got, "default-src 'none'") || strings.Contains(got, "unsafe-inline")) {
 			t.Errorf("%s: the policy is %q", name, got)

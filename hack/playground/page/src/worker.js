@@ -12,18 +12,19 @@ async function load(name) {
 
 const bytes = async (name) => new Uint8Array(await (await load(name)).arrayBuffer());
 
-// compile returns the module of the engine. Browsers that cannot unpack it load a decoder.
+// compile returns the module of the engine. Where neither the server tells the browser to unpack it nor scripts can, it loads a decoder.
 async function compile() {
-  const packed = load("engine.wasm.br");
+  const packed = await load("engine.wasm.br");
   const type = { headers: { "Content-Type": "application/wasm" } };
+  if (packed.headers.get("Content-Encoding") === "br") return WebAssembly.compileStreaming(new Response(packed.body, type));
   let native;
   try {
     native = new DecompressionStream("brotli");
   } catch {
     await brotli({ module_or_path: await bytes("brotli.wasm") });
-    return WebAssembly.compile(decompress(new Uint8Array(await (await packed).arrayBuffer())));
+    return WebAssembly.compile(decompress(new Uint8Array(await packed.arrayBuffer())));
   }
-  return WebAssembly.compileStreaming(new Response((await packed).body.pipeThrough(native), type));
+  return WebAssembly.compileStreaming(new Response(packed.body.pipeThrough(native), type));
 }
 
 const system = {
