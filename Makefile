@@ -160,7 +160,7 @@ test-unit: ## Run the tests that need nothing but Go.
 # The tests that replay an upgrade in the large have a target of their own. A test that TESTFLAGS names runs in both.
 UPGRADE_TESTS := ^Test(Replay|Migration|Adoption|RestartWritesNothing|UpgradeOfEverything|InstallOverV09|NoDiffBeforeAndAfterMigration|MovingAnObject|V1alpha1CanBeUnserved)
 INTEGRATION = $(BIN)/cluster build --tier controlplane && \
-  LLSD_UPGRADE_TESTS='$(UPGRADE_TESTS)' LLSD_CLUSTER=$(BIN)/cluster go test -vet=off -count=1 -timeout 40m -parallel 4
+  LLSD_UPGRADE_TESTS='$(UPGRADE_TESTS)' LLSD_CLUSTER=$(BIN)/cluster go test -vet=off -count=1 -timeout 40m -parallel 8
 
 .PHONY: test-integration
 test-integration: cluster ## Run the tests against a real API server.

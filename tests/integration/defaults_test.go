@@ -18,8 +18,9 @@ import (
 //
 // Proves: R72, L-23, L-02, R20, R7.
 func TestSecretOfPodDefaultsRollsOnce(t *testing.T) {
-	e := newEnv(t)
-	makeSettings(t, settings.KeyPodDefaults, "overrides: {envFrom: [{secretRef: {name: team-keys}}]}")
+	t.Parallel()
+	e := newEnvWithSettings(t)
+	e.makeSettings(settings.KeyPodDefaults, "overrides: {envFrom: [{secretRef: {name: team-keys}}]}")
 	op := e.startOperator(operatorOptions{})
 	e.mustApply(manifest("s", "distribution: {name: starter}"))
 	e.mustApply(manifest("own", "distribution: {name: starter}\nworkload: {overrides: {envFrom: [{configMapRef: {name: none, optional: true}}]}}"))

@@ -191,18 +191,12 @@ func (e *env) waitForEvent(reason, kind string) {
 
 // Proves: R47, R14 (the operator's ConfigMap registers distributions; a change is seen at once), US-1.3, R15.
 func TestOperatorSettings(t *testing.T) {
-	e := newEnv(t)
+	t.Parallel()
+	e := newEnvWithSettings(t)
 	e.startOperator(operatorOptions{})
 	e.mustApply(manifest("light", "distribution: {name: light-"+e.namespace+"}"))
 	e.waitFor("light", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownDistribution))
-	cm := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "llama-stack-operator-config"},
-		Data:       map[string]string{"distributions": "light-" + e.namespace + ": {image: 'registry.example.com/light:0.7.1'}\nbroken: {imag: x}\n"},
-	}
-	if err := admin.Create(t.Context(), cm); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = admin.Delete(context.Background(), cm) })
+	e.makeSettings(settings.KeyDistributions, "light-"+e.namespace+": {image: 'registry.example.com/light:0.7.1'}\nbroken: {imag: x}\n")
 	e.waitFor("light", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonImageDefault)
 	d := e.deployment("light")
 	if c := d.Spec.Template.Spec.Containers[0]; c.Image != "registry.example.com/light:0.7.1" || len(e.ownedConfigMaps()) != 0 {
@@ -226,7 +220,7 @@ func TestForbiddenStopsNoServer(t *testing.T) {
 	e.mustApply(manifest("s", "distribution: {name: starter}\nworkload: {overrides: {args: [--quiet]}}"))
 	e.waitReady("s")
 	before := e.deployment("s")
-	remove := makeSettings(t, settings.KeyForbid, "- commandAndArgs\n")
+	remove := e.makeSettings(settings.KeyForbid, "- commandAndArgs\n")
 	message := e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.ForbiddenBySettings))
 	if !strings.HasPrefix(message, "spec.workload.overrides.args: Forbidden: ") || !strings.Contains(message, settings.ConfigMapName) {
 		t.Errorf("message %q", message)

@@ -100,9 +100,9 @@ func (r *privateRegistry) asked() []string {
 }
 
 // setRegistries makes the operator's settings for registries; they go with the test.
-func setRegistries(t *testing.T, format string, args ...any) {
-	t.Helper()
-	makeSettings(t, settings.KeyRegistries, fmt.Sprintf(format, args...))
+func (e *env) setRegistries(format string, args ...any) {
+	e.t.Helper()
+	e.makeSettings(settings.KeyRegistries, fmt.Sprintf(format, args...))
 }
 
 const vllmProvider = "providers: {inference: {provider: vllm, endpoint: 'http://vllm:8000'}}"
@@ -112,13 +112,13 @@ const vllmProvider = "providers: {inference: {provider: vllm, endpoint: 'http://
 //
 // Proves: FR-020, FR-021, FR-027a, FR-027b, FR-027c, FR-027d, FR-027f, NFR-006, R14, R60, R76, R7.
 func TestImageWithLabelsGetsItsConfiguration(t *testing.T) {
-	e := newEnv(t)
+	e := newEnv(t) // what it stores in the operator's namespace needs the Role of there
 	site := newPrivateRegistry(t)
 	base, _ := distributions.Base("starter", "0.7")
 	site.push(t, "team/server:build-7", map[string]string{
 		oci.LabelImageVersion: "0.7.1", oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(base),
 	})
-	setRegistries(t, "mirrors: [{prefix: registry.example.com, location: %q}]\ncaCertificates: |\n  %s", site.host,
+	e.setRegistries("mirrors: [{prefix: registry.example.com, location: %q}]\ncaCertificates: |\n  %s", site.host,
 		strings.ReplaceAll(string(site.ca), "\n", "\n  "))
 	op := e.startOperator(operatorOptions{})
 	spec := "distribution: {image: 'registry.example.com/team/server:build-7'}\n" + vllmProvider
@@ -168,13 +168,14 @@ func TestImageWithLabelsGetsItsConfiguration(t *testing.T) {
 
 // Proves: FR-027e (word for word), FR-027g, R14, R19, R74 (what else is wrong is reported beside an image that cannot be read).
 func TestImageWithoutLabelsNamesTheWayOut(t *testing.T) {
-	e := newEnv(t)
+	t.Parallel()
+	e := newEnvWithSettings(t)
 	site := newPrivateRegistry(t)
 	site.push(t, "team/bare:1", nil)
 	site.mu.Lock()
 	site.open = true
 	site.mu.Unlock()
-	setRegistries(t, "allowed: [%q]\ncaCertificates: |\n  %s", site.host, strings.ReplaceAll(string(site.ca), "\n", "\n  "))
+	e.setRegistries("allowed: [%q]\ncaCertificates: |\n  %s", site.host, strings.ReplaceAll(string(site.ca), "\n", "\n  "))
 	e.startOperator(operatorOptions{})
 	image := site.host + "/team/bare:1"
 	e.mustApply(manifest("s", "distribution: {image: '"+image+"'}\n"+vllmProvider))
@@ -209,7 +210,8 @@ func TestImageWithoutLabelsNamesTheWayOut(t *testing.T) {
 //
 // Proves: R14, L-03.
 func TestRegistryThatHangsDelaysNoOtherResource(t *testing.T) {
-	e := newEnv(t)
+	t.Parallel()
+	e := newEnvWithSettings(t)
 	release := make(chan struct{})
 	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {
@@ -219,7 +221,7 @@ func TestRegistryThatHangsDelaysNoOtherResource(t *testing.T) {
 	}))
 	t.Cleanup(func() { close(release); hanging.Close() })
 	host := strings.TrimPrefix(hanging.URL, "http://")
-	setRegistries(t, "plainHTTP: [%q]", host)
+	e.setRegistries("plainHTTP: [%q]", host)
 	e.startOperator(operatorOptions{})
 	for n := range 12 {
 		e.mustApply(manifest(fmt.Sprint("hangs-", n), fmt.Sprintf("distribution: {image: '%s/team/server:%d'}\n%s", host, n, vllmProvider)))

@@ -155,8 +155,8 @@ func (e *env) startOperator(o operatorOptions) *operator {
 	ctx, cancel := context.WithCancel(context.Background())
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:     scheme,
-		NewCache:   caching.New(ctx, defaults, operatorNamespace, nil),
-		Cache:      caching.Options(o.namespaces, operatorNamespace),
+		NewCache:   caching.New(ctx, defaults, e.operator, nil),
+		Cache:      caching.Options(o.namespaces, e.operator),
 		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: caching.UncachedKinds()}},
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)},
@@ -166,7 +166,7 @@ func (e *env) startOperator(o operatorOptions) *operator {
 		e.t.Fatal(err)
 	}
 	err = controller.Setup(ctx, mgr, controller.Options{
-		OperatorNamespace: operatorNamespace, Pod: operatorPod, Build: o.build, Patience: o.patience, Defaults: defaults,
+		OperatorNamespace: e.operator, Pod: operatorPod, Build: o.build, Patience: o.patience, Defaults: defaults,
 		Metrics: op.metrics,
 		ServerURL: func(_ *v1alpha2.LlamaStackDistribution, scheme corev1.URIScheme) string {
 			return strings.ToLower(string(scheme)) + "://" + e.server.Listener.Addr().String()
@@ -192,7 +192,9 @@ func (e *env) startOperator(o operatorOptions) *operator {
 type env struct {
 	t         *testing.T
 	namespace string
-	server    *httptest.Server
+	// operator is the namespace of the operator, which has its settings.
+	operator string
+	server   *httptest.Server
 }
 
 // newEnv gives a test a namespace of its own, a node double and a server double.
@@ -204,8 +206,16 @@ func newEnv(t *testing.T) *env {
 	if err := admin.Create(t.Context(), ns); err != nil {
 		t.Fatal(err)
 	}
-	e := &env{t: t, namespace: ns.Name, server: serverDouble(t)}
+	e := &env{t: t, namespace: ns.Name, operator: operatorNamespace, server: serverDouble(t)}
 	nodeDouble(t, admin, e.namespace)
+	return e
+}
+
+// newEnvWithSettings gives a test an operator whose settings are in the test's own namespace: no other test sees them.
+func newEnvWithSettings(t *testing.T) *env {
+	t.Helper()
+	e := newEnv(t)
+	e.operator = e.namespace
 	return e
 }
 
@@ -258,17 +268,17 @@ func readyPods(ctx context.Context, c client.Client, namespace string) {
 }
 
 // makeSettings makes the operator settings, of one key. They go with the test, or with the first call of the returned function.
-func makeSettings(t *testing.T, key, value string) (remove func()) {
-	t.Helper()
+func (e *env) makeSettings(key, value string) (remove func()) {
+	e.t.Helper()
 	cm := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: settings.ConfigMapName},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.operator, Name: settings.ConfigMapName},
 		Data:       map[string]string{key: value},
 	}
-	if err := admin.Create(t.Context(), cm); err != nil {
-		t.Fatal(err)
+	if err := admin.Create(e.t.Context(), cm); err != nil {
+		e.t.Fatal(err)
 	}
 	remove = sync.OnceFunc(func() { _ = admin.Delete(context.Background(), cm) })
-	t.Cleanup(remove)
+	e.t.Cleanup(remove)
 	return remove
 }
 
