@@ -98,10 +98,12 @@ func freeCluster(t *testing.T) *fixture.Cluster {
 
 // removeOwnClusters ends the control planes that were lent.
 func removeOwnClusters() error {
-	var errs []error
-	for _, c := range ownClusters.free {
-		errs = append(errs, c.Remove())
+	var all sync.WaitGroup
+	errs := make([]error, len(ownClusters.free))
+	for i, c := range ownClusters.free {
+		all.Go(func() { errs[i] = c.Remove() })
 	}
+	all.Wait()
 	return errors.Join(errs...)
 }
 
