@@ -79,8 +79,7 @@ func (s stack) clientCallsWithAToken(t *testing.T, token string) {
 	ca := fixture.NewCA(t)
 	s.kubectl(t, "patch", "llsd", s.name, "--type=merge", "-p", `{"spec":{"networking":{"expose":true}}}`)
 	s.putTLSSecret(t, s.name+edgeSuffix, ca.ServerSecret([]string{s.exposedHost()}))
-	proxy, url := startContour(t, ca), "https://"+s.exposedHost()
-	s.admitted(t)
+	proxy, url := s.startContour(t, ca), "https://"+s.exposedHost()
 	s.hasURL(t, url)
 	s.answersAt(t, proxy.clientOf(ca, s.exposedHost()), url, http.StatusOK) // the health of the server, to everyone
 	if status, answer := s.chatBy(t, proxy.clientOf(ca, s.exposedHost()), url); status != http.StatusUnauthorized {

@@ -104,8 +104,8 @@ func installEdgeTypes(ctx context.Context) error {
 	return nil
 }
 
-// startContour runs Contour and Envoy until the test ends. The Gateway's certificate is of the CA.
-func startContour(t *testing.T, ca *fixture.CA) *contour {
+// startContour runs Contour and Envoy until the test ends, and waits until they have admitted the Ingress of the stack. The Gateway's certificate is of the CA.
+func (s stack) startContour(t *testing.T, ca *fixture.CA) *contour {
 	t.Helper()
 	programs, err := edgePrograms()
 	if err != nil {
@@ -142,6 +142,7 @@ func startContour(t *testing.T, ca *fixture.CA) *contour {
 		"--ingress-class-name="+edgeClass, "--ingress-status-address=edge."+edgeDomain)
 	runBeside(t, dir, filepath.Join(programs, "envoy"), "--config-path", bootstrap, "--service-cluster", "edge", "--service-node", "edge",
 		"--concurrency", "1", "--disable-hot-restart", "--log-level", "warning")
+	s.admitted(t)
 	return c
 }
 
@@ -209,8 +210,7 @@ func (s stack) reachedThroughIngress(t *testing.T, ca *fixture.CA) *contour {
 	t.Helper()
 	s.putTLSSecret(t, s.name+edgeSuffix, ca.ServerSecret([]string{s.exposedHost()}))
 	s.waitsForEdge(t, "no ingress controller of class "+edgeClass+" has admitted it")
-	c := startContour(t, ca)
-	s.admitted(t)
+	c := s.startContour(t, ca)
 	s.reachedAt(t, c.clientOf(ca, s.exposedHost()), "https://"+s.exposedHost())
 	return c
 }
