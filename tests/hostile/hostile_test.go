@@ -23,9 +23,10 @@ const (
 	maxPeak = 200 << 20
 	// maxLog bounds what the operator prints.
 	maxLog = 16 << 20
-	// namespace is where the inputs live, bystanders where someone else works meanwhile.
+	// namespace is where the inputs live, bystanders where someone else works meanwhile. In guarded, the policy for operators without webhooks applies.
 	namespace  = "hostile"
 	bystanders = "bystanders"
+	guarded    = "guarded"
 	// busy is the resource that someone else edits all the time.
 	busy = "busy"
 )
@@ -45,6 +46,8 @@ func TestNothingBringsTheOperatorDown(t *testing.T) {
 	w := newWorld(t)
 	w.namespace(t, namespace)
 	w.namespace(t, bystanders)
+	w.namespace(t, guarded)
+	w.applyDepthPolicy(t)
 	stored := w.storeWithoutWebhooks(t)
 	w.operator = newOperator(t, w.admin, "--zap-log-level=127", "--operator-image=quay.io/a/operator:1")
 	w.useSecrets(t)
@@ -55,6 +58,7 @@ func TestNothingBringsTheOperatorDown(t *testing.T) {
 		inputs []input
 	}{
 		{"nesting", nestingInputs()},
+		{"depth", depthInputs()},
 		{"count", countInputs()},
 		{"v1alpha1", spokeInputs()},
 		{"ConfigMaps", configMapInputs()},

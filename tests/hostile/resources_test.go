@@ -47,6 +47,9 @@ var (
 	byWebhook = bound{"20000 values", "64 levels"}
 )
 
+// around is how many levels an object has around the settings of a provider: itself, its spec, the providers and the provider.
+const around = 4
+
 // openFields are the fields of a v1alpha2 spec that take any JSON; # stands for it.
 var openFields = []struct {
 	name, text string
@@ -92,7 +95,6 @@ func (w *world) storeWithoutWebhooks(t *testing.T) []input {
 		}})
 	}
 	put("1000 levels by 30000 leaves", `"providers":{"inference":`+vllm(nest(1000, list(30000, "0")))+`}`, "64 levels")
-	const around = 4 // the object, its spec, the providers, the provider
 	for _, levels := range storedLevels {
 		put(strconv.Itoa(levels)+" levels", `"providers":{"inference":`+vllm(nest(levels-around, "0"))+`}`, "64 levels")
 	}
@@ -151,6 +153,29 @@ func nestingInputs() (all []input) {
 			spec("v1alpha2", field.name+" 100 levels", put(nest(100, "0")), field.by.deep),
 			spec("v1alpha2", field.name+" 25000 members", put(object(25000, `"k#":0`)), field.by.wide),
 		)
+	}
+	return all
+}
+
+// deepest are depths of whole objects around the 10000 levels that the API server itself reads: a list has two more than its objects. For each, it
+// computes for seconds whose fields they are.
+var deepest = []int{9_994, 9_999, 10_000}
+
+// depthInputs are as deep as an object may be. In one namespace, the operator's webhook is asked; in the other, the policy for operators that have
+// none answers before it.
+func depthInputs() (all []input) {
+	in := func(namespace, name, settings, want string) {
+		name += " in " + namespace
+		all = append(all, input{name: name, want: []string{want + "|exceeded max depth" + orSlow}, send: func(t *testing.T, w *world) (string, error) {
+			id := identifier(name)
+			return w.send(t, "v1alpha2", namespace, id, resource("v1alpha2", id, starter+`,"providers":{"inference":`+vllm(settings)+`}`))
+		}})
+	}
+	for _, by := range []struct{ namespace, refuses string }{{namespace, byWebhook.deep}, {guarded, "may nest at most 12 levels"}} {
+		for _, levels := range deepest {
+			in(by.namespace, strconv.Itoa(levels)+" levels", nest(levels-around, "0"), by.refuses)
+		}
+		in(by.namespace, "deep in what is wide", "{"+items(100, `"k#":0`)+`,"x":`+nest(9_989, "0")+"}", by.refuses)
 	}
 	return all
 }

@@ -88,6 +88,17 @@ func (*world) kubectl(t *testing.T, args ...string) {
 	}
 }
 
+func (*world) applyDepthPolicy(t *testing.T) {
+	t.Helper()
+	policy, err := fixture.DepthPolicy(guarded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := cluster.KubectlInput(t.Context(), policy, "apply", "-f", "-"); err != nil {
+		t.Fatal(out, err)
+	}
+}
+
 // ask sends a request to the API server as it stands: no client reads or writes the body.
 func (w *world) ask(ctx context.Context, method, path string, body []byte) (int, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, w.host+path, bytes.NewReader(body))
