@@ -47,6 +47,7 @@ var faults = map[string]pageStep{
 		},
 	},
 	"Stalled, or the last edit was rejected": {
+		alone: true,
 		before: func(t *testing.T, r *reader) {
 			scaleOperator(t, 0)
 			r.sh(t, `kubectl patch llsd my-stack --type=merge -p '{"spec":{"resources":{"models":[{"name":"llama3.2-8b","provider":"vlm"}]}}}'`)
@@ -65,7 +66,7 @@ var faults = map[string]pageStep{
 			r.sh(t, "kubectl delete llsd other; kubectl delete service other-service")
 		},
 	},
-	"The webhook is down": {before: func(t *testing.T, _ *reader) { scaleOperator(t, 0) }},
+	"The webhook is down": {alone: true, before: func(t *testing.T, _ *reader) { scaleOperator(t, 0) }},
 }
 
 // patched is the fault that one patch of the resource makes, and another one repairs.

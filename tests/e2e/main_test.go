@@ -75,31 +75,31 @@ func run(m *testing.M) (code int) {
 }
 
 func setUp(ctx context.Context) error {
-	tell.Part("set up")
+	part := tell.Part("", "set up")
 	images, err := gatherImages(ctx)
 	if err != nil {
 		return err
 	}
 	defer images.remove()
-	tell.Did("the fake model server is built")
+	part.Did("the fake model server is built")
 	if cluster, err = fixture.Up(fixture.Node); err != nil {
 		return err
 	}
-	tell.Did("a cluster with a node runs")
+	part.Did("a cluster with a node runs")
 	if err := connect(); err != nil {
 		return err
 	}
 	if err := cluster.Load(images.archives()...); err != nil {
 		return err
 	}
-	tell.Did("the images are loaded")
+	part.Did("the images are loaded")
 	if err := installEdgeTypes(ctx); err != nil {
 		return err
 	}
 	if err := installOperator(ctx); err != nil {
 		return err
 	}
-	tell.Did("the operator is installed from dist/install.yaml and available")
+	part.Did("the operator is installed from dist/install.yaml and available")
 	return nil
 }
 
@@ -119,7 +119,7 @@ func connect() error {
 
 // tearDown ends the cluster and looks whether anything of it is left.
 func tearDown() error {
-	tell.Part("tear down")
+	part := tell.Part("", "tear down")
 	before, err := traces(cluster)
 	if err != nil {
 		return errors.Join(err, cluster.Down())
@@ -127,33 +127,35 @@ func tearDown() error {
 	if err := cluster.Down(); err != nil {
 		return err
 	}
-	tell.Did("the cluster is ended")
-	if err := rolesAllowAllRequests(); err != nil {
+	part.Did("the cluster is ended")
+	used, err := rolesAllowAllRequests()
+	if err != nil {
 		return err
 	}
+	part.Did("the roles of the manifest allow all requests of the operator, which used %d of its permissions", used)
 	if err := before.gone(); err != nil {
 		return err
 	}
-	tell.Did("none of its %d processes, %d network namespaces, links and mounts is left", len(before.processes), len(before.networks))
+	part.Did("none of its %d processes, %d network namespaces, links and mounts is left", len(before.processes), len(before.networks))
 	return nil
 }
 
-// rolesAllowAllRequests compares what the operator asked of the API server with what the released manifest lets it do.
+// rolesAllowAllRequests compares what the operator asked of the API server with what the released manifest lets it do, and returns how many
+// permissions it used.
 //
 // Proves: L-19.
-func rolesAllowAllRequests() error {
+func rolesAllowAllRequests() (used int, err error) {
 	roles, err := fixture.ReadRoles()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	requests, err := cluster.Requests()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	roles.Note(requests)
 	if err := roles.Lacking(); err != nil {
-		return err
+		return 0, err
 	}
-	tell.Did("the roles of the manifest allow all requests of the operator, which used %d of its permissions", roles.Used())
-	return nil
+	return roles.Used(), nil
 }

@@ -47,12 +47,12 @@ func TestNodeFaults(t *testing.T) {
 		{"the network between the operator and the API server loses everything", 126 * time.Second, networkIsCut},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
-			tell.Part(fault.name)
+			begin(t, "", fault.name)
 			operatorOutlives(t, fault.name, fault.away, fault.cut)
 		})
 	}
 	t.Run("the disk of the node is full", func(t *testing.T) {
-		tell.Part("the disk of the node is full")
+		begin(t, "", "the disk of the node is full")
 		diskIsFull(t)
 	})
 }

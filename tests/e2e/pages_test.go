@@ -17,7 +17,11 @@ import (
 )
 
 // pageStep is what happens in the world of a reader before they read a section of a page, and what is put back afterwards.
-type pageStep struct{ before, after func(*testing.T, *reader) }
+type pageStep struct {
+	before, after func(*testing.T, *reader)
+	// alone says that the operator is stopped in between.
+	alone bool
+}
 
 // pagesByTask are the pages that are followed, in this order, each from the state in which the one before it leaves the server.
 var pagesByTask = []struct {
@@ -30,7 +34,9 @@ var pagesByTask = []struct {
 	{"upgrade.md", nil},
 	{"backup.md", map[string]pageStep{"The resource": {before: rememberACompletion}, "Restore": {before: loseEverything, after: completionIsThere}}},
 	{"troubleshooting.md", faults},
-	{"uninstall.md", map[string]pageStep{"A server, but not its data": {before: serverRunsAgain, after: completionIsThere}}},
+	{"uninstall.md", map[string]pageStep{
+		"A server, but not its data": {before: serverRunsAgain, after: completionIsThere}, "The operator, but not its servers": {alone: true},
+	}},
 }
 
 // Anyone who follows the pages by task gets there: each block "sh" succeeds; each command of a block "console" prints what the page shows, in which "…"
@@ -49,14 +55,10 @@ func pagesKeepTheirWord(t *testing.T) {
 			if i == 0 && s.title == "" {
 				t.Fatalf("%s has no title", p.page)
 			}
-			if known && step.before != nil {
-				step.before(t, r)
-			}
-			for _, b := range s.blocks {
-				r.follow(t, p.page, b)
-			}
-			if known && step.after != nil {
-				step.after(t, r)
+			if step.alone {
+				alone(func() { r.read(t, p.page, s, step) })
+			} else {
+				r.read(t, p.page, s, step)
 			}
 		}
 		if done != len(p.steps) {
@@ -66,6 +68,19 @@ func pagesKeepTheirWord(t *testing.T) {
 		r.ran = 0
 	}
 	r.kubectl(t, "delete", "namespace", r.namespace, "--timeout=120s")
+}
+
+func (r *reader) read(t *testing.T, page string, s section, step pageStep) {
+	t.Helper()
+	if step.before != nil {
+		step.before(t, r)
+	}
+	for _, b := range s.blocks {
+		r.follow(t, page, b)
+	}
+	if step.after != nil {
+		step.after(t, r)
+	}
 }
 
 // reader is someone who follows pages in a directory and a namespace of their own.

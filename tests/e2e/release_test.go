@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,8 +46,9 @@ var (
 	pinned = release{line: distributions.All()[0].Line, base: "tests/server/testdata/light-base.yaml"}
 	newest = release{line: catalog.Newest(), base: "hack/serverimage/light-ogx.yaml"}
 
-	// registered is the release that the name starter stands for in the cluster.
-	registered *release
+	// registered is the release that the name starter stands for in the cluster. It changes while one part runs; two may find it first.
+	registered  *release
+	registering sync.Mutex
 )
 
 // find finds the image in the archive that the environment variable names.
@@ -72,6 +74,8 @@ func (r *release) find(variable string) error {
 
 // register makes the name starter stand for the release, in the operator's ConfigMap; light always stands for the pinned one.
 func register(ctx context.Context, r *release) error {
+	registering.Lock()
+	defer registering.Unlock()
 	if registered == r {
 		return nil
 	}

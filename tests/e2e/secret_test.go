@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -30,16 +29,6 @@ func rotatedKeyRollsOutOnce(t *testing.T) {
 	checkOneRollout(t, s, revision)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	did(t, "the Secret has the new key: one rollout, and the new key arrives")
-
-	before := s.settled(t)
-	afterPass(t, func() {
-		s.kubectl(t, "patch", "secret", sampleSecret, "--type=merge", "-p",
-			`{"metadata": {"labels": {"e2e/label": "yes"}, "annotations": {"e2e/annotation": "yes"}}}`)
-	})
-	if diff := cmp.Diff(before, s.versions(t)); diff != "" {
-		t.Errorf("somebody wrote (-before +after):\n%s", diff)
-	}
-	did(t, "a label and an annotation on the Secret: nothing was written")
 }
 
 // secretToken reads back what putSecret wrote.

@@ -4,74 +4,160 @@ package e2e
 
 import (
 	"os"
+	"strings"
+	"sync"
 	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// TestStory runs the parts in this order. Each brings about what it needs, so that a failing part does not hide what the
-// others have to say.
+// part is a part of the story.
+type part struct {
+	name string
+	run  func(*testing.T)
+}
+
+// chapter is a time in which the samples run with one release of the server. What concerns the sample's resource is one sequence of parts, and another one
+// runs beside it: its parts have namespaces of their own. Whatever looks at the operator's doings as a whole, or replaces it, has nothing beside it.
+type chapter struct {
+	release       *release
+	parts, beside []part
+}
+
+var story = []chapter{
+	{
+		release: &pinned,
+		parts: []part{
+			{"the sample becomes a server that answers with the key of the Secret", sampleBecomesServer},
+			{"status and kubectl tell what runs", statusReportsRunningVersions},
+			{"a second provider rolls out once", secondProviderRollsOutOnce},
+			{"wrong edits leave alone what runs", wrongEditsLeaveAloneWhatRuns},
+			{"a Secret that appears heals by itself", appearingSecretHeals},
+			{"a rotated key rolls out once and arrives", rotatedKeyRollsOutOnce},
+			{"status tells the truth about a server that ends", statusIsTrue},
+			{"scaling to zero and back", scaleToZeroAndBack},
+			{"an exposed server is reached from outside, and by those whom its policy lets in", exposedServerIsReached},
+			{"ten edits lose no request", editsLoseNoRequest},
+			{"a server encrypts, trusts a CA bundle, and changes its certificate", serverEncrypts},
+			{"callers need a token of the cluster", callersNeedAToken},
+			{"a pod is as its sample says", podIsAsTheSampleSays},
+			{"a resource written as v1alpha1 runs", writtenAsV1alpha1},
+			{"a distribution alone runs with the image's own configuration", distributionAlone},
+		},
+		beside: []part{
+			{"external providers answer, in a server whose image is labeled", externalProvidersAnswer},
+			{"three replicas share one state, and one is drained", replicasShareOneState},
+			{"samples of other fields run", samplesOfOtherFieldsRun},
+			{"clients of users work", clientsOfUsersWork},
+			{"the pages by task keep their word", pagesKeepTheirWord},
+		},
+	},
+	{
+		release: &pinned,
+		parts: []part{
+			{"applying the same again writes nothing", sameAgainWritesNothing},
+			{"the operator runs without privileges", operatorRunsWithoutPrivileges},
+			{"secret values are nowhere outside Secrets", secretsAreNowhereElse},
+			{"both versions are served, also while the operator is replaced", bothVersionsAreServed},
+			{"a restart of the operator writes nothing", operatorRestartWritesNothing},
+			{"an idle operator asks nothing", idleOperatorAsksNothing},
+			{"what release 0.9 runs is taken over with its data", release09IsTakenOver},
+			{"a newer release of the server takes over in place", newerReleaseTakesOver},
+		},
+	},
+	{
+		release: &newest,
+		parts: []part{
+			{"newest release: the sample becomes a server that answers with the key of the Secret", sampleBecomesServer},
+			{"newest release: status and kubectl tell what runs", statusReportsRunningVersions},
+			{"newest release: a second provider rolls out once", secondProviderRollsOutOnce},
+			{"newest release: wrong edits leave alone what runs", wrongEditsLeaveAloneWhatRuns},
+			{"newest release: a rotated key rolls out once and arrives", rotatedKeyRollsOutOnce},
+			{"newest release: status tells the truth about a server that ends", statusIsTrue},
+			{"newest release: scaling to zero and back", scaleToZeroAndBack},
+			{"newest release: a server encrypts, trusts a CA bundle, and changes its certificate", serverEncrypts},
+		},
+		beside: []part{
+			{"a resource that names another image goes on in place", imageOfTheResourceChanges},
+			{"newest release: clients of users work", clientsOfUsersWork},
+			{"newest release: external providers answer", externalProvidersAnswer},
+		},
+	},
+	{
+		release: &newest,
+		parts: []part{
+			{"newest release: callers need a token of the cluster", callersNeedAToken},
+			{"newest release: secret values are nowhere outside Secrets", secretsAreNowhereElse},
+			{"deleting the resource removes all that it owned", deletingRemovesEverything},
+		},
+	},
+	{
+		release: &pinned,
+		parts: []part{
+			{"the demo runs in a cluster of the user's", demoHereRuns},
+			{"the README keeps its word, from installing to removing", readmeCommandsWork},
+			{"an operator with Roles only stays in its namespaces", namespacedOperatorStays},
+		},
+	},
+}
+
+// TestStory runs the chapters in this order. Each part brings about what it needs, so that a failing part does not hide what the others have to say.
 func TestStory(t *testing.T) {
-	for _, part := range []struct {
-		release *release
-		name    string
-		run     func(*testing.T)
-	}{
-		{&pinned, "the sample becomes a server that answers with the key of the Secret", sampleBecomesServer},
-		{&pinned, "status and kubectl tell what runs", statusReportsRunningVersions},
-		{&pinned, "a second provider rolls out once", secondProviderRollsOutOnce},
-		{&pinned, "applying the same again writes nothing", sameAgainWritesNothing},
-		{&pinned, "wrong edits leave alone what runs", wrongEditsLeaveAloneWhatRuns},
-		{&pinned, "a Secret that appears heals by itself", appearingSecretHeals},
-		{&pinned, "a rotated key rolls out once and arrives", rotatedKeyRollsOutOnce},
-		{&pinned, "status tells the truth about a server that ends", statusIsTrue},
-		{&pinned, "scaling to zero and back", scaleToZeroAndBack},
-		{&pinned, "an exposed server is reached from outside, and by those whom its policy lets in", exposedServerIsReached},
-		{&pinned, "ten edits lose no request", editsLoseNoRequest},
-		{&pinned, "a server encrypts, trusts a CA bundle, and changes its certificate", serverEncrypts},
-		{&pinned, "a pod is as its sample says", podIsAsTheSampleSays},
-		{&pinned, "samples of other fields run", samplesOfOtherFieldsRun},
-		{&pinned, "callers need a token of the cluster", callersNeedAToken},
-		{&pinned, "clients of users work", clientsOfUsersWork},
-		{&pinned, "external providers answer, in a server whose image is labeled", externalProvidersAnswer},
-		{&pinned, "the operator runs without privileges", operatorRunsWithoutPrivileges},
-		{&pinned, "secret values are nowhere outside Secrets", secretsAreNowhereElse},
-		{&pinned, "both versions are served, also while the operator is replaced", bothVersionsAreServed},
-		{&pinned, "a restart of the operator writes nothing", operatorRestartWritesNothing},
-		{&pinned, "an idle operator asks nothing", idleOperatorAsksNothing},
-		{&pinned, "a distribution alone runs with the image's own configuration", distributionAlone},
-		{&pinned, "a resource written as v1alpha1 runs", writtenAsV1alpha1},
-		{&pinned, "what release 0.9 runs is taken over with its data", release09IsTakenOver},
-		{&pinned, "three replicas share one state, and one is drained", replicasShareOneState},
-		{&pinned, "a newer release of the server takes over in place", newerReleaseTakesOver},
-		{&newest, "a resource that names another image goes on in place", imageOfTheResourceChanges},
-		{&newest, "newest release: the sample becomes a server that answers with the key of the Secret", sampleBecomesServer},
-		{&newest, "newest release: status and kubectl tell what runs", statusReportsRunningVersions},
-		{&newest, "newest release: a second provider rolls out once", secondProviderRollsOutOnce},
-		{&newest, "newest release: wrong edits leave alone what runs", wrongEditsLeaveAloneWhatRuns},
-		{&newest, "newest release: a rotated key rolls out once and arrives", rotatedKeyRollsOutOnce},
-		{&newest, "newest release: status tells the truth about a server that ends", statusIsTrue},
-		{&newest, "newest release: scaling to zero and back", scaleToZeroAndBack},
-		{&newest, "newest release: a server encrypts, trusts a CA bundle, and changes its certificate", serverEncrypts},
-		{&newest, "newest release: clients of users work", clientsOfUsersWork},
-		{&newest, "newest release: external providers answer", externalProvidersAnswer},
-		{&newest, "newest release: callers need a token of the cluster", callersNeedAToken},
-		{&newest, "newest release: secret values are nowhere outside Secrets", secretsAreNowhereElse},
-		{&newest, "deleting the resource removes all that it owned", deletingRemovesEverything},
-		{&pinned, "the pages by task keep their word", pagesKeepTheirWord},
-		{&pinned, "the demo runs in a cluster of the user's", demoHereRuns},
-		{&pinned, "the README keeps its word, from installing to removing", readmeCommandsWork},
-		{&pinned, "an operator with Roles only stays in its namespaces", namespacedOperatorStays},
-	} {
-		t.Run(part.name, func(t *testing.T) {
-			tell.Part(part.name)
+	for _, c := range story {
+		var both sync.WaitGroup
+		if len(c.beside) == 0 {
+			c.tell(t, "", c.parts)
+			continue
+		}
+		both.Go(func() { c.tell(t, "1| ", c.parts) })
+		both.Go(func() { c.tell(t, "2| ", c.beside) })
+		both.Wait()
+	}
+}
+
+// explaining keeps two failures from being explained at a time.
+var explaining sync.Mutex
+
+func (c *chapter) tell(t *testing.T, mark string, parts []part) {
+	for _, p := range parts {
+		t.Run(p.name, func(t *testing.T) {
+			operates.RLock()
+			defer operates.RUnlock()
+			begin(t, mark, p.name)
 			defer func() { // before a later part changes what there is to see
 				if t.Failed() {
+					explaining.Lock()
+					defer explaining.Unlock()
 					explain(os.Stdout)
 				}
 			}()
-			use(t, part.release)
-			part.run(t)
+			use(t, c.release)
+			p.run(t)
 		})
 	}
+}
+
+// operates is held by each part, because it relies on the operator; exclusively while one of them stops it.
+var operates sync.RWMutex
+
+// alone does what stops the operator for a while, when no part beside relies on it.
+func alone(do func()) {
+	operates.RUnlock()
+	operates.Lock()
+	defer func() {
+		operates.Unlock()
+		operates.RLock()
+	}()
+	do()
+}
+
+// begun are the parts by the names of their tests.
+var begun sync.Map
+
+// begin begins the part that the test is.
+func begin(t *testing.T, mark, title string) {
+	t.Helper()
+	begun.Store(t.Name(), tell.Part(mark, title))
 }
 
 // did reports what came true. A part of which something did not ends here.
@@ -80,5 +166,13 @@ func did(t *testing.T, format string, args ...any) {
 	if t.Failed() {
 		t.FailNow()
 	}
-	tell.Did(format, args...)
+	for name := t.Name(); ; name = name[:max(0, strings.LastIndexByte(name, '/'))] {
+		if p, ok := begun.Load(name); ok {
+			p.(*fixture.Part).Did(format, args...)
+			return
+		}
+		if name == "" {
+			t.Fatal("no part has begun")
+		}
+	}
 }
