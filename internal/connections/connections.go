@@ -60,6 +60,8 @@ type connection struct {
 	of    *Listener
 	from  string
 	state connectionState
+	// outer is what the server reads and writes: this connection, or TLS over it; nil until the server has begun.
+	outer net.Conn
 
 	// These are of the server's goroutine alone: its deadline of the first header, when it was set, and how much later that header began.
 	phase  phase
@@ -82,7 +84,14 @@ func Limit(listener net.Listener, limit int, patience time.Duration) *Listener {
 // Observe makes a server that serves a Listener, or TLS over one, report to it which connections are idle. Its handlers call Received.
 func Observe(server *http.Server) {
 	server.ConnState = func(conn net.Conn, state http.ConnState) {
-		if c := of(conn); c != nil && state == http.StateIdle {
+		c := of(conn)
+		switch {
+		case c == nil:
+		case state == http.StateNew:
+			c.of.mu.Lock()
+			defer c.of.mu.Unlock()
+			c.outer = conn
+		case state == http.StateIdle:
 			c.set(idle)
 		}
 	}
@@ -168,6 +177,41 @@ func (l *Listener) Count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.open)
+}
+
+// Dismiss sends an answer on each connection on which none is being prepared, and waits until their clients have closed them, no longer than the
+// timeout. A client that has nothing to ask closes a connection on which it is answered. The request of one that asks at this very moment has an answer,
+// where it would be lost with a connection that just ends.
+func (l *Listener) Dismiss(answer []byte, timeout time.Duration) {
+	deadline := time.Now().Add(timeout)
+	timer := time.AfterFunc(timeout, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.changed.Broadcast()
+	})
+	defer timer.Stop()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	dismissed := map[*connection]bool{}
+	for _, c := range l.open {
+		if c.state != asked && c.outer != nil {
+			dismissed[c] = true
+			go answerAt(c.outer, answer, deadline) // the question whether a handshake is complete waits for one
+		}
+	}
+	for slices.ContainsFunc(l.open, func(c *connection) bool { return dismissed[c] }) && time.Now().Before(deadline) {
+		l.changed.Wait()
+	}
+}
+
+// answerAt writes an answer until the deadline, unless TLS is yet to begin. Where it fails, the connection has ended.
+func answerAt(conn net.Conn, answer []byte, deadline time.Time) {
+	if secure, ok := conn.(*tls.Conn); ok && !secure.ConnectionState().HandshakeComplete {
+		return
+	}
+	if conn.SetWriteDeadline(deadline) == nil {
+		_, _ = conn.Write(answer)
+	}
 }
 
 // Crowded reports whether more than half of the connections are taken: answers then close theirs, so that clients that never end one

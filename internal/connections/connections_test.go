@@ -356,3 +356,90 @@ func first(conn *tls.Conn, waits ...time.Duration) (bool, error) {
 	}
 	return answer.StatusCode == http.StatusOK, answer.Body.Close()
 }
+
+// secureClient is a client of TLS that reads and writes what it likes.
+type secureClient struct {
+	*testing.T
+	*tls.Conn
+	reader *bufio.Reader
+}
+
+func (p *smallPort) secureClient() *secureClient {
+	p.Helper()
+	secure := p.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	secure.ServerName = "example.com" // the name in the test server's certificate
+	conn := tls.Client(p.dial("127.0.0.1"), secure)
+	if err := conn.HandshakeContext(p.Context()); err != nil {
+		p.Fatal(err)
+	}
+	return &secureClient{T: p.T, Conn: conn, reader: bufio.NewReader(conn)}
+}
+
+func (c *secureClient) ask(path string) {
+	c.Helper()
+	if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// status is that of the next answer.
+func (c *secureClient) status() int {
+	c.Helper()
+	answer, err := http.ReadResponse(c.reader, nil)
+	if err != nil {
+		c.Fatal(err)
+	}
+	if err := answer.Body.Close(); err != nil {
+		c.Fatal(err)
+	}
+	return answer.StatusCode
+}
+
+// Proves: L-27 (a server that ends sends clients elsewhere that have nothing to ask yet, and those that ask at this moment; who is being answered gets the
+// answer).
+func TestDismissedClientsHaveAnAnswer(t *testing.T) {
+	const slow, dismissal = "/slow", "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+	asked, release := make(chan struct{}), make(chan struct{})
+	p := newSmallPort(t, 10, func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == slow {
+			Received(r.Context())
+			close(asked)
+			<-release
+		}
+	})
+	idle := p.secureClient()
+	idle.ask("/")
+	if status := idle.status(); status != http.StatusOK || !p.allIdle() {
+		t.Fatalf("status %d, all idle: %t", status, p.allIdle())
+	}
+	unused, waiting := p.secureClient(), p.secureClient()
+	waiting.ask(slow)
+	<-asked
+	dismissed := make(chan struct{})
+	go func() {
+		defer close(dismissed)
+		p.open.Dismiss([]byte(dismissal), time.Minute)
+	}()
+	for name, c := range map[string]*secureClient{"idle": idle, "unused": unused} {
+		if _, err := c.reader.Peek(1); err != nil { // the answer is on its way when the request is sent
+			t.Fatal(name, err)
+		}
+		c.ask("/")
+		if status := c.status(); status != http.StatusServiceUnavailable {
+			t.Errorf("%s: status %d", name, status)
+		}
+	}
+	select {
+	case <-dismissed:
+		t.Error("it does not wait for the clients")
+	default:
+	}
+	close(release)
+	if status := waiting.status(); status != http.StatusOK {
+		t.Errorf("the request that was being answered: status %d", status)
+	}
+	for _, c := range []*secureClient{idle, unused} {
+		_ = c.Close()
+	}
+	<-dismissed
+}

@@ -26,12 +26,12 @@ const (
 	// or two.
 	DefaultDrain = 5 * time.Second
 
-	// linger is how much longer, in times of the drain, the Server goes on while connections are open on which nothing was asked
-	// meanwhile. An API server sends its next request on any of them, and a request that meets the end of its connection is lost: it
-	// is not sent again.
-	linger = 2
-	// lingerPeriod is how often the Server looks whether they have gone.
-	lingerPeriod = 100 * time.Millisecond
+	// elsewhere is what connections on which nothing was asked meanwhile get after that. An API server sends its next request on any of them, and does not
+	// send again one that meets the end of its connection, but one that is answered like this. Of one that it has no request for, it notes that nobody
+	// asked for the answer.
+	elsewhere = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 0\r\n\r\n"
+	// dismissTimeout is how long API servers have to close these connections.
+	dismissTimeout = time.Second
 
 	// finishTimeout bounds how long requests that have begun may take after that.
 	finishTimeout = 10 * time.Second
@@ -157,17 +157,12 @@ func (s *Server) Run(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	s.draining.Store(true)
-	for began := time.Now(); ; {
-		passed := time.Since(began)
-		if passed >= s.drain && s.open.Count() == 0 || passed >= s.drain*(1+linger) {
-			break
-		}
-		select {
-		case err := <-ended:
-			return errors.Join(err, s.http.Close())
-		case <-time.After(lingerPeriod):
-		}
+	select {
+	case err := <-ended:
+		return errors.Join(err, s.http.Close())
+	case <-time.After(s.drain):
 	}
+	s.open.Dismiss([]byte(elsewhere), dismissTimeout)
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	err := s.http.Shutdown(finish)

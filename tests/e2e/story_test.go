@@ -17,8 +17,8 @@ type part struct {
 	run  func(*testing.T)
 }
 
-// chapter is a time in which the samples run with one release of the server. What concerns the sample's resource is one sequence of parts, and another one
-// runs beside it: its parts have namespaces of their own. Whatever looks at the operator's doings as a whole, or replaces it, has nothing beside it.
+// chapter is a time in which the samples run with one release of the server. All that concerns the sample's resource is in one sequence of parts. Those of
+// another one, which runs beside it, have namespaces of their own. Whatever looks at the operator's doings as a whole, or replaces it, has nothing beside it.
 type chapter struct {
 	release       *release
 	parts, beside []part
@@ -43,12 +43,12 @@ var story = []chapter{
 			{"a pod is as its sample says", podIsAsTheSampleSays},
 			{"a resource written as v1alpha1 runs", writtenAsV1alpha1},
 			{"a distribution alone runs with the image's own configuration", distributionAlone},
+			{"samples of other fields run", samplesOfOtherFieldsRun},
+			{"clients of users work", clientsOfUsersWork},
 		},
 		beside: []part{
 			{"external providers answer, in a server whose image is labeled", externalProvidersAnswer},
 			{"three replicas share one state, and one is drained", replicasShareOneState},
-			{"samples of other fields run", samplesOfOtherFieldsRun},
-			{"clients of users work", clientsOfUsersWork},
 			{"the pages by task keep their word", pagesKeepTheirWord},
 		},
 	},

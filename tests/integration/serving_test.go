@@ -10,8 +10,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -232,48 +236,130 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 	fixture.Eventually(t, time.Minute, "a replica is ready although the validating webhook trusts somebody else", next.ready)
 }
 
-// Proves: L-27 (a connection that nobody used while the Server drained still serves a request, and its answer is its end; the Server ends
-// with the last one).
+// Proves: L-27 (while the Server drains, the answer to a request is the end of its connection. After that, a request on one that nobody used meanwhile is
+// sent elsewhere, and the Server ends with the last one).
 func TestIdleConnectionsOutliveTheDrain(t *testing.T) {
 	t.Parallel()
-	const drain = 3 * time.Second
+	const drain = 5 * time.Second
 	s := newServing(t)
 	s.install()
 	r := s.start(replicaOptions{drain: drain})
 	fixture.Eventually(t, time.Minute, "the replica is ready", r.ready)
-	trust := trusting(s.injected())
-	conn, err := (&tls.Dialer{Config: trust}).DialContext(t.Context(), "tcp", r.server.Address().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	reader := bufio.NewReader(conn)
-	ask := func() (last bool) {
-		t.Helper()
-		if _, err := fmt.Fprintf(conn, "GET /alive HTTP/1.1\r\nHost: %s\r\n\r\n", trust.ServerName); err != nil {
-			t.Fatal(err)
+	used, unused := s.asker(t, r), s.asker(t, r)
+	for _, a := range []*asker{used, unused} {
+		if answer := a.ask(); answer.status != http.StatusOK || answer.last {
+			t.Errorf("the connection does not stay: %+v", answer)
 		}
-		answer, err := http.ReadResponse(reader, nil)
-		if err != nil {
-			t.Fatalf("the request is lost: %v", err)
-		}
-		if err := answer.Body.Close(); err != nil || answer.StatusCode != http.StatusOK {
-			t.Fatal(answer.Status, err)
-		}
-		return answer.Close
-	}
-	if ask() {
-		t.Error("the connection does not stay")
 	}
 	r.end()
-	<-time.After(drain + drain/2)
-	if !ask() {
-		t.Error("the answer does not end the connection")
+	fixture.Eventually(t, time.Minute, "it drains", func() error {
+		if answer := used.ask(); answer.status != http.StatusOK || !answer.last {
+			return fmt.Errorf("the answer does not end the connection: %+v", answer)
+		}
+		return nil
+	})
+	if _, err := unused.reader.Peek(1); err != nil { // what the request will meet
+		t.Fatal(err)
+	}
+	if answer := unused.ask(); answer != (reply{http.StatusServiceUnavailable, true, "0"}) {
+		t.Errorf("not sent elsewhere: %+v", answer)
 	}
 	answered := time.Now()
 	<-r.done
 	if took := time.Since(answered); took > drain {
 		t.Errorf("it ended %s after its last connection", took)
+	}
+}
+
+// asker asks a replica on one connection.
+type asker struct {
+	t      *testing.T
+	host   string
+	conn   net.Conn
+	reader *bufio.Reader
+}
+
+func (s *serving) asker(t *testing.T, r *replica) *asker {
+	t.Helper()
+	trust := trusting(s.injected())
+	conn, err := (&tls.Dialer{Config: trust}).DialContext(t.Context(), "tcp", r.server.Address().String())
+	if err == nil {
+		err = conn.SetDeadline(time.Now().Add(2 * time.Minute))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return &asker{t: t, host: trust.ServerName, conn: conn, reader: bufio.NewReader(conn)}
+}
+
+// reply is an answer, and whether it is the last one of its connection.
+type reply struct {
+	status     int
+	last       bool
+	retryAfter string
+}
+
+func (a *asker) ask() reply {
+	a.t.Helper()
+	if _, err := fmt.Fprintf(a.conn, "GET /alive HTTP/1.1\r\nHost: %s\r\n\r\n", a.host); err != nil {
+		a.t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(a.reader, nil)
+	if err == nil {
+		err = answer.Body.Close()
+	}
+	if err != nil {
+		a.t.Fatalf("the request is lost: %v", err)
+	}
+	return reply{answer.StatusCode, answer.Close, answer.Header.Get("Retry-After")}
+}
+
+// Proves: L-27 (the API server asks again where a replica that ends sends it elsewhere, for conversions and reviews, and nobody notices).
+func TestAPIServerAsksAgainWhereItIsSentElsewhere(t *testing.T) {
+	t.Parallel()
+	s := newServing(t)
+	s.install()
+	r := s.start(replicaOptions{})
+	fixture.Eventually(t, time.Minute, "the replica is ready", r.ready)
+	secret := s.secret()
+	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	asked := map[string]int{}
+	replica := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "https", Host: r.server.Address().String()})
+	replica.Transport = &http.Transport{TLSClientConfig: trusting(s.injected())}
+	front := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		asked[r.URL.Path]++
+		first := asked[r.URL.Path] == 1
+		mu.Unlock()
+		if first {
+			w.Header().Set("Connection", "close")
+			w.Header().Set("Retry-After", "0")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		replica.ServeHTTP(w, r)
+	}))
+	front.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+	front.StartTLS()
+	t.Cleanup(front.Close)
+	s.service.add(front.Listener.Addr().String())
+
+	s.apply(spoke("sent-elsewhere", ""))
+	s.mustGet("v1alpha1", "sent-elsewhere")
+	mu.Lock()
+	defer mu.Unlock()
+	if len(asked) < 2 {
+		t.Errorf("the API server asked %v", asked)
+	}
+	for path, times := range asked {
+		if times < 2 {
+			t.Errorf("%s was not asked again", path)
+		}
 	}
 }
 
