@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -23,14 +24,21 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// hostileAtOnce is how many of the largest resources there are, and besiegedFor how long edits beside them are measured. Between two edits
-// is editPeriod, so that the rollout of one is not measured with the next.
+// hostileAtOnce is how many of the largest resources there are. Between two edits is editPeriod, so that the rollout of one is not measured with the
+// next.
 const (
 	hostileAtOnce  = 10
-	besiegedFor    = 20 * time.Second
 	editPeriod     = 500 * time.Millisecond
 	validatePeriod = time.Second
 )
+
+// besiegedFor is how long a small resource is edited beside them: longer where a report wants to know how long edits take.
+func besiegedFor() time.Duration {
+	if os.Getenv(reportFile) != "" {
+		return 20 * time.Second
+	}
+	return 5 * time.Second
+}
 
 // latencies are how long edits took, of each kind, and when those of the custom resource were answered and in the Deployment.
 type latencies struct {
@@ -79,7 +87,7 @@ func (w *world) editsWhile(t *testing.T, name string, others int, happens func(c
 			return "", err
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), besiegedFor)
+	ctx, cancel := context.WithTimeout(t.Context(), besiegedFor())
 	defer cancel()
 	before, err := w.operator.usage()
 	if err != nil {

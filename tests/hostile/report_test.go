@@ -14,6 +14,9 @@ import (
 	"time"
 )
 
+// reportFile is the environment variable that names the file of the report.
+const reportFile = "LLSD_HOSTILE_REPORT"
+
 // row is what one input took.
 type row struct {
 	input, answer string
@@ -84,7 +87,7 @@ func (r *report) print(t *testing.T) {
 	if testing.Verbose() {
 		t.Log("\n" + text)
 	}
-	if file := os.Getenv("LLSD_HOSTILE_REPORT"); file != "" {
+	if file := os.Getenv(reportFile); file != "" {
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Error(err)
 		}
