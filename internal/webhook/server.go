@@ -26,9 +26,9 @@ const (
 	// or two.
 	DefaultDrain = 5 * time.Second
 
-	// elsewhere is what connections on which nothing was asked meanwhile get after that. An API server sends its next request on any of them, and does not
-	// send again one that meets the end of its connection, but one that is answered like this. Of one that it has no request for, it notes that nobody
-	// asked for the answer.
+	// elsewhere is sent after that on connections on which nothing was asked meanwhile. An API server sends its next request on any of them. It does not
+	// repeat one that meets the end of its connection, but it repeats one that is answered like this. Where it has no request, it closes the connection, and
+	// logs that an answer came unasked.
 	elsewhere = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 0\r\n\r\n"
 	// dismissTimeout is how long API servers have to close these connections.
 	dismissTimeout = time.Second
