@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -195,6 +196,13 @@ func mentions(answer string, want []string) bool {
 	return true
 }
 
+// anotherPod is an edit of a resource after which its pods are others. Every second one has the same text: where no pod becomes ready, each other text
+// would leave a ReplicaSet, and kube-controller-manager compares them all.
+func anotherPod(number int) (patch []byte, value string) {
+	value = strconv.Itoa(number % 2)
+	return fmt.Appendf(nil, `{"spec":{"workload":{"overrides":{"env":[{"name":"EDIT","value":%q}]}}}}`, value), value
+}
+
 // startEdits lets someone edit a resource all the time. Each edit must be applied within answerWithin; the report has the measured times.
 func (w *world) startEdits(t *testing.T) {
 	t.Helper()
@@ -214,7 +222,7 @@ func (w *world) edit(ctx context.Context, name string) error {
 	defer tick.Stop()
 	for number := 0; ; number++ {
 		began := time.Now()
-		patch := fmt.Appendf(nil, `{"spec":{"workload":{"overrides":{"env":[{"name":"EDIT","value":"%d"}]}}}}`, number)
+		patch, _ := anotherPod(number)
 		code, answer, err := w.ask(ctx, http.MethodPatch, resourcePath("v1alpha2", bystanders, name), patch)
 		if err == nil && code != http.StatusOK {
 			err = errors.New(denial(code, answer))

@@ -168,7 +168,7 @@ func (w *world) editLargest(ctx context.Context) {
 	for i := range hostileAtOnce {
 		all.Go(func() {
 			for number := 0; ctx.Err() == nil; number++ {
-				patch := fmt.Appendf(nil, `{"spec":{"workload":{"overrides":{"env":[{"name":"EDIT","value":"%d"}]}}}}`, number)
+				patch, _ := anotherPod(number)
 				_, _, _ = w.ask(ctx, http.MethodPatch, resourcePath("v1alpha2", namespace, largestName(i)), patch)
 			}
 		})
@@ -184,9 +184,8 @@ func (w *world) editResource(ctx context.Context, stop <-chan struct{}, name str
 	}
 	defer changes.Stop()
 	for number := 0; pause(stop, editPeriod); number++ {
-		value := fmt.Sprint("edit-", number)
+		patch, value := anotherPod(number)
 		began := time.Now()
-		patch := fmt.Appendf(nil, `{"spec":{"workload":{"overrides":{"env":[{"name":"EDIT","value":%q}]}}}}`, value)
 		code, answer, err := w.ask(ctx, http.MethodPatch, resourcePath("v1alpha2", bystanders, name), patch)
 		if err != nil {
 			return err
