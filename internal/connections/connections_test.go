@@ -38,6 +38,13 @@ func newSmallPort(t *testing.T, limit int, handler http.HandlerFunc) *smallPort 
 	return p
 }
 
+// trust trusts the server by the name in its certificate.
+func (p *smallPort) trust() *tls.Config {
+	trust := p.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	trust.ServerName = "example.com"
+	return trust
+}
+
 // dial opens a connection from an address of this machine and says nothing.
 func (p *smallPort) dial(from string) net.Conn {
 	p.Helper()
@@ -107,9 +114,7 @@ func TestTheAddressWithMostSilentConnectionsGivesWay(t *testing.T) {
 		t.Error("the first connection of the address with most of them is still open")
 	}
 	request := "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
-	secure := p.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
-	secure.ServerName = "example.com" // the name in the test server's certificate
-	answer, err := over(t.Context(), other, secure, request)
+	answer, err := over(t.Context(), other, p.trust(), request)
 	if err != nil || !strings.Contains(answer, "200") {
 		t.Errorf("the connection of another address: %q %v", answer, err)
 	}
@@ -118,11 +123,9 @@ func TestTheAddressWithMostSilentConnectionsGivesWay(t *testing.T) {
 // Proves: R63 (a new connection takes the place of an idle one, and is not closed itself as the only silent one).
 func TestNewConnectionTakesThePlaceOfAnIdleOne(t *testing.T) {
 	p := newSmallPort(t, 2, nothing)
-	secure := p.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
-	secure.ServerName = "example.com" // the name in the test server's certificate
 	const request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	for i := range 5 {
-		answer, err := over(t.Context(), p.dial("127.0.0.1"), secure, request)
+		answer, err := over(t.Context(), p.dial("127.0.0.1"), p.trust(), request)
 		if err != nil || !strings.Contains(answer, "200") {
 			t.Fatalf("connection %d: %q %v", i, answer, err)
 		}
@@ -246,7 +249,7 @@ func (c *together) Write(b []byte) (int, error) {
 func TestFirstRequestComesWithTheHandshake(t *testing.T) {
 	p := newSmallPort(t, 2, func(http.ResponseWriter, *http.Request) {})
 	conn := &together{Conn: p.dial("127.0.0.1")}
-	secure := tls.Client(conn, &tls.Config{RootCAs: p.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, ServerName: "example.com"})
+	secure := tls.Client(conn, p.trust())
 	if err := secure.HandshakeContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -366,9 +369,7 @@ type secureClient struct {
 
 func (p *smallPort) secureClient() *secureClient {
 	p.Helper()
-	secure := p.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
-	secure.ServerName = "example.com" // the name in the test server's certificate
-	conn := tls.Client(p.dial("127.0.0.1"), secure)
+	conn := tls.Client(p.dial("127.0.0.1"), p.trust())
 	if err := conn.HandshakeContext(p.Context()); err != nil {
 		p.Fatal(err)
 	}

@@ -161,14 +161,21 @@ func nestingInputs() (all []input) {
 // computes for seconds whose fields they are.
 var deepest = []int{9_994, 9_999, 10_000}
 
-// depthInputs are as deep as an object may be. In one namespace, the operator's webhook is asked; in the other, the policy for operators that have
-// none answers before it.
+// depthInputs are as deep as an object may be. None is stored: in one namespace, the operator's webhook refuses them; in the other, the policy for operators
+// that have none does, before it.
 func depthInputs() (all []input) {
 	in := func(namespace, name, settings, want string) {
 		name += " in " + namespace
-		all = append(all, input{name: name, want: []string{want + "|exceeded max depth" + orSlow}, send: func(t *testing.T, w *world) (string, error) {
+		all = append(all, input{name: name, want: []string{want + "|exceeded max depth"}, send: func(t *testing.T, w *world) (denied string, err error) {
 			id := identifier(name)
-			return w.send(t, "v1alpha2", namespace, id, resource("v1alpha2", id, starter+`,"providers":{"inference":`+vllm(settings)+`}`))
+			err = fixture.Poll(t.Context(), 5*time.Minute, func() (err error) {
+				denied, err = w.store(t, "v1alpha2", namespace, id, resource("v1alpha2", id, starter+`,"providers":{"inference":`+vllm(settings)+`}`))
+				if strings.HasPrefix(denied, gaveUp) { // which says nothing of who refuses it
+					err = errors.New(denied)
+				}
+				return err
+			})
+			return denied, err
 		}})
 	}
 	for _, by := range []struct{ namespace, refuses string }{{namespace, byWebhook.deep}, {guarded, "may nest at most 12 levels"}} {
@@ -185,7 +192,8 @@ const volume = `{"name":"v#","emptyDir":{}}`
 
 // What else an answer may be: the API server itself takes longer for the largest resources than it gives a request, on a busy machine.
 const (
-	orSlow         = "|denied 504"
+	gaveUp         = "denied 504"
+	orSlow         = "|" + gaveUp
 	acceptedOrSlow = accepted + orSlow
 	tooManyItems   = "at most 1000 items" + orSlow
 	tooManyOrSlow  = "100000 values" + orSlow

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -39,11 +40,11 @@ func members(n int) string {
 // hostile sends what is as deep as it reads.
 const veryDeep = 1_000
 
-// create sends an object as it stands, and returns what the API server complains about.
+// create sends an object as it stands, and returns why the API server does not accept it.
 func (e *env) create(object string) error {
 	out, err := cluster.KubectlInput(e.t.Context(), object, "create", "--raw", "/apis/llamastack.io/v1alpha2/namespaces/"+e.namespace+"/llamastackdistributions", "-f", "-")
 	if err != nil {
-		return errors.New(out)
+		return errors.New(regexp.MustCompile(`(?m)^Warning: .*\n`).ReplaceAllString(out, ""))
 	}
 	return nil
 }

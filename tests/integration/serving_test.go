@@ -238,7 +238,7 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 
 // Proves: L-27 (while the Server drains, the answer to a request is the end of its connection. After that, a request on one that nobody used meanwhile is
 // sent elsewhere, and the Server ends with the last one).
-func TestIdleConnectionsOutliveTheDrain(t *testing.T) {
+func TestIdleConnectionsAreSentElsewhere(t *testing.T) {
 	t.Parallel()
 	const drain = 5 * time.Second
 	s := newServing(t)

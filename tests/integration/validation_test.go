@@ -74,6 +74,7 @@ func (e *env) startValidation() *validation {
 			URL: &url, CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: v.server.Certificate().Raw}),
 		}
 		w.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.namespace}}
+		w.TimeoutSeconds = new(int32(30)) // who else uses the machine decides nothing here
 	}
 	if err := admin.Create(e.t.Context(), &configuration); err != nil {
 		e.t.Fatal(err)
