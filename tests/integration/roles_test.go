@@ -22,15 +22,38 @@ var usedOtherwise = map[string]string{
 	"manager-role: route.openshift.io routes/custom-host update": "no request has this resource: OpenShift checks it where the host name of a Route changes",
 }
 
-// usedByUpgrades are the permissions that only requests of an upgrade show, with the reason.
-var usedByUpgrades = map[string]string{
-	"manager-role: apiextensions.k8s.io customresourcedefinitions/status patch llamastackdistributions.llamastack.io": "migration of storage",
-	"manager-role: llamastack.io llamastackdistributions patch":                                                       "migration of storage",
-	"manager-role: rbac.authorization.k8s.io clusterrolebindings delete llama-stack-k8s-operator-proxy-rolebinding":   "leftovers of release 0.9",
+// usedInLifecycle are the permissions that only the tests of "make test-lifecycle" show, with the reason.
+var usedInLifecycle = map[string]string{
+	"manager-role: admissionregistration.k8s.io validatingwebhookconfigurations patch llama-stack-k8s-operator-validating-webhook-configuration": "certificates of the webhooks",
+	"manager-role: apiextensions.k8s.io customresourcedefinitions get llamastackdistributions.llamastack.io":                                     "certificates of the webhooks",
+	"manager-role: apiextensions.k8s.io customresourcedefinitions patch llamastackdistributions.llamastack.io":                                   "certificates of the webhooks",
+	"manager-role: apiextensions.k8s.io customresourcedefinitions/status patch llamastackdistributions.llamastack.io":                            "migration of storage",
+	"manager-role: gateway.networking.k8s.io gateways get":                                                                                       "Gateways of a cluster that has them",
+	"manager-role: gateway.networking.k8s.io httproutes create":                                                                                  "Gateways of a cluster that has them",
+	"manager-role: gateway.networking.k8s.io httproutes delete":                                                                                  "Gateways of a cluster that has them",
+	"manager-role: gateway.networking.k8s.io httproutes get":                                                                                     "Gateways of a cluster that has them",
+	"manager-role: gateway.networking.k8s.io httproutes list":                                                                                    "Gateways of a cluster that has them",
+	"manager-role: gateway.networking.k8s.io httproutes patch":                                                                                   "Gateways of a cluster that has them",
+	"manager-role: gateway.networking.k8s.io httproutes watch":                                                                                   "Gateways of a cluster that has them",
+	"manager-role: llamastack.io llamastackdistributions patch":                                                                                  "migration of storage",
+	"manager-role: rbac.authorization.k8s.io clusterrolebindings delete llama-stack-k8s-operator-proxy-rolebinding":                              "leftovers of release 0.9",
+	"manager-role: rbac.authorization.k8s.io clusterrolebindings get llama-stack-k8s-operator-proxy-rolebinding":                                 "leftovers of release 0.9",
+	"manager-role: rbac.authorization.k8s.io clusterroles get llama-stack-k8s-operator-llsd-editor-role":                                         "leftovers of release 0.9",
+	"manager-role: rbac.authorization.k8s.io clusterroles get llama-stack-k8s-operator-llsd-viewer-role":                                         "leftovers of release 0.9",
+	"manager-role: rbac.authorization.k8s.io clusterroles get llama-stack-k8s-operator-proxy-role":                                               "leftovers of release 0.9",
+	"manager-role: route.openshift.io routes create":                                                                                             "Routes of a cluster that has them",
+	"manager-role: route.openshift.io routes delete":                                                                                             "Routes of a cluster that has them",
+	"manager-role: route.openshift.io routes get":                                                                                                "Routes of a cluster that has them",
+	"manager-role: route.openshift.io routes list":                                                                                               "Routes of a cluster that has them",
+	"manager-role: route.openshift.io routes patch":                                                                                              "Routes of a cluster that has them",
+	"manager-role: route.openshift.io routes watch":                                                                                              "Routes of a cluster that has them",
+	"metrics-auth-role: authentication.k8s.io tokenreviews create":                                                                               "who may read the metrics",
+	"metrics-auth-role: authorization.k8s.io subjectaccessreviews create":                                                                        "who may read the metrics",
+	"own-namespace-role: secrets update llama-stack-operator-webhook-cert":                                                                       "certificates of the webhooks",
 }
 
-// upgradesVariable has the pattern of the tests that "make test-upgrade" runs and "make test-integration" leaves out.
-const upgradesVariable = "LLSD_UPGRADE_TESTS"
+// lifecycleVariable has the pattern of the tests that "make test-lifecycle" runs and "make test-integration" leaves out.
+const lifecycleVariable = "LLSD_LIFECYCLE_TESTS"
 
 // requests are those that ServiceAccounts made to the clusters of these tests, but for the ones of the shared cluster.
 var requests struct {
@@ -48,7 +71,7 @@ func keepRequests(c *fixture.Cluster) error {
 }
 
 // rolesFitTheRequests compares, after all tests, what the operator asked of API servers with what the released manifest lets it do.
-// Only after all tests is it known whether everything in the roles is used: those without the upgrades, and the upgrades, know it together.
+// Only after all tests is it known whether everything in the roles is used: the tests of both targets know it together.
 //
 // Proves: L-19.
 func rolesFitTheRequests() error {
@@ -60,14 +83,14 @@ func rolesFitTheRequests() error {
 		return err
 	}
 	roles.Note(requests.all)
-	run, skip, upgrades := flag.Lookup("test.run").Value.String(), flag.Lookup("test.skip").Value.String(), os.Getenv(upgradesVariable)
+	run, skip, lifecycle := flag.Lookup("test.run").Value.String(), flag.Lookup("test.skip").Value.String(), os.Getenv(lifecycleVariable)
 	listed := maps.Clone(usedOtherwise)
 	switch {
 	case run == "" && skip == "":
-	case run == "" && skip == upgrades:
-		maps.Copy(listed, usedByUpgrades)
-	case run == upgrades && skip == "":
-		return errors.Join(roles.Lacking(), roles.Uses(usedByUpgrades))
+	case run == "" && skip == lifecycle:
+		maps.Copy(listed, usedInLifecycle)
+	case run == lifecycle && skip == "":
+		return errors.Join(roles.Lacking(), roles.Uses(usedInLifecycle))
 	default:
 		return roles.Lacking()
 	}
