@@ -80,7 +80,7 @@ func bothVersionsAreServed(t *testing.T) {
 	}
 	scaleOperator(t, 1)
 	n := load.Check(t, "conversions while all replicas were replaced")
-	did(t, "all replicas were replaced and one went away; of %d conversions, 50 a second, none failed", n)
+	did(t, "all replicas were replaced and one went away; of %d conversions, up to 50 a second, none failed", n)
 }
 
 // What v1alpha1 has for a provider are environment variables, which the configuration of the image reads.
