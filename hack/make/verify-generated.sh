@@ -12,8 +12,9 @@ mkdir "$scratch/before"
 tar --exclude=./.git --exclude=./bin -cf - . | tar -xf - -C "$scratch/before"
 cp -R "$scratch/before" "$scratch/after"
 
-# The committed files name the release's own version and image, whatever the caller builds.
-if ! env -u IMG -u VERSION -u MAKEFLAGS make --no-print-directory -C "$scratch/after" generate >"$scratch/log" 2>&1; then
+# The committed files name the release's own version and image, whatever the caller builds. Without paths in what is built, Go finds it in its cache
+# wherever the copy is.
+if ! env -u IMG -u VERSION -u MAKEFLAGS GOFLAGS="${GOFLAGS:-} -trimpath" make --no-print-directory -C "$scratch/after" generate >"$scratch/log" 2>&1; then
   cat "$scratch/log" >&2
   echo 'verify-generated: make generate failed' >&2
   exit 1
