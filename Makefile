@@ -115,9 +115,8 @@ lint-prose: $(VALE) ## Check the words of pages and comments against the glossar
 	@found=$$($(VALE) --config hack/tools/prose/vale.ini --output=line $(PROSE)) || failed=yes; \
 	if [ -n "$$found$${failed:-}" ]; then printf '%s\n' "$$found" 'pages and messages have no findings: reword, or teach the rule in hack/tools/prose'; exit 1; fi
 
-# What vet finds, lint does too: govet is one of its linters, with more analyzers.
 .PHONY: verify
-verify: verify-headers verify-format verify-modules verify-generated verify-catalog lint ## Check generated files, format, modules, vet and lint.
+verify: verify-headers verify-format verify-modules verify-generated verify-catalog vet lint ## Check generated files, format, modules, vet and lint.
 
 .PHONY: verify-headers
 verify-headers:
@@ -171,7 +170,7 @@ test-integration: cluster ## Run the tests against a real API server.
 	$(INTEGRATION) $(if $(findstring -run,$(TESTFLAGS)),,-skip '$(LIFECYCLE_TESTS)') $(TESTFLAGS) ./tests/integration/...
 
 .PHONY: test-lifecycle
-test-lifecycle: cluster ## Install, upgrade from release 0.9, replace and remove operators, each in a control plane of its own.
+test-lifecycle: cluster ## Install, upgrade from release 0.9, replace and remove operators, most of them in a control plane of their own.
 	$(INTEGRATION) $(if $(findstring -run,$(TESTFLAGS)),,-run '$(LIFECYCLE_TESTS)') $(TESTFLAGS) ./tests/integration/...
 
 # LLSD_HOSTILE_REPORT=FILE writes the table of what each input took there.

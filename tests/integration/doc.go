@@ -10,4 +10,7 @@
 // (newServing). A test is not parallel if it changes what others see (the operator's settings in the shared cluster, an operator for all namespaces),
 // or if it measures what others change: times, its own memory, requests that fail meanwhile, or that there are none. Those run first, one after the
 // other.
+//
+// Tests that need a cluster of their own are listed in LIFECYCLE_TESTS of the Makefile: "make test-lifecycle" runs them, and "make test" starts one API
+// server.
 package integration
