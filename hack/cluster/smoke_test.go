@@ -162,6 +162,7 @@ func TestSmokeNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.runsHello()
+	s.hasItsShare()
 
 	ref, err := Push(t.Context(), s.Dir, archive, "team/hello:1")
 	if err != nil {
@@ -216,6 +217,28 @@ func (s *smoke) runsHello() {
 	}
 	if err := apiclient.AnswersOK(s.Context(), "http://"+address+"/"); err != nil {
 		s.Errorf("the Service from the machine: %v", err)
+	}
+}
+
+// hasItsShare makes sure that the cluster gets processor time beside much other work, for its own programs as for its pods.
+func (s *smoke) hasItsShare() {
+	s.Helper()
+	plan, err := addresses.NewPlan(*s.result.Index)
+	if err != nil {
+		s.Fatal(err)
+	}
+	group := "/sys/fs/cgroup/" + plan.Link
+	weight, err := os.ReadFile(group + "/cpu.weight")
+	if errors.Is(err, os.ErrNotExist) { // version 1
+		group = "/sys/fs/cgroup/cpu/" + plan.Link
+		weight, err = os.ReadFile(group + "/cpu.shares")
+	}
+	if got := strings.TrimSpace(string(weight)); err != nil || got != "800" && got != "8192" {
+		s.Errorf("the cluster's weight beside what else wants a processor: %q, %v; want eight times that of a process", got, err)
+	}
+	own, err := os.ReadFile(group + "/system/cgroup.procs")
+	if programs := strings.Fields(string(own)); err != nil || len(programs) < 5 { // containerd, etcd, and at least three of Kubernetes
+		s.Errorf("the cluster's own programs in its control group: %q, %v", programs, err)
 	}
 }
 
