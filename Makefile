@@ -153,9 +153,10 @@ SPECIAL_TESTS := $(MODULE)/tests/(integration|hostile|chaos|e2e|server)(/|$$)
 test: test-unit test-integration ## Run the unit and the integration tests.
 
 # "make verify" vets: what vet reads of all dependencies takes long where nothing is cached.
+# Four packages at a time, also on two processors: one waits half a minute for an API server that does not answer.
 .PHONY: test-unit
 test-unit: ## Run the tests that need nothing but Go.
-	go test -vet=off $(if $(RACE),-race) $(TESTFLAGS) $$(go list ./... | grep -Ev '$(SPECIAL_TESTS)')
+	go test -p 4 -vet=off $(if $(RACE),-race) $(TESTFLAGS) $$(go list ./... | grep -Ev '$(SPECIAL_TESTS)')
 
 # What begins, replaces or ends an operator has a target of its own, because most of these tests need a control plane for themselves: upgrades from
 # release 0.9, webhooks and their certificates, replicas, shards, removal. A test that TESTFLAGS names runs in both.
