@@ -257,13 +257,14 @@ providers: {inference: {provider: vllm, endpoint: 'http://vllm:8000', apiKey: {n
 // restartIsSilent starts another operator, which must write nothing, and read nothing that its caches hold. An edit shows that it has begun.
 func (e *env) restartIsSilent(name string) {
 	e.t.Helper()
+	before := e.resource(name).Status
 	op := e.startOperator(operatorOptions{})
 	e.waitFor(name, v1alpha2.ConditionReady, metav1.ConditionTrue, "")
 	e.quiet(op)
 	owned := regexp.MustCompile(`/(deployments|services|serviceaccounts)/`)
 	for _, request := range op.requests.all() {
 		if !strings.HasPrefix(request, http.MethodGet) || owned.MatchString(request) {
-			e.t.Errorf("after a restart: %s", request)
+			e.t.Errorf("after a restart: %s\nthe status (-before +after):\n%s", request, cmp.Diff(before, e.resource(name).Status))
 		}
 	}
 	begun := len(op.requests.all())

@@ -41,10 +41,10 @@ func Split(address string) (host, port, fault string) {
 	return host, port, ""
 }
 
-// IsURL reports whether a text is an HTTP or HTTPS URL with a host.
+// IsURL reports whether a text is an HTTP or HTTPS URL with a host and, where it names one, a port from 1 to 65535.
 func IsURL(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
+	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && (u.Port() == "" || IsPort(u.Port()))
 }
 
 // WrongPort says that what follows the colon is not a port.

@@ -73,7 +73,7 @@ func TestHasUserInfoFindsAUserInEveryForm(t *testing.T) {
 func TestIsURLTakesHTTPAndHTTPSWithAHost(t *testing.T) {
 	for in, want := range map[string]bool{
 		"http://h": true, "https://h:1/x?y": true, "HTTP://h": true,
-		"": false, "h:1": false, "http://": false, "http:///x": false, "ftp://h": false, "//h": false, "http://%zz": false,
+		"": false, "h:1": false, "http://": false, "http:///x": false, "ftp://h": false, "//h": false, "http://%zz": false, "http://h:0": false, "http://h:800000/x": false,
 	} {
 		if got := address.IsURL(in); got != want {
 			t.Errorf("IsURL(%q) = %v", in, got)

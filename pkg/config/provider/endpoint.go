@@ -96,7 +96,7 @@ func resolveURL(endpoint, masked, path string, row *catalog.Endpoint, problems *
 	case err != nil || u.Hostname() == "":
 		refuseEndpoint(path, "is not a URL with a host", example, problems)
 		return nil
-	case !validPort(u.Port()):
+	case !validPort(endpoint, masked, u.Port()):
 		refuseEndpoint(path, address.WrongPort, example, problems)
 		return nil
 	case u.Path != "" && u.Path != "/":
@@ -108,9 +108,17 @@ func resolveURL(endpoint, masked, path string, row *catalog.Endpoint, problems *
 	return []Value{{row.Field, document.String(whole)}}
 }
 
-// validPort reports whether the port of a URL is one; a reference to the environment, masked, is longer than any port.
-func validPort(port string) bool {
-	return port == "" || len(port) > len("65535") || address.IsPort(port)
+// validPort reports whether the port of a masked URL is one, or was written with a reference to the environment.
+func validPort(endpoint, masked, port string) bool {
+	if port == "" || address.IsPort(port) {
+		return true
+	}
+	authority := strings.Index(masked, "://") + len("://")
+	end := len(masked)
+	if length := strings.IndexAny(masked[authority:], "/?#"); length >= 0 {
+		end = authority + length
+	}
+	return document.HasReference(endpoint[end-len(port) : end])
 }
 
 // alternatives joins schemes for a message: "http:// or https://".

@@ -42,6 +42,7 @@ func TestResolveEndpoint(t *testing.T) {
 				"http://[::1]:8000":                 "http://[::1]:8000/v1",
 				"http://h/@v":                       "http://h/@v",
 				"http://${env.H}:${env.P:=80}":      "http://${env.H}:${env.P:=80}/v1",
+				"http://h:8${env.P}?a=b":            "http://h:8${env.P}/v1?a=b",
 				"http://h/${env.P:=v2}":             "http://h/${env.P:=v2}",
 				"${env.URL}":                        "${env.URL}",
 				"${env.URL}/v1":                     "${env.URL}/v1",
@@ -51,7 +52,7 @@ func TestResolveEndpoint(t *testing.T) {
 			wrong: []string{
 				"vllm:8000", "vllm", "ftp://h", "http://", "http:///v1", "http://u:hunter2@h", "http://u@h", "http://a b", "http://h:port",
 				"u:hunter2@h:1", "http://h\n", "//h", "//u:hunter2@h", "http:/u:hunter2@h", "http://u:hunter2@${env.H}", "http://:80",
-				`http://h\@x`, "http://h:1:2", "unix:///run/x", "http://h:0", "http://h:65536", "bolt://h",
+				`http://h\@x`, "http://h:1:2", "unix:///run/x", "http://h:0", "http://h:65536", "http://h:800000", "http://h:000000/v1?a=${env.P}", "http://${env.H}:800000", "bolt://h",
 			},
 		},
 		"url of another scheme": {
