@@ -3,10 +3,13 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
@@ -31,6 +34,19 @@ func TestMigrate(t *testing.T) {
 			"{name: VLLM_URL, value: 'http://vllm:8000/v1'}", "{name: OLLAMA_URL, value: 'http://ollama:11434/v1'}", "{name: INFERENCE_MODEL, value: x}",
 			"{name: OLLAMA_INFERENCE_MODEL, value: 'llama3.2:1b'}",
 		),
+		// A field that reads a part of a variable keeps the provider, and with it all that the provider reads.
+		"part-of-a-field": withVariables(
+			"{name: VLLM_URL, value: 'http://vllm:8000/v1'}", "{name: VLLM_TLS_VERIFY, value: 'false'}", "{name: VLLM_MAX_TOKENS, value: '8192'}",
+			"{name: VLLM_API_TOKEN, valueFrom: {secretKeyRef: {name: creds, key: token}}}", "{name: INFERENCE_MODEL, value: m}",
+		),
+		"condition-from-elsewhere": withVariables(
+			"{name: VLLM_URL, valueFrom: {configMapKeyRef: {name: addresses, key: vllm}}}",
+			"{name: OPENAI_API_KEY, valueFrom: {secretKeyRef: {name: creds, key: openai}}}", "{name: UNKNOWN, value: x}",
+		),
+		"written-twice": withVariables(
+			"{name: VLLM_URL, value: 'http://first:8000/v1'}", "{name: INFERENCE_MODEL, value: m1}",
+			"{name: VLLM_URL, value: 'http://last:8000/v1'}", "{name: INFERENCE_MODEL, value: m2}",
+		),
 		"referred-to": withVariables("{name: OLLAMA_URL, value: 'http://ollama:11434/v1'}", "{name: MINE, value: '$(OLLAMA_URL)/x'}"),
 	}
 	for _, example := range []string{"ollama", "vllm-with-api-key", "override-config", "network-policy-and-tls", "full-featured"} {
@@ -48,6 +64,26 @@ func TestMigrate(t *testing.T) {
 				t.Errorf("of what is migrated already, another one is made:\n%s%s", again.err, again.out)
 			}
 		})
+	}
+}
+
+// The result can replace the file: what it has beside LlamaStackDistributions is printed too, in its order.
+func TestMigrateKeepsDocumentsOfOtherKinds(t *testing.T) {
+	const before, after = "apiVersion: v1\nkind: Secret\nmetadata: {name: creds}\n---\n", "\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: last}\n"
+	text := before + withVariables("{name: VLLM_URL, value: 'http://vllm:8000/v1'}") + after
+	r := run(t, text, "migrate", "-f", "-", "--settings", networkPolicies)
+	var kinds []string
+	for _, line := range strings.Split(r.out, "\n") {
+		if kind, ok := strings.CutPrefix(line, "kind: "); ok {
+			kinds = append(kinds, kind)
+		}
+	}
+	if want := []string{"Secret", v1alpha2.Kind, "ConfigMap"}; r.code != command.OK || !slices.Equal(kinds, want) {
+		t.Errorf("exit code %d, kinds %v, want %v:\n%s", r.code, kinds, want, r.err)
+	}
+	var list struct{ Items []map[string]any }
+	if err := json.Unmarshal([]byte(run(t, text, "migrate", "-f", "-", "-o", "json", "--settings", networkPolicies).out), &list); err != nil || len(list.Items) != 3 {
+		t.Errorf("JSON has %d items: %v", len(list.Items), err)
 	}
 }
 

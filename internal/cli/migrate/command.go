@@ -24,7 +24,8 @@ const long = `Rewrite custom resources that configure providers by environment v
 v1alpha1, as v1alpha2 with spec.providers and spec.resources. No cluster is needed.
 
 The command makes the configuration of both with the operator's own code and compares what the server reads. If anything differs that is
-not meant to, it prints the differences and no result. Standard error lists what moved, what stays, and what is better than before.`
+not meant to, it prints the differences and no result. Standard error lists what moved, what stays, and what is better than before.
+Documents of other kinds are printed unchanged.`
 
 const examples = `  # A manifest in the style of release 0.9
   kubectl llamastack migrate -f my-stack.yaml > my-stack-v1alpha2.yaml
@@ -75,11 +76,13 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 	}
 	cluster.Fill(documents)
 	var list []any
-	failed := false
+	count, failed := 0, false
 	for _, d := range documents {
 		if !offline.Recognizes(d) {
+			list = append(list, d.Object)
 			continue
 		}
+		count++
 		object, ok, err := migrate(ctx, cluster, d, streams.Err)
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.Place(), err)
@@ -90,7 +93,7 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 	switch {
 	case failed:
 		return errFailed
-	case len(list) == 0:
+	case count == 0:
 		return files.ErrNothing
 	}
 	return o.print(streams.Out, list)

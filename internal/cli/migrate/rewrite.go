@@ -37,6 +37,9 @@ type remaining struct {
 	text  string
 }
 
+// inferenceModel is the variable that named the model, or the end of the name of one for a provider.
+const inferenceModel = "INFERENCE_MODEL"
+
 // envPath is where v1alpha2 has the variables.
 var envPath = []string{"spec", "workload", "overrides", "env"}
 
@@ -71,7 +74,13 @@ func (r *rewriting) api(api parse.ProviderAPI) []string {
 	for entry := range r.base.Providers() {
 		id := entry.Identity()
 		ref, _ := document.WholeReference(id.Raw)
-		if entry.API != api.Name || id.Presence != document.Conditional || ref.Operator != document.IfSet || r.plain(ref.Name) == "" {
+		if entry.API != api.Name || id.Presence != document.Conditional || ref.Operator != document.IfSet || r.variable(ref.Name) == nil {
+			continue
+		}
+		if r.plain(ref.Name) == "" {
+			r.stays = append(r.stays, remaining{
+				[]string{ref.Name}, fmt.Sprintf("%s, for provider %s: its value is not in the spec, so whether the provider is on is not known", ref.Name, id.ID),
+			})
 			continue
 		}
 		made, used, obstacle := r.provider(entry, id.ID)
@@ -193,7 +202,7 @@ func (r *rewriting) models(inference []string) {
 		variable, _ := item.(map[string]any)
 		name, _ := variable["name"].(string)
 		model := r.plain(name)
-		if model == "" || !strings.HasSuffix(name, "INFERENCE_MODEL") || slices.Contains(read, name) {
+		if model == "" || r.used[name] || !strings.HasSuffix(name, inferenceModel) || slices.Contains(read, name) {
 			continue
 		}
 		provider := providerOf(name, inference)
@@ -220,18 +229,22 @@ func providerOf(variable string, ids []string) string {
 			return id
 		}
 	}
-	if len(ids) == 1 && variable == "INFERENCE_MODEL" {
+	if len(ids) == 1 && variable == inferenceModel {
 		return ids[0]
 	}
 	return ""
 }
 
-// variable returns a variable of the spec that has a value; nil where it has none.
+// variable returns a variable of the spec that has a value; nil where it has none. Of several with one name the container gets the last.
 func (r *rewriting) variable(name string) map[string]any {
-	for _, item := range r.env {
+	for _, item := range slices.Backward(r.env) {
 		v, _ := item.(map[string]any)
-		if v["name"] == name && (v["valueFrom"] != nil || v["value"] != nil && v["value"] != "") {
+		switch {
+		case v["name"] != name:
+		case v["valueFrom"] != nil || v["value"] != nil && v["value"] != "":
 			return v
+		default:
+			return nil
 		}
 	}
 	return nil
@@ -284,7 +297,33 @@ func (r *rewriting) isReferredTo(name string) bool {
 
 // note says that a variable stays, where nothing has been said about it.
 func (r *rewriting) note(name string) {
-	if !slices.ContainsFunc(r.stays, func(s remaining) bool { return slices.Contains(s.names, name) }) {
-		r.stays = append(r.stays, remaining{[]string{name}, name + ": it configures nothing that this command knows"})
+	if slices.ContainsFunc(r.stays, func(s remaining) bool { return slices.Contains(s.names, name) }) {
+		return
 	}
+	why := "it configures nothing that this command knows"
+	switch reader := r.reader(name); {
+	case reader != "":
+		why = "the distribution's provider " + reader + " reads it, which stays as it is"
+	case slices.Contains(document.VariablesIn(r.base.Root()), name):
+		why = "the distribution's configuration reads it elsewhere than in providers"
+	case strings.HasSuffix(name, inferenceModel):
+		why = "this distribution ignores it; write the model under spec.resources.models"
+	}
+	r.stays = append(r.stays, remaining{[]string{name}, name + ": " + why})
+}
+
+// reader returns the first provider of the base configuration that reads a variable, as API and id; empty where none does.
+func (r *rewriting) reader(variable string) string {
+	for entry := range r.base.Providers() {
+		id := entry.Identity()
+		ref, conditional := document.WholeReference(id.Raw)
+		reads := conditional && ref.Name == variable
+		for _, node := range document.Members(entry.Config()) {
+			reads = reads || slices.Contains(document.VariablesIn(node), variable)
+		}
+		if reads {
+			return entry.API + "/" + id.ID
+		}
+	}
+	return ""
 }
