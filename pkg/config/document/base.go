@@ -179,6 +179,9 @@ func mergeInto(c, m *yaml.Node, seen map[string]bool) error {
 
 // checkShape makes sure of the types that the engine relies on; null counts as absent everywhere.
 func checkShape(root *yaml.Node) error {
+	if kind := Child(root, "kind"); kind != nil && Child(root, "apiVersion") != nil && Child(root, "providers") == nil {
+		return fmt.Errorf("line %d: a Kubernetes manifest is not the configuration of a server: take what a ConfigMap has under config.yaml", kind.Line)
+	}
 	for _, key := range []string{"server", "providers", "registered_resources", "storage", "vector_stores", "safety"} {
 		if v := Child(root, key); v != nil && v.Kind != yaml.MappingNode {
 			return fmt.Errorf("line %d: %s is not a map", v.Line, key)

@@ -34,6 +34,7 @@ func TestParseBaseRefuses(t *testing.T) {
 		"providers: {f: [{config: [1]}]}\n": "line 1: the config of a provider is not a map",
 		"registered_resources: {models: 1}": "line 1: registered_resources.models is not a list",
 		"apis: {}\n":                        "line 1: apis is not a list",
+		"apiVersion: v1\nkind: ConfigMap\n": "line 2: a Kubernetes manifest is not the configuration of a server: take what a ConfigMap has under config.yaml",
 		"server: []\n":                      "line 1: server is not a map",
 		"storage: {stores: []}\n":           "line 1: storage.stores is not a map",
 		"a: *nowhere\n":                     "not YAML",
