@@ -4,7 +4,9 @@ package parse
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -77,14 +79,30 @@ func parseModel(o *object) Model {
 	if m.ModelType != "" && !slices.Contains(modelTypes, string(m.ModelType)) {
 		o.report(unsupportedModelType(o.path.Child("modelType"), string(m.ModelType)))
 	}
-	_, inMetadata := m.Metadata["embedding_dimension"]
-	if m.ModelType == v1alpha2.ModelTypeEmbedding && m.EmbeddingDimension == nil && !inMetadata {
+	dimension, inMetadata := m.Metadata["embedding_dimension"]
+	if m.ModelType == v1alpha2.ModelTypeEmbedding && m.EmbeddingDimension == nil && dimension == nil {
 		o.report(missing(o.path.Child("embeddingDimension"), "the server refuses an embedding model without it", "for example embeddingDimension: 768"))
 	}
 	if m.EmbeddingDimension != nil && inMetadata {
 		o.report(conflicting(o.path.Child("metadata").Key("embedding_dimension"), "says the same as embeddingDimension"))
+	} else if m.ModelType == v1alpha2.ModelTypeEmbedding && dimension != nil && !isDimension(dimension) {
+		o.report(wrongType(o.path.Child("metadata").Key("embedding_dimension"), "a positive integer", "for example embeddingDimension: 768, without metadata"))
 	}
 	return m
+}
+
+// isDimension reports whether the server reads a value as a positive integer. What refers to the environment only the server knows.
+func isDimension(value any) bool {
+	switch v := value.(type) {
+	case int64:
+		return v > 0
+	case float64:
+		return v > 0 && v == math.Trunc(v)
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		return err == nil && n > 0 || strings.Contains(v, "${env.")
+	}
+	return false
 }
 
 // unsupportedModelType reports a model type that does not exist; it shows the value where that is near to one that does.

@@ -40,6 +40,8 @@ func TestParseModels(t *testing.T) {
 // Proves: FR-007, FR-042, FR-075, NFR-003, R7, R23, R35.
 func TestParseModelsRefuses(t *testing.T) {
 	const p = "spec.resources.models"
+	const wrongDimension = "[0].metadata[embedding_dimension]: Invalid value: must be a positive integer: " +
+		"for example embeddingDimension: 768, without metadata"
 	const known = "name, provider, modelType, contextLength, quantization, embeddingDimension, providerModelId, metadata"
 	for text, want := range map[string][]string{
 		"''":                                    {p + "[0]: Invalid value: must not be empty: give a name, or remove the item"},
@@ -57,6 +59,14 @@ func TestParseModelsRefuses(t *testing.T) {
 			p + "[0].embeddingDimension: Required value: the server refuses an embedding model without it: for example embeddingDimension: 768"},
 		"{name: m, modelType: embedding, embeddingDimension: 1, metadata: {embedding_dimension: 2}}": {
 			p + "[0].metadata[embedding_dimension]: Forbidden: says the same as embeddingDimension: keep one of them"},
+		"{name: m, modelType: embedding, metadata: {embedding_dimension: null}}": {
+			p + "[0].embeddingDimension: Required value: the server refuses an embedding model without it: for example embeddingDimension: 768"},
+		"{name: m, modelType: embedding, metadata: {embedding_dimension: abc}}":   {p + wrongDimension},
+		"{name: m, modelType: embedding, metadata: {embedding_dimension: '-4'}}":  {p + wrongDimension},
+		"{name: m, modelType: embedding, metadata: {embedding_dimension: 0}}":     {p + wrongDimension},
+		"{name: m, modelType: embedding, metadata: {embedding_dimension: 1.5}}":   {p + wrongDimension},
+		"{name: m, modelType: embedding, metadata: {embedding_dimension: true}}":  {p + wrongDimension},
+		"{name: m, modelType: embedding, metadata: {embedding_dimension: [768]}}": {p + wrongDimension},
 	} {
 		t.Run(text, func(t *testing.T) {
 			_, problems := parseModels(itemsFromYAML(t, text))
