@@ -27,14 +27,14 @@ const (
 // namespaceLabel is the label that each namespace has with its own name.
 const namespaceLabel = "kubernetes.io/metadata.name"
 
-// From converts a LlamaStackDistribution of v1alpha2, which the schema admits, to an OGXServer.
+// From converts a LlamaStackDistribution of v1alpha2, which the schema admits, to an OGXServer. What only the annotation of conversion carries is
+// lost without a Loss: v1alpha1.CarriedPaths names it.
 func From(object map[string]any) (map[string]any, []Loss) {
 	s := newSource(object)
 	to := map[string]any{"apiVersion": APIVersion, "kind": Kind, "metadata": map[string]any{}, "spec": map[string]any{}}
 	metadata(s, to)
-	if annotations, ok := to["metadata"].(map[string]any)["annotations"].(map[string]any); ok && annotations[v1alpha2.ConversionAnnotation] != nil {
-		delete(annotations, v1alpha2.ConversionAnnotation)
-		s.losses = append(s.losses, Loss{"metadata.annotations", v1alpha2.ConversionAnnotation + " keeps what only v1alpha1 can say", "look at what it has"})
+	if metadata, ok := to["metadata"].(map[string]any); ok {
+		withoutRecord(metadata)
 	}
 	kv := s.at([]string{"spec", "storage", "kv"})
 	if kv["type"] == string(v1alpha2.KVStoragePostgres) {
@@ -61,6 +61,15 @@ func From(object map[string]any) (map[string]any, []Loss) {
 	s.lose("spec.auth", "OGXServer says nothing about who may call the server", "write it into the ConfigMap of overrideConfig, or into that of baseConfig")
 	s.lose("spec.externalProviders", "OGXServer adds no providers from images", "build an image with them")
 	return to, s.rest()
+}
+
+// withoutRecord removes the record of a conversion between the versions.
+func withoutRecord(metadata map[string]any) {
+	annotations, _ := metadata["annotations"].(map[string]any)
+	delete(annotations, v1alpha2.ConversionAnnotation)
+	if annotations != nil && len(annotations) == 0 {
+		delete(metadata, "annotations")
+	}
 }
 
 func fromNetworking(s *source, to map[string]any) {

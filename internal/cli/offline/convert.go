@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -39,6 +40,21 @@ type Converted struct {
 // unknown field or a wrong type: that could get lost. It warns of what the author should look at afterwards, and of values that the API
 // server would refuse in the one version or the other.
 func (c *Cluster) Convert(ctx context.Context, d *manifest.Document, version string) *Converted {
+	r := c.convert(ctx, d, version)
+	defer r.sort()
+	if r.Object != nil && r.Object["apiVersion"] != d.APIVersion() {
+		r.remark(version)
+		r.variables(c)
+		for _, p := range r.allowedFrom(ctx, c) {
+			r.addBuilt(p)
+		}
+		r.refused(ctx, c)
+	}
+	return r
+}
+
+// convert is Convert without what the author should look at because the version is another one.
+func (c *Cluster) convert(ctx context.Context, d *manifest.Document, version string) *Converted {
 	r := &Converted{Resource: Resource{Document: d}}
 	defer r.sort()
 	if schemaOf(&r.Resource) == nil {
@@ -60,12 +76,6 @@ func (c *Cluster) Convert(ctx context.Context, d *manifest.Document, version str
 		return r
 	}
 	r.Object = object
-	if target != d.APIVersion() {
-		r.remark(version)
-		r.variables(c)
-		r.allowedFrom(ctx, c)
-		r.refused(ctx, c)
-	}
 	return r
 }
 
@@ -136,22 +146,18 @@ func (c *Cluster) Distribution(object map[string]any) (*settings.Distribution, e
 	return distribution, nil
 }
 
-// allowedFrom reports, in the operator's words, when no NetworkPolicy is made for a resource that asks for one, because of the annotation.
-func (r *Converted) allowedFrom(ctx context.Context, c *Cluster) {
+// allowedFrom returns, in the operator's words, that no NetworkPolicy is made for a resource that asks for one, because of the annotation.
+func (r *Converted) allowedFrom(ctx context.Context, c *Cluster) problem.List {
 	cr, err := typed(r.Object)
 	if err != nil || r.Object["apiVersion"] != v1alpha2.GroupVersion.String() {
-		return
+		return nil
 	}
 	in, unresolved := c.inputs(cr)
 	if unresolved != nil {
-		return // what is wrong with the distribution is not reported by conversion
+		return nil // what is wrong with the distribution is not reported by conversion
 	}
 	_, problems := desired.Build(ctx, in)
-	for _, p := range problems.Warnings() {
-		if p.Path == desired.PathAllowedFrom {
-			r.addBuilt(p)
-		}
-	}
+	return slices.DeleteFunc(problems.Warnings(), func(p problem.Problem) bool { return p.Path != desired.PathAllowedFrom })
 }
 
 // refused reports what keeps the converted resource from being created as it is: an object of one version can be admitted and

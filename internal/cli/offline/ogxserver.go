@@ -6,8 +6,10 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/ogxserver"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -32,11 +34,25 @@ func (c *Cluster) ConvertKind(ctx context.Context, d *manifest.Document, to stri
 		}
 		return r
 	}
-	r := c.Convert(ctx, d, v1alpha2.GroupVersion.Version)
-	if r.Failed() || to != ogxserver.APIVersion {
+	if to != ogxserver.APIVersion {
+		return c.Convert(ctx, d, v1alpha2.GroupVersion.Version)
+	}
+	r := c.convert(ctx, d, v1alpha2.GroupVersion.Version)
+	if r.Failed() {
 		return r
 	}
 	var losses []ogxserver.Loss
+	if r.Object["apiVersion"] != d.APIVersion() {
+		r.variables(c)
+		r.refused(ctx, c)
+	}
+	for _, path := range v1alpha1.CarriedPaths(r.Object) { // which the annotation of the version between them carries, and no OGXServer
+		losses = append(losses, ogxserver.Loss{Path: path})
+	}
+	r.lose(losses, ogxserver.Kind)
+	if len(r.allowedFrom(ctx, c)) > 0 {
+		r.remind(desired.PathAllowedFrom, "has no effect today, as in release 0.9; the operator of OGXServer enforces it", "look whether it names all clients")
+	}
 	r.Object, losses = ogxserver.From(r.Object)
 	r.lose(losses, ogxserver.Kind)
 	return r
