@@ -3,14 +3,16 @@
 package v1alpha1
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
@@ -79,7 +81,7 @@ func TestEveryFieldIsInTheTable(t *testing.T) {
 			t.Errorf("the table names %s, which v1alpha2 does not have", mapping.hub)
 		}
 		if mapping.spoke != "" && mapping.hub != "" && mapping.toSpoke == nil {
-			if diff := cmp.Diff(inSpoke, inHub); diff != "" {
+			if diff := gocmp.Diff(inSpoke, inHub); diff != "" {
 				t.Errorf("%s travels to %s as it is, but their types differ (- v1alpha1, + v1alpha2):\n%s", mapping.spoke, mapping.hub, diff)
 			}
 		}
@@ -183,13 +185,13 @@ func TestMappingTablesOfTheMigrationGuide(t *testing.T) {
 			if direction.toPath != absent {
 				got, _ := lookup(converted, strings.Split(direction.toPath, "."))
 				dropDefaults(got)
-				if diff := cmp.Diff(want, got); diff != "" {
+				if diff := gocmp.Diff(want, got); diff != "" {
 					t.Errorf("%s of %s as %s of %s (- want, + got):\n%s", direction.fromPath, direction.from, direction.toPath, direction.to, diff)
 				}
 			}
 			got, _ := lookup(direction.back(converted), strings.Split(direction.fromPath, "."))
 			dropDefaults(got)
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := gocmp.Diff(want, got); diff != "" {
 				t.Errorf("%s of %s after the way there and back (- want, + got):\n%s", direction.fromPath, direction.from, diff)
 			}
 		}
@@ -275,6 +277,38 @@ func TestSameComparesNumbersByValue(t *testing.T) {
 	} {
 		if got := same(c.a, c.b); got != c.want {
 			t.Errorf("%v and %v: the same %t", c.a, c.b, got)
+		}
+	}
+}
+
+// Proves: R41 (an object of v1alpha1 no longer counts as one with any field that only v1alpha2 has).
+func TestEveryFieldOfV1alpha2MovesAnObjectOn(t *testing.T) {
+	t.Parallel()
+
+	values := map[string]string{ // where an empty object is not a value
+		"spec.networking.tls.enabled": "true", "spec.networking.tls.secretName": "own", "spec.disabled": "[eval]",
+		"spec.workload.imagePullSecrets": "[{name: registry}]", "spec.workload.resourceClaims": "[{name: gpu}]",
+		"spec.workload.terminationGracePeriodSeconds": "20", "spec.workload.overrides.envFrom": "[{configMapRef: {name: c}}]",
+	}
+	for _, mapping := range fieldMappings {
+		if mapping.spoke != "" {
+			continue
+		}
+		text := cmp.Or(values[mapping.hub], "{}")
+		for _, name := range slices.Backward(strings.Split(mapping.hub, ".")) {
+			text = "{" + name + ": " + text + "}"
+		}
+		obj := &v1alpha2.LlamaStackDistribution{}
+		if err := yaml.UnmarshalStrict([]byte(text), obj); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		obj.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha1"}`}
+		if v1alpha2.Legacy(obj).FromV1alpha1 {
+			t.Errorf("with %s it still counts as of v1alpha1", mapping.hub)
+		}
+		obj.Spec = v1alpha2.LlamaStackDistributionSpec{}
+		if !v1alpha2.Legacy(obj).FromV1alpha1 {
+			t.Errorf("without %s it does not count as of v1alpha1", mapping.hub)
 		}
 	}
 }

@@ -96,7 +96,8 @@ func keptValue[T any](record *ConversionRecord, path string) (value T, ok bool) 
 
 // usesV1alpha2Only reports whether the spec says something that v1alpha1 has no field for.
 func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
-	if s.Providers != nil || s.Resources != nil || s.Storage != nil || len(s.Disabled) > 0 || s.ExternalProviders != nil || s.Auth != nil {
+	if s.Providers != nil || s.Resources != nil || s.Storage != nil || len(s.Disabled) > 0 || s.ExternalProviders != nil || s.Auth != nil ||
+		s.Monitoring != nil || s.Workload.usesV1alpha2Only() {
 		return true
 	}
 	if tls := s.tls(); tls != nil && (tls.Enabled != nil || tls.SecretName != nil) {
@@ -106,6 +107,11 @@ func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
 		return false
 	}
 	return s.Networking.hasHostname()
+}
+
+func (w *WorkloadSpec) usesV1alpha2Only() bool {
+	return w != nil && (w.Scheduling != nil || len(w.ImagePullSecrets) > 0 || w.PodMetadata != nil || len(w.ResourceClaims) > 0 ||
+		w.TerminationGracePeriodSeconds != nil || w.Overrides != nil && len(w.Overrides.EnvFrom) > 0)
 }
 
 // hasHostname reports whether spec.networking.expose is an object with a host name.
