@@ -73,7 +73,7 @@ func TestMigrateKeepsDocumentsOfOtherKinds(t *testing.T) {
 	text := before + withVariables("{name: VLLM_URL, value: 'http://vllm:8000/v1'}") + after
 	r := run(t, text, "migrate", "-f", "-", "--settings", networkPolicies)
 	var kinds []string
-	for _, line := range strings.Split(r.out, "\n") {
+	for line := range strings.SplitSeq(r.out, "\n") {
 		if kind, ok := strings.CutPrefix(line, "kind: "); ok {
 			kinds = append(kinds, kind)
 		}
