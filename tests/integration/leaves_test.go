@@ -90,7 +90,7 @@ type twin struct {
 // Proves: L-04, R41, R42, R43, R44 (set and then unset is never set, for every field).
 func TestEachFieldSetThenUnsetIsNeverSet(t *testing.T) {
 	t.Parallel()
-	s := &symmetry{env: newEnv(t), twins: map[string]twin{}}
+	s := &symmetry{env: newEnvWithSettings(t), twins: map[string]twin{}}
 	s.withoutPolicy()
 	s.referents()
 	s.registerNewest()
@@ -156,7 +156,7 @@ func (s *symmetry) registerNewest() {
 		s.t.Fatal("the newest release line has no starter")
 	}
 	cm := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: s.newest, Labels: map[string]string{settings.LabelDistribution: s.newest}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.operator, Name: s.newest, Labels: map[string]string{settings.LabelDistribution: s.newest}},
 		Data:       map[string]string{"image": "registry.example.com/ai/" + s.newest, "serverVersion": catalog.Newest() + ".0", "config.yaml": string(base)},
 	}
 	if err := admin.Create(s.t.Context(), cm); err != nil {
