@@ -47,10 +47,11 @@ const (
 )
 
 // Admit returns the object as the API server would store it, with defaults, and why it would refuse it. The object that is
-// given is not changed; it needs a namespace, which kubectl gives.
+// given is not changed; it needs a namespace, which kubectl gives. A name that the API server would make of generateName ends in "xxxxx" here.
 func (s *Schema) Admit(ctx context.Context, object map[string]any) (map[string]any, []Refusal) {
 	object = runtime.DeepCopyJSON(object)
 	refusals := s.decode(object)
+	generateName(object)
 	defaulting.Default(object, s.structural)
 	delete(object, "status") // what creates an object cannot set its status
 	errs, unchecked := s.validate(ctx, object)
@@ -74,6 +75,17 @@ func (s *Schema) Admit(ctx context.Context, object map[string]any) (map[string]a
 		}))
 	}
 	return object, refusals
+}
+
+// generateName gives an object with generateName in place of a name one as the API server does, of the same length but always the same: the API server
+// appends five random characters, after as much as leaves 63.
+func generateName(object map[string]any) {
+	const random, longest = "xxxxx", 63
+	meta, _ := object["metadata"].(map[string]any)
+	name, _ := meta["name"].(string)
+	if prefix, _ := meta["generateName"].(string); name == "" && prefix != "" {
+		meta["name"] = prefix[:min(len(prefix), longest-len(random))] + random
+	}
 }
 
 func refusal(kind Kind, p problem.Problem) Refusal {

@@ -120,6 +120,7 @@ func TestRejectsMetadata(t *testing.T) {
 		metadata map[string]any
 		want     string
 	}{
+		"no such name":   {map[string]any{"generateName": "A"}, "metadata.generateName: Invalid value: \"A\": a lowercase RFC 1123 subdomain"},
 		"no name":        {map[string]any{}, "metadata.name: Required value: name or generateName is required"},
 		"capitals":       {map[string]any{"name": "A"}, "metadata.name: Invalid value: \"A\": a lowercase RFC 1123 subdomain"},
 		"a wrong label":  {map[string]any{"name": "a", "labels": map[string]any{"-": "b"}}, "metadata.labels: Invalid value"},
@@ -135,6 +136,19 @@ func TestRejectsMetadata(t *testing.T) {
 		_, problems := s.Admit(t.Context(), object)
 		if len(problems) == 0 || !strings.Contains(problems[0].String(), c.want) {
 			t.Errorf("%s: %v, want %s", name, problems, c.want)
+		}
+	}
+}
+
+// Proves: NFR-004 (an object whose name the API server makes is checked as any other).
+func TestGenerateName(t *testing.T) {
+	s := schema(t)
+	for prefix, want := range map[string]string{"ci-": "ci-xxxxx", strings.Repeat("a", 59): strings.Repeat("a", 58) + "xxxxx"} {
+		object := resource(t, starter)
+		object["metadata"] = map[string]any{"generateName": prefix, "namespace": "default"}
+		stored, problems := s.Admit(t.Context(), object)
+		if name := stored["metadata"].(map[string]any)["name"]; name != want || len(problems) > 0 {
+			t.Errorf("the name made of %s is %v, want %s: %v", prefix, name, want, problems)
 		}
 	}
 }

@@ -42,6 +42,12 @@ func (d *Document) Name() string {
 	return textAt(metadata, "name")
 }
 
+// GenerateName returns metadata.generateName, empty where there is none.
+func (d *Document) GenerateName() string {
+	metadata, _ := d.Object["metadata"].(map[string]any)
+	return textAt(metadata, "generateName")
+}
+
 // Namespace returns metadata.namespace, empty where there is none.
 func (d *Document) Namespace() string {
 	metadata, _ := d.Object["metadata"].(map[string]any)

@@ -3,6 +3,7 @@
 package offline
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -34,10 +35,7 @@ func (r *Resource) PrintNotes(w io.Writer) {
 	}
 }
 
-// Name is the name of the resource for messages.
+// Name is the name of the resource for messages, or what the API server makes one of.
 func (r *Resource) Name() string {
-	if name := r.Document.Name(); name != "" {
-		return name
-	}
-	return "(no name)"
+	return cmp.Or(r.Document.Name(), r.Document.GenerateName(), "(no name)")
 }
