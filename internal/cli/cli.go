@@ -69,7 +69,11 @@ func New(streams command.Streams) *cobra.Command {
 
 // Run runs the plugin with the arguments, without the name of the program, and returns the exit code.
 func Run(ctx context.Context, args []string, streams command.Streams) int {
-	root := New(streams)                      //nolint:contextcheck // cobra hands the context to the verbs
+	root := New(streams) //nolint:contextcheck // cobra hands the context to the verbs
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() } // without it, an unknown shell passes
+	}
 	root.SetArgs(append([]string{}, args...)) // nil would mean those of the process
 	called, err := root.ExecuteContextC(ctx)
 	return command.Finish(err, streams, "See '"+called.CommandPath()+" --help'.")

@@ -22,6 +22,10 @@ func TestWrongUsage(t *testing.T) {
 		"no files: name them with --filename":              {"validate"},
 		`--output "xml": choose one of text, json`:         {"validate", "-f", sample, "--output", "xml"},
 		"unknown command \"x\"":                            {"version", "x"},
+		`unknown command "zhs"`:                            {"completion", "zhs"},
+		`unexpected argument "b.yaml": give each file`:     {"render", "-f", sample, "b.yaml"},
+		`no release line of "nightly" is`:                  {"render", "-f", sample, "--server-version", "nightly"},
+		`no release line of "0.2.3" is`:                    {"render", "-f", sample, "--server-version", "0.2.3"},
 	} {
 		r := run(t, "", args...)
 		if r.code != command.WrongUsage || r.out != "" || !strings.Contains(r.err, want) || !strings.Contains(r.err, "\nSee 'kubectl llamastack") {
@@ -41,8 +45,6 @@ func TestWrongFiles(t *testing.T) {
 		"--settings: open missing.yaml":     {"render", "-f", sample, "--settings", "missing.yaml"},
 		"neither a manifest of that":        {"render", "-f", sample, "--settings", sample},
 		`unknown key "apis": the keys are`:  {"render", "-f", sample, "--settings", "testdata/base.yaml"},
-		`no release line of "nightly" is`:   {"render", "-f", sample, "--server-version", "nightly"},
-		`no release line of "0.2.3" is`:     {"render", "-f", sample, "--server-version", "0.2.3"},
 		"--image-labels: open missing.json": {"render", "-f", sample, "--image-labels", "missing.json"},
 		"a JSON object of labels":           {"render", "-f", sample, "--image-labels", sample},
 		"config.base64: not base64":         {"render", "-f", sample, "--image-labels", write(t, `{"io.llamastack.config.base64": "%"}`)},

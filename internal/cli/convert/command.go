@@ -72,7 +72,7 @@ func New(streams command.Streams) *cobra.Command {
 		Short:   "Convert resources to the other version of the API, or to OGXServer and back",
 		Long:    long,
 		Example: examples,
-		Args:    cobra.NoArgs,
+		Args:    files.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err

@@ -47,7 +47,7 @@ func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
 		Short:   "Show what applying a file would change",
 		Long:    long,
 		Example: examples,
-		Args:    cobra.NoArgs,
+		Args:    files.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := errors.Join(o.output.Check(), manifest.CheckStdin(o.files.Names)); err != nil {
 				return err

@@ -32,6 +32,14 @@ func (r *Resources) AddTo(cmd *cobra.Command) {
 	_ = cmd.MarkFlagRequired("filename")
 }
 
+// NoArguments refuses arguments: the shell makes them of a pattern after -f, which takes one name.
+func NoArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unexpected argument %q: give each file or directory a -f of its own", args[0])
+	}
+	return nil
+}
+
 // Read returns the documents of all files, or all errors.
 func (r *Resources) Read(stdin io.Reader) ([]*manifest.Document, error) {
 	documents, errs := manifest.Read(r.Names, false, stdin)

@@ -60,8 +60,8 @@ func New(streams command.Streams) *cobra.Command {
 		Example: examples,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !o.push && o.output == "" {
-				return errNowhere
+			if err := o.check(args[0]); err != nil {
+				return err
 			}
 			return command.Fail(o.run(cmd.Context(), args[0], streams))
 		},
@@ -77,6 +77,39 @@ func New(streams command.Streams) *cobra.Command {
 	return cmd
 }
 
+// check reports what is wrong with the command line.
+func (o *options) check(image string) error {
+	_, archived := archiveOf(image)
+	switch _, standing := catalog.ForVersion(o.serverVersion); {
+	case !o.push && o.output == "":
+		return errNowhere
+	case o.serverVersion != "" && standing == catalog.NoVersion:
+		return fmt.Errorf("--server-version: %q is not a release such as 1.5.0", o.serverVersion)
+	case o.push && archived:
+		return errArchive
+	case archived:
+		return nil
+	}
+	ref, err := o.reference(image)
+	if _, isDigest := ref.(name.Digest); isDigest && o.push {
+		return errDigest
+	}
+	return err
+}
+
+// reference is that of an image in a registry.
+func (o *options) reference(image string) (name.Reference, error) {
+	var options []name.Option
+	if o.plainHTTP {
+		options = append(options, name.Insecure)
+	}
+	ref, err := name.ParseReference(image, options...)
+	if err != nil {
+		return nil, fmt.Errorf("IMAGE: %w", err)
+	}
+	return ref, nil
+}
+
 func (o *options) run(ctx context.Context, image string, streams command.Streams) error {
 	content, err := manifest.ReadBytes(o.config, streams.In)
 	if err != nil {
@@ -84,9 +117,6 @@ func (o *options) run(ctx context.Context, image string, streams command.Streams
 	}
 	if _, err := config.ParseBase(image, content); err != nil {
 		return fmt.Errorf("--config: %w", err)
-	}
-	if _, standing := catalog.ForVersion(o.serverVersion); o.serverVersion != "" && standing == catalog.NoVersion {
-		return fmt.Errorf("--server-version: %q is not a release such as 1.5.0", o.serverVersion)
 	}
 	what, ref, done, err := o.open(ctx, image)
 	if err != nil {
@@ -118,22 +148,12 @@ func (o *options) run(ctx context.Context, image string, streams command.Streams
 // open reads the image. What it returns reads layers when they are needed, until done is called.
 func (o *options) open(ctx context.Context, image string) (_ content, _ name.Reference, done func(), _ error) {
 	if file, ok := archiveOf(image); ok {
-		if o.push {
-			return nil, nil, nil, errArchive
-		}
 		what, done, err := load(file)
 		return what, nil, done, err
 	}
-	var options []name.Option
-	if o.plainHTTP {
-		options = append(options, name.Insecure)
-	}
-	ref, err := name.ParseReference(image, options...)
+	ref, err := o.reference(image)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("IMAGE: %w", err)
-	}
-	if _, isDigest := ref.(name.Digest); isDigest && o.push {
-		return nil, nil, nil, errDigest
+		return nil, nil, nil, err
 	}
 	descriptor, err := remote.Get(ref, remoteOptions(ctx)...)
 	if err != nil {

@@ -48,7 +48,7 @@ func New(streams command.Streams) *cobra.Command {
 		Short:   "Rewrite environment variables as providers, in v1alpha2",
 		Long:    long,
 		Example: examples,
-		Args:    cobra.NoArgs,
+		Args:    files.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := errors.Join(o.output.Check(), o.settings.CheckStdin(o.files.Names...)); err != nil {
 				return err

@@ -76,7 +76,7 @@ func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
 		Short:   "Show the configuration and the objects that the operator would make",
 		Long:    long,
 		Example: examples,
-		Args:    cobra.NoArgs,
+		Args:    files.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err
@@ -106,6 +106,13 @@ func (o *options) check() error {
 	}
 	if o.image != "" && o.imageLabels != "" {
 		return errors.New("--image and --image-labels exclude each other")
+	}
+	if o.serverVersion != "" {
+		switch _, standing := catalog.ForVersion(o.serverVersion); standing {
+		case catalog.OfLine, catalog.Newer:
+		case catalog.NoVersion, catalog.TooOld:
+			return fmt.Errorf("--server-version: no release line of %q is known: the known ones are %s", o.serverVersion, strings.Join(catalog.Lines(), ", "))
+		}
 	}
 	return o.settings.CheckStdin(append([]string{o.base, o.imageLabels}, o.files.Names...)...)
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 // inputs are everything that decides what is shown.
@@ -60,14 +59,6 @@ func what(d *manifest.Document) string {
 
 func replacement(ctx context.Context, o *options, streams command.Streams) (offline.Replacement, error) {
 	s := offline.Replacement{Version: o.serverVersion}
-	if o.serverVersion != "" {
-		switch _, standing := catalog.ForVersion(o.serverVersion); standing {
-		case catalog.OfLine, catalog.Newer:
-		case catalog.NoVersion, catalog.TooOld:
-			return s, fmt.Errorf("--server-version: no release line of %q is known: the known ones are %s",
-				o.serverVersion, strings.Join(catalog.Lines(), ", "))
-		}
-	}
 	if o.base != "" {
 		content, err := manifest.ReadBytes(o.base, streams.In)
 		if err != nil {
