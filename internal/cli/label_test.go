@@ -154,27 +154,26 @@ func TestLabelWritesArchives(t *testing.T) {
 func TestLabelRefusesWhatTheOperatorWould(t *testing.T) {
 	reference := imageSite(t, randomImage(t))
 	good := file(t, smallBase)
-	for want, args := range map[string][]string{
-		"--config:":                 {reference, "--config", file(t, "- a"), "--push"},
-		"not an archive in the OCI": {"oci-archive:" + tarOf(t), "--config", good, "-o", filepath.Join(t.TempDir(), "x.tar")},
-		"no such file or directory": {"oci-archive:none.tar", "--config", good, "-o", filepath.Join(t.TempDir(), "x.tar")},
-		"MANIFEST_UNKNOWN":          {strings.Replace(reference, ":1", ":2", 1)[:len(reference)-1] + "2", "--config", good, "--push", "--plain-http"},
+	for code, refused := range map[int]map[string][]string{
+		command.Wrong: {
+			"--config:":                 {reference, "--config", file(t, "- a"), "--push"},
+			"not an archive in the OCI": {"oci-archive:" + tarOf(t), "--config", good, "-o", filepath.Join(t.TempDir(), "x.tar")},
+			"no such file or directory": {"oci-archive:none.tar", "--config", good, "-o", filepath.Join(t.TempDir(), "x.tar")},
+			"MANIFEST_UNKNOWN":          {strings.Replace(reference, ":1", ":2", 1)[:len(reference)-1] + "2", "--config", good, "--push", "--plain-http"},
+		},
+		command.WrongUsage: {
+			"--server-version: \"latest\"":  {reference, "--config", good, "--server-version", "latest", "--push"},
+			"a digest names the image":      {reference + "@sha256:" + strings.Repeat("0a", 32), "--config", good, "--push"},
+			"--push needs the reference":    {"oci-archive:x.tar", "--config", good, "--push"},
+			"IMAGE: could not parse":        {"A B", "--config", good, "--push"},
+			"give --push, or --output with": {reference, "--config", good},
+		},
 	} {
-		r := run(t, "", append([]string{"label"}, args...)...)
-		if r.code != command.Wrong || !strings.Contains(r.err, want) {
-			t.Errorf("%v: exit code %d, %s; want %s", args, r.code, r.err, want)
-		}
-	}
-	for want, args := range map[string][]string{
-		"--server-version: \"latest\"":  {reference, "--config", good, "--server-version", "latest", "--push"},
-		"a digest names the image":      {reference + "@sha256:" + strings.Repeat("0a", 32), "--config", good, "--push"},
-		"--push needs the reference":    {"oci-archive:x.tar", "--config", good, "--push"},
-		"IMAGE: could not parse":        {"A B", "--config", good, "--push"},
-		"give --push, or --output with": {reference, "--config", good},
-	} {
-		r := run(t, "", append([]string{"label"}, args...)...)
-		if r.code != command.WrongUsage || !strings.Contains(r.err, want) {
-			t.Errorf("%v: exit code %d, %s; want %s", args, r.code, r.err, want)
+		for want, args := range refused {
+			r := run(t, "", append([]string{"label"}, args...)...)
+			if r.code != code || !strings.Contains(r.err, want) {
+				t.Errorf("%v: exit code %d, %s; want %d and %s", args, r.code, r.err, code, want)
+			}
 		}
 	}
 }

@@ -77,8 +77,8 @@ func (s *Schema) Admit(ctx context.Context, object map[string]any) (map[string]a
 	return object, refusals
 }
 
-// generateName gives an object with generateName in place of a name one as the API server does, of the same length but always the same: the API server
-// appends five random characters, after as much as leaves 63.
+// generateName makes a name of metadata.generateName where the object has none, as the API server does: its first 58 characters, and five that are random there
+// and always the same here.
 func generateName(object map[string]any) {
 	const random, longest = "xxxxx", 63
 	meta, _ := object["metadata"].(map[string]any)

@@ -60,10 +60,11 @@ func New(streams command.Streams) *cobra.Command {
 		Example: examples,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check(args[0]); err != nil {
+			ref, err := o.check(args[0])
+			if err != nil {
 				return err
 			}
-			return command.Fail(o.run(cmd.Context(), args[0], streams))
+			return command.Fail(o.run(cmd.Context(), args[0], ref, streams))
 		},
 	}
 	flags := cmd.Flags()
@@ -77,28 +78,19 @@ func New(streams command.Streams) *cobra.Command {
 	return cmd
 }
 
-// check reports what is wrong with the command line.
-func (o *options) check(image string) error {
+// check reports what is wrong with the command line, and returns the reference of an image in a registry; of an archive, nil.
+func (o *options) check(image string) (name.Reference, error) {
 	_, archived := archiveOf(image)
 	switch _, standing := catalog.ForVersion(o.serverVersion); {
 	case !o.push && o.output == "":
-		return errNowhere
+		return nil, errNowhere
 	case o.serverVersion != "" && standing == catalog.NoVersion:
-		return fmt.Errorf("--server-version: %q is not a release such as 1.5.0", o.serverVersion)
+		return nil, fmt.Errorf("--server-version: %q is not a release such as 1.5.0", o.serverVersion)
 	case o.push && archived:
-		return errArchive
+		return nil, errArchive
 	case archived:
-		return nil
+		return nil, nil
 	}
-	ref, err := o.reference(image)
-	if _, isDigest := ref.(name.Digest); isDigest && o.push {
-		return errDigest
-	}
-	return err
-}
-
-// reference is that of an image in a registry.
-func (o *options) reference(image string) (name.Reference, error) {
 	var options []name.Option
 	if o.plainHTTP {
 		options = append(options, name.Insecure)
@@ -107,10 +99,13 @@ func (o *options) reference(image string) (name.Reference, error) {
 	if err != nil {
 		return nil, fmt.Errorf("IMAGE: %w", err)
 	}
+	if _, isDigest := ref.(name.Digest); isDigest && o.push {
+		return nil, errDigest
+	}
 	return ref, nil
 }
 
-func (o *options) run(ctx context.Context, image string, streams command.Streams) error {
+func (o *options) run(ctx context.Context, image string, ref name.Reference, streams command.Streams) error {
 	content, err := manifest.ReadBytes(o.config, streams.In)
 	if err != nil {
 		return fmt.Errorf("--config: %w", err)
@@ -118,7 +113,7 @@ func (o *options) run(ctx context.Context, image string, streams command.Streams
 	if _, err := config.ParseBase(image, content); err != nil {
 		return fmt.Errorf("--config: %w", err)
 	}
-	what, ref, done, err := o.open(ctx, image)
+	what, done, err := open(ctx, image, ref)
 	if err != nil {
 		return err
 	}
@@ -145,27 +140,22 @@ func (o *options) run(ctx context.Context, image string, streams command.Streams
 	return err
 }
 
-// open reads the image. What it returns reads layers when they are needed, until done is called.
-func (o *options) open(ctx context.Context, image string) (_ content, _ name.Reference, done func(), _ error) {
+// open reads the image, by its reference or from an archive. What it returns reads layers when they are needed, until done is called.
+func open(ctx context.Context, image string, ref name.Reference) (_ content, done func(), _ error) {
 	if file, ok := archiveOf(image); ok {
-		what, done, err := load(file)
-		return what, nil, done, err
-	}
-	ref, err := o.reference(image)
-	if err != nil {
-		return nil, nil, nil, err
+		return load(file)
 	}
 	descriptor, err := remote.Get(ref, remoteOptions(ctx)...)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	nothing := func() {}
 	if descriptor.MediaType.IsIndex() {
 		index, err := descriptor.ImageIndex()
-		return index, ref, nothing, err
+		return index, nothing, err
 	}
 	found, err := descriptor.Image()
-	return found, ref, nothing, err
+	return found, nothing, err
 }
 
 func remoteOptions(ctx context.Context) []remote.Option {
