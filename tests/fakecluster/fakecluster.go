@@ -52,6 +52,13 @@ func New(t *testing.T, initial ...client.Object) *Cluster {
 	}
 	c := &Cluster{Refuse: map[string]error{}}
 	c.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithObjects(initial...).WithReturnManagedFields().WithInterceptorFuncs(interceptor.Funcs{
+		// A real client asks nothing without a name.
+		Get: func(ctx context.Context, inner client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if key.Name == "" {
+				return errors.New("resource name may not be empty")
+			}
+			return inner.Get(ctx, key, o, opts...)
+		},
 		Patch: func(ctx context.Context, inner client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
 			c.Patched = append(c.Patched, kindOf(o)+"/"+o.GetName())
 			return inner.Patch(ctx, o, patch, opts...)

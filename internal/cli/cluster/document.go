@@ -22,12 +22,16 @@ func (c *Connection) Document(
 ) (live *manifest.Document, configMaps []*manifest.Document, err error) {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
-	err = c.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: d.Name()}, o)
-	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, nil, fmt.Errorf("read LlamaStackDistribution %s/%s: %w", namespace, d.Name(), err)
+	found := false
+	if d.Name() != "" { // the API server makes another name of generateName each time
+		err := c.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: d.Name()}, o)
+		if err != nil && !apierrors.IsNotFound(err) {
+			return nil, nil, fmt.Errorf("read LlamaStackDistribution %s/%s: %w", namespace, d.Name(), err)
+		}
+		found = err == nil
 	}
 	named := namedConfigMaps(d.Object, nil)
-	if err == nil {
+	if found {
 		live = AsDocument(o.Object)
 		named = namedConfigMaps(live.Object, named)
 	}

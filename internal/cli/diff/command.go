@@ -158,7 +158,7 @@ func compareOne(
 	if after.Failed() {
 		return nil, after, nil
 	}
-	one := &item{Namespace: namespace, Name: d.Name(), New: live == nil}
+	one := &item{Namespace: namespace, Name: after.Name(), New: live == nil}
 	before := &offline.Resource{}
 	if live != nil {
 		made.Fill(configMaps)

@@ -79,11 +79,20 @@ func TestDiffOfAWrongFileIsAnError(t *testing.T) {
 		`did you mean "vllm"`:          edited("provider: vllm", "provider: vlm"),
 		"no LlamaStackDistribution in": "kind: ConfigMap\napiVersion: v1\n",
 		"not YAML":                     "a: [",
+		"metadata.name: Required":      edited("name: my-stack, ", ""),
 	} {
 		out, errs, code := run(t, stack, file)
 		if code < 2 || out != "" || !strings.Contains(errs, want) {
 			t.Errorf("exit code %d, %s\n%s\nwant %s", code, out, errs, want)
 		}
+	}
+}
+
+// The API server makes another name each time: nothing that the cluster has is changed.
+func TestDiffOfAGeneratedNameIsNew(t *testing.T) {
+	out, errs, code := run(t, stack, edited("name: my-stack", "generateName: my-stack-"))
+	if code != 1 || errs != "" || !strings.HasPrefix(out, "ai/my-stack- is new\n") || !strings.Contains(out, "+ Deployment/my-stack-xxxxx") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 }
 
