@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # The tools that generate and lint, built on demand from the versions that hack/tools/go.mod and hack/tools/lint/go.mod
-# pin, and vale, which needs a C compiler, from hack/tools/prose/go.mod,
+# pin, and vale, which is partly C and C++, from hack/tools/prose/go.mod,
 # and gremlins from hack/tools/mutation/go.mod. A directory of the cache is named after all that makes its binaries, so they are built once and never stale.
 # The linter has a module of its own: generating does not wait for it, and neither pins the dependencies of the other.
 
@@ -39,6 +39,8 @@ $(GOLANGCI_LINT):
 	@cd hack/tools/lint && $(build-tools) $(LINT_DIR)/ tool
 
 $(VALE):
+	@command -v $${CC:-gcc} >/dev/null && command -v $${CXX:-g++} >/dev/null || \
+		{ echo "the prose linter is partly C and C++: install gcc and g++, or set CC and CXX" >&2; exit 1; }
 	@echo "building the prose linter into $(PROSE_DIR)"
 	@mkdir -p $(PROSE_DIR)
 	@cd hack/tools/prose && $(build-tools) $(PROSE_DIR)/ tool
