@@ -5,6 +5,8 @@
 package chaos
 
 import (
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,7 +17,34 @@ const (
 	failOverGoal = 6 * time.Second
 	handOverGoal = 3 * time.Second
 	editGoal     = 5 * time.Second
+	startGoal    = 2 * time.Second
 )
+
+// An operator that starts reconciles within two seconds, as a Deployment shows that somebody deleted while none ran.
+func TestOperatorStarts(t *testing.T) {
+	w := newWorld(t)
+	o := newOperator(t, direct())
+	r := o.start(t)
+	w.create("s")
+	w.waitReady("s")
+	took := make([]time.Duration, rounds())
+	for i := range took {
+		r.end(t)
+		deployment, err := w.deployment("s")
+		if err == nil {
+			err = admin.Delete(t.Context(), deployment)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.gone(deployment)
+		r = o.launch(t)
+		fixture.Eventually(t, patience, "the Deployment is back", func() error { _, err := w.deployment("s"); return errors.Join(err, r.alive()) })
+		took[i] = time.Since(r.began)
+	}
+	figures.add(t, "operator starts: its first reconcile has created a Deployment after", "2 s", seconds(slices.Max(took)))
+	within(t, "start", slices.Max(took), startGoal)
+}
 
 // Proves: L-30, R71 (a leader that dies is replaced within seconds, and one that ends hands over at once).
 func TestLeaderIsReplaced(t *testing.T) {

@@ -51,6 +51,7 @@ type operator struct {
 type replica struct {
 	name, health, webhook string
 	log                   string
+	began                 time.Time
 	cmd                   *exec.Cmd
 	done                  chan struct{}
 }
@@ -79,6 +80,17 @@ func newOperator(t *testing.T, kubeconfig string) *operator {
 // start starts a replica, and waits until it is ready.
 func (o *operator) start(t *testing.T, arguments ...string) *replica {
 	t.Helper()
+	r := o.launch(t, arguments...)
+	fixture.Eventually(t, 2*time.Minute, r.name+" is ready", func() error {
+		return errors.Join(r.alive(), fixture.Ready(r.health))
+	})
+	o.service.add(r.webhook)
+	return r
+}
+
+// launch starts the process of a replica.
+func (o *operator) launch(t *testing.T, arguments ...string) *replica {
+	t.Helper()
 	binary := cmp.Or(o.binary, os.Getenv("LLSD_OPERATOR"))
 	if binary == "" {
 		t.Fatal(`LLSD_OPERATOR does not name the operator's program: run these tests by "make test-chaos"`)
@@ -97,6 +109,7 @@ func (o *operator) start(t *testing.T, arguments ...string) *replica {
 	r.cmd.Env = append(append([]string{}, o.environment...), "KUBECONFIG="+o.kubeconfig, "POD_NAMESPACE="+operatorNamespace, "POD_NAME="+r.name)
 	r.cmd.Stdout, r.cmd.Stderr = log, log
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	r.began = time.Now()
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -111,10 +124,6 @@ func (o *operator) start(t *testing.T, arguments ...string) *replica {
 			t.Logf("%s printed last:\n%s", r.name, r.lastWords())
 		}
 	})
-	fixture.Eventually(t, 2*time.Minute, r.name+" is ready", func() error {
-		return errors.Join(r.alive(), fixture.Ready(r.health))
-	})
-	o.service.add(r.webhook)
 	return r
 }
 
