@@ -87,8 +87,8 @@ func boot(t *testing.T, config string, env ...string) (url string, log func() st
 func bootRelease(t *testing.T, r release, config string, env ...string) (url string, log func() string) {
 	t.Helper()
 	dir, port := t.TempDir(), fixture.FreePort(t, fixture.Loopback)
-	searchWhenEnded(t, filepath.Dir(config))
-	job := bootJob{Config: config, Dir: dir, Env: map[string]string{}, Hosts: map[string]string{}}
+	searchWhenEnded(t, dir, filepath.Dir(config))
+	job := bootJob{Config: config, Dir: dir, Env: map[string]string{"TMPDIR": dir}, Hosts: map[string]string{}}
 	for _, variable := range append(env, fmt.Sprintf("%s=%d", lineOf(t, r).PortEnv, port)) {
 		name, value, _ := strings.Cut(variable, "=")
 		job.Env[name] = value
@@ -120,7 +120,7 @@ func bootAt(t *testing.T, host string, by *http.Client, r release, config string
 	cli := map[string]string{"llama-stack": "llama_stack.cli.llama", "ogx": "ogx.cli.ogx"}[line.Package]
 	server := exec.CommandContext(ctx, serverPython(t, r), "-m", cli, "stack", "run", config)
 	server.Dir, server.Stdout, server.Stderr = dir, logFile, logFile
-	server.Env = append(env, fmt.Sprintf("%s=%d", line.PortEnv, port))
+	server.Env = append(env, "TMPDIR="+dir, fmt.Sprintf("%s=%d", line.PortEnv, port))
 	server.Cancel = func() error { return server.Process.Signal(syscall.SIGTERM) }
 	server.WaitDelay = stopTimeout
 	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its workers end with it
