@@ -48,7 +48,7 @@ func newMemoryGroup(t *testing.T, limit int64) *memoryGroup {
 	}
 	t.Cleanup(func() {
 		// The kernel takes a moment to let go of a process that ended.
-		if err := fixture.Poll(t.Context(), 10*time.Second, func() error { return os.Remove(g.dir) }); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := fixture.Poll(t.Context(), time.Minute, func() error { return os.Remove(g.dir) }); err != nil && !errors.Is(err, os.ErrNotExist) {
 			if err := os.Remove(g.dir); err != nil {
 				t.Errorf("the control group stays: %v", err)
 			}
