@@ -6,6 +6,7 @@ package hostile
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -48,10 +49,13 @@ func newMemoryGroup(t *testing.T, limit int64) *memoryGroup {
 	}
 	t.Cleanup(func() {
 		// The kernel takes a moment to let go of a process that ended.
-		if err := fixture.Poll(t.Context(), time.Minute, func() error { return os.Remove(g.dir) }); err != nil && !errors.Is(err, os.ErrNotExist) {
-			if err := os.Remove(g.dir); err != nil {
-				t.Errorf("the control group stays: %v", err)
+		if err := fixture.Poll(context.WithoutCancel(t.Context()), time.Minute, func() error {
+			if err := os.Remove(g.dir); !errors.Is(err, os.ErrNotExist) {
+				return err
 			}
+			return nil
+		}); err != nil {
+			t.Errorf("the control group stays: %v", err)
 		}
 	})
 	return g
