@@ -196,7 +196,7 @@ func TestLockSparesRenewals(t *testing.T) {
 
 // Proves: R71 (probes are answered without a manager).
 func TestHealthServer(t *testing.T) {
-	address := freeAddress(t)
+	address := fixture.FreeAddress(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {

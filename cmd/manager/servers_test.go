@@ -22,19 +22,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// freeAddress is an address of this machine where nobody listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return listener.Addr().String()
-}
-
 // serving runs a server until the test ends.
 func serving(t *testing.T, run func(context.Context) error) {
 	t.Helper()
@@ -55,7 +42,7 @@ func serving(t *testing.T, run func(context.Context) error) {
 // Proves: R63, R71.
 func TestPortsBoundWhatClientsTake(t *testing.T) {
 	t.Parallel()
-	metrics, health := freeAddress(t), freeAddress(t)
+	metrics, health := fixture.FreeAddress(t), fixture.FreeAddress(t)
 	serveMetrics, err := metricsServer(&rest.Config{Host: "http://127.0.0.1:1"}, &flags{metricsAddress: metrics})
 	if err != nil {
 		t.Fatal(err)

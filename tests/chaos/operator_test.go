@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -95,8 +94,10 @@ func (o *operator) launch(t *testing.T, arguments ...string) *replica {
 	if binary == "" {
 		t.Fatal(`LLSD_OPERATOR does not name the operator's program: run these tests by "make test-chaos"`)
 	}
-	port := func() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(fixture.FreePort(t, "127.0.0.1"))) }
-	r := &replica{name: fmt.Sprintf("replica-%d", len(o.replicas)), health: port(), webhook: port(), done: make(chan struct{})}
+	r := &replica{
+		name:   fmt.Sprintf("replica-%d", len(o.replicas)),
+		health: fixture.FreeAddress(t), webhook: fixture.FreeAddress(t), done: make(chan struct{}),
+	}
 	r.log = filepath.Join(o.dir, r.name+".log")
 	log, err := os.Create(r.log)
 	if err != nil {
@@ -147,7 +148,7 @@ func (r *replica) end(t *testing.T) {
 func (r *replica) alive() error {
 	select {
 	case <-r.done:
-		return fmt.Errorf("%s ended: %s", r.name, r.cmd.ProcessState)
+		return fixture.Hopeless(fmt.Errorf("%s ended: %s", r.name, r.cmd.ProcessState))
 	default:
 		return nil
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,20 +78,6 @@ func buildManager(t *testing.T) string {
 	return binary
 }
 
-// freeAddress is a port of this machine that nobody listens on at the moment.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return address
-}
-
 // run starts the program with the operator's own permissions, as its Deployment does.
 func (s *serving) run(binary string, args ...string) *process {
 	s.t.Helper()
@@ -110,7 +95,10 @@ func (s *serving) operatorKubeconfig() string {
 
 func (s *serving) runAs(binary, kubeconfig string, args ...string) *process {
 	s.t.Helper()
-	p := &process{health: freeAddress(s.t), webhook: freeAddress(s.t), metrics: freeAddress(s.t), log: &safeBuffer{}, ended: make(chan struct{})}
+	p := &process{
+		health: fixture.FreeAddress(s.t), webhook: fixture.FreeAddress(s.t), metrics: fixture.FreeAddress(s.t),
+		log: &safeBuffer{}, ended: make(chan struct{}),
+	}
 	p.cmd = exec.CommandContext(context.Background(), binary, append([]string{
 		"--leader-elect", "--metrics-bind-address=" + p.metrics, "--operator-namespace=" + operatorNamespace,
 		"--health-probe-bind-address=" + p.health, "--webhook-bind-address=" + p.webhook,
@@ -137,8 +125,16 @@ func (s *serving) runAs(binary, kubeconfig string, args ...string) *process {
 	return p
 }
 
-// ready asks the readiness probe.
-func (p *process) ready() error { return fixture.Ready(p.health) }
+// ready asks the readiness probe. It is hopeless once the process has ended.
+func (p *process) ready() error {
+	select {
+	case <-p.ended:
+		lines := strings.Split(strings.TrimSpace(p.log.String()), "\n")
+		return fixture.Hopeless(fmt.Errorf("the operator ended, %s, and printed last: %s", p.cmd.ProcessState, lines[len(lines)-1]))
+	default:
+		return fixture.Ready(p.health)
+	}
+}
 
 // terminate ends it as a kubelet does, and waits for it.
 func (p *process) terminate(t *testing.T) {
