@@ -41,7 +41,7 @@ func TestBadInput(t *testing.T) {
 // Proves: FR-075 (the samples are right), FR-013.
 func TestSamplesAreValid(t *testing.T) {
 	r := run(t, "", "validate", "-f", samplesDir)
-	want := fmt.Sprintf("%d checked, 1 with errors or warnings; 2 documents of other kinds skipped\n", len(glob(t, samplesDir+"/v1alpha2-*.yaml"))+1)
+	want := fmt.Sprintf("%d checked, 1 with errors or warnings, 2 of other kinds skipped\n", len(glob(t, samplesDir+"/v1alpha2-*.yaml"))+1)
 	notes := strings.Split(r.err, "\n")[:2] // of the sample with addresses that only a cluster knows
 	for i, what := range []string{"spec.providers.inference.endpointFrom: ", "spec.resources.tools[0].endpointFrom: "} {
 		if !strings.Contains(notes[i], " note: endpoint-from: "+what+"only the cluster knows the address of ") {

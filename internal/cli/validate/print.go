@@ -40,7 +40,7 @@ func (r *report) print(format string, streams command.Streams) error {
 			printLine(streams.Out, f)
 		}
 	}
-	_, err := fmt.Fprintf(streams.Err, "%d checked, %d with errors or warnings; %d documents of other kinds skipped\n",
+	_, err := fmt.Fprintf(streams.Err, "%d checked, %d with errors or warnings, %d of other kinds skipped\n",
 		r.Checked, r.concerned(), r.Skipped)
 	return err
 }
