@@ -108,6 +108,7 @@ apply_sample() {
 # forward_port waits, at most a minute, until a free port of this machine leads to the server, and sets url.
 forward_port() {
   local began=$SECONDS port=
+  : >"$scratch/forward" # what runs in the background may open it only after it is read here
   "$kubectl" -n "$namespace" port-forward "service/$stack-service" :8321 >"$scratch/forward" 2>&1 &
   forward=$!
   while [ -z "$port" ]; do

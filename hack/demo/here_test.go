@@ -65,6 +65,30 @@ func TestDemoHereChecksBeforeItChanges(t *testing.T) {
 	}
 }
 
+// The demo finds the port although the program that forwards it starts late, as on a busy machine: Bash opens the program's output only after
+// it has expanded its command line, which takes half a second here.
+func TestDemoHereOutlastsALateStart(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", `
+eval "$(sed -n '/^forward_port()/,/^}/p' here.sh)"
+fail() { echo "$*"; exit 1; }
+namespace=n stack=s
+programs=("$scratch/kubectl")
+declare -n kubectl='programs[$(sleep 0.5; echo 0)]'
+forward_port
+kill "$forward"
+echo "$url"`)
+	scratch := t.TempDir()
+	cmd.Env = append(os.Environ(), "scratch="+scratch)
+	kubectl := "#!/bin/sh\necho 'Forwarding from 127.0.0.1:12345 -> 8321'\nexec sleep 60 >/dev/null 2>&1\n"
+	if err := os.WriteFile(filepath.Join(scratch, "kubectl"), []byte(kubectl), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil || string(out) != "http://127.0.0.1:12345/v1/chat/completions\n" {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // Who stops the demo reads how to go on, and not what would explain a failure.
 func TestDemoTellsAStopFromAFailure(t *testing.T) {
 	for status, want := range map[string]string{"130": `The demo was stopped in the step "Wait".`, "1": `The demo failed in the step "Wait".`} {
