@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/describe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -55,35 +55,18 @@ the owner of a Deployment that release 0.9 left without one.) A warning prevents
 ` + "`ConfigGenerated`" + `, and in an Event.
 `
 
-// conditions are the conditions in the order of the page, and what each reports.
-var conditions = []struct{ kind, meaning string }{
-	{v1alpha2.ConditionReady, "Sums up the others: it has the reason and the message of the first one that is not True."},
-	{v1alpha2.ConditionConfigGenerated, "Reports whether the spec can become a configuration and objects."},
-	{v1alpha2.ConditionSecretsResolved, "Reports whether the Secrets that the spec refers to can be used."},
-	{v1alpha2.ConditionDeploymentUpdated, "Reports whether the Deployment and its pods are those of the spec."},
-	{v1alpha2.ConditionAvailable, "Reports whether the server answers, even if the last edit was rejected."},
-	{v1alpha2.ConditionBackendsReachable, "Reports, for information, which models the server lists of the model servers in " +
-		"`spec.providers.inference`, as it answered within seconds after the last rollout or change of its pods. " +
-		"`Ready` does not depend on it: Ready does not mean that models answer."},
-	{v1alpha2.ConditionStalled, "Is True with the reason of the first terminal error, and absent otherwise."},
-	{v1alpha2.ConditionDeploymentReady, "A condition of release 0.9, for programs that read it."},
-	{v1alpha2.ConditionHealthCheck, "A condition of release 0.9, for programs that read it."},
-	{v1alpha2.ConditionStorageReady, "A condition of release 0.9, for programs that read it."},
-	{v1alpha2.ConditionServiceReady, "A condition of release 0.9, for programs that read it."},
-}
-
 func page() string {
 	var b strings.Builder
 	b.WriteString(head)
-	for _, c := range conditions {
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n", c.kind, c.meaning)
+	for _, c := range describe.Conditions() {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n", c.Name, c.Meaning)
 		for _, r := range status.Reasons() {
-			if r.Condition == c.kind {
-				entry(&b, r.Reason, c.kind+" is "+string(r.Status)+".", r.Meaning, r.Example, r.Remedy)
+			if r.Condition == c.Name {
+				entry(&b, r.Reason, c.Name+" is "+string(r.Status)+".", r.Meaning, r.Example, r.Remedy)
 			}
 		}
 		for _, r := range problem.Rows() {
-			if r.Conditions[0] == c.kind {
+			if r.Conditions[0] == c.Name {
 				entry(&b, string(r.Reason), problemStatus(r), r.Meaning, problem.New(r.Example).String(), r.Remedy)
 			}
 		}

@@ -18,7 +18,8 @@ import (
 func TestExplain(t *testing.T) {
 	for file, name := range map[string]string{
 		"field": "spec.workload.autoscaling", "leaf": "replicas", "open-field": "spec.providers.inference[0]", "list": "spec.resources.models",
-		"rules": "spec.distribution", "provider": "remote::vllm", "several-providers": "milvus", "reason": "secretnotfound", "two-reasons": "DeploymentReady",
+		"rules": "spec.distribution", "provider": "remote::vllm", "several-providers": "milvus", "reason": "secretnotfound", "condition": "available",
+		"secret": "spec.providers.inference.apiKey.secretKeyRef", "tool-group": "mcp", "two-reasons": "DeploymentReady",
 		"kubernetes": "spec.workload.overrides.env.valueFrom",
 	} {
 		t.Run(file, func(t *testing.T) {

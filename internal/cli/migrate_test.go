@@ -41,7 +41,7 @@ func TestMigrate(t *testing.T) {
 		),
 		"condition-from-elsewhere": withVariables(
 			"{name: VLLM_URL, valueFrom: {configMapKeyRef: {name: addresses, key: vllm}}}",
-			"{name: OPENAI_API_KEY, valueFrom: {secretKeyRef: {name: creds, key: openai}}}", "{name: UNKNOWN, value: x}",
+			"{name: OPENAI_API_KEY, valueFrom: {secretKeyRef: {name: creds, key: openai}}}", "{name: UNKNOWN, value: x}", "{name: GEMINI_API_KEY, value: canary-4711}",
 		),
 		"written-twice": withVariables(
 			"{name: VLLM_URL, value: 'http://first:8000/v1'}", "{name: INFERENCE_MODEL, value: m1}",

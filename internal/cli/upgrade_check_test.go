@@ -80,7 +80,7 @@ func TestUpgradeCheckRefusesWrongUsage(t *testing.T) {
 	for want, args := range map[string][]string{
 		"give either a name or --filename":      {"--to", catalog.Newest()},
 		"give either a name or --filename ":     {"x", "-f", sample, "--to", catalog.Newest()},
-		`no release line of it is known`:        {"-f", sample, "--to", "9.9"},
+		`not a release of a known line: the`:    {"-f", sample, "--to", "9.9"},
 		`required flag(s) "to" not set`:         {"-f", sample},
 		`--output "toml": choose one of json, `: {"-f", sample, "--to", catalog.Newest(), "-o", "toml"},
 	} {

@@ -427,3 +427,14 @@ func TestValidateChecksRegistrationsAlone(t *testing.T) {
 		}
 	}
 }
+
+// A file that cannot be read has no line, and is counted.
+func TestValidateCountsWhatItCannotRead(t *testing.T) {
+	r := run(t, "", "validate", "absent.yaml")
+	if want := "absent.yaml: error: document: cannot be read: no such file or directory\n"; r.code != command.Wrong || r.out != want {
+		t.Errorf("exit code %d, %swant %s", r.code, r.out, want)
+	}
+	if want := "0 checked, 0 with errors or warnings, 0 of other kinds skipped, 1 unreadable\n"; r.err != want {
+		t.Errorf("standard error is %swant %s", r.err, want)
+	}
+}

@@ -122,7 +122,7 @@ func TestReasonsDescribeProblemsAndConditions(t *testing.T) {
 		}
 	}
 	for reason, want := range map[problem.Reason]string{
-		problem.UnknownProvider: "Terminal error", problem.SecretNotFound: "WaitingForDependency error", problem.NoEffect: "warning", "DeploymentUpdated": "status True",
+		problem.UnknownProvider: "error of the class Terminal", problem.SecretNotFound: "error of the class WaitingForDependency", problem.NoEffect: "warning", "DeploymentUpdated": "status True",
 	} {
 		if states[string(reason)] != want {
 			t.Errorf("%s is described as %q, want %q", reason, states[string(reason)], want)

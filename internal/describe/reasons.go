@@ -24,7 +24,7 @@ type Reason struct {
 func Reasons() []*Reason {
 	var all []*Reason
 	for _, row := range problem.Rows() {
-		state := string(row.Class) + " error"
+		state := "error of the class " + string(row.Class)
 		if row.Example.Severity == problem.Warning {
 			state = "warning"
 		}

@@ -80,12 +80,17 @@ func Run(
 	}
 }
 
+var errNoKubeconfig = errors.New("there is no kubeconfig: set KUBECONFIG or --kubeconfig to the file with your cluster")
+
 // Dial is the Connect of the plugin.
 func Dial(f *Flags) (*Connection, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
 	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &f.overrides)
 	config, err := loaded.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, errNoKubeconfig
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot load kubeconfig: %w", err)
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/fields"
 )
 
-const long = `Explain a field of the custom resource, a provider type, the reason of a condition, or an alert, without a cluster.
+const long = `Explain a field of the custom resource, a provider type, a condition or its reason, or an alert, without a cluster.
 
-Fields come from the CustomResourceDefinition, provider types from the catalog of server releases, reasons from the tables of the
-operator, and alerts from its PrometheusRule. A name without a path stands for the field that has it, if only one does.`
+Fields come from the CustomResourceDefinition, provider types from the catalog of server releases, conditions and reasons from the tables of
+the operator, and alerts from its PrometheusRule. A name without a path stands for the field that has it, if only one does.`
 
 const examples = `  # A field, and the fields below it
   kubectl llamastack explain spec.workload.autoscaling
@@ -24,6 +24,9 @@ const examples = `  # A field, and the fields below it
 
   # A provider type: its fields in each release line, and an example
   kubectl llamastack explain remote::vllm
+
+  # A condition, and the reasons that it can have
+  kubectl llamastack explain Available
 
   # The reason of a condition, and what to do
   kubectl llamastack explain SecretNotFound
@@ -35,8 +38,8 @@ const examples = `  # A field, and the fields below it
 func New(streams command.Streams) *cobra.Command {
 	output := &command.Output{}
 	cmd := &cobra.Command{
-		Use:               "explain FIELD|PROVIDER|REASON|ALERT",
-		Short:             "Explain a field, a provider type, a reason or an alert",
+		Use:               "explain FIELD|PROVIDER|CONDITION|REASON|ALERT",
+		Short:             "Explain a field, a provider type, a condition, a reason or an alert",
 		Long:              long,
 		Example:           examples,
 		Args:              cobra.ExactArgs(1),

@@ -31,6 +31,8 @@ func (e *explanation) print(w io.Writer) error {
 			printField(&out, t.Field)
 		case t.Provider != nil:
 			t.Provider.print(&out)
+		case t.Condition != nil:
+			printCondition(&out, t.Condition)
 		case t.Reason != nil:
 			printReason(&out, t.Reason)
 		case t.Alert != nil:
@@ -60,20 +62,24 @@ func paragraph(out io.Writer, title, text string) {
 	if text == "" {
 		return
 	}
-	_, _ = fmt.Fprintf(out, "\n%s:\n%s", title, wrapped(text))
+	_, _ = fmt.Fprintf(out, "\n%s:\n%s", title, wrapped("  ", text))
 }
 
-func wrapped(text string) string {
+// bullet is an entry of a list, whose further lines stand below its text.
+func bullet(text string) string { return wrapped("  - ", text) }
+
+// wrapped is text in lines that begin with a prefix, the first one, and with as many blanks, the others.
+func wrapped(prefix, text string) string {
 	var b strings.Builder
 	column := 0
 	for word := range strings.FieldsSeq(text) {
 		switch {
 		case column == 0:
-			b.WriteString("  ")
-			column = 2
+			b.WriteString(prefix)
+			column = len(prefix)
 		case column+1+len(word) > width:
-			b.WriteString("\n  ")
-			column = 2
+			b.WriteString("\n" + strings.Repeat(" ", len(prefix)))
+			column = len(prefix)
 		default:
 			b.WriteByte(' ')
 			column++
@@ -103,7 +109,7 @@ func printField(out io.Writer, f *fields.Field) {
 		if i == 0 {
 			_, _ = fmt.Fprint(out, "\nRULES:\n")
 		}
-		_, _ = io.WriteString(out, wrapped("- "+rule))
+		_, _ = io.WriteString(out, bullet(rule))
 	}
 	if len(f.Fields) == 0 {
 		return
@@ -147,7 +153,7 @@ func (p *providerType) print(out io.Writer) {
 		if i == 0 {
 			_, _ = fmt.Fprint(out, "\nNOTES:\n")
 		}
-		_, _ = io.WriteString(out, wrapped("- "+note))
+		_, _ = io.WriteString(out, bullet(note))
 	}
 	if len(p.Fields) > 0 {
 		_, _ = fmt.Fprint(out, "\nFIELDS OF settings:\n")
@@ -155,7 +161,7 @@ func (p *providerType) print(out io.Writer) {
 		for _, f := range p.Fields {
 			notes := f.Notes
 			if len(f.Lines) > 0 {
-				notes = append(slices.Clip(notes), "release lines "+describe.Lines(f.Lines, catalog.Lines()))
+				notes = append(slices.Clip(notes), releaseLines(f.Lines))
 			}
 			if f.Default != nil {
 				notes = append([]string{"default " + asText(f.Default)}, notes...)
@@ -169,6 +175,21 @@ func (p *providerType) print(out io.Writer) {
 		for line := range strings.Lines(p.Example) {
 			_, _ = io.WriteString(out, "    "+line)
 		}
+	}
+}
+
+func releaseLines(lines []string) string {
+	if len(lines) == 1 {
+		return "release line " + lines[0]
+	}
+	return "release lines " + describe.Lines(lines, catalog.Lines())
+}
+
+func printCondition(out io.Writer, c *describe.Condition) {
+	head(out, [2]string{"CONDITION", c.Name})
+	paragraph(out, "MEANING", strings.ReplaceAll(c.Meaning, "`", "")) // that of Markdown
+	if len(c.Reasons) > 0 {
+		paragraph(out, "REASONS", strings.Join(c.Reasons, ", "))
 	}
 }
 

@@ -58,13 +58,16 @@ func rows(visit func(line, api string, row *catalog.Provider)) {
 	}
 }
 
-// findProviders returns the provider types with a name: with its prefix, or what follows it. One name can be a type of several APIs.
+// findProviders returns the provider types with a name: with its prefix, or what follows it, or that of their tool groups. One name can be a
+// type of several APIs.
 func findProviders(name string) ([]*providerType, error) {
 	type key struct{ api, providerType string }
 	variants := map[key][]*catalog.Provider{}
 	lines := map[key][]string{}
 	rows(func(line, api string, row *catalog.Provider) {
-		if _, short, _ := strings.Cut(row.Type, "::"); !strings.EqualFold(name, row.Type) && !strings.EqualFold(name, short) {
+		_, short, _ := strings.Cut(row.Type, "::")
+		called := func(known string) bool { return known != "" && strings.EqualFold(name, known) }
+		if toolGroup := strings.TrimSuffix(row.ToolGroup, "::"); !called(row.Type) && !called(short) && !called(toolGroup) {
 			return
 		}
 		k := key{api, row.Type}

@@ -21,6 +21,14 @@ func findReasons(name string) []*reason {
 	return found
 }
 
+func conditionNames() []string {
+	var list []string
+	for _, c := range describe.Conditions() {
+		list = append(list, c.Name)
+	}
+	return list
+}
+
 func reasonNames() []string {
 	var list []string
 	for _, r := range describe.Reasons() {

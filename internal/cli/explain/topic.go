@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/fields"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/describe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
@@ -19,13 +20,15 @@ type explanation struct {
 
 // topic is one thing that is explained. Exactly one of its fields is set.
 type topic struct {
-	Field    *fields.Field `json:"field,omitempty"`
-	Provider *providerType `json:"provider,omitempty"`
-	Reason   *reason       `json:"reason,omitempty"`
-	Alert    *alert        `json:"alert,omitempty"`
+	Field     *fields.Field       `json:"field,omitempty"`
+	Provider  *providerType       `json:"provider,omitempty"`
+	Condition *describe.Condition `json:"condition,omitempty"`
+	Reason    *reason             `json:"reason,omitempty"`
+	Alert     *alert              `json:"alert,omitempty"`
 }
 
-// lookup finds what a name stands for: a path of a field, a provider type, a reason, an alert, or the last part of the path of one field.
+// lookup finds what a name stands for: a path of a field, a provider type, a condition, a reason, an alert, or the last
+// part of the path of one field.
 func lookup(tree *fields.Schema, name string) (*explanation, error) {
 	result := &explanation{}
 	if f, err := tree.Find(name); f != nil || err != nil {
@@ -33,6 +36,11 @@ func lookup(tree *fields.Schema, name string) (*explanation, error) {
 			result.Items = append(result.Items, topic{Field: f})
 		}
 		return result, err
+	}
+	for _, c := range describe.Conditions() {
+		if strings.EqualFold(c.Name, name) {
+			result.Items = append(result.Items, topic{Condition: &c})
+		}
 	}
 	for _, r := range findReasons(name) {
 		result.Items = append(result.Items, topic{Reason: r})
@@ -66,13 +74,13 @@ func lookup(tree *fields.Schema, name string) (*explanation, error) {
 }
 
 func unknown(name string, tree *fields.Schema) error {
-	return fmt.Errorf("there is no field, provider type, reason or alert %q: %suse a path such as spec.workload.replicas, "+
-		"a type such as remote::vllm, a reason such as SecretNotFound, or an alert such as LlamaStackDistributionFailed", name, suggest.Sentence(name, names(tree)))
+	return fmt.Errorf("there is no field, provider type, condition, reason or alert %q: %suse a path such as spec.workload.replicas, "+
+		"a type such as remote::vllm, a condition such as Ready, a reason such as SecretNotFound, or an alert such as LlamaStackDistributionFailed", name, suggest.Sentence(name, names(tree)))
 }
 
 // names are all names that can be explained, sorted, for suggestions and completion.
 func names(tree *fields.Schema) []string {
-	all := slices.Concat(tree.Paths(), reasonNames(), providerNames(), alertNames())
+	all := slices.Concat(tree.Paths(), conditionNames(), reasonNames(), providerNames(), alertNames())
 	slices.Sort(all)
 	return slices.Compact(all)
 }

@@ -12,6 +12,29 @@ type sentence struct{ name, kind, meaning string }
 // secretReference is how a reference to a key of a Secret is written.
 const secretReference = "{name, key} of a Secret in the namespace of the resource"
 
+// inner are the fields of the open fields that are objects.
+var inner = map[string][]sentence{
+	"apiKey": secretSentences, "secretRefs": secretSentences,
+	"secretKeyRef": keySentences,
+	"endpointFrom": {
+		{"kind", "string", "Kind is the kind of the object. Required."},
+		{"name", "string", "Name is the name of the object. Required."},
+		{"namespace", "string", "Namespace is that of the object. Absent: the namespace of the resource."},
+		{"port", "integer or string", "Port is the number or the name of a port of the Service. Absent: its only port."},
+		{"path", "string", "Path is what the URL has after the address of the Service."},
+	},
+}
+
+var (
+	keySentences = []sentence{
+		{"name", "string", "Name is the name of the Secret. Required."},
+		{"key", "string", "Key is the key within the Secret. Required."},
+	}
+	secretSentences = append([]sentence{
+		{"secretKeyRef", "object", "SecretKeyRef holds name and key, as in the env of a container. Either form is taken."},
+	}, keySentences...)
+)
+
 // openFields are the fields whose schema the CustomResourceDefinition leaves open, because they take one object or a list, or a text or an
 // object. Package parse reads them.
 var openFields = []struct {
@@ -83,15 +106,21 @@ func fill(at *props, path []string, kind string, fields []sentence) {
 		at.Properties[path[0]] = child
 		return
 	}
-	inner := contents(at)
-	inner.Type = kind
-	inner.Properties = map[string]apiextensionsv1.JSONSchemaProps{}
+	open := contents(at)
+	open.Type, open.Properties = kind, properties(fields)
+}
+
+// properties is the schema of fields, with what is known of the fields within them.
+func properties(fields []sentence) map[string]props {
+	described := map[string]props{}
 	for _, f := range fields {
-		child := apiextensionsv1.JSONSchemaProps{Type: f.kind, Description: f.meaning}
+		child := props{Type: f.kind, Description: f.meaning, Properties: properties(inner[f.name])}
 		if f.kind == "map of object" {
-			child.Type = "object"
-			child.AdditionalProperties = &apiextensionsv1.JSONSchemaPropsOrBool{Schema: &apiextensionsv1.JSONSchemaProps{Type: "object"}}
+			child = props{Type: "object", Description: f.meaning, AdditionalProperties: &apiextensionsv1.JSONSchemaPropsOrBool{
+				Schema: &props{Type: "object", Properties: child.Properties},
+			}}
 		}
-		inner.Properties[f.name] = child
+		described[f.name] = child
 	}
+	return described
 }

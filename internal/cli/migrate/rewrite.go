@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/redact"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
@@ -160,7 +161,7 @@ func put(made map[string]any, row *catalog.Provider, name string, variable map[s
 	case variable["valueFrom"] != nil:
 		return "does not come from a Secret"
 	case row.Fields[name].Secret:
-		return "has its value in the spec: put the value into a Secret, and read the variable from it"
+		return valueInSpec
 	case strings.Contains(value, "$("):
 		return "refers to another variable"
 	case row.Endpoint != nil && name == row.Endpoint.Field && row.Endpoint.Kind == catalog.EndpointURL:
@@ -295,6 +296,18 @@ func (r *rewriting) isReferredTo(name string) bool {
 	})
 }
 
+// isWritten reports whether a variable has its value in the spec.
+func (r *rewriting) isWritten(name string) bool {
+	return slices.ContainsFunc(r.env, func(item any) bool {
+		variable, _ := item.(map[string]any)
+		value, _ := variable["value"].(string)
+		return variable["name"] == name && value != ""
+	})
+}
+
+// valueInSpec is said of a variable whose value should be secret.
+const valueInSpec = "has its value in the spec: put the value into a Secret, and read the variable from it"
+
 // note says that a variable stays, where nothing has been said about it.
 func (r *rewriting) note(name string) {
 	if slices.ContainsFunc(r.stays, func(s remaining) bool { return slices.Contains(s.names, name) }) {
@@ -308,6 +321,9 @@ func (r *rewriting) note(name string) {
 		why = "the distribution's configuration reads it elsewhere than in providers"
 	case strings.HasSuffix(name, inferenceModel):
 		why = "this distribution ignores it; write the model under spec.resources.models"
+	}
+	if redact.IsSecretName(name) && r.isWritten(name) {
+		why += ". It " + valueInSpec
 	}
 	r.stays = append(r.stays, remaining{[]string{name}, name + ": " + why})
 }

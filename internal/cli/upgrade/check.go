@@ -36,6 +36,9 @@ type check struct {
 	State []string `json:"state,omitempty"`
 	// Others counts all other differences of the configuration.
 	Others int `json:"otherDifferences"`
+
+	// render is the command that prints the other configuration.
+	render string
 }
 
 // renamed is the name of a model with each of the releases; empty where that does not have it.

@@ -85,7 +85,7 @@ func (o *options) check(args []string) error {
 		return errOne
 	}
 	if _, standing := catalog.ForVersion(o.to); standing != catalog.OfLine {
-		return fmt.Errorf("--to %q: no release line of it is known: the known ones are %s", o.to, strings.Join(catalog.Lines(), ", "))
+		return fmt.Errorf("--to %q: not a release of a known line: the known lines are %s", o.to, strings.Join(catalog.Lines(), ", "))
 	}
 	return errors.Join(o.output.Check(), o.settings.CheckStdin(o.file))
 }
@@ -110,12 +110,24 @@ func (o *options) run(ctx context.Context, connect cluster.Connect, args []strin
 	if err != nil {
 		return command.Fail(err)
 	}
-	found.To = o.to
+	found.To, found.render = o.to, o.renderCommand(args)
 	style := command.StyleFor(streams.Out)
 	if err := o.output.Print(streams.Out, found, func(w io.Writer) error { return found.print(w, style) }); err != nil || found.Possible {
 		return command.Fail(err)
 	}
 	return &command.InputError{}
+}
+
+// renderCommand is the command that prints the configuration for the other release.
+func (o *options) renderCommand(args []string) string {
+	text := "kubectl llamastack render -f - -o config --server-version " + o.to
+	if len(args) == 1 {
+		return fmt.Sprintf("kubectl get llsd %s -o yaml | %s", args[0], text)
+	}
+	if o.settings.Name != "" {
+		text += " --settings " + o.settings.Name
+	}
+	return strings.Replace(text, "-f -", "-f "+o.file, 1)
 }
 
 // gather reads the resource, and what would decide about it in the cluster.

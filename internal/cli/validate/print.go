@@ -40,8 +40,12 @@ func (r *report) print(format string, streams command.Streams) error {
 			printLine(streams.Out, f)
 		}
 	}
-	_, err := fmt.Fprintf(streams.Err, "%d checked, %d with errors or warnings, %d of other kinds skipped\n",
-		r.Checked, r.concerned(), r.Skipped)
+	unreadable := ""
+	if r.unreadable > 0 {
+		unreadable = fmt.Sprintf(", %d unreadable", r.unreadable)
+	}
+	_, err := fmt.Fprintf(streams.Err, "%d checked, %d with errors or warnings, %d of other kinds skipped%s\n",
+		r.Checked, r.concerned(), r.Skipped, unreadable)
 	return err
 }
 
@@ -70,11 +74,15 @@ func (r *report) concerned() int {
 	return len(seen)
 }
 
-// printLine writes what editors understand as a place: file:line: severity: resource: message.
+// printLine writes what editors understand as a place: file:line: severity: resource: message, without the line where the file cannot be read.
 func printLine(w io.Writer, f finding) {
 	var b strings.Builder
 	if f.File != "" {
-		fmt.Fprintf(&b, "%s:%d: ", f.File, f.Line)
+		b.WriteString(f.File + ":")
+		if f.Line > 0 {
+			fmt.Fprintf(&b, "%d:", f.Line)
+		}
+		b.WriteByte(' ')
 	}
 	b.WriteString(f.Severity + ": ")
 	if f.Resource != "" {

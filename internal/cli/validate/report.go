@@ -23,11 +23,13 @@ type report struct {
 	Findings []finding `json:"findings"`
 
 	resources []*offline.Resource
+	// unreadable counts the files and documents that could not be read.
+	unreadable int
 }
 
 // finding is one problem and the place of it.
 type finding struct {
-	// File and Line are the place.
+	// File and Line are the place; the line is 0 where the file cannot be read.
 	File string `json:"file"`
 	Line int    `json:"line"`
 	// Resource is the name of the resource; absent where the file cannot be read.
@@ -44,7 +46,7 @@ type finding struct {
 
 // check checks the documents.
 func check(ctx context.Context, cluster *offline.Cluster, documents []*manifest.Document, unreadable []error) *report {
-	r := &report{Valid: true, Findings: []finding{}}
+	r := &report{Valid: true, Findings: []finding{}, unreadable: len(unreadable)}
 	for _, err := range unreadable {
 		r.Valid = false
 		r.Findings = append(r.Findings, unread(err))
@@ -72,11 +74,11 @@ func check(ctx context.Context, cluster *offline.Cluster, documents []*manifest.
 // unread is the finding of a file or document that could not be read.
 func unread(err error) finding {
 	p := problem.New(problem.Problem{Reason: problem.InvalidField, Path: "document", Detail: err.Error(), Err: err})
-	f := finding{Line: 1, Severity: offline.Word(p.Severity), Code: p.Reason, Path: p.Path}
+	f := finding{Severity: offline.Word(p.Severity), Code: p.Reason, Path: p.Path}
 	if e, ok := manifest.AsSyntaxError(err); ok {
 		f.File, f.Line, p.Detail = e.File, e.Line, e.Reason
 	} else if file, ok := errors.AsType[*fs.PathError](err); ok {
-		f.File, p.Detail = file.Path, file.Op+": "+file.Err.Error()
+		f.File, p.Detail = file.Path, "cannot be read: "+file.Err.Error()
 	}
 	f.Message = p.String()
 	return f
