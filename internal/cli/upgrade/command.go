@@ -85,7 +85,7 @@ func (o *options) check(args []string) error {
 		return errOne
 	}
 	if _, standing := catalog.ForVersion(o.to); standing != catalog.OfLine {
-		return fmt.Errorf("--to %q: not a release of a known line: the known lines are %s", o.to, strings.Join(catalog.Lines(), ", "))
+		return fmt.Errorf("--to %q: not a release of a known release line: the known release lines are %s", o.to, strings.Join(catalog.Lines(), ", "))
 	}
 	return errors.Join(o.output.Check(), o.settings.CheckStdin(o.file))
 }
