@@ -75,7 +75,8 @@ func lookup(tree *fields.Schema, name string) (*explanation, error) {
 
 func unknown(name string, tree *fields.Schema) error {
 	return fmt.Errorf("there is no field, provider type, condition, reason or alert %q: %suse a path such as spec.workload.replicas, "+
-		"a type such as remote::vllm, a condition such as Ready, a reason such as SecretNotFound, or an alert such as LlamaStackDistributionFailed", name, suggest.Sentence(name, names(tree)))
+		"a type such as remote::vllm, a condition such as Ready, a reason such as SecretNotFound, or an alert such as LlamaStackDistributionFailed",
+		name, suggest.Sentence(name, names(tree)))
 }
 
 // names are all names that can be explained, sorted, for suggestions and completion.
