@@ -149,7 +149,7 @@ func (p *page) fields(variants []variant) {
 			for _, v := range there {
 				lines = append(lines, v.line)
 			}
-			notes = append(notes, "release lines "+p.span(lines))
+			notes = append(notes, describe.InLines(lines, p.names))
 		}
 		fmt.Fprintf(p.b, "| `%s` | %s | %s | %s |\n", name, describe.Kind(field), fallback, strings.Join(notes, ", "))
 	}

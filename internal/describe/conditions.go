@@ -34,8 +34,9 @@ func Conditions() []Condition {
 		{Name: v1alpha2.ConditionStorageReady, Meaning: "A condition of release 0.9, for programs that read it."},
 		{Name: v1alpha2.ConditionServiceReady, Meaning: "A condition of release 0.9, for programs that read it."},
 	}
+	reasons := Reasons()
 	for i := range list {
-		for _, r := range Reasons() {
+		for _, r := range reasons {
 			if slices.Contains(r.Conditions, list[i].Name) {
 				list[i].Reasons = append(list[i].Reasons, r.Name)
 			}

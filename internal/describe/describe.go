@@ -35,6 +35,14 @@ func Lines(with, all []string) string {
 	return strings.Join(runs, ", ")
 }
 
+// InLines is Lines in words: "release line 0.3", "release lines 0.4 to 1.5".
+func InLines(with, all []string) string {
+	if len(with) == 1 {
+		return "release line " + with[0]
+	}
+	return "release lines " + Lines(with, all)
+}
+
 // Kind reports what values a field takes.
 func Kind(field catalog.Field) string {
 	kind := string(field.Type)

@@ -161,7 +161,7 @@ func (p *providerType) print(out io.Writer) {
 		for _, f := range p.Fields {
 			notes := f.Notes
 			if len(f.Lines) > 0 {
-				notes = append(slices.Clip(notes), releaseLines(f.Lines))
+				notes = append(slices.Clip(notes), describe.InLines(f.Lines, catalog.Lines()))
 			}
 			if f.Default != nil {
 				notes = append([]string{"default " + asText(f.Default)}, notes...)
@@ -178,19 +178,10 @@ func (p *providerType) print(out io.Writer) {
 	}
 }
 
-func releaseLines(lines []string) string {
-	if len(lines) == 1 {
-		return "release line " + lines[0]
-	}
-	return "release lines " + describe.Lines(lines, catalog.Lines())
-}
-
 func printCondition(out io.Writer, c *describe.Condition) {
 	head(out, [2]string{"CONDITION", c.Name})
 	paragraph(out, "MEANING", strings.ReplaceAll(c.Meaning, "`", "")) // that of Markdown
-	if len(c.Reasons) > 0 {
-		paragraph(out, "REASONS", strings.Join(c.Reasons, ", "))
-	}
+	paragraph(out, "REASONS", strings.Join(c.Reasons, ", "))
 }
 
 func printReason(out io.Writer, r *reason) {

@@ -289,19 +289,20 @@ func (r *rewriting) removeUsed() {
 
 // isReferredTo reports whether the value of another variable refers to a variable.
 func (r *rewriting) isReferredTo(name string) bool {
-	return slices.ContainsFunc(r.env, func(item any) bool {
-		variable, _ := item.(map[string]any)
-		value, _ := variable["value"].(string)
-		return strings.Contains(value, "$("+name+")")
-	})
+	return r.anyWritten(func(_ any, value string) bool { return strings.Contains(value, "$("+name+")") })
 }
 
-// isWritten reports whether a variable has its value in the spec.
+// isWritten reports whether a variable has its value in the spec, one that a later one of its name replaces included.
 func (r *rewriting) isWritten(name string) bool {
+	return r.anyWritten(func(of any, value string) bool { return of == name && value != "" })
+}
+
+// anyWritten reports whether something holds for the name and the value of a variable; the value is empty where it is not in the spec.
+func (r *rewriting) anyWritten(holds func(name any, value string) bool) bool {
 	return slices.ContainsFunc(r.env, func(item any) bool {
 		variable, _ := item.(map[string]any)
 		value, _ := variable["value"].(string)
-		return variable["name"] == name && value != ""
+		return holds(variable["name"], value)
 	})
 }
 

@@ -120,14 +120,14 @@ func (o *options) run(ctx context.Context, connect cluster.Connect, args []strin
 
 // renderCommand is the command that prints the configuration for the other release.
 func (o *options) renderCommand(args []string) string {
-	text := "kubectl llamastack render -f - -o config --server-version " + o.to
 	if len(args) == 1 {
-		return fmt.Sprintf("kubectl get llsd %s -o yaml | %s", args[0], text)
+		return fmt.Sprintf("kubectl get llsd %s -o yaml | kubectl llamastack render -f - -o config --server-version %s", args[0], o.to)
 	}
+	text := fmt.Sprintf("kubectl llamastack render -f %s -o config --server-version %s", o.file, o.to)
 	if o.settings.Name != "" {
 		text += " --settings " + o.settings.Name
 	}
-	return strings.Replace(text, "-f -", "-f "+o.file, 1)
+	return text
 }
 
 // gather reads the resource, and what would decide about it in the cluster.
