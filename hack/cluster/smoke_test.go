@@ -218,6 +218,25 @@ func (s *smoke) runsHello() {
 	if err := apiclient.AnswersOK(s.Context(), "http://"+address+"/"); err != nil {
 		s.Errorf("the Service from the machine: %v", err)
 	}
+	s.removesVolumes()
+}
+
+// removesVolumes ends what uses the volume and the PVC: the volume and its data go, too.
+func (s *smoke) removesVolumes() {
+	s.Helper()
+	volume, err := s.kubectl("--namespace=smoke", "get", "pvc", "data", "-o", "jsonpath={.spec.volumeName}")
+	if err != nil {
+		s.Fatal(volume, err)
+	}
+	data := filepath.Join(s.Dir, "volumes", volume)
+	if _, err := os.Stat(data); err != nil {
+		s.Error(err)
+	}
+	s.expect("deleted", "--namespace=smoke", "delete", "deployment/hello", "pvc/data")
+	s.expect("", "wait", "--for=delete", "--timeout=60s", "pv/"+volume)
+	if _, err := os.Stat(data); !errors.Is(err, os.ErrNotExist) {
+		s.Errorf("the data of %s is left: %v", volume, err)
+	}
 }
 
 // hasItsShare makes sure that the cluster gets processor time beside much other work, for its own programs as for its pods.

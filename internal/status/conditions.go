@@ -165,8 +165,9 @@ func rollout(d *appsv1.Deployment, why string) (done bool, reason, message strin
 		return false, v1alpha2.ReasonRolloutInProgress, because(fmt.Sprintf(
 			"%d of %d up-to-date pods are available", got.AvailableReplicas, got.UpdatedReplicas), why)
 	case got.AvailableReplicas < got.UpdatedReplicas:
+		// While a volume is made, the pod has no condition: what fails is said in events of the PVC.
 		return false, v1alpha2.ReasonRolloutInProgress, fmt.Sprintf(
-			"%d of %d up-to-date pods are available; where that takes long: kubectl -n %s describe pods -l %s",
+			"%d of %d up-to-date pods are available; where that takes long: kubectl -n %s describe pods,pvc -l %s",
 			got.AvailableReplicas, got.UpdatedReplicas, d.Namespace, metav1.FormatLabelSelector(d.Spec.Selector))
 	}
 	return true, v1alpha2.ReasonDeploymentUpdated, "All pods are up to date"

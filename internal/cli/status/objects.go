@@ -33,7 +33,11 @@ type object struct {
 func (f *facts) objects() []object {
 	var list []object
 	for _, o := range f.owned {
-		list = append(list, described(o))
+		d := described(o)
+		if claim, ok := o.(*corev1.PersistentVolumeClaim); ok && claim.Status.Phase == corev1.ClaimPending {
+			d.Why = f.whyPending(claim)
+		}
+		list = append(list, d)
 	}
 	container := cmp.Or(v1alpha2.Legacy(f.cr).ContainerName, objects.ContainerName)
 	for i := range f.pods {
@@ -44,6 +48,32 @@ func (f *facts) objects() []object {
 		})
 	}
 	return list
+}
+
+// whyPending is what the last Event of a PVC reports, a Warning where there is one: the PVC has no condition for it, and neither has the pod while its
+// volume is made.
+func (f *facts) whyPending(claim *corev1.PersistentVolumeClaim) string {
+	var last, lastWarning event
+	for i := range f.events {
+		e := &f.events[i]
+		if e.InvolvedObject.UID != claim.UID { // of one that had the same name
+			continue
+		}
+		next := newEvent(e)
+		if !next.Last.Before(last.Last) {
+			last = next
+		}
+		if e.Type == corev1.EventTypeWarning && !next.Last.Before(lastWarning.Last) {
+			lastWarning = next
+		}
+	}
+	if lastWarning.Reason != "" {
+		last = lastWarning
+	}
+	if last.Reason == "" {
+		return ""
+	}
+	return last.Reason + ": " + last.Message
 }
 
 func podState(p *corev1.Pod) string {

@@ -62,7 +62,7 @@ type cause struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// event is a Warning that an Event reports.
+// event is what an Event reports.
 type event struct {
 	Last    time.Time `json:"last"`
 	Object  string    `json:"object"`
@@ -202,18 +202,22 @@ func (f *facts) warnings() []event {
 		if e.Type != corev1.EventTypeWarning || !own {
 			continue
 		}
-		last := cmp.Or(e.LastTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time)
-		count := max(e.Count, 1)
-		if e.Series != nil {
-			last, count = e.Series.LastObservedTime.Time, e.Series.Count
-		}
-		list = append(list, event{
-			Last: last.UTC(), Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name, Reason: e.Reason,
-			Message: strings.Join(strings.Fields(e.Message), " "), Count: count,
-		})
+		list = append(list, newEvent(e))
 	}
 	slices.SortStableFunc(list, func(a, b event) int {
 		return cmp.Or(b.Last.Compare(a.Last), strings.Compare(a.Object+a.Reason, b.Object+b.Reason))
 	})
 	return list[:min(len(list), maxEvents)]
+}
+
+func newEvent(e *corev1.Event) event {
+	last := cmp.Or(e.LastTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time)
+	count := max(e.Count, 1)
+	if e.Series != nil {
+		last, count = e.Series.LastObservedTime.Time, e.Series.Count
+	}
+	return event{
+		Last: last.UTC(), Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name, Reason: e.Reason,
+		Message: strings.Join(strings.Fields(e.Message), " "), Count: count,
+	}
 }

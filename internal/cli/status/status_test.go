@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"flag"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/yaml"
@@ -147,6 +149,37 @@ func TestStatusScreen(t *testing.T) {
 			}
 			golden.Text(t, *update, filepath.Join("testdata", name+".txt"), out)
 		})
+	}
+}
+
+// A PVC that gets no volume says why only in its Events.
+func TestStatusSaysWhyAPVCIsPending(t *testing.T) {
+	claim := labeled(&corev1.PersistentVolumeClaim{Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}}, "my-stack-pvc")
+	claim.SetUID("now")
+	second := 0
+	event := func(of types.UID, kind, reason, text string) client.Object {
+		second++
+		return &corev1.Event{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: reason}, Type: kind, Reason: reason, Message: text,
+			InvolvedObject: corev1.ObjectReference{Kind: "PersistentVolumeClaim", Name: "my-stack-pvc", UID: of},
+			LastTimestamp:  metav1.NewTime(time.Date(2026, 5, 4, 10, 0, second, 0, time.UTC)),
+		}
+	}
+	world := []client.Object{stack(t, "my-stack", "Ready=False RolloutInProgress: x"), claim}
+	for _, step := range []struct {
+		event client.Object
+		want  string
+	}{
+		{event("now", "Normal", "WaitForFirstConsumer", "waiting for first consumer to be created before binding"), "WaitForFirstConsumer: waiting for first"},
+		{event("now", "Warning", "ProvisioningFailed", "storageclass \"fast\" not found"), `ProvisioningFailed: storageclass "fast" not found`},
+		{event("now", "Normal", "ExternalProvisioning", "waiting for a volume"), `ProvisioningFailed: storageclass "fast" not found`},
+		{event("before", "Warning", "Other", "of an earlier PVC"), `ProvisioningFailed: storageclass "fast" not found`},
+	} {
+		world = append(world, step.event)
+		out, _ := run(t, fakecluster.New(t, world...), "my-stack")
+		if !regexp.MustCompile(`PersistentVolumeClaim/my-stack-pvc +Pending +` + regexp.QuoteMeta(step.want)).MatchString(out) {
+			t.Errorf("want %s:\n%s", step.want, out)
+		}
 	}
 }
 

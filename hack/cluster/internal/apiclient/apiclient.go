@@ -21,6 +21,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/pki"
 )
 
+// answerLimit bounds an answer, in bytes: a list of thousands of objects fits.
+const answerLimit = 16 << 20
+
 // Client asks a server of the cluster with a client certificate. It does the
 // few requests that this package needs; people and tests use kubectl or client-go.
 type Client struct {
@@ -117,6 +120,11 @@ func (c *Client) Post(ctx context.Context, path string, body, result any) error 
 	return c.do(ctx, http.MethodPost, path, body, result)
 }
 
+// Delete removes what is at path.
+func (c *Client) Delete(ctx context.Context, path string) error {
+	return c.do(ctx, http.MethodDelete, path, nil, nil)
+}
+
 func (c *Client) do(ctx context.Context, method, path string, body, result any) error {
 	var payload bytes.Buffer
 	if body != nil {
@@ -134,7 +142,7 @@ func (c *Client) do(ctx context.Context, method, path string, body, result any) 
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	answer, err := io.ReadAll(io.LimitReader(response.Body, answerLimit))
 	if err != nil {
 		return err
 	}
@@ -154,6 +162,12 @@ func (c *Client) do(ctx context.Context, method, path string, body, result any) 
 type statusError struct {
 	code int
 	body string
+}
+
+// IsConflict tells whether a server refused to create what exists already.
+func IsConflict(err error) bool {
+	var status *statusError
+	return errors.As(err, &status) && status.code == http.StatusConflict
 }
 
 func (e *statusError) Error() string {

@@ -6,13 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/apiclient"
 )
-
-// volumeCount is how many PVCs a node-tier cluster can bind in its life.
-const volumeCount = 32
 
 // object is a Kubernetes object and the path that creates it.
 type object struct {
@@ -20,11 +16,10 @@ type object struct {
 	body map[string]any
 }
 
-// bootstrapObjects are the roles of the node's own users, and local volumes with
-// a default class. Local volumes are made ahead, as no provisioner runs; kubelet
-// gives them to a pod's fsGroup, as the drivers of real storage do.
-func (c config) bootstrapObjects() []object {
-	list := []object{
+// bootstrapObjects are the roles of the node's own users, and the default class
+// of storage, whose volumes the supervisor makes.
+func bootstrapObjects() []object {
+	return []object{
 		clusterRole(dnsUser, []map[string]any{
 			{"apiGroups": []string{""}, "resources": []string{"services", "namespaces", "pods"}, "verbs": []string{"list", "watch"}},
 			{"apiGroups": []string{"discovery.k8s.io"}, "resources": []string{"endpointslices"}, "verbs": []string{"list", "watch"}},
@@ -37,31 +32,9 @@ func (c config) bootstrapObjects() []object {
 				"name":        storageClass,
 				"annotations": map[string]string{"storageclass.kubernetes.io/is-default-class": "true"},
 			},
-			"provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer",
+			"provisioner": provisionerName, "volumeBindingMode": "WaitForFirstConsumer", "reclaimPolicy": "Delete",
 		}},
 	}
-	for i := range volumeCount {
-		list = append(list, c.localVolume(i))
-	}
-	return list
-}
-
-func (c config) volumePath(i int) string { return c.Path("volumes", fmt.Sprintf("%02d", i)) }
-
-func (c config) localVolume(i int) object {
-	return object{"/api/v1/persistentvolumes", map[string]any{
-		"apiVersion": "v1", "kind": "PersistentVolume",
-		"metadata": map[string]any{"name": fmt.Sprintf("local-%02d", i)},
-		"spec": map[string]any{
-			"capacity":         map[string]string{"storage": "100Gi"}, // not enforced
-			"accessModes":      []string{"ReadWriteOnce", "ReadWriteMany"},
-			"storageClassName": storageClass,
-			"local":            map[string]string{"path": c.volumePath(i)},
-			"nodeAffinity": map[string]any{"required": map[string]any{"nodeSelectorTerms": []any{map[string]any{
-				"matchExpressions": []any{map[string]any{"key": "kubernetes.io/hostname", "operator": "In", "values": []string{nodeName}}},
-			}}}},
-		},
-	}}
 }
 
 func clusterRole(name string, rules []map[string]any) object {
@@ -81,14 +54,9 @@ func clusterRoleBinding(role, user string) object {
 	}}
 }
 
-// bootstrap creates the objects and the volumes' directories.
-func (c config) bootstrap(ctx context.Context, api *apiclient.Client) error {
-	for i := range volumeCount {
-		if err := os.MkdirAll(c.volumePath(i), 0o755); err != nil {
-			return err
-		}
-	}
-	for _, o := range c.bootstrapObjects() {
+// bootstrap creates the objects.
+func bootstrap(ctx context.Context, api *apiclient.Client) error {
+	for _, o := range bootstrapObjects() {
 		if err := api.Post(ctx, o.path, o.body, nil); err != nil {
 			return fmt.Errorf("creating %s: %w", o.path, err)
 		}

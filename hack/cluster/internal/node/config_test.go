@@ -98,19 +98,6 @@ func TestNodeFilesUseOnlyTheNodesPaths(t *testing.T) {
 	}
 }
 
-func TestBootstrapVolumesBindToTheNode(t *testing.T) {
-	c := newConfig(planOf(t, 0))
-	names, paths := map[string]bool{}, map[string]bool{}
-	for i := range volumeCount {
-		body := c.localVolume(i).body
-		names[body["metadata"].(map[string]any)["name"].(string)] = true
-		paths[c.volumePath(i)] = true
-	}
-	if len(names) != volumeCount || len(paths) != volumeCount {
-		t.Errorf("%d names and %d paths for %d volumes", len(names), len(paths), volumeCount)
-	}
-}
-
 func planOf(t *testing.T, index int) addresses.Plan {
 	t.Helper()
 	plan, err := addresses.NewPlan(index)

@@ -96,7 +96,7 @@ func (s *supervisor) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.bootstrap(ctx, api); err != nil {
+	if err := bootstrap(ctx, api); err != nil {
 		return err
 	}
 	if err := s.importPause(ctx); err != nil {
@@ -107,6 +107,7 @@ func (s *supervisor) up(ctx context.Context) error {
 			return err
 		}
 	}
+	go provisioner{api, s.Path("volumes")}.run(ctx, os.Stderr)
 	return s.waitUsable(ctx, api)
 }
 

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/apiclient"
+)
+
+const (
+	// provisionerName is what the class of storage names as the maker of its volumes.
+	provisionerName = "local.cluster.llamastack.io"
+
+	provisionedByAnnotation = "pv.kubernetes.io/provisioned-by"
+	// The scheduler writes the node of a PVC's first pod there.
+	selectedNodeAnnotation = "volume.kubernetes.io/selected-node"
+
+	// sizeLimit bounds what a PVC may ask for, as the disk of a real node does.
+	sizeLimit = "100Gi"
+
+	volumesPath = "/api/v1/persistentvolumes"
+	claimsPath  = "/api/v1/persistentvolumeclaims"
+)
+
+// provisioner makes local volumes for the PVCs of the default class, and removes
+// them after their PVCs. It asks once a second rather than watching: a cluster
+// here has few PVCs.
+//
+// The volumes are local ones rather than host paths: kubelet gives those to a
+// pod's fsGroup, as the drivers of real storage do.
+type provisioner struct {
+	api *apiclient.Client
+	dir string // of the volumes
+}
+
+// claim and volume are what a provisioner reads of a PVC and a PV.
+type (
+	claim struct {
+		Metadata struct {
+			Name              string            `json:"name"`
+			Namespace         string            `json:"namespace"`
+			UID               string            `json:"uid"`
+			Annotations       map[string]string `json:"annotations"`
+			DeletionTimestamp string            `json:"deletionTimestamp"`
+		} `json:"metadata"`
+		Spec struct {
+			StorageClassName string   `json:"storageClassName"`
+			VolumeName       string   `json:"volumeName"`
+			VolumeMode       string   `json:"volumeMode"`
+			AccessModes      []string `json:"accessModes"`
+			Resources        struct {
+				Requests map[string]string `json:"requests"`
+			} `json:"resources"`
+		} `json:"spec"`
+	}
+	volume struct {
+		Metadata struct {
+			Name        string            `json:"name"`
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
+		Spec struct {
+			ReclaimPolicy string `json:"persistentVolumeReclaimPolicy"`
+		} `json:"spec"`
+		Status struct {
+			Phase string `json:"phase"`
+		} `json:"status"`
+	}
+)
+
+// run works until ctx ends. What fails is tried again, and written down once for as long as it fails.
+func (p provisioner) run(ctx context.Context, log io.Writer) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for last := ""; ; {
+		message := ""
+		if err := p.once(ctx); err != nil {
+			message = err.Error()
+		}
+		if message != "" && message != last && ctx.Err() == nil {
+			_, _ = fmt.Fprintf(log, "provisioning volumes: %s\n", message)
+		}
+		last = message
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (p provisioner) once(ctx context.Context) error {
+	var claims struct{ Items []claim }
+	var volumes struct{ Items []volume }
+	// From the server's cache: what is late there is seen the next time.
+	if err := p.api.Get(ctx, claimsPath+"?resourceVersion=0", &claims); err != nil {
+		return err
+	}
+	if err := p.api.Get(ctx, volumesPath+"?resourceVersion=0", &volumes); err != nil {
+		return err
+	}
+	var errs []error
+	for _, c := range claims.Items {
+		exists := slices.ContainsFunc(volumes.Items, func(v volume) bool { return v.Metadata.Name == c.volumeName() })
+		switch {
+		case !c.waits() || exists:
+		case c.tooLarge():
+			errs = append(errs, p.refuse(ctx, c))
+		default:
+			errs = append(errs, p.create(ctx, c))
+		}
+	}
+	for _, v := range volumes.Items {
+		if v.released() {
+			errs = append(errs, p.remove(ctx, v))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (p provisioner) create(ctx context.Context, c claim) error {
+	path := filepath.Join(p.dir, c.volumeName())
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return err
+	}
+	return c.wrap(p.api.Post(ctx, volumesPath, c.localVolume(path), nil))
+}
+
+// refuse says in an event of the PVC why it gets no volume. The event's name is the claim's, so that there is one.
+func (p provisioner) refuse(ctx context.Context, c claim) error {
+	return c.wrap(p.api.Post(ctx, "/api/v1/namespaces/"+c.Metadata.Namespace+"/events", c.refusal(time.Now()), nil))
+}
+
+// wrap names the claim in an error. What exists already was made when the server's cache was late.
+func (c claim) wrap(err error) error {
+	if err == nil || apiclient.IsConflict(err) {
+		return nil
+	}
+	return fmt.Errorf("PVC %s/%s: %w", c.Metadata.Namespace, c.Metadata.Name, err)
+}
+
+// remove removes the data first: a volume that is still there is tried again.
+func (p provisioner) remove(ctx context.Context, v volume) error {
+	if err := os.RemoveAll(filepath.Join(p.dir, v.Metadata.Name)); err != nil {
+		return err
+	}
+	return p.api.Delete(ctx, volumesPath+"/"+v.Metadata.Name)
+}
+
+// waits tells whether the claim waits for a volume of this node.
+func (c claim) waits() bool {
+	return c.Spec.StorageClassName == storageClass && c.Spec.VolumeName == "" && c.Spec.VolumeMode != "Block" &&
+		c.Metadata.Annotations[selectedNodeAnnotation] == nodeName && c.Metadata.DeletionTimestamp == ""
+}
+
+func (c claim) tooLarge() bool {
+	size, err := resource.ParseQuantity(c.Spec.Resources.Requests["storage"])
+	return err == nil && size.Cmp(resource.MustParse(sizeLimit)) > 0
+}
+
+func (c claim) refusal(now time.Time) map[string]any {
+	at := now.UTC().Format(time.RFC3339)
+	return map[string]any{
+		"apiVersion": "v1", "kind": "Event",
+		"metadata":       map[string]string{"name": c.volumeName()},
+		"involvedObject": c.reference(),
+		"type":           "Warning", "reason": "ProvisioningFailed", "count": 1, "firstTimestamp": at, "lastTimestamp": at,
+		"message": fmt.Sprintf("the PVC asks for %s, and this cluster makes volumes of at most %s", c.Spec.Resources.Requests["storage"], sizeLimit),
+		"source":  map[string]string{"component": provisionerName},
+	}
+}
+
+// volumeName is unique for all time, as the UID is.
+func (c claim) volumeName() string { return "pvc-" + c.Metadata.UID }
+
+func (c claim) reference() map[string]string {
+	return map[string]string{
+		"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+		"namespace": c.Metadata.Namespace, "name": c.Metadata.Name, "uid": c.Metadata.UID,
+	}
+}
+
+func (c claim) localVolume(path string) map[string]any {
+	return map[string]any{
+		"apiVersion": "v1", "kind": "PersistentVolume",
+		"metadata": map[string]any{"name": c.volumeName(), "annotations": map[string]string{provisionedByAnnotation: provisionerName}},
+		"spec": map[string]any{
+			"capacity":                      map[string]string{"storage": c.Spec.Resources.Requests["storage"]}, // not enforced
+			"accessModes":                   c.Spec.AccessModes,
+			"storageClassName":              storageClass,
+			"persistentVolumeReclaimPolicy": "Delete",
+			"claimRef":                      c.reference(),
+			"local":                         map[string]string{"path": path},
+			"nodeAffinity": map[string]any{"required": map[string]any{"nodeSelectorTerms": []any{map[string]any{
+				"matchExpressions": []any{map[string]any{"key": "kubernetes.io/hostname", "operator": "In", "values": []string{nodeName}}},
+			}}}},
+		},
+	}
+}
+
+// released tells whether the volume's PVC is gone, and its data shall go, too.
+func (v volume) released() bool {
+	return v.Metadata.Annotations[provisionedByAnnotation] == provisionerName && v.Status.Phase == "Released" && v.Spec.ReclaimPolicy == "Delete"
+}
