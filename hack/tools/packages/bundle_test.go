@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package packages
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/operator-framework/api/pkg/manifests"
+	"github.com/operator-framework/api/pkg/validation"
+	validator "github.com/operator-framework/api/pkg/validation/interfaces"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// advice is what the library of OLM advises, and why the bundle does not follow it.
+var advice = map[string]string{
+	"Kind=LlamaStackDistribution: provided API should have an example annotation": "v1alpha1 is deprecated: an example would invite to it",
+	"APIs which were deprecated and removed in v1.25":                             "it compares groups and resources, and the versions in use are v1 and v2",
+	"CSV contains permissions to create CRD":                                      "the permission is to patch the operator's own CRD",
+}
+
+// The library of the Operator Lifecycle Manager reads the bundle, and finds nothing wrong with it. The check of architectures is not among these: it pulls
+// the images with Docker.
+func TestBundlePassesTheChecksOfOLM(t *testing.T) {
+	bundle, err := manifests.GetBundleFromDir(filepath.Join(fixture.Root(), "bundle"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bundle.CSV == nil || len(bundle.V1CRDs) != 1 || len(bundle.Objects) < 9 {
+		t.Fatalf("the bundle has %d objects, %d CRDs", len(bundle.Objects), len(bundle.V1CRDs))
+	}
+	checks := validator.Validators{
+		validation.ClusterServiceVersionValidator, validation.CustomResourceDefinitionValidator, validation.BundleValidator,
+		validation.OperatorHubV2Validator, validation.StandardCapabilitiesValidator, validation.StandardCategoriesValidator,
+		validation.ObjectValidator, validation.AlphaDeprecatedAPIsValidator, validation.GoodPracticesValidator,
+	}
+	given := bundle.ObjectsToValidate()
+	for _, o := range bundle.Objects {
+		given = append(given, o)
+	}
+	heard := map[string]bool{}
+	for _, result := range checks.Validate(given...) {
+		for _, e := range result.Errors {
+			t.Errorf("%s: %s", result.Name, e.Error())
+		}
+		for _, w := range result.Warnings {
+			known := ""
+			for text := range advice {
+				if strings.Contains(w.Error(), text) {
+					known = text
+				}
+			}
+			heard[known] = true
+			if known == "" {
+				t.Errorf("%s: %s", result.Name, w.Error())
+			}
+		}
+	}
+	for text, why := range advice {
+		if !heard[text] {
+			t.Errorf("OLM does not say any more %q, which has an exception here because %s", text, why)
+		}
+	}
+}
