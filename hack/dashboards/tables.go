@@ -76,8 +76,11 @@ func operator() dashboard {
 				queries: []query{{rate("result", "llamastack_server_questions_total"), "{{result}}"}},
 			},
 			{
-				title:   "Questions to registries per hour",
-				queries: []query{{"sum by (question, result) (increase(llamastack_registry_questions_total[1h]))", "{{question}}: {{result}}"}},
+				title: "Questions to registries per hour",
+				queries: []query{
+					{"sum by (question, result) (increase(llamastack_registry_questions_total[1h]))", "{{question}}: {{result}}"},
+					{"sum by (result) (increase(llamastack_registry_cache_lookups_total[1h]))", "cache: {{result}}"},
+				},
 			},
 			{title: "Memory", unit: "bytes", queries: []query{{"process_resident_memory_bytes" + operatorJob, "{{pod}}"}}},
 			{title: "CPU", unit: "short", description: "Cores.", queries: []query{{rate("pod", "process_cpu_seconds_total"+operatorJob), "{{pod}}"}}},

@@ -118,7 +118,8 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		}
 	}
 	imageLabels := imagelabels.New(ctx, imagelabels.Options{
-		Connect: o.Metrics.Registries(&imagelabels.Clients{UserAgent: objects.ManagedBy + "/" + version.Version(), Own: cloudkeys.New()}), Key: key,
+		LookedUp: o.Metrics.LookedUp,
+		Connect:  o.Metrics.Registries(&imagelabels.Clients{UserAgent: objects.ManagedBy + "/" + version.Version(), Own: cloudkeys.New()}), Key: key,
 		Store: &imagelabels.ConfigMaps{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
 	})
 	endpoints, err := watchEndpoints(ctx, mgr, o.Namespaces)

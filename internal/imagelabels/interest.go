@@ -77,6 +77,9 @@ func (r *Reader) lookUp(id string, ref name.Reference, user types.NamespacedName
 	i.used = r.count
 	r.begin(i, user, ref, q)
 	r.evict(i)
+	if r.options.LookedUp != nil {
+		r.options.LookedUp(!i.answer.Pending)
+	}
 	return i.answer
 }
 

@@ -36,6 +36,8 @@ type Options struct {
 	Store Store
 	// Key is the operator's key for hashes of secret content.
 	Key secret.Value
+	// LookedUp is called for each question, with whether an answer was known; nil is not called.
+	LookedUp func(known bool)
 }
 
 // Reader knows the labels of images, and single files of them.

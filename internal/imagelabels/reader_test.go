@@ -145,6 +145,8 @@ type world struct {
 	registry *fakeRegistry
 	store    *fakeStore
 	stop     context.CancelFunc
+	// known are how many questions had no answer, and how many had one.
+	known [2]int
 }
 
 // inBubble runs a test with a clock of its own; all that a reader has started must end with its context.
@@ -169,7 +171,15 @@ func (w *world) start() {
 	}
 	var ctx context.Context
 	ctx, w.stop = context.WithCancel(context.Background())
-	w.Reader = imagelabels.New(ctx, imagelabels.Options{Connect: w.registry, Store: w.store, Key: secret.New(make([]byte, 32))})
+	w.Reader = imagelabels.New(ctx, imagelabels.Options{Connect: w.registry, Store: w.store, Key: secret.New(make([]byte, 32)), LookedUp: w.lookedUp})
+}
+
+func (w *world) lookedUp(known bool) {
+	if known {
+		w.known[1]++
+		return
+	}
+	w.known[0]++
 }
 
 func user(n int) types.NamespacedName {
@@ -200,7 +210,7 @@ func (w *world) announced() []string {
 	}
 }
 
-// Proves: NFR-006, FR-020, FR-027d (one question for each new digest, whatever the number of custom resources, and none when idle).
+// Proves: NFR-006, FR-020, FR-027d, L-33 (one question for each new digest, whatever the number of custom resources, and none when idle).
 func TestManyUsersOfADigestAskOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		if a := w.Labels(user(0), question(pinned)); !a.Pending {
@@ -218,6 +228,9 @@ func TestManyUsersOfADigestAskOnce(t *testing.T) {
 		synctest.Wait()
 		if got := w.registry.asked(); got != "image" {
 			t.Errorf("500 custom resources asked: %s", got)
+		}
+		if w.known != [2]int{1, 500} {
+			t.Errorf("questions without and with an answer: %v", w.known)
 		}
 		<-time.After(time.Hour)
 		synctest.Wait()

@@ -82,6 +82,11 @@ var (
 		Help:   "Questions to registries: for the digest of a tag, for the labels of an image, for a file of a layer.",
 		Labels: []Label{{"question", []string{questionDigest, questionImage, questionFile}}, {"result", []string{Succeeded, Failed}}},
 	}
+	lookups = Definition{
+		Name: "llamastack_registry_cache_lookups_total", Type: Counter,
+		Help:   "Lookups of labels and files of images in what registries have answered. A hit has an answer, and the reconcile does not wait for a registry.",
+		Labels: []Label{{"result", []string{hit, miss}}},
+	}
 	expiry = Definition{
 		Name: "llamastack_webhook_certificate_expiry_timestamp_seconds", Type: Gauge,
 		Help: "When the certificate that the webhooks serve expires, in seconds since 1970; zero while there is none.",
@@ -102,7 +107,7 @@ var (
 
 // Definitions are all metrics of the operator's own.
 func Definitions() []Definition {
-	return []Definition{distributions, problems, steps, rollouts, servers, registries, expiry, migrated, settingsErrors, panicked}
+	return []Definition{distributions, problems, steps, rollouts, servers, registries, lookups, expiry, migrated, settingsErrors, panicked}
 }
 
 func phases() (all []string) {

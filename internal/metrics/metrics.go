@@ -26,6 +26,7 @@ type Metrics struct {
 	settingsErrors      prometheus.Gauge
 	panicked            prometheus.CounterFunc
 	servers, registries *prometheus.CounterVec
+	lookups             *prometheus.CounterVec
 
 	expires atomic.Pointer[func() time.Time]
 
@@ -56,7 +57,7 @@ func New() *Metrics {
 		rollouts: prometheus.NewCounter(plain(&rollouts)), migrated: prometheus.NewCounter(plain(&migrated)),
 		settingsErrors: prometheus.NewGauge(prometheus.GaugeOpts{Name: settingsErrors.Name, Help: settingsErrors.Help}),
 		panicked:       prometheus.NewCounterFunc(plain(&panicked), func() float64 { return float64(panics.Count()) }),
-		servers:        servers.counter(), registries: registries.counter(),
+		servers:        servers.counter(), registries: registries.counter(), lookups: lookups.counter(),
 		states: map[types.NamespacedName]state{},
 	}
 }
@@ -162,5 +163,5 @@ func (m *Metrics) tally() (byState map[place]int, byProblem map[kind]int) {
 }
 
 func (m *Metrics) counted() []prometheus.Collector {
-	return []prometheus.Collector{m.steps, m.rollouts, m.migrated, m.settingsErrors, m.panicked, m.servers, m.registries}
+	return []prometheus.Collector{m.steps, m.rollouts, m.migrated, m.settingsErrors, m.panicked, m.servers, m.registries, m.lookups}
 }

@@ -115,6 +115,11 @@ func happens(r *recorded, minute int) float64 {
 			return rare / 10
 		}
 		return 0.002
+	case "llamastack_registry_cache_lookups_total":
+		if r.labels["result"] == "miss" {
+			return 0.001
+		}
+		return 0.01 + usual/100
 	case "llamastack_reconcile_panics_total":
 		return 0
 	case "llamastack_rollouts_total":
@@ -186,4 +191,6 @@ var more = []recorded{
 	{name: "llamastack_distribution_problems", labels: map[string]string{"severity": "Warning", "reason": "Unprotected"}},
 	{name: "llamastack_registry_questions_total", labels: map[string]string{"question": "image", "result": "success"}},
 	{name: "llamastack_registry_questions_total", labels: map[string]string{"question": "digest", "result": "success"}},
+	{name: "llamastack_registry_cache_lookups_total", labels: map[string]string{"result": "hit"}},
+	{name: "llamastack_registry_cache_lookups_total", labels: map[string]string{"result": "miss"}},
 }
