@@ -236,6 +236,7 @@ test-packages: cluster ## Test the packages with the libraries of Helm, Flux and
 
 # Debian's Chromium is the browser; CHROMIUM names another one.
 .PHONY: test-site
+test-site: export QUALITY ?= 9
 test-site: site build test-built-site ## Test the docs site and the playground in a headless Chromium.
 
 # What "make site build" has built, beside other tests: building it would change what they build.
@@ -285,7 +286,9 @@ build: ## Build the operator and the kubectl plugin into bin/.
 playground: ## Make the page of the playground for the plugin (docs/playground.md).
 	LDFLAGS='$(LDFLAGS)' hack/playground/build.sh internal/cli/playground/page
 
+# A visitor loads the page again and again: it is compressed as in a release.
 .PHONY: site
+site: export QUALITY ?= 11
 site: playground ## Make the docs site, with the playground, in bin/site.
 	hack/site/build.sh $(BIN)/site
 

@@ -3,8 +3,8 @@
 #
 # build.sh FOLDER: makes the page of the playground in FOLDER. The same commit gives the same bytes with the same Go.
 #
-# Environment: LDFLAGS (the version of the build, which is in what it makes), QUALITY (of the compression, 0 to 11; a release has 11,
-# which takes minutes), LLSD_CACHE (where Node and the page's packages are kept).
+# Environment: LDFLAGS (the version of the build, which is in what it makes), QUALITY (of the compression, 0 to 11; a release and
+# the docs site have 11, which takes minutes), LLSD_CACHE (where Node and the page's packages are kept).
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: build.sh FOLDER" >&2; exit 2; }
 mkdir -p "$1"

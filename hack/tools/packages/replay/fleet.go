@@ -114,6 +114,9 @@ func happens(r *recorded, minute int) float64 {
 		if r.labels["result"] == "error" {
 			return rare / 10
 		}
+		if r.labels["question"] == "digest" {
+			return 0.003
+		}
 		return 0.002
 	case "llamastack_registry_cache_lookups_total":
 		if r.labels["result"] == "miss" {
