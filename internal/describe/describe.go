@@ -153,7 +153,7 @@ func Example(api, providerType string, row *catalog.Provider) (string, error) {
 	}
 	entry := []member{{"provider", short}}
 	if row.Endpoint != nil {
-		entry = append(entry, member{"endpoint", exampleEndpoint(row.Endpoint)})
+		entry = append(entry, member{"endpoint", exampleEndpoint(row)})
 	}
 	if row.Key != "" {
 		key := mapping([]member{{"name", "my-secret"}, {"key", "token"}})
@@ -194,14 +194,17 @@ func mapping(members []member) *yaml.Node {
 	return node
 }
 
-func exampleEndpoint(e *catalog.Endpoint) string {
-	switch {
+// exampleEndpoint sends no key without TLS.
+func exampleEndpoint(row *catalog.Provider) string {
+	switch e := row.Endpoint; {
 	case e.Kind == catalog.EndpointHostPort:
 		return "database.example.com:5432"
 	case e.Kind == catalog.EndpointAddress:
 		return "server.example.com:8080"
 	case len(e.Schemes) > 0:
 		return e.Schemes[0] + "://server.example.com:7687"
+	case row.Key != "":
+		return "https://server.example.com:8000"
 	default:
 		return "http://server.example.com:8000"
 	}
