@@ -230,9 +230,9 @@ test-node-faults: ## Break the API server, the network and the disk of a node wh
 
 # The libraries of Helm, Argo CD and Flux are in a module of their own.
 .PHONY: test-packages
-test-packages: cluster ## Test the packages with the libraries of Helm, Flux and Argo CD, in a real API server too.
-	$(BIN)/cluster build --tier controlplane
-	LLSD_CLUSTER=$(BIN)/cluster go test -C hack/tools/packages -count=1 -timeout 20m $(TESTFLAGS) ./...
+test-packages: cluster image ## Test the packages with the libraries of Helm, OLM, Flux and Argo CD, in real clusters too (Linux and root).
+	$(BIN)/cluster build --tier node
+	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR_IMAGE=$(BIN)/operator-image.tar go test -C hack/tools/packages -count=1 -timeout 20m $(TESTFLAGS) ./...
 
 # Debian's Chromium is the browser; CHROMIUM names another one.
 .PHONY: test-site
