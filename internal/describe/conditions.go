@@ -14,7 +14,7 @@ type Condition struct {
 	Name    string `json:"name"`
 	Meaning string `json:"meaning"`
 	// Reasons are the reasons that it can have, sorted.
-	Reasons []string `json:"reasons"`
+	Reasons []string `json:"reasons,omitempty"`
 }
 
 // Conditions returns all conditions in the order in which people read them.

@@ -26,8 +26,14 @@ var refersToBackend = regexp.MustCompile(`\.(backend|namespace|table_name)$`)
 // stateOf says which changes of a configuration move state: those of storage backends and stores, and those of the fields of providers that refer to
 // a backend or name a place on the disk.
 func stateOf(changes []Change, lines ...*catalog.Line) []string {
-	stateful, gone := statefulFields(lines), map[string]bool{}
+	stateful, gone, said := statefulFields(lines), map[string]bool{}, map[string]string{}
 	for _, c := range changes {
+		if backend, ok := strings.CutSuffix(c.Path, ".connection_string"); ok && (c.Before == "") != (c.After == "") {
+			said[backend] = "in connection_string, no longer in host, port and db"
+			if c.After == "" {
+				said[backend] = "in host, port and db, no longer in connection_string"
+			}
+		}
 		if provider, ok := strings.CutSuffix(c.Path, ".provider_type"); ok && c.After == "" {
 			gone[provider] = true
 		}
@@ -43,7 +49,12 @@ func stateOf(changes []Change, lines ...*catalog.Line) []string {
 		if strings.TrimSuffix(c.Before, "?") == strings.TrimSuffix(c.After, "?") {
 			continue // some release lines need a mark behind the name of the database
 		}
+		backend := c.Path[:strings.LastIndex(c.Path, ".")]
 		switch {
+		case said[backend] != "" && isAddress(c.Path):
+			if text := backend + " names its database " + said[backend]; !slices.Contains(moved, text) {
+				moved = append(moved, text)
+			}
 		case c.Before == "":
 			continue // something new has no state
 		case gone[provider]:
@@ -57,6 +68,11 @@ func stateOf(changes []Change, lines ...*catalog.Line) []string {
 		}
 	}
 	return moved
+}
+
+// isAddress reports whether the field is one of those that name a database; release lines have either all of them in one, or each by itself.
+func isAddress(path string) bool {
+	return slices.Contains([]string{"connection_string", "host", "port", "db"}, path[strings.LastIndex(path, ".")+1:])
 }
 
 // isCredential reports whether the field says how to get at a state, not where it is.

@@ -30,7 +30,7 @@ type check struct {
 	New  []string `json:"providersNew,omitempty"`
 	// Models are the names of models that clients must write in another way.
 	Models []renamed `json:"models,omitempty"`
-	// Fields are the fields of the config of providers that stay, which differ.
+	// Fields are the fields of the config of providers that stay, which differ, without those of State.
 	Fields []difference.Change `json:"fields,omitempty"`
 	// State says which state moves.
 	State []string `json:"state,omitempty"`
@@ -87,7 +87,9 @@ func compare(spec *v1alpha2.LlamaStackDistributionSpec, before, after *offline.R
 			continue // an empty text says nothing
 		}
 		if of := providerOf(change.Path); slices.Contains(was, of) && slices.Contains(is, of) {
-			c.Fields = append(c.Fields, change)
+			if !slices.ContainsFunc(c.State, func(text string) bool { return strings.HasPrefix(text, change.Path+" ") }) {
+				c.Fields = append(c.Fields, change)
+			}
 			continue
 		}
 		c.Others++

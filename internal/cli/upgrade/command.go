@@ -43,6 +43,8 @@ type options struct {
 	to                string
 	settings          files.Settings
 	operatorNamespace string
+	// chosen are the flags, as they were given, that say where the resource is.
+	chosen string
 }
 
 // New returns the command.
@@ -59,6 +61,7 @@ func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
 			if err := o.check(args); err != nil {
 				return err
 			}
+			o.chosen = chosen(cmd)
 			return o.run(cmd.Context(), connect, args, streams)
 		},
 	}
@@ -121,11 +124,21 @@ func (o *options) run(ctx context.Context, connect cluster.Connect, args []strin
 // renderCommand is the command that prints the configuration for the other release.
 func (o *options) renderCommand(args []string) string {
 	if len(args) == 1 {
-		return fmt.Sprintf("kubectl get llsd %s -o yaml | kubectl llamastack render -f - -o config --server-version %s", args[0], o.to)
+		return fmt.Sprintf("kubectl get llsd %s%s -o yaml | kubectl llamastack render -f - -o config --server-version %s", args[0], o.chosen, o.to)
 	}
 	text := fmt.Sprintf("kubectl llamastack render -f %s -o config --server-version %s", o.file, o.to)
 	if o.settings.Name != "" {
 		text += " --settings " + o.settings.Name
+	}
+	return text
+}
+
+// chosen are the flags that choose a cluster and a namespace, for another command.
+func chosen(cmd *cobra.Command) (text string) {
+	for _, name := range []string{"kubeconfig", "context", "cluster", "user", "namespace"} { // those with credentials are repeated nowhere
+		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
+			text += fmt.Sprintf(" --%s=%s", name, flag.Value)
+		}
 	}
 	return text
 }
