@@ -78,7 +78,11 @@ func (r *Reader) lookUp(id string, ref name.Reference, user types.NamespacedName
 	r.begin(i, user, ref, q)
 	r.evict(i)
 	if r.options.LookedUp != nil {
-		r.options.LookedUp(!i.answer.Pending)
+		result := Hit
+		if i.answer.Pending {
+			result = Miss
+		}
+		r.options.LookedUp(result)
 	}
 	return i.answer
 }

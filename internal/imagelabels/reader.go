@@ -28,6 +28,14 @@ const (
 	maxBytes  = 16 << 20
 )
 
+// What becomes of a question.
+const (
+	// Hit: an answer was known.
+	Hit = "hit"
+	// Miss: a registry has to be asked, or has not answered yet.
+	Miss = "miss"
+)
+
 // Options are the choices of New.
 type Options struct {
 	// Connect makes the client for the operator's settings.
@@ -36,8 +44,8 @@ type Options struct {
 	Store Store
 	// Key is the operator's key for hashes of secret content.
 	Key secret.Value
-	// LookedUp is called for each question, with whether an answer was known; nil is not called.
-	LookedUp func(known bool)
+	// LookedUp is called for each question with what became of it: Hit or Miss; nil is not called.
+	LookedUp func(result string)
 }
 
 // Reader knows the labels of images, and single files of them.

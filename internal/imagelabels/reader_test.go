@@ -145,8 +145,8 @@ type world struct {
 	registry *fakeRegistry
 	store    *fakeStore
 	stop     context.CancelFunc
-	// known are how many questions had no answer, and how many had one.
-	known [2]int
+	// results count what became of questions.
+	results map[string]int
 }
 
 // inBubble runs a test with a clock of its own; all that a reader has started must end with its context.
@@ -155,7 +155,7 @@ func inBubble(t *testing.T, test func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{
 			T: t, registry: &fakeRegistry{digest: "sha256:1", labels: map[string]string{oci.LabelConfigBase64: encoded}},
-			store: &fakeStore{kept: map[string]imagelabels.Kept{}},
+			store: &fakeStore{kept: map[string]imagelabels.Kept{}}, results: map[string]int{},
 		}
 		w.start()
 		defer func() { w.stop() }()
@@ -174,13 +174,7 @@ func (w *world) start() {
 	w.Reader = imagelabels.New(ctx, imagelabels.Options{Connect: w.registry, Store: w.store, Key: secret.New(make([]byte, 32)), LookedUp: w.lookedUp})
 }
 
-func (w *world) lookedUp(known bool) {
-	if known {
-		w.known[1]++
-		return
-	}
-	w.known[0]++
-}
+func (w *world) lookedUp(result string) { w.results[result]++ }
 
 func user(n int) types.NamespacedName {
 	return types.NamespacedName{Namespace: "ai", Name: fmt.Sprint("s", n)}
@@ -229,8 +223,8 @@ func TestManyUsersOfADigestAskOnce(t *testing.T) {
 		if got := w.registry.asked(); got != "image" {
 			t.Errorf("500 custom resources asked: %s", got)
 		}
-		if w.known != [2]int{1, 500} {
-			t.Errorf("questions without and with an answer: %v", w.known)
+		if w.results[imagelabels.Miss] != 1 || w.results[imagelabels.Hit] != 500 {
+			t.Errorf("questions without and with an answer: %v", w.results)
 		}
 		<-time.After(time.Hour)
 		synctest.Wait()

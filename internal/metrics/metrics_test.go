@@ -64,8 +64,8 @@ func used(t *testing.T) *Metrics {
 	if _, err := m.Servers(silent{}).Ask(t.Context(), probe.Server{}); !errors.Is(err, errSilent) {
 		t.Fatal(err)
 	}
-	m.LookedUp(true)
-	m.LookedUp(false)
+	m.LookedUp(imagelabels.Hit)
+	m.LookedUp(imagelabels.Miss)
 	from := m.Registries(silent{}).Client(nil)
 	if _, err := from.Image(t.Context(), "i", nil); err != nil {
 		t.Fatal(err)

@@ -22,20 +22,8 @@ const (
 	questionFile   = "file"
 )
 
-// What became of a lookup in the answers of registries.
-const (
-	hit  = "hit"
-	miss = "miss"
-)
-
-// LookedUp notes a lookup in the answers of registries, with whether one was known.
-func (m *Metrics) LookedUp(known bool) {
-	result := miss
-	if known {
-		result = hit
-	}
-	m.lookups.WithLabelValues(result).Inc()
-}
+// LookedUp notes a lookup in the answers of registries, with what became of it: imagelabels.Hit or imagelabels.Miss.
+func (m *Metrics) LookedUp(result string) { m.lookups.WithLabelValues(result).Inc() }
 
 // Servers returns an asker that asks by another one, and counts the questions.
 func (m *Metrics) Servers(by prober.Asker) prober.Asker { return askerOf{by, m.servers} }

@@ -26,14 +26,8 @@ var refersToBackend = regexp.MustCompile(`\.(backend|namespace|table_name)$`)
 // stateOf says which changes of a configuration move state: those of storage backends and stores, and those of the fields of providers that refer to
 // a backend or name a place on the disk.
 func stateOf(changes []Change, lines ...*catalog.Line) []string {
-	stateful, gone, said := statefulFields(lines), map[string]bool{}, map[string]string{}
+	stateful, readdressed, gone := statefulFields(lines), readdressed(changes), map[string]bool{}
 	for _, c := range changes {
-		if backend, ok := strings.CutSuffix(c.Path, ".connection_string"); ok && (c.Before == "") != (c.After == "") {
-			said[backend] = "in connection_string, no longer in host, port and db"
-			if c.After == "" {
-				said[backend] = "in host, port and db, no longer in connection_string"
-			}
-		}
 		if provider, ok := strings.CutSuffix(c.Path, ".provider_type"); ok && c.After == "" {
 			gone[provider] = true
 		}
@@ -51,8 +45,8 @@ func stateOf(changes []Change, lines ...*catalog.Line) []string {
 		}
 		backend := c.Path[:strings.LastIndex(c.Path, ".")]
 		switch {
-		case said[backend] != "" && isAddress(c.Path):
-			if text := backend + " names its database " + said[backend]; !slices.Contains(moved, text) {
+		case readdressed[backend] != "" && isAddress(c.Path):
+			if text := backend + " names its database " + readdressed[backend]; !slices.Contains(moved, text) {
 				moved = append(moved, text)
 			}
 		case c.Before == "":
@@ -68,6 +62,21 @@ func stateOf(changes []Change, lines ...*catalog.Line) []string {
 		}
 	}
 	return moved
+}
+
+// readdressed are the backends that name their database in other fields than before, with the fields.
+func readdressed(changes []Change) map[string]string {
+	found := map[string]string{}
+	for _, c := range changes {
+		backend, ok := strings.CutSuffix(c.Path, ".connection_string")
+		switch {
+		case ok && c.Before == "":
+			found[backend] = "in connection_string, no longer in host, port and db"
+		case ok && c.After == "":
+			found[backend] = "in host, port and db, no longer in connection_string"
+		}
+	}
+	return found
 }
 
 // isAddress reports whether the field is one of those that name a database; release lines have either all of them in one, or each by itself.

@@ -134,13 +134,14 @@ func (o *options) renderCommand(args []string) string {
 }
 
 // chosen are the flags that choose a cluster and a namespace, for another command.
-func chosen(cmd *cobra.Command) (text string) {
+func chosen(cmd *cobra.Command) string {
+	var text strings.Builder
 	for _, name := range []string{"kubeconfig", "context", "cluster", "user", "namespace"} { // those with credentials are repeated nowhere
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
-			text += fmt.Sprintf(" --%s=%s", name, flag.Value)
+			fmt.Fprintf(&text, " --%s=%s", name, flag.Value)
 		}
 	}
-	return text
+	return text.String()
 }
 
 // gather reads the resource, and what would decide about it in the cluster.
