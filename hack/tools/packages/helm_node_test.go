@@ -15,7 +15,7 @@ import (
 )
 
 // current is read as v1alpha2, which the operator's pods convert to.
-const current = "llamastackdistributions.v1alpha2.llamastack.io/kept"
+const current = "llamastackdistributions.v1alpha2.llamastack.io"
 
 // On a node, what Helm installs over release 0.9 runs: it serves both versions of the API, refuses what is wrong, and makes the server of the custom resource
 // that was there; an upgrade, an uninstallation and another installation change nothing of that server, and the last operator takes it on.
@@ -44,7 +44,7 @@ func TestHelmRunsTheOperatorOnANode(t *testing.T) {
 
 	h.takeOver(loadChart(t))
 	h.serves(2)
-	h.eventually(current, "{.spec.distribution.name} {.status.observedGeneration}", "starter 1")
+	h.eventually(current+"/kept", "{.spec.distribution.name} {.status.observedGeneration}", "starter 1")
 	made := h.kubectl("get", "deployment/kept", "-n", "default", "-o", "jsonpath={.metadata.uid}")
 	same := func(when string) {
 		t.Helper()
@@ -70,10 +70,10 @@ func TestHelmRunsTheOperatorOnANode(t *testing.T) {
 
 	h.install(loadChart(t), values{}, false)
 	h.serves(2)
-	h.kubectl("patch", current[:strings.Index(current, "/")], "kept", "-n", "default", "--type=merge", "-p", `{"spec":{"workload":{"replicas":2}}}`)
+	h.kubectl("patch", current, "kept", "-n", "default", "--type=merge", "-p", `{"spec":{"workload":{"replicas":2}}}`)
 	h.eventually("deployment/kept", "{.spec.replicas}", "2")
 	same("installed again")
-	h.kubectl("delete", current[:strings.Index(current, "/")], "kept", "-n", "default")
+	h.kubectl("delete", current, "kept", "-n", "default")
 	h.uninstall()
 }
 
