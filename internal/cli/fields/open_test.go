@@ -4,7 +4,9 @@ package fields
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,10 +46,43 @@ func TestOpenFieldsAreThoseThatAreParsed(t *testing.T) {
 	}
 }
 
+// The same holds within the objects of these fields. The refusal of an unknown field names the others.
+func TestInnerFieldsAreThoseThatAreParsed(t *testing.T) {
+	inference, left := []string{"spec", "providers", "inference"}, maps.Clone(inner)
+	for name, within := range map[string][]string{
+		"apiKey": {"apiKey"}, "secretRefs": {"secretRefs", "token"}, "secretKeyRef": {"apiKey", "secretKeyRef"}, "endpointFrom": {"endpointFrom"},
+	} {
+		for _, f := range inner[name] {
+			if refusal(t, inference, f.name, within...) != "" {
+				t.Errorf("%s: package parse knows no field %s", name, f.name)
+			}
+		}
+		_, known, _ := strings.Cut(refusal(t, inference, "nobodysWish", within...), "known fields: ")
+		for parsed := range strings.SplitSeq(known, ", ") {
+			if !slices.ContainsFunc(inner[name], func(f sentence) bool { return f.name == parsed }) {
+				t.Errorf("%s: package parse reads %q, about which there is no sentence", name, parsed)
+			}
+		}
+		delete(left, name)
+	}
+	if len(left) > 0 {
+		t.Errorf("not held against package parse: %v", left)
+	}
+}
+
 // isUnknown reports whether package parse refuses the name of a field in an object at a path.
 func isUnknown(t *testing.T, path []string, name string) bool {
 	t.Helper()
+	return refusal(t, path, name) != ""
+}
+
+// refusal is how package parse refuses the name of a field in an object at a path, or in an object within that one; empty where it does not.
+func refusal(t *testing.T, path []string, name string, within ...string) string {
+	t.Helper()
 	var value any = map[string]any{name: map[string]any{}}
+	for _, outer := range slices.Backward(within) {
+		value = map[string]any{outer: value}
+	}
 	if path[1] == "resources" {
 		value = []any{value}
 	}
@@ -65,8 +100,8 @@ func isUnknown(t *testing.T, path []string, name string) bool {
 	result := parse.Parse(spec)
 	for _, p := range append(result.Problems, result.ExposeProblems...) {
 		if p.Reason == problem.UnknownField && strings.HasSuffix(p.Path, "."+name) {
-			return true
+			return p.String()
 		}
 	}
-	return false
+	return ""
 }
