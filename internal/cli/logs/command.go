@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -20,7 +21,7 @@ import (
 )
 
 const long = `Print the log of a server. The command takes the newest pod that is not ready, because that is where something is wrong; otherwise the
-newest one. Standard error names the pod. The log is printed as it is.`
+newest one. Standard error names the pod. The log is printed as it is. With --output, the command prints one object with the pod and the lines.`
 
 const examples = `  # The log of the server
   kubectl llamastack logs my-stack
@@ -29,11 +30,18 @@ const examples = `  # The log of the server
   kubectl llamastack logs my-stack --follow --tail 0
 
   # Why did it restart?
-  kubectl llamastack logs my-stack --previous`
+  kubectl llamastack logs my-stack --previous
+
+  # The last lines, for a program
+  kubectl llamastack logs my-stack --tail 100 -o json`
+
+// maxForPrograms bounds a log that is printed as one object, in bytes: kubelet keeps 10 MiB of a container unless it is told otherwise.
+const maxForPrograms = 64 << 20
 
 // options are the flags.
 type options struct {
 	cluster.Flags
+	output           command.Output
 	follow, previous bool
 	tail             int64
 }
@@ -48,18 +56,40 @@ func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
 		Example:           examples,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cluster.Names(&o.Flags, connect),
+		PreRunE:           func(*cobra.Command, []string) error { return o.check() },
 		RunE: cluster.Run(&o.Flags, connect, func(ctx context.Context, c *cluster.Connection, args []string) error {
 			return o.run(ctx, c, args[0], streams)
 		}),
 	}
 	o.AddTo(cmd)
+	o.output.AddTo(cmd)
 	cmd.Flags().BoolVar(&o.follow, "follow", false, "print what the server writes, until you stop the command")
 	cmd.Flags().BoolVar(&o.previous, "previous", false, "print the log of the container before its last restart")
 	cmd.Flags().Int64Var(&o.tail, "tail", -1, "print so many of the last lines; -1 is all")
 	return cmd
 }
 
-var errNoPods = errors.New("the server has no pods: see kubectl llamastack status")
+var (
+	errNoPods  = errors.New("the server has no pods: see kubectl llamastack status")
+	errEndless = errors.New("--follow does not go with --output: a log that goes on is no object")
+	errTooLong = fmt.Errorf("the log is longer than %d MiB: take its end with --tail", maxForPrograms>>20)
+)
+
+// check reports what is wrong with the command line.
+func (o *options) check() error {
+	if o.follow && o.output.ForPrograms() {
+		return errEndless
+	}
+	return o.output.Check()
+}
+
+// log is a log for programs.
+type log struct {
+	Namespace string   `json:"namespace"`
+	Pod       string   `json:"pod"`
+	Container string   `json:"container"`
+	Lines     []string `json:"lines"`
+}
 
 // run is the verb: find the pod, print its log.
 func (o *options) run(ctx context.Context, c *cluster.Connection, name string, streams command.Streams) error {
@@ -77,6 +107,13 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name string, s
 	if o.tail >= 0 {
 		options.TailLines = &o.tail
 	}
+	read := log{Namespace: pod.Namespace, Pod: pod.Name, Container: options.Container}
+	if o.output.ForPrograms() {
+		if read.Lines, err = lines(ctx, c, pod, options); err != nil {
+			return err
+		}
+		return o.output.Print(streams.Out, read, nil)
+	}
 	if _, err := fmt.Fprintf(streams.Err, "pod %s, container %s\n", pod.Name, options.Container); err != nil {
 		return err
 	}
@@ -87,6 +124,25 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name string, s
 	defer func() { _ = stream.Close() }()
 	_, err = io.Copy(streams.Out, stream)
 	return err
+}
+
+// lines reads a log that ends.
+func lines(ctx context.Context, c *cluster.Connection, pod *corev1.Pod, options *corev1.PodLogOptions) ([]string, error) {
+	stream, err := c.Logs(ctx, pod.Namespace, pod.Name, options)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = stream.Close() }()
+	text, err := io.ReadAll(io.LimitReader(stream, maxForPrograms+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > maxForPrograms:
+		return nil, errTooLong
+	case len(text) == 0:
+		return []string{}, nil
+	}
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), nil
 }
 
 // Choose returns the newest pod that is not ready, otherwise the newest one; nil where there is none. A pod that ends or has ended does not count while there

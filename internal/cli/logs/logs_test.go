@@ -5,8 +5,10 @@ package logs
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +79,23 @@ func TestLogsTakesThePodWhereSomethingIsWrong(t *testing.T) {
 		text, code := run(t, test.pods, append([]string{"my-stack"}, test.args...)...)
 		if code != command.OK || !strings.HasSuffix(text, want+"\n") || !strings.Contains(text, "container llama-stack\n") {
 			t.Errorf("exit code %d: %s\nwant %s", code, text, want)
+		}
+	}
+}
+
+// For programs, standard output is one object, and nothing else is printed.
+func TestLogsForPrograms(t *testing.T) {
+	serving := []client.Object{pod("serving", 5, corev1.ConditionTrue)}
+	text, code := run(t, serving, "my-stack", "--tail", "3", "-o", "json")
+	got, want := log{}, log{Namespace: "ai", Pod: "serving", Container: "llama-stack", Lines: []string{"log of serving, follow false, previous false, tail 3"}}
+	if err := json.Unmarshal([]byte(text), &got); err != nil || code != command.OK || !reflect.DeepEqual(got, want) {
+		t.Errorf("exit code %d, %v: %s", code, err, text)
+	}
+	for want, args := range map[string][]string{
+		"--follow does not go with --output": {"--follow", "-o", "json"}, `--output "toml": choose one of json, yaml`: {"-o", "toml"},
+	} {
+		if text, code := run(t, serving, append([]string{"my-stack"}, args...)...); code != command.WrongUsage || !strings.Contains(text, want) {
+			t.Errorf("exit code %d: %s", code, text)
 		}
 	}
 }
