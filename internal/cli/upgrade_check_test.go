@@ -24,7 +24,7 @@ func TestUpgradeCheck(t *testing.T) {
 		"next-line": {"v1alpha2-simple.yaml", "0.8", command.OK},
 		"far-line":  {"v1alpha2-two-providers.yaml", "1.4", command.OK},
 		"gone-api":  {"v1alpha2-safety.yaml", "1.4", command.Wrong},
-		"postgres":  {"v1alpha2-postgres.yaml", "1.5", command.OK},
+		"postgres":  {"v1alpha2-postgres.yaml", "1.4.1", command.OK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, "", "upgrade-check", "-f", samplesDir+"/"+test.sample, "--to", test.to)

@@ -32,6 +32,11 @@ func demoHereRuns(t *testing.T) {
 		}
 		return string(out)
 	}
+	t.Cleanup(func() { // for what follows, where the demo fails
+		if out, err := cluster.KubectlRun(context.Background(), "delete", "namespace", "llama-stack-demo", "--ignore-not-found", "--timeout=120s"); err != nil {
+			t.Error(err, out)
+		}
+	})
 	out := demo("demo-here")
 	for _, want := range []string{
 		"server         " + pinned.ref, modelserverdouble.Answer(sampleModel, "Hello from the demo."), "sed 's/name: starter/name: llama-stack-demo/' hack/demo/own-stack.yaml",

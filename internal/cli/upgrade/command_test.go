@@ -28,9 +28,9 @@ func TestUpgradeCheckOfANamePrintsACommandForThatCluster(t *testing.T) {
 		return &cluster.Connection{Client: fakecluster.New(t, cr), Namespace: "ai"}, nil
 	})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.SetArgs([]string{"my-stack", "--to", "1.5", "-n", "ai", "--context", "prod", "--token", "secret-token"})
+	cmd.SetArgs([]string{"my-stack", "--to", "1.4", "-n", "ai", "--context", "prod", "--token", "secret-token"})
 	code := command.Finish(cmd.ExecuteContext(t.Context()), streams, "")
-	const want = "\n  kubectl get llsd my-stack --context=prod --namespace=ai -o yaml | kubectl llamastack render -f - -o config --server-version 1.5\n"
+	const want = "\n  kubectl get llsd my-stack --context=prod --namespace=ai -o yaml | kubectl llamastack render -f - -o config --server-version 1.4\n"
 	if code != command.OK || !strings.Contains(out.String(), want) || strings.Contains(out.String(), "secret-token") {
 		t.Errorf("exit code %d, want %s in:\n%s", code, want, out.String())
 	}
