@@ -21,7 +21,7 @@ import (
 )
 
 const long = `Print the log of a server. The command takes the newest pod that is not ready, because that is where something is wrong; otherwise the
-newest one. Standard error names the pod. The log is printed as it is. With --output, the command prints one object with the pod and the lines.`
+newest one. Standard error names the pod. The log is printed as it is. With --output, the command prints one object with the pod and the log lines.`
 
 const examples = `  # The log of the server
   kubectl llamastack logs my-stack
@@ -71,7 +71,7 @@ func New(streams command.Streams, connect cluster.Connect) *cobra.Command {
 
 var (
 	errNoPods  = errors.New("the server has no pods: see kubectl llamastack status")
-	errEndless = errors.New("--follow does not go with --output: a log that goes on is no object")
+	errEndless = errors.New("--follow does not go with --output: a log that goes on does not become an object")
 	errTooLong = fmt.Errorf("the log is longer than %d MiB: take its end with --tail", maxForPrograms>>20)
 )
 
