@@ -95,6 +95,7 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 		RetryPeriod:                   new(retryPeriod),
 
 		LeaderElectionResourceLockInterface: lock,
+		LeaderElectionID:                    lock.LeaseMeta.Name, // the name in leader_election_master_status
 	})
 	if err != nil {
 		return nil, err

@@ -29,6 +29,7 @@ const (
 	activeWorkers  = "controller_runtime_active_workers"
 	queueDepth     = "workqueue_depth"
 	requestsTotal  = "rest_client_requests_total"
+	leaderStatus   = "leader_election_master_status"
 
 	operatorLease = "54e06e98.llamastack.io"
 )
@@ -227,6 +228,9 @@ func idleOperatorAsksNothing(t *testing.T) {
 	s.settled(t)
 	metricsToken = newMetricsToken(t) // which the operator asks about now, and not again in the next minute
 	waitPasses(t, 1)
+	if diff := cmp.Diff(map[string]float64{`{name="` + operatorLease + `"}`: 1}, operatorMetrics(t, leaderStatus)); diff != "" {
+		t.Errorf("the lease that the leader holds, in its metrics (-want +got):\n%s", diff)
+	}
 	before, passes := apiRequests(t), sum(operatorMetrics(t, reconcileTotal))
 	renewals := before[http.MethodPut]
 	fixture.Consistently(t, idle, "the operator is idle", func() error {
