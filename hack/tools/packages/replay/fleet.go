@@ -194,6 +194,4 @@ var more = []recorded{
 	{name: "llamastack_distribution_problems", labels: map[string]string{"severity": "Warning", "reason": "Unprotected"}},
 	{name: "llamastack_registry_questions_total", labels: map[string]string{"question": "image", "result": "success"}},
 	{name: "llamastack_registry_questions_total", labels: map[string]string{"question": "digest", "result": "success"}},
-	{name: "llamastack_registry_cache_lookups_total", labels: map[string]string{"result": "hit"}},
-	{name: "llamastack_registry_cache_lookups_total", labels: map[string]string{"result": "miss"}},
 }
