@@ -132,9 +132,7 @@ func happens(r *recorded, minute int) float64 {
 		return 0
 	}
 	switch r.labels["result"] {
-	case "error", "requeue":
-		return rare
-	case "WaitingForDependency":
+	case "error", "requeue", "WaitingForDependency", "Terminal":
 		return rare
 	case "requeue_after":
 		return 0.7 * usual
@@ -194,4 +192,7 @@ var more = []recorded{
 	{name: "llamastack_distribution_problems", labels: map[string]string{"severity": "Warning", "reason": "Unprotected"}},
 	{name: "llamastack_registry_questions_total", labels: map[string]string{"question": "image", "result": "success"}},
 	{name: "llamastack_registry_questions_total", labels: map[string]string{"question": "digest", "result": "success"}},
+	{name: "llamastack_server_questions_total", labels: map[string]string{"result": "error"}},
+	{name: "rest_client_requests_total", labels: map[string]string{"code": "200", "method": "DELETE"}},
+	{name: "rest_client_requests_total", labels: map[string]string{"code": "409", "method": "PATCH"}},
 }
