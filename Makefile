@@ -19,6 +19,8 @@ export CGO_ENABLED ?= 0
 endif
 # TESTFLAGS is added to every go test, for example TESTFLAGS='-run TestName -v'.
 TESTFLAGS ?=
+# RERUN=1 runs a test that fails once more, alone; if it passes then, it is reported as flaky, and the run passes (hack/make/gotest.sh).
+RERUN ?=
 E2E_TIMEOUT ?= 60m
 FUZZTIME ?= 10m
 
@@ -32,6 +34,10 @@ MODULES = $(shell find . -name go.mod -not -path './.git/*' -not -path './bin/*'
 CODE_MODULES = $(filter-out ./hack/tools/lint ./hack/tools/prose ./hack/tools/mutation,$(MODULES))
 
 include hack/make/tools.mk
+
+# $(GO_TEST) DIR "PACKAGES" FLAG... runs "go test"; targets that use it have the prerequisite $(TESTER).
+GO_TEST = RERUN='$(if $(RERUN),$(GOTESTSUM))' hack/make/gotest.sh
+TESTER = $(if $(RERUN),$(GOTESTSUM))
 
 SHELL := /bin/bash
 .SHELLFLAGS := -o errexit -o nounset -o pipefail -c
@@ -156,8 +162,8 @@ test: test-unit test-integration ## Run the unit and the integration tests.
 # "make verify" vets: what vet reads of all dependencies takes long where nothing is cached.
 # Four packages at a time, also on two processors: one waits half a minute for an API server that does not answer.
 .PHONY: test-unit
-test-unit: ## Run the tests that need nothing but Go.
-	go test -p 4 -vet=off $(if $(RACE),-race) $(TESTFLAGS) $$(go list ./... | grep -Ev '$(SPECIAL_TESTS)')
+test-unit: $(TESTER) ## Run the tests that need nothing but Go.
+	$(GO_TEST) . "$$(go list ./... | grep -Ev '$(SPECIAL_TESTS)' | tr '\n' ' ')" -p 4 -vet=off $(if $(RACE),-race) $(TESTFLAGS)
 
 # What begins, replaces or ends an operator has a target of its own, because most of these tests need a control plane for themselves: upgrades from
 # release 0.9, webhooks and their certificates, replicas, shards, removal. A test that TESTFLAGS names runs in both.
@@ -165,28 +171,28 @@ LIFECYCLE_TESTS := ^Test(Replay|Migration|Adoption|RestartWritesNothing|UpgradeO
 EdgeFollows|NamespacedOperator|WebhooksOutlive|MetricsNeed|OnlyTheAPIServer|WebhookPort|BothVersions|CertificatesFromElsewhere|IdleConnections|APIServerAsksAgain|$\
 UnusedConnections|ShardsDivide|NamespaceOfTheOperator|RotationUnderLoad|RollingUnderLoad|ComingAndGoing|PagesOfReference)
 INTEGRATION = $(BIN)/cluster build --tier controlplane && \
-  LLSD_LIFECYCLE_TESTS='$(LIFECYCLE_TESTS)' LLSD_CLUSTER=$(BIN)/cluster go test -vet=off -count=1 -timeout 40m -parallel 8
+  LLSD_LIFECYCLE_TESTS='$(LIFECYCLE_TESTS)' LLSD_CLUSTER=$(BIN)/cluster $(GO_TEST) . ./tests/integration/... -vet=off -count=1 -timeout 40m -parallel 8
 
 .PHONY: test-integration
-test-integration: cluster ## Run the tests against a real API server.
-	$(INTEGRATION) $(if $(findstring -run,$(TESTFLAGS)),,-skip '$(LIFECYCLE_TESTS)') $(TESTFLAGS) ./tests/integration/...
+test-integration: cluster $(TESTER) ## Run the tests against a real API server.
+	$(INTEGRATION) $(if $(findstring -run,$(TESTFLAGS)),,-skip '$(LIFECYCLE_TESTS)') $(TESTFLAGS)
 
 .PHONY: test-lifecycle
-test-lifecycle: cluster ## Install, upgrade from release 0.9, replace and remove operators, most of them in a control plane of their own.
-	$(INTEGRATION) $(if $(findstring -run,$(TESTFLAGS)),,-run '$(LIFECYCLE_TESTS)') $(TESTFLAGS) ./tests/integration/...
+test-lifecycle: cluster $(TESTER) ## Install, upgrade from release 0.9, replace and remove operators, most of them in a control plane of their own.
+	$(INTEGRATION) $(if $(findstring -run,$(TESTFLAGS)),,-run '$(LIFECYCLE_TESTS)') $(TESTFLAGS)
 
 # LLSD_HOSTILE_REPORT=FILE writes the table of what each input took there.
 .PHONY: test-hostile
-test-hostile: cluster build ## Send the operator what an attacker would send, in a control group with its memory limit (Linux and root).
+test-hostile: cluster build $(TESTER) ## Send the operator what an attacker would send, in a control group with its memory limit (Linux and root).
 	$(BIN)/cluster build --tier controlplane
-	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager go test -count=1 -timeout 35m $(TESTFLAGS) ./tests/hostile
+	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager $(GO_TEST) . ./tests/hostile -count=1 -timeout 35m $(TESTFLAGS)
 
 # LLSD_CHAOS=full runs the long faults, too; LLSD_CHAOS_REPORT=FILE writes the table of docs/reliability.md there. LLSD_BENCH_SERVED is the number of
 # custom resources of TestServedVersionsCost, with which docs/performance.md says what a served v1alpha1 costs.
 .PHONY: test-chaos
-test-chaos: cluster build ## Break the world around the operator, and measure how soon nothing of it shows (Linux and root).
+test-chaos: cluster build $(TESTER) ## Break the world around the operator, and measure how soon nothing of it shows (Linux and root).
 	$(BIN)/cluster build --tier controlplane
-	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager go test -count=1 -timeout 90m $(TESTFLAGS) ./tests/chaos
+	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager $(GO_TEST) . ./tests/chaos -count=1 -timeout 90m $(TESTFLAGS)
 
 SOAK ?= 2h
 .PHONY: soak
@@ -205,24 +211,24 @@ bench-cluster: cluster build ## Measure many new custom resources, edits among t
 
 # The programs of the oldest Kubernetes are built once, in about nine minutes. It is run by hand, before each release.
 .PHONY: test-oldest
-test-oldest: cluster ## Run the integration tests on the oldest Kubernetes that is supported.
+test-oldest: cluster $(TESTER) ## Run the integration tests on the oldest Kubernetes that is supported.
 	$(BIN)/cluster build --tier controlplane --kubernetes hack/cluster/oldest
-	LLSD_CLUSTER=$(BIN)/cluster LLSD_KUBERNETES=$(CURDIR)/hack/cluster/oldest go test -count=1 -timeout 60m -parallel 4 $(TESTFLAGS) ./tests/integration/...
+	LLSD_CLUSTER=$(BIN)/cluster LLSD_KUBERNETES=$(CURDIR)/hack/cluster/oldest $(GO_TEST) . ./tests/integration/... -count=1 -timeout 60m -parallel 4 $(TESTFLAGS)
 
 .PHONY: test-server
-test-server: ## Let real llama-stack servers load the generated configurations.
-	go test -timeout 60m -parallel 4 $(TESTFLAGS) ./tests/server/...
+test-server: $(TESTER) ## Let real llama-stack servers load the generated configurations.
+	$(GO_TEST) . ./tests/server/... -timeout 60m -parallel 4 $(TESTFLAGS)
 
 .PHONY: test-server-full
 test-server-full: ## Boot every sample and every user story, with real databases too, on the real server of every release line.
 	LLSD_BOOT_EVERYTHING=1 go test -count=1 -timeout 90m -v -run 'TestStories|TestState' $(TESTFLAGS) ./tests/server/...
 
 .PHONY: test-e2e
-test-e2e: cluster image ## Run the tests against a real cluster with real servers (Linux and root).
+test-e2e: cluster image $(TESTER) ## Run the tests against a real cluster with real servers (Linux and root).
 	$(BIN)/cluster build --tier node
 	server_image=$$(hack/serverimage/build.sh); newest_image=$$(hack/serverimage/build.sh newest); pgvector=$$(tests/server/pgvector.sh); contour=$$(tests/e2e/contour.sh); \
 	LLSD_PGVECTOR="$$pgvector" LLSD_CONTOUR="$$contour" LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR_IMAGE=$(BIN)/operator-image.tar LLSD_SERVER_IMAGE="$$server_image" LLSD_NEWEST_SERVER_IMAGE="$$newest_image" \
-	  go test -C tests/e2e -count=1 -timeout $(E2E_TIMEOUT) $(TESTFLAGS)
+	  $(GO_TEST) --verbose tests/e2e . -count=1 -timeout $(E2E_TIMEOUT) $(TESTFLAGS)
 
 .PHONY: test-node-faults
 test-node-faults: ## Break the API server, the network and the disk of a node where the operator runs as pods (Linux and root; a quarter of an hour).
@@ -230,9 +236,9 @@ test-node-faults: ## Break the API server, the network and the disk of a node wh
 
 # The libraries of Helm, Argo CD and Flux are in a module of their own.
 .PHONY: test-packages
-test-packages: cluster image ## Test the packages with the libraries of Helm, OLM, Flux and Argo CD, in real clusters too (Linux and root).
+test-packages: cluster image $(TESTER) ## Test the packages with the libraries of Helm, OLM, Flux and Argo CD, in real clusters too (Linux and root).
 	$(BIN)/cluster build --tier node
-	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR_IMAGE=$(BIN)/operator-image.tar go test -C hack/tools/packages -count=1 -timeout 20m $(TESTFLAGS) ./...
+	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR_IMAGE=$(BIN)/operator-image.tar $(GO_TEST) hack/tools/packages ./... -count=1 -timeout 20m $(TESTFLAGS)
 
 # Debian's Chromium is the browser; CHROMIUM names another one.
 .PHONY: test-site

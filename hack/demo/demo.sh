@@ -17,17 +17,22 @@ cluster=$PWD/bin/cluster
 cluster_logs=
 
 up() {
-  trap 'report_failure $?' EXIT
+  trap finish EXIT
   trap 'exit 130' INT TERM
   can_start_cluster
   install_packages "${packages[@]}"
   scratch=$(mktemp -d)
+  make --no-print-directory cluster | indent
+  # Beside the cluster, which waits for downloads and for servers that start.
+  begin images build_images
+  begin server hack/serverimage/build.sh
   step "Start a Kubernetes cluster (the first time builds Kubernetes, which takes minutes)"
   start_cluster
-  step "Build the images of the operator and of the fake model servers"
-  build_images
-  step "Build the image of the llama-stack server (the first time takes a minute)"
-  server_archive=$(hack/serverimage/build.sh)
+  step "Wait for the images of the operator and of the fake model servers"
+  await images
+  step "Wait for the image of the llama-stack server"
+  await server
+  server_archive=$(tail -n 1 "$scratch/server.out")
   step "Load the images"
   "$cluster" load --name "$cluster_name" bin/operator-image.tar "$scratch/model-server.tar" "$server_archive" 2>&1 | indent
   step "Install the operator from dist/install.yaml"
@@ -41,6 +46,13 @@ up() {
   show_result
 }
 
+# finish runs on exit, for whatever reason.
+finish() {
+  local status=$?
+  end_jobs
+  report_failure "$status"
+}
+
 down() {
   make --no-print-directory cluster
   "$cluster" down --name "$cluster_name"
@@ -49,7 +61,6 @@ down() {
 # start_cluster starts the cluster, or finds it running, and learns how to use it.
 start_cluster() {
   local result=$scratch/cluster.json
-  make --no-print-directory cluster | indent
   # Its words about a machine that cannot run it are on standard error.
   "$cluster" up --name "$cluster_name" --tier node 2>&1 >"$result" | indent || fail "the cluster did not start: see above"
   kubectl=$(json_field kubectl "$result")

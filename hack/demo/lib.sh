@@ -39,6 +39,37 @@ fail() {
   exit 1
 }
 
+declare -A jobs=()
+
+# begin NAME COMMAND... runs a command beside the next steps. Its output goes to $scratch/NAME.out.
+begin() {
+  local name=$1
+  shift
+  set -m # a process group of its own, which can be ended
+  "$@" >"$scratch/$name.out" 2>&1 &
+  set +m
+  jobs[$name]=$!
+}
+
+# await NAME waits for the command of begin, prints its output, and fails if it failed.
+await() {
+  local job=${jobs[$1]} status=0
+  wait "$job" || status=$?
+  unset "jobs[$1]"
+  indent <"$scratch/$1.out"
+  [ "$status" -eq 0 ] || fail "it failed with exit status $status: see above"
+}
+
+# end_jobs ends the commands of begin that still run, and waits for their end.
+end_jobs() {
+  local job
+  for job in "${jobs[@]}"; do
+    kill -TERM -- "-$job" 2>/dev/null || true
+    wait "$job" 2>/dev/null || true
+  done
+  jobs=()
+}
+
 # can_start_cluster fails where no cluster of the demo's own can run, and says what can be done there.
 can_start_cluster() {
   local else="make demo-here uses the cluster of your kubeconfig, as docs/demo-here.md explains"

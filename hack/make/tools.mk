@@ -14,6 +14,7 @@ CONTROLLER_GEN := $(GENERATORS_DIR)/controller-gen
 CRDGEN := $(GENERATORS_DIR)/crdgen
 CRD_REF_DOCS := $(GENERATORS_DIR)/crd-ref-docs
 KUSTOMIZE := $(GENERATORS_DIR)/kustomize
+GOTESTSUM := $(GENERATORS_DIR)/gotestsum
 
 LINT_DIR := $(CACHE)/tools/$(call tools-key,hack/tools/lint/go.mod hack/tools/lint/go.sum)
 GOLANGCI_LINT := $(LINT_DIR)/golangci-lint
@@ -32,6 +33,11 @@ $(GENERATORS):
 	@mkdir -p $(GENERATORS_DIR)
 	@cd hack/tools && $(build-tools) $(GENERATORS_DIR)/ tool ./crdgen
 	@touch $@
+
+# A module with the generators, but tests do not wait for these.
+$(GOTESTSUM):
+	@mkdir -p $(GENERATORS_DIR)
+	@cd hack/tools && $(build-tools) $@ gotest.tools/gotestsum
 
 $(GOLANGCI_LINT):
 	@echo "building the linter into $(LINT_DIR); the first time takes minutes"
