@@ -234,6 +234,24 @@ test-e2e: cluster image $(TESTER) ## Run the tests against a real cluster with r
 test-node-faults: ## Break the API server, the network and the disk of a node where the operator runs as pods (Linux and root; a quarter of an hour).
 	LLSD_CHAOS=full $(MAKE) test-e2e TESTFLAGS='-v -run TestNodeFaults $(TESTFLAGS)'
 
+# What takes long and breaks rarely. NIGHTLY names single parts.
+NIGHTLY ?= test-chaos-full test-node-faults test-server-full test-oldest fuzz-minute bench bench-cluster dashboard-pictures newcomer
+.PHONY: nightly
+nightly: ## Run what .ci/run leaves out, before a release: hours (Linux and root; NIGHTLY='test-oldest' for a part).
+	hack/make/nightly.sh $(BIN)/nightly $(NIGHTLY)
+
+.PHONY: test-chaos-full
+test-chaos-full: # all faults, and with the goals of docs/reliability.md
+	LLSD_CHAOS=full $(MAKE) test-chaos
+
+.PHONY: fuzz-minute
+fuzz-minute:
+	$(MAKE) fuzz FUZZTIME=1m
+
+.PHONY: newcomer
+newcomer: # .ci/run in a bare Debian with empty caches
+	hack/newcomer/newcomer.sh ci
+
 # The libraries of Helm, Argo CD and Flux are in a module of their own.
 .PHONY: test-packages
 test-packages: cluster image $(TESTER) ## Test the packages with the libraries of Helm, OLM, Flux and Argo CD, in real clusters too (Linux and root).
