@@ -3,6 +3,7 @@
 package desired
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -38,4 +39,24 @@ func (f *PodReferenceFact) hash(h *secret.Hash) {
 		h.Text(key)
 		h.Value(f.Content[key])
 	}
+}
+
+// secretVariables are the names of the variables that the envFrom of the overrides takes from Secrets, as far as their keys are known.
+func (in *Inputs) secretVariables() []string {
+	w := in.CR.Spec.Workload
+	if w == nil || w.Overrides == nil {
+		return nil
+	}
+	var names []string
+	for i := range w.Overrides.EnvFrom {
+		path := fmt.Sprintf("%s.envFrom[%d].secretRef", objects.PathOverrides, i)
+		for j := range in.PodReferences {
+			if f := &in.PodReferences[j]; f.Ref.Path == path {
+				for _, key := range slices.Sorted(maps.Keys(f.Content)) {
+					names = append(names, w.Overrides.EnvFrom[i].Prefix+key)
+				}
+			}
+		}
+	}
+	return names
 }

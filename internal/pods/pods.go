@@ -40,6 +40,11 @@ type Secrets struct {
 	Values []secret.Value
 }
 
+// coverPod reports whether the pod got these values, and no others.
+func (s *Secrets) coverPod(p *corev1.Pod) bool {
+	return s != nil && p.Annotations[objects.AnnotationSecretsHash] == s.Hash
+}
+
 // Observe reads the pods of a server. The container is the name of the server's container.
 func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 	var o Observation
@@ -182,8 +187,10 @@ func containerReason(c *corev1.ContainerStatus, who string, p *corev1.Pod, known
 		case needsTime(w.Reason): // how it ended before says more
 		case w.Reason == "ErrImagePull" || w.Reason == "ImagePullBackOff": // the two alternate
 			return sentence("ImagePullBackOff", pullFailure(w.Message))
-		default:
-			return sentence(w.Reason, w.Message)
+		case !known.coverPod(p):
+			return fmt.Sprintf("%s: for its message: kubectl -n %s describe pod %s", w.Reason, p.Namespace, p.Name)
+		default: // a command or a path of a volume may have the value of a variable in it
+			return sentence(w.Reason, secret.HideIn(w.Message, known.Values))
 		}
 	}
 	ended := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
