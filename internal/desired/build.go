@@ -52,6 +52,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.warnIneffective(in)
 	d.problems.checkMonitoring(in, d.Distribution.Line)
 	warnOpen(d, in)
+	warnBypassed(d, in)
 	d.problems.checkWorkload(&in.CR.Spec, &in.Legacy)
 	d.problems.checkItems(in)
 	params := d.params(in)

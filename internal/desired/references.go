@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -49,12 +52,20 @@ func (in *Inputs) secretVariables() []string {
 	}
 	var names []string
 	for i := range w.Overrides.EnvFrom {
-		path := fmt.Sprintf("%s.envFrom[%d].secretRef", objects.PathOverrides, i)
-		for j := range in.PodReferences {
-			if f := &in.PodReferences[j]; f.Ref.Path == path {
-				for _, key := range slices.Sorted(maps.Keys(f.Content)) {
-					names = append(names, w.Overrides.EnvFrom[i].Prefix+key)
-				}
+		if w.Overrides.EnvFrom[i].SecretRef != nil {
+			names = append(names, in.envFromVariables(&w.Overrides.EnvFrom[i], i)...)
+		}
+	}
+	return names
+}
+
+// envFromVariables are the names of the variables of one envFrom of the overrides, as far as the keys of its object are known.
+func (in *Inputs) envFromVariables(from *corev1.EnvFromSource, index int) []string {
+	var names []string
+	for i := range in.PodReferences {
+		if f := &in.PodReferences[i]; strings.HasPrefix(f.Ref.Path, fmt.Sprintf("%s.envFrom[%d].", objects.PathOverrides, index)) {
+			for _, key := range slices.Sorted(maps.Keys(f.Content)) {
+				names = append(names, from.Prefix+key)
 			}
 		}
 	}

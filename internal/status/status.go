@@ -74,6 +74,7 @@ func Compute(f *Facts) v1alpha2.LlamaStackDistributionStatus {
 		setDeploymentUpdated,
 		setAvailable,
 		setBackends,
+		setAccessControlled,
 		setReady,
 		setStalled,
 		setRelease09,
