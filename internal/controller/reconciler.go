@@ -267,8 +267,8 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) {
 		s.deployment = s.applied.Deployment
 	}
 	r.observePods(ctx, s)
-	if s.desired == nil || s.problems.HasErrors() || s.service == nil || !status.RolledOut(s.deployment) {
-		return
+	if s.desired == nil || s.problems.HasErrors() || s.service == nil || !status.RolledOut(s.deployment) || s.pods.OtherSecrets {
+		return // where a pod is ending whose answer cannot be shown, the event of its end follows
 	}
 	url, why := r.locate(s.cr, s.service, s.desired.Scheme())
 	if url == "" {

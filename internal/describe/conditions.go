@@ -28,6 +28,8 @@ func Conditions() []Condition {
 		{Name: v1alpha2.ConditionBackendsReachable, Meaning: "Reports, for information, which models the server lists of the model servers in " +
 			"`spec.providers.inference`, as it answered within seconds after the last rollout or change of its pods. " +
 			"`Ready` does not depend on it: Ready does not mean that models answer."},
+		{Name: v1alpha2.ConditionAccessControlled, Meaning: "Reports whether the server refuses callers without credentials, as it did within seconds after the " +
+			"last rollout or change of its pods. It is absent if the configuration has no authentication. `Ready` does not depend on it."},
 		{Name: v1alpha2.ConditionStalled, Meaning: "Is True with the reason of the first terminal error, and absent otherwise."},
 		{Name: v1alpha2.ConditionDeploymentReady, Meaning: "A condition of release 0.9, for programs that read it."},
 		{Name: v1alpha2.ConditionHealthCheck, Meaning: "A condition of release 0.9, for programs that read it."},

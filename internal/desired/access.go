@@ -3,6 +3,13 @@
 package desired
 
 import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -23,5 +30,43 @@ func warnOpen(d *Desired, in *Inputs) {
 	case d.Edge.Kind == settings.EdgeIngress && d.Edge.TLSSecretName == "" && !d.TLS().Enabled():
 		d.problems.warn(problem.Unprotected, pathExpose, "the tokens of callers reach the server without encryption: neither the Ingress nor the server has TLS",
 			"set spec.networking.tls, or tlsSecretName in the key "+settings.KeyEdge+" of the ConfigMap "+settings.ConfigMapName)
+	}
+}
+
+// warnBypassed warns of overrides that may lead the server past its configuration, where that has authentication. What the server does is known
+// only when it runs: the condition AccessControlled reports it.
+func warnBypassed(d *Desired, in *Inputs) {
+	w := in.CR.Spec.Workload
+	if w == nil || w.Overrides == nil || d.Auth().Type == "" && in.Spec.Auth == nil {
+		return
+	}
+	o := w.Overrides
+	warn := func(path, detail, fix string) {
+		d.problems.warn(problem.Unprotected, objects.PathOverrides+path, detail+": it may not ask who calls it, whatever the configuration says",
+			fix+"; the condition AccessControlled reports whether the server asks")
+	}
+	if len(o.Command) > 0 {
+		warn(".command", "takes the place of the program that starts the server with its configuration",
+			"remove it, or let it start the server with the file in $RUN_CONFIG_PATH")
+	}
+	if len(o.Args) > 0 {
+		warn(".args", "can give the server another configuration", "remove it, unless it gives none")
+	}
+	for i := range o.Env {
+		if name := o.Env[i].Name; objects.ChoosesCode(name) {
+			warn(fmt.Sprintf(".env[%d]", i), "the variable "+name+" can give the server another configuration or other code", "remove it")
+		}
+	}
+	for i := range o.EnvFrom {
+		names := slices.DeleteFunc(in.envFromVariables(&o.EnvFrom[i], i), func(name string) bool { return !objects.ChoosesCode(name) })
+		if len(names) > 0 {
+			warn(fmt.Sprintf(".envFrom[%d]", i), bounds.Names(names)+" can give the server another configuration or other code",
+				"remove the key from the object, or give the others a prefix")
+		}
+	}
+	for i := range o.VolumeMounts {
+		if at := path.Join("/", o.VolumeMounts[i].MountPath); strings.HasPrefix(at, objects.ConfigDir+"/") {
+			warn(fmt.Sprintf(".volumeMounts[%d].mountPath", i), "mounts "+at+" over a part of the server's configuration", "mount it elsewhere")
+		}
 	}
 }

@@ -6,12 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -110,6 +112,55 @@ func TestBuildMountsTheClusterCAForTokensOfTheCluster(t *testing.T) {
 		}
 		if mounted != want || pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken {
 			t.Errorf("%s: mounts %+v, automount %v", spec, pod.Containers[0].VolumeMounts, pod.AutomountServiceAccountToken)
+		}
+	}
+}
+
+// Proves: R83 (whatever of the overrides can lead the server past the configuration with its authentication gets a warning, and nothing else does).
+func TestBuildWarnsOfOverridesThatBypassAuthentication(t *testing.T) {
+	const auth = "auth: {provider: kubernetes}\n"
+	for name, c := range map[string]struct {
+		overrides string
+		without   bool // authentication
+		paths     []string
+	}{
+		"nothing":                    {overrides: "env: [{name: A, value: a}], volumeMounts: [{name: v, mountPath: /mnt/v}, {name: v, mountPath: /etc/llama-stack-x}]"},
+		"a command":                  {overrides: "command: [python3, -m, x]", paths: []string{"command"}},
+		"a command without auth":     {overrides: "command: [python3, -m, x]", without: true},
+		"arguments":                  {overrides: "args: [--providers, inference=x]", paths: []string{"args"}},
+		"another configuration":      {overrides: "env: [{name: A}, {name: RUN_CONFIG_PATH, value: /mnt/x}]", paths: []string{"env[1]"}},
+		"another one, from a Secret": {overrides: "env: [{name: OGX_CONFIG, valueFrom: {secretKeyRef: {name: s, key: k}}}]", paths: []string{"env[0]"}},
+		"other code":                 {overrides: "env: [{name: PYTHONPATH, value: /mnt}, {name: LD_PRELOAD, value: /mnt/x}, {name: PYTHONUNBUFFERED, value: x}]", paths: []string{"env[0]", "env[1]"}},
+		"of envFrom": {
+			overrides: "envFrom: [{configMapRef: {name: harmless}}, {prefix: PYTHON, secretRef: {name: other}}]", paths: []string{"envFrom[1]"},
+		},
+		"the file itself":   {overrides: "volumeMounts: [{name: v, mountPath: /etc/llama-stack/config.yaml, subPath: x}]", paths: []string{"volumeMounts[0].mountPath"}},
+		"below, in a guise": {overrides: "volumeMounts: [{name: v, mountPath: /etc//x/../llama-stack/./config.yaml}]", paths: []string{"volumeMounts[0].mountPath"}},
+	} {
+		spec := "distribution: {name: starter}\nworkload: {overrides: {" + c.overrides + ", volumes: [{name: v, emptyDir: {}}]}}\n"
+		if !c.without {
+			spec += auth
+		}
+		in := bare(t, spec, "")
+		in.Spec = parse.Parse(&in.CR.Spec)
+		for _, ref := range objects.PodReferences(in.CR) {
+			in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: ref, Content: map[string]secret.Value{"PATH": {}, "k": {}}})
+			if ref.Name == "harmless" {
+				in.PodReferences[len(in.PodReferences)-1].Content = map[string]secret.Value{"A": {}}
+			}
+		}
+		var paths []string
+		_, problems := Build(t.Context(), in)
+		for _, p := range problems {
+			if p.Reason == problem.Unprotected {
+				paths = append(paths, strings.TrimPrefix(p.Path, "spec.workload.overrides."))
+			}
+			if p.Severity == problem.Error {
+				t.Errorf("%s: %s", name, p)
+			}
+		}
+		if diff := cmp.Diff(c.paths, paths); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

@@ -52,6 +52,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.warnIneffective(in)
 	d.problems.checkMonitoring(in, d.Distribution.Line)
 	warnOpen(d, in)
+	warnBypassed(d, in)
 	d.problems.checkWorkload(&in.CR.Spec, &in.Legacy)
 	d.problems.checkItems(in)
 	params := d.params(in)
@@ -126,7 +127,7 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 	}
 	result, problems := config.Generate(ctx, config.Input{
 		Name: in.CR.Name, Namespace: in.CR.Namespace, Spec: in.Spec, Base: dist.Base, Line: dist.Line, Release: dist.Release,
-		Packages: in.Packages, Variables: in.variables(),
+		Packages: in.Packages, Variables: in.variables(), SecretVariables: in.secretVariables(),
 	})
 	if ctx.Err() != nil {
 		return // Build reports that, for all steps

@@ -55,6 +55,9 @@ func TestTLSReachesEveryObject(t *testing.T) {
 			t.Errorf("the configuration lacks %q", line)
 		}
 	}
+	if key := string(data["tls.key"]); !secret.NamesWith([]string{key}, d.SecretValues)[key] {
+		t.Error("the private key is not among the values that the status hides")
+	}
 	template := deployment(t, d.Objects).Spec.Template
 	volume := template.Spec.Volumes[slices.IndexFunc(template.Spec.Volumes, func(v corev1.Volume) bool { return v.Secret != nil })]
 	mount := template.Spec.Containers[0].VolumeMounts[slices.IndexFunc(template.Spec.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool {

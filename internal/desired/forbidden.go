@@ -4,10 +4,14 @@ package desired
 
 import (
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -26,6 +30,20 @@ func (r *report) checkForbidden(in *Inputs) {
 			Fix: use.fix + ", or ask the administrator",
 		})
 	}
+}
+
+const (
+	// mountsDir is where volumes may be mounted that must not lie over the image; sharedMemory has no files of an image either.
+	mountsDir    = "/mnt"
+	sharedMemory = "/dev/shm"
+
+	mountsOverImage = "mounts outside of " + mountsDir + " and " + sharedMemory + ", which can replace code of the image"
+)
+
+// besideImage reports whether a mount lies over nothing of the image.
+func besideImage(at string) bool {
+	clean := path.Join("/", at) // a relative path begins there, too
+	return clean == mountsDir || strings.HasPrefix(clean, mountsDir+"/") || clean == sharedMemory
 }
 
 // restrictedUse is a field of the spec that a restriction is about.
@@ -54,6 +72,23 @@ func restrictedUses(in *Inputs) []restrictedUse {
 			"ServiceAccounts that it did not make", "remove it")
 		add(len(o.Command) > 0, overrides+".command", settings.ForbidCommandAndArgs, "command and args", "remove it")
 		add(len(o.Args) > 0, overrides+".args", settings.ForbidCommandAndArgs, "command and args", "remove it")
+		for i := range o.Env {
+			add(objects.ChoosesCode(o.Env[i].Name), fmt.Sprintf("%s.env[%d]", overrides, i), settings.ForbidCodeVariables,
+				"variables such as "+o.Env[i].Name+", by which programs find code or the server its configuration", "remove it")
+		}
+		for i := range o.EnvFrom {
+			add(!in.EnvFromDefaults, fmt.Sprintf("%s.envFrom[%d]", overrides, i), settings.ForbidCodeVariables,
+				"envFrom, which can bring any variables", "name each variable in "+overrides+".env")
+		}
+		for i := range o.VolumeMounts {
+			add(!besideImage(o.VolumeMounts[i].MountPath), fmt.Sprintf("%s.volumeMounts[%d].mountPath", overrides, i), settings.ForbidMountsOverImage,
+				mountsOverImage, "mount it below "+mountsDir)
+		}
+	}
+	if w := spec.Workload; w != nil && w.Storage != nil {
+		at := ptr.Deref(w.Storage.MountPath, v1alpha2.DefaultMountPath)
+		add(!besideImage(at) && path.Clean(at) != v1alpha2.DefaultMountPath, "spec.workload.storage.mountPath", settings.ForbidMountsOverImage,
+			mountsOverImage, "remove it, or choose a path below "+mountsDir)
 	}
 	add(len(in.Spec.External) > 0, pathExternal, settings.ForbidExternalProviders, "external providers",
 		"use a provider of the server's image, or an image that has this one")

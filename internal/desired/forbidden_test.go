@@ -40,6 +40,21 @@ func TestBuildRefusesWhatTheSettingsForbid(t *testing.T) {
 			"workload: {overrides: {command: [sh], args: [-c, id]}}", settings.ForbidCommandAndArgs,
 			[]string{"spec.workload.overrides.command: Forbidden: ", "spec.workload.overrides.args: Forbidden: "},
 		},
+		"variables of Python and of the configuration": {
+			"workload: {overrides: {env: [{name: A}, {name: PYTHONPATH, value: /mnt}, {name: PYTHONUNBUFFERED, value: x}, {name: RUN_CONFIG_PATH}]}}",
+			settings.ForbidCodeVariables, []string{"spec.workload.overrides.env[1]: Forbidden: ", "spec.workload.overrides.env[3]: Forbidden: "},
+		},
+		"any variables": {
+			"workload: {overrides: {envFrom: [{configMapRef: {name: a}}]}}", settings.ForbidCodeVariables, []string{"spec.workload.overrides.envFrom[0]: Forbidden: "},
+		},
+		"a module of Python": {
+			"workload: {overrides: {volumes: [{name: v, emptyDir: {}}], volumeMounts: [{name: v, mountPath: /mnt/v}, {name: v, mountPath: /dev/shm}, " +
+				"{name: v, mountPath: /mnt/../.local/lib/python3.12/site-packages/usercustomize.py}, {name: v, mountPath: mnt}, {name: v, mountPath: /mnt-x}]}}",
+			settings.ForbidMountsOverImage, []string{"spec.workload.overrides.volumeMounts[2].mountPath: Forbidden: ", "spec.workload.overrides.volumeMounts[4].mountPath: Forbidden: "},
+		},
+		"data over the image": {
+			"workload: {storage: {mountPath: /usr/local/lib}}", settings.ForbidMountsOverImage, []string{"spec.workload.storage.mountPath: Forbidden: "},
+		},
 		"expose: true": {
 			"networking: {expose: true}", settings.ForbidIngressWithoutHostname, []string{"spec.networking.expose: Forbidden: "},
 		},
@@ -81,6 +96,9 @@ workload:
     serviceAccountName: ""
     command: []
     volumes: [{name: v, emptyDir: {}}]
+    volumeMounts: [{name: v, mountPath: /mnt/v}]
+    env: [{name: A, value: a}]
+  storage: {mountPath: /.llama/}
 networking:
   expose: {hostname: a.example}
 `)

@@ -3,8 +3,12 @@
 package desired
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -38,4 +42,32 @@ func (f *PodReferenceFact) hash(h *secret.Hash) {
 		h.Text(key)
 		h.Value(f.Content[key])
 	}
+}
+
+// secretVariables are the names of the variables that the envFrom of the overrides takes from Secrets, as far as their keys are known.
+func (in *Inputs) secretVariables() []string {
+	w := in.CR.Spec.Workload
+	if w == nil || w.Overrides == nil {
+		return nil
+	}
+	var names []string
+	for i := range w.Overrides.EnvFrom {
+		if w.Overrides.EnvFrom[i].SecretRef != nil {
+			names = append(names, in.envFromVariables(&w.Overrides.EnvFrom[i], i)...)
+		}
+	}
+	return names
+}
+
+// envFromVariables are the names of the variables of one envFrom of the overrides, as far as the keys of its object are known.
+func (in *Inputs) envFromVariables(from *corev1.EnvFromSource, index int) []string {
+	var names []string
+	for i := range in.PodReferences {
+		if f := &in.PodReferences[i]; strings.HasPrefix(f.Ref.Path, fmt.Sprintf("%s.envFrom[%d].", objects.PathOverrides, index)) {
+			for _, key := range slices.Sorted(maps.Keys(f.Content)) {
+				names = append(names, from.Prefix+key)
+			}
+		}
+	}
+	return names
 }

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -159,5 +161,27 @@ func TestSecretCountCountsReferencesToSecrets(t *testing.T) {
 	in.Certificate = &CertificateFact{Name: "tls"}
 	if got := in.SecretCount() - before; got != 2 {
 		t.Errorf("%d more for a Secret of the pods, two ConfigMaps and a certificate, want 2", got)
+	}
+}
+
+// Proves: R7 (a name cannot be a value that envFrom takes from a Secret; what it takes from a ConfigMap can).
+func TestBuildRefusesNamesFromSecretsOfEnvFrom(t *testing.T) {
+	for text, refused := range map[string]bool{
+		"{prefix: P_, secretRef: {name: mine}}": true, "{secretRef: {name: mine}}": false, "{prefix: P_, configMapRef: {name: mine}}": false,
+	} {
+		in := inputs(t, "simple")
+		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}
+		if err := yaml.UnmarshalStrict([]byte("envFrom: ["+text+"]"), in.CR.Spec.Workload.Overrides); err != nil {
+			t.Fatal(err)
+		}
+		in.CR.Spec.Resources = &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{{Raw: []byte(`"${env.P_TOKEN}"`)}}}
+		in.Spec = parse.Parse(&in.CR.Spec)
+		for _, ref := range objects.PodReferences(in.CR) {
+			in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: ref, Content: map[string]secret.Value{"TOKEN": secret.New([]byte(canary))}})
+		}
+		_, problems := Build(t.Context(), in)
+		if got := strings.Contains(problems.Message(), "refers to the environment variable P_TOKEN, which has a value from a Secret"); got != refused {
+			t.Errorf("%s: %s", text, problems.Message())
+		}
 	}
 }

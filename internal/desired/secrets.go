@@ -99,7 +99,7 @@ func (d *Desired) converted(f *SecretFact, v *config.EnvVar) []string {
 	return nil
 }
 
-// secretValues are the values of Secrets that the pods get, and what was derived from them.
+// secretValues are the values of Secrets that the pods get, with the private key of the server, and what was derived from them.
 func (in *Inputs) secretValues(derived map[string]secret.Value) []secret.Value {
 	values := make([]secret.Value, 0, len(in.Secrets)+len(derived))
 	for i := range in.Secrets {
@@ -114,6 +114,9 @@ func (in *Inputs) secretValues(derived map[string]secret.Value) []secret.Value {
 				values = append(values, f.Content[key])
 			}
 		}
+	}
+	if f := in.Certificate; f != nil {
+		values = append(values, f.Key)
 	}
 	return values
 }

@@ -137,20 +137,52 @@ func OfModelServer(status []byte) Address {
 			inside = at
 		}
 	}
+	var first Address
 	for _, at := range []string{named["gateway-internal"], named["internal"], inside, single} {
-		if at != "" {
-			return usable(at)
+		if at == "" {
+			continue
 		}
+		address := usable(at)
+		if address.URL != "" {
+			return address
+		}
+		if first == (Address{}) {
+			first = address
+		}
+	}
+	if first != (Address{}) {
+		return first
 	}
 	return Address{Missing: "has no address inside of the cluster in its status", Fix: "the operator continues when it has one"}
 }
 
-// insideHost is the DNS name of a Service.
-var insideHost = regexp.MustCompile(`^[^.]+\.[^.]+\.svc(\..+)?$`)
+// insideHost is the DNS name of a Service, with its name in the cluster and what follows.
+var insideHost = regexp.MustCompile(`(?i)^([a-z0-9-]+\.[a-z0-9-]+\.svc)(\..+)?$`)
 
 func isInside(at string) bool {
 	u, err := url.Parse(at)
 	return err == nil && insideHost.MatchString(u.Hostname())
+}
+
+// clusterDomain is the usual domain of a cluster.
+const clusterDomain = ".cluster.local"
+
+// safeHost returns the host and the port of an address to which the server may send its key: any with TLS, else a Service of the cluster. The cluster's
+// domain is not known, so another one than the usual is left out: the name leads to the Service without it. It is empty for all other addresses.
+func safeHost(u *url.URL) string {
+	if u.Scheme == "https" {
+		return u.Host
+	}
+	service := insideHost.FindStringSubmatch(u.Hostname())
+	switch {
+	case service == nil:
+		return ""
+	case service[2] == "" || service[2] == clusterDomain:
+		return u.Host
+	case u.Port() != "":
+		return strings.ToLower(service[1]) + ":" + u.Port()
+	}
+	return strings.ToLower(service[1])
 }
 
 // maxURL is the longest address, in bytes.
@@ -166,11 +198,17 @@ func usable(at string) Address {
 		!hostAndPath.MatchString(u.Host+u.EscapedPath()) {
 		return Address{Missing: "has an address in its status that is not a plain URL", Fix: "write endpoint"}
 	}
+	host := safeHost(u)
+	if host == "" {
+		return Address{
+			Missing: "has an address outside of the cluster in its status, without encryption", Fix: "write endpoint if the server may send its key there",
+		}
+	}
 	path := strings.TrimSuffix(u.EscapedPath(), "/")
 	if !strings.HasSuffix(path, apiPath) {
 		path += apiPath
 	}
-	return Address{URL: u.Scheme + "://" + u.Host + path}
+	return Address{URL: u.Scheme + "://" + host + path}
 }
 
 // Placeholder stands for the address of an object in a namespace where no cluster is known.

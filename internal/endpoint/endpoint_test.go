@@ -49,13 +49,14 @@ func TestOfServiceChoosesPortAndScheme(t *testing.T) {
 
 // Proves: R11, R7 (the order in which addresses of a status count; what is not a plain URL, such as one that would read the environment of the server, does not count).
 func TestOfModelServerChoosesTheAddressInsideOfTheCluster(t *testing.T) {
+	const outside = "has an address outside of the cluster in its status, without encryption: write endpoint if the server may send its key there"
 	for name, c := range map[string]struct{ status, want string }{
 		"gateway-internal first": {
-			`{address: {url: "http://d"}, addresses: [{url: "http://c.ns.svc"}, {name: internal, url: "http://b"}, {name: gateway-internal, url: "http://a/ns/m"}]}`,
-			"http://a/ns/m/v1",
+			`{address: {url: "http://d.ns.svc"}, addresses: [{url: "http://c.ns.svc"}, {name: internal, url: "http://b.ns.svc"}, {name: gateway-internal, url: "http://a.ns.svc/ns/m"}]}`,
+			"http://a.ns.svc/ns/m/v1",
 		},
 		"internal": {
-			`{address: {url: "http://d"}, addresses: [{url: "http://c.ns.svc"}, {name: internal, url: "https://b:8443/v1"}]}`, "https://b:8443/v1",
+			`{address: {url: "http://d.ns.svc"}, addresses: [{url: "http://c.ns.svc"}, {name: internal, url: "https://b:8443/v1"}]}`, "https://b:8443/v1",
 		},
 		"inside": {
 			`{address: {url: "http://d"}, addresses: [{name: gateway-external, url: "http://e.com"}, {url: "http://c.ns.svc.cluster.local/"}]}`,
@@ -69,14 +70,25 @@ func TestOfModelServerChoosesTheAddressInsideOfTheCluster(t *testing.T) {
 		"in the host":            {`{address: {url: "http://${env.LLSD_VLLM_API_KEY}.evil"}}`, "not a plain URL"},
 		"user name and password": {`{address: {url: "http://u:p@a"}}`, "not a plain URL"},
 		"another scheme":         {`{address: {url: "grpc://a"}}`, "not a plain URL"},
-		"query":                  {`{address: {url: "http://a/v1?x=y#z"}}`, "http://a/v1"},
+		"query":                  {`{address: {url: "http://a.ns.svc/v1?x=y#z"}}`, "http://a.ns.svc/v1"},
 		"newline":                {`{address: {url: "http://a/\nb"}}`, "not a plain URL"},
-		"encoded newline":        {`{address: {url: "http://a/%0ab"}}`, "http://a/%0ab/v1"},
+		"encoded newline":        {`{address: {url: "http://a.ns.svc/%0ab"}}`, "http://a.ns.svc/%0ab/v1"},
 		"a script":               {`{address: {url: "javascript:alert(1)"}}`, "not a plain URL"},
 		"a file":                 {`{address: {url: "file:///etc/passwd"}}`, "not a plain URL"},
 		"runs backwards":         {`{address: {url: "http://a\u202e"}}`, "not a plain URL"},
 		"no host":                {`{address: {url: "http:///v1"}}`, "not a plain URL"},
-		"link-local":             {`{address: {url: "http://[fe80::1]"}}`, "http://[fe80::1]/v1"}, // the server asks it, not the operator
+		"link-local":             {`{address: {url: "http://[fe80::1]"}}`, outside},
+		"metadata of a cloud":    {`{address: {url: "http://169.254.169.254/latest"}}`, outside},
+		"a private address":      {`{addresses: [{name: gateway-internal, url: "http://10.0.0.1/ns/m"}]}`, outside},
+		"another host":           {`{address: {url: "http://evil.example.com"}}`, outside},
+		"another host, by TLS":   {`{address: {url: "https://other.example.com"}}`, "https://other.example.com/v1"},
+		"one name":               {`{address: {url: "http://evil"}}`, outside},
+		"looks like a Service":   {`{address: {url: "http://m.ns.svc.evil.example.com:8080/x"}}`, "http://m.ns.svc:8080/x/v1"},
+		"of another domain, TLS": {`{address: {url: "https://m.ns.svc.corp.example.com"}}`, "https://m.ns.svc.corp.example.com/v1"},
+		"in capitals, with dot":  {`{address: {url: "http://M.NS.SVC.Evil.example./"}}`, "http://m.ns.svc/v1"},
+		"no name of a Service":   {`{address: {url: "http://a_b.ns.svc"}}`, outside},
+		"without ns":             {`{address: {url: "http://ns.svc.evil.example.com"}}`, outside},
+		"the next one":           {`{address: {url: "http://m.ns.svc"}, addresses: [{name: internal, url: "http://evil.example.com"}]}`, "http://m.ns.svc/v1"},
 		"no object":              {`[1]`, "has no address"},
 		"deep":                   {strings.Repeat(`[`, 33) + strings.Repeat(`]`, 33), "has a status with more than 32 levels of nesting"},
 		"wide":                   {`[` + strings.Repeat(`0,`, 10_000) + `0]`, "has a status with more than 10000 values, at [9999], which is not read: write endpoint"},

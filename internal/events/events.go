@@ -40,7 +40,7 @@ func Of(before, after []metav1.Condition, warned bool) []Event {
 		if warns {
 			kind = corev1.EventTypeWarning
 		}
-		forInformation := c.Type == v1alpha2.ConditionBackendsReachable
+		forInformation := c.Type == v1alpha2.ConditionBackendsReachable || c.Type == v1alpha2.ConditionAccessControlled && c.Status == metav1.ConditionUnknown
 		if forInformation || isRepeated(c, ready) || kind == corev1.EventTypeNormal && !isStep(c, ready) {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -159,6 +160,20 @@ func TestConditionsForInformationMakeNoEvents(t *testing.T) {
 		after := []metav1.Condition{{Type: v1alpha2.ConditionBackendsReachable, Status: status, Reason: v1alpha2.ReasonNoModelsListed}}
 		if got := Of(nil, after, false); len(got) > 0 {
 			t.Errorf("%s: %+v", status, got)
+		}
+	}
+}
+
+// Proves: R83, R70 (a server that answers anyone makes a Warning; one that was not asked, or asks for credentials, makes none).
+func TestAnOpenServerMakesAWarning(t *testing.T) {
+	for status, want := range map[metav1.ConditionStatus]int{metav1.ConditionTrue: 0, metav1.ConditionFalse: 1, metav1.ConditionUnknown: 0} {
+		after := []metav1.Condition{{Type: v1alpha2.ConditionAccessControlled, Status: status, Reason: "r", Message: "m"}}
+		got := Of(nil, after, false)
+		if len(got) != want || want == 1 && got[0].Type != corev1.EventTypeWarning {
+			t.Errorf("%s: %+v", status, got)
+		}
+		if again := Of(after, after, false); len(again) > 0 {
+			t.Errorf("%s: unchanged: %+v", status, again)
 		}
 	}
 }

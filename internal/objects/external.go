@@ -26,12 +26,16 @@ const (
 	packagesDir     = externalDir + "/python-packages"
 	imagePathDir    = externalDir + "/image-path"
 	installer       = "/provider-installer"
-	installerInPod  = externalDir + "/bin/provider-installer"
+	programDir      = "bin"
 	keptImagePaths  = 4
 	pythonPath      = "PYTHONPATH"
 	prepareName     = "prepare-providers"
 	installerPrefix = "install-provider-"
 	fitName         = "check-providers"
+
+	// installerDir is where the image of a provider finds the operator's program. An image can declare volumes and have symbolic links, by which its
+	// own program would lie over ours. Not so here: the runtime makes /dev anew, and a mount of the pod takes the place of a volume of the image.
+	installerDir = "/dev/llama-stack"
 )
 
 // ExternalProvider is a provider that comes from an image of its own.
@@ -65,8 +69,8 @@ func externalVolumeOf() corev1.Volume {
 	}}
 }
 
-// externalContainers install the packages of the providers, in their order. The images of the providers run the operator's program, so that no code of
-// theirs runs before the server, and they need neither a shell nor Python.
+// externalContainers install the packages of the providers, in their order. The images of the providers run the operator's program, so that they
+// need neither a shell nor Python.
 func externalContainers(p *Params) []corev1.Container {
 	if len(p.External) == 0 {
 		return nil
@@ -74,7 +78,7 @@ func externalContainers(p *Params) []corev1.Container {
 	list := []corev1.Container{externalContainer(p, prepareName, p.OperatorImage, installer, "prepare", externalDir)}
 	for i := range p.External {
 		e := &p.External[i]
-		command := []string{installerInPod, "install", "--provider", e.ID}
+		command := []string{installerDir + installer, "install", "--provider", e.ID}
 		if e.Module != "" {
 			command = append(command, "--module", e.Module)
 		}
@@ -83,6 +87,9 @@ func externalContainers(p *Params) []corev1.Container {
 		}
 		c := externalContainer(p, installerPrefix+e.ID, e.Image, append(command, externalDir)...)
 		c.ImagePullPolicy = e.PullPolicy
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{
+			Name: externalVolume, MountPath: installerDir, SubPath: programDir, ReadOnly: true,
+		})
 		list = append(list, c)
 	}
 	return append(list, externalContainer(p, fitName, p.Image, "python3", "-c", fitScript, externalDir))

@@ -3,6 +3,7 @@
 package objects_test
 
 import (
+	"path"
 	"strings"
 	"testing"
 
@@ -33,8 +34,14 @@ func TestExternalProvidersAreInstalledBeforeTheServer(t *testing.T) {
 			c.Command[2] = "SCRIPT"
 		}
 		got = append(got, c.Name+" "+c.Image+" "+string(c.ImagePullPolicy)+": "+strings.Join(c.Command, " "))
-		if at := mount(&c, dir); at == nil || at.ReadOnly || len(c.VolumeMounts) != 1 || len(c.Env)+len(c.EnvFrom) > 0 {
+		if at := mount(&c, dir); at == nil || at.ReadOnly || len(c.Env)+len(c.EnvFrom) > 0 {
 			t.Errorf("container %s has %+v and the environment %+v, want the shared directory alone", c.Name, c.VolumeMounts, c.Env)
+		}
+		// A runtime makes /dev anew, without symbolic links of the image, and leaves out a volume of the image where the pod mounts one.
+		program := mount(&c, "/dev/llama-stack")
+		if foreign := strings.HasPrefix(c.Name, "install-provider-"); foreign != (program != nil) || len(c.VolumeMounts) > 2 ||
+			foreign && (!program.ReadOnly || program.SubPath != "bin" || program.Name != mount(&c, dir).Name || path.Dir(c.Command[0]) != program.MountPath) {
+			t.Errorf("container %s runs %s with %+v", c.Name, c.Command[0], c.VolumeMounts)
 		}
 		if c.SecurityContext.ReadOnlyRootFilesystem == nil || !*c.SecurityContext.ReadOnlyRootFilesystem || c.TerminationMessagePolicy != "FallbackToLogsOnError" {
 			t.Errorf("container %s: %+v", c.Name, c)
@@ -45,9 +52,9 @@ func TestExternalProvidersAreInstalledBeforeTheServer(t *testing.T) {
 	}
 	want := []string{
 		"prepare-providers registry.example/operator:1 : /provider-installer prepare " + dir,
-		"install-provider-second-first registry.example/second:1 : " + dir + "/bin/provider-installer install --provider second-first --module second " +
+		"install-provider-second-first registry.example/second:1 : /dev/llama-stack/provider-installer install --provider second-first --module second " +
 			"--wheel /lls-provider/packages/a.whl " + dir,
-		"install-provider-a-last registry.example/first:1 Always: " + dir + "/bin/provider-installer install --provider a-last " + dir,
+		"install-provider-a-last registry.example/first:1 Always: /dev/llama-stack/provider-installer install --provider a-last " + dir,
 		"check-providers registry.example/distribution-starter:0.7.1 : python3 -c SCRIPT " + dir,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
 
@@ -28,7 +27,7 @@ var (
 // cause is what reports in a log why the server ended: the last exception, else the end. It is empty where nobody knows
 // which values of Secrets may be in it.
 func cause(log string, p *corev1.Pod, known *Secrets) string {
-	if known == nil || p.Annotations[objects.AnnotationSecretsHash] != known.Hash {
+	if !known.coverPod(p) {
 		return ""
 	}
 	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(log, "")), "\n")

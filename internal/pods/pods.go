@@ -5,6 +5,7 @@ package pods
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -30,6 +31,8 @@ type Observation struct {
 	ImageDigest string
 	// Existing are the UIDs of all pods, also of those that are ending, in one text: it changes when a pod comes or goes.
 	Existing string
+	// OtherSecrets is true while a pod is ending that got other values of Secrets: it may still answer, and nobody could hide these values.
+	OtherSecrets bool
 }
 
 // Secrets are what is known of the Secrets that the pods get.
@@ -39,6 +42,21 @@ type Secrets struct {
 	// Values are the values.
 	Values []secret.Value
 }
+
+// coverPod reports whether the pod got these values, and no others.
+func (s *Secrets) coverPod(p *corev1.Pod) bool {
+	return s != nil && p.Annotations[objects.AnnotationSecretsHash] == s.Hash
+}
+
+func (s *Secrets) values() []secret.Value {
+	if s == nil {
+		return nil
+	}
+	return s.Values
+}
+
+// plainConfigError are the kubelet's messages about a container that quote no value of a variable.
+var plainConfigError = regexp.MustCompile(`^((secret|configmap) "[^"]*" not found|couldn't find key \S+ in (Secret|ConfigMap) \S+|container has runAsNonRoot and image .*)$`)
 
 // Observe reads the pods of a server. The container is the name of the server's container.
 func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
@@ -51,6 +69,7 @@ func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 	for i := range newest {
 		p := &newest[i]
 		o.Existing += string(p.UID) + " "
+		o.OtherSecrets = o.OtherSecrets || p.DeletionTimestamp != nil && !HasEnded(p) && !known.coverPod(p)
 		switch {
 		case p.DeletionTimestamp != nil:
 		case HasEnded(p) && replaced: // Kubernetes keeps thousands of them
@@ -182,8 +201,10 @@ func containerReason(c *corev1.ContainerStatus, who string, p *corev1.Pod, known
 		case needsTime(w.Reason): // how it ended before says more
 		case w.Reason == "ErrImagePull" || w.Reason == "ImagePullBackOff": // the two alternate
 			return sentence("ImagePullBackOff", pullFailure(w.Message))
-		default:
-			return sentence(w.Reason, w.Message)
+		case !known.coverPod(p) && !plainConfigError.MatchString(w.Message):
+			return fmt.Sprintf("%s: for its message: kubectl -n %s describe pod %s", w.Reason, p.Namespace, p.Name)
+		default: // a command or a path of a volume may have the value of a variable in it
+			return sentence(w.Reason, secret.HideIn(w.Message, known.values()))
 		}
 	}
 	ended := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)

@@ -18,7 +18,7 @@ import (
 
 const password = "hunter2-of-the-database"
 
-var known = &pods.Secrets{Hash: "h", Values: []secret.Value{secret.New([]byte(password))}}
+var known = &pods.Secrets{Hash: "h", Values: []secret.Value{secret.New([]byte(password)), secret.New([]byte("two\nlines"))}}
 
 // inLog is what follows where the status of the pod does not have the cause.
 const inLog = ": its log has the cause: kubectl -n ai logs p -c llama-stack --previous"
@@ -73,10 +73,34 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 			unscheduled("0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 x."),
 			"Unschedulable: 0/1 nodes are available: 1 Insufficient cpu",
 		},
-		"evicted":         {func(p *corev1.Pod) { p.Status.Reason, p.Status.Message = "Evicted", "low on\nmemory" }, "Evicted: low on memory"},
-		"pulling failed":  {waiting("ErrImagePull", "x: not found"), "ImagePullBackOff: x: not found"},
-		"pulling waits":   {waiting("ImagePullBackOff", `Back-off pulling image "x": ErrImagePull: x: not found`), "ImagePullBackOff: x: not found"},
-		"no Secret":       {waiting("CreateContainerConfigError", `secret "a" not found`), `CreateContainerConfigError: secret "a" not found`},
+		"evicted":        {func(p *corev1.Pod) { p.Status.Reason, p.Status.Message = "Evicted", "low on\nmemory" }, "Evicted: low on memory"},
+		"pulling failed": {waiting("ErrImagePull", "x: not found"), "ImagePullBackOff: x: not found"},
+		"pulling waits":  {waiting("ImagePullBackOff", `Back-off pulling image "x": ErrImagePull: x: not found`), "ImagePullBackOff: x: not found"},
+		"no Secret":      {waiting("CreateContainerConfigError", `secret "a" not found`), `CreateContainerConfigError: secret "a" not found`},
+		"a secret in the command": {
+			waiting("RunContainerError", `exec: "`+password+`": executable file not found in $PATH`),
+			"RunContainerError: exec: [redacted] executable file not found in $PATH",
+		},
+		"a secret in a path, with a line break": {
+			waiting("CreateContainerConfigError", "SubPath `/"+password+"/two\nlines` must not be an absolute path"),
+			"CreateContainerConfigError: SubPath [redacted] must not be an absolute path",
+		},
+		"the values in the command are not known": {func(p *corev1.Pod) {
+			waiting("RunContainerError", `exec: "`+password+`"`)(p)
+			p.Annotations[objects.AnnotationSecretsHash] = "of other values"
+		}, "RunContainerError: for its message: kubectl -n ai describe pod p"},
+		"no Secret, and the values are not known": {func(p *corev1.Pod) {
+			waiting("CreateContainerConfigError", `couldn't find key token in Secret ai/keys`)(p)
+			p.Annotations[objects.AnnotationSecretsHash] = "of other values"
+		}, "CreateContainerConfigError: couldn't find key token in Secret ai/keys"},
+		"root": {func(p *corev1.Pod) {
+			waiting("CreateContainerConfigError", `container has runAsNonRoot and image will run as root (pod: "p_ai(1)", container: llama-stack)`)(p)
+			p.Annotations[objects.AnnotationSecretsHash] = "of other values"
+		}, `CreateContainerConfigError: container has runAsNonRoot and image will run as root (pod: "p_ai(1)", container: llama-stack)`},
+		"a path of a value that is not known": {func(p *corev1.Pod) {
+			waiting("CreateContainerConfigError", "SubPath `/"+password+"` must not be an absolute path")(p)
+			p.Annotations[objects.AnnotationSecretsHash] = "of other values"
+		}, "CreateContainerConfigError: for its message: kubectl -n ai describe pod p"},
 		"starting":        {waiting("ContainerCreating", ""), ""},
 		"out of memory":   {ended(137, "OOMKilled", ""), "the server ended with exit code 137 (OOMKilled)"},
 		"a start of 1.2":  {ended(0, "Completed", ""), "the server ended with exit code 0" + inLog},
@@ -253,6 +277,29 @@ func TestObserveReportsWhichPodsExist(t *testing.T) {
 	}
 	if got := existing(next); got == both || got == "" {
 		t.Errorf("%q without the old pod", got)
+	}
+}
+
+// Proves: R7 (the answer of a pod that is ending can have values of Secrets that are not known any more).
+func TestObserveReportsPodsThatEndWithOtherSecrets(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*corev1.Pod)
+		known  *pods.Secrets
+		want   bool
+	}{
+		"running":              {func(*corev1.Pod) {}, &pods.Secrets{Hash: "other"}, false},
+		"ending":               {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }, &pods.Secrets{Hash: "other"}, true},
+		"ending with the same": {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }, known, false},
+		"nothing is known":     {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }, nil, true},
+		"ended": {func(p *corev1.Pod) {
+			p.DeletionTimestamp, p.Status.Phase = new(metav1.Now()), corev1.PodFailed
+		}, &pods.Secrets{Hash: "other"}, false},
+	} {
+		p := pod(1, c.change)
+		pods.Strip(&p)
+		if got := pods.Observe([]corev1.Pod{p, pod(2, ready("x"))}, "llama-stack", c.known).OtherSecrets; got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 

@@ -60,6 +60,22 @@ type Observation struct {
 	Lists map[string]List
 }
 
+// Renamed returns a copy with another name in the place of each that the server sent: its version, and all names and types of its lists.
+func (o *Observation) Renamed(name func(string) string) *Observation {
+	renamed := *o
+	renamed.Version = name(o.Version)
+	renamed.Providers = slices.Clone(o.Providers)
+	for i, p := range o.Providers {
+		renamed.Providers[i] = Provider{API: name(p.API), ID: name(p.ID), Type: name(p.Type)}
+	}
+	renamed.Models = o.Models.renamed(name)
+	renamed.Lists = maps.Clone(o.Lists)
+	for kind, list := range o.Lists {
+		renamed.Lists[kind] = list.renamed(name)
+	}
+	return &renamed
+}
+
 // List is what a server lists of one kind.
 type List struct {
 	// Entries are what it lists, each name once, sorted by provider and name; meaningless where Unknown is not empty.
@@ -70,6 +86,14 @@ type List struct {
 	Unknown string
 	// Hidden is true where that is because it lists them only for authenticated users.
 	Hidden bool
+}
+
+func (l List) renamed(name func(string) string) List {
+	l.Entries = slices.Clone(l.Entries)
+	for i, e := range l.Entries {
+		l.Entries[i] = Entry{Provider: name(e.Provider), Name: name(e.Name)}
+	}
+	return l
 }
 
 // Entry is one entry of a list. Provider is empty where the server does not say who serves it.

@@ -44,11 +44,11 @@ func Redact(line string, values []Value) string {
 	}
 	line = mask(line, h.hidden)
 	for _, pattern := range suspicious {
-		line = pattern.ReplaceAllString(line, "${1}"+redacted)
+		line = pattern.ReplaceAllString(line, "${1}"+Redacted)
 	}
 	return longWord.ReplaceAllStringFunc(line, func(word string) string {
 		if strings.ContainsFunc(word, unicode.IsDigit) && strings.ContainsFunc(word, unicode.IsLetter) {
-			return redacted
+			return Redacted
 		}
 		return word
 	})
@@ -117,7 +117,7 @@ func mask(line string, hidden []bool) string {
 	start := 0
 	endWord := func(end int) {
 		if slices.Contains(hidden[start:end], true) {
-			out.WriteString(redacted)
+			out.WriteString(Redacted)
 			return
 		}
 		out.WriteString(line[start:end])

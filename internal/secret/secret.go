@@ -14,7 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-const redacted = "[redacted]"
+// Redacted stands where a value is hidden.
+const Redacted = "[redacted]"
 
 // Value is a secret value. The zero Value is empty.
 type Value struct{ bytes []byte }
@@ -29,16 +30,16 @@ func (v Value) Reveal() []byte { return v.bytes }
 func (v Value) Empty() bool { return len(v.bytes) == 0 }
 
 // String returns a fixed word.
-func (v Value) String() string { return redacted }
+func (v Value) String() string { return Redacted }
 
 // Format writes a fixed word for every verb, %x and %#v included.
-func (v Value) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
+func (v Value) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Redacted) }
 
 // MarshalText returns a fixed word, for JSON, YAML and every encoder that respects encoding.TextMarshaler.
-func (v Value) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+func (v Value) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
 
 // LogValue returns a fixed word.
-func (v Value) LogValue() slog.Value { return slog.StringValue(redacted) }
+func (v Value) LogValue() slog.Value { return slog.StringValue(Redacted) }
 
 // The server converts what it has substituted with Python's int() and float(), which take underscores between
 // digits, surrounding space and any Unicode digit.

@@ -28,12 +28,18 @@ const (
 	ForbidCommandAndArgs Restriction = "commandAndArgs"
 	// ForbidExternalProviders forbids spec.externalProviders.
 	ForbidExternalProviders Restriction = "externalProviders"
+	// ForbidCodeVariables forbids variables in spec.workload.overrides.env by which programs find code or the configuration, and .envFrom, which can
+	// bring any.
+	ForbidCodeVariables Restriction = "codeVariables"
+	// ForbidMountsOverImage forbids volumes over directories of the image in spec.workload.overrides.volumeMounts and .storage.
+	ForbidMountsOverImage Restriction = "mountsOverImage"
 )
 
 // Restrictions returns all restrictions that KeyForbid can have.
 func Restrictions() []Restriction {
 	return []Restriction{
 		ForbidHostPathVolumes, ForbidForeignServiceAccounts, ForbidIngressWithoutHostname, ForbidCommandAndArgs, ForbidExternalProviders,
+		ForbidCodeVariables, ForbidMountsOverImage,
 	}
 }
 

@@ -356,6 +356,9 @@ func setReady(f *Facts, s *statusOf) {
 	if f.Exposure.Pending != "" {
 		message += "; the server is not exposed yet: " + f.Exposure.Pending
 	}
+	if meta.IsStatusConditionFalse(s.Conditions, v1alpha2.ConditionAccessControlled) {
+		message += "; warning: callers need no credentials: see " + v1alpha2.ConditionAccessControlled
+	}
 	if isPlainGateway(f) {
 		message += "; warning: the tokens of callers reach the Gateway without encryption: let the HTTPRoute attach to a listener with HTTPS"
 	}

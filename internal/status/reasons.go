@@ -123,6 +123,24 @@ var reasons = []Reason{
 		"The server could not be asked for its models.", "GET /v1/models: the server asks for credentials", "",
 	},
 	{
+		v1alpha2.ConditionAccessControlled, metav1.ConditionTrue, v1alpha2.ReasonCredentialsRequired,
+		"The server refused the operator, which has no credentials, some time after the last rollout or change of pods.",
+		"The server asks callers for credentials (authentication kubernetes)", "",
+	},
+	{
+		v1alpha2.ConditionAccessControlled, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone,
+		"The configuration has authentication, and the server answers callers without credentials all the same: it does not run this configuration, or " +
+			"its image ignores it. Ready does not depend on this condition, but its message has a warning.",
+		"The server lists its providers and models to callers without credentials, although its configuration has authentication kubernetes",
+		"Look at the warnings of ConfigGenerated: a command, arguments, a variable or a mount may give the server another configuration. Otherwise look at " +
+			"its image. Until it is fixed, keep clients away with `networking.allowedFrom`.",
+	},
+	{
+		v1alpha2.ConditionAccessControlled, metav1.ConditionUnknown, v1alpha2.ReasonAccessUnknown,
+		"The server could not be asked.", "The server could not be asked: GET /v1/version: no answer in time",
+		"See why the operator does not reach the server.",
+	},
+	{
 		v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, "The spec is applied, and the server is available.", "The spec is applied", "",
 	},
 }

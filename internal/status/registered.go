@@ -161,16 +161,20 @@ func hiddenLists(f *Facts, kinds []string) string {
 	if len(kinds) == 0 {
 		return ""
 	}
-	last := len(kinds) - 1
-	text := kinds[last]
-	if last > 0 {
-		text = strings.Join(kinds[:last], ", ") + " and " + text
-	}
-	text = "the server lists its " + text + " to authenticated callers only, so they are not compared with the configuration"
+	text := "the server lists its " + enumerated(kinds) + " to authenticated callers only, so they are not compared with the configuration"
 	if auth := f.Desired.Auth(); auth.Type != "" {
 		text += " (authentication " + auth.Type + ")"
 	}
 	return text
+}
+
+// enumerated is a list of words in a sentence.
+func enumerated(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
 // models lists what the server lists, those of the providers of the spec first and in its order.

@@ -61,6 +61,7 @@ func Compute(f *Facts) v1alpha2.LlamaStackDistributionStatus {
 		s.Phase = v1alpha2.PhaseTerminating
 		return *s
 	}
+	f = f.withoutSecrets()
 	for _, set := range []func(*Facts, *v1alpha2.LlamaStackDistributionStatus){
 		setResolvedDistribution,
 		setConfigGeneration,
@@ -73,6 +74,7 @@ func Compute(f *Facts) v1alpha2.LlamaStackDistributionStatus {
 		setDeploymentUpdated,
 		setAvailable,
 		setBackends,
+		setAccessControlled,
 		setReady,
 		setStalled,
 		setRelease09,

@@ -55,6 +55,8 @@ type Input struct {
 	// Variables are the names of environment variables that the container has beside those of the Result and of the spec: what the caller sets by
 	// itself. A reference to any other variable brings a warning.
 	Variables []string
+	// SecretVariables are the names of those that the envFrom of the spec takes from Secrets, where that is known.
+	SecretVariables []string
 }
 
 // Result is a generated configuration.
@@ -184,6 +186,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	disabled.Apply(&disabled.Input{Document: doc, Line: in.Line, APIs: spec.disabled, Providers: all, Uses: uses}, problems)
 	made := &integrity.Input{
 		Document: doc, Line: in.Line, Release: in.Release, Spec: in.Spec.Source, Providers: all, Backends: backends, Environment: env, OfContainer: in.Variables,
+		OfSecrets: in.SecretVariables,
 	}
 	checkIntegrity(ctx, made, problems)
 

@@ -64,13 +64,15 @@ var fieldRows = []Row{
 	},
 	{
 		Reason: Unprotected, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The server is exposed, and everyone may call it, or the tokens of its callers are sent without encryption.",
+		Meaning: "The server is exposed, and everyone may call it, or the tokens of its callers are sent without encryption. Or it has authentication, and " +
+			"something in the spec can take that away: an override that can give the server another configuration or other code, or proxies that anyone is.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.networking.expose",
 			Detail: "everyone who reaches the host may call the server: nothing asks who they are",
 			Fix:    "set spec.auth, or ignore this where a proxy in front of the server asks",
 		},
-		Remedy: "Set `spec.auth`, and let the edge or the server encrypt. If something in front of the server does both, ignore the warning.",
+		Remedy: "Set `spec.auth`, and let the edge or the server encrypt. If something in front of the server does both, ignore the warning. Of an override, " +
+			"the condition AccessControlled reports what came of it.",
 	},
 	{
 		Reason: TooLarge, Class: Terminal, Conditions: inConfigGenerated,

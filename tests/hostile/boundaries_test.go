@@ -58,11 +58,13 @@ func endpointInputs() []input {
 		{"address with a password", single("http://user:password@a"), notPlain},
 		{"address of a script", single("javascript:alert(1)"), notPlain},
 		{"address of two lines", single(`http://a/\nb`), notPlain},
+		{"address of another host", single("http://evil.example.com"), "outside of the cluster"},
+		{"address of a cloud's metadata", single("http://169.254.169.254/latest"), "outside of the cluster"},
 		{"address of 1 MB", single("http://" + strings.Repeat("a", 1_000_000)), "more than 262144 bytes"},
 		{"status of 20000 values", `"status":` + list(20_000, "0"), "which is not read"},
 		{"status of 1000 levels", `"status":` + nest(1000, "0"), "32 levels"},
-		{"spec of 200000 values", `"spec":` + list(200_000, "{}") + "," + single("http://a"), accepted},
-		{"spec of 9000 levels", `"spec":` + nest(9_000, "0") + "," + single("http://a"), accepted},
+		{"spec of 200000 values", `"spec":` + list(200_000, "{}") + "," + single("http://a.b.svc"), accepted},
+		{"spec of 9000 levels", `"spec":` + nest(9_000, "0") + "," + single("http://a.b.svc"), accepted},
 	} {
 		all = append(all, input{name: "model server: " + c.name, want: []string{c.want}, send: func(t *testing.T, w *world) (string, error) {
 			id := identifier(c.name)

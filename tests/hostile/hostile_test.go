@@ -66,6 +66,7 @@ func TestNothingBringsTheOperatorDown(t *testing.T) {
 		{"foreign objects", foreignInputs()},
 		{"port", portInputs()},
 		{"servers", serverInputs()},
+		{"names", nameInputs()},
 		{"text", textInputs()},
 		{"registries", registryInputs()},
 		{"endpoints", endpointInputs()},

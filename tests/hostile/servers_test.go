@@ -7,6 +7,8 @@ package hostile
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +25,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -41,6 +44,8 @@ type lie struct {
 	answer func(ctx context.Context, to io.Writer, path string)
 	// want is a text of the answer that the status gives.
 	want string
+	// spec is what the spec has beside its distribution.
+	spec string
 }
 
 // always answers every request with a text.
@@ -86,30 +91,59 @@ const (
 	banner    = "SSH-2.0-OpenSSH_9.9 canary-of-a-banner\r\n"
 )
 
+const (
+	// ofSecret is the value of a Secret that servers know, as the key of the provider in keyed.
+	ofSecret = "7Jq-canary-of-a-secret-0b5e91f2"
+	keyed    = `,"providers":{"inference":{"id":"vllm","provider":"vllm","endpoint":"http://vllm:8000","apiKey":{"name":"keys","key":"token"}}}`
+	// guardedByAuth lets the server ask who calls it, and its command take that away.
+	guardedByAuth = `,"auth":{"provider":"custom","settings":{"endpoint":"https://auth.example.com"}},"workload":{"overrides":{"command":["sh"]}}`
+)
+
+// disclosing is a list with a text in the place of each name.
+func disclosing(text string) string {
+	return strings.ReplaceAll(`[{"api":"#","id":"#","identifier":"vllm/#","connector_id":"#","provider_id":"#","provider_type":"remote::#"}]`, "#", text)
+}
+
+// withVersion is a server that reports a version and lists nothing.
+func withVersion(version string) func(context.Context, io.Writer, string) {
+	return func(_ context.Context, to io.Writer, path string) {
+		body := `{"data":[]}`
+		if strings.HasSuffix(path, "/version") {
+			body = `{"version":"` + version + `"}`
+		}
+		_, _ = io.WriteString(to, okHeader+fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body))+body)
+	}
+}
+
 func lies(elsewhere string) []lie {
 	chunk := "10000\r\n" + strings.Repeat("a", 1<<16) + "\r\n"
 	long := strings.Repeat("a", 200_000)
 	return []lie{
-		{"endless headers", endlessly("HTTP/1.1 200 OK\r\n", "A: "+strings.Repeat("b", 1000)+"\r\n"), "headers"},
-		{"header that never ends", endlessly("HTTP/1.1 200 OK\r\nA: ", strings.Repeat("b", 1000)), "headers"},
-		{"endless body", endlessly(chunked, chunk), "over"},
-		{"endless interim answers", endlessly("", "HTTP/1.1 103 Early Hints\r\n\r\n"), "could not be asked"},
-		{"25 MiB of providers", withProviders(list(250_000, listEntry)), "over"},
-		{"1 MB of providers", withProviders(list(9_000, listEntry)), "providers"},
-		{"5000 times the same provider", withProviders(list(5_000, strings.ReplaceAll(listEntry, "#", ""))), "1 providers"},
-		{"provider of 200 KB", withProviders(list(1, `{"api":"`+long+`","provider_id":"`+long+`","provider_type":"`+long+`"}`)), "0 providers"},
-		{"providers of control characters", withProviders(`[{"api":"\u0000\u001b[2J","provider_id":"\u202e\n","provider_type":"\ud800"}]`), "0 providers"},
-		{"900 KB in every list", withLists(list(9_000, anyEntry)), " connectors"},
-		{"control characters in every list", withLists(`[{"id":"\u0000\u001b[2J","connector_id":"\u202e\n","provider_id":"\ud800"}]`), "0 models, 0 connectors"},
-		{"JSON of 9000 levels", withProviders(nest(9000, "0")), "not the expected JSON"},
-		{"version of 200 KB", always(okHeader + "\r\n" + `{"version":"` + long + `"}`), "not the expected JSON"},
-		{"slow body", slowly(okHeader+"Content-Length: 1000\r\n\r\n", " "), "no answer in time"},
-		{"slow header", slowly("HTTP/1.1 200 OK\r\n", "A: b\r\n"), "no answer in time"},
-		{"silence", slowly("", ""), "no answer in time"},
-		{"redirect", always("HTTP/1.1 302 Found\r\nLocation: http://" + elsewhere + "/v1/version\r\nContent-Length: 0\r\n\r\n"), "302 Found"},
-		{"banner", always(banner), "not HTTP"},
-		{"long reason", always("HTTP/1.1 500 " + strings.Repeat("canary-of-a-banner ", 100_000) + "\r\n\r\n"), "could not be asked"},
-		{"garbage", always(strings.Repeat("\x00\xff", 100_000)), "could not be asked"},
+		{name: "the value of a Secret as version", answer: withVersion(ofSecret), want: "version [redacted]", spec: keyed},
+		{name: "the value of a Secret in every list", answer: withLists(disclosing(ofSecret)), want: "connectors", spec: keyed},
+		{name: "the value of a Secret in base64", answer: withLists(disclosing(base64.StdEncoding.EncodeToString([]byte(ofSecret)))), want: "connectors", spec: keyed},
+		{name: "half of the value of a Secret", answer: withLists(disclosing(ofSecret[:len(ofSecret)/2])), want: "connectors", spec: keyed},
+		{name: "answers to anyone despite auth", answer: withLists("[]"), want: "AccessControlled=False AnswersAnyone", spec: guardedByAuth},
+		{name: "endless headers", answer: endlessly("HTTP/1.1 200 OK\r\n", "A: "+strings.Repeat("b", 1000)+"\r\n"), want: "headers"},
+		{name: "header that never ends", answer: endlessly("HTTP/1.1 200 OK\r\nA: ", strings.Repeat("b", 1000)), want: "headers"},
+		{name: "endless body", answer: endlessly(chunked, chunk), want: "over"},
+		{name: "endless interim answers", answer: endlessly("", "HTTP/1.1 103 Early Hints\r\n\r\n"), want: "could not be asked"},
+		{name: "25 MiB of providers", answer: withProviders(list(250_000, listEntry)), want: "over"},
+		{name: "1 MB of providers", answer: withProviders(list(9_000, listEntry)), want: "providers"},
+		{name: "5000 times the same provider", answer: withProviders(list(5_000, strings.ReplaceAll(listEntry, "#", ""))), want: "1 providers"},
+		{name: "provider of 200 KB", answer: withProviders(list(1, `{"api":"`+long+`","provider_id":"`+long+`","provider_type":"`+long+`"}`)), want: "0 providers"},
+		{name: "providers of control characters", answer: withProviders(`[{"api":"\u0000\u001b[2J","provider_id":"\u202e\n","provider_type":"\ud800"}]`), want: "0 providers"},
+		{name: "900 KB in every list", answer: withLists(list(9_000, anyEntry)), want: " connectors"},
+		{name: "control characters in every list", answer: withLists(`[{"id":"\u0000\u001b[2J","connector_id":"\u202e\n","provider_id":"\ud800"}]`), want: "0 models, 0 connectors"},
+		{name: "JSON of 9000 levels", answer: withProviders(nest(9000, "0")), want: "not the expected JSON"},
+		{name: "version of 200 KB", answer: always(okHeader + "\r\n" + `{"version":"` + long + `"}`), want: "not the expected JSON"},
+		{name: "slow body", answer: slowly(okHeader+"Content-Length: 1000\r\n\r\n", " "), want: "no answer in time"},
+		{name: "slow header", answer: slowly("HTTP/1.1 200 OK\r\n", "A: b\r\n"), want: "no answer in time"},
+		{name: "silence", answer: slowly("", ""), want: "no answer in time"},
+		{name: "redirect", answer: always("HTTP/1.1 302 Found\r\nLocation: http://" + elsewhere + "/v1/version\r\nContent-Length: 0\r\n\r\n"), want: "302 Found"},
+		{name: "banner", answer: always(banner), want: "not HTTP"},
+		{name: "long reason", answer: always("HTTP/1.1 500 " + strings.Repeat("canary-of-a-banner ", 100_000) + "\r\n\r\n"), want: "could not be asked"},
+		{name: "garbage", answer: always(strings.Repeat("\x00\xff", 100_000)), want: "could not be asked"},
 	}
 }
 
@@ -146,6 +180,9 @@ func serverInputs() []input {
 func (w *world) runLies(t *testing.T, running *[]*lyingServer, elsewhereAsked *atomic.Int64) (string, error) {
 	t.Helper()
 	w.namespace(t, servers)
+	w.create(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: servers, Name: "keys"}, StringData: map[string]string{"token": ofSecret}})
+	w.canaries.Add(ofSecret)
+	w.canaries.Add(ofSecret[:len(ofSecret)/2])
 	ctx, cancel := context.WithCancel(context.Background())
 	var background sync.WaitGroup
 	t.Cleanup(func() { cancel(); background.Wait() })
@@ -158,7 +195,7 @@ func (w *world) runLies(t *testing.T, running *[]*lyingServer, elsewhereAsked *a
 	for i, l := range lies(elsewhere.Addr().String()) {
 		s := &lyingServer{lie: l, resource: "server-" + strconv.Itoa(i)}
 		*running = append(*running, s)
-		if denied, err := w.store(t, "v1alpha2", servers, s.resource, resource("v1alpha2", s.resource, starter)); denied != "" || err != nil {
+		if denied, err := w.store(t, "v1alpha2", servers, s.resource, resource("v1alpha2", s.resource, starter+s.spec)); denied != "" || err != nil {
 			return denied, err
 		}
 		listener, err := w.listenAtService(t, s.resource)
@@ -224,8 +261,12 @@ func (w *world) awaitWord(t *testing.T, s *lyingServer) error {
 		if o.bytes > maxStatus {
 			return fmt.Errorf("the status has %d bytes", o.bytes)
 		}
+		access := ""
 		for _, c := range o.status.Conditions {
-			if strings.Contains(c.Message, "could not be asked") {
+			if c.Type == v1alpha2.ConditionAccessControlled {
+				access = fmt.Sprintf(", %s=%s %s", c.Type, c.Status, c.Reason)
+			}
+			if c.Type != v1alpha2.ConditionAccessControlled && strings.Contains(c.Message, "could not be asked") {
 				s.said = fmt.Sprintf("%s=%s: %s", c.Type, c.Status, c.Message)
 				return nil
 			}
@@ -234,8 +275,12 @@ func (w *world) awaitWord(t *testing.T, s *lyingServer) error {
 		if v == nil || v.LlamaStackServerVersion == "" || d == nil {
 			return fmt.Errorf("asked %d times, but the status says nothing of it: %+v", s.asked.Load(), o.status.Conditions)
 		}
-		s.said = fmt.Sprintf("version %s, %d providers, %d models, %d connectors, status of %d bytes",
-			v.LlamaStackServerVersion, len(d.Providers), len(d.Models), len(d.Connectors), o.bytes)
+		s.said = fmt.Sprintf("version %s, %d providers, %d models, %d connectors, status of %d bytes%s",
+			v.LlamaStackServerVersion, len(d.Providers), len(d.Models), len(d.Connectors), o.bytes, access)
+		text, err := json.Marshal(o.status)
+		if found := w.canaries.In(string(text)); err != nil || len(found) > 0 {
+			s.said += fmt.Sprintf(", and a canary: %q %v", found, err)
+		}
 		return nil
 	})
 }

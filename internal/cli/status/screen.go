@@ -163,7 +163,8 @@ func causes(cr *v1alpha2.LlamaStackDistribution) []cause {
 		c := &cr.Status.Conditions[i]
 		repeats := c.Type == v1alpha2.ConditionReady || c.Type == v1alpha2.ConditionStalled || c.Reason == v1alpha2.ReasonNotApplied ||
 			slices.Contains(v1alpha2.LegacyConditions(), c.Type)
-		unknown := c.Type == v1alpha2.ConditionBackendsReachable && c.Status != metav1.ConditionFalse // nothing is known to be wrong
+		forInformation := c.Type == v1alpha2.ConditionBackendsReachable || c.Type == v1alpha2.ConditionAccessControlled
+		unknown := forInformation && c.Status != metav1.ConditionFalse // nothing is known to be wrong
 		if repeats || unknown || c.Status == metav1.ConditionTrue || c.Reason == v1alpha2.ReasonScaledToZero {
 			continue
 		}

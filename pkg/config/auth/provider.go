@@ -5,7 +5,6 @@ package auth
 import (
 	"fmt"
 	"maps"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -336,6 +335,7 @@ func (s *step) checkValues() {
 				s.problems.Add(invalid(fmt.Sprintf("%s.%s[%d]", pathSettings, name, i), "is not a network", "for example 10.244.0.0/16"))
 			}
 		}
+		s.warnEveryone(pathSettings+"."+name, networks)
 	}
 }
 
@@ -371,14 +371,6 @@ func (s *step) checkAddresses(values map[string]any, path string) {
 			}
 		}
 	}
-}
-
-// isNetwork reports whether the server takes a text for a network: an address, alone or with a length or a mask.
-func isNetwork(text string) bool {
-	host, mask, masked := strings.Cut(strings.TrimSpace(text), "/")
-	isAddress := func(text string) bool { _, err := netip.ParseAddr(text); return err == nil }
-	_, err := netip.ParsePrefix(strings.TrimSpace(text))
-	return isAddress(host) && (!masked || err == nil || isAddress(mask))
 }
 
 // advise warns of settings without which the type works, and less safely.

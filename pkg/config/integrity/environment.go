@@ -34,6 +34,7 @@ func (c *check) environment() {
 		first[v.Name] = v.Path
 	}
 	c.bystanders(first)
+	c.names()
 	c.overrides()
 	c.unset()
 }

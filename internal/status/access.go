@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// setAccessControlled reports whether a server whose configuration has authentication refuses callers without credentials: the operator is one. What
+// is not asked again stays what it was.
+func setAccessControlled(f *Facts, s *statusOf) {
+	const kind = v1alpha2.ConditionAccessControlled
+	switch last := meta.FindStatusCondition(s.Conditions, kind); {
+	case !f.DeploymentUnknown && !isAvailable(f), f.inForce() && f.Desired.Auth().Type == "":
+		meta.RemoveStatusCondition(&s.Conditions, kind)
+	case f.inForce() && f.ServerSilent != "":
+		set(f, s, kind, metav1.ConditionUnknown, v1alpha2.ReasonAccessUnknown, "The server could not be asked: "+f.ServerSilent)
+	case !f.inForce(), f.Server == nil:
+		if last != nil {
+			set(f, s, kind, last.Status, last.Reason, last.Message)
+		}
+	case len(openLists(f)) > 0:
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "The server lists its "+enumerated(openLists(f))+
+			" to callers without credentials, although its configuration has authentication "+f.Desired.Auth().Type)
+	default:
+		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonCredentialsRequired,
+			"The server asks callers for credentials (authentication "+f.Desired.Auth().Type+")")
+	}
+}
+
+// openLists names the lists that the server shows to the operator, which has no credentials.
+func openLists(f *Facts) []string {
+	var open []string
+	if !f.Server.ProvidersHidden {
+		open = append(open, "providers")
+	}
+	for _, kind := range resourceKinds {
+		listed, asked := f.Server.Lists[kind.list]
+		if kind.called == "models" {
+			listed, asked = f.Server.Models, true
+		}
+		if asked && listed.Unknown == "" && !slices.Contains(open, kind.called) {
+			open = append(open, kind.called)
+		}
+	}
+	return open
+}
