@@ -5,10 +5,14 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"os"
 	"runtime/debug"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
@@ -22,5 +26,12 @@ const gcPercent = 400
 func main() {
 	debug.SetGCPercent(gcPercent)
 	log.SetLogger(logr.Discard()) // the plugin prints what it has to say; a command that takes long would print a stack trace without a logger
-	os.Exit(cli.Run(context.Background(), os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	streams := command.Safe(command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	logTo(streams.Err)
+	os.Exit(cli.Run(context.Background(), os.Args[1:], streams))
+}
+
+// logTo lets Kubernetes' libraries report to a stream. They would write what a server says to standard error as it is.
+func logTo(errs io.Writer) {
+	klog.SetLogger(funcr.New(func(_, text string) { _, _ = fmt.Fprintln(errs, text) }, funcr.Options{}))
 }

@@ -45,7 +45,9 @@ const examples = `  # The config.yaml that the server gets
   kubectl llamastack status my-stack`
 
 // New returns the plugin's command with all verbs.
-func New(streams command.Streams) *cobra.Command {
+func New(streams command.Streams) *cobra.Command { return newRoot(command.Safe(streams), cluster.Dial) }
+
+func newRoot(streams command.Streams, connect cluster.Connect) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "kubectl-llamastack",
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl llamastack"},
@@ -56,12 +58,12 @@ func New(streams command.Streams) *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetIn(streams.In)
-	root.SetOut(streams.Out)
+	root.SetOut(command.ForPrograms(streams.Out)) // help, and what shells read for completion
 	root.SetErr(streams.Err)
 	root.AddCommand(
-		render.New(streams, cluster.Dial), validate.New(streams, cluster.Dial), convert.New(streams), migrate.New(streams), explain.New(streams),
-		status.New(streams, cluster.Dial), diff.New(streams, cluster.Dial), upgrade.New(streams, cluster.Dial),
-		report.New(streams, cluster.Dial), logs.New(streams, cluster.Dial), port.New(streams, cluster.Dial), chat.New(streams, cluster.Dial),
+		render.New(streams, connect), validate.New(streams, connect), convert.New(streams), migrate.New(streams), explain.New(streams),
+		status.New(streams, connect), diff.New(streams, connect), upgrade.New(streams, connect),
+		report.New(streams, connect), logs.New(streams, connect), port.New(streams, connect), chat.New(streams, connect),
 		label.New(streams), playground.New(streams), downgrade.New(streams), version.New(streams),
 	)
 	return root
@@ -69,6 +71,7 @@ func New(streams command.Streams) *cobra.Command {
 
 // Run runs the plugin with the arguments, without the name of the program, and returns the exit code.
 func Run(ctx context.Context, args []string, streams command.Streams) int {
+	streams = command.Safe(streams)
 	root := New(streams) //nolint:contextcheck // cobra hands the context to the verbs
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
@@ -76,5 +79,9 @@ func Run(ctx context.Context, args []string, streams command.Streams) int {
 	}
 	root.SetArgs(append([]string{}, args...)) // nil would mean those of the process
 	called, err := root.ExecuteContextC(ctx)
-	return command.Finish(err, streams, "See '"+called.CommandPath()+" --help'.")
+	code := command.Finish(err, streams, "See '"+called.CommandPath()+" --help'.")
+	if err := command.Flush(streams); err != nil && code == command.OK {
+		return command.Wrong
+	}
+	return code
 }

@@ -6,5 +6,5 @@
 // Contract: commands are built by functions from streams, and keep nothing in package variables, except that package offline compiles
 // each version of the embedded CRD once for all of them. Those that need a cluster get their connection from package cluster, and the
 // others contact nobody but the registry of an image that the user names, in label and render. Run ends neither the process nor prints
-// elsewhere.
+// elsewhere. Streams are made safe here, for all verbs.
 package cli

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -212,5 +215,31 @@ func TestRenderReadsLabelsFromTheRegistry(t *testing.T) {
 		if r := run(t, document, append([]string{"render", "-f", "-"}, args...)...); r.code == command.OK || !strings.Contains(r.err, want) {
 			t.Errorf("%v: %s; want %s", args, r.err, want)
 		}
+	}
+}
+
+// Registries send clients elsewhere for what they read. What is written goes to the registry alone.
+//
+// Proves: NFR-003.
+func TestLabelFollowsNoRedirectOfWhatItWrites(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("the address of a redirect was asked: %s %s", r.Method, r.URL)
+	}))
+	t.Cleanup(elsewhere.Close)
+	reference := imageSite(t, randomImage(t))
+	host, _, _ := strings.Cut(reference, "/")
+	inner := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: host})
+	inner.ErrorLog = log.New(io.Discard, "", 0)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			inner.ServeHTTP(w, r)
+			return
+		}
+		http.Redirect(w, r, elsewhere.URL+r.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	t.Cleanup(site.Close)
+	r := run(t, "", "label", strings.Replace(reference, host, site.Listener.Addr().String(), 1), "--config", file(t, smallBase), "--push", "--plain-http")
+	if r.code != command.Wrong || !strings.Contains(r.err, "which is not followed") {
+		t.Errorf("exit code %d: %s", r.code, r.err)
 	}
 }

@@ -48,6 +48,11 @@ func answers(t *testing.T) http.Handler {
 // run runs a verb with a server behind the forwarded port, which must be that of the ready pod.
 func run(t *testing.T, scheme string, readyPods int, args ...string) (text string, code int) {
 	t.Helper()
+	return runWith(t, answers(t), scheme, readyPods, args...)
+}
+
+func runWith(t *testing.T, handler http.Handler, scheme string, readyPods int, args ...string) (text string, code int) {
+	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}
 	cr.Status.ServiceURL = scheme + "://my-stack-service.ai.svc:8321"
 	broken := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "broken", Labels: objects.Selector("my-stack")}}
@@ -57,7 +62,7 @@ func run(t *testing.T, scheme string, readyPods int, args ...string) (text strin
 		pod.Name, pod.Status.Conditions = "ready", []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 		initial = append(initial, pod)
 	}
-	server := httptest.NewUnstartedServer(answers(t))
+	server := httptest.NewUnstartedServer(handler)
 	if scheme == "https" {
 		server.StartTLS()
 	} else {
@@ -113,6 +118,27 @@ func TestChatReportsWhatTheServerSays(t *testing.T) {
 	} {
 		if text, code := run(t, "http", test.pods, test.args...); code != command.Wrong || !strings.Contains(text, want) {
 			t.Errorf("exit code %d: %s\nwant %s", code, text, want)
+		}
+	}
+}
+
+// A hostile server would have the client send the question elsewhere, with an address that only this machine reaches.
+//
+// Proves: NFR-003.
+func TestChatFollowsNoRedirect(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("the address of a redirect was asked: %s %s", r.Method, r.URL)
+	}))
+	t.Cleanup(elsewhere.Close)
+	for _, path := range []string{"GET /v1/models", "POST /v1/chat/completions"} {
+		for _, status := range []int{301, 302, 303, 307, 308} {
+			mux := http.NewServeMux()
+			mux.Handle("/", answers(t))
+			mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL+r.URL.Path, status) })
+			text, code := runWith(t, mux, "http", 1, "my-stack", "hello")
+			if code != command.Wrong || !strings.Contains(text, "a redirect to \""+elsewhere.URL) || !strings.Contains(text, "which is not followed") {
+				t.Errorf("%s %d: exit code %d: %s", path, status, code, text)
+			}
 		}
 	}
 }

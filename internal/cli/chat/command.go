@@ -106,10 +106,10 @@ type server struct {
 }
 
 func newServer(url string) *server {
-	return &server{url: url, client: &http.Client{Transport: &http.Transport{
+	return &server{url: url, client: &http.Client{Transport: cluster.RefuseRedirects(&http.Transport{
 		// The API server makes the connection to the pod, and no certificate is for the loopback address.
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
-	}}}
+	})}}
 }
 
 var errNoModel = errors.New("the server lists no model that can chat: register one under spec.resources.models, or name one with --model")

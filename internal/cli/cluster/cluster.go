@@ -95,6 +95,7 @@ func Dial(f *Flags) (*Connection, error) {
 		return nil, fmt.Errorf("cannot load kubeconfig: %w", err)
 	}
 	config.QPS, config.Burst = 50, 100 // one screen needs some ten requests
+	config.Wrap(RefuseRedirects)
 	namespace, _, err := loaded.Namespace()
 	if err != nil {
 		return nil, fmt.Errorf("cannot load kubeconfig: %w", err)

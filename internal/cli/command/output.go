@@ -3,6 +3,7 @@
 package command
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -56,7 +57,7 @@ func (o *Output) Print(w io.Writer, value any, forEyes func(io.Writer) error) er
 
 // PrintJSON prints a value for programs, in several lines.
 func PrintJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
+	encoder := json.NewEncoder(ForPrograms(w))
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(value)
@@ -64,9 +65,18 @@ func PrintJSON(w io.Writer, value any) error {
 
 // PrintYAML prints a value for programs and eyes.
 func PrintYAML(w io.Writer, value any) error {
-	text, err := yaml.Marshal(value)
+	text, err := YAML(value)
 	if err == nil {
-		_, err = w.Write(text)
+		_, err = ForPrograms(w).Write(text)
 	}
 	return err
+}
+
+// YAML returns a value as YAML. The library makes it of JSON, where it accepts control characters as escapes only.
+func YAML(value any) ([]byte, error) {
+	var text bytes.Buffer
+	if err := json.NewEncoder(&safeWriter{to: &text, forPrograms: true}).Encode(value); err != nil {
+		return nil, err
+	}
+	return yaml.JSONToYAML(text.Bytes())
 }

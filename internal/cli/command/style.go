@@ -2,24 +2,21 @@
 
 package command
 
-import (
-	"io"
-	"os"
-
-	"golang.org/x/term"
-)
+import "io"
 
 // Style colors text. The zero value leaves it as it is.
-type Style struct{ colored bool }
+type Style struct{ mark string }
 
-// StyleFor returns the style for a stream: colors only for a terminal whose user wants them (NO_COLOR, TERM=dumb).
+// StyleFor returns the style for a stream of Safe: colors only for a terminal whose user wants them (NO_COLOR, TERM=dumb).
 func StyleFor(w io.Writer) Style {
-	file, ok := w.(*os.File)
-	return Style{ok && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	if s, ok := w.(*safeWriter); ok {
+		return Style{s.mark}
+	}
+	return Style{}
 }
 
 // OnTerminal reports whether the stream is a terminal that understands escape sequences.
-func (s Style) OnTerminal() bool { return s.colored }
+func (s Style) OnTerminal() bool { return s.mark != "" }
 
 // Bold returns the text in bold.
 func (s Style) Bold(text string) string { return s.with("1", text) }
@@ -33,9 +30,20 @@ func (s Style) Bad(text string) string { return s.with("31", text) }
 // Dim returns the text in gray.
 func (s Style) Dim(text string) string { return s.with("90", text) }
 
+// ClearScreen returns what clears a terminal and goes to its first line; nothing without a terminal.
+func (s Style) ClearScreen() string { return s.sequence("[H") + s.sequence("[2J") }
+
 func (s Style) with(code, text string) string {
-	if !s.colored || text == "" {
-		return text
+	if text == "" {
+		return ""
 	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	return s.sequence("["+code+"m") + text + s.sequence("[0m")
+}
+
+// sequence returns an escape sequence that the stream lets pass.
+func (s Style) sequence(code string) string {
+	if s.mark == "" {
+		return ""
+	}
+	return string(rune(escapeCharacter)) + s.mark + code
 }

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// escape is a sequence that colors text: it takes no space.
-var escape = regexp.MustCompile("\x1b\\[[0-9;]*m")
+// escape is a sequence of Style that colors text: it takes no space.
+var escape = regexp.MustCompile("\x1b[A-Z2-7]{26}\\[[0-9;]*m")
 
 // Table writes rows in aligned columns, each indented by so many blanks. The last cell of a row makes no column wider.
 // Colors do not disturb the alignment, which the package text/tabwriter cannot do.

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/files"
@@ -136,7 +135,7 @@ func (o *options) run(ctx context.Context, streams command.Streams) error {
 	if err != nil {
 		return command.Fail(err)
 	}
-	_, err = streams.Out.Write(text)
+	_, err = command.ForPrograms(streams.Out).Write(text)
 	return command.Fail(err)
 }
 
@@ -180,7 +179,7 @@ func (o *options) encode(list []map[string]any, lost []loss) ([]byte, error) {
 func encodeYAML(list []map[string]any) ([]byte, error) {
 	var out bytes.Buffer
 	for i, object := range list {
-		text, err := yaml.Marshal(object)
+		text, err := command.YAML(object)
 		if err != nil {
 			return nil, err
 		}

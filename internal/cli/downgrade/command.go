@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/downgrade"
 )
@@ -33,6 +34,7 @@ func New(streams command.Streams) *cobra.Command {
 				return command.Fail(err)
 			}
 			config.QPS, config.Burst = 50, 100
+			config.Wrap(cluster.RefuseRedirects)
 			return command.Fail(downgrade.Prepare(cmd.Context(), config, downgrade.Options{OperatorNamespace: namespace, Progress: streams.Out}))
 		},
 	}

@@ -9,12 +9,16 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 )
 
 // refName is the annotation by which an archive says what its image is called.
@@ -47,32 +51,48 @@ func loadFrom(file, directory string) (content, error) {
 	if err != nil {
 		return nil, fmt.Errorf("not an archive in the OCI layout: %w", err)
 	}
-	manifest, err := index.IndexManifest()
+	listed, err := index.IndexManifest()
 	if err != nil {
 		return nil, err
 	}
-	if len(manifest.Manifests) != 1 {
-		return nil, fmt.Errorf("the archive has %d images, want one", len(manifest.Manifests))
+	if len(listed.Manifests) != 1 {
+		return nil, fmt.Errorf("the archive has %d images, want one", len(listed.Manifests))
 	}
-	if d := manifest.Manifests[0]; d.MediaType.IsIndex() {
+	if d := listed.Manifests[0]; d.MediaType.IsIndex() {
 		return index.ImageIndex(d.Digest)
 	}
-	return index.Image(manifest.Manifests[0].Digest)
+	return index.Image(listed.Manifests[0].Digest)
 }
 
-// unpack writes the regular files of an archive below a directory, and nothing outside of it.
+// maxFiles is how many files of an archive are unpacked: each takes a block of the disk, however small it is.
+const maxFiles = 4_000
+
+var (
+	// inLayout is the name of a file of the OCI layout. An archive may have others, which are no part of its image.
+	inLayout = regexp.MustCompile(`^(oci-layout|index\.json|blobs/[a-z0-9]{1,32}/[a-f0-9]{1,128})$`)
+
+	errSparse  = errors.New("the archive holds more than its own size: sparse files are not read")
+	errTooMany = fmt.Errorf("the archive has more than %d files", maxFiles)
+)
+
+// unpack writes the files of an image below a directory: no more than the archive has, and nothing outside of it.
 func unpack(file, directory string) error {
-	archive, err := os.Open(file)
+	archive, err := manifest.Open(file)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = archive.Close() }()
+	info, err := archive.Stat()
+	if err != nil {
+		return err
+	}
 	root, err := os.OpenRoot(directory)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }()
 	reader := tar.NewReader(archive)
+	left, files := info.Size(), 0
 	for {
 		header, err := reader.Next()
 		switch {
@@ -80,17 +100,26 @@ func unpack(file, directory string) error {
 			return nil
 		case err != nil:
 			return err
-		case header.Typeflag != tar.TypeReg:
+		}
+		name := path.Clean(header.Name)
+		if header.Typeflag != tar.TypeReg || !inLayout.MatchString(name) {
 			continue
 		}
-		if err := unpackFile(root, header.Name, reader); err != nil {
+		left, files = left-header.Size, files+1
+		switch {
+		case left < 0:
+			return errSparse
+		case files > maxFiles:
+			return errTooMany
+		}
+		if err := unpackFile(root, name, reader); err != nil {
 			return err
 		}
 	}
 }
 
 func unpackFile(root *os.Root, name string, from io.Reader) error {
-	name = filepath.Clean(filepath.FromSlash(name))
+	name = filepath.FromSlash(name)
 	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}

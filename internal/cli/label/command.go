@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/spf13/cobra"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
@@ -159,5 +161,19 @@ func open(ctx context.Context, image string, ref name.Reference) (_ content, don
 }
 
 func remoteOptions(ctx context.Context) []remote.Option {
-	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithUserAgent("kubectl-llamastack")}
+	return []remote.Option{
+		remote.WithContext(ctx), remote.WithTransport(transport{}), remote.WithAuthFromKeychain(authn.DefaultKeychain),
+		remote.WithUserAgent("kubectl-llamastack"),
+	}
+}
+
+// transport refuses redirects of what writes. Registries send clients that read to their storage, and the library refuses private addresses there.
+type transport struct{}
+
+// RoundTrip makes one request.
+func (transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.Method == http.MethodGet || request.Method == http.MethodHead {
+		return remote.DefaultTransport.RoundTrip(request)
+	}
+	return cluster.RefuseRedirects(remote.DefaultTransport).RoundTrip(request)
 }

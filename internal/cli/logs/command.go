@@ -21,7 +21,8 @@ import (
 )
 
 const long = `Print the log of a server. The command takes the newest pod that is not ready, because that is where something is wrong; otherwise the
-newest one. Standard error names the pod. The log is printed as it is. With --output, the command prints one object with the pod and the log lines.`
+newest one. Standard error names the pod. Nothing of the log is hidden; characters that a terminal acts on are shown as escapes. With --output, the command
+prints one object with the pod and the log lines.`
 
 const examples = `  # The log of the server
   kubectl llamastack logs my-stack

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"strings"
+	"syscall"
 
 	"go.yaml.in/yaml/v3"
 
@@ -29,12 +32,37 @@ func ReadBytes(name string, stdin io.Reader) ([]byte, error) {
 	if name == Stdin {
 		return readAll("standard input", stdin)
 	}
-	file, err := os.Open(name)
+	file, err := Open(name)
 	if err != nil {
 		return nil, err
 	}
 	text, err := readAll(name, file)
 	return text, errors.Join(err, file.Close())
+}
+
+var errNotRegular = errors.New("not a regular file: send its content to standard input, and name it -")
+
+// Open opens a regular file. It fails for anything else that a name can stand for, because a FIFO can wait, and a device never end. Only what a shell
+// hands over to the command, as in -f <(helm template …), is read as it comes.
+func Open(name string) (*os.File, error) {
+	// Without the flag, the call itself waits for the other side of a FIFO.
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() && !isHandedOver(name) { // a read says what is wrong with a directory
+		err = &fs.PathError{Op: "open", Path: name, Err: errNotRegular}
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// isHandedOver reports whether a name stands for a file that the process was started with.
+func isHandedOver(name string) bool {
+	return name == "/dev/stdin" || strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/proc/self/fd/")
 }
 
 func readAll(name string, from io.Reader) ([]byte, error) {

@@ -34,6 +34,7 @@ func formats() []string {
 func show(resources []*offline.Resource, format string, streams command.Streams) error {
 	var out bytes.Buffer
 	var err error
+	to := command.ForPrograms(streams.Out)
 	switch format {
 	case formatConfig:
 		showConfig(&out, resources, streams.Err)
@@ -42,14 +43,16 @@ func show(resources []*offline.Resource, format string, streams command.Streams)
 	case formatJSON:
 		err = showJSON(&out, resources)
 	case formatEnv:
+		to = streams.Out
 		err = showEnv(&out, resources)
 	case formatAccess:
+		to = streams.Out
 		err = showAccess(&out, resources, streams.Err)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = streams.Out.Write(out.Bytes())
+	_, err = to.Write(out.Bytes())
 	return err
 }
 

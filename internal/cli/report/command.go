@@ -23,8 +23,8 @@ import (
 const long = `Pack an archive for a bug report: the custom resource, its objects, configuration, conditions, Events, pods and their logs, and the operator's
 version, settings and log.
 
-No Secret is packed. The command reads the values that the pods get from Secrets, if you may, only to hide them wherever they appear. It
-also hides what looks like a secret. Read the files before you send them. report.txt names what could not be read. With --output, the command
+No Secret is packed. The command reads the Secrets that the custom resource, its objects and pods refer to, if you may, only to hide their
+values wherever they appear. It also hides what looks like a secret. Read the files before you send them. report.txt names what could not be read. With --output, the command
 prints the names of the files.`
 
 // options are the flags.
@@ -68,7 +68,11 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name string, s
 	}
 	dir := name + "-report"
 	if o.file == "-" {
-		return pack(streams.Out, dir, found.files, o.now())
+		out, err := command.Binary(streams.Out)
+		if err != nil {
+			return err
+		}
+		return pack(out, dir, found.files, o.now())
 	}
 	target := o.file
 	if target == "" {

@@ -8,11 +8,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
@@ -88,22 +90,27 @@ func kindOf(o client.Object) string {
 	return kind[strings.LastIndex(kind, ".")+1:]
 }
 
-// readSecrets reads the values that the pods get, to hide them. Who may not read them relies on what secrets look like.
+// readSecrets reads the values that the custom resource, its objects and pods can get from Secrets, to hide them. Who may not read them relies on what
+// secrets look like.
 func (r *collection) readSecrets(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, found *cluster.Found) {
 	names := map[string]bool{}
-	for _, o := range found.Objects {
-		if d, ok := o.(*appsv1.Deployment); ok {
-			secretsOf(&d.Spec.Template.Spec, names)
-		}
-	}
+	all := append([]client.Object{cr}, found.Objects...)
 	for i := range found.Pods {
-		secretsOf(&found.Pods[i].Spec, names)
+		all = append(all, &found.Pods[i])
 	}
-	for name := range names {
-		s := &corev1.Secret{}
-		if err := r.connection.Client.Get(ctx, client.ObjectKey{Namespace: cr.Namespace, Name: name}, s); err != nil {
-			r.unread = append(r.unread, "Secret "+name+", whose values were to be hidden: read the files before you send them: "+err.Error())
+	for _, o := range all {
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+		if err != nil {
+			r.unread = append(r.unread, "the names of the Secrets in "+kindOf(o)+" "+o.GetName()+": read the files before you send them: "+err.Error())
 			continue
+		}
+		secretsIn(content["spec"], false, names)
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		s := &corev1.Secret{}
+		err := r.connection.Client.Get(ctx, client.ObjectKey{Namespace: cr.Namespace, Name: name}, s)
+		if err != nil && !apierrors.IsNotFound(err) {
+			r.unread = append(r.unread, "Secret "+name+", whose values were to be hidden: read the files before you send them: "+err.Error())
 		}
 		for _, value := range s.Data {
 			r.secrets = append(r.secrets, secret.New(value))
@@ -111,22 +118,25 @@ func (r *collection) readSecrets(ctx context.Context, cr *v1alpha2.LlamaStackDis
 	}
 }
 
-func secretsOf(pod *corev1.PodSpec, names map[string]bool) {
-	for i := range pod.Containers {
-		for _, v := range pod.Containers[i].Env {
-			if v.ValueFrom != nil && v.ValueFrom.SecretKeyRef != nil {
-				names[v.ValueFrom.SecretKeyRef.Name] = true
-			}
+// secretsIn adds the names of the Secrets that a value refers to, in the forms that Kubernetes and the custom resource have: a field secretName, a name
+// below a field with secret in its name, and a name beside a key. A name of something else does no harm.
+func secretsIn(value any, below bool, names map[string]bool) {
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			secretsIn(item, below, names)
 		}
-		for _, from := range pod.Containers[i].EnvFrom {
-			if from.SecretRef != nil {
-				names[from.SecretRef.Name] = true
+	case map[string]any:
+		_, hasKey := v["key"].(string)
+		for field, each := range v {
+			lower := strings.ToLower(field)
+			name, isText := each.(string)
+			switch {
+			case !isText:
+				secretsIn(each, below || strings.Contains(lower, "secret"), names)
+			case name != "" && (strings.HasSuffix(lower, "secretname") || field == "name" && (below || hasKey)):
+				names[name] = true
 			}
-		}
-	}
-	for i := range pod.Volumes {
-		if s := pod.Volumes[i].Secret; s != nil {
-			names[s.SecretName] = true
 		}
 	}
 }

@@ -9,14 +9,17 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -183,4 +186,94 @@ func run(t *testing.T, c client.WithWatch, args ...string) (text string, code in
 	cmd.SetArgs(args)
 	code = command.Finish(cmd.ExecuteContext(t.Context()), streams, "")
 	return out.String(), code
+}
+
+// secretNames fills every field of a pod that names a Secret, found by the types and names of Kubernetes, each with a name of its own, and returns them.
+func secretNames(t *testing.T, value reflect.Value, path string) []string {
+	t.Helper()
+	var names []string
+	switch value.Kind() {
+	case reflect.Pointer:
+		if value.IsNil() {
+			value.Set(reflect.New(value.Type().Elem()))
+		}
+		return secretNames(t, value.Elem(), path)
+	case reflect.Slice:
+		if value.Type().Elem().Kind() == reflect.Struct {
+			value.Set(reflect.MakeSlice(value.Type(), 1, 1))
+			return secretNames(t, value.Index(0), path)
+		}
+	case reflect.Struct:
+		for i := range value.NumField() {
+			field := value.Type().Field(i)
+			if !field.IsExported() || field.Type == reflect.TypeFor[metav1.Time]() || field.Type == reflect.TypeFor[resource.Quantity]() {
+				continue
+			}
+			name := path + "-" + strings.ToLower(field.Name)
+			isName := field.Type.Kind() == reflect.String && (field.Name == "SecretName" || field.Name == "Name" && strings.Contains(path, "secret"))
+			isOptionalName := field.Type == reflect.TypeFor[*string]() && field.Name == "SecretName"
+			switch {
+			case isName:
+				value.Field(i).SetString(name)
+				names = append(names, name)
+			case isOptionalName:
+				value.Field(i).Set(reflect.ValueOf(&name))
+				names = append(names, name)
+			default:
+				names = append(names, secretNames(t, value.Field(i), name)...)
+			}
+		}
+	}
+	return names
+}
+
+// Proves: R7, NFR-003 (a report hides the values of every Secret that a pod can refer to: in each kind of container and volume, and for the image).
+func TestReportHidesSecretsOfEachFieldOfAPod(t *testing.T) {
+	var pod corev1.Pod
+	names := secretNames(t, reflect.ValueOf(&pod.Spec), "n")
+	found := strings.Join(names, " ")
+	for _, want := range []string{
+		"n-volumes-volumesource-projected-sources-secret-", "n-volumes-volumesource-secret-secretname", "-csi-nodepublishsecretref-name",
+		"n-initcontainers-env-valuefrom-secretkeyref-", "n-initcontainers-envfrom-secretref-", "n-containers-env-", "-ephemeralcontainercommon-env-",
+		"n-imagepullsecrets-name", "-azurefile-secretname",
+	} {
+		if !strings.Contains(found, want) {
+			t.Errorf("no field of a pod is %s: %s", want, found)
+		}
+	}
+	initial := world(t)
+	for _, o := range initial {
+		if p, ok := o.(*corev1.Pod); ok && p.Namespace == "ai" {
+			containers := p.Spec.Containers
+			p.Spec = pod.Spec
+			p.Spec.Containers = append(p.Spec.Containers, containers...)
+		}
+	}
+	inCustomResource := "distribution: {name: starter}\nproviders: {inference: {provider: openai, secretRefs: {api_key: {name: of-provider, key: k}}}}\n" +
+		"workload: {overrides: {volumes: [{name: v, projected: {sources: [{secret: {name: of-volume}}]}}]}, imagePullSecrets: [{name: of-image}]}\n" +
+		"networking: {tls: {enabled: true, secretName: of-tls}}\n"
+	cr := initial[0].(*v1alpha2.LlamaStackDistribution)
+	cr.Spec = v1alpha2.LlamaStackDistributionSpec{}
+	if err := yaml.UnmarshalStrict([]byte(inCustomResource), &cr.Spec); err != nil {
+		t.Fatal(err)
+	}
+	log := "INFO kept-line\n"
+	names = append(names, "of-provider", "of-volume", "of-image", "of-tls")
+	for i, name := range names {
+		value := fmt.Sprintf("horse%dbattery", i)
+		log += "x " + value + " y\n"
+		initial = append(initial, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: name}, Data: map[string][]byte{"k": []byte(value)}})
+	}
+	cr.Status.Conditions[0].Message = log
+	files := packed(t, fakecluster.New(t, initial...))
+	for i, name := range names {
+		for file, text := range files {
+			if strings.Contains(text, fmt.Sprintf("horse%dbattery", i)) {
+				t.Errorf("%s holds the value of Secret %s", file, name)
+			}
+		}
+	}
+	if !strings.Contains(files["conditions.txt"], "INFO kept-line") {
+		t.Errorf("%s", files["conditions.txt"])
+	}
 }

@@ -118,14 +118,11 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, args []string,
 	}
 }
 
-// clearScreen clears a terminal and goes to its first line.
-const clearScreen = "\x1b[H\x1b[2J"
-
 // again shows a new state: in the place of the last one on a terminal, below it elsewhere.
 func again(out io.Writer, text []byte, style command.Style, first bool) error {
 	switch {
 	case style.OnTerminal():
-		text = append([]byte(clearScreen), text...)
+		text = append([]byte(style.ClearScreen()), text...)
 	case !first:
 		text = append([]byte("\n"), text...)
 	}

@@ -33,7 +33,7 @@ func (r *report) print(format string, streams command.Streams) error {
 		return command.PrintYAML(streams.Out, r)
 	case formatGitHub:
 		for _, f := range r.Findings {
-			printAnnotation(streams.Out, f)
+			printAnnotation(command.ForPrograms(streams.Out), f)
 		}
 	default:
 		for _, f := range r.Findings {
@@ -103,10 +103,10 @@ func printAnnotation(w io.Writer, f finding) {
 		{"title", f.Resource, f.Resource != ""},
 	} {
 		if p.wanted {
-			properties = append(properties, p.name+"="+escapeProperty(p.value))
+			properties = append(properties, p.name+"="+escapeProperty(command.Text(p.value)))
 		}
 	}
-	_, _ = fmt.Fprintf(w, "::%s %s::%s\n", f.Severity, strings.Join(properties, ","), escapeMessage(f.Message))
+	_, _ = fmt.Fprintf(w, "::%s %s::%s\n", f.Severity, strings.Join(properties, ","), escapeMessage(command.Text(f.Message)))
 }
 
 // escapeMessage and escapeProperty keep text from ending the command it stands in.
