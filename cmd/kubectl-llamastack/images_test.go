@@ -13,16 +13,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-containerregistry/pkg/crane"
 	"github.com/google/go-containerregistry/pkg/name"
 	ociregistry "github.com/google/go-containerregistry/pkg/registry"
-	"github.com/google/go-containerregistry/pkg/v1/random"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
 var anyBlock = regexp.MustCompile("(?s)\n *```([a-z]+)([^\n]*)\n(.*?)\n *```\n")
 
-// ownRegistry starts a registry with a CA of its own, which the commands of the test trust by SSL_CERT_FILE. It has one image.
-func ownRegistry(t *testing.T, repository string) (host string) {
+// ownRegistry starts a registry with a CA of its own, which the commands of the test trust by SSL_CERT_FILE. It has an image of a server by two tags.
+func ownRegistry(t *testing.T, repository string, tags ...string) (host string) {
 	t.Helper()
 	site := httptest.NewTLSServer(ociregistry.New(ociregistry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(site.Close)
@@ -33,16 +35,26 @@ func ownRegistry(t *testing.T, repository string) (host string) {
 	t.Setenv("SSL_CERT_FILE", ca)
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	host = strings.TrimPrefix(site.URL, "https://")
-	image, err := random.Image(100, 1)
+	base, err := os.ReadFile(filepath.Join(root, testdata, "base.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ref, err := name.ParseReference(host + "/" + repository)
+	layer, err := crane.Layer(map[string][]byte{"app/config.yaml": base})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := remote.Push(ref, image, remote.WithTransport(site.Client().Transport)); err != nil {
+	image, err := mutate.AppendLayers(empty.Image, layer)
+	if err != nil {
 		t.Fatal(err)
+	}
+	for _, tag := range tags {
+		ref, err := name.ParseReference(host + "/" + repository + ":" + tag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := remote.Push(ref, image, remote.WithTransport(site.Client().Transport)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return host
 }
@@ -52,19 +64,23 @@ func ownRegistry(t *testing.T, repository string) (host string) {
 //
 // Proves: FR-027a, FR-027f, R14, R60.
 func TestPagesAboutImages(t *testing.T) {
-	host := ownRegistry(t, "ai/server:1.5.0")
-	for page, want := range map[string]int{"images.md": 3, "air-gapped.md": 3} {
+	host := ownRegistry(t, "ai/server", "1.5.0", "build")
+	for page, want := range map[string]int{"images.md": 5, "air-gapped.md": 3} {
 		text, err := os.ReadFile(filepath.Join(root, "docs", page))
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := newReader(t)
-		ran := 0
+		ran, setting := 0, ""
 		for _, m := range anyBlock.FindAllStringSubmatch(string(text), -1) {
 			kind, info, content := m[1], strings.TrimSpace(m[2]), m[3]
 			switch {
 			case kind == "sh":
-				if code, out := r.run(t, strings.ReplaceAll(content, "registry.example.com", host)); code != 0 || !strings.Contains(out, "\n") {
+				script := strings.ReplaceAll(content, "registry.example.com", host)
+				if variable := assignment.FindString(script); variable != "" {
+					setting = variable
+				}
+				if code, out := r.run(t, setting+script); code != 0 || !strings.Contains(out, "\n") {
 					t.Errorf("%s: exit code %d:\n%s\n%s", page, code, content, out)
 				}
 			case info == "settings":
@@ -86,8 +102,20 @@ func TestPagesAboutImages(t *testing.T) {
 		if ran+1 < want {
 			t.Errorf("%s: only %d examples were found", page, ran)
 		}
+		if page != "images.md" {
+			continue
+		}
+		for _, tag := range []string{"latest", "large"} { // what crane has made is recognized
+			code, out := r.run(t, "kubectl llamastack render -f my-stack.yaml --image "+host+"/ai/server:"+tag)
+			if code != 0 || !strings.Contains(out, "# Server release line: 1.5\n") {
+				t.Errorf("%s: exit code %d:\n%s", tag, code, out)
+			}
+		}
 	}
 }
+
+// assignment is the line of a block that sets a variable, which later blocks use too.
+var assignment = regexp.MustCompile(`(?m)^IMAGE=.*\n`)
 
 func (r reader) write(t *testing.T, file, content string) {
 	t.Helper()

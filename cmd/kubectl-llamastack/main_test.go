@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	crane "github.com/google/go-containerregistry/cmd/crane/cmd"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/files"
@@ -24,12 +25,18 @@ const asPlugin = "LLSD_TEST_AS_PLUGIN"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asPlugin) != "" {
+		if filepath.Base(os.Args[0]) == "crane" {
+			if err := crane.New("crane", "", nil).Execute(); err != nil {
+				os.Exit(1)
+			}
+			os.Exit(0)
+		}
 		main()
 	}
 	os.Exit(m.Run())
 }
 
-// plugin returns a directory that has the command.
+// plugin returns a directory that has the command, and crane.
 func plugin(t *testing.T) string {
 	t.Helper()
 	program, err := os.Executable()
@@ -37,8 +44,10 @@ func plugin(t *testing.T) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.Symlink(program, filepath.Join(dir, "kubectl-llamastack")); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"kubectl-llamastack", "crane"} {
+		if err := os.Symlink(program, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return dir
 }

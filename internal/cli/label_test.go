@@ -3,7 +3,10 @@
 package cli_test
 
 import (
+	"archive/tar"
+	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -23,6 +26,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
@@ -123,7 +127,7 @@ func TestLabelReachesEachPlatform(t *testing.T) {
 		mutate.IndexAddendum{Add: randomImage(t), Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "unknown", Architecture: "unknown"}}},
 	)
 	reference := imageSite(t, index)
-	mustRun(t, "", "label", reference, "--config", file(t, smallBase), "--push", "--plain-http")
+	mustRun(t, "", "label", reference, "--config", file(t, smallBase), "--server-version", "1.4.0", "--push", "--plain-http")
 	for _, architecture := range []string{"arm64", "amd64"} {
 		if _, labels := readBack(t, reference, architecture); string(labels.Config) != smallBase {
 			t.Errorf("%s: %+v", architecture, labels)
@@ -143,14 +147,91 @@ func TestLabelReachesEachPlatform(t *testing.T) {
 func TestLabelWritesArchives(t *testing.T) {
 	reference := imageSite(t, randomImage(t))
 	first, second := filepath.Join(t.TempDir(), "first.tar"), filepath.Join(t.TempDir(), "second.tar")
-	a := mustRun(t, "", "label", reference, "--config", file(t, smallBase), "-o", first, "--plain-http")
-	b := mustRun(t, "", "label", "oci-archive:"+first, "--config", file(t, smallBase), "-o", second)
-	c := mustRun(t, "", "label", reference, "--config", file(t, smallBase), "--push", "--plain-http")
+	a := mustRun(t, "", "label", reference, "--config", file(t, smallBase), "--server-version", "1.4.0", "-o", first, "--plain-http")
+	b := mustRun(t, "", "label", "oci-archive:"+first, "--config", file(t, smallBase), "--server-version", "1.4.0", "-o", second)
+	c := mustRun(t, "", "label", reference, "--config", file(t, smallBase), "--server-version", "1.4.0", "--push", "--plain-http")
 	if a != b || a != c {
 		t.Errorf("digests %s, %s, %s; want the same", a, b, c)
 	}
 	if info, err := os.Stat(second); err != nil || info.Size() < 1000 {
 		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+// packageLayer is a layer with the server's Python package.
+func packageLayer(t *testing.T, called, version string) v1.Layer {
+	t.Helper()
+	metadata := "Metadata-Version: 2.4\nName: " + called + "\nVersion: " + version + "\n\nA server.\n"
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	header := &tar.Header{
+		Name: "usr/local/lib/python3.12/site-packages/" + called + "-" + version + ".dist-info/METADATA", Mode: 0o644, Size: int64(len(metadata)), Typeflag: tar.TypeReg,
+	}
+	if err := errors.Join(w.WriteHeader(header), func() error { _, err := io.WriteString(w, metadata); return err }(), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(out.Bytes())), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return layer
+}
+
+// imageWith is an image with labels, with the server's package below another layer.
+func imageWith(t *testing.T, labels map[string]string, layers ...v1.Layer) v1.Image {
+	t.Helper()
+	image, err := mutate.AppendLayers(empty.Image, layers...)
+	if err == nil {
+		image, err = mutate.Config(image, v1.Config{Labels: labels})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return image
+}
+
+// Proves: R92 (the release goes into a label, too: a reference by digest has no tag any more).
+func TestLabelWritesTheRelease(t *testing.T) {
+	server, other := packageLayer(t, "ogx", "1.4.1"), packageLayer(t, "ogx_client", "9.9.9")
+	for name, c := range map[string]struct {
+		image       remote.Taggable
+		tag         string
+		flags       []string
+		label, note string
+	}{
+		"package":       {image: imageWith(t, nil, server, other), tag: "latest", label: "1.4.1"},
+		"tag":           {image: imageWith(t, nil, server), tag: "v1.3.0-cuda", label: "v1.3.0-cuda"},
+		"flag":          {image: imageWith(t, nil, server), tag: "1.3.0", flags: []string{"--server-version", "1.4.0"}, label: "1.4.0"},
+		"label":         {image: imageWith(t, map[string]string{oci.LabelDistributionVersion: "1.2.0"}, server), tag: "1.3.0", label: "1.2.0"},
+		"general label": {image: imageWith(t, map[string]string{oci.LabelImageVersion: "1.2.0"}, server), tag: "1.3.0"},
+		"of Debian":     {image: imageWith(t, map[string]string{oci.LabelImageVersion: "24.04"}, server), tag: "nightly", label: "1.4.1"},
+		"nothing":       {image: imageWith(t, nil, other), tag: "latest", note: "note: no label, tag or Python package of the image names the release of its server; give"},
+		"a build":       {image: imageWith(t, nil, packageLayer(t, "ogx", "0.0.0")), tag: "latest", note: `note: version "0.0.0" of package ogx is not that of a release; give`},
+		"several platforms": {image: mutate.AppendManifests(empty.Index,
+			mutate.IndexAddendum{Add: randomImage(t), Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "unknown", Architecture: "unknown"}}},
+			mutate.IndexAddendum{Add: imageWith(t, nil, server), Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: "amd64"}}},
+		), tag: "latest", label: "1.4.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			host, _, _ := strings.Cut(imageSite(t, c.image), "/")
+			reference := host + "/team/server:" + c.tag
+			ref, err := name2ref(reference)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := remote.Push(ref, c.image); err != nil {
+				t.Fatal(err)
+			}
+			r := run(t, "", append([]string{"label", reference, "--config", file(t, smallBase), "--push", "--plain-http"}, c.flags...)...)
+			if r.code != command.OK || !strings.HasPrefix(r.err, c.note) || c.note == "" && r.err != "" {
+				t.Fatalf("exit code %d: %s; want %q", r.code, r.err, c.note)
+			}
+			client := registry.New(registry.Options{PlainHTTP: []string{host}, Platform: v1.Platform{OS: "linux", Architecture: "amd64"}})
+			found, err := client.Image(t.Context(), reference, nil)
+			if err != nil || found.Labels[oci.LabelDistributionVersion] != c.label {
+				t.Errorf("labels %v, %v; want %q", found.Labels, err, c.label)
+			}
+		})
 	}
 }
 
@@ -177,6 +258,28 @@ func TestLabelRefusesWhatTheOperatorWould(t *testing.T) {
 			if r.code != code || !strings.Contains(r.err, want) {
 				t.Errorf("%v: exit code %d, %s; want %d and %s", args, r.code, r.err, code, want)
 			}
+		}
+	}
+}
+
+// An image by digest whose labels say no release is rendered for the release of its Python package, as the operator finds it.
+//
+// Proves: R92.
+func TestRenderReadsThePackageFromTheRegistry(t *testing.T) {
+	base, _ := distributions.Base("starter", "1.4")
+	labels := map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(base)}
+	for want, layer := range map[string]v1.Layer{"release line 1.4": packageLayer(t, "ogx", "1.4.1"), "": packageLayer(t, "ogx_client", "1.4.1")} {
+		image := imageWith(t, labels, layer)
+		digest, err := image.Digest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		reference := strings.TrimSuffix(imageSite(t, image), ":1") + "@" + digest.String()
+		document := "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s}\nspec:\n  distribution: {image: '" + reference +
+			"'}\n  providers: {inference: {provider: vllm, endpoint: 'http://vllm:8000'}}\n"
+		r := run(t, document, "render", "-f", "-", "--image", reference, "--plain-http")
+		if known := r.code == command.OK && strings.Contains(r.out, "# Server release line: 1.4\n"); known != (want != "") {
+			t.Errorf("%s: %s%s", want, r.out, r.err)
 		}
 	}
 }

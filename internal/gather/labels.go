@@ -19,6 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
@@ -27,15 +28,25 @@ import (
 
 const pathDistribution = "spec.distribution"
 
-// labels completes the distribution by the labels of its image, where they count and something is generated.
+// labels completes the distribution by what its running server reported, and by the labels and the Python packages of its image, where they count and
+// something is generated.
 func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.Collector) {
 	in := out.Inputs
 	user := client.ObjectKeyFromObject(in.CR)
+	needed := in.Distribution != nil && in.NeedsBase()
+	var hints settings.Hints
+	if needed && in.Distribution.Line == nil {
+		hints.Status = &in.CR.Status
+		if d, p := out.Settings.ResolveWithHints(&in.CR.Spec.Distribution, hints); p == nil {
+			in.Distribution = d
+		}
+	}
 	if g.Labels == nil {
 		return
 	}
-	if in.Distribution == nil || !in.Distribution.LabelsCount() || !out.Settings.Registries.Reads() || !in.NeedsBase() {
-		g.Labels.ForgetLabels(user) //nolint:contextcheck // it asks nobody
+	if !needed || !in.Distribution.LabelsCount() || !out.Settings.Registries.Reads() {
+		g.Labels.ForgetLabels(user)                  //nolint:contextcheck // it asks nobody
+		g.Labels.Files(user, oci.ServerPackage, nil) //nolint:contextcheck // it asks nobody
 		return
 	}
 	keys, err := g.keys(ctx, in.CR)
@@ -43,31 +54,69 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 		problems.AddFound(lookupFailed(v1alpha2.ConditionConfigGenerated, pathDistribution, "the credentials for the image", err))
 		return
 	}
-	answer := g.Labels.Labels(user, imagelabels.Question{ //nolint:contextcheck // asking outlives the reconcile
+	question := imagelabels.Question{
 		Image: in.Distribution.Image, Keys: keys, Registries: &out.Settings.Registries, Generation: in.CR.Generation,
-	})
-	unresolved := func(p *problem.Problem) {
+	}
+	if p := imageSays(g.Labels, out, question, hints); p != nil { //nolint:contextcheck // asking outlives the reconcile
 		problems.AddFound(p)
 		in.Unresolved = true // what else is wrong is reported beside this
 	}
+}
+
+// imageSays completes the distribution by the labels of its image, and by its Python packages where nothing else names the release.
+func imageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Question, hints settings.Hints) *problem.Problem {
+	in := out.Inputs
+	user := client.ObjectKeyFromObject(in.CR)
+	registered := in.Distribution.Source == v1alpha2.ConfigSourceRegistered
+	answer := known.Labels(user, question)
 	switch {
 	case answer.Pending:
 		out.pending(answer.Since)
-		unresolved(problem.New(problem.Problem{
-			Reason: problem.ReadingImageLabels, Path: pathDistribution,
-			Detail: "the registry is being asked for the labels of image " + in.Distribution.Image, Fix: "waiting for its answer",
-		}))
+		return pendingProblem("labels", question.Image)
+	case answer.Err != nil && registered: // only the release is open: an administrator who registers images may have no registry that answers
+		return nil
 	case answer.Err != nil:
-		unresolved(labelsProblem(in.Distribution.Image, answer.Err))
-	default:
-		d, p := out.Settings.ResolveWithHints(&in.CR.Spec.Distribution, settings.Hints{Labels: answer.Labels})
-		if p != nil {
-			unresolved(p)
-			return
-		}
-		d.Digest = answer.Digest
-		in.Distribution = d
+		return labelsProblem(question.Image, answer.Err)
 	}
+	hints.Labels = answer.Labels
+	d, p := out.Settings.ResolveWithHints(&in.CR.Spec.Distribution, hints)
+	if p != nil {
+		return p
+	}
+	if !d.PackageCounts() {
+		known.Files(user, oci.ServerPackage, nil)
+	} else if p := packageSays(known, out, question, &hints); p != nil {
+		return p
+	} else if d, p = out.Settings.ResolveWithHints(&in.CR.Spec.Distribution, hints); p != nil {
+		return p
+	}
+	d.Digest = answer.Digest
+	in.Distribution = d
+	return nil
+}
+
+// packageSays sets the server's Python package in the image. An image without one, or whose layers are too large to be searched, says nothing.
+func packageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Question, hints *settings.Hints) *problem.Problem {
+	answer := known.Files(client.ObjectKeyFromObject(out.Inputs.CR), oci.ServerPackage, []imagelabels.Question{question})[0]
+	_, silent := errors.AsType[*imagelabels.FileError](answer.Err)
+	switch {
+	case answer.Pending:
+		out.pending(answer.Since)
+		return pendingProblem("Python packages", question.Image)
+	case silent:
+		return nil
+	case answer.Err != nil:
+		return labelsProblem(question.Image, answer.Err)
+	}
+	hints.Package, _ = oci.ReadPackage(answer.Content) // an error names no release, which is as silent as no package
+	return nil
+}
+
+func pendingProblem(what, image string) *problem.Problem {
+	return problem.New(problem.Problem{
+		Reason: problem.ReadingImageLabels, Path: pathDistribution,
+		Detail: fmt.Sprintf("the registry is being asked for the %s of image %s", what, image), Fix: "waiting for its answer",
+	})
 }
 
 // keys are the credentials that a node has for the image: those of the pod's imagePullSecrets, and of its ServiceAccount's. A Secret that does

@@ -38,8 +38,12 @@ type site struct {
 	mu     sync.Mutex
 	labels map[string]string
 	file   string // the content of every file
-	err    error
-	asked  []string
+	// metadata describes the server's package, which is searched for in searched images.
+	metadata string
+	search   error
+	searched int
+	err      error
+	asked    []string
 }
 
 func (s *site) Client(*settings.Registries) imagelabels.Registry { return s }
@@ -73,6 +77,19 @@ func (s *site) FindFile(_ context.Context, _ string, _ *registry.Image, file str
 		return nil, &registry.Error{Kind: registry.NoFile, Err: errors.New("it has no regular file " + file)}
 	}
 	return []byte(s.file), nil
+}
+
+func (s *site) FindMatch(_ context.Context, _ string, _ *registry.Image, what string, matches func(string) bool, _ authn.Keychain) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.searched++
+	if s.search != nil {
+		return nil, s.search
+	}
+	if s.metadata == "" || !matches("usr/lib/python3.12/site-packages/ogx-1.4.0.dist-info/METADATA") {
+		return nil, &registry.Error{Kind: registry.NoFile, Err: errors.New("it has no regular file " + what)}
+	}
+	return []byte(s.metadata), nil
 }
 
 // withLabels makes a gatherer that reads labels, and waits for the first answer.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 )
 
@@ -51,6 +52,26 @@ func TestFilesOfImagesAreReadOnce(t *testing.T) {
 		check("later")
 		w.start()
 		check("after a restart")
+	})
+}
+
+// That an image has no server's package is known after all of its layers were read: it is not asked for again, not even after a restart.
+//
+// Proves: R92.
+func TestImagesWithoutThePackageAreSearchedOnce(t *testing.T) {
+	inBubble(t, func(w *world) {
+		ask := func() imagelabels.Answer {
+			return w.Files(user(1), oci.ServerPackage, []imagelabels.Question{question(pinned)})[0]
+		}
+		ask()
+		w.announced()
+		w.registry.asked()
+		w.start()
+		a := ask()
+		synctest.Wait()
+		if got := w.registry.asked(); a.Pending || a.Err != nil || !strings.Contains(string(a.Content), oci.ServerPackage) || got != "" {
+			t.Errorf("%+v, asked %q", a, got)
+		}
 	})
 }
 

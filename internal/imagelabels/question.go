@@ -23,7 +23,7 @@ import (
 type Question struct {
 	// Image is where the image is found.
 	Image string
-	// File is the path of the file in a container of the image; empty asks for the labels.
+	// File is the path of the file in a container of the image, or oci.ServerPackage; empty asks for the labels.
 	File string
 	// Keys are the credentials; nil means none.
 	Keys authn.Keychain
@@ -91,6 +91,7 @@ type Registry interface {
 	Image(ctx context.Context, reference string, keys authn.Keychain) (*registry.Image, error)
 	File(ctx context.Context, reference string, image *registry.Image, layer, file string, keys authn.Keychain) ([]byte, error)
 	FindFile(ctx context.Context, reference string, image *registry.Image, file string, keys authn.Keychain) ([]byte, error)
+	FindMatch(ctx context.Context, reference string, image *registry.Image, what string, matches func(string) bool, keys authn.Keychain) ([]byte, error)
 }
 
 // Read asks a registry for the labels of an image: one manifest and one configuration, and a layer where a label says that the configuration is
@@ -123,7 +124,14 @@ func ReadFile(ctx context.Context, from Registry, image, file string, keys authn
 	if err != nil {
 		return "", nil, err
 	}
-	content, err = from.FindFile(ctx, image, found, file, keys)
+	if file == oci.ServerPackage {
+		content, err = from.FindMatch(ctx, image, found, file, oci.IsServerPackage, keys)
+		if registry.KindOf(err) == registry.NoFile { // all layers were read for this answer: it is kept, and names no package
+			content, err = []byte(err.Error()), nil
+		}
+	} else {
+		content, err = from.FindFile(ctx, image, found, file, keys)
+	}
 	if isContentError(err) {
 		return found.Digest, nil, &FileError{err}
 	}

@@ -84,6 +84,12 @@ func (f *fakeRegistry) FindFile(ctx context.Context, reference string, _ *regist
 	return []byte(f.file), nil
 }
 
+func (f *fakeRegistry) FindMatch(
+	ctx context.Context, reference string, image *registry.Image, what string, _ func(string) bool, keys authn.Keychain,
+) ([]byte, error) {
+	return f.FindFile(ctx, reference, image, what, keys)
+}
+
 // asked returns the requests since the last call.
 func (f *fakeRegistry) asked() string {
 	f.mu.Lock()

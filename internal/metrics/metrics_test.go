@@ -44,6 +44,10 @@ func (silent) File(context.Context, string, *registry.Image, string, string, aut
 func (silent) FindFile(context.Context, string, *registry.Image, string, authn.Keychain) ([]byte, error) {
 	return nil, errSilent
 }
+
+func (silent) FindMatch(context.Context, string, *registry.Image, string, func(string) bool, authn.Keychain) ([]byte, error) {
+	return nil, errSilent
+}
 func (s silent) Client(*settings.Registries) imagelabels.Registry { return s }
 func (silent) Differ(_, _ *settings.Registries) bool              { return false }
 
@@ -73,8 +77,9 @@ func used(t *testing.T) *Metrics {
 	_, digest := from.Digest(t.Context(), "i", nil)
 	_, file := from.File(t.Context(), "i", nil, "", "", nil)
 	_, found := from.FindFile(t.Context(), "i", nil, "", nil)
-	if !errors.Is(digest, errSilent) || !errors.Is(file, errSilent) || !errors.Is(found, errSilent) {
-		t.Fatal(digest, file, found)
+	_, matched := from.FindMatch(t.Context(), "i", nil, "", nil, nil)
+	if !errors.Is(digest, errSilent) || !errors.Is(file, errSilent) || !errors.Is(found, errSilent) || !errors.Is(matched, errSilent) {
+		t.Fatal(digest, file, found, matched)
 	}
 	return m
 }

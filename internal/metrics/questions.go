@@ -82,6 +82,14 @@ func (r registryOf) FindFile(ctx context.Context, reference string, image *regis
 	return content, err
 }
 
+func (r registryOf) FindMatch(
+	ctx context.Context, reference string, image *registry.Image, what string, matches func(string) bool, keys authn.Keychain,
+) ([]byte, error) {
+	content, err := r.by.FindMatch(ctx, reference, image, what, matches, keys)
+	r.counted.WithLabelValues(questionFile, result(err)).Inc()
+	return content, err
+}
+
 func result(err error) string {
 	if err != nil {
 		return Failed

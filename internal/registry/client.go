@@ -47,6 +47,8 @@ type Client struct {
 	decoding chan struct{}
 	// unpacking has a place for each layer that is unpacked from zstd.
 	unpacking chan struct{}
+	// searchTime is how long a search takes at most.
+	searchTime time.Duration
 }
 
 // New makes a client.
@@ -57,6 +59,7 @@ func New(options Options) *Client {
 	return &Client{
 		options: options, own: newTransport(options.CACertificates, nil), foreign: newTransport(options.CACertificates, checkConnection),
 		decoding: make(chan struct{}, maxDecoding), unpacking: make(chan struct{}, maxUnpackingZstd),
+		searchTime: searchTime,
 	}
 }
 

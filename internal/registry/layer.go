@@ -49,7 +49,7 @@ func (c *Client) File(ctx context.Context, reference string, image *Image, layer
 		return nil, err
 	}
 	defer trip.end()
-	trip.allowLayer()
+	trip.allowLayer(layerBytes)
 	blob := image.layer(layer)
 	if blob == nil {
 		return nil, refusal(ref, NotFound, "it has no layer %s", layer)
@@ -72,7 +72,7 @@ func (c *Client) FindFile(ctx context.Context, reference string, image *Image, f
 		return nil, err
 	}
 	defer trip.end()
-	trip.allowLayer()
+	trip.allowLayer(layerBytes)
 	if len(image.Layers) > maxLayers {
 		return nil, refusal(ref, TooLarge, "it has %d layers, and at most %d are read", len(image.Layers), maxLayers)
 	}
@@ -106,34 +106,43 @@ func (c *Client) look(
 		return nil, refusal(ref, TooLarge, "layer %s has %d bytes, and at most %d are read: put the file into a layer of its own", layer.Digest, layer.Size,
 			layerBytes)
 	}
+	var found *finding
+	err := c.read(ctx, ref, trip, layer, keys, &left.packed, func(unpacked io.Reader) (err error) {
+		found, err = left.fileIn(unpacked, file)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// read calls a function with the unpacked text of a layer, and takes what the registry sends from left. The digest is verified, also where the
+// function does not read to the end.
+func (c *Client) read(
+	ctx context.Context, ref name.Reference, trip *roundTripper, layer *Blob, keys authn.Keychain, left *int64, read func(unpacked io.Reader) error,
+) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	remoteLayer, err := remote.Layer(ref.Context().Digest(layer.Digest), c.remoteOptions(ctx, trip, keys)...)
 	if err != nil {
-		return nil, wrap(ref.Name(), err, trip)
+		return wrap(ref.Name(), err, trip)
 	}
 	body, err := remoteLayer.Compressed() // unpacked here: the library sets no bound to the memory of that
 	if err != nil {
-		return nil, wrap(ref.Name(), err, trip)
+		return wrap(ref.Name(), err, trip)
 	}
-	packed := &limitedBody{ReadCloser: body, left: left.packed}
-	defer func() { left.packed = packed.left }()
-	var found *finding
-	err = c.unpack(ctx, cancel, packed, func(unpacked io.Reader) (err error) {
-		found, err = left.fileIn(unpacked, file)
-		return err
-	})
+	packed := &limitedBody{ReadCloser: body, left: *left}
+	defer func() { *left = packed.left }()
+	err = c.unpack(ctx, cancel, packed, read)
 	if err == nil {
 		_, err = io.Copy(io.Discard, packed) // the library verifies the digest when it has read all
 	}
 	err = errors.Join(err, packed.Close())
-	switch {
-	case errors.Is(err, errNotTar):
-		return nil, refusal(ref, NotAnImage, "layer %s is not a tar archive: %w", layer.Digest, err)
-	case err != nil:
-		return nil, wrap(ref.Name(), err, trip)
+	if errors.Is(err, errNotTar) {
+		return refusal(ref, NotAnImage, "layer %s is not a tar archive: %w", layer.Digest, err)
 	}
-	return found, nil
+	return wrap(ref.Name(), err, trip)
 }
 
 func refusal(ref name.Reference, kind Kind, format string, args ...any) error {

@@ -119,10 +119,10 @@ func (t *roundTripper) limit() (limit int64, layer bool) {
 
 // allowLayer raises the limit for what follows. Registries send clients elsewhere for layers, under paths of any form, so that no path
 // shows whether it is a layer.
-func (t *roundTripper) allowLayer() {
+func (t *roundTripper) allowLayer(limit int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.layerBytes = layerBytes
+	t.layerBytes = limit
 }
 
 // note remembers what the library does not pass on: the first failure, the last status and the pace.

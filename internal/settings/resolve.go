@@ -57,6 +57,8 @@ type Distribution struct {
 	ForeignImage bool
 
 	labelsCount bool
+	// assumed reports that nothing names the release of the image itself.
+	assumed bool
 }
 
 // Hints are what is known of a distribution in addition to the settings. The zero value has none.
@@ -68,6 +70,10 @@ type Hints struct {
 	// Labels are those of the image; nil where they are not known. They do not count for the exact image of a built-in distribution:
 	// what its labels say is known since the operator was built.
 	Labels *oci.Labels
+	// Package is the server's Python package in the image; nil where it is not known.
+	Package *oci.Package
+	// Status is the status of the custom resource, with what its running server reported; nil where it does not count.
+	Status *v1alpha2.LlamaStackDistributionStatus
 	// Image is the image of a name that the settings do not know; empty where such a name is an error.
 	Image string
 }
@@ -135,8 +141,11 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 }
 
 // LabelsCount reports whether the labels of the image can change what the distribution resolves to. They cannot where the settings have the base
-// configuration, and where the image is that of a built-in distribution, or a copy, of a known release: these need no registry.
-func (d *Distribution) LabelsCount() bool { return d.labelsCount }
+// configuration, and where the image is that of a built-in distribution, or a copy, of a known release: these need no registry. A registered base
+// without a release leaves open which one it is for.
+func (d *Distribution) LabelsCount() bool {
+	return d.labelsCount || d.Source == v1alpha2.ConfigSourceRegistered && d.Line == nil && d.Standing == catalog.NoVersion
+}
 
 // knownBuiltIn reports whether the image is a built-in distribution's of a known release.
 func (e *entry) knownBuiltIn(d *Distribution) bool {
@@ -202,17 +211,22 @@ func (d *Distribution) setOwnBase(e *entry, hints *config.Base, labels *oci.Labe
 	return nil
 }
 
-// setLine finds the release line: by the caller's hints, by what the settings say, by the labels and the tag of the image, and by the
-// config schema of its own base configuration. What names no version is passed over; the first that names one decides, even where no
-// release line knows it.
+// setLine finds the release line: by the caller's hints, by what the settings say, by the labels, the tag and the Python packages of the image, by what
+// the running server reported, and by the config schema of its own base configuration. What names no version is passed over; the first that names
+// one decides, even where no release line knows it.
 func (d *Distribution) setLine(e *entry, hints Hints, labels *oci.Labels) {
-	type clue struct{ version, source string }
 	clues := []clue{
-		{hints.Version, hints.VersionSource}, {e.serverVersion, e.lineSource},
-		{labels.Version, "label " + labels.VersionLabel + " of the image"}, {imageTag(e.image), "tag of the image"},
-		{e.likelyVersion, e.lineSource},
+		{hints.Version, hints.VersionSource},
+		{e.serverVersion, e.lineSource},
+		// What the spec states belongs here: before all that the image says.
+		{labels.Version, "label " + labels.VersionLabel + " of the image"},
+		{imageTag(e.image), "tag of the image"},
+		packageClue(hints.Package),
 	}
-	for _, c := range clues {
+	ofImage := len(clues)
+	clues = append(clues, statusClue(hints.Status, d.Image), clue{e.likelyVersion, e.lineSource})
+	for i, c := range clues {
+		d.assumed = i >= ofImage
 		line, standing := catalog.ForVersion(c.version)
 		if standing == catalog.NoVersion {
 			continue
@@ -223,6 +237,7 @@ func (d *Distribution) setLine(e *entry, hints Hints, labels *oci.Labels) {
 		}
 		return
 	}
+	d.assumed = true
 	if d.Base == nil {
 		return
 	}

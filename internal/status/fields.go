@@ -14,6 +14,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -34,9 +35,7 @@ func setResolvedDistribution(f *Facts, s *statusOf) {
 	r := &v1alpha2.ResolvedDistributionStatus{
 		Name: d.Name, NameSource: d.NameSource, Image: d.Image, ImageSource: d.ImageSource, ConfigSource: v1alpha2.ConfigSourceImage,
 	}
-	if d.Line != nil {
-		r.ServerLine, r.ServerLineSource = d.Line.Name, d.LineSource
-	}
+	r.ServerLine, r.ServerLineSource = serverLine(f, s.ResolvedDistribution)
 	switch {
 	case f.Desired.Override != nil:
 		sum := sha256.Sum256(f.Desired.OverrideContent)
@@ -55,6 +54,28 @@ func setResolvedDistribution(f *Facts, s *statusOf) {
 		r.ImageDigest, r.ImageDigestSource = f.Pods.ImageDigest, digestOfNode
 	}
 	s.ResolvedDistribution = r
+}
+
+// serverLine returns the release line of what runs, and its source. If only the running server names it, what it reported last about the same image
+// counts while it is silent.
+func serverLine(f *Facts, last *v1alpha2.ResolvedDistributionStatus) (line, source string) {
+	d := f.Distribution
+	if d.Line != nil {
+		line, source = d.Line.Name, d.LineSource
+	}
+	known := &v1alpha2.ResolvedDistributionStatus{ServerLine: line, ServerLineSource: source}
+	if line != "" && !settings.IsReported(known) {
+		return line, source
+	}
+	if f.Server != nil {
+		if reported, by := settings.ReportedLine(f.Server.Version); reported != "" {
+			return reported, by
+		}
+	}
+	if line == "" && settings.IsReported(last) && last.Image == d.Image {
+		return last.ServerLine, last.ServerLineSource
+	}
+	return line, source
 }
 
 // setConfigGeneration reports what runs: a failing edit leaves it as it was.

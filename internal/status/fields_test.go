@@ -14,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
@@ -214,11 +215,40 @@ func TestModelsThatTheServerListsAreReported(t *testing.T) {
 	equal(t, "models of a server without models", []v1alpha2.ModelInfo(nil), compute(t, f).DistributionConfig.Models)
 }
 
+// The release line of an image that says nothing is what its server reports: it stays while the server is silent, and goes with the image.
+//
+// Proves: R92.
+func TestReleaseLineOfASilentImageIsTheServers(t *testing.T) {
+	cr := resource()
+	cr.Spec = v1alpha2.LlamaStackDistributionSpec{Distribution: v1alpha2.DistributionSpec{Image: new("registry.example/mine")}}
+	check := func(when, want, source string, change func(*status.Facts)) {
+		t.Helper()
+		f := serving(t, cr)
+		change(f)
+		cr.Status = compute(t, f)
+		if r := cr.Status.ResolvedDistribution; r.ServerLine != want || r.ServerLineSource != source {
+			t.Errorf("%s: %q, %q; want %q, %q", when, r.ServerLine, r.ServerLineSource, want, source)
+		}
+	}
+	const reported = "version that the running server reports"
+	check("at first", "", "", func(f *status.Facts) { f.Server = nil })
+	check("when it answers", "1.4", reported, func(f *status.Facts) { f.Server.Version = "1.4.1" })
+	check("while it is silent", "1.4", reported, func(f *status.Facts) { f.Server = nil })
+	check("when the tag has moved", "1.3", reported, func(f *status.Facts) { f.Server.Version = "1.3.0" })
+	check("a build without a release", "1.3", reported, func(f *status.Facts) { f.Server.Version = "main" })
+	cr.Spec.Distribution.Image = new("registry.example/mine:other")
+	check("another image", "", "", func(f *status.Facts) { f.Server = nil })
+	cr.Spec.Distribution.Image = new("registry.example/mine:0.7.1")
+	check("a tag counts more", "0.7", "tag of the image", func(f *status.Facts) { f.Server.Version = "1.4.1" })
+}
+
 // Proves: R50 (an image without a name stands for itself).
 func TestActiveDistributionOfAnImage(t *testing.T) {
 	cr := resource()
 	cr.Spec = v1alpha2.LlamaStackDistributionSpec{Distribution: v1alpha2.DistributionSpec{Image: new("registry.example/mine")}}
-	s := compute(t, serving(t, cr))
+	f := serving(t, cr)
+	f.Server = nil
+	s := compute(t, f)
 	if got := s.DistributionConfig.ActiveDistribution; got != "registry.example/mine" {
 		t.Errorf("activeDistribution %q", got)
 	}

@@ -35,6 +35,9 @@ IMAGE is the reference of an image in a registry, or oci-archive:FILE for an arc
 A configuration of 50 KB or more becomes a layer of its own, which the labels name. Of an image for several platforms, the image for each
 platform gets the labels. The image gets a new digest.
 
+The release of the server becomes a label, too. Without --server-version it is what a label of the image says already, otherwise its tag, otherwise
+the server's Python package in its layers, which are read for this.
+
 Registries are asked with your own credentials, those of "docker login" or "podman login".`
 
 const examples = `  # Label an image in its registry
@@ -57,7 +60,7 @@ func New(streams command.Streams) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:     "label IMAGE --config FILE",
-		Short:   "Put a base configuration into the labels of an image",
+		Short:   "Put a base configuration and the server's release into the labels of an image",
 		Long:    long,
 		Example: examples,
 		Args:    cobra.ExactArgs(1),
@@ -71,7 +74,7 @@ func New(streams command.Streams) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.config, "config", "", `the base configuration, a config.yaml; "-" is standard input`)
-	flags.StringVar(&o.serverVersion, "server-version", "", "release of the server in the image, such as 1.5.0")
+	flags.StringVar(&o.serverVersion, "server-version", "", "release of the server in the image, such as 1.5.0; without it, the image is asked")
 	flags.BoolVar(&o.push, "push", false, "push the image to its registry, under the same tag")
 	flags.StringVarP(&o.output, "output", "o", "", "write the image as an archive in the OCI layout")
 	flags.BoolVar(&o.plainHTTP, "plain-http", false, "ask the registry without TLS")
@@ -120,7 +123,13 @@ func (o *options) run(ctx context.Context, image string, ref name.Reference, str
 		return err
 	}
 	defer done()
-	labeled, err := with(what, content, o.serverVersion)
+	version := o.serverVersion
+	if version == "" {
+		if version, err = release(what, ref); err != nil {
+			_, _ = fmt.Fprintf(streams.Err, "note: %v; give the release with --server-version\n", err)
+		}
+	}
+	labeled, err := with(what, content, version)
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func labelIndex(index v1.ImageIndex, labels map[string]string, layer v1.Layer) (
 	var additions []mutate.IndexAddendum
 	for i := range manifest.Manifests {
 		d := &manifest.Manifests[i]
-		if !d.MediaType.IsImage() || d.Platform == nil || d.Platform.OS == "unknown" {
+		if !isForPlatform(d) {
 			continue
 		}
 		image, err := index.Image(d.Digest)

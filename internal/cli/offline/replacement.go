@@ -23,11 +23,13 @@ type Replacement struct {
 	Base []byte
 	// Labels are the labels of the image; nil where they are not known.
 	Labels *oci.Labels
+	// Package is the server's Python package in the image; nil where it is not known.
+	Package *oci.Package
 }
 
 // resolve is what the distribution resolves to with the replacement.
 func (s Replacement) resolve(known *settings.Settings, spec *v1alpha2.DistributionSpec) (*settings.Distribution, *problem.Problem) {
-	hints := settings.Hints{Labels: s.Labels}
+	hints := settings.Hints{Labels: s.Labels, Package: s.Package}
 	if s.Version != "" {
 		hints.Version, hints.VersionSource = s.Version, "--server-version"
 	}

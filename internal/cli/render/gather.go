@@ -4,18 +4,21 @@ package render
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 // inputs are everything that decides what is shown.
@@ -31,7 +34,7 @@ func gather(ctx context.Context, o *options, streams command.Streams) (*inputs, 
 		return nil, err
 	}
 	cluster.Namespace = o.namespace
-	if cluster.Replacement, err = replacement(ctx, o, streams); err != nil {
+	if cluster.Replacement, err = replacement(ctx, o, cluster.Settings, streams); err != nil {
 		return nil, err
 	}
 	documents, err := o.files.Read(streams.In)
@@ -57,7 +60,7 @@ func what(d *manifest.Document) string {
 	return strings.TrimSpace(d.Kind() + " " + d.Name())
 }
 
-func replacement(ctx context.Context, o *options, streams command.Streams) (offline.Replacement, error) {
+func replacement(ctx context.Context, o *options, known *settings.Settings, streams command.Streams) (offline.Replacement, error) {
 	s := offline.Replacement{Version: o.serverVersion}
 	if o.base != "" {
 		content, err := manifest.ReadBytes(o.base, streams.In)
@@ -78,28 +81,38 @@ func replacement(ctx context.Context, o *options, streams command.Streams) (offl
 		s.Labels = labels
 	}
 	if o.image != "" {
-		labels, err := askRegistry(ctx, o)
-		if err != nil {
+		if err := askRegistry(ctx, o, known, &s); err != nil {
 			return s, fmt.Errorf("--image: %w", err)
 		}
-		s.Labels = labels
 	}
 	return s, nil
 }
 
-// askRegistry reads the labels of --image with the credentials of the user.
-func askRegistry(ctx context.Context, o *options) (*oci.Labels, error) {
+// askRegistry reads the labels of --image with the credentials of the user, and the server's Python package where nothing else names its release.
+func askRegistry(ctx context.Context, o *options, known *settings.Settings, s *offline.Replacement) error {
 	ref, err := name.ParseReference(o.image)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	named := []string{ref.Context().RegistryStr()}
 	options := registry.Options{Local: named, UserAgent: "kubectl-llamastack"}
 	if o.plainHTTP {
 		options.PlainHTTP = named
 	}
-	_, labels, err := imagelabels.Read(ctx, registry.New(options), o.image, authn.DefaultKeychain)
-	return labels, err
+	client := registry.New(options)
+	if _, s.Labels, err = imagelabels.Read(ctx, client, o.image, authn.DefaultKeychain); err != nil {
+		return err
+	}
+	hints := settings.Hints{Version: o.serverVersion, Labels: s.Labels}
+	if d, p := known.ResolveWithHints(&v1alpha2.DistributionSpec{Image: &o.image}, hints); p != nil || !d.PackageCounts() {
+		return nil // what is wrong is reported for each custom resource
+	}
+	_, metadata, err := imagelabels.ReadFile(ctx, client, o.image, oci.ServerPackage, authn.DefaultKeychain)
+	if _, silent := errors.AsType[*imagelabels.FileError](err); err != nil && !silent {
+		return err
+	}
+	s.Package, _ = oci.ReadPackage(metadata) // an error names no release
+	return nil
 }
 
 func readLabels(file string, streams command.Streams) (*oci.Labels, error) {

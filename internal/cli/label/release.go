@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package label
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+var errNoRelease = errors.New("no label, tag or Python package of the image names the release of its server")
+
+// release returns the release of the server in the image, in the operator's order: empty where a label has it already, otherwise by the tag, otherwise
+// by the server's Python package.
+func release(what content, ref name.Reference) (string, error) {
+	image, err := anyPlatform(what)
+	if err != nil {
+		return "", err
+	}
+	file, err := image.ConfigFile()
+	if err != nil {
+		return "", err
+	}
+	if known, _ := oci.Read(file.Config.Labels); known.Version != "" {
+		return "", nil
+	}
+	if tag, ok := ref.(name.Tag); ok {
+		if _, standing := catalog.ForVersion(tag.TagStr()); standing != catalog.NoVersion {
+			return tag.TagStr(), nil
+		}
+	}
+	layers, err := image.Layers()
+	if err != nil {
+		return "", err
+	}
+	search := registry.NewSearch(oci.IsServerPackage)
+	for _, layer := range slices.Backward(layers) {
+		if err := read(layer, search); err != nil {
+			return "", err
+		}
+		if search.Path == "" {
+			continue
+		}
+		found, err := oci.ReadPackage(search.Head)
+		if err != nil {
+			return "", err
+		}
+		return found.Version, nil
+	}
+	return "", errNoRelease
+}
+
+func read(layer v1.Layer, search *registry.Search) error {
+	unpacked, err := layer.Uncompressed()
+	if err != nil {
+		return err
+	}
+	return errors.Join(search.Layer(unpacked), unpacked.Close())
+}
+
+// anyPlatform returns the image, of an index the first one for a platform.
+func anyPlatform(what content) (v1.Image, error) {
+	index, ok := what.(v1.ImageIndex)
+	if !ok {
+		image, ok := what.(v1.Image)
+		if !ok {
+			return nil, errNoPlatform
+		}
+		return image, nil
+	}
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		return nil, err
+	}
+	for i := range manifest.Manifests {
+		if isForPlatform(&manifest.Manifests[i]) {
+			return index.Image(manifest.Manifests[i].Digest)
+		}
+	}
+	return nil, errNoPlatform
+}
+
+// isForPlatform reports whether an entry of an index is the image for a platform, and not an attestation of how one was built.
+func isForPlatform(d *v1.Descriptor) bool {
+	return d.MediaType.IsImage() && d.Platform != nil && d.Platform.OS != "unknown"
+}

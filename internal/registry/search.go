@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+)
+
+const (
+	// searchBytes is the most that is read of all layers of an image, compressed, in search of a file whose path is not known: the layers with the
+	// Python packages of a server have some hundred megabytes. Nothing of it is kept.
+	searchBytes = 2 << 30
+	// searchUnpackedBytes is the most that they may unpack to, and searchEntries how many files they may have.
+	searchUnpackedBytes = 8 << 30
+	searchEntries       = 500_000
+	// searchTime bounds the search. It ends before the caller's minute does: so an image that takes too long is not asked for again and again.
+	searchTime = 45 * time.Second
+	// headBytes is how much is read of the file that is found.
+	headBytes = 4 << 10
+	// whiteoutBytes bounds the names of the files that layers delete.
+	whiteoutBytes = 256 << 10
+)
+
+// Search looks for the first file of an image whose path matches, among the files that a container sees. It is shown the layers from the highest one
+// down.
+type Search struct {
+	// Path is the path of the file, and Head its first 4 KiB; nil until it is found.
+	Path string
+	Head []byte
+
+	matches   func(file string) bool
+	unpacked  int64
+	entries   int
+	whiteouts []string
+	names     int
+}
+
+// NewSearch returns a search for the first file whose path matches. Paths have no leading slash.
+func NewSearch(matches func(file string) bool) *Search {
+	return &Search{matches: matches, unpacked: searchUnpackedBytes, entries: searchEntries}
+}
+
+// Layer reads an unpacked layer up to the file, if it has the file.
+func (s *Search) Layer(unpacked io.Reader) error {
+	limited := &limitedBody{ReadCloser: io.NopCloser(unpacked), left: s.unpacked}
+	defer func() { s.unpacked = limited.left }()
+	reader := tar.NewReader(limited)
+	above := s.whiteouts // those of a layer hide files of the layers below it only
+	for {
+		header, err := reader.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, tar.ErrHeader):
+			return fmt.Errorf("%w: %w", errNotTar, err)
+		case err != nil:
+			return err
+		}
+		s.entries--
+		if s.entries < 0 {
+			return fmt.Errorf("%w: it has more than %d files", errTooLarge, searchEntries)
+		}
+		at := clean(header.Name)
+		switch {
+		case strings.HasPrefix(path.Base(at), whiteout):
+			if s.names += len(at); s.names > whiteoutBytes {
+				return fmt.Errorf("%w: its layers delete too many files", errTooLarge)
+			}
+			s.whiteouts = append(s.whiteouts, at)
+		case header.Typeflag == tar.TypeReg && s.matches(at) && !isHidden(at, above):
+			s.Path = at
+			s.Head, err = io.ReadAll(io.LimitReader(reader, headBytes))
+			return err
+		}
+	}
+}
+
+func isHidden(file string, whiteouts []string) bool {
+	return slices.ContainsFunc(whiteouts, func(entry string) bool { return hides(entry, tar.TypeReg, file) })
+}
+
+// FindMatch reads the first 4 KiB of the first file of an image whose path matches, among the files that a container sees: the layers are read from the
+// highest one down, until one has such a file. It takes at most 45 seconds; what names the file in errors.
+func (c *Client) FindMatch(
+	ctx context.Context, reference string, image *Image, what string, matches func(file string) bool, keys authn.Keychain,
+) ([]byte, error) {
+	ref, trip, err := c.target(reference)
+	if err != nil {
+		return nil, err
+	}
+	defer trip.end()
+	trip.allowLayer(searchBytes)
+	if len(image.Layers) > maxLayers {
+		return nil, refusal(ref, TooLarge, "it has %d layers, and at most %d are read", len(image.Layers), maxLayers)
+	}
+	limited, cancel := context.WithTimeout(ctx, c.searchTime)
+	defer cancel()
+	search, left := NewSearch(matches), int64(searchBytes)
+	for i := range slices.Backward(image.Layers) {
+		layer := &image.Layers[i]
+		if layer.Size < 0 || layer.Size > left {
+			return nil, refusal(ref, TooLarge, "layer %s has %d bytes, and with those above it no more than %d are read", layer.Digest, layer.Size, int64(searchBytes))
+		}
+		err := c.read(limited, ref, trip, layer, keys, &left, search.Layer)
+		switch {
+		case err != nil && limited.Err() != nil && ctx.Err() == nil:
+			return nil, refusal(ref, TooLarge, "looking for %s in its layers takes longer than %s", what, c.searchTime)
+		case err != nil:
+			return nil, err
+		case search.Path != "":
+			return search.Head, nil
+		}
+	}
+	return nil, refusal(ref, NoFile, "it has no regular file %s", what)
+}
