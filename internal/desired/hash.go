@@ -20,6 +20,10 @@ func inputHash(in *Inputs) string {
 	if in.CABundle != nil {
 		h.Text(canonicalJSON(in.CABundle))
 	}
+	if in.ServiceCA != "" {
+		h.Text("service CA")
+		h.Text(in.ServiceCA)
+	}
 	if in.Certificate != nil {
 		h.Text("certificate")
 		h.Text(string(in.Certificate.content()))

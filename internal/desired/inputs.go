@@ -66,6 +66,8 @@ type Inputs struct {
 	// CABundle is what was found at spec.networking.tls.caBundle, else the PlatformCABundle; nil where there is neither, or where nobody could
 	// know.
 	CABundle *CABundleFact
+	// ServiceCA is the certificates of the ConfigMap ServiceBundle in the namespace, as PEM; empty where there are none.
+	ServiceCA string
 	// Certificate is what was found at spec.networking.tls.secretName; nil where TLS is not enabled, or where it could not be read.
 	Certificate *CertificateFact
 	// Now is the time of the reconcile, which decides whether a certificate is valid.
