@@ -47,10 +47,9 @@ func inputHash(in *Inputs) string {
 		h.Text("override")
 		h.Text(string(in.Override.Content))
 	}
-	if legacy := &in.Legacy; legacy.FromV1alpha1 || legacy.ContainerName != "" || legacy.TerminationGracePeriodSeconds != nil {
+	if legacy := &in.Legacy; legacy.FromV1alpha1 || legacy.ContainerName != "" {
 		h.Text("legacy")
 		h.Text(legacy.ContainerName)
-		h.Text(canonicalJSON(legacy.TerminationGracePeriodSeconds))
 		h.Text(strconv.FormatBool(legacy.FromV1alpha1))
 	}
 	if in.ClusterAssignsUserIDs {

@@ -97,9 +97,6 @@ func (in *Inputs) CompleteWorkload(defaults *settings.PodDefaults) {
 	if completed == in.CR.Spec.Workload {
 		return
 	}
-	if in.Legacy.TerminationGracePeriodSeconds != nil && (in.CR.Spec.Workload == nil || in.CR.Spec.Workload.TerminationGracePeriodSeconds == nil) {
-		completed.TerminationGracePeriodSeconds = nil // what only v1alpha1 can say is the resource's own
-	}
 	in.EnvFromDefaults = defaults.HasEnvFromFor(in.CR.Spec.Workload)
 	cr, spec := *in.CR, *in.Spec
 	cr.Spec.Workload = completed
