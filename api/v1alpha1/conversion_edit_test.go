@@ -80,6 +80,16 @@ func TestEditsOfV1alpha1ObjectsThroughV1alpha2(t *testing.T) {
 			[]edits{{"spec.workload.overrides": ""}},
 			`{replicas: 1, server: {distribution: {}, podOverrides: {terminationGracePeriodSeconds: 0}}}`,
 		},
+		"a negative grace period stays as written": {
+			`{server: {distribution: {}, podOverrides: {terminationGracePeriodSeconds: -1}}}`,
+			[]edits{{"spec.workload.replicas": "2"}},
+			`{replicas: 2, server: {distribution: {}, podOverrides: {terminationGracePeriodSeconds: -1}}}`,
+		},
+		"a negative grace period gives way to an edit": {
+			`{server: {distribution: {}, podOverrides: {terminationGracePeriodSeconds: -1}}}`,
+			[]edits{{"spec.workload.terminationGracePeriodSeconds": "60"}},
+			`{replicas: 1, server: {distribution: {}, podOverrides: {terminationGracePeriodSeconds: 60}}}`,
+		},
 		"the default port as written stays": {
 			`{server: {distribution: {}, containerSpec: {port: 8321}}}`,
 			[]edits{{"spec.workload.workers": "2"}},

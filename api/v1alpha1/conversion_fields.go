@@ -47,7 +47,10 @@ var fieldMappings = []fieldMapping{
 
 	// Pod.
 	{spoke: "spec.server.podOverrides.serviceAccountName", hub: "spec.workload.overrides.serviceAccountName"},
-	{spoke: "spec.server.podOverrides.terminationGracePeriodSeconds"},
+	{
+		spoke: "spec.server.podOverrides.terminationGracePeriodSeconds", hub: "spec.workload.terminationGracePeriodSeconds",
+		toHub: unlessNegative,
+	},
 	{spoke: "spec.server.podOverrides.volumes", hub: "spec.workload.overrides.volumes"},
 	{spoke: "spec.server.podOverrides.volumeMounts", hub: "spec.workload.overrides.volumeMounts"},
 
@@ -84,7 +87,6 @@ var fieldMappings = []fieldMapping{
 	{hub: "spec.workload.imagePullSecrets"},
 	{hub: "spec.workload.podMetadata"},
 	{hub: "spec.workload.resourceClaims"},
-	{hub: "spec.workload.terminationGracePeriodSeconds"},
 	{hub: "spec.workload.overrides.envFrom"},
 	{hub: "spec.providers"},
 	{hub: "spec.resources"},
@@ -104,6 +106,12 @@ func unlessZero(value any) (any, bool) { return value, !same(value, int64(0)) }
 // unlessDefaultPort: a port that v1alpha2's schema has filled in is not one that v1alpha1 would show.
 func unlessDefaultPort(value any) (any, bool) {
 	return value, !same(value, int64(v1alpha2.DefaultPort))
+}
+
+// unlessNegative: v1alpha2 does not admit a negative number, and Kubernetes takes it for no time at all.
+func unlessNegative(value any) (any, bool) {
+	n, isInteger := value.(int64)
+	return value, !isInteger || n >= 0
 }
 
 // unlessEmpty: v1alpha1 admits an empty name and means no ConfigMap by it; v1alpha2 does not admit it.

@@ -145,7 +145,7 @@ func TestMappingTablesOfTheMigrationGuide(t *testing.T) {
 		{"spec.server.podOverrides.serviceAccountName", "spec.workload.overrides.serviceAccountName", "sa"},
 		{"spec.server.podOverrides.volumes", "spec.workload.overrides.volumes", "[{name: v, emptyDir: {}}]"},
 		{"spec.server.podOverrides.volumeMounts", "spec.workload.overrides.volumeMounts", "[{name: v, mountPath: /v}]"},
-		{"spec.server.podOverrides.terminationGracePeriodSeconds", absent, "120"},
+		{"spec.server.podOverrides.terminationGracePeriodSeconds", "spec.workload.terminationGracePeriodSeconds", "120"},
 		// Scaling.
 		{"spec.server.autoscaling", "spec.workload.autoscaling", "{minReplicas: 1, maxReplicas: 3, targetCPUUtilizationPercentage: 75}"},
 		{"spec.server.podDisruptionBudget", "spec.workload.podDisruptionBudget", "{minAvailable: 50%}"},
@@ -288,7 +288,7 @@ func TestEveryFieldOfV1alpha2MovesAnObjectOn(t *testing.T) {
 	values := map[string]string{ // where an empty object is not a value
 		"spec.networking.tls.enabled": "true", "spec.networking.tls.secretName": "own", "spec.disabled": "[eval]",
 		"spec.workload.imagePullSecrets": "[{name: registry}]", "spec.workload.resourceClaims": "[{name: gpu}]",
-		"spec.workload.terminationGracePeriodSeconds": "20", "spec.workload.overrides.envFrom": "[{configMapRef: {name: c}}]",
+		"spec.workload.overrides.envFrom": "[{configMapRef: {name: c}}]",
 	}
 	for _, mapping := range fieldMappings {
 		if mapping.spoke != "" {

@@ -51,7 +51,8 @@ func TestCarriedPaths(t *testing.T) {
 		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {tlsConfig: {caBundle: {configMapName: a, configMapKeys: []}}}}}":               nil,
 		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {tlsConfig: {caBundle: {configMapName: a, configMapKeys: [b]}}}}}":              {"spec.server.tlsConfig.caBundle"},
 		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {containerSpec: {name: ''}, podOverrides: {}, autoscaling: {maxReplicas: 0}}}}": nil,
-		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {podOverrides: {terminationGracePeriodSeconds: 0}}, network: {}}}":              {"spec.server.podOverrides.terminationGracePeriodSeconds"},
+		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {podOverrides: {terminationGracePeriodSeconds: -1}}, network: {}}}":             nil,
+		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {podOverrides: {terminationGracePeriodSeconds: 0}}, network: {}}}":              nil,
 	} {
 		if got := CarriedPaths(ToV1alpha2(object(t, text))); !slices.Equal(got, want) {
 			t.Errorf("%s: carried are %q, want %q", text, got, want)

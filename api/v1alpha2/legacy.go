@@ -23,8 +23,6 @@ type LegacySettings struct {
 	CABundleKeys []string
 	// ContainerName is the name of the server's container; empty for the operator's own choice.
 	ContainerName string
-	// TerminationGracePeriodSeconds is the time in seconds that a pod has to shut down; nil for Kubernetes' own choice.
-	TerminationGracePeriodSeconds *int64
 	// Lost are the paths of fields that conversion could not carry, because the annotations had no room for them.
 	Lost []string
 	// Problem says why the conversion annotation cannot be read; empty where it can or where there is none. The other
@@ -53,7 +51,6 @@ func Legacy(obj *LlamaStackDistribution) LegacySettings {
 		Lost:         record.Lost,
 	}
 	settings.ContainerName, _ = keptValue[string](record, "spec.server.containerSpec.name")
-	settings.TerminationGracePeriodSeconds, _ = keptValue[*int64](record, "spec.server.podOverrides.terminationGracePeriodSeconds")
 
 	if override := obj.Spec.OverrideConfig; override != nil {
 		reference, _ := keptValue[legacyConfigMap](record, "spec.server.userConfig")
@@ -111,7 +108,7 @@ func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
 
 func (w *WorkloadSpec) usesV1alpha2Only() bool {
 	return w != nil && (w.Scheduling != nil || len(w.ImagePullSecrets) > 0 || w.PodMetadata != nil || len(w.ResourceClaims) > 0 ||
-		w.TerminationGracePeriodSeconds != nil || w.Overrides != nil && len(w.Overrides.EnvFrom) > 0)
+		w.Overrides != nil && len(w.Overrides.EnvFrom) > 0)
 }
 
 // hasHostname reports whether spec.networking.expose is an object with a host name.

@@ -38,13 +38,12 @@ func stored(t *testing.T, spec string) *v1alpha2.LlamaStackDistribution {
 func TestLegacySettingsOfConvertedObjects(t *testing.T) {
 	t.Parallel()
 
-	const full = `{server: {distribution: {name: starter}, containerSpec: {name: main}, podOverrides: {terminationGracePeriodSeconds: 0},
+	const full = `{server: {distribution: {name: starter}, containerSpec: {name: main},
 	  userConfig: {configMapName: mine, configMapNamespace: elsewhere},
 	  tlsConfig: {caBundle: {configMapName: ca, configMapNamespace: pki, configMapKeys: [a.crt, b.crt]}}}}`
-	seconds := int64(0)
 	whole := v1alpha2.LegacySettings{
 		FromV1alpha1: true, OverrideConfigNamespace: "elsewhere", CABundleNamespace: "pki", CABundleKeys: []string{"a.crt", "b.crt"},
-		ContainerName: "main", TerminationGracePeriodSeconds: &seconds,
+		ContainerName: "main",
 	}
 	for name, test := range map[string]struct {
 		spec string
@@ -62,12 +61,12 @@ func TestLegacySettingsOfConvertedObjects(t *testing.T) {
 				obj.Spec.OverrideConfig.ConfigMapName = "other"
 				obj.Spec.Networking.TLS.CABundle.ConfigMapName = "other"
 			},
-			v1alpha2.LegacySettings{FromV1alpha1: true, ContainerName: "main", TerminationGracePeriodSeconds: &seconds},
+			v1alpha2.LegacySettings{FromV1alpha1: true, ContainerName: "main"},
 		},
 		"ConfigMaps removed": {
 			full,
 			func(obj *v1alpha2.LlamaStackDistribution) { obj.Spec.OverrideConfig, obj.Spec.Networking = nil, nil },
-			v1alpha2.LegacySettings{FromV1alpha1: true, ContainerName: "main", TerminationGracePeriodSeconds: &seconds},
+			v1alpha2.LegacySettings{FromV1alpha1: true, ContainerName: "main"},
 		},
 		"moved on to v1alpha2 by authentication": {
 			`{server: {distribution: {}, containerSpec: {name: main}}}`,
@@ -152,7 +151,7 @@ func TestLegacySettingsOfDamagedAnnotations(t *testing.T) {
 		"origin":     {`{"version":1,"origin":"sk-canary"}`, v1alpha2.LegacySettings{Problem: "the conversion record names an unknown origin"}},
 		"lost":       {`{"version":1,"lost":["spec.providers"]}`, v1alpha2.LegacySettings{Lost: []string{"spec.providers"}}},
 		"wrong types": {
-			`{"version":1,"kept":{"spec.server.containerSpec.name":{"was":1},"spec.server.podOverrides.terminationGracePeriodSeconds":{"was":"1"},` +
+			`{"version":1,"kept":{"spec.server.containerSpec.name":{"was":1},` +
 				`"spec.server.userConfig":{"was":{"configMapName":"mine","configMapNamespace":1}}}}`,
 			v1alpha2.LegacySettings{},
 		},

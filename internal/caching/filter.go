@@ -74,7 +74,7 @@ func (f *filter) newInformer(
 	return toolscache.NewSharedIndexInformer(lw, example, resync, indexers)
 }
 
-// keeps reports whether an object is the operator's own, its settings, a registered distribution, the CA bundle of the platform, or one that a custom
+// keeps reports whether an object is the operator's own, its settings, a registered distribution, a CA bundle of the platform, or one that a custom
 // resource or its settings refer to.
 // What is referred to from now on is kept from its next change on: the reconcile that the reference starts reads it.
 func (f *filter) keeps(kind schema.GroupVersionKind, o metav1.Object) bool {
@@ -83,7 +83,7 @@ func (f *filter) keeps(kind schema.GroupVersionKind, o metav1.Object) bool {
 		return true
 	case f.defaults.Has(kind.Kind, o.GetName()):
 		return true
-	case kind.Kind == objects.KindConfigMap && (o.GetName() == desired.PlatformBundle || o.GetName() == settings.ConfigMapName):
+	case kind.Kind == objects.KindConfigMap && (desired.IsPlatformBundle(o.GetName()) || o.GetName() == settings.ConfigMapName):
 		return true
 	case kind.Kind == objects.KindConfigMap && o.GetNamespace() == f.operatorNamespace && f.registers(o):
 		return true

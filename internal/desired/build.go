@@ -45,7 +45,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.problems.checkPodReferences(in)
 	derived := d.derive(in)
 	d.checkCertificate(in)
-	bundle := d.caBundle(in)
+	bundle := d.trusted(in)
 	if in.CABundle != nil {
 		d.problems.warnForeign(PathCABundle, types.NamespacedName{Namespace: in.CABundle.Namespace, Name: in.CABundle.Name}, in.CR.Namespace)
 	}
@@ -206,8 +206,8 @@ func (in *Inputs) variables() []string {
 		HomeVariables: homeVariables(dist.Line), MetricsVariables: metricsVariables(dist.Line),
 		Config: []byte{}, // names depend on whether there is one, not on what it holds
 	}
-	if in.CABundle != nil {
-		known.CABundle = in.CABundle.Name
+	if in.CABundle != nil || in.ServiceCA != "" {
+		known.CABundle = "ca"
 	}
 	return objects.VariableNames(known)
 }

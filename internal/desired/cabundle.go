@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -46,13 +47,29 @@ func (in *Inputs) NamedCABundle() *CABundleFact {
 	}
 }
 
-// PlatformBundle is the name of the ConfigMap that Open Data Hub puts into the namespaces of its projects. Release 0.9 let servers trust what it
-// holds where the custom resource names no bundle.
-const PlatformBundle = "odh-trusted-ca-bundle"
+// The ConfigMaps that platforms put into namespaces. Servers trust the certificates in them.
+const (
+	// PlatformBundle is Open Data Hub's. It counts if the custom resource names no other bundle, as in release 0.9.
+	PlatformBundle = "odh-trusted-ca-bundle"
+	// ServiceBundle is OpenShift's, with the CA that signs the certificates of Services. It counts in addition to any other bundle.
+	ServiceBundle = "openshift-service-ca.crt"
+)
 
-// PlatformCABundle is what the ConfigMap PlatformBundle of the namespace means: the certificates of all its keys, in the order of the keys. What
-// else it holds is left out: the platform fills it in steps, and nobody who could fix it reads the status. It is nil where there is none.
+// IsPlatformBundle reports whether a ConfigMap of that name holds certificates that servers trust although no custom resource names it.
+func IsPlatformBundle(name string) bool { return name == PlatformBundle || name == ServiceBundle }
+
+// PlatformCABundle returns the certificates of all keys of the ConfigMap PlatformBundle; nil if it has none. Other content is left out: the
+// platform fills it in steps, and who could fix it does not read the status.
 func PlatformCABundle(namespace string, data map[string]string) *CABundleFact {
+	bundle := CertificatesIn(data)
+	if bundle == "" {
+		return nil
+	}
+	return &CABundleFact{Namespace: namespace, Name: PlatformBundle, Data: map[string]string{bundleKeys[0]: bundle}}
+}
+
+// CertificatesIn returns the certificates of all keys as PEM, in the order of the keys, without other content.
+func CertificatesIn(data map[string]string) string {
 	var bundle bytes.Buffer
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		for rest := []byte(data[key]); ; {
@@ -65,10 +82,7 @@ func PlatformCABundle(namespace string, data map[string]string) *CABundleFact {
 			}
 		}
 	}
-	if bundle.Len() == 0 {
-		return nil
-	}
-	return &CABundleFact{Namespace: namespace, Name: PlatformBundle, Data: map[string]string{bundleKeys[0]: bundle.String()}}
+	return bundle.String()
 }
 
 const certificateBlock = "CERTIFICATE"
@@ -76,7 +90,16 @@ const certificateBlock = "CERTIFICATE"
 // The keys that a bundle is looked for under, in this order, when the resource names none.
 var bundleKeys = []string{"ca-bundle.crt", "ca.crt"}
 
-// caBundle returns the certificates that the server is to trust, as PEM.
+// trusted returns the certificates that the server is to trust, as PEM: those of the bundle, and those of the platform for its Services.
+func (d *Desired) trusted(in *Inputs) string {
+	bundle := d.caBundle(in)
+	if bundle == secret.OnCluster || strings.Contains(bundle, in.ServiceCA) {
+		return bundle
+	}
+	return bundle + in.ServiceCA
+}
+
+// caBundle returns the certificates of the bundle that the custom resource names, or of the platform's.
 func (d *Desired) caBundle(in *Inputs) string {
 	f := in.CABundle
 	switch {
@@ -89,9 +112,12 @@ func (d *Desired) caBundle(in *Inputs) string {
 		d.problems.AddFound(p)
 		return ""
 	}
-	chosen, missing := f.keys()
-	if missing != nil {
-		d.problems.AddFound(missing)
+	if all := CertificatesIn(f.Data); all != "" && f.Name == PlatformBundle && len(f.Keys) == 0 {
+		return all
+	}
+	chosen, p := f.keys()
+	if p != nil {
+		d.problems.AddFound(p)
 		return ""
 	}
 	var bundle strings.Builder
@@ -121,21 +147,33 @@ func (f *CABundleFact) invalid(detail, fix string) problem.Problem {
 	}
 }
 
-// keys are the keys whose certificates count, or the problem of a bundle that does not have them.
+// keys returns the keys whose certificates count, or what is wrong if there are none. A blank key has no certificate, and is not an error.
 func (f *CABundleFact) keys() ([]string, *problem.Problem) {
+	candidates := unique(f.Keys)
+	if len(candidates) == 0 {
+		candidates = slices.Sorted(maps.Keys(f.Data))
+	}
 	if len(f.Keys) > 0 {
 		found := LookIn(f.Data, f.Keys...)
-		return unique(f.Keys), found.absent(f.lookedFor(), "", "")
+		if p := found.absent(f.lookedFor(), "", ""); p != nil {
+			return nil, p
+		}
+	}
+	filled := slices.DeleteFunc(slices.Clone(candidates), func(key string) bool { return strings.TrimSpace(f.Data[key]) == "" })
+	switch {
+	case len(filled) == 0 && len(candidates) > 0:
+		return nil, problem.New(f.invalid(
+			fmt.Sprintf("ConfigMap %s/%s holds no certificate: blank: %s", f.Namespace, f.Name, bounds.Names(candidates)),
+			"put one there in PEM form (-----BEGIN CERTIFICATE-----)"))
+	case len(f.Keys) > 0, len(filled) == 1:
+		return filled, nil
 	}
 	for _, key := range bundleKeys {
-		if _, ok := f.Data[key]; ok {
+		if slices.Contains(filled, key) {
 			return []string{key}, nil
 		}
 	}
-	if len(f.Data) == 1 {
-		return slices.Collect(maps.Keys(f.Data)), nil
-	}
-	lacking := Lookup{ExistingKeys: slices.Sorted(maps.Keys(f.Data))}
+	lacking := Lookup{ExistingKeys: candidates}
 	return nil, problem.New(problem.Problem{
 		Reason: problem.ConfigMapNotFound, Path: PathCABundle + ".configMapName",
 		Detail: fmt.Sprintf("ConfigMap %s (namespace %s) has neither the key %s nor only one key", f.Name, f.Namespace, strings.Join(bundleKeys, " nor ")),

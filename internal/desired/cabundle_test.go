@@ -35,7 +35,7 @@ func bundleOf(t *testing.T, list []objects.Object) *corev1.ConfigMap {
 	return nil
 }
 
-// Proves: FR-063, R40, L-23 (which key counts; the server is pointed to the certificates; another content is one other pod template).
+// Proves: FR-063, R40, R97, L-23 (which key counts, and a blank one does not; the server is pointed to the certificates; another content is one other pod template).
 func TestCABundle(t *testing.T) {
 	for name, c := range map[string]struct {
 		data map[string]string
@@ -46,6 +46,9 @@ func TestCABundle(t *testing.T) {
 		"ca.crt":                      {map[string]string{"ca.crt": certificate, "x": ""}, nil, certificate},
 		"the only key":                {map[string]string{"corporate.pem": certificate}, nil, certificate},
 		"a key named twice":           {map[string]string{"a": certificate}, []string{"a", "a"}, certificate},
+		"blank beside filled":         {map[string]string{"ca-bundle.crt": " \n", "ca.crt": certificate}, nil, certificate},
+		"blank beside another":        {map[string]string{"ca-bundle.crt": " ", "mine.pem": certificate}, nil, certificate},
+		"a blank key of v1alpha1":     {map[string]string{"a": certificate, "b": " "}, []string{"a", "b"}, certificate},
 		"keys from v1alpha1":          {map[string]string{"a": certificate, "b": otherCertificate, "ca.crt": ""}, []string{"a", "b"}, certificate + otherCertificate},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +94,7 @@ func TestCABundle(t *testing.T) {
 	}
 }
 
-// Proves: R20, R40, FR-074, FR-075 (each fault names the ConfigMap and heals by itself).
+// Proves: R20, R40, R97, FR-074, FR-075 (each fault names the ConfigMap and heals by itself).
 func TestCABundleFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*CABundleFact)
@@ -106,6 +109,20 @@ func TestCABundleFaults(t *testing.T) {
 		"several keys":   {func(f *CABundleFact) { f.Data = map[string]string{"b": certificate, "a": certificate} }, "its keys are a, b"},
 		"no certificate": {func(f *CABundleFact) { f.Data = map[string]string{"ca.crt": "hello"} }, `the key "ca.crt"`},
 		"missing key":    {func(f *CABundleFact) { f.Keys = []string{"mine"} }, `no key "mine"`},
+		"all keys are blank": {
+			func(f *CABundleFact) { f.Data = map[string]string{"b": " ", "a": ""} },
+			"ConfigMap ai/trusted-ca holds no certificate: blank: a, b: put one there",
+		},
+		"all named keys are blank": {
+			func(f *CABundleFact) { f.Keys, f.Data = []string{"a"}, map[string]string{"a": "\n", "b": certificate} },
+			"ConfigMap ai/trusted-ca holds no certificate: blank: a: put one there",
+		},
+		"the platform's has none": {
+			func(f *CABundleFact) {
+				f.Name, f.Data = PlatformBundle, map[string]string{"ca-bundle.crt": "", "odh-ca-bundle.crt": " "}
+			},
+			"ConfigMap ai/odh-trusted-ca-bundle holds no certificate: blank: ca-bundle.crt, odh-ca-bundle.crt: put one there",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := inputs(t, "distribution-only")
@@ -113,7 +130,7 @@ func TestCABundleFaults(t *testing.T) {
 			c.change(in.CABundle)
 			_, faults := fail(t, in)
 			reason := problem.ConfigMapNotFound
-			if name == "no certificate" {
+			if strings.Contains(c.want, "no certificate") || name == "no certificate" {
 				reason = problem.InvalidConfigMap
 			}
 			if len(faults) != 1 || faults[0].Class != problem.WaitingForDependency || faults[0].Reason != reason ||
@@ -124,8 +141,8 @@ func TestCABundleFaults(t *testing.T) {
 	}
 }
 
-// Proves: R40 (of the platform's ConfigMap all certificates count, in the order of the keys, and nothing else; the pods trust them as release
-// 0.9's did, where the custom resource says nothing about a bundle).
+// Proves: R40, R97 (of the platform's ConfigMap all certificates count, named or not, in the order of the keys, and nothing else; the pods trust them as release
+// 0.9's did, if the custom resource names no other bundle).
 func TestPlatformCABundle(t *testing.T) {
 	first, second := fixture.NewCACertificate(t), fixture.NewCACertificate(t)
 	const key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"
@@ -145,6 +162,13 @@ func TestPlatformCABundle(t *testing.T) {
 	}
 
 	in := inputs(t, "distribution-only")
+	trust(in, map[string]string{"odh-ca-bundle.crt": second, "ca-bundle.crt": first, "more.crt": " "})
+	in.CABundle.Name = PlatformBundle
+	if got := bundleOf(t, build(t, in).Objects).Data["ca-bundle.crt"]; got != first+second {
+		t.Errorf("named in the spec, the pods trust %s", got)
+	}
+
+	in = inputs(t, "distribution-only")
 	without := hashOf(in)
 	in.CABundle = fact
 	d := build(t, in)
@@ -158,6 +182,35 @@ func TestPlatformCABundle(t *testing.T) {
 	}
 	if hashOf(in) == without {
 		t.Error("the bundle is no input")
+	}
+}
+
+// Proves: R97 (the CA of the platform's Services is trusted where it exists, in addition to what else is).
+func TestServiceCAIsTrusted(t *testing.T) {
+	service, mine := fixture.NewCACertificate(t), fixture.NewCACertificate(t)
+	for name, c := range map[string]struct {
+		bundle map[string]string
+		want   string
+	}{
+		"alone":               {nil, service},
+		"beside a bundle":     {map[string]string{"ca.crt": mine}, mine + service},
+		"that the bundle has": {map[string]string{"ca.crt": service + mine}, service + mine},
+	} {
+		in := inputs(t, "distribution-only")
+		without := hashOf(in)
+		if c.bundle != nil {
+			trust(in, c.bundle)
+		}
+		in.ServiceCA = service
+		d := build(t, in)
+		if got := bundleOf(t, d.Objects).Data["ca-bundle.crt"]; got != c.want || hashOf(in) == without {
+			t.Errorf("%s: the pods trust %s", name, got)
+		}
+	}
+	in := inputs(t, "distribution-only")
+	in.ServiceCA = service
+	if got := in.variables(); !slices.Contains(got, "SSL_CERT_FILE") {
+		t.Errorf("the engine does not know the variables of the bundle: %v", got)
 	}
 }
 

@@ -20,6 +20,10 @@ func inputHash(in *Inputs) string {
 	if in.CABundle != nil {
 		h.Text(canonicalJSON(in.CABundle))
 	}
+	if in.ServiceCA != "" {
+		h.Text("service CA")
+		h.Text(in.ServiceCA)
+	}
 	if in.Certificate != nil {
 		h.Text("certificate")
 		h.Text(string(in.Certificate.content()))
@@ -43,10 +47,9 @@ func inputHash(in *Inputs) string {
 		h.Text("override")
 		h.Text(string(in.Override.Content))
 	}
-	if legacy := &in.Legacy; legacy.FromV1alpha1 || legacy.ContainerName != "" || legacy.TerminationGracePeriodSeconds != nil {
+	if legacy := &in.Legacy; legacy.FromV1alpha1 || legacy.ContainerName != "" {
 		h.Text("legacy")
 		h.Text(legacy.ContainerName)
-		h.Text(canonicalJSON(legacy.TerminationGracePeriodSeconds))
 		h.Text(strconv.FormatBool(legacy.FromV1alpha1))
 	}
 	if in.ClusterAssignsUserIDs {

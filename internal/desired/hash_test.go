@@ -96,9 +96,6 @@ func TestInputHashCoversWhatTheSpecRefersTo(t *testing.T) {
 		"name of the container in v1alpha1": {
 			kept("spec.server.containerSpec.name", `"main"`), kept("spec.server.containerSpec.name", `"other"`),
 		},
-		"grace period of v1alpha1": {
-			kept("spec.server.podOverrides.terminationGracePeriodSeconds", "5"), kept("spec.server.podOverrides.terminationGracePeriodSeconds", "6"),
-		},
 	} {
 		hashes := map[string]bool{hashOf(inputs(t, "distribution-only")): true}
 		for _, change := range changes {

@@ -66,6 +66,8 @@ type Inputs struct {
 	// CABundle is what was found at spec.networking.tls.caBundle, else the PlatformCABundle; nil where there is neither, or where nobody could
 	// know.
 	CABundle *CABundleFact
+	// ServiceCA is the certificates of the ConfigMap ServiceBundle in the namespace, as PEM; empty where there are none.
+	ServiceCA string
 	// Certificate is what was found at spec.networking.tls.secretName; nil where TLS is not enabled, or where it could not be read.
 	Certificate *CertificateFact
 	// Now is the time of the reconcile, which decides whether a certificate is valid.
@@ -94,9 +96,6 @@ func (in *Inputs) CompleteWorkload(defaults *settings.PodDefaults) {
 	completed := defaults.Complete(in.CR.Spec.Workload)
 	if completed == in.CR.Spec.Workload {
 		return
-	}
-	if in.Legacy.TerminationGracePeriodSeconds != nil && (in.CR.Spec.Workload == nil || in.CR.Spec.Workload.TerminationGracePeriodSeconds == nil) {
-		completed.TerminationGracePeriodSeconds = nil // what only v1alpha1 can say is the resource's own
 	}
 	in.EnvFromDefaults = defaults.HasEnvFromFor(in.CR.Spec.Workload)
 	cr, spec := *in.CR, *in.Spec

@@ -57,21 +57,3 @@ func TestMissingObjectOfTheDefaultsNamesTheSetting(t *testing.T) {
 		t.Errorf("reported:\n%s\nwant:\n%s", got, want)
 	}
 }
-
-// Proves: R72, R22 (what v1alpha1 says replaces a default, too).
-func TestGracePeriodOfV1alpha1ReplacesTheDefault(t *testing.T) {
-	for spec, want := range map[string]*int64{
-		"":               nil,
-		"\nworkload: {}": nil,
-		"\nworkload: {terminationGracePeriodSeconds: 7}": new(int64(7)),
-	} {
-		in := bare(t, "distribution: {name: starter}"+spec, "")
-		in.Legacy.TerminationGracePeriodSeconds = new(int64(5))
-		in.CompleteWorkload(&settings.PodDefaults{
-			TerminationGracePeriodSeconds: new(int64(90)), PodMetadata: &v1alpha2.PodMetadataSpec{Labels: map[string]string{"team": "ai"}},
-		})
-		if diff := cmp.Diff(want, in.CR.Spec.Workload.TerminationGracePeriodSeconds); diff != "" {
-			t.Errorf("%q: the grace period of the spec (-want +got):\n%s", spec, diff)
-		}
-	}
-}

@@ -13,8 +13,8 @@ import (
 )
 
 // References returns every Secret and ConfigMap that the custom resource refers to, once for each field: those of providers and storage, the
-// user's own configuration, the CA bundle (that of the platform where the spec names none), the server's certificate, what the overrides bring into
-// the pods, and the credentials for the image.
+// user's own configuration, the CA bundles (those of the platform included), the server's certificate, what the overrides bring into the pods,
+// and the credentials for the image.
 // References that the spec gives in a wrong form are left out; Build reports them.
 func References(cr *v1alpha2.LlamaStackDistribution) []objects.Reference {
 	in := NewInputs(cr)
@@ -31,6 +31,7 @@ func References(cr *v1alpha2.LlamaStackDistribution) []objects.Reference {
 	} else {
 		list = append(list, objects.Reference{Kind: objects.KindConfigMap, Namespace: cr.Namespace, Name: PlatformBundle, Optional: true})
 	}
+	list = append(list, objects.Reference{Kind: objects.KindConfigMap, Namespace: cr.Namespace, Name: ServiceBundle, Optional: true})
 	if certificate := CertificateOf(cr); certificate != nil {
 		list = append(list, certificateReference(certificate.Name, cr.Namespace))
 	}

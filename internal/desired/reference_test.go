@@ -44,6 +44,7 @@ spec:
 		{Kind: "Secret", Namespace: "ai", Name: "db", Keys: []string{"dsn"}, Path: "spec.storage.sql.connectionString"},
 		{Kind: "Secret", Namespace: "ai", Name: "creds", Keys: []string{"token"}, Path: "spec.providers.inference.apiKey"},
 		{Kind: "ConfigMap", Namespace: "ai", Name: "trusted-ca", Path: "spec.networking.tls.caBundle.configMapName"},
+		{Kind: "ConfigMap", Namespace: "ai", Name: "openshift-service-ca.crt", Optional: true},
 		{Kind: "Secret", Namespace: "ai", Name: "more", Keys: []string{"a"}, Optional: true, Path: "spec.workload.overrides.env[0].valueFrom.secretKeyRef"},
 		{Kind: "ConfigMap", Namespace: "ai", Name: "settings", Keys: []string{"b"}, Path: "spec.workload.overrides.env[1].valueFrom.configMapKeyRef"},
 	}
@@ -55,6 +56,7 @@ spec:
 	want = []objects.Reference{
 		{Kind: "ConfigMap", Namespace: "ai", Name: "mine", Keys: []string{"config.yaml"}, Path: "spec.overrideConfig.configMapName"},
 		{Kind: "ConfigMap", Namespace: "ai", Name: "odh-trusted-ca-bundle", Optional: true},
+		{Kind: "ConfigMap", Namespace: "ai", Name: "openshift-service-ca.crt", Optional: true},
 	}
 	if diff := cmp.Diff(want, References(cr)); diff != "" {
 		t.Errorf("references (-want +got):\n%s", diff)
@@ -204,6 +206,7 @@ func TestReferencesKnowsEveryReferenceField(t *testing.T) {
 var notLeftUnread = map[string]string{
 	PathOverride:                        "each caller fills it in: it may stand in another namespace",
 	PathCABundle + ".configMapName":     "each caller fills it in: it may stand in another namespace",
+	"":                                  "each caller fills in the platform's: it counts if it exists",
 	"spec.workload.imagePullSecrets[0]": "kubelet reads it, and no container sees it",
 }
 

@@ -219,7 +219,8 @@ func (g *Gatherer) Forget(key types.NamespacedName) {
 func (g *Gatherer) caBundle(ctx context.Context, in *desired.Inputs, o *once) (*desired.CABundleFact, *problem.Problem) {
 	cr, fact := in.CR, in.NamedCABundle()
 	if fact == nil {
-		return g.platformBundle(ctx, cr.Namespace, o)
+		data, f := g.platformBundle(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: desired.PlatformBundle}, o)
+		return desired.PlatformCABundle(cr.Namespace, data), f
 	}
 	if fact.State = g.foreign(cr.Namespace, fact.Namespace); fact.State != desired.Found {
 		return fact, nil
@@ -239,9 +240,14 @@ func (g *Gatherer) caBundle(ctx context.Context, in *desired.Inputs, o *once) (*
 	return fact, nil
 }
 
-// platformBundle reads the ConfigMap that the platform puts into the namespace. Most namespaces have none: the cache knows.
-func (g *Gatherer) platformBundle(ctx context.Context, namespace string, o *once) (*desired.CABundleFact, *problem.Problem) {
-	key := types.NamespacedName{Namespace: namespace, Name: desired.PlatformBundle}
+// serviceCA reads the CA that the platform gives to the namespace for the certificates of Services.
+func (g *Gatherer) serviceCA(ctx context.Context, namespace string, o *once) (string, *problem.Problem) {
+	data, f := g.platformBundle(ctx, types.NamespacedName{Namespace: namespace, Name: desired.ServiceBundle}, o)
+	return desired.CertificatesIn(data), f
+}
+
+// platformBundle reads a ConfigMap that the platform puts into the namespace; nil if there is none. Most namespaces have none: the cache knows.
+func (g *Gatherer) platformBundle(ctx context.Context, key types.NamespacedName, o *once) (map[string]string, *problem.Problem) {
 	err := g.Cached.Get(ctx, key, metadataOf("ConfigMap"))
 	if apierrors.IsNotFound(err) {
 		return nil, nil
@@ -256,7 +262,7 @@ func (g *Gatherer) platformBundle(ctx context.Context, namespace string, o *once
 	if cm == nil {
 		return nil, nil
 	}
-	return desired.PlatformCABundle(namespace, cm.Data), nil
+	return cm.Data, nil
 }
 
 // metadataOf returns an empty ConfigMap or Secret of which only the metadata is read.

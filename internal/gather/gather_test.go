@@ -51,8 +51,9 @@ func TestSecrets(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{
 		"Secret/one": 1, "Secret/two": 1, "ConfigMap/llama-stack-operator-config": 1,
 		// The cache:
-		"Deployment/my-stack": 1, "PartialObjectMetadata/odh-trusted-ca-bundle": 1, "PartialObjectMetadata/llama-stack-operator-config": 1,
-		"PartialObjectMetadataList": 1,
+		"Deployment/my-stack": 1, "PartialObjectMetadata/odh-trusted-ca-bundle": 1, "PartialObjectMetadata/openshift-service-ca.crt": 1,
+		"PartialObjectMetadata/llama-stack-operator-config": 1,
+		"PartialObjectMetadataList":                         1,
 	}, c.reads); diff != "" {
 		t.Errorf("reads (-want +got):\n%s", diff)
 	}
@@ -104,7 +105,7 @@ tls: {enabled: true, secretName: certificate, caBundle: {configMapName: authorit
 		newGatherer(c, c).Gather(t.Context(), cr)
 		want := map[string]bool{}
 		for _, ref := range desired.References(cr) {
-			if ref.Name != "a/b" { // nothing can have that name
+			if ref.Name != "a/b" && !desired.IsPlatformBundle(ref.Name) { // nothing can have that name; there is no such bundle
 				want[ref.Kind+"/"+ref.Name] = true
 			}
 		}
@@ -428,6 +429,27 @@ func TestPlatformCABundle(t *testing.T) {
 	}
 	if got, faults := gathered(); got != nil || len(faults) > 0 {
 		t.Errorf("an empty bundle is %+v, faults %s", got, faults.Message())
+	}
+}
+
+// Proves: R97, L-01 (the CA of the platform's Services is read where it exists, whatever bundle the spec names).
+func TestServiceCA(t *testing.T) {
+	ca := fixture.NewCACertificate(t)
+	bundle := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "openshift-service-ca.crt"}, Data: map[string]string{"service-ca.crt": "# a comment\n" + ca},
+	}
+	c := newCluster(t, bundle, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "mine"}, Data: map[string]string{"ca.crt": ca}})
+	g := newGatherer(c, c)
+	named := resource()
+	named.Spec.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{CABundle: &v1alpha2.CABundleConfig{ConfigMapName: "mine"}}}
+	for _, cr := range []*v1alpha2.LlamaStackDistribution{resource(), named} {
+		if got, faults := g.Gather(t.Context(), cr); got.Inputs.ServiceCA != ca || len(faults) > 0 {
+			t.Errorf("found %q, faults %s", got.Inputs.ServiceCA, faults.Message())
+		}
+	}
+	c.fails["ConfigMap/"+bundle.Name] = errTimeout
+	if got, faults := g.Gather(t.Context(), named); got.Inputs.ServiceCA != "" || !faults.Has(problem.Transient) {
+		t.Errorf("found %q, faults %s: what the server trusts must not change because nobody answers", got.Inputs.ServiceCA, faults.Message())
 	}
 }
 

@@ -48,8 +48,8 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	c := &cluster{reads: map[string]int{}, fails: map[string]error{}}
 	c.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithReturnManagedFields().WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, inner client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			what := fmt.Sprintf("%T/%s", o, key.Name)
-			what = what[strings.LastIndex(what, ".")+1:]
+			kind := fmt.Sprintf("%T", o)
+			what := kind[strings.LastIndex(kind, ".")+1:] + "/" + key.Name
 			c.reads[what]++
 			if err := c.fails[what]; err != nil {
 				return err

@@ -31,6 +31,8 @@ func (g *Gatherer) references(ctx context.Context, in *desired.Inputs, problems 
 	problems.AddFound(f)
 	in.CABundle, f = g.caBundle(ctx, in, o)
 	problems.AddFound(f)
+	in.ServiceCA, f = g.serviceCA(ctx, in.CR.Namespace, o)
+	problems.AddFound(f)
 	in.Certificate, f = certificate(ctx, in.CR, o)
 	problems.AddFound(f)
 	in.PodReferences, f = podReferences(ctx, in, o)

@@ -153,7 +153,8 @@ func container(p *Params) corev1.Container {
 // lifecycle keeps a pod serving until nobody is led to it any more; nil where that would only lengthen the time without a server, because the next
 // pod waits for the PVC, and where the user leaves too little time for it. The kubelet itself sleeps: the image needs no program for that.
 func lifecycle(p *Params) *corev1.Lifecycle {
-	if storageSpec(&p.CR.Spec) != nil || ptr.Deref(gracePeriod(p), corev1.DefaultTerminationGracePeriodSeconds) < 2*drainSeconds {
+	grace := workloadOf(&p.CR.Spec).TerminationGracePeriodSeconds
+	if storageSpec(&p.CR.Spec) != nil || ptr.Deref(grace, corev1.DefaultTerminationGracePeriodSeconds) < 2*drainSeconds {
 		return nil
 	}
 	return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: drainSeconds}}}

@@ -324,7 +324,9 @@ func TestSelects(t *testing.T) {
 // Proves: L-22 (a pod drains before it ends where its grace period has room for that: twice the time, and not less).
 func TestDrainingNeedsTwiceItsTime(t *testing.T) {
 	for seconds, drains := range map[int64]bool{0: false, 9: false, 10: true, 30: true} {
-		p := with(t, func(p *objects.Params) { p.Legacy.TerminationGracePeriodSeconds = &seconds })
+		p := with(t, func(p *objects.Params) {
+			p.CR.Spec.Workload = &v1alpha2.WorkloadSpec{TerminationGracePeriodSeconds: &seconds}
+		})
 		if got := server(t, p).Lifecycle != nil; got != drains {
 			t.Errorf("%d seconds: drains %v", seconds, got)
 		}

@@ -25,7 +25,7 @@ func workloadOf(spec *v1alpha2.LlamaStackDistributionSpec) v1alpha2.WorkloadSpec
 func schedule(p *Params, pod *corev1.PodSpec) {
 	w := workloadOf(&p.CR.Spec)
 	pod.ImagePullSecrets, pod.ResourceClaims = w.ImagePullSecrets, w.ResourceClaims
-	pod.TerminationGracePeriodSeconds = gracePeriod(p)
+	pod.TerminationGracePeriodSeconds = w.TerminationGracePeriodSeconds
 	s := w.Scheduling
 	if s == nil {
 		return
@@ -38,14 +38,6 @@ func schedule(p *Params, pod *corev1.PodSpec) {
 	if s.Affinity != nil {
 		pod.Affinity = s.Affinity
 	}
-}
-
-// gracePeriod is how long a pod may take to end; nil means Kubernetes' default.
-func gracePeriod(p *Params) *int64 {
-	if own := workloadOf(&p.CR.Spec).TerminationGracePeriodSeconds; own != nil {
-		return own
-	}
-	return p.Legacy.TerminationGracePeriodSeconds
 }
 
 // withPodMetadata adds the user's labels or annotations to the operator's, which win.

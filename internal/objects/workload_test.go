@@ -270,18 +270,16 @@ workload:
 // PVC, nor within a grace period that is too short).
 func TestPodsServeUntilNobodyIsLedToThem(t *testing.T) {
 	for name, c := range map[string]struct {
-		text  string
-		grace *int64
-		want  int64
+		text string
+		want int64
 	}{
-		"without a PVC":          {"", nil, 5},
-		"with a PVC":             {"workload: {storage: {}}", nil, 0},
-		"a grace period":         {"", new(int64(90)), 5},
-		"a short grace period":   {"", new(int64(9)), 0},
-		"no grace period at all": {"", new(int64(0)), 0},
+		"without a PVC":          {"", 5},
+		"with a PVC":             {"workload: {storage: {}}", 0},
+		"a grace period":         {"workload: {terminationGracePeriodSeconds: 90}", 5},
+		"a short grace period":   {"workload: {terminationGracePeriodSeconds: 9}", 0},
+		"no grace period at all": {"workload: {terminationGracePeriodSeconds: 0}", 0},
 	} {
 		p := workload(t, c.text)
-		p.Legacy.TerminationGracePeriodSeconds = c.grace
 		got := int64(0)
 		if l := server(t, p).Lifecycle; l != nil {
 			got = l.PreStop.Sleep.Seconds
@@ -295,10 +293,10 @@ func TestPodsServeUntilNobodyIsLedToThem(t *testing.T) {
 // Proves: R22 (what only v1alpha1 can say keeps working).
 func TestLegacyPod(t *testing.T) {
 	p := with(t, func(p *objects.Params) {
-		p.Legacy = v1alpha2.LegacySettings{ContainerName: "main", TerminationGracePeriodSeconds: new(int64(90))}
+		p.Legacy = v1alpha2.LegacySettings{ContainerName: "main"}
 	})
-	if server(t, p).Name != "main" || *pod(p).TerminationGracePeriodSeconds != 90 {
-		t.Errorf("container %s, grace period %v", server(t, p).Name, pod(p).TerminationGracePeriodSeconds)
+	if server(t, p).Name != "main" {
+		t.Errorf("container %s", server(t, p).Name)
 	}
 	if pod(simple(t)).TerminationGracePeriodSeconds != nil {
 		t.Error("a grace period that nobody asked for")

@@ -31,7 +31,7 @@ func (e *env) trusted(d *appsv1.Deployment) string {
 	return cm.Data["ca-bundle.crt"]
 }
 
-// Proves: R40, L-23 (servers trust what the platform puts into their namespace; a change rolls them out once, and without a change it does not).
+// Proves: R40, R97, L-23 (servers trust what the platform puts into their namespace; a change rolls them out once, and without a change it does not).
 func TestPlatformBundleIsTrustedAndWatched(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -44,6 +44,10 @@ func TestPlatformBundleIsTrustedAndWatched(t *testing.T) {
 	first, second := string(caElsewhere(t)["ca.crt"]), string(caElsewhere(t)["ca.crt"])
 	bundle := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: desired.PlatformBundle}, Data: map[string]string{"odh-ca-bundle.crt": first},
+	}
+	service := string(caElsewhere(t)["ca.crt"])
+	serviceBundle := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: desired.ServiceBundle}, Data: map[string]string{"service-ca.crt": service},
 	}
 	generation := e.deployment("s").Generation
 	for _, step := range []struct {
@@ -60,6 +64,8 @@ func TestPlatformBundleIsTrustedAndWatched(t *testing.T) {
 			bundle.Labels, bundle.Data["notes"] = map[string]string{"a": "b"}, "# none"
 			return admin.Update(t.Context(), bundle)
 		}},
+		{"the platform makes the CA of its Services", second + first + service, 1, func() error { return admin.Create(t.Context(), serviceBundle) }},
+		{"that CA goes", second + first, 1, func() error { return admin.Delete(t.Context(), serviceBundle) }},
 		{"the bundle goes", "", 1, func() error { return admin.Delete(t.Context(), bundle, client.Preconditions{UID: &bundle.UID}) }},
 	} {
 		if err := step.change(); err != nil {

@@ -36,13 +36,14 @@ kind: LlamaStackDistribution
 metadata:
   name: old
   annotations:
-    llamastack.io/conversion: '{"version":1,"origin":"v1alpha1","kept":{"spec.server.containerSpec.name":{"was":"main"},"spec.server.podOverrides.terminationGracePeriodSeconds":{"was":45}}}'
+    llamastack.io/conversion: '{"version":1,"origin":"v1alpha1","kept":{"spec.server.containerSpec.name":{"was":"main"}}}'
 spec:
   distribution: {name: starter}
   networking: {port: 8321, allowedFrom: {namespaces: [a]}}
   workload:
     replicas: 1
     storage: {}
+    terminationGracePeriodSeconds: 45
     overrides:
       env: [{name: VLLM_URL, value: "http://vllm:8000/v1"}]
 `

@@ -269,6 +269,7 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, 
 	in.Edge, in.Mirrors, in.OperatorImage = c.Settings.Edge, c.Settings.Registries.Mirrors, version.Image()
 	// The cluster has what its administrator names.
 	in.EdgeAPIs = objects.EdgeAPIs{Route: in.Edge.Kind == settings.EdgeRoute, HTTPRoute: in.Edge.Gateway != nil}
+	in.ServiceCA = desired.CertificatesIn(c.texts(cr.Namespace, desired.ServiceBundle))
 	in.Unresolved = unresolved != nil
 	in.Packages = packages(in.Spec)
 	return in, unresolved
@@ -316,7 +317,7 @@ func (c *Cluster) override(in *desired.Inputs) *desired.OverrideFact {
 func (c *Cluster) caBundle(in *desired.Inputs) *desired.CABundleFact {
 	cr, found := in.CR, in.NamedCABundle()
 	if found == nil {
-		return desired.PlatformCABundle(cr.Namespace, texts(c.configMaps[types.NamespacedName{Namespace: cr.Namespace, Name: desired.PlatformBundle}].data))
+		return desired.PlatformCABundle(cr.Namespace, c.texts(cr.Namespace, desired.PlatformBundle))
 	}
 	cm, given := c.configMaps[types.NamespacedName{Namespace: found.Namespace, Name: found.Name}]
 	if given && !cm.usableIn(cr.Namespace) {
@@ -326,14 +327,14 @@ func (c *Cluster) caBundle(in *desired.Inputs) *desired.CABundleFact {
 	if !given {
 		found.State = desired.Unknown
 	}
-	found.Data = texts(cm.data)
+	found.Data = c.texts(found.Namespace, found.Name)
 	return found
 }
 
 // texts are the texts in the data of a ConfigMap.
-func texts(data map[string]any) map[string]string {
+func (c *Cluster) texts(namespace, name string) map[string]string {
 	list := map[string]string{}
-	for key, value := range data {
+	for key, value := range c.configMaps[types.NamespacedName{Namespace: namespace, Name: name}].data {
 		if text, ok := value.(string); ok {
 			list[key] = text
 		}
