@@ -29,6 +29,13 @@ const (
 	// References is how many Secrets, and how many ConfigMaps and Secrets of the overrides, one spec may refer to: each is read
 	// from the API server in every reconcile.
 	References = 200
+	// ReferencedBytes is how many bytes these may have together, with their metadata, and how many those with credentials for the images: they are in
+	// memory while the custom resource is reconciled.
+	ReferencedBytes = 8 << 20
+	// PullSecretValues is how many values all Secrets with credentials for the images of a custom resource may hold: a registry has up to six.
+	PullSecretValues = 10_000
+	// CredentialBytes is how long the credentials for one registry may be: they are kept as long as its image is asked for.
+	CredentialBytes = 16 << 10
 	// EndpointReferences is how many objects one spec may take endpoints from: each is read from the API server in every reconcile.
 	EndpointReferences = 50
 	// ImageBytes is how long the reference of an image may be. Registry, repository, tag and digest make less than 800 bytes.

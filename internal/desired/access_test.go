@@ -144,9 +144,9 @@ func TestBuildWarnsOfOverridesThatBypassAuthentication(t *testing.T) {
 		in := bare(t, spec, "")
 		in.Spec = parse.Parse(&in.CR.Spec)
 		for _, ref := range objects.PodReferences(in.CR) {
-			in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: ref, Content: map[string]secret.Value{"PATH": {}, "k": {}}})
+			in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: ref, Keys: []string{"PATH", "k"}})
 			if ref.Name == "harmless" {
-				in.PodReferences[len(in.PodReferences)-1].Content = map[string]secret.Value{"A": {}}
+				in.PodReferences[len(in.PodReferences)-1].Keys = []string{"A"}
 			}
 		}
 		var paths []string

@@ -49,8 +49,10 @@ type Inputs struct {
 	Override *OverrideFact
 	// EnvFromDefaults reports that the envFrom of CR is that of the operator's settings.
 	EnvFromDefaults bool
-	// PodReferences are the Secrets and ConfigMaps that the overrides bring into the pods, found or not.
+	// PodReferences are the Secrets and ConfigMaps that the overrides bring into the pods, found or not, as AddPodReference adds them.
 	PodReferences []PodReferenceFact
+	// podsHash is the hash of Secrets and of what PodReferences hold; nil where there are none.
+	podsHash *secret.Hash
 	// NetworkPolicyFlag is the operator's feature flag enableNetworkPolicy; nil where it is not set.
 	NetworkPolicyFlag *bool
 	// Forbidden is what the operator's settings forbid.

@@ -20,9 +20,29 @@ type PodReferenceFact struct {
 	Ref objects.Reference
 	// Lookup is what was found.
 	Lookup
-	// Content is what the pods get, by key; empty where there is no cluster to read it from. That of a ConfigMap is treated like that
-	// of a Secret: nobody needs to see it.
-	Content map[string]secret.Value
+	// Keys are those that the pods get of the object, sorted.
+	Keys []string
+	// Values are those of a Secret that the pods get. Of a ConfigMap, they are empty.
+	Values []secret.Value
+}
+
+// AddPodReference adds what was found at a reference of the pods, with what they get of the object, by key. That is hashed, and only the values of Secrets
+// stay in memory. in.Secrets is hashed before the first reference.
+func (in *Inputs) AddPodReference(ref objects.Reference, found Lookup, content map[string][]byte) {
+	if in.podsHash == nil {
+		in.podsHash = in.hashSecrets()
+	}
+	fact := PodReferenceFact{Ref: ref, Lookup: found, Keys: slices.Sorted(maps.Keys(content))}
+	in.podsHash.Text(ref.Kind)
+	in.podsHash.Text(ref.Name)
+	for _, key := range fact.Keys {
+		in.podsHash.Text(key)
+		in.podsHash.Bytes(content[key])
+		if ref.Kind == objects.KindSecret {
+			fact.Values = append(fact.Values, secret.Wrap(content[key]))
+		}
+	}
+	in.PodReferences = append(in.PodReferences, fact)
 }
 
 // checkPodReferences reports what keeps the pods from starting.
@@ -31,16 +51,6 @@ func (r *report) checkPodReferences(in *Inputs) {
 		if f := &in.PodReferences[i]; !f.Ref.Optional {
 			r.AddFound(f.absent(&f.Ref, in.CR.Namespace, ", or set optional: true there"))
 		}
-	}
-}
-
-// hash adds what the pods get to the hash.
-func (f *PodReferenceFact) hash(h *secret.Hash) {
-	h.Text(f.Ref.Kind)
-	h.Text(f.Ref.Name)
-	for _, key := range slices.Sorted(maps.Keys(f.Content)) {
-		h.Text(key)
-		h.Value(f.Content[key])
 	}
 }
 
@@ -64,7 +74,7 @@ func (in *Inputs) envFromVariables(from *corev1.EnvFromSource, index int) []stri
 	var names []string
 	for i := range in.PodReferences {
 		if f := &in.PodReferences[i]; strings.HasPrefix(f.Ref.Path, fmt.Sprintf("%s.envFrom[%d].", objects.PathOverrides, index)) {
-			for _, key := range slices.Sorted(maps.Keys(f.Content)) {
+			for _, key := range f.Keys {
 				names = append(names, from.Prefix+key)
 			}
 		}

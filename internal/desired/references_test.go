@@ -16,8 +16,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// overridden are inputs whose overrides refer to a Secret and to a ConfigMap, both found.
-func overridden(t *testing.T) *Inputs {
+// overridden are inputs whose overrides refer to a Secret and to a ConfigMap, both found unless a change of their content removes one.
+func overridden(t *testing.T, changes ...func(in *Inputs, contents []map[string][]byte)) *Inputs {
 	t.Helper()
 	in := inputs(t, "simple")
 	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}
@@ -27,11 +27,16 @@ volumes: [{name: files, configMap: {name: files}}]
 `), in.CR.Spec.Workload.Overrides); err != nil {
 		t.Fatal(err)
 	}
-	contents := []map[string]secret.Value{
-		{"token": secret.New([]byte(canary))}, {"a": secret.New([]byte("1")), "b": secret.New([]byte("2"))},
+	contents := []map[string][]byte{{"token": []byte(canary)}, {"a": []byte("1"), "b": []byte("2")}}
+	for _, change := range changes {
+		change(in, contents)
 	}
 	for i, ref := range objects.PodReferences(in.CR) {
-		in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: ref, Content: contents[i]})
+		var found Lookup
+		if contents[i] == nil {
+			ref.Optional, found.State = true, Missing
+		}
+		in.AddPodReference(ref, found, contents[i])
 	}
 	return in
 }
@@ -43,24 +48,21 @@ func TestPodReferencesRoll(t *testing.T) {
 	}
 	before, inputsBefore := annotation(overridden(t)), hashOf(overridden(t))
 	for name, c := range map[string]struct {
-		change  func(*Inputs)
+		change  func(*Inputs, []map[string][]byte)
 		changes bool
 	}{
-		"nothing":    {func(*Inputs) {}, false},
-		"a variable": {func(in *Inputs) { in.PodReferences[0].Content["token"] = secret.New([]byte("rotated")) }, true},
-		"a file":     {func(in *Inputs) { in.PodReferences[1].Content["b"] = secret.New([]byte("3")) }, true},
-		"a new file": {func(in *Inputs) { in.PodReferences[1].Content["c"] = secret.New(nil) }, true},
-		"an optional object that has gone": {func(in *Inputs) {
-			in.PodReferences[1].Ref.Optional, in.PodReferences[1].State, in.PodReferences[1].Content = true, Missing, nil
-		}, true},
-		"the hash key": {func(in *Inputs) { in.HashKey = secret.New([]byte("another")) }, true},
+		"nothing":                          {func(*Inputs, []map[string][]byte) {}, false},
+		"a variable":                       {func(_ *Inputs, of []map[string][]byte) { of[0]["token"] = []byte("rotated") }, true},
+		"a file":                           {func(_ *Inputs, of []map[string][]byte) { of[1]["b"] = []byte("3") }, true},
+		"a new file":                       {func(_ *Inputs, of []map[string][]byte) { of[1]["c"] = nil }, true},
+		"an optional object that has gone": {func(_ *Inputs, of []map[string][]byte) { of[1] = nil }, true},
+		"a value of a provider":            {func(in *Inputs, _ []map[string][]byte) { in.Secrets[0].Value = secret.New([]byte("rotated")) }, true},
+		"the hash key":                     {func(in *Inputs, _ []map[string][]byte) { in.HashKey = secret.New([]byte("another")) }, true},
 	} {
-		in := overridden(t)
-		c.change(in)
-		if got := annotation(in) != before; got != c.changes {
+		if got := annotation(overridden(t, c.change)) != before; got != c.changes {
 			t.Errorf("%s: the pods roll: %v, want %v", name, got, c.changes)
 		}
-		if got := hashOf(in) != inputsBefore; got != c.changes {
+		if got := hashOf(overridden(t, c.change)) != inputsBefore; got != c.changes {
 			t.Errorf("%s: the hash of the inputs changes: %v, want %v", name, got, c.changes)
 		}
 	}
@@ -71,12 +73,15 @@ func TestPodReferencesRoll(t *testing.T) {
 	}
 }
 
-// The hashes of releases are kept: what they make must not change. A resource without references of its own has this one.
+// The hashes of releases are kept: what they make must not change. A resource without references of its own has the first one.
 //
 // Proves: R48.
 func TestSecretsHashIsFrozen(t *testing.T) {
 	if got, want := secretsHash(inputs(t, "simple")), "a935390f2084b7360dee8ea2e3f421e9"; got != want {
 		t.Errorf("%s, want %s: an upgrade of the operator would roll every server that reads a Secret", got, want)
+	}
+	if got, want := secretsHash(overridden(t)), "8132726523595a9c0fa11df4c7ab2678"; got != want {
+		t.Errorf("%s, want %s: an upgrade of the operator would roll every server with volumes or variables from objects", got, want)
 	}
 }
 
@@ -127,10 +132,8 @@ func TestPodReferencesAbsent(t *testing.T) {
 // Proves: R7, R54 (the hash is that of all of them).
 func TestSecretsOfThePodsAreThoseOfProvidersAndOverrides(t *testing.T) {
 	in := inputs(t, "simple")
-	in.PodReferences = []PodReferenceFact{
-		{Ref: objects.Reference{Kind: objects.KindSecret}, Content: map[string]secret.Value{"token": secret.New([]byte("of-a-secret"))}},
-		{Ref: objects.Reference{Kind: objects.KindConfigMap}, Content: map[string]secret.Value{"text": secret.New([]byte("of-a-config-map"))}},
-	}
+	in.AddPodReference(objects.Reference{Kind: objects.KindSecret}, Lookup{}, map[string][]byte{"token": []byte("of-a-secret")})
+	in.AddPodReference(objects.Reference{Kind: objects.KindConfigMap}, Lookup{}, map[string][]byte{"text": []byte("of-a-config-map")})
 	values := in.secretValues(map[string]secret.Value{"DERIVED": secret.New([]byte("derived"))})
 	for _, c := range []struct {
 		text  string
@@ -177,7 +180,7 @@ func TestBuildRefusesNamesFromSecretsOfEnvFrom(t *testing.T) {
 		in.CR.Spec.Resources = &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{{Raw: []byte(`"${env.P_TOKEN}"`)}}}
 		in.Spec = parse.Parse(&in.CR.Spec)
 		for _, ref := range objects.PodReferences(in.CR) {
-			in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: ref, Content: map[string]secret.Value{"TOKEN": secret.New([]byte(canary))}})
+			in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: ref, Keys: []string{"TOKEN"}})
 		}
 		_, problems := Build(t.Context(), in)
 		if got := strings.Contains(problems.Message(), "refers to the environment variable P_TOKEN, which has a value from a Secret"); got != refused {

@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
@@ -109,11 +108,7 @@ func (in *Inputs) secretValues(derived map[string]secret.Value) []secret.Value {
 		values = append(values, derived[name])
 	}
 	for i := range in.PodReferences {
-		if f := &in.PodReferences[i]; f.Ref.Kind == objects.KindSecret {
-			for _, key := range slices.Sorted(maps.Keys(f.Content)) {
-				values = append(values, f.Content[key])
-			}
-		}
+		values = append(values, in.PodReferences[i].Values...)
 	}
 	if f := in.Certificate; f != nil {
 		values = append(values, f.Key)
@@ -124,16 +119,21 @@ func (in *Inputs) secretValues(derived map[string]secret.Value) []secret.Value {
 // secretsHash is a keyed hash over the secret values that the pods read, and whatever else the overrides bring into them; empty where
 // that is nothing. It is keyed because a plain hash of a short password is the password.
 func secretsHash(in *Inputs) string {
-	if len(in.Secrets)+len(in.PodReferences) == 0 {
+	switch {
+	case len(in.Secrets)+len(in.PodReferences) == 0:
 		return ""
+	case in.podsHash != nil:
+		return in.podsHash.Sum()
 	}
+	return in.hashSecrets().Sum()
+}
+
+// hashSecrets begins the hash with the values of in.Secrets.
+func (in *Inputs) hashSecrets() *secret.Hash {
 	h := secret.NewHash(in.HashKey)
 	for i := range in.Secrets {
 		h.Text(in.Secrets[i].Use.EnvName)
 		h.Value(in.Secrets[i].Value)
 	}
-	for i := range in.PodReferences {
-		in.PodReferences[i].hash(h)
-	}
-	return h.Sum()
+	return h
 }

@@ -47,7 +47,7 @@ func TestGatherForAdmissionReadsOnlyTheSettings(t *testing.T) {
 		}
 	}
 	for _, f := range in.PodReferences {
-		if f.State != desired.Found || len(f.ExistingKeys)+len(f.MissingKeys)+len(f.Content) > 0 {
+		if f.State != desired.Found || len(f.ExistingKeys)+len(f.MissingKeys)+len(f.Values) > 0 {
 			t.Errorf("%s: %+v", f.Ref.Path, f)
 		}
 	}

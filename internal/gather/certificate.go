@@ -29,7 +29,7 @@ func certificate(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *on
 		fact.State = desired.Missing
 		return fact, nil
 	}
-	fact.Certificate, fact.Key, fact.CA = s.Data[corev1.TLSCertKey], secret.New(s.Data[corev1.TLSPrivateKeyKey]), s.Data[corev1.ServiceAccountRootCAKey]
+	fact.Certificate, fact.Key, fact.CA = s.Data[corev1.TLSCertKey], secret.Wrap(s.Data[corev1.TLSPrivateKeyKey]), s.Data[corev1.ServiceAccountRootCAKey]
 	fact.Lookup = desired.LookIn(s.Data, corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
 	return fact, nil
 }

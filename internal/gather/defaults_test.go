@@ -27,7 +27,7 @@ func TestGatherReadsWhatTheSettingsName(t *testing.T) {
 		read = append(read, f.Ref.Path)
 	}
 	const want = "operator settings: podDefaults.overrides.envFrom[0].secretRef, operator settings: podDefaults.overrides.envFrom[1].configMapRef"
-	if text := strings.Join(read, ", "); text != want || string(got.Inputs.PodReferences[0].Content["TOKEN"].Reveal()) != canary {
+	if text := strings.Join(read, ", "); text != want || string(got.Inputs.PodReferences[0].Values[0].Reveal()) != canary {
 		t.Errorf("read %s", text)
 	}
 	if len(got.Inputs.Spec.Source.Workload.Overrides.EnvFrom) != 2 {

@@ -4,6 +4,7 @@ package gather
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -13,9 +14,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/hosts"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
@@ -121,6 +124,14 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 
 // lookupFailed is the problem of something that could not be read. The path is the field that refers to it, or what it is.
 func lookupFailed(condition, path, what string, err error) *problem.Problem {
+	if errors.Is(err, errReferencedBytes) {
+		return problem.New(problem.Problem{
+			Reason: problem.TooLarge, Path: path, Type: field.ErrorTypeTooMany,
+			Detail: fmt.Sprintf("the Secrets and ConfigMaps that the spec refers to, or what it uses of them, have more than %d bytes together, counted up to %s",
+				bounds.ReferencedBytes, what),
+			Fix: "refer to fewer or smaller ones, or put large files into a volume of another kind", Err: err,
+		})
+	}
 	return problem.New(problem.Problem{
 		Reason: problem.LookupFailed, Condition: condition, Path: path, Detail: fmt.Sprintf("%s could not be read: %v", what, stable.Error(err)),
 		Fix: "trying again", Err: err,
@@ -134,10 +145,14 @@ func (g *Gatherer) secrets(ctx context.Context, in *desired.Inputs, o *once) ([]
 	for _, use := range uses {
 		key := types.NamespacedName{Namespace: in.CR.Namespace, Name: use.Ref.Name}
 		s, err := o.secret(ctx, key)
+		fact := secretFact(use, s)
+		if err == nil {
+			err = o.use(fact.Value.Len(), &fact.Lookup)
+		}
 		if err != nil {
 			return nil, lookupFailed(v1alpha2.ConditionSecretsResolved, use.Path, "Secret "+key.String(), err)
 		}
-		facts = append(facts, secretFact(use, s))
+		facts = append(facts, fact)
 	}
 	return facts, nil
 }
@@ -155,7 +170,7 @@ func secretFact(use config.SecretUse, s *corev1.Secret) desired.SecretFact {
 	case len(value) == 0:
 		f.State = desired.Empty
 	default:
-		f.Value = secret.New(value)
+		f.Value = secret.Wrap(value)
 	}
 	return f
 }

@@ -135,27 +135,24 @@ func TestPodReferences(t *testing.T) {
 		Name              string
 		Missing           bool
 		MissingKeys, Keys []string
-		Content           map[string]string
+		Values            []string
 	}
 	read := func(in *desired.Inputs) []fact {
 		var facts []fact
 		for _, f := range in.PodReferences {
 			found := fact{f.Ref.Name, f.State == desired.Missing, f.MissingKeys, f.ExistingKeys, nil}
-			for key, value := range f.Content {
-				if found.Content == nil {
-					found.Content = map[string]string{}
-				}
-				found.Content[key] = string(value.Reveal())
+			for _, value := range f.Values {
+				found.Values = append(found.Values, string(value.Reveal()))
 			}
 			facts = append(facts, found)
 		}
 		return facts
 	}
 	want := []fact{
-		{"one", false, nil, nil, map[string]string{"k1": canary}},
+		{"one", false, nil, nil, []string{canary}},
 		{"files", false, []string{"none"}, []string{"b", "z"}, nil},
 		{"a/b", true, nil, nil, nil},
-		{"files", false, nil, nil, map[string]string{"z": "1", "b": "\x00"}},
+		{"files", false, nil, nil, nil}, // hashed, and dropped
 		{"gone", true, nil, nil, nil},
 	}
 	if diff := cmp.Diff(want, read(got.Inputs)); diff != "" {
@@ -172,6 +169,45 @@ func TestPodReferences(t *testing.T) {
 		c.fails = map[string]error{what: errTimeout}
 		if _, faults := g.Gather(t.Context(), overridden(t)); len(faults) != 1 || faults[0].Class != problem.Transient || faults[0].Condition != condition {
 			t.Errorf("%s times out: %+v", what, faults)
+		}
+	}
+}
+
+// Proves: L-23, R48 (all that the pods get of an object counts, and nothing else of it).
+func TestHashIsThatOfWhatThePodsGet(t *testing.T) {
+	hash := func(change func(s *corev1.Secret, cm *corev1.ConfigMap)) string {
+		s := newSecret("one", map[string]string{"k1": canary, "k2": "x", "other": "x"})
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "files"}, Data: map[string]string{"z": "1"}, BinaryData: map[string][]byte{"b": {0}}}
+		change(s, cm)
+		cr := overridden(t)
+		cr.Spec.Workload.Overrides.Env[1].ValueFrom.ConfigMapKeyRef.Optional = new(true)
+		cr.Spec.Workload.Overrides.Env = cr.Spec.Workload.Overrides.Env[:2] // the third one has a name that nothing can have
+		c := newCluster(t, s, newSecret("two", map[string]string{"k1": "x"}), cm)
+		got, _ := newGatherer(c, c).Gather(t.Context(), cr)
+		made, problems := desired.Build(t.Context(), got.Inputs)
+		if problems.HasErrors() {
+			t.Fatal(problems.Message())
+		}
+		return made.SecretsHash
+	}
+	before := hash(func(*corev1.Secret, *corev1.ConfigMap) {})
+	for name, c := range map[string]struct {
+		change  func(*corev1.Secret, *corev1.ConfigMap)
+		changes bool
+	}{
+		"nothing":       {func(*corev1.Secret, *corev1.ConfigMap) {}, false},
+		"another key":   {func(s *corev1.Secret, _ *corev1.ConfigMap) { s.Data["other"] = []byte("y") }, false},
+		"a label":       {func(_ *corev1.Secret, cm *corev1.ConfigMap) { cm.Labels = map[string]string{"a": "b"} }, false},
+		"a value":       {func(s *corev1.Secret, _ *corev1.ConfigMap) { s.Data["k1"] = []byte("y") }, true},
+		"a text":        {func(_ *corev1.Secret, cm *corev1.ConfigMap) { cm.Data["z"] = "2" }, true},
+		"binary data":   {func(_ *corev1.Secret, cm *corev1.ConfigMap) { cm.BinaryData["b"] = []byte{1} }, true},
+		"one more text": {func(_ *corev1.Secret, cm *corev1.ConfigMap) { cm.Data["y"] = "" }, true},
+		"text for a text": {func(_ *corev1.Secret, cm *corev1.ConfigMap) {
+			cm.Data, cm.BinaryData = nil, map[string][]byte{"z": {'1'}, "b": {0}}
+		}, false},
+	} {
+		if got := hash(c.change) != before; got != c.changes {
+			t.Errorf("%s: another hash: %t, want %t", name, got, c.changes)
 		}
 	}
 }

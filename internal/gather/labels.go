@@ -7,18 +7,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/google/go-containerregistry/pkg/authn"
-	"github.com/google/go-containerregistry/pkg/authn/kubernetes"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -49,13 +42,13 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 		g.Labels.Files(user, oci.ServerPackage, nil) //nolint:contextcheck // it asks nobody
 		return
 	}
-	keys, err := g.keys(ctx, in.CR)
-	if err != nil {
-		problems.AddFound(lookupFailed(v1alpha2.ConditionConfigGenerated, pathDistribution, "the credentials for the image", err))
+	keys, p := g.credentials(ctx, in.CR, pathDistribution, in.Distribution.Image)
+	if p != nil {
+		problems.AddFound(p)
 		return
 	}
 	question := imagelabels.Question{
-		Image: in.Distribution.Image, Keys: keys, Registries: &out.Settings.Registries, Generation: in.CR.Generation,
+		Image: in.Distribution.Image, Keys: keys[0], Registries: &out.Settings.Registries, Generation: in.CR.Generation,
 	}
 	if p := imageSays(g.Labels, out, question, hints); p != nil { //nolint:contextcheck // asking outlives the reconcile
 		problems.AddFound(p)
@@ -117,48 +110,6 @@ func pendingProblem(what, image string) *problem.Problem {
 		Reason: problem.ReadingImageLabels, Path: pathDistribution,
 		Detail: fmt.Sprintf("the registry is being asked for the %s of image %s", what, image), Fix: "waiting for its answer",
 	})
-}
-
-// keys are the credentials that a node has for the image: those of the pod's imagePullSecrets, and of its ServiceAccount's. A Secret that does
-// not exist, or is broken, is passed over, as a node does. Secrets are read live each time: which answer counts depends on what they hold.
-func (g *Gatherer) keys(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (authn.Keychain, error) {
-	var names []string
-	if w := cr.Spec.Workload; w != nil {
-		for _, ref := range w.ImagePullSecrets {
-			names = append(names, ref.Name)
-		}
-	}
-	var account corev1.ServiceAccount
-	key := types.NamespacedName{Namespace: cr.Namespace, Name: objects.PodServiceAccountName(cr)}
-	err := g.Cached.Get(ctx, key, &account) // the operator's own; one that the spec names is not in the cache
-	if apierrors.IsNotFound(err) {
-		err = g.Live.Get(ctx, key, &account)
-	}
-	if client.IgnoreNotFound(err) != nil {
-		return nil, err
-	}
-	for _, ref := range account.ImagePullSecrets {
-		names = append(names, ref.Name)
-	}
-	var chains []authn.Keychain
-	for _, name := range names[:min(len(names), bounds.References)] {
-		var s corev1.Secret
-		err := g.Live.Get(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: name}, &s)
-		switch {
-		case apierrors.IsNotFound(err), apierrors.IsInvalid(err), name == "":
-			continue
-		case err != nil:
-			return nil, err
-		}
-		// Each by itself: a broken one would take the others along.
-		if chain, err := kubernetes.NewFromPullSecrets(ctx, []corev1.Secret{s}); err == nil {
-			chains = append(chains, chain)
-		}
-	}
-	if len(chains) == 0 {
-		return nil, nil
-	}
-	return authn.NewMultiKeychain(chains...), nil
 }
 
 // waysOut are what a user can do where labels cannot be read.

@@ -77,15 +77,18 @@ func (g *Gatherer) packages(ctx context.Context, out *Gathered, images []string,
 	user := client.ObjectKeyFromObject(in.CR)
 	var questions []imagelabels.Question
 	if len(images) > 0 {
-		keys, err := g.keys(ctx, in.CR)
-		if err != nil {
-			problems.AddFound(lookupFailed(v1alpha2.ConditionConfigGenerated, pathExternal, "the credentials for the images", err))
+		locations := make([]string, len(images))
+		for i, image := range images {
+			locations[i], _ = out.Settings.Registries.Mirrors.Rewrite(image)
+		}
+		keys, p := g.credentials(ctx, in.CR, pathExternal, locations...)
+		if p != nil {
+			problems.AddFound(p)
 			return
 		}
-		for _, image := range images {
-			location, _ := out.Settings.Registries.Mirrors.Rewrite(image)
+		for i, location := range locations {
 			questions = append(questions, imagelabels.Question{
-				Image: location, Keys: keys, Registries: &out.Settings.Registries, Generation: in.CR.Generation,
+				Image: location, Keys: keys[i], Registries: &out.Settings.Registries, Generation: in.CR.Generation,
 			})
 		}
 	}

@@ -4,10 +4,12 @@ package gather
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -17,13 +19,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // references reads what the resource refers to. What could not be asked stays nil.
 func (g *Gatherer) references(ctx context.Context, in *desired.Inputs, problems *problem.Collector) {
-	o := &once{live: g.Live, secrets: map[types.NamespacedName]*corev1.Secret{}, configMaps: map[types.NamespacedName]*corev1.ConfigMap{}}
+	o := &once{bounded: bounded{live: g.Live}, secrets: map[types.NamespacedName]*corev1.Secret{}, configMaps: map[types.NamespacedName]*corev1.ConfigMap{}}
 	var f *problem.Problem
 	in.Secrets, f = g.secrets(ctx, in, o)
 	problems.AddFound(f)
@@ -35,113 +36,163 @@ func (g *Gatherer) references(ctx context.Context, in *desired.Inputs, problems 
 	problems.AddFound(f)
 	in.Certificate, f = certificate(ctx, in.CR, o)
 	problems.AddFound(f)
-	in.PodReferences, f = podReferences(ctx, in, o)
-	problems.AddFound(f)
+	problems.AddFound(podReferences(ctx, in, o))
 }
 
 // once reads each Secret and each ConfigMap once in a reconcile, so that all who refer to one see the same.
 type once struct {
-	live       client.Reader
+	bounded
 	secrets    map[types.NamespacedName]*corev1.Secret
 	configMaps map[types.NamespacedName]*corev1.ConfigMap
 }
 
 // secret returns nil where there is none.
 func (o *once) secret(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
-	return readOnce(ctx, o.live, o.secrets, key, &corev1.Secret{})
+	return readOnce(ctx, &o.bounded, o.secrets, key, &corev1.Secret{})
 }
 
 // configMap returns nil where there is none.
 func (o *once) configMap(ctx context.Context, key types.NamespacedName) (*corev1.ConfigMap, error) {
-	return readOnce(ctx, o.live, o.configMaps, key, &corev1.ConfigMap{})
+	return readOnce(ctx, &o.bounded, o.configMaps, key, &corev1.ConfigMap{})
 }
 
-func readOnce[O client.Object](ctx context.Context, live client.Reader, known map[types.NamespacedName]O, key types.NamespacedName, into O) (O, error) {
+func readOnce[O sized](ctx context.Context, from *bounded, known map[types.NamespacedName]O, key types.NamespacedName, into O) (O, error) {
 	var none O
 	if o, done := known[key]; done {
 		return o, nil
 	}
-	if len(validation.NameIsDNSSubdomain(key.Name, false)) > 0 {
-		return none, nil // nothing can have that name, and asking for it would fail forever
-	}
-	err := live.Get(ctx, key, into)
-	switch {
-	case apierrors.IsNotFound(err):
-		into = none
-	case err != nil:
+	found, err := from.read(ctx, key, into)
+	if err != nil {
 		return none, err
+	}
+	if !found {
+		into = none
 	}
 	known[key] = into
 	return into, nil
 }
 
+// sized is an object that knows its size in bytes.
+type sized interface {
+	client.Object
+	Size() int
+}
+
+// bounded reads objects from the API server, until they have more than bounds.ReferencedBytes together, or as much was used of them.
+type bounded struct {
+	live        client.Reader
+	bytes, used int
+}
+
+// errReferencedBytes reports that the objects of a custom resource are larger than what is read.
+var errReferencedBytes = errors.New("too many bytes")
+
+// read reports whether there is such an object.
+func (b *bounded) read(ctx context.Context, key types.NamespacedName, into sized) (bool, error) {
+	switch {
+	case len(validation.NameIsDNSSubdomain(key.Name, false)) > 0:
+		return false, nil // nothing can have that name, and asking for it would fail forever
+	case b.bytes > bounds.ReferencedBytes:
+		return false, errReferencedBytes
+	}
+	if err := b.live.Get(ctx, key, into); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	if b.bytes += into.Size(); b.bytes > bounds.ReferencedBytes {
+		return false, errReferencedBytes
+	}
+	return true, nil
+}
+
+// use counts what a reference takes of an object: bytes of values, and the names of its keys where one is missing.
+func (b *bounded) use(bytes int, found *desired.Lookup) error {
+	b.used += bytes
+	for _, key := range found.ExistingKeys {
+		b.used += len(key)
+	}
+	if b.used > bounds.ReferencedBytes {
+		return errReferencedBytes
+	}
+	return nil
+}
+
 // podReferences reads what the overrides bring into the pods.
-func podReferences(ctx context.Context, in *desired.Inputs, o *once) ([]desired.PodReferenceFact, *problem.Problem) {
-	var facts []desired.PodReferenceFact
+func podReferences(ctx context.Context, in *desired.Inputs, o *once) *problem.Problem {
 	objectsReferred := map[[2]string]bool{}
 	for _, ref := range in.ReferencesOfPods() {
 		objectsReferred[[2]string{ref.Kind, ref.Name}] = true
 		if len(objectsReferred) > bounds.References {
-			return nil, problem.New(problem.Problem{
+			return problem.New(problem.Problem{
 				Reason: problem.TooLarge, Path: ref.Path, Type: field.ErrorTypeTooMany,
 				Detail: fmt.Sprintf("the spec refers to more than %d Secrets and ConfigMaps, counted up to here", bounds.References), Fix: "put several keys into one",
 			})
 		}
-		content, f := podContent(ctx, &ref, o)
-		if f != nil {
-			return nil, f
+		found, content, err := podContent(ctx, &ref, o)
+		if err != nil {
+			return lookupFailed(conditionOf(ref.Kind), ref.Path, ref.Kind+" "+ref.Namespace+"/"+ref.Name, err)
 		}
-		facts = append(facts, podReferenceFact(ref, content))
+		in.AddPodReference(ref, found, content)
 	}
-	return facts, nil
+	return nil
 }
 
-// podContent is what an object holds; nil where there is none.
-func podContent(ctx context.Context, ref *objects.Reference, o *once) (map[string]secret.Value, *problem.Problem) {
+// conditionOf is the condition that reports an object of a kind that cannot be read.
+func conditionOf(kind string) string {
+	if kind == objects.KindSecret {
+		return v1alpha2.ConditionSecretsResolved
+	}
+	return v1alpha2.ConditionConfigGenerated
+}
+
+// podContent is what a reference of the pods takes of an object, by key.
+func podContent(ctx context.Context, ref *objects.Reference, o *once) (desired.Lookup, map[string][]byte, error) {
 	key := types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
-	content := map[string]secret.Value{}
 	if ref.Kind == objects.KindSecret {
 		s, err := o.secret(ctx, key)
-		if err != nil {
-			return nil, lookupFailed(v1alpha2.ConditionSecretsResolved, ref.Path, "Secret "+key.String(), err)
+		if err != nil || s == nil {
+			return desired.Lookup{State: desired.Missing}, nil, err
 		}
-		if s == nil {
-			return nil, nil
-		}
-		for name, value := range s.Data {
-			content[name] = secret.New(value)
-		}
-		return content, nil
+		return take(o, ref.Keys, s.Data, nil)
 	}
 	cm, err := o.configMap(ctx, key)
-	if err != nil {
-		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, ref.Path, "ConfigMap "+key.String(), err)
+	if err != nil || cm == nil {
+		return desired.Lookup{State: desired.Missing}, nil, err
 	}
-	if cm == nil {
-		return nil, nil
-	}
-	for name, text := range cm.Data {
-		content[name] = secret.New([]byte(text))
-	}
-	for name, value := range cm.BinaryData {
-		content[name] = secret.New(value)
-	}
-	return content, nil
+	return take(o, ref.Keys, cm.BinaryData, cm.Data)
 }
 
-func podReferenceFact(ref objects.Reference, content map[string]secret.Value) desired.PodReferenceFact {
-	fact := desired.PodReferenceFact{Ref: ref, Content: content}
-	switch {
-	case content == nil:
-		fact.State = desired.Missing
-	case len(ref.Keys) > 0:
-		fact.Lookup = desired.LookIn(content, ref.Keys...)
-		fact.Content = map[string]secret.Value{}
-		for _, key := range ref.Keys {
-			if value, ok := content[key]; ok {
-				fact.Content[key] = value
-			}
+// take returns the values of keys, and of all where none is named. No key has both data and text.
+func take(o *once, keys []string, data map[string][]byte, texts map[string]string) (found desired.Lookup, taken map[string][]byte, _ error) {
+	names := func() map[string]bool {
+		all := map[string]bool{}
+		for name := range data {
+			all[name] = true
+		}
+		for name := range texts {
+			all[name] = true
+		}
+		return all
+	}
+	wanted := slices.Compact(slices.Sorted(slices.Values(keys)))
+	if len(keys) == 0 {
+		wanted = slices.Collect(maps.Keys(names()))
+	}
+	taken = map[string][]byte{}
+	for _, key := range wanted {
+		value, ok := data[key]
+		if text, is := texts[key]; is {
+			value, ok = []byte(text), true
+		}
+		if !ok {
+			continue
+		}
+		taken[key] = value
+		if err := o.use(len(key)+len(value), &found); err != nil {
+			return found, nil, err
 		}
 	}
-	return fact
+	if len(taken) < len(wanted) {
+		found = desired.LookIn(names(), keys...)
+	}
+	return found, taken, o.use(0, &found)
 }

@@ -27,6 +27,9 @@ const (
 	recheckJitter = 2 * time.Hour
 	// editPause is how long a registry is left alone between two questions that edits cause.
 	editPause = 15 * time.Second
+	// askAgainPause is how long after a question it is asked again because its answer was dropped: answers that do not fit into what is kept, and that are
+	// used all the time, must not be asked for all the time.
+	askAgainPause = time.Minute
 	// Errors that pass are asked again after firstRetry, others, which someone has to fix first, after firstSlowRetry. Both double.
 	firstRetry, lastRetry         = 15 * time.Second, 15 * time.Minute
 	firstSlowRetry, lastSlowRetry = time.Minute, time.Hour
@@ -53,7 +56,7 @@ func (r *Reader) keepAsking(ctx context.Context, i *image) {
 			}
 		}
 		if r.ask(ctx, i) {
-			r.announce(ctx, i)
+			r.announce(r.ctx, i) //nolint:contextcheck // who waits is told, even where the answer is dropped at once
 		}
 		if ctx.Err() != nil {
 			return
@@ -73,6 +76,9 @@ func (r *Reader) due(i *image) (due, early time.Duration) {
 		return jitter(recheckJitter), 0
 	case i.asked.IsZero():
 		return 0, 0
+	case i.answer.Pending: // an answer was dropped
+		due = max(0, askAgainPause-time.Since(i.asked))
+		return due, due
 	case i.answer.settled() && isDigest(i.ref):
 		return -1, 0
 	case i.failures == 0:
@@ -184,6 +190,8 @@ func (r *Reader) note(ctx context.Context, i *image, answer Answer) bool {
 		return false
 	}
 	i.answer = answer
+	r.evict(i)
+	r.next(i.namespace)
 	if answer.kept() && answer.Digest != former.Digest {
 		//nolint:contextcheck // what was read is kept, even where nobody asks for it any more
 		r.keep(&Kept{ID: i.id, Image: i.ref.Name(), Digest: answer.Digest, Labels: answer.Labels, Content: answer.Content})

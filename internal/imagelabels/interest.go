@@ -3,6 +3,7 @@
 package imagelabels
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -31,15 +32,27 @@ func (r *Reader) answersTo(user types.NamespacedName, file string, questions []Q
 	defer r.mu.Unlock()
 	answers := make([]Answer, len(questions))
 	var ids []string
+	var waits *wait
 	for n := range questions {
 		questions[n].File = file
 		id, ref, err := identify(r.options.Key, &questions[n])
-		if err != nil {
+		switch {
+		case err != nil:
 			answers[n] = Answer{Err: err}
-			continue
+		case r.images[id] == nil && r.waiting(user.Namespace) >= maxWaiting:
+			if waits == nil {
+				waits = &wait{since: r.waitsSince(asker{user, file})}
+			}
+			answers[n] = Answer{Pending: true, Since: waits.since}
+			r.lookedUp(&answers[n])
+		default:
+			ids = append(ids, id)
+			answers[n] = r.lookUp(id, ref, user, questions[n])
 		}
-		ids = append(ids, id)
-		answers[n] = r.lookUp(id, ref, user, questions[n])
+	}
+	delete(r.later, asker{user, file})
+	if waits != nil {
+		r.later[asker{user, file}] = waits
 	}
 	for _, former := range r.asked[user][file] {
 		if !slices.Contains(ids, former) {
@@ -47,7 +60,16 @@ func (r *Reader) answersTo(user types.NamespacedName, file string, questions []Q
 		}
 	}
 	r.remember(user, file, ids)
+	r.next(user.Namespace)
 	return answers
+}
+
+// waitsSince is since when a custom resource waits for room.
+func (r *Reader) waitsSince(a asker) time.Time {
+	if before := r.later[a]; before != nil {
+		return before.since
+	}
+	return time.Now()
 }
 
 // remember keeps which images a custom resource asked for.
@@ -70,21 +92,26 @@ func (r *Reader) remember(user types.NamespacedName, file string, ids []string) 
 func (r *Reader) lookUp(id string, ref name.Reference, user types.NamespacedName, q Question) Answer {
 	i := r.images[id]
 	if i == nil {
-		i = &image{id: id, answer: Answer{Pending: true, Since: time.Now()}}
+		i = &image{id: id, answer: Answer{Pending: true, Since: time.Now()}, asked: r.dropped[id]}
 		r.images[id] = i
+		delete(r.dropped, id)
 	}
 	r.count++
 	i.used = r.count
 	r.begin(i, user, ref, q)
 	r.evict(i)
-	if r.options.LookedUp != nil {
-		result := Hit
-		if i.answer.Pending {
-			result = Miss
-		}
-		r.options.LookedUp(result)
-	}
+	r.lookedUp(&i.answer)
 	return i.answer
+}
+
+func (r *Reader) lookedUp(answer *Answer) {
+	switch {
+	case r.options.LookedUp == nil:
+	case answer.Pending:
+		r.options.LookedUp(Miss)
+	default:
+		r.options.LookedUp(Hit)
+	}
 }
 
 // Forget drops the interest of a custom resource that is gone.
@@ -97,6 +124,8 @@ func (r *Reader) Forget(user types.NamespacedName) {
 		}
 	}
 	delete(r.asked, user)
+	maps.DeleteFunc(r.later, func(a asker, _ *wait) bool { return a.user == user })
+	r.next(user.Namespace)
 }
 
 // ForgetLabels drops the interest of a custom resource that needs no labels any more.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -131,6 +132,9 @@ func ReadFile(ctx context.Context, from Registry, image, file string, keys authn
 		}
 	} else {
 		content, err = from.FindFile(ctx, image, found, file, keys)
+	}
+	if err == nil && len(content) > bounds.PackageBytes { // so that the files of one custom resource fit into what is kept
+		err = &registry.Error{Kind: registry.TooLarge, Reference: image, Err: fmt.Errorf("%s is larger than %d bytes", file, bounds.PackageBytes)}
 	}
 	if isContentError(err) {
 		return found.Digest, nil, &FileError{err}

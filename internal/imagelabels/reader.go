@@ -3,7 +3,9 @@
 package imagelabels
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -23,9 +25,14 @@ const (
 	maxQuestions    = 24
 	maxPerNamespace = 4
 	maxPerLane      = 3
-	// maxImages and maxBytes bound what is kept: images, and bytes of their configurations. Those that were used longest ago go first.
+	// maxWaiting bounds the images of one namespace that wait for an answer, the first one or one after failures. Custom resources with more of them are
+	// told when there is room.
+	maxWaiting = 250
+	// maxImages and maxBytes bound the answers that are kept: images, and bytes of their configurations.
 	maxImages = 200
 	maxBytes  = 16 << 20
+	// unbounded is more than can wait for a place in a lane.
+	unbounded = 1 << 30
 )
 
 // What becomes of a question.
@@ -62,8 +69,24 @@ type Reader struct {
 	images map[string]*image
 	// asked are the ids of the images of each custom resource, by the file that it wants to know; "" stands for the labels.
 	asked map[types.NamespacedName]map[string][]string
+	// later are those for whose images there was no room in their namespace.
+	later map[asker]*wait
+	// dropped are answers that were dropped though they had users, by when they were asked for: they are asked for again after a pause.
+	dropped map[string]time.Time
 	// count makes the order in which images were used.
 	count uint64
+}
+
+// asker is a custom resource that asks for the labels of images, or for a file of them.
+type asker struct {
+	user types.NamespacedName
+	file string
+}
+
+// wait is for room, since a time. told is true while an event about room is on its way.
+type wait struct {
+	since time.Time
+	told  bool
 }
 
 // image is what is known of the labels, or of a file, of an image, for those with the same credentials.
@@ -71,7 +94,7 @@ type image struct {
 	id       string
 	ref      name.Reference
 	question Question
-	// namespace and lane are those of the custom resource that asked last.
+	// namespace and lane are those of a custom resource that asked, in which it waits.
 	namespace, lane string
 	answer          Answer
 	// users are the custom resources that use it, with the generation in which they asked last.
@@ -90,8 +113,8 @@ type image struct {
 func New(ctx context.Context, o Options) *Reader {
 	return &Reader{
 		ctx: ctx, options: o, answers: make(chan event.GenericEvent, maxQuestions),
-		lanes: lanes.New(maxImages, maxPerLane), namespaces: lanes.New(maxQuestions, maxPerNamespace),
-		images: map[string]*image{}, asked: map[types.NamespacedName]map[string][]string{},
+		lanes: lanes.New(unbounded, maxPerLane), namespaces: lanes.New(maxQuestions, maxPerNamespace),
+		images: map[string]*image{}, asked: map[types.NamespacedName]map[string][]string{}, later: map[asker]*wait{}, dropped: map[string]time.Time{},
 	}
 }
 
@@ -106,11 +129,20 @@ func (r *Reader) begin(i *image, user types.NamespacedName, ref name.Reference, 
 	former, known := i.users[user]
 	i.users[user] = q.Generation
 	changed := i.stop != nil && r.options.Connect.Differ(i.question.Registries, q.Registries)
-	i.ref, i.question, i.namespace, i.lane = ref, q, user.Namespace, user.Namespace+" "+ref.Context().RegistryStr()
+	i.ref, i.question = ref, q
+	if i.waits() && i.namespace != user.Namespace && r.waiting(user.Namespace) < r.waiting(i.namespace) { // it has its turn sooner
+		i.stop()
+		i.stop = nil
+	}
+	if !i.waits() {
+		i.namespace, i.lane = user.Namespace, user.Namespace+" "+ref.Context().RegistryStr()
+	}
 	if i.stop == nil {
 		var ctx context.Context
 		ctx, i.stop = context.WithCancel(r.ctx)
-		i.wake = make(chan struct{}, 1)
+		if i.wake == nil {
+			i.wake = make(chan struct{}, 1)
+		}
 		go r.keepAsking(ctx, i)
 		return
 	}
@@ -125,19 +157,50 @@ func (r *Reader) begin(i *image, user types.NamespacedName, ref name.Reference, 
 	}
 }
 
-// evict keeps within the bounds. Images without users go first, then those that were used longest ago: their users ask again. Those that wait for an
-// answer would not do so by themselves: there is an event for each of them.
+// waits reports whether a registry is asked for an image that it has not answered for.
+func (i *image) waits() bool { return i.stop != nil && !i.answer.settled() }
+
+// waiting counts the images that wait in a namespace.
+func (r *Reader) waiting(namespace string) (count int) {
+	for _, i := range r.images {
+		if i.namespace == namespace && i.waits() {
+			count++
+		}
+	}
+	return count
+}
+
+// next tells the custom resource of a namespace that waits longest, where one more image can wait.
+func (r *Reader) next(namespace string) {
+	var user types.NamespacedName
+	var first *wait
+	for a, w := range r.later {
+		if a.user.Namespace == namespace && !w.told && (first == nil || w.since.Before(first.since)) {
+			user, first = a.user, w
+		}
+	}
+	if first != nil && r.waiting(namespace) < maxWaiting {
+		first.told = true
+		go r.tell(r.ctx, user)
+	}
+}
+
+// evict keeps the answers within the bounds. Those without users go first, then those of the namespace that has most of them: its users ask again when
+// they are reconciled, after a pause. What waits for an answer stays.
 func (r *Reader) evict(newest *image) {
 	for {
-		size := 0
-		var oldest *image
+		count, size := 0, 0
 		for _, i := range r.images {
-			size += i.answer.size()
-			if i != newest && (oldest == nil || before(i, oldest)) {
-				oldest = i
+			if i.answer.settled() {
+				count++
+				size += i.answer.size()
 			}
 		}
-		if oldest == nil || len(r.images) <= maxImages && size <= maxBytes {
+		if count <= maxImages && size <= maxBytes {
+			return
+		}
+		oldest := r.oldest(newest)
+		if oldest == nil {
 			return
 		}
 		if oldest.stop != nil {
@@ -145,17 +208,32 @@ func (r *Reader) evict(newest *image) {
 		}
 		delete(r.images, oldest.id)
 		r.drop(oldest.id)
-		if oldest.answer.Pending && len(oldest.users) > 0 {
-			go r.announce(r.ctx, oldest)
+		maps.DeleteFunc(r.dropped, func(_ string, asked time.Time) bool { return time.Since(asked) > askAgainPause })
+		if len(oldest.users) > 0 {
+			r.dropped[oldest.id] = oldest.asked
 		}
 	}
 }
 
-func before(a, b *image) bool {
-	if (len(a.users) == 0) != (len(b.users) == 0) {
-		return len(a.users) == 0
+// oldest is the answer to drop next, another than the newest; nil where there is none.
+func (r *Reader) oldest(newest *image) (oldest *image) {
+	share := map[string]int{} // of what is kept, by namespace: an image counts as much as the bytes that it may have
+	for _, i := range r.images {
+		if len(i.users) > 0 {
+			share[i.namespace] += i.answer.size() + maxBytes/maxImages
+		}
 	}
-	return a.used < b.used
+	for _, i := range r.images {
+		if i == newest || !i.answer.settled() {
+			continue
+		}
+		if oldest == nil || cmp.Or(
+			cmp.Compare(min(len(i.users), 1), min(len(oldest.users), 1)), cmp.Compare(share[oldest.namespace], share[i.namespace]), cmp.Compare(i.used, oldest.used),
+		) < 0 {
+			oldest = i
+		}
+	}
+	return oldest
 }
 
 // announce makes an event for each user of an image.
@@ -167,11 +245,15 @@ func (r *Reader) announce(ctx context.Context, i *image) {
 	}
 	r.mu.Unlock()
 	for _, user := range users {
-		cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: user.Namespace, Name: user.Name}}
-		select {
-		case r.answers <- event.GenericEvent{Object: cr}:
-		case <-ctx.Done():
-			return
-		}
+		r.tell(ctx, user)
+	}
+}
+
+// tell makes an event for a custom resource.
+func (r *Reader) tell(ctx context.Context, user types.NamespacedName) {
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: user.Namespace, Name: user.Name}}
+	select {
+	case r.answers <- event.GenericEvent{Object: cr}:
+	case <-ctx.Done():
 	}
 }

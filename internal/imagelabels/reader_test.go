@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -504,27 +503,6 @@ func TestKeptImagesHaveABound(t *testing.T) {
 		}
 		if a := w.Labels(user(1), question("registry.example.com/team/server:299")); a.Pending {
 			t.Error("the newest was dropped")
-		}
-	})
-}
-
-// Proves: R63, NFR-006 (who waits for the answer to a question that is dropped is told, and asks again).
-func TestDroppedQuestionsAreAskedAgain(t *testing.T) {
-	inBubble(t, func(w *world) {
-		w.registry.hangs = "server"
-		for n := range 203 {
-			w.Labels(user(n), question(fmt.Sprintf("registry.example.com/team/server:%d", n)))
-		}
-		synctest.Wait()
-		if got := w.announced(); len(got) != 3 || !slices.Contains(got, "s0") || !slices.Contains(got, "s1") || !slices.Contains(got, "s2") {
-			t.Fatalf("announced: %q, want those whose questions were dropped", got)
-		}
-		w.registry.set(func() { w.registry.hangs = "" })
-		w.Labels(user(0), question("registry.example.com/team/server:0"))
-		<-time.After(time.Hour) // the others have their turns before
-		w.announced()
-		if a := w.know(user(0), question("registry.example.com/team/server:0")); a.Pending {
-			t.Error("asked again, and no answer")
 		}
 	})
 }

@@ -33,6 +33,9 @@ const (
 	defaultConfig     = "config.yaml"
 )
 
+// maxText bounds the other labels that are read: what they say is kept.
+const maxText = 1 << 10
+
 // maxConfig bounds a configuration, in bytes: the generated one must fit into a ConfigMap.
 const maxConfig = 1 << 20
 
@@ -59,6 +62,11 @@ type Layer struct {
 // io.llamastack.config.layer, which someone put there on purpose, then what a build of OGX writes.
 func Read(labels map[string]string) (*Labels, error) {
 	l := &Labels{}
+	for _, name := range []string{LabelDistributionVersion, LabelImageVersion, LabelConfigPath, LabelDefaultConfig} {
+		if len(labels[name]) > maxText {
+			return l, fmt.Errorf("label %s is longer than %d bytes", name, maxText)
+		}
+	}
 	l.readVersion(labels)
 	if encoded, ok := labels[LabelConfigBase64]; ok {
 		err := l.decode(LabelConfigBase64, encoded)

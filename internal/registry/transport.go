@@ -23,6 +23,8 @@ const (
 	dialTimeout   = 10 * time.Second
 	headerTimeout = 15 * time.Second
 	idleTimeout   = 30 * time.Second
+	// idleConnections bounds the connections to all registries that are kept open: anyone can name any number of registries.
+	idleConnections = 64
 	// headerBytes bounds the headers of an answer.
 	headerBytes = 64 << 10
 	// retryLimit is the longest time that a registry can ask to be left alone.
@@ -39,6 +41,7 @@ func newTransport(certificates *x509.CertPool, check func(network, address strin
 		TLSHandshakeTimeout:    dialTimeout,
 		ResponseHeaderTimeout:  headerTimeout,
 		IdleConnTimeout:        idleTimeout,
+		MaxIdleConns:           idleConnections,
 		MaxIdleConnsPerHost:    2,
 		MaxResponseHeaderBytes: headerBytes,
 		ForceAttemptHTTP2:      true,

@@ -29,6 +29,9 @@ func NewHash(key Value) *Hash {
 // Text adds a text.
 func (h *Hash) Text(s string) { h.add([]byte(s)) }
 
+// Bytes adds a text that is not a string.
+func (h *Hash) Bytes(b []byte) { h.add(b) }
+
 // Value adds a secret value.
 func (h *Hash) Value(v Value) { h.add(v.bytes) }
 

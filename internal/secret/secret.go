@@ -23,8 +23,14 @@ type Value struct{ bytes []byte }
 // New wraps a secret value. The bytes are copied.
 func New(b []byte) Value { return Value{bytes: bytes.Clone(b)} }
 
+// Wrap wraps a secret value that nobody changes. The bytes are shared.
+func Wrap(b []byte) Value { return Value{bytes: b} }
+
 // Reveal returns the bytes. They must not reach anything that is written outside of Secrets.
 func (v Value) Reveal() []byte { return v.bytes }
+
+// Len is the length of the value in bytes.
+func (v Value) Len() int { return len(v.bytes) }
 
 // Empty reports whether there is no value: to the server an empty variable is an unset one.
 func (v Value) Empty() bool { return len(v.bytes) == 0 }

@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 )
 
-// largeInputs is the size from which a custom resource is large, in bytes of its spec and of the ConfigMaps that it refers to. Those of most users
+// largeInputs is the size from which a custom resource is large, in bytes of its spec, of the ConfigMaps that it is built from, and of the values of Secrets. Those of most users
 // are far below.
 const largeInputs = 32 << 10
 
@@ -107,6 +107,14 @@ func IsLarge(in *desired.Inputs) bool {
 	if in.CABundle != nil {
 		for _, text := range in.CABundle.Data {
 			size += len(text)
+		}
+	}
+	for i := range in.Secrets {
+		size += in.Secrets[i].Value.Len()
+	}
+	for i := range in.PodReferences {
+		for _, value := range in.PodReferences[i].Values {
+			size += value.Len()
 		}
 	}
 	return size > largeInputs

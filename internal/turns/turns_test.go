@@ -12,6 +12,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
 
 func named(name string) types.NamespacedName {
@@ -81,7 +82,11 @@ func TestLargeResourcesAreThoseWithLargeInputs(t *testing.T) {
 			in.CR.Spec.Resources = &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{{Raw: fmt.Appendf(nil, "%q", long)}}}
 		}, true},
 		"override": {func(in *desired.Inputs) { in.Override = &desired.OverrideFact{Content: []byte(long)} }, true},
-		"bundle":   {func(in *desired.Inputs) { in.CABundle = &desired.CABundleFact{Data: map[string]string{"ca.crt": long}} }, true},
+		"secret":   {func(in *desired.Inputs) { in.Secrets = []desired.SecretFact{{Value: secret.New([]byte(long))}} }, true},
+		"volume": {func(in *desired.Inputs) {
+			in.PodReferences = []desired.PodReferenceFact{{Values: []secret.Value{secret.New([]byte(long))}}}
+		}, true},
+		"bundle": {func(in *desired.Inputs) { in.CABundle = &desired.CABundleFact{Data: map[string]string{"ca.crt": long}} }, true},
 	} {
 		in := &desired.Inputs{CR: &v1alpha2.LlamaStackDistribution{}}
 		c.change(in)

@@ -27,7 +27,7 @@ const (
 	HostnameNotUnique Reason = "HostnameNotUnique"
 	// Unprotected: anyone who reaches the server may call it, or perhaps may, or can read what its callers send. A warning.
 	Unprotected Reason = "Unprotected"
-	// TooLarge: the spec, or what is made of it, is larger than a limit.
+	// TooLarge: the spec, what it refers to, or what is made of it, is larger than a limit.
 	TooLarge Reason = "TooLarge"
 	// MoreProblems: there may be more problems than are shown.
 	MoreProblems Reason = "MoreProblems"

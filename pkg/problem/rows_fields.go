@@ -76,7 +76,7 @@ var fieldRows = []Row{
 	},
 	{
 		Reason: TooLarge, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The spec, or what is made of it, is larger than a limit.",
+		Meaning: "The spec, what it refers to, or what is made of it, is larger than a limit.",
 		Example: Problem{
 			Path: "spec.resources.models", Type: field.ErrorTypeTooMany, Value: 1001,
 			Detail: "must have at most 1000 items",

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/authn/kubernetes"
+	imagename "github.com/google/go-containerregistry/pkg/name"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// credential is what one image is read with.
+type credential struct{ authn.Authenticator }
+
+// Resolve returns it: a question asks for the credentials of its own image alone.
+func (c credential) Resolve(authn.Resource) (authn.Authenticator, error) { return c, nil }
+
+// pullSecret is the name of a Secret with credentials, the field that leads to it, and the ServiceAccount that names it, if one does.
+type pullSecret struct{ name, path, account string }
+
+// in is the Secret in a namespace, for messages.
+func (p *pullSecret) in(namespace string) string {
+	text := "Secret " + namespace + "/" + p.name
+	if p.account != "" {
+		text += " of ServiceAccount " + p.account
+	}
+	return text
+}
+
+// credentials are those that a node has for each of the images: of the pod's imagePullSecrets, else of its ServiceAccount's; nil where there are none.
+// Secrets are read live each time, because the answer that counts depends on them, and one after the other: nothing is kept of them but what an image
+// needs. One that does not exist, or is broken, is passed over, as a node does.
+func (g *Gatherer) credentials(
+	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, path string, images ...string,
+) ([]authn.Keychain, *problem.Problem) {
+	found := make([]authn.Keychain, len(images))
+	names, err := g.pullSecrets(ctx, cr, path)
+	if err != nil {
+		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, path, "the credentials for the images", err)
+	}
+	from, values := &bounded{live: g.Live}, bounds.PullSecretValues
+	for _, of := range names {
+		var s corev1.Secret
+		exists, err := from.read(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: of.name}, &s)
+		switch {
+		case err != nil:
+			return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, of.path, of.in(cr.Namespace), err)
+		case !exists:
+			continue
+		}
+		if err := resolve(ctx, &s, images, found, &values); err != nil {
+			return nil, problem.New(problem.Problem{
+				Reason: problem.TooLarge, Path: of.path, Type: field.ErrorTypeTooMany, Detail: of.in(cr.Namespace) + ": " + err.Error(),
+				Fix: "keep only the credentials that the pods need", Err: err,
+			})
+		}
+	}
+	return found, nil
+}
+
+// pullSecrets are the Secrets that a node takes credentials from, in its order, each once. The path is where an image is named.
+func (g *Gatherer) pullSecrets(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, path string) ([]pullSecret, error) {
+	var names []pullSecret
+	known := map[string]bool{"": true}
+	add := func(s pullSecret) {
+		if !known[s.name] && len(names) < bounds.References {
+			known[s.name] = true
+			names = append(names, s)
+		}
+	}
+	if w := cr.Spec.Workload; w != nil {
+		for i, ref := range w.ImagePullSecrets {
+			add(pullSecret{name: ref.Name, path: fmt.Sprintf("spec.workload.imagePullSecrets[%d]", i)})
+		}
+	}
+	var account corev1.ServiceAccount
+	key := types.NamespacedName{Namespace: cr.Namespace, Name: objects.PodServiceAccountName(cr)}
+	err := g.Cached.Get(ctx, key, &account) // the operator's own; one that the spec names is not in the cache
+	if apierrors.IsNotFound(err) {
+		err = g.Live.Get(ctx, key, &account)
+	}
+	for _, ref := range account.ImagePullSecrets {
+		add(pullSecret{ref.Name, path, key.Name})
+	}
+	return names, client.IgnoreNotFound(err)
+}
+
+// resolve completes the credentials of images that have none by those of a Secret, and takes its values from those that may still be decoded.
+func resolve(ctx context.Context, s *corev1.Secret, images []string, found []authn.Keychain, values *int) error {
+	var text []byte
+	switch s.Type {
+	case corev1.SecretTypeDockerConfigJson:
+		text = s.Data[corev1.DockerConfigJsonKey]
+	case corev1.SecretTypeDockercfg:
+		text = s.Data[corev1.DockerConfigKey]
+	default:
+		return nil
+	}
+	size, excess := bounds.Scan(text, bounds.Limits{Bytes: bounds.ReferencedBytes, Levels: bounds.DocumentLevels, Nodes: *values})
+	*values -= size.Nodes
+	switch {
+	case excess != nil && excess.Unit == bounds.Nodes:
+		return fmt.Errorf("the Secrets with credentials for images have more than %d values together, counted up to this one", bounds.PullSecretValues)
+	case excess != nil:
+		return fmt.Errorf("it has more than %d %s", excess.Limit, excess.Unit) // without the path, which has text of the Secret
+	}
+	chain, err := kubernetes.NewFromPullSecrets(ctx, []corev1.Secret{*s})
+	if err != nil {
+		return nil //nolint:nilerr // a node passes it over
+	}
+	for i, image := range images {
+		ref, err := imagename.ParseReference(image)
+		if err != nil || found[i] != nil {
+			continue // the question reports what is wrong with the image
+		}
+		who, err := chain.Resolve(ref.Context())
+		if err != nil || who == authn.Anonymous {
+			continue
+		}
+		config, err := who.Authorization()
+		if err != nil {
+			continue
+		}
+		if len(config.Username)+len(config.Password)+len(config.IdentityToken)+len(config.RegistryToken) > bounds.CredentialBytes {
+			return fmt.Errorf("the credentials for the registry of image %s have more than %d bytes", bounds.Message(image), bounds.CredentialBytes)
+		}
+		found[i] = credential{who}
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package imagelabels_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+)
+
+const providers = 20 // of one custom resource
+
+// controller asks for the files of images whenever there is an event for a custom resource, as reconciles do.
+type controller struct {
+	*world
+	mu     sync.Mutex
+	images map[types.NamespacedName][]string
+	last   map[types.NamespacedName][]imagelabels.Answer
+	// reconciles counts what events caused; more than limit are not made.
+	reconciles, limit int
+}
+
+func (w *world) control() *controller {
+	return &controller{world: w, images: map[types.NamespacedName][]string{}, last: map[types.NamespacedName][]imagelabels.Answer{}, limit: 20_000}
+}
+
+// add is a new custom resource.
+func (c *controller) add(namespace, name string, images ...string) types.NamespacedName {
+	user := types.NamespacedName{Namespace: namespace, Name: name}
+	c.images[user] = images
+	c.reconcile(user)
+	return user
+}
+
+func (c *controller) reconcile(user types.NamespacedName) {
+	var questions []imagelabels.Question
+	for _, image := range c.images[user] {
+		questions = append(questions, question(image))
+	}
+	c.last[user] = c.Files(user, file, questions)
+}
+
+// settle follows events until there are none for now.
+func (c *controller) settle() {
+	for {
+		synctest.Wait()
+		select {
+		case e := <-c.Events():
+			if c.reconciles++; c.reconciles > c.limit {
+				return
+			}
+			c.reconcile(types.NamespacedName{Namespace: e.Object.GetNamespace(), Name: e.Object.GetName()})
+		default:
+			return
+		}
+	}
+}
+
+// run lets time pass.
+func (c *controller) run(long time.Duration) {
+	for end := time.Now().Add(long); time.Now().Before(end) && c.reconciles <= c.limit; <-time.After(time.Second) {
+		c.settle()
+	}
+}
+
+// answered counts the answers of a custom resource that are not pending.
+func (c *controller) answered(user types.NamespacedName) (count int) {
+	for _, a := range c.last[user] {
+		if !a.Pending {
+			count++
+		}
+	}
+	return count
+}
+
+// images are of registries with one name each.
+func images(of string, n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprintf("%s-%d.example.com/team/provider:1", of, i))
+	}
+	return all
+}
+
+// flood makes custom resources with the most providers each.
+func (c *controller) flood(namespace string, resources int) (users []types.NamespacedName) {
+	for n := range resources {
+		users = append(users, c.add(namespace, fmt.Sprint("s", n), images(fmt.Sprint(namespace, "-", n), providers)...))
+	}
+	return users
+}
+
+// Proves: R63, L-03, NFR-006 (more images than are kept that nobody answers for: none that waits gives way to another, so nobody asks again and again).
+func TestWhatWaitsIsNotDropped(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.registry.hangs = "hostile"
+		c := w.control()
+		c.flood("hostile", 30)
+		c.run(5 * time.Minute)
+		if c.reconciles > 100 {
+			t.Errorf("%d reconciles in five minutes in which a registry answered for 20 images", c.reconciles)
+		}
+		if asked := strings.Count(w.registry.asked(), "image"); asked > 30 {
+			t.Errorf("asked %d times; four at once, for a minute each", asked)
+		}
+	})
+}
+
+// Proves: R63, L-03 (a namespace that asks for more than its share delays no other, and takes no answer away that another one uses).
+func TestEachNamespaceHasAShare(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.registry.hangs, w.registry.file = "hostile", "kind: ProviderPackage"
+		c := w.control()
+		before := c.add("theirs", "before", images("theirs", providers)...)
+		c.settle()
+		c.flood("hostile", 30)
+		c.flood("fast-hostile", 30) // its registries answer: more than is kept
+		c.settle()
+		w.registry.asked()
+		after := c.add("theirs", "after", images("theirs-after", providers)...)
+		c.reconcile(before)
+		c.settle()
+		if c.answered(before) != providers || c.answered(after) != providers {
+			t.Errorf("answers of %d and %d images, want %d each, at once", c.answered(before), c.answered(after), providers)
+		}
+		if asked := strings.Count(w.registry.asked(), "file"); asked != providers {
+			t.Errorf("asked for %d files, want those of the new one", asked)
+		}
+		c.run(time.Minute)
+		if c.reconciles > 2_000 {
+			t.Errorf("%d reconciles for 640 images with an answer", c.reconciles)
+		}
+	})
+}
+
+// Proves: R63, NFR-006 (images for which there is no place are asked for when there is one, each once).
+func TestWhatHasNoPlaceIsAskedForLater(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.registry.hangs, w.registry.file = "many", "kind: ProviderPackage"
+		c := w.control()
+		users := c.flood("many", 50)
+		c.settle()
+		gone := users[48]
+		delete(c.images, gone)
+		w.Forget(gone)
+		c.images[users[49]] = c.images[users[49]][:1] // an edit
+		c.reconcile(users[49])
+		w.registry.set(func() { w.registry.hangs = "" })
+		c.run(time.Hour)
+		for _, user := range users {
+			if want := len(c.images[user]); user != gone && c.answered(user) != want {
+				t.Errorf("%s: %d of %d images have an answer", user, c.answered(user), want)
+			}
+		}
+		if asked := strings.Count(w.registry.asked(), "file"); asked > 20_000 || c.reconciles > c.limit {
+			t.Errorf("asked for %d files in %d reconciles, want 961, and some again that were dropped before they were used", asked, c.reconciles)
+		}
+		c.run(time.Hour)
+		if asked := w.registry.asked(); asked != "" {
+			t.Errorf("asked in the second hour, when all have their answers: %s", asked)
+		}
+	})
+}
+
+// Proves: R63 (who asks for an image for which somebody else waits behind many others does not wait behind them).
+func TestSharedImageWaitsWithTheFewest(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.registry.hangs, w.registry.file = "hostile", "kind: ProviderPackage"
+		c := w.control()
+		c.flood("hostile", 2)
+		c.add("hostile", "shared", other)
+		c.settle()
+		mine := c.add("theirs", "mine", other)
+		c.reconcile(types.NamespacedName{Namespace: "hostile", Name: "shared"})
+		c.settle()
+		if c.answered(mine) != 1 {
+			t.Error("the image waits behind those of another namespace")
+		}
+	})
+}
+
+// Proves: R63, R46 (the files of one custom resource fit into what is kept, and so do the labels of images of one that waits: nothing is asked in circles).
+func TestLargeAnswersAreNotAskedForInCircles(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.registry.file = strings.Repeat("a", 1_000_000)
+		c := w.control()
+		user := c.add("ai", "large", images("large", providers)...)
+		c.run(10 * time.Minute)
+		if c.reconciles > 2*providers || c.answered(user) != providers {
+			t.Errorf("%d reconciles, %d answers", c.reconciles, c.answered(user))
+		}
+		for _, a := range c.last[user] {
+			if a.Err == nil || !strings.Contains(a.Err.Error(), "is larger than 65536 bytes") || len(a.Content) > 0 {
+				t.Fatalf("%d bytes, %v", len(a.Content), a.Err)
+			}
+		}
+		w.registry.set(func() {
+			w.registry.labels = map[string]string{oci.LabelDistributionVersion: "1.5.0+" + strings.Repeat("a", 1_000_000)}
+		})
+		if a := w.know(user, question(tagged)); a.Err == nil || !strings.Contains(a.Err.Error(), "label com.ogx.distribution.version is longer than 1024 bytes") {
+			t.Errorf("%v", a.Err)
+		}
+	})
+}
