@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -42,6 +43,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/queue"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/adoption"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settingsreport"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/turns"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
@@ -108,6 +110,10 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err := mgr.Add(&apiWatch{mapper: mgr.GetRESTMapper(), known: apis}); err != nil {
 		return err
 	}
+	mirrorSets, err := gather.MirrorSets(ctx, mgr.GetRESTMapper(), mgr.GetAPIReader())
+	if err != nil {
+		return err
+	}
 	if o.Build == "" {
 		o.Build = version.Build()
 	}
@@ -117,11 +123,6 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			return o.ServerURL(cr, scheme), ""
 		}
 	}
-	imageLabels := imagelabels.New(ctx, imagelabels.Options{
-		LookedUp: o.Metrics.LookedUp,
-		Connect:  o.Metrics.Registries(&imagelabels.Clients{UserAgent: objects.ManagedBy + "/" + version.Version(), Own: cloudkeys.New()}), Key: key,
-		Store: &imagelabels.ConfigMaps{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
-	})
 	endpoints, err := watchEndpoints(ctx, mgr, o.Namespaces)
 	if err != nil {
 		return err
@@ -133,8 +134,9 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			HashKey: key, Build: o.Build, ClusterAssignsUserIDs: assignsUserIDs,
 			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps, AllowForeignConfigMaps: o.AllowForeignConfigMaps,
 			EdgeAPIs: func() objects.EdgeAPIs { return apis },
-			Defaults: o.Defaults, Registrations: o.Registrations, Hosts: hosts.New(), Labels: imageLabels, Endpoints: endpoints,
-			OwnImage: &gather.OwnImage{Name: o.OperatorImage, Live: mgr.GetAPIReader(), Pod: o.Pod},
+			Defaults: o.Defaults, Registrations: o.Registrations, Hosts: hosts.New(), Labels: readLabels(ctx, mgr, &o, key), Endpoints: endpoints,
+			MirrorSets: mirrorSets,
+			OwnImage:   &gather.OwnImage{Name: o.OperatorImage, Live: mgr.GetAPIReader(), Pod: o.Pod},
 		},
 		endpoints: endpoints,
 		applier:   &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), EdgeAPIs: apis},
@@ -163,6 +165,26 @@ func reportSettings(mgr manager.Manager, r *Reconciler, o Options) error {
 	return (&settingsreport.Reporter{
 		Read: r.gatherer.Settings, Cached: mgr.GetCache(), Recorder: r.recorder, Count: o.Metrics.SettingsErrors, OperatorNamespace: o.OperatorNamespace,
 	}).Setup(mgr)
+}
+
+// readLabels makes what reads the labels of images.
+func readLabels(ctx context.Context, mgr manager.Manager, o *Options, key secret.Value) *imagelabels.Reader {
+	return imagelabels.New(ctx, imagelabels.Options{
+		LookedUp: o.Metrics.LookedUp,
+		Connect:  o.Metrics.Registries(&imagelabels.Clients{UserAgent: objects.ManagedBy + "/" + version.Version(), Own: cloudkeys.New()}), Key: key,
+		Store: &imagelabels.ConfigMaps{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
+	})
+}
+
+// watchMirrors lets each custom resource follow a change of the cluster's mirrors.
+func watchMirrors(b *builder.Builder, r *Reconciler) *builder.Builder {
+	all := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []reconcile.Request { return r.requests(ctx) })
+	for _, kind := range r.gatherer.MirrorSets {
+		set := &unstructured.Unstructured{}
+		set.SetGroupVersionKind(kind)
+		b = b.Watches(set, all, builder.WithPredicates(predicate.GenerationChangedPredicate{}))
+	}
+	return b
 }
 
 // watchEndpoints makes what watches the objects that custom resources take endpoints from.
@@ -210,7 +232,7 @@ func (r *Reconciler) watch(mgr manager.Manager, o Options) error {
 	for _, kind := range append(apply.OwnedKinds(), apply.EdgeKinds(r.applier.EdgeAPIs)...) {
 		b = b.Watches(kind, owner, builder.WithPredicates(notCreated()))
 	}
-	return b.Complete(r)
+	return watchMirrors(b, r).Complete(r)
 }
 
 // notCreated lets through what happens to owned objects but for their creation: the operator creates them, and knows what came of it.

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -57,6 +58,8 @@ type Gatherer struct {
 	ClusterAssignsUserIDs bool
 	// Labels knows the labels of images; nil means that they do not count.
 	Labels *imagelabels.Reader
+	// MirrorSets are the kinds of the cluster that say where images are mirrored; registries are asked there.
+	MirrorSets []schema.GroupVersionKind
 	// Endpoints watches the objects that custom resources take endpoints from; nil where nobody watches them.
 	Endpoints EndpointWatcher
 	// OwnImage knows the operator's image.
@@ -86,6 +89,8 @@ type Gathered struct {
 	// LabelsPending is since when a registry is being asked for the labels of the image, or for the package of an external provider; zero where none
 	// is, or all have answered. An event follows.
 	LabelsPending time.Time
+	// hints are those that the distribution was resolved with.
+	hints settings.Hints
 	// DeploymentUnknown is true where the Deployment could not be read.
 	DeploymentUnknown bool
 }
@@ -99,12 +104,15 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	var problems problem.Collector
 	var f *problem.Problem
 	if out.Settings, f = g.settings(ctx, g.Live); f == nil {
+		out.Settings, f = withMirrors(ctx, g.Cached, g.MirrorSets, out.Settings)
+	}
+	if f == nil {
 		in.EdgeAPIs = g.edgeAPIs()
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = out.Settings.NetworkPolicy, out.Settings.Forbidden, out.Settings.Edge
 		in.Mirrors = out.Settings.Registries.Mirrors
 		in.CompleteWorkload(out.Settings.PodDefaults)
 		in.Elder = elder(g.Hosts, in)
-		in.Distribution, f = out.Settings.Resolve(&cr.Spec.Distribution)
+		in.Distribution, f = out.Settings.ResolveWithHints(&cr.Spec.Distribution, out.hints)
 		in.Unresolved = f != nil
 	}
 	problems.AddFound(f)

@@ -27,10 +27,9 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 	in := out.Inputs
 	user := client.ObjectKeyFromObject(in.CR)
 	needed := in.Distribution != nil && in.NeedsBase()
-	var hints settings.Hints
 	if needed && in.Distribution.Line == nil {
-		hints.Status = &in.CR.Status
-		if d, p := out.Settings.ResolveWithHints(&in.CR.Spec.Distribution, hints); p == nil {
+		out.hints.Status = &in.CR.Status
+		if d, p := out.Settings.ResolveWithHints(&in.CR.Spec.Distribution, out.hints); p == nil {
 			in.Distribution = d
 		}
 	}
@@ -50,14 +49,14 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 	question := imagelabels.Question{
 		Image: in.Distribution.Image, Keys: keys[0], Registries: &out.Settings.Registries, Generation: in.CR.Generation,
 	}
-	if p := imageSays(g.Labels, out, question, hints); p != nil { //nolint:contextcheck // asking outlives the reconcile
+	if p := imageSays(g.Labels, out, question); p != nil { //nolint:contextcheck // asking outlives the reconcile
 		problems.AddFound(p)
 		in.Unresolved = true // what else is wrong is reported beside this
 	}
 }
 
 // imageSays completes the distribution by the labels of its image, and by its Python packages where nothing else names the release.
-func imageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Question, hints settings.Hints) *problem.Problem {
+func imageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Question) *problem.Problem {
 	in := out.Inputs
 	user := client.ObjectKeyFromObject(in.CR)
 	registered := in.Distribution.Source == v1alpha2.ConfigSourceRegistered
@@ -71,6 +70,7 @@ func imageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Qu
 	case answer.Err != nil:
 		return labelsProblem(question.Image, answer.Err)
 	}
+	hints := out.hints
 	hints.Labels = answer.Labels
 	d, p := out.Settings.ResolveWithHints(&in.CR.Spec.Distribution, hints)
 	if p != nil {

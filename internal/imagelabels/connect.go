@@ -50,7 +50,7 @@ func (*Clients) Differ(a, b *settings.Registries) bool { return a != b && !refle
 
 // ClientOptions are the options of a client for the operator's settings.
 func ClientOptions(r *settings.Registries, userAgent string) registry.Options {
-	o := registry.Options{PlainHTTP: r.PlainHTTP, Allowed: r.Allowed, Local: r.Named(), UserAgent: userAgent}
+	o := registry.Options{PlainHTTP: r.PlainHTTP, Allowed: r.Allowed, Local: r.Named(), UserAgent: userAgent, Locations: r.Locations}
 	if r.CACertificates != "" {
 		system, err := x509.SystemCertPool() // it reads SSL_CERT_FILE and SSL_CERT_DIR
 		if err != nil {

@@ -64,8 +64,11 @@ func TestImagesWithoutThePackageAreSearchedOnce(t *testing.T) {
 			return w.Files(user(1), oci.ServerPackage, []imagelabels.Question{question(pinned)})[0]
 		}
 		ask()
+		synctest.Wait()
 		w.announced()
-		w.registry.asked()
+		if got := w.registry.asked(); !strings.Contains(got, "file") {
+			t.Errorf("asked %q at first", got)
+		}
 		w.start()
 		a := ask()
 		synctest.Wait()

@@ -176,20 +176,38 @@ func identify(key secret.Value, q *Question) (id string, ref name.Reference, _ e
 		h.Text(q.File)
 	}
 	h.Text(ref.Name())
-	if q.Keys != nil {
-		who, err := q.Keys.Resolve(ref.Context())
-		if err == nil {
-			var credentials *authn.AuthConfig
-			credentials, err = who.Authorization()
-			if err == nil && *credentials != (authn.AuthConfig{}) {
-				h.Text(cmp.Or(credentials.Username, "-"))
-				raw, _ := json.Marshal(credentials) //nolint:errchkjson // text fields alone
-				h.Value(secret.New(raw))
+	if q.Keys == nil {
+		return h.Sum(), ref, nil
+	}
+	for _, location := range q.Registries.Locations(q.Image) {
+		at := ref
+		if location != q.Image {
+			if at, err = name.ParseReference(location); err != nil {
+				continue // nobody is asked there
 			}
+			h.Text("at " + at.Name())
 		}
-		if err != nil {
+		if err := addCredentials(h, q.Keys, at.Context()); err != nil {
 			return "", nil, &registry.Error{Kind: registry.Unauthorized, Reference: q.Image, Err: err}
 		}
 	}
 	return h.Sum(), ref, nil
+}
+
+// addCredentials adds what the keys have for a repository to a hash.
+func addCredentials(h *secret.Hash, keys authn.Keychain, at name.Repository) error {
+	who, err := keys.Resolve(at)
+	if err != nil {
+		return err
+	}
+	credentials, err := who.Authorization()
+	if err != nil {
+		return err
+	}
+	if *credentials != (authn.AuthConfig{}) {
+		h.Text(cmp.Or(credentials.Username, "-"))
+		raw, _ := json.Marshal(credentials) //nolint:errchkjson // text fields alone
+		h.Value(secret.New(raw))
+	}
+	return nil
 }

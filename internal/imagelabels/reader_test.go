@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
@@ -376,6 +377,46 @@ func TestCredentialsAreNotShared(t *testing.T) {
 		}
 		if kept := fmt.Sprintf("%+v", w.store.kept); strings.Contains(kept, "canary-3c1") {
 			t.Errorf("kept: %s", kept)
+		}
+	})
+}
+
+// keychainOf has credentials for one registry.
+type keychainOf struct{ registry, password string }
+
+func (k keychainOf) Resolve(r authn.Resource) (authn.Authenticator, error) {
+	if r.RegistryStr() != k.registry {
+		return authn.Anonymous, nil
+	}
+	return &authn.Basic{Username: "pull", Password: k.password}, nil
+}
+
+// Proves: FR-027f, NFR-003 (an answer from a mirror is for those with the same credentials for the mirror; a mirror more is another question).
+func TestCredentialsForMirrorsAreNotShared(t *testing.T) {
+	mirrors := settings.ReadClusterMirrors([]unstructured.Unstructured{{Object: map[string]any{"spec": map[string]any{"imageDigestMirrors": []any{
+		map[string]any{"source": "registry.example.com", "mirrors": []any{"mirror.example.com"}},
+	}}}}})
+	inBubble(t, func(w *world) {
+		asks := func(keys authn.Keychain, mirrors settings.ClusterMirrors) imagelabels.Question {
+			q := question(pinned)
+			q.Keys, q.Registries = keys, &settings.Registries{Cluster: mirrors}
+			return q
+		}
+		mine := keychainOf{"mirror.example.com", "canary-3c1"}
+		if a := w.know(user(1), asks(mine, mirrors)); a.Err != nil || a.Pending {
+			t.Fatalf("%+v", a)
+		}
+		for name, q := range map[string]imagelabels.Question{
+			"other credentials": asks(keychainOf{"mirror.example.com", "other"}, mirrors),
+			"none for it":       asks(keychainOf{"other.example.com", "canary-3c1"}, mirrors),
+			"without a mirror":  asks(mine, nil),
+		} {
+			if a := w.Labels(user(2), q); !a.Pending {
+				t.Errorf("%s: %+v", name, a)
+			}
+		}
+		if a := w.Labels(user(3), asks(mine, mirrors)); a.Pending {
+			t.Errorf("the same credentials: %+v", a)
 		}
 	})
 }

@@ -35,6 +35,8 @@ type Options struct {
 	Platform v1.Platform
 	// UserAgent is what the client calls itself.
 	UserAgent string
+	// Locations returns the references by which an image is looked for, in this order; nil means by its own alone.
+	Locations func(reference string) []string
 	// Own are the credentials for a registry for which the caller of a question has none; nil stands for none at all.
 	Own authn.Keychain
 }
@@ -83,6 +85,10 @@ type Blob struct {
 
 // Digest returns the digest that a tag stands for now, by one request without a body. A reference with a digest is answered without any.
 func (c *Client) Digest(ctx context.Context, reference string, keys authn.Keychain) (string, error) {
+	return locate(ctx, c, reference, func(at string) (string, error) { return c.digestAt(ctx, at, keys) })
+}
+
+func (c *Client) digestAt(ctx context.Context, reference string, keys authn.Keychain) (string, error) {
 	ref, trip, err := c.target(reference)
 	if err != nil {
 		return "", err
@@ -100,6 +106,10 @@ func (c *Client) Digest(ctx context.Context, reference string, keys authn.Keycha
 
 // Image reads the labels of an image: one manifest and one configuration; two manifests where the reference names an index.
 func (c *Client) Image(ctx context.Context, reference string, keys authn.Keychain) (*Image, error) {
+	return locate(ctx, c, reference, func(at string) (*Image, error) { return c.imageAt(ctx, at, keys) })
+}
+
+func (c *Client) imageAt(ctx context.Context, reference string, keys authn.Keychain) (*Image, error) {
 	ref, trip, err := c.target(reference)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,8 @@
 
 // Package registry reads the labels of container images, and single files of their layers, from the registries that hold them.
 //
-// Contract: the Client asks a registry only for an image that its caller names, with the caller's credentials. It reads manifests, the
+// Contract: the Client asks a registry only for an image that its caller names, at the locations that its options have for it, with the caller's
+// credentials. It reads manifests, the
 // configuration of one image, and its layers one after the other, each with a limit in bytes, and verifies every digest. A search for a file whose
 // path is not known has limits of bytes, files and time. It goes by plain HTTP
 // only to registries that the settings name. What it decodes, it has read and measured before, and only a few questions decode at once: a

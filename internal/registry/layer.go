@@ -44,6 +44,10 @@ func newBudget() *budget {
 // File reads one file of one layer of an image: of several with its path the last, as a runtime would. The layer must be one of the
 // image's. The content is at most bounds.ConfigBytes long.
 func (c *Client) File(ctx context.Context, reference string, image *Image, layer, file string, keys authn.Keychain) ([]byte, error) {
+	return locate(ctx, c, reference, func(at string) ([]byte, error) { return c.fileAt(ctx, at, image, layer, file, keys) })
+}
+
+func (c *Client) fileAt(ctx context.Context, reference string, image *Image, layer, file string, keys authn.Keychain) ([]byte, error) {
 	ref, trip, err := c.target(reference)
 	if err != nil {
 		return nil, err
@@ -67,6 +71,10 @@ func (c *Client) File(ctx context.Context, reference string, image *Image, layer
 // FindFile reads one file of an image as a container sees it: the layers are read from the highest one down, until one has the file or hides
 // those below. The content is at most bounds.ConfigBytes long.
 func (c *Client) FindFile(ctx context.Context, reference string, image *Image, file string, keys authn.Keychain) ([]byte, error) {
+	return locate(ctx, c, reference, func(at string) ([]byte, error) { return c.findFileAt(ctx, at, image, file, keys) })
+}
+
+func (c *Client) findFileAt(ctx context.Context, reference string, image *Image, file string, keys authn.Keychain) ([]byte, error) {
 	ref, trip, err := c.target(reference)
 	if err != nil {
 		return nil, err

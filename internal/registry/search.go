@@ -94,6 +94,12 @@ func isHidden(file string, whiteouts []string) bool {
 func (c *Client) FindMatch(
 	ctx context.Context, reference string, image *Image, what string, matches func(file string) bool, keys authn.Keychain,
 ) ([]byte, error) {
+	return locate(ctx, c, reference, func(at string) ([]byte, error) { return c.findMatchAt(ctx, at, image, what, matches, keys) })
+}
+
+func (c *Client) findMatchAt(
+	ctx context.Context, reference string, image *Image, what string, matches func(file string) bool, keys authn.Keychain,
+) ([]byte, error) {
 	ref, trip, err := c.target(reference)
 	if err != nil {
 		return nil, err

@@ -153,7 +153,7 @@ func TestFindMatchVerifiesTheDigest(t *testing.T) {
 	}
 }
 
-// A search in a file that is no layer, or in one that unpacks to more than it may, ends with an error.
+// A search in a file that is not a layer, or in one that unpacks to more than it may, ends with an error.
 func TestSearchReadsLayersOneByOne(t *testing.T) {
 	search := registry.NewSearch(oci.IsServerPackage)
 	if err := search.Layer(strings.NewReader(strings.Repeat("no archive", 1000))); err == nil {

@@ -32,10 +32,20 @@ type Registries struct {
 	PlainHTTP []string `json:"plainHTTP,omitempty"`
 	// CACertificates are certificates in PEM that registries are verified by, in addition to the system's.
 	CACertificates string `json:"caCertificates,omitempty"`
+	// Cluster are the mirrors of the cluster itself, by which registries are asked: they do not come from the setting.
+	Cluster ClusterMirrors `json:"-"`
 }
 
 // Reads reports whether the operator asks registries for labels.
 func (r *Registries) Reads() bool { return ptr.Deref(r.ReadLabels, true) }
+
+// Locations returns where an image is looked for, in this order.
+func (r *Registries) Locations(image string) []string {
+	if r == nil {
+		return []string{image}
+	}
+	return r.Cluster.Locations(image)
+}
 
 // Named are the registries that the setting names: they may have any address.
 func (r *Registries) Named() []string {

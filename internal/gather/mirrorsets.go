@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// mirrorSets are the kinds by which an OpenShift cluster says where its nodes look for images.
+var mirrorSets = []schema.GroupVersionKind{
+	{Group: "config.openshift.io", Version: "v1", Kind: "ImageDigestMirrorSet"},
+	{Group: "config.openshift.io", Version: "v1", Kind: "ImageTagMirrorSet"},
+	{Group: "operator.openshift.io", Version: "v1alpha1", Kind: "ImageContentSourcePolicy"},
+}
+
+// MirrorSets returns those of the kinds with mirrors that the cluster has and that the operator may list. Others do not count: an operator with Roles
+// only may not read what has no namespace.
+func MirrorSets(ctx context.Context, mapper meta.RESTMapper, live client.Reader) ([]schema.GroupVersionKind, error) {
+	var there []schema.GroupVersionKind
+	for _, kind := range mirrorSets {
+		_, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		if err == nil {
+			err = live.List(ctx, MirrorSetList(kind), client.Limit(1))
+		}
+		switch {
+		case err == nil:
+			there = append(there, kind)
+		case apierrors.IsForbidden(err):
+			logf.FromContext(ctx).Info("the cluster's mirrors of images do not count: they may not be listed", "kind", kind.Kind)
+		case !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err):
+			return nil, fmt.Errorf("asking the cluster for its %ss: %w", kind.Kind, err)
+		}
+	}
+	return there, nil
+}
+
+// MirrorSetList returns an empty list of a kind.
+func MirrorSetList(kind schema.GroupVersionKind) *unstructured.UnstructuredList {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	return list
+}
+
+// withMirrors completes the settings by the mirrors of the cluster.
+func withMirrors(ctx context.Context, cached client.Reader, kinds []schema.GroupVersionKind, s *settings.Settings) (*settings.Settings, *problem.Problem) {
+	var sets []unstructured.Unstructured
+	for _, kind := range kinds {
+		list := MirrorSetList(kind)
+		if err := cached.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // they are only read
+			return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, pathDistribution, kind.Kind+"s", err)
+		}
+		sets = append(sets, list.Items...)
+	}
+	if len(sets) == 0 {
+		return s, nil
+	}
+	return s.WithClusterMirrors(settings.ReadClusterMirrors(sets)), nil
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"context"
+	"errors"
+	"strings"
+)
+
+// locate asks a question about an image at each of its locations, until one has an answer. What has the same digest has the same content at each.
+func locate[T any](ctx context.Context, c *Client, reference string, ask func(at string) (T, error)) (T, error) {
+	locations := []string{reference}
+	if c.options.Locations != nil {
+		locations = c.options.Locations(reference)
+	}
+	var failed []error
+	for _, at := range locations {
+		answer, err := ask(at)
+		if err == nil || len(locations) == 1 || isAboutContent(err) {
+			return answer, err
+		}
+		if failed = append(failed, err); ctx.Err() != nil {
+			break
+		}
+	}
+	var none T
+	return none, nowhere(reference, failed)
+}
+
+// isAboutContent reports whether an error is about what an image holds.
+func isAboutContent(err error) bool {
+	kind := KindOf(err)
+	return kind == NoFile || kind == TooLarge || kind == NotAnImage
+}
+
+// nowhere is the error of an image that no location has. It passes if one of theirs does; otherwise its kind is that of the last location, which is
+// the registry that the image names.
+func nowhere(reference string, failed []error) error {
+	wrapped := &Error{Reference: reference, Err: &everywhere{failed}}
+	for _, err := range failed {
+		known, ok := errors.AsType[*Error](err)
+		if !ok {
+			continue
+		}
+		wrapped.RetryAfter = max(wrapped.RetryAfter, known.RetryAfter)
+		if !wrapped.Kind.Passes() {
+			wrapped.Kind = known.Kind
+		}
+	}
+	return wrapped
+}
+
+// everywhere are the errors of all locations of an image.
+type everywhere struct{ errs []error }
+
+// Error returns the texts of all errors.
+func (e *everywhere) Error() string {
+	texts := make([]string, len(e.errs))
+	for i, err := range e.errs {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap returns the errors.
+func (e *everywhere) Unwrap() []error { return e.errs }
