@@ -375,6 +375,30 @@ func TestRenderWithImageLabels(t *testing.T) {
 	}
 }
 
+// Proves: R14 (labels that the operator would not ask a registry for do not count offline either, which a note says).
+func TestRenderUsesLabelsOnlyWhereTheOperatorDoes(t *testing.T) {
+	labels := write(t, `{"com.ogx.distribution.version": "1.4.0", "io.llamastack.config.base64": "`+
+		base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\nproviders: {inference: []}\n"))+`"}`)
+	sample := read(t, samplesDir+"/v1alpha2-simple.yaml")
+	byImage := write(t, strings.ReplaceAll(sample, "name: starter", "image: registry.example/mine:1.5.0"))
+	const note = "the operator asks no registry for the labels of this image"
+	for name, c := range map[string]struct {
+		file, settings string
+		used           bool
+	}{
+		"a built-in name":        {write(t, sample), "{}", false},
+		"a registered base":      {byImage, `{distributions: "mine: {image: 'registry.example/mine:1.5.0', config: 'providers: {}'}"}`, false},
+		"labels are not read":    {byImage, "{registries: 'readLabels: false'}", false},
+		"an image of one's own":  {byImage, "{}", true},
+		"another release of one": {write(t, strings.ReplaceAll(sample, "name: starter", "image: llamastack/distribution-starter:0.6.1")), "{}", true},
+	} {
+		r := run(t, "", "render", "-f", c.file, "--settings", write(t, c.settings), "--image-labels", labels)
+		if used := strings.Contains(r.out, "# Server release line: 1.4\n"); used != c.used || strings.Contains(r.err, note) == c.used {
+			t.Errorf("%s: labels used: %t, want %t\n%s%s", name, used, c.used, r.out, r.err)
+		}
+	}
+}
+
 // Proves: US-7.1, R45, R53, R65 (ConfigMaps among the files are read as the operator reads them, those of another namespace that v1alpha1 names
 // included; without them what they hold is <on-cluster>).
 func TestRenderReadsConfigMaps(t *testing.T) {

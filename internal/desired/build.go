@@ -102,6 +102,7 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 		return
 	}
 	d.problems.AddFound(newerRelease(dist))
+	d.problems.AddAll(dist.Warnings)
 	if _, named := in.OverrideRef(); named {
 		d.override(ctx, in)
 		return

@@ -59,6 +59,20 @@ func TestOverrideIsForItsNameAlone(t *testing.T) {
 	}
 }
 
+// Proves: R60, R14 (a registration under a built-in name changes what that name stands for, and not what an image of the built-in repository is).
+func TestRegistrationUnderABuiltInNameLeavesImagesAlone(t *testing.T) {
+	before := parse(t, nil)
+	for _, registration := range []string{"starter: {image: 'registry.example/mine:0.6.1'}", "remote-vllm: {image: 'registry.example/mine:0.6.1'}"} {
+		after := parse(t, map[string]string{settings.KeyDistributions: registration})
+		for _, image := range []string{starterImage, "llamastack/distribution-starter:0.6.1", "docker.io/llamastack/distribution-starter@" + digest} {
+			got := resolve(t, after, imaged(image))
+			if diff := cmp.Diff(resolve(t, before, imaged(image)), got); diff != "" || got.Name != "starter" {
+				t.Errorf("%s, with %s (-without +with the registration):\n%s", image, registration, diff)
+			}
+		}
+	}
+}
+
 // Proves: R47, R15, R21 (an image of one's own runs the configuration that it has, as with release 0.9; only a mirror of the built-in image, which
 // has another distribution's, does not).
 func TestOverriddenImageRunsItsOwnConfiguration(t *testing.T) {

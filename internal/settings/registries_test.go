@@ -49,22 +49,24 @@ func TestMirrorsMeanWhatTheyCopy(t *testing.T) {
 	}
 }
 
-// Proves: R14, R60 (labels are read only where they can change what is known: not of built-in images with a known release, and not where the
+// Proves: R14, R60 (labels are read only where they can change what is known: not of the exact images of built-in distributions and of their copies, and not where the
 // settings have a base configuration).
 func TestLabelsCountWhereTheyCanChangeSomething(t *testing.T) {
 	s := parse(t, map[string]string{
-		"distributions":            light + "\nbare: {image: 'registry.example/bare:0.7.1'}\n",
-		settings.KeyImageOverrides: "postgres-demo: mirror.example/llamastack/distribution-starter:0.7.1\nmine: registry.example/mine:0.7.1\n",
+		"distributions": light + "\nbare: {image: 'registry.example/bare:0.7.1'}\n",
+		settings.KeyImageOverrides: "postgres-demo: mirror.example/llamastack/distribution-starter:0.7.1\nmine: registry.example/mine:0.7.1\n" +
+			"meta-reference-gpu: mirror.example/distribution-meta-reference-gpu:0.3.4\n",
 	})
 	for image, want := range map[string]bool{
-		starterImage: false, "llamastack/distribution-starter:0.6.1": false, "llamastack/distribution-starter@" + digest: true,
+		starterImage: false, strings.TrimPrefix(starterImage, "docker.io/"): false, "index." + starterImage: false, starterImage + "@" + digest: true,
+		"llamastack/distribution-starter:0.6.1": true, "llamastack/distribution-starter@" + digest: true,
 		"llamastack/distribution-starter:latest": true, "registry.example/any:0.7.1": true, "registry.example/light:nightly": false,
 	} {
 		if d, f := s.Resolve(imaged(image)); f != nil || d.LabelsCount() != want {
 			t.Errorf("image %s: %t, %v; want %t", image, d.LabelsCount(), f, want)
 		}
 	}
-	for name, want := range map[string]bool{"starter": false, "remote-vllm": false, "light": false, "bare": true, "postgres-demo": false, "mine": true} {
+	for name, want := range map[string]bool{"starter": false, "remote-vllm": false, "light": false, "bare": true, "postgres-demo": false, "mine": true, "meta-reference-gpu": true} {
 		if d, f := s.Resolve(named(name)); f != nil || d.LabelsCount() != want {
 			t.Errorf("name %s: %t, %v; want %t", name, d.LabelsCount(), f, want)
 		}

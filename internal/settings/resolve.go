@@ -5,6 +5,7 @@ package settings
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -55,6 +56,9 @@ type Distribution struct {
 	// ForeignImage reports that the image's own configuration is that of another distribution: the base must be generated even for a
 	// resource that names nothing but the distribution.
 	ForeignImage bool
+
+	// Warnings are what is wrong with the labels of the image, and keeps nothing from running.
+	Warnings problem.List
 
 	labelsCount bool
 }
@@ -130,21 +134,17 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 			d.Source = v1alpha2.ConfigSourceEmbedded
 		}
 	}
-	d.labelsCount = d.Source != v1alpha2.ConfigSourceRegistered && !e.knownBuiltIn(d)
+	d.labelsCount = d.Source != v1alpha2.ConfigSourceRegistered && !e.isPinned()
 	return d, nil
 }
 
 // LabelsCount reports whether the labels of the image can change what the distribution resolves to. They cannot where the settings have the base
-// configuration, and where the image is that of a built-in distribution, or a copy, of a known release: these need no registry.
+// configuration, and where the image is exactly that of a built-in distribution, or a copy of it: these need no registry.
 func (d *Distribution) LabelsCount() bool { return d.labelsCount }
 
-// knownBuiltIn reports whether the image is a built-in distribution's of a known release.
-func (e *entry) knownBuiltIn(d *Distribution) bool {
-	if e.origin == builtIn && !e.otherImage {
-		return true
-	}
-	_, standing := catalog.ForVersion(imageTag(e.image))
-	return (e.origin == builtIn || e.copied) && standing == catalog.OfLine && EmbeddedBase(e.embedded, d.Line) != nil
+// isPinned reports whether the image is exactly that of a built-in distribution, or a copy of it with the same tag.
+func (e *entry) isPinned() bool {
+	return e.origin == builtIn && !e.otherImage || e.copied && e.image == withoutDigest(e.image) && imageTag(e.image) == e.likelyVersion
 }
 
 // setSources sets the image, as a mirror has it, and where name and image come from.
@@ -198,8 +198,32 @@ func (d *Distribution) setOwnBase(e *entry, hints *config.Base, labels *oci.Labe
 			})
 		}
 		d.Base, d.Source = base, v1alpha2.ConfigSourceOCILabel
+		d.setSchemaVersion(labels.SchemaVersion)
 	}
 	return nil
+}
+
+// setSchemaVersion gives a base configuration without a schema version the one of its label, and warns where the two differ.
+func (d *Distribution) setSchemaVersion(label string) {
+	own, given := d.Base.Version()
+	if label == "" || label == own {
+		return
+	}
+	detail := ""
+	number, err := strconv.ParseInt(label, 10, 32)
+	switch {
+	case err != nil || number < 1:
+		detail = fmt.Sprintf("label %s of the image is %q, which is not a schema version", oci.LabelConfigVersion, bounds.Message(label))
+	case given:
+		detail = fmt.Sprintf("label %s of the image says %d, and its configuration has version: %s, which counts", oci.LabelConfigVersion, number, own)
+	default:
+		d.Base = d.Base.WithVersion(int32(number))
+		return
+	}
+	d.Warnings = append(d.Warnings, *problem.New(problem.Problem{
+		Reason: problem.InvalidImage, Severity: problem.Warning, Path: pathDistribution, Detail: detail,
+		Fix: "give the label the number that the configuration has under version",
+	}))
 }
 
 // setLine finds the release line: by the caller's hints, by what the settings say, by the labels and the tag of the image, and by the
@@ -260,6 +284,10 @@ func (s *Settings) lookupImage(image string) (entry, bool) {
 	if i < 0 {
 		return entry{}, false
 	}
+	if whole := s.images[i]; whole.origin == builtIn && imageTag(image) == imageTag(whole.image) && image == withoutDigest(image) {
+		whole.image = image // it is written in another way
+		return whole, true
+	}
 	// What is known of the entry's own image, its release and whether it runs by itself, is not known of this one.
 	e := s.images[i]
 	e.image, e.serverVersion, e.foreignImage, e.otherImage = image, "", false, true
@@ -268,10 +296,16 @@ func (s *Settings) lookupImage(image string) (entry, bool) {
 
 // imageTag returns the tag of an image reference, empty where it has none.
 func imageTag(image string) string {
-	image, _, _ = strings.Cut(image, "@")
+	image = withoutDigest(image)
 	rest := image[strings.LastIndex(image, "/")+1:]
 	_, tag, _ := strings.Cut(rest, ":")
 	return strings.TrimPrefix(tag, "v")
+}
+
+// withoutDigest returns an image reference without its digest.
+func withoutDigest(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	return image
 }
 
 var embedded sync.Map // of embeddedKey to *config.Base: each embedded file is parsed once per process

@@ -205,13 +205,10 @@ func (s *Settings) addImages() {
 		}
 	}
 	for _, e := range s.images {
-		switch by := s.entries[e.name]; {
-		case by.origin != registered:
-			others = append(others, e)
-		case by.err != nil:
+		if by := s.entries[e.name]; by.origin == registered && by.err != nil {
 			e.err, e.configMap = by.err, by.configMap
-			others = append(others, e)
 		}
+		others = append(others, e)
 	}
 	s.images = slices.Concat(right, wrong, others)
 }

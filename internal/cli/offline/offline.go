@@ -160,6 +160,9 @@ func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStac
 			r.addBuilt(p)
 		}
 	}
+	if c.Replacement.Labels != nil && !c.Replacement.labelsCount(c.Settings, &cr.Spec.Distribution) {
+		r.Notes = append(r.Notes, Note{"spec.distribution", "the operator asks no registry for the labels of this image: those that you gave are not used"})
+	}
 	for i := range in.Endpoints {
 		if f := &in.Endpoints[i]; f.State == desired.Unknown {
 			r.Notes = append(r.Notes, Note{f.Ref.Path, fmt.Sprintf("only the cluster knows the address of %s %s (namespace %s): %s is assumed",

@@ -25,8 +25,17 @@ type Replacement struct {
 	Labels *oci.Labels
 }
 
+// labelsCount reports whether the operator would ask a registry for the labels of the image, which is the only case in which they count.
+func (s Replacement) labelsCount(known *settings.Settings, spec *v1alpha2.DistributionSpec) bool {
+	d, f := known.Resolve(spec)
+	return known.Registries.Reads() && (f != nil || d.LabelsCount())
+}
+
 // resolve is what the distribution resolves to with the replacement.
 func (s Replacement) resolve(known *settings.Settings, spec *v1alpha2.DistributionSpec) (*settings.Distribution, *problem.Problem) {
+	if s.Labels != nil && !s.labelsCount(known, spec) {
+		s.Labels = nil
+	}
 	hints := settings.Hints{Labels: s.Labels}
 	if s.Version != "" {
 		hints.Version, hints.VersionSource = s.Version, "--server-version"
