@@ -29,8 +29,8 @@ type fieldMapping struct {
 // fieldMappings is the whole of conversion: both directions, the documentation and the tests are made from it. What is
 // below a path that has a row of its own travels with it, unchanged.
 var fieldMappings = []fieldMapping{
-	// Distribution.
-	{spoke: "spec.server.distribution", hub: "spec.distribution"},
+	// Distribution. The version belongs to the distribution of that name or image and to no other.
+	{spoke: "spec.server.distribution", hub: "spec.distribution", toSpoke: withoutVersion},
 
 	// Server and container.
 	{spoke: "spec.replicas", hub: "spec.workload.replicas", spokeDefault: int64(1), hubDefault: int64(1)},
@@ -104,6 +104,16 @@ func unlessZero(value any) (any, bool) { return value, !same(value, int64(0)) }
 // unlessDefaultPort: a port that v1alpha2's schema has filled in is not one that v1alpha1 would show.
 func unlessDefaultPort(value any) (any, bool) {
 	return value, !same(value, int64(v1alpha2.DefaultPort))
+}
+
+// withoutVersion: v1alpha1 has no spec.server.distribution.version.
+func withoutVersion(value any) (any, bool) {
+	distribution, ok := clone(value).(map[string]any)
+	if !ok {
+		return value, true
+	}
+	delete(distribution, "version")
+	return distribution, true
 }
 
 // unlessEmpty: v1alpha1 admits an empty name and means no ConfigMap by it; v1alpha2 does not admit it.

@@ -179,6 +179,9 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 	if f := in.Certificate; f != nil {
 		p.Certificate, p.CertificateHash = f.Name, objects.CertificateHash(f.content())
 	}
+	if line := d.Distribution.Line; line != nil {
+		p.ServerLine = line.Name
+	}
 	if d.Distribution != in.Distribution {
 		p.AdoptedImage = d.Distribution.Image
 	}

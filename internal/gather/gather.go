@@ -83,6 +83,8 @@ type Gathered struct {
 	// LabelsPending is since when a registry is being asked for the labels of the image, or for the package of an external provider; zero where none
 	// is, or all have answered. An event follows.
 	LabelsPending time.Time
+	// hints are those that the distribution was resolved with.
+	hints settings.Hints
 	// DeploymentUnknown is true where the Deployment could not be read.
 	DeploymentUnknown bool
 }
@@ -94,6 +96,8 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	in.Now = time.Now()
 	out := &Gathered{Inputs: in}
 	var problems problem.Collector
+	live, rival, deploymentProblem := g.deployment(ctx, cr)
+	out.hints = desired.Hints(in, desired.RunningRelease(live, in.Legacy.ContainerName))
 	var f *problem.Problem
 	if out.Settings, f = g.settings(ctx, g.Live); f == nil {
 		in.EdgeAPIs = g.edgeAPIs()
@@ -101,7 +105,7 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 		in.Mirrors = out.Settings.Registries.Mirrors
 		in.CompleteWorkload(out.Settings.PodDefaults)
 		in.Elder = elder(g.Hosts, in)
-		in.Distribution, f = out.Settings.Resolve(&cr.Spec.Distribution)
+		in.Distribution, f = out.Settings.ResolveWithHints(&cr.Spec.Distribution, out.hints)
 		in.Unresolved = f != nil
 	}
 	problems.AddFound(f)
@@ -111,9 +115,8 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	if out.Settings != nil {
 		problems.AddFound(g.endpoints(ctx, in, &out.Settings.EndpointFrom))
 	}
-	in.Live, out.Rival, f = g.deployment(ctx, cr)
-	out.DeploymentUnknown = f != nil
-	problems.AddFound(f)
+	in.Live, out.Rival, out.DeploymentUnknown = live, rival, deploymentProblem != nil
+	problems.AddFound(deploymentProblem)
 	in.LiveConfigMissing, f = g.somethingMissing(ctx, cr, in.Live)
 	problems.AddFound(f)
 	return out, problems.List()

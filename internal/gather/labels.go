@@ -60,7 +60,9 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 	case answer.Err != nil:
 		unresolved(labelsProblem(in.Distribution.Image, answer.Err))
 	default:
-		d, p := out.Settings.ResolveWithHints(&in.CR.Spec.Distribution, settings.Hints{Labels: answer.Labels})
+		hints := out.hints
+		hints.Labels = answer.Labels
+		d, p := out.Settings.ResolveWithHints(&in.CR.Spec.Distribution, hints)
 		if p != nil {
 			unresolved(p)
 			return
