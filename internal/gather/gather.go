@@ -102,6 +102,8 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	in.Now = time.Now()
 	out := &Gathered{Inputs: in}
 	var problems problem.Collector
+	live, rival, deploymentProblem := g.deployment(ctx, cr)
+	out.hints = desired.Hints(in, desired.RunningRelease(live, in.Legacy.ContainerName))
 	var f *problem.Problem
 	if out.Settings, f = g.settings(ctx, g.Live); f == nil {
 		out.Settings, f = withMirrors(ctx, g.Cached, g.MirrorSets, out.Settings)
@@ -122,9 +124,8 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	if out.Settings != nil {
 		problems.AddFound(g.endpoints(ctx, in, &out.Settings.EndpointFrom))
 	}
-	in.Live, out.Rival, f = g.deployment(ctx, cr)
-	out.DeploymentUnknown = f != nil
-	problems.AddFound(f)
+	in.Live, out.Rival, out.DeploymentUnknown = live, rival, deploymentProblem != nil
+	problems.AddFound(deploymentProblem)
 	in.LiveConfigMissing, f = g.somethingMissing(ctx, cr, in.Live)
 	problems.AddFound(f)
 	return out, problems.List()

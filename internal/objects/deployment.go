@@ -34,6 +34,9 @@ func Deployment(p *Params) *appsv1.Deployment {
 	if p.AdoptedImage != "" {
 		meta.Annotations[AnnotationAdoptedImage] = p.AdoptedImage
 	}
+	if p.ServerLine != "" {
+		meta.Annotations[AnnotationServerLine] = p.ServerLine
+	}
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: meta,

@@ -22,6 +22,8 @@ const (
 	// LabelConfigLayer and LabelConfigPath name the layer and the file in it that is the configuration.
 	LabelConfigLayer = "io.llamastack.config.layer"
 	LabelConfigPath  = "io.llamastack.config.path"
+	// LabelConfigVersion is the schema version of the configuration.
+	LabelConfigVersion = "io.llamastack.config.version"
 	// LabelDistributionVersion is the release of the server, as builds of OGX write it.
 	LabelDistributionVersion = "com.ogx.distribution.version"
 	// LabelDefaultConfig names the file that is the default among those of labelConfigPrefix.
@@ -46,6 +48,8 @@ type Labels struct {
 	// Config is the configuration, and ConfigLabel the label that it stands in; empty where none stands in a label.
 	Config      []byte
 	ConfigLabel string
+	// SchemaVersion is the schema version that LabelConfigVersion gives the configuration, as it is written; empty where it gives none.
+	SchemaVersion string
 	// Layer is where the configuration lies where it does not stand in a label; nil where no label says so.
 	Layer *Layer
 }
@@ -61,10 +65,10 @@ type Layer struct {
 // Read reads the labels of an image. The configuration is that of the first label there is: io.llamastack.config.base64, then
 // io.llamastack.config.layer, which someone put there on purpose, then what a build of OGX writes.
 func Read(labels map[string]string) (*Labels, error) {
-	l := &Labels{}
-	for _, name := range []string{LabelDistributionVersion, LabelImageVersion, LabelConfigPath, LabelDefaultConfig} {
+	l := &Labels{SchemaVersion: strings.TrimSpace(labels[LabelConfigVersion])}
+	for _, name := range []string{LabelDistributionVersion, LabelImageVersion, LabelConfigVersion, LabelConfigPath, LabelDefaultConfig} {
 		if len(labels[name]) > maxText {
-			return l, fmt.Errorf("label %s is longer than %d bytes", name, maxText)
+			return &Labels{}, fmt.Errorf("label %s is longer than %d bytes", name, maxText)
 		}
 	}
 	l.readVersion(labels)
