@@ -162,7 +162,7 @@ func eachFile(t *testing.T, pattern string, f func(name, text string)) {
 	}
 }
 
-// Each package of Python that a script installs has a hash in the repository, and is no source whose build would fetch more.
+// Each package of Python that a script installs has a hash in the repository, and its version.
 func TestPythonPackagesAreLockedByHash(t *testing.T) {
 	install := regexp.MustCompile(`(?m)^[^#\n]*\bpip install((?:[^\n]*\\\n)*[^\n]*)`)
 	eachFile(t, "*.sh", func(name, text string) {

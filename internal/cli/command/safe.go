@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -100,7 +101,7 @@ func (w *safeWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out bytes.Buffer
-	text := append(w.held, p...)
+	text := slices.Concat(w.held, p)
 	for len(text) > 0 && !w.isOpen(text) {
 		text = text[w.next(&out, text):]
 	}
