@@ -10,9 +10,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/server/lib.sh
 . "$here/../../tests/server/lib.sh"
 
-# What the providers remote::pgvector and inline::sqlite-vec import, and the package that has the tokenizer's file, which providers of vector stores look for when they start.
-vector_packages="chardet numpy pgvector psycopg2-binary pypdf sqlite-vec"
-tokenizer_package=litellm==1.60.0
+# The package that has the tokenizer's file, which providers of vector stores look for when they start.
+tokenizer_package=$(pinned "$locks/tools.txt" litellm)
 tokenizer=9b5ad71b2ce5302211f9c61530b329a4922fc6a4 # cl100k_base; tiktoken checks its hash
 
 suite=trixie
@@ -35,18 +34,19 @@ ogx) module=ogx cli=ogx home=/.ogx light=light-ogx.yaml ;;
 *) die "no names are known for the package $package" ;;
 esac
 
-recipe=$(cat "$here"/{build.sh,entrypoint.sh,"$light"} "$here"/../cluster/{cmd/image/{main,options},internal/imagefile/{image,layer,recipe,tree}}.go <(echo "$ref $version $as_of $constraints $uv_version $(uname -m)") | sha256sum | cut -c1-12)
+lock=$(lock_of)
+recipe=$(cat "$here"/{build.sh,entrypoint.sh,"$light"} "$here"/../cluster/{cmd/image/{main,options},internal/imagefile/{image,layer,recipe,tree}}.go "$lock" <(echo "$ref $uv_version $tokenizer_package $(uname -m)") | sha256sum | cut -c1-12)
 archive=$(cache_dir)/serverimage/$package-$version-$recipe/image.tar
 
 # install_server puts the package and its dependencies into the root file system, for that system's Python.
 install_server() {
   local root=$1 uv site=$1/usr/local/lib/python$python/dist-packages
   uv=$(uv_bin)
-  tr ' ' '\n' <<<"$constraints" >"$scratch/constraints"
-  # shellcheck disable=SC2086 # one word for each package
-  "$uv" pip install --quiet --python "$(find_python)" --python-version "$python" --python-platform "$(uname -m)-manylinux_2_28" \
-    --target "$site" --exclude-newer "$as_of" --constraints "$scratch/constraints" "$package==$version" $vector_packages
-  "$uv" pip install --quiet --python "$(find_python)" --no-deps --target "$scratch/tokenizer" "$tokenizer_package"
+  # shellcheck disable=SC2046,SC2086 # one word for each package
+  "$uv" pip install --quiet --only-binary :all: --require-hashes --constraints "$lock" --python "$(find_python)" --python-version "$python" \
+    --python-platform "$(uname -m)-manylinux_2_28" --target "$site" $(pinned "$lock" "$package" $vector_packages)
+  "$uv" pip install --quiet --only-binary :all: --require-hashes --constraints "$locks/tools.txt" --python "$(find_python)" --no-deps --target "$scratch/tokenizer" \
+    "$tokenizer_package"
   install -D -m 644 "$scratch/tokenizer/litellm/litellm_core_utils/tokenizers/$tokenizer" "$root$tokenizers/$tokenizer"
   rm -rf "$site/oci" # 200 MB that only remote::oci needs
   # The commands were written for the Python that uv runs in.

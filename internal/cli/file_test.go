@@ -115,7 +115,7 @@ func sparse(t *testing.T, name string, size int64) string {
 	return file
 }
 
-// An archive fills no disk: neither with a file that it has not, nor with names that are no part of an image.
+// An archive fills no disk: neither with a file that it has not, nor with names that an image does not have.
 //
 // Proves: R63.
 func TestLabelUnpacksNoMoreThanAnArchiveHas(t *testing.T) {

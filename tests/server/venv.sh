@@ -24,12 +24,10 @@ build() {
   mkdir -p "$(dirname "$venv")"
   scratch=$(mktemp -d "$venv.XXXXXX")
   trap 'rm -rf "$scratch"' EXIT
-  tr ' ' '\n' <<<"$constraints" >"$scratch/constraints"
   # Relocatable, because it is built aside and takes its place only when it is complete.
   UV_PYTHON_DOWNLOADS=never "$uv" venv --quiet --relocatable --python "$python" "$scratch/venv"
   # shellcheck disable=SC2086 # one word for each requirement
-  "$uv" pip install --quiet --python "$scratch/venv/bin/python" \
-    --exclude-newer "$as_of" --constraints "$scratch/constraints" "$package==$version" $extras
+  "$uv" pip install --quiet --only-binary :all: --require-hashes --python "$scratch/venv/bin/python" --constraints "$lock" $requirements
   echo "$recipe" >"$scratch/venv/recipe"
   rm -rf "$venv"
   mv -T "$scratch/venv" "$venv"
@@ -50,8 +48,10 @@ if [ "$1" = all ]; then
   exit
 fi
 load_release "$1"
-extras=$(line_extras "$line")
-recipe="uv=$uv_version as_of=$as_of constraints=$constraints extras=$extras"
+lock=$(lock_of)
+# shellcheck disable=SC2046 # one word for each package
+requirements=$(pinned "$lock" "$package" $(line_extras "$line"))
+recipe="uv=$uv_version requirements=$requirements lock=$(sha256sum <"$lock" | cut -c 1-16)"
 venv=$(cache_dir)/venv/$package-$version-$(printf '%s' "$recipe" | sha256sum | cut -c 1-8)
 if ! usable; then
   locked "$(basename "$venv")" build >&2

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -47,7 +48,7 @@ func ForPrograms(w io.Writer) io.Writer {
 
 var errTerminal = errors.New("it is not written to a terminal: name a file, or send standard output to one")
 
-// Binary returns the writer for bytes that are no text. It returns an error if the writer is a terminal.
+// Binary returns the writer for bytes that are not a text. It returns an error if the writer is a terminal.
 func Binary(w io.Writer) (io.Writer, error) {
 	if s, ok := w.(*safeWriter); ok {
 		w = s.to
@@ -60,9 +61,7 @@ func Binary(w io.Writer) (io.Writer, error) {
 
 // Text returns the safe form of a text. What would be a command of a workflow stays: only the caller knows where a line begins.
 func Text(text string) string {
-	var out bytes.Buffer
-	(&safeWriter{}).escape(&out, []byte(text), true)
-	return out.String()
+	return string((&safeWriter{}).whole([]byte(text)))
 }
 
 func isTerminal(w io.Writer) bool {
@@ -102,7 +101,11 @@ func (w *safeWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out bytes.Buffer
-	w.held = w.escape(&out, append(w.held, p...), false)
+	text := slices.Concat(w.held, p)
+	for len(text) > 0 && !w.isOpen(text) {
+		text = text[w.next(&out, text):]
+	}
+	w.held = bytes.Clone(text)
 	if _, err := w.to.Write(out.Bytes()); err != nil {
 		return 0, err
 	}
@@ -112,40 +115,41 @@ func (w *safeWriter) Write(p []byte) (int, error) {
 func (w *safeWriter) flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var out bytes.Buffer
-	w.escape(&out, w.held, true)
+	text := w.held
 	w.held = nil
-	_, err := w.to.Write(out.Bytes())
+	_, err := w.to.Write(w.whole(text))
 	return err
 }
 
-// escape writes the safe form of a text, and returns its end if only what follows decides on it. There is no such end in the last text.
-func (w *safeWriter) escape(out *bytes.Buffer, text []byte, last bool) (held []byte) {
+// whole returns the safe form of a text that nothing follows.
+func (w *safeWriter) whole(text []byte) []byte {
+	var out bytes.Buffer
 	for len(text) > 0 {
-		if !last && len(text) < maxOpen && w.isOpen(text) {
-			return bytes.Clone(text)
-		}
-		if n := w.ownSequence(text); n > 0 {
-			out.WriteByte(escapeCharacter)
-			out.Write(text[1+len(w.mark) : n])
-			text = text[n:]
-			continue
-		}
-		r, size := utf8.DecodeRune(text)
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(out, `\x%02x`, text[0])
-		case r == '\r' && len(text) > 1 && text[1] == '\n':
-			out.WriteByte('\r')
-		case w.acts(r), w.beginsCommand(text):
-			w.writeEscape(out, r)
-		default:
-			out.Write(text[:size])
-		}
-		w.inLine = r != '\n' && (w.inLine || !unicode.IsSpace(r))
-		text = text[size:]
+		text = text[w.next(&out, text):]
 	}
-	return nil
+	return out.Bytes()
+}
+
+// next writes the safe form of the first character or own sequence of a text, and returns its length.
+func (w *safeWriter) next(out *bytes.Buffer, text []byte) int {
+	if n := w.ownSequence(text); n > 0 {
+		out.WriteByte(escapeCharacter)
+		out.Write(text[len(w.ownPrefix()):n])
+		return n
+	}
+	r, size := utf8.DecodeRune(text)
+	switch {
+	case r == utf8.RuneError && size == 1:
+		fmt.Fprintf(out, `\x%02x`, text[0])
+	case r == '\r' && len(text) > 1 && text[1] == '\n':
+		out.WriteByte('\r')
+	case w.acts(r), w.beginsCommand(text):
+		w.writeEscape(out, r)
+	default:
+		out.Write(text[:size])
+	}
+	w.inLine = r != '\n' && (w.inLine || !unicode.IsSpace(r))
+	return size
 }
 
 const (
@@ -199,6 +203,9 @@ func (w *safeWriter) ownSequence(text []byte) int {
 
 // isOpen reports whether what follows decides what the begin of a text is.
 func (w *safeWriter) isOpen(text []byte) bool {
+	if len(text) >= maxOpen {
+		return false
+	}
 	isBegin := func(of []byte) bool { return len(text) < len(of) && bytes.HasPrefix(of, text) }
 	return !utf8.FullRune(text) || len(text) == 1 && text[0] == '\r' ||
 		w.mark != "" && text[0] == escapeCharacter && (isBegin(w.ownPrefix()) || bytes.HasPrefix(text, w.ownPrefix()) && w.ownSequence(text) == 0) ||

@@ -15,7 +15,7 @@ import (
 // each writes a text in pieces of so many bytes.
 func each(t *testing.T, w io.Writer, text string, size int) {
 	t.Helper()
-	for len(text) > 0 {
+	for text != "" {
 		n := min(size, len(text))
 		if written, err := io.WriteString(w, text[:n]); err != nil || written != n {
 			t.Fatalf("%d bytes of %d, %v", written, n, err)

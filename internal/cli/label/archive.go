@@ -68,7 +68,7 @@ func loadFrom(file, directory string) (content, error) {
 const maxFiles = 4_000
 
 var (
-	// inLayout is the name of a file of the OCI layout. An archive may have others, which are no part of its image.
+	// inLayout is the name of a file of the OCI layout. An archive may have others, which its image does not need.
 	inLayout = regexp.MustCompile(`^(oci-layout|index\.json|blobs/[a-z0-9]{1,32}/[a-f0-9]{1,128})$`)
 
 	errSparse  = errors.New("the archive holds more than its own size: sparse files are not read")
@@ -138,7 +138,7 @@ func save(what content, image, file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(directory)) }()
-	path, err := layout.Write(directory, empty.Index)
+	target, err := layout.Write(directory, empty.Index)
 	if err != nil {
 		return err
 	}
@@ -148,9 +148,9 @@ func save(what content, image, file string) (err error) {
 	}
 	switch what := what.(type) {
 	case v1.ImageIndex:
-		err = path.AppendIndex(what, named...)
+		err = target.AppendIndex(what, named...)
 	case v1.Image:
-		err = path.AppendImage(what, named...)
+		err = target.AppendImage(what, named...)
 	default:
 		err = fmt.Errorf("neither an image nor an index: %T", what)
 	}
@@ -169,7 +169,7 @@ func pack(directory, file string) (err error) {
 	defer func() { err = errors.Join(err, out.Close()) }()
 	w := tar.NewWriter(out)
 	root := os.DirFS(directory)
-	err = fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
+	err = fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -177,10 +177,10 @@ func pack(directory, file string) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := w.WriteHeader(&tar.Header{Name: path, Mode: 0o644, Size: info.Size(), Typeflag: tar.TypeReg}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: info.Size(), Typeflag: tar.TypeReg}); err != nil {
 			return err
 		}
-		from, err := root.Open(path)
+		from, err := root.Open(name)
 		if err != nil {
 			return err
 		}

@@ -24,8 +24,8 @@ const long = `Pack an archive for a bug report: the custom resource, its objects
 version, settings and log.
 
 No Secret is packed. The command reads the Secrets that the custom resource, its objects and pods refer to, if you may, only to hide their
-values wherever they appear. It also hides what looks like a secret. Read the files before you send them. report.txt names what could not be read. With --output, the command
-prints the names of the files.`
+values wherever they appear. It also hides what looks like a secret. Read the files before you send them. report.txt names what could not be
+read. With --output, the command prints the names of the files.`
 
 // options are the flags.
 type options struct {

@@ -192,7 +192,7 @@ func run(t *testing.T, c client.WithWatch, args ...string) (text string, code in
 func secretNames(t *testing.T, value reflect.Value, path string) []string {
 	t.Helper()
 	var names []string
-	switch value.Kind() {
+	switch value.Kind() { //nolint:exhaustive // a name is in one of these
 	case reflect.Pointer:
 		if value.IsNil() {
 			value.Set(reflect.New(value.Type().Elem()))
