@@ -44,7 +44,8 @@ func (f *PodReferenceFact) hash(h *secret.Hash) {
 	}
 }
 
-// secretVariables are the names of the variables that the envFrom of the overrides takes from Secrets, as far as their keys are known.
+// secretVariables are the names of the variables that the envFrom of the overrides takes from Secrets, as far as their
+// keys are known.
 func (in *Inputs) secretVariables() []string {
 	w := in.CR.Spec.Workload
 	if w == nil || w.Overrides == nil {
@@ -59,7 +60,8 @@ func (in *Inputs) secretVariables() []string {
 	return names
 }
 
-// envFromVariables are the names of the variables of one envFrom of the overrides, as far as the keys of its object are known.
+// envFromVariables are the names of the variables of one envFrom of the overrides, as far as the keys of its object are
+// known.
 func (in *Inputs) envFromVariables(from *corev1.EnvFromSource, index int) []string {
 	var names []string
 	for i := range in.PodReferences {

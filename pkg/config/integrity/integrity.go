@@ -31,7 +31,8 @@ type Input struct {
 	Backends map[string]bool
 	// Environment are the variables of the server.
 	Environment *environment.Set
-	// OfContainer are the names of variables that the server's container has beside those, and OfSecrets those that envFrom takes from Secrets.
+	// OfContainer are the names of variables that the server's container has beside those, and OfSecrets those that
+	// envFrom takes from Secrets.
 	OfContainer, OfSecrets []string
 }
 
@@ -45,7 +46,8 @@ type check struct {
 	groups   []parse.ProviderGroup
 	env      *environment.Set
 	problems *problem.Collector
-	// ofContainer are the names of variables that the container has beside env, and ofSecrets those that envFrom takes from Secrets.
+	// ofContainer are the names of variables that the container has beside env, and ofSecrets those that envFrom takes
+	// from Secrets.
 	ofContainer, ofSecrets []string
 	// configured are the names of the storage backends that the spec configures.
 	configured map[string]bool

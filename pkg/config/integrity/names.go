@@ -17,8 +17,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// names reports names of resources and providers that would be the value of a Secret: the server lists its names, and the status shows what it
-// lists. The names of the base are its author's, so they bring a warning.
+// names reports names of resources and providers that would be the value of a Secret: the server lists its names, and
+// the status shows what it lists. The names of the base are its author's, so they bring a warning.
 func (c *check) names() {
 	secrets := c.secretVariables()
 	if len(secrets) == 0 {
@@ -30,8 +30,8 @@ func (c *check) names() {
 	c.namesOfDocument(secrets)
 }
 
-// namesOfSpec reports what spec.resources refers to in a text that the server lists, and whether there is any. The address of an MCP server is
-// not one: a key may be a part of it.
+// namesOfSpec reports what spec.resources refers to in a text that the server lists, and whether there is any. The
+// address of an MCP server is not one: a key may be a part of it.
 func (c *check) namesOfSpec(secrets map[string]bool) (found bool) {
 	written, err := json.Marshal(c.spec.Resources)
 	if err != nil || !strings.Contains(string(written), "${env.") {
@@ -91,7 +91,8 @@ func (c *check) namesOfDocument(secrets map[string]bool) {
 // expansion is how Kubernetes refers to a variable in the value of another one.
 var expansion = regexp.MustCompile(`\$\(([^)]+)\)`)
 
-// secretVariables returns the environment variables that have a value from a Secret, or one that Kubernetes makes of such a value.
+// secretVariables returns the environment variables that have a value from a Secret, or one that Kubernetes makes of
+// such a value.
 func (c *check) secretVariables() map[string]bool {
 	secrets := map[string]bool{}
 	for _, name := range c.ofSecrets {
@@ -114,7 +115,8 @@ func (c *check) secretVariables() map[string]bool {
 // reference is where a text refers to a variable of the environment, also within another reference.
 var reference = regexp.MustCompile(`\$\{env\.([A-Z0-9_]+)(:\+)?`)
 
-// disclosed returns the first of the variables whose value would be a part of the text. That a variable is set may be known.
+// disclosed returns the first of the variables whose value would be a part of the text. That a variable is set may be
+// known.
 func disclosed(text string, secrets map[string]bool) string {
 	for _, m := range reference.FindAllStringSubmatch(text, -1) {
 		if secrets[m[1]] && m[2] == "" {

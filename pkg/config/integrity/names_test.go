@@ -12,8 +12,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// The golden case wrong-names-from-secrets has the fields of the spec. These are the ways to get the value of a Secret into a variable, and names of the
-// base.
+// The golden case wrong-names-from-secrets has the fields of the spec. These are the ways to get the value of a Secret
+// into a variable, and names of the base.
 //
 // Proves: R7.
 func TestNamesHoldNoValuesOfSecrets(t *testing.T) {
