@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/integrity"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
@@ -32,6 +33,7 @@ func TestNamesHoldNoValuesOfSecrets(t *testing.T) {
 		"in the default of another":  {spec: models("${env.OTHER:=${env.OWN}}"), want: inSpec("OWN")},
 		"where another is set":       {spec: models("${env.OTHER:+${env.OWN}}"), want: inSpec("OWN")},
 		"whether it is set":          {spec: models("${env.OWN:+a}")},
+		"in an escaped form":         {spec: `resources: {models: ["\u0024{env.OWN}"]}`, want: inSpec("OWN")},
 		"another variable":           {spec: models("${env.OTHER}")},
 		"by expansion":               {spec: models("${env.X}") + ", workload: {overrides: {env: [{name: X, value: a-$(OWN)}]}}", want: inSpec("X")},
 		"by expansion of an earlier": {spec: models("${env.Z}") + ", workload: {overrides: {env: [{name: X, value: $(OF_SECRET)}, {name: Z, value: $(X)}]}}", want: inSpec("Z")},
@@ -45,7 +47,7 @@ func TestNamesHoldNoValuesOfSecrets(t *testing.T) {
 		},
 	} {
 		in := (&testCase{base: c.base, spec: "{" + c.spec + "}"}).input(t)
-		in.OfContainer, in.OfSecrets = []string{"OTHER"}, []string{"OF_SECRET"}
+		in.OfContainer, in.Environment = []string{"OTHER"}, environment.NewSet(in.Spec, "OF_SECRET")
 		in.Environment.Add(secret("OWN", "spec.own"))
 		found := &problem.Collector{}
 		integrity.CheckEnvironment(t.Context(), in, found)
