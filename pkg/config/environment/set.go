@@ -58,8 +58,18 @@ func (s *Set) Sort() { slices.SortFunc(s.needed, Compare) }
 // added later is in it too.
 func (s *Set) Given() document.Variables { return s.given }
 
-// expansion is how Kubernetes refers to a variable in the value of another one.
-var expansion = regexp.MustCompile(`\$\(([^)]+)\)`)
+// expansion is how Kubernetes refers to a variable in the value of another one, and in commands; $$ stands for a dollar.
+var expansion = regexp.MustCompile(`\$\$|\$\(([^)]+)\)`)
+
+// Expanded returns the first of the variables that Kubernetes replaces by its value in a text; empty where there is none.
+func Expanded(text string, variables map[string]bool) string {
+	for _, m := range expansion.FindAllStringSubmatch(text, -1) {
+		if variables[m[1]] {
+			return m[1]
+		}
+	}
+	return ""
+}
 
 // Secrets returns the variables that have a value from a Secret, or one that Kubernetes makes of such a value.
 func (s *Set) Secrets() map[string]bool {
@@ -68,7 +78,7 @@ func (s *Set) Secrets() map[string]bool {
 		secrets[name] = true
 	}
 	add := func(name, value string, fromSecret bool) {
-		if fromSecret || slices.ContainsFunc(expansion.FindAllStringSubmatch(value, -1), func(m []string) bool { return secrets[m[1]] }) {
+		if fromSecret || Expanded(value, secrets) != "" {
 			secrets[name] = true
 		}
 	}

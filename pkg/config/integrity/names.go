@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -21,7 +22,11 @@ import (
 // the status shows what it lists. The names of the base are its author's, so they bring a warning.
 func (c *check) names() {
 	n := &names{check: c, secrets: c.env.Secrets()}
-	if len(n.secrets) > 0 && !n.ofSpec() {
+	if len(n.secrets) == 0 {
+		return
+	}
+	n.ofProcess()
+	if !n.ofSpec() {
 		n.ofDocument()
 	}
 }
@@ -55,6 +60,33 @@ func (n *names) ofSpec() (found bool) {
 		})
 	})
 	return found
+}
+
+// ofProcess warns of overrides in which Kubernetes replaces a variable by the value of a Secret: a node shows command
+// lines and paths to others, and the kubelet in messages.
+func (n *names) ofProcess() {
+	w := n.spec.Workload
+	if w == nil || w.Overrides == nil {
+		return
+	}
+	warn := func(path, text string) {
+		if variable := environment.Expanded(text, n.secrets); variable != "" {
+			n.problems.Add(problem.Problem{
+				Reason: problem.InvalidField, Severity: problem.Warning, Path: "spec.workload.overrides." + path,
+				Detail: "refers to the environment variable " + variable + ", which has a value from a Secret: command lines and paths are not secret",
+				Fix:    "let the program read the variable, or take another one",
+			})
+		}
+	}
+	for i, text := range w.Overrides.Command {
+		warn(fmt.Sprintf("command[%d]", i), text)
+	}
+	for i, text := range w.Overrides.Args {
+		warn(fmt.Sprintf("args[%d]", i), text)
+	}
+	for i := range w.Overrides.VolumeMounts {
+		warn(fmt.Sprintf("volumeMounts[%d].subPathExpr", i), w.Overrides.VolumeMounts[i].SubPathExpr)
+	}
 }
 
 // ofDocument warns of names of the base.

@@ -25,6 +25,10 @@ func TestNamesHoldNoValuesOfSecrets(t *testing.T) {
 	inBase := func(path, variable string) string {
 		return "Warning InvalidField config.yaml: " + path + ": refers to the environment variable " + variable + tail + "status hides it\n"
 	}
+	onCommandLine := func(path, variable string) string {
+		return "Warning InvalidField spec.workload.overrides." + path + ": refers to the environment variable " + variable +
+			", which has a value from a Secret: command lines and paths are not secret\n"
+	}
 	models := func(name string) string { return "resources: {models: ['" + name + "']}" }
 	for name, c := range map[string]struct{ base, spec, want string }{
 		"of the operator":            {spec: models("${env.OWN}"), want: inSpec("OWN")},
@@ -38,6 +42,15 @@ func TestNamesHoldNoValuesOfSecrets(t *testing.T) {
 		"by expansion":               {spec: models("${env.X}") + ", workload: {overrides: {env: [{name: X, value: a-$(OWN)}]}}", want: inSpec("X")},
 		"by expansion of an earlier": {spec: models("${env.Z}") + ", workload: {overrides: {env: [{name: X, value: $(OF_SECRET)}, {name: Z, value: $(X)}]}}", want: inSpec("Z")},
 		"of a ConfigMap":             {spec: models("${env.X}") + ", workload: {overrides: {env: [{name: X, valueFrom: {configMapKeyRef: {name: c, key: k}}}]}}"},
+		"in the command": {
+			spec: "workload: {overrides: {command: [sh, -c, 'x $(OWN) $(OTHER)'], args: [$(OF_SECRET)], env: [{name: A, value: $(OWN)}]}}",
+			want: onCommandLine("command[2]", "OWN") + onCommandLine("args[0]", "OF_SECRET"),
+		},
+		"escaped in the command": {spec: "workload: {overrides: {command: ['$$(OWN)', $OWN]}}"},
+		"in a path": {
+			spec: "workload: {overrides: {volumeMounts: [{name: v, mountPath: /a}, {name: v, mountPath: /mnt, subPathExpr: $(OWN)}]}}",
+			want: onCommandLine("volumeMounts[1].subPathExpr", "OWN"),
+		},
 		"of the base": {
 			base: "registered_resources: {models: [{model_id: '${env.OWN}', provider_model_id: '${env.OF_SECRET:=x}', metadata: {a: '${env.OWN}'}}]}\n" +
 				"connectors: [{connector_id: '${env.OWN}', url: '${env.OWN}'}]\n" +
