@@ -17,8 +17,8 @@ const (
 	// ConditionBackendsReachable reports what the server itself says about the model servers behind it, for information: Ready does not depend on it. It is
 	// absent where the spec configures no remote inference provider.
 	ConditionBackendsReachable = "BackendsReachable"
-	// ConditionAccessControlled reports whether the server refuses callers without credentials. It is absent where its configuration has no
-	// authentication.
+	// ConditionAccessControlled reports whether the server refuses callers without credentials. It is absent where its
+	// configuration has no authentication.
 	ConditionAccessControlled = "AccessControlled"
 	// ConditionStalled is True while only an edit can help (a kstatus condition); it is absent otherwise.
 	ConditionStalled = "Stalled"
@@ -114,7 +114,8 @@ const (
 const (
 	// ReasonCredentialsRequired: the server refuses callers without credentials.
 	ReasonCredentialsRequired = "CredentialsRequired"
-	// ReasonAnswersAnyone: the server answers callers without credentials, although its configuration has authentication.
+	// ReasonAnswersAnyone: the server answers callers without credentials, although its configuration has
+	// authentication.
 	ReasonAnswersAnyone = "AnswersAnyone"
 	// ReasonAccessUnknown: the server could not be asked.
 	ReasonAccessUnknown = "AccessUnknown"

@@ -33,8 +33,8 @@ func warnOpen(d *Desired, in *Inputs) {
 	}
 }
 
-// warnBypassed warns of overrides that may lead the server past its configuration, where that has authentication. What the server does is known
-// only when it runs: the condition AccessControlled reports it.
+// warnBypassed warns of overrides that may lead the server past its configuration, where that has authentication. What
+// the server does is known only when it runs: the condition AccessControlled reports it.
 func warnBypassed(d *Desired, in *Inputs) {
 	w := in.CR.Spec.Workload
 	if w == nil || w.Overrides == nil || d.Auth().Type == "" && in.Spec.Auth == nil {
@@ -58,15 +58,24 @@ func warnBypassed(d *Desired, in *Inputs) {
 		}
 	}
 	for i := range o.EnvFrom {
-		names := slices.DeleteFunc(in.envFromVariables(&o.EnvFrom[i], i), func(name string) bool { return !objects.ChoosesCode(name) })
+		names := slices.DeleteFunc(envFromVariables(in, &o.EnvFrom[i], i), func(name string) bool { return !objects.ChoosesCode(name) })
 		if len(names) > 0 {
 			warn(fmt.Sprintf(".envFrom[%d]", i), bounds.Names(names)+" can give the server another configuration or other code",
 				"remove the key from the object, or give the others a prefix")
 		}
 	}
 	for i := range o.VolumeMounts {
-		if at := path.Join("/", o.VolumeMounts[i].MountPath); strings.HasPrefix(at, objects.ConfigDir+"/") {
-			warn(fmt.Sprintf(".volumeMounts[%d].mountPath", i), "mounts "+at+" over a part of the server's configuration", "mount it elsewhere")
+		at, field := path.Join("/", o.VolumeMounts[i].MountPath), fmt.Sprintf(".volumeMounts[%d].mountPath", i)
+		switch {
+		case strings.HasPrefix(at, objects.ConfigDir+"/"):
+			warn(field, "can replace the server's configuration", "mount it elsewhere")
+		case slices.ContainsFunc(codeDirs, func(dir string) bool { return isWithin(at, dir) || isWithin(dir, at) }):
+			warn(field, "can replace code of the server's image", "mount it elsewhere, for example below "+mountsDir)
 		}
 	}
 }
+
+// codeDirs are where images of the server have code, and where Python looks for modules of the user.
+var codeDirs = []string{"/app", "/bin", "/lib", "/lib64", "/sbin", "/usr", "/.local"}
+
+func isWithin(at, dir string) bool { return at == dir || strings.HasPrefix(at, dir+"/") }

@@ -135,6 +135,9 @@ func TestBuildWarnsOfOverridesThatBypassAuthentication(t *testing.T) {
 			overrides: "envFrom: [{configMapRef: {name: harmless}}, {prefix: PYTHON, secretRef: {name: other}}]", paths: []string{"envFrom[1]"},
 		},
 		"the file itself":   {overrides: "volumeMounts: [{name: v, mountPath: /etc/llama-stack/config.yaml, subPath: x}]", paths: []string{"volumeMounts[0].mountPath"}},
+		"programs":          {overrides: "volumeMounts: [{name: v, mountPath: /usr/local/bin}]", paths: []string{"volumeMounts[0].mountPath"}},
+		"all of them":       {overrides: "volumeMounts: [{name: v, mountPath: /usr}, {name: v, mountPath: /user}]", paths: []string{"volumeMounts[0].mountPath"}},
+		"a module":          {overrides: "volumeMounts: [{name: v, mountPath: /.local/lib/python3.12/site-packages/usercustomize.py}]", paths: []string{"volumeMounts[0].mountPath"}},
 		"below, in a guise": {overrides: "volumeMounts: [{name: v, mountPath: /etc//x/../llama-stack/./config.yaml}]", paths: []string{"volumeMounts[0].mountPath"}},
 	} {
 		spec := "distribution: {name: starter}\nworkload: {overrides: {" + c.overrides + ", volumes: [{name: v, emptyDir: {}}]}}\n"

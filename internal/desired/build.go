@@ -128,7 +128,7 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 	}
 	result, problems := config.Generate(ctx, config.Input{
 		Name: in.CR.Name, Namespace: in.CR.Namespace, Spec: in.Spec, Base: dist.Base, Line: dist.Line, Release: dist.Release,
-		Packages: in.Packages, Variables: in.variables(), SecretVariables: in.secretVariables(),
+		Packages: in.Packages, Variables: in.variables(), SecretVariables: secretVariables(in),
 	})
 	if ctx.Err() != nil {
 		return // Build reports that, for all steps

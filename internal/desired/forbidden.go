@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -33,7 +32,8 @@ func (r *report) checkForbidden(in *Inputs) {
 }
 
 const (
-	// mountsDir is where volumes may be mounted that must not lie over the image; sharedMemory has no files of an image either.
+	// mountsDir is where volumes may be mounted that must not lie over the image; sharedMemory has no files of an image
+	// either.
 	mountsDir    = "/mnt"
 	sharedMemory = "/dev/shm"
 
@@ -43,7 +43,7 @@ const (
 // besideImage reports whether a mount lies over nothing of the image.
 func besideImage(at string) bool {
 	clean := path.Join("/", at) // a relative path begins there, too
-	return clean == mountsDir || strings.HasPrefix(clean, mountsDir+"/") || clean == sharedMemory
+	return isWithin(clean, mountsDir) || clean == sharedMemory
 }
 
 // restrictedUse is a field of the spec that a restriction is about.

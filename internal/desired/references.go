@@ -54,8 +54,9 @@ func (r *report) checkPodReferences(in *Inputs) {
 	}
 }
 
-// secretVariables are the names of the variables that the envFrom of the overrides takes from Secrets, as far as their keys are known.
-func (in *Inputs) secretVariables() []string {
+// secretVariables are the names of the variables that the envFrom of the overrides takes from Secrets, as far as their
+// keys are known.
+func secretVariables(in *Inputs) []string {
 	w := in.CR.Spec.Workload
 	if w == nil || w.Overrides == nil {
 		return nil
@@ -63,14 +64,15 @@ func (in *Inputs) secretVariables() []string {
 	var names []string
 	for i := range w.Overrides.EnvFrom {
 		if w.Overrides.EnvFrom[i].SecretRef != nil {
-			names = append(names, in.envFromVariables(&w.Overrides.EnvFrom[i], i)...)
+			names = append(names, envFromVariables(in, &w.Overrides.EnvFrom[i], i)...)
 		}
 	}
 	return names
 }
 
-// envFromVariables are the names of the variables of one envFrom of the overrides, as far as the keys of its object are known.
-func (in *Inputs) envFromVariables(from *corev1.EnvFromSource, index int) []string {
+// envFromVariables are the names of the variables of one envFrom of the overrides, as far as the keys of its object are
+// known.
+func envFromVariables(in *Inputs, from *corev1.EnvFromSource, index int) []string {
 	var names []string
 	for i := range in.PodReferences {
 		if f := &in.PodReferences[i]; strings.HasPrefix(f.Ref.Path, fmt.Sprintf("%s.envFrom[%d].", objects.PathOverrides, index)) {

@@ -98,7 +98,8 @@ func (d *Desired) converted(f *SecretFact, v *config.EnvVar) []string {
 	return nil
 }
 
-// secretValues are the values of Secrets that the pods get, with the private key of the server, and what was derived from them.
+// secretValues are the values of Secrets that the pods get, with the private key of the server, and what was derived
+// from them.
 func (in *Inputs) secretValues(derived map[string]secret.Value) []secret.Value {
 	values := make([]secret.Value, 0, len(in.Secrets)+len(derived))
 	for i := range in.Secrets {

@@ -167,8 +167,9 @@ func isInside(at string) bool {
 // clusterDomain is the usual domain of a cluster.
 const clusterDomain = ".cluster.local"
 
-// safeHost returns the host and the port of an address to which the server may send its key: any with TLS, else a Service of the cluster. The cluster's
-// domain is not known, so another one than the usual is left out: the name leads to the Service without it. It is empty for all other addresses.
+// safeHost returns the host and the port of an address to which the server may send its key: any with TLS, else a
+// Service of the cluster. The cluster's domain is not known, so another one than the usual is left out: the name leads
+// to the Service without it. It is empty for all other addresses.
 func safeHost(u *url.URL) string {
 	if u.Scheme == "https" {
 		return u.Host

@@ -33,8 +33,9 @@ const (
 	installerPrefix = "install-provider-"
 	fitName         = "check-providers"
 
-	// installerDir is where the image of a provider finds the operator's program. An image can declare volumes and have symbolic links, by which its
-	// own program would lie over ours. Not so here: the runtime makes /dev anew, and a mount of the pod takes the place of a volume of the image.
+	// installerDir is where the image of a provider finds the operator's program. An image can declare volumes and have
+	// symbolic links, by which its own program would lie over ours. Not so here: the runtime makes /dev anew, and a
+	// mount of the pod takes the place of a volume of the image.
 	installerDir = "/dev/llama-stack"
 )
 
@@ -69,8 +70,8 @@ func externalVolumeOf() corev1.Volume {
 	}}
 }
 
-// externalContainers install the packages of the providers, in their order. The images of the providers run the operator's program, so that they
-// need neither a shell nor Python.
+// externalContainers install the packages of the providers, in their order. The images of the providers run the
+// operator's program, so that they need neither a shell nor Python.
 func externalContainers(p *Params) []corev1.Container {
 	if len(p.External) == 0 {
 		return nil

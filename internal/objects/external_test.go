@@ -37,7 +37,8 @@ func TestExternalProvidersAreInstalledBeforeTheServer(t *testing.T) {
 		if at := mount(&c, dir); at == nil || at.ReadOnly || len(c.Env)+len(c.EnvFrom) > 0 {
 			t.Errorf("container %s has %+v and the environment %+v, want the shared directory alone", c.Name, c.VolumeMounts, c.Env)
 		}
-		// A runtime makes /dev anew, without symbolic links of the image, and leaves out a volume of the image where the pod mounts one.
+		// A runtime makes /dev anew, without symbolic links of the image, and leaves out a volume of the image where
+		// the pod mounts one.
 		program := mount(&c, "/dev/llama-stack")
 		if foreign := strings.HasPrefix(c.Name, "install-provider-"); foreign != (program != nil) || len(c.VolumeMounts) > 2 ||
 			foreign && (!program.ReadOnly || program.SubPath != "bin" || program.Name != mount(&c, dir).Name || path.Dir(c.Command[0]) != program.MountPath) {

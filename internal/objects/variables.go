@@ -12,7 +12,8 @@ var (
 	configVariables = []string{
 		"RUN_CONFIG_PATH", "LLAMA_STACK_CONFIG", "OGX_CONFIG", "LLAMA_STACK_CONFIG_DIR", "OGX_CONFIG_DIR", "DISTRO_NAME", "CLI_NAME", "PACKAGE_NAME",
 	}
-	// codeVariables are the variables by which shells, the linker and OpenSSL find programs and libraries, and codePrefixes what others begin with.
+	// codeVariables are the variables by which shells, the linker and OpenSSL find programs and libraries, and
+	// codePrefixes what others begin with.
 	codeVariables = []string{
 		"PATH", "HOME", "ENV", "IFS", "PS4", "SHELLOPTS", "BASHOPTS", "GCONV_PATH", "OPENSSL_CONF", "OPENSSL_ENGINES", "OPENSSL_MODULES",
 	}

@@ -31,7 +31,8 @@ type Observation struct {
 	ImageDigest string
 	// Existing are the UIDs of all pods, also of those that are ending, in one text: it changes when a pod comes or goes.
 	Existing string
-	// OtherSecrets is true while a pod is ending that got other values of Secrets: it may still answer, and nobody could hide these values.
+	// OtherSecrets is true while a pod is ending that got other values of Secrets than those that are known: it may still
+	// answer.
 	OtherSecrets bool
 }
 
@@ -56,7 +57,8 @@ func (s *Secrets) values() []secret.Value {
 }
 
 // plainConfigError are the kubelet's messages about a container that quote no value of a variable.
-var plainConfigError = regexp.MustCompile(`^((secret|configmap) "[^"]*" not found|couldn't find key \S+ in (Secret|ConfigMap) \S+|container has runAsNonRoot and image .*)$`)
+var plainConfigError = regexp.MustCompile(
+	`^((secret|configmap) "[^"]*" not found|couldn't find key \S+ in (Secret|ConfigMap) \S+|container has runAsNonRoot and image .*)$`)
 
 // Observe reads the pods of a server. The container is the name of the server's container.
 func Observe(list []corev1.Pod, container string, known *Secrets) Observation {

@@ -60,7 +60,8 @@ type Observation struct {
 	Lists map[string]List
 }
 
-// Renamed returns a copy with another name in the place of each that the server sent: its version, and all names and types of its lists.
+// Renamed returns a copy with another name in the place of each that the server sent: its version, and all names and
+// types of its lists.
 func (o *Observation) Renamed(name func(string) string) *Observation {
 	renamed := *o
 	renamed.Version = name(o.Version)

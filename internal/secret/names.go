@@ -4,12 +4,13 @@ package secret
 
 import "strings"
 
-// telling are the lengths of the parts of a value that a name must not have, in bytes: a part of a quarter of the value, and of 24 bytes in any
-// case. Names of models and hosts have shorter parts in common with many texts.
+// telling are the lengths of the parts of a value that a name must not have, in bytes: a part of a quarter of the
+// value, and of 24 bytes in any case. Names of models and hosts have shorter parts in common with many texts.
 var telling = []int{8, 16, 24}
 
-// NamesWith returns which of the names have a value in them, or a large part of one, in the forms that programs print values in. A value of less
-// than eight bytes, which may be an ordinary word, is found as a whole part of a path, and one of less than four not at all.
+// NamesWith returns which of the names have a value in them, or a large part of one, in the forms that programs print
+// values in. A value of less than eight bytes, which may be an ordinary word, is found as a whole part of a path, and
+// one of less than four not at all.
 func NamesWith(names []string, values []Value) map[string]bool {
 	found := map[string]bool{}
 	parts := map[int]map[string][]string{} // the names that have a part, by its length and text
@@ -65,8 +66,8 @@ func partsOf(names []string, length int) map[string][]string {
 	return parts
 }
 
-// HideIn returns a text without the values in the forms that programs print values in, and without words that have a large part of one. What only
-// looks like a secret stays.
+// HideIn returns a text without the values in the forms that programs print values in, and without words that have a
+// large part of one. What only looks like a secret stays.
 func HideIn(text string, values []Value) string {
 	for _, v := range values {
 		text = v.HideIn(text, Redacted)

@@ -28,10 +28,11 @@ const (
 	ForbidCommandAndArgs Restriction = "commandAndArgs"
 	// ForbidExternalProviders forbids spec.externalProviders.
 	ForbidExternalProviders Restriction = "externalProviders"
-	// ForbidCodeVariables forbids variables in spec.workload.overrides.env by which programs find code or the configuration, and .envFrom, which can
-	// bring any.
+	// ForbidCodeVariables forbids variables in spec.workload.overrides.env by which programs find code or the
+	// configuration, and .envFrom, which can bring any.
 	ForbidCodeVariables Restriction = "codeVariables"
-	// ForbidMountsOverImage forbids volumes over directories of the image in spec.workload.overrides.volumeMounts and .storage.
+	// ForbidMountsOverImage forbids volumes over directories of the image in spec.workload.overrides.volumeMounts and
+	// .storage.
 	ForbidMountsOverImage Restriction = "mountsOverImage"
 )
 

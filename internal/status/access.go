@@ -11,8 +11,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// setAccessControlled reports whether a server whose configuration has authentication refuses callers without credentials: the operator is one. What
-// is not asked again stays what it was.
+// setAccessControlled reports whether a server whose configuration has authentication refuses callers without
+// credentials: the operator is one. What is not asked again stays what it was.
 func setAccessControlled(f *Facts, s *statusOf) {
 	const kind = v1alpha2.ConditionAccessControlled
 	switch last := meta.FindStatusCondition(s.Conditions, kind); {

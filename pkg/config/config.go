@@ -155,7 +155,7 @@ func ReadPackage(data []byte) (*parse.ProviderPackage, error) { return external.
 func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	problems := &problem.Collector{}
 	spec := readSpec(&in, problems)
-	doc, env := in.Base.Edit(), environment.NewSet(in.Spec.Source)
+	doc, env := in.Base.Edit(), environment.NewSet(in.Spec.Source, in.SecretVariables...)
 	version := release.SchemaVersion(doc, problems)
 	misread := problems.List().Errors()
 	if in.Spec.TooLarge || version == 0 || len(misread) > bounds.Problems || ctx.Err() != nil {
@@ -186,7 +186,6 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	disabled.Apply(&disabled.Input{Document: doc, Line: in.Line, APIs: spec.disabled, Providers: all, Uses: uses}, problems)
 	made := &integrity.Input{
 		Document: doc, Line: in.Line, Release: in.Release, Spec: in.Spec.Source, Providers: all, Backends: backends, Environment: env, OfContainer: in.Variables,
-		OfSecrets: in.SecretVariables,
 	}
 	checkIntegrity(ctx, made, problems)
 

@@ -25,7 +25,8 @@ const (
 	NoEffect Reason = "NoEffect"
 	// HostnameNotUnique: what exposes the server has no host name, or an older custom resource uses the same one. A warning.
 	HostnameNotUnique Reason = "HostnameNotUnique"
-	// Unprotected: anyone who reaches the server may call it, or perhaps may, or can read what its callers send. A warning.
+	// Unprotected: anyone who reaches the server may call it, or perhaps may, or can read what its callers send. A
+	// warning.
 	Unprotected Reason = "Unprotected"
 	// TooLarge: the spec, what it refers to, or what is made of it, is larger than a limit.
 	TooLarge Reason = "TooLarge"

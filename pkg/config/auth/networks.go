@@ -12,7 +12,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// everyone is the share of all addresses from which on networks are those of anyone: eight of the largest private network.
+// everyone is the share of all addresses from which on networks are those of anyone: eight of the largest private
+// network.
 const everyone = 1.0 / 32
 
 // isNetwork reports whether the server takes a text for a network: an address, alone or with a length or a mask.
@@ -27,7 +28,8 @@ type network struct {
 	length int
 }
 
-// lengthOf returns the size of a network; false where the text is none. An address of IPv4 within IPv6 counts as the former.
+// lengthOf returns the size of a network; false where the text is not one. An address of IPv4 within IPv6 counts as the
+// former.
 func lengthOf(text string) (network, bool) {
 	host, mask, masked := strings.Cut(strings.TrimSpace(text), "/")
 	address, err := netip.ParseAddr(host)
@@ -62,7 +64,7 @@ func maskLength(mask netip.Addr) int {
 	return ones
 }
 
-// warnEveryone warns of networks from which anyone can be, so that nobody is kept from what only a proxy may do.
+// warnEveryone warns of networks that hold almost all addresses: then anyone may do what only a proxy should.
 func (s *step) warnEveryone(path string, networks []any) {
 	share := map[bool]float64{}
 	for i, item := range networks {

@@ -31,7 +31,7 @@ func TestApplyWarnsOfNetworksOfEveryone(t *testing.T) {
 		strings.TrimSpace(strings.Repeat("11.0.0.0/8 ", 9)): "[8]",
 	} {
 		list := []any{}
-		for _, network := range strings.Split(networks, " ") {
+		for network := range strings.SplitSeq(networks, " ") {
 			if network != "" {
 				list = append(list, network)
 			}

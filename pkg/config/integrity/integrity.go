@@ -31,8 +31,8 @@ type Input struct {
 	Backends map[string]bool
 	// Environment are the variables of the server.
 	Environment *environment.Set
-	// OfContainer are the names of variables that the server's container has beside those, and OfSecrets those that envFrom takes from Secrets.
-	OfContainer, OfSecrets []string
+	// OfContainer are the names of variables that the server's container has beside those.
+	OfContainer []string
 }
 
 // check is one run of Check.
@@ -45,8 +45,8 @@ type check struct {
 	groups   []parse.ProviderGroup
 	env      *environment.Set
 	problems *problem.Collector
-	// ofContainer are the names of variables that the container has beside env, and ofSecrets those that envFrom takes from Secrets.
-	ofContainer, ofSecrets []string
+	// ofContainer are the names of variables that the container has beside env.
+	ofContainer []string
 	// configured are the names of the storage backends that the spec configures.
 	configured map[string]bool
 	// providers are those of each API that was asked for: nothing changes them during a check.
@@ -91,7 +91,7 @@ func CheckEnvironment(ctx context.Context, in *Input, problems *problem.Collecto
 func newCheck(ctx context.Context, in *Input, problems *problem.Collector) *check {
 	return &check{
 		ctx: ctx, doc: in.Document, line: in.Line, release: in.Release, spec: in.Spec, groups: in.Providers, env: in.Environment, problems: problems,
-		configured: in.Backends, ofContainer: in.OfContainer, ofSecrets: in.OfSecrets, providers: map[string]*document.ProviderSet{},
+		configured: in.Backends, ofContainer: in.OfContainer, providers: map[string]*document.ProviderSet{},
 	}
 }
 

@@ -7,13 +7,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/integrity"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// The golden case wrong-names-from-secrets has the fields of the spec. These are the ways to get the value of a Secret into a variable, and names of the
-// base.
+// The golden case wrong-names-from-secrets has the fields of the spec. These are the ways to get the value of a Secret
+// into a variable, and names of the base.
 //
 // Proves: R7.
 func TestNamesHoldNoValuesOfSecrets(t *testing.T) {
@@ -24,6 +25,10 @@ func TestNamesHoldNoValuesOfSecrets(t *testing.T) {
 	inBase := func(path, variable string) string {
 		return "Warning InvalidField config.yaml: " + path + ": refers to the environment variable " + variable + tail + "status hides it\n"
 	}
+	onCommandLine := func(path, variable string) string {
+		return "Warning InvalidField spec.workload.overrides." + path + ": refers to the environment variable " + variable +
+			", which has a value from a Secret: command lines and paths are not secret\n"
+	}
 	models := func(name string) string { return "resources: {models: ['" + name + "']}" }
 	for name, c := range map[string]struct{ base, spec, want string }{
 		"of the operator":            {spec: models("${env.OWN}"), want: inSpec("OWN")},
@@ -32,10 +37,20 @@ func TestNamesHoldNoValuesOfSecrets(t *testing.T) {
 		"in the default of another":  {spec: models("${env.OTHER:=${env.OWN}}"), want: inSpec("OWN")},
 		"where another is set":       {spec: models("${env.OTHER:+${env.OWN}}"), want: inSpec("OWN")},
 		"whether it is set":          {spec: models("${env.OWN:+a}")},
+		"in an escaped form":         {spec: `resources: {models: ["\u0024{env.OWN}"]}`, want: inSpec("OWN")},
 		"another variable":           {spec: models("${env.OTHER}")},
 		"by expansion":               {spec: models("${env.X}") + ", workload: {overrides: {env: [{name: X, value: a-$(OWN)}]}}", want: inSpec("X")},
 		"by expansion of an earlier": {spec: models("${env.Z}") + ", workload: {overrides: {env: [{name: X, value: $(OF_SECRET)}, {name: Z, value: $(X)}]}}", want: inSpec("Z")},
 		"of a ConfigMap":             {spec: models("${env.X}") + ", workload: {overrides: {env: [{name: X, valueFrom: {configMapKeyRef: {name: c, key: k}}}]}}"},
+		"in the command": {
+			spec: "workload: {overrides: {command: [sh, -c, 'x $(OWN) $(OTHER)'], args: [$(OF_SECRET)], env: [{name: A, value: $(OWN)}]}}",
+			want: onCommandLine("command[2]", "OWN") + onCommandLine("args[0]", "OF_SECRET"),
+		},
+		"escaped in the command": {spec: "workload: {overrides: {command: ['$$(OWN)', $OWN]}}"},
+		"in a path": {
+			spec: "workload: {overrides: {volumeMounts: [{name: v, mountPath: /a}, {name: v, mountPath: /mnt, subPathExpr: $(OWN)}]}}",
+			want: onCommandLine("volumeMounts[1].subPathExpr", "OWN"),
+		},
 		"of the base": {
 			base: "registered_resources: {models: [{model_id: '${env.OWN}', provider_model_id: '${env.OF_SECRET:=x}', metadata: {a: '${env.OWN}'}}]}\n" +
 				"connectors: [{connector_id: '${env.OWN}', url: '${env.OWN}'}]\n" +
@@ -45,7 +60,7 @@ func TestNamesHoldNoValuesOfSecrets(t *testing.T) {
 		},
 	} {
 		in := (&testCase{base: c.base, spec: "{" + c.spec + "}"}).input(t)
-		in.OfContainer, in.OfSecrets = []string{"OTHER"}, []string{"OF_SECRET"}
+		in.OfContainer, in.Environment = []string{"OTHER"}, environment.NewSet(in.Spec, "OF_SECRET")
 		in.Environment.Add(secret("OWN", "spec.own"))
 		found := &problem.Collector{}
 		integrity.CheckEnvironment(t.Context(), in, found)
