@@ -274,7 +274,7 @@ func serverRemarks(f *Facts) string {
 	default:
 		if !isAsTaken(f.Server.Version, f.Distribution) {
 			remarks = append(remarks, fmt.Sprintf("the server reports version %s, it was taken for release %s (%s): "+
-				"register the distribution with its serverVersion in the ConfigMap %s",
+				"set spec.distribution.version, or register the distribution with its serverVersion in the ConfigMap %s",
 				f.Server.Version, f.Distribution.Line.Name, f.Distribution.LineSource, settings.ConfigMapName))
 		}
 		remarks = append(remarks, listRemarks(f)...)
