@@ -99,7 +99,7 @@ func packageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.
 	case silent:
 		return nil
 	case answer.Err != nil:
-		return labelsProblem(question.Image, answer.Err)
+		return unreadProblem("Python packages", question.Image, answer.Err, "set spec.distribution.version to the release of the server; ")
 	}
 	hints.Package, _ = oci.ReadPackage(answer.Content) // an error names no release, which is as silent as no package
 	return nil
@@ -124,14 +124,19 @@ func labelsProblem(image string, err error) *problem.Problem {
 			Fix: "correct the label, use another image, or use overrideConfig", Err: err,
 		})
 	}
+	return unreadProblem("labels", image, err, "")
+}
+
+// unreadProblem is the problem of a part of an image that its registry did not give. The first fix comes before those of the registry's error.
+func unreadProblem(what, image string, err error, firstFix string) *problem.Problem {
 	cause := err
 	if known, ok := errors.AsType[*registry.Error](err); ok {
 		cause = known.Err
 	}
 	reason, kind, fix := registryReason(registry.KindOf(err))
 	p := problem.Problem{
-		Reason: reason, Path: pathDistribution, Type: kind, Fix: fix, Err: err,
-		Detail: fmt.Sprintf("the labels of image %s could not be read: %v", image, stable.Error(cause)),
+		Reason: reason, Path: pathDistribution, Type: kind, Fix: firstFix + fix, Err: err,
+		Detail: fmt.Sprintf("the %s of image %s could not be read: %v", what, image, stable.Error(cause)),
 	}
 	if kind == field.ErrorTypeNotFound || kind == field.ErrorTypeInvalid {
 		p.Value = image

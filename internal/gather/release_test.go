@@ -208,6 +208,7 @@ func TestPackagesCountAfterLabelsAndTag(t *testing.T) {
 	tooLarge := &registry.Error{Kind: registry.TooLarge, Err: errors.New("it takes too long")}
 	for name, c := range map[string]struct {
 		image, label, metadata string
+		bare                   bool // without a configuration in its labels
 		search                 error
 		settings               string
 		want                   string // release line and its source, or the reason of the problem
@@ -220,8 +221,11 @@ func TestPackagesCountAfterLabelsAndTag(t *testing.T) {
 		"override":                {image: "starter", metadata: metadata("llama-stack", "0.6.1"), settings: "image-overrides: 'starter: " + digest + "'", want: "0.6 package llama_stack in the image", searched: 1},
 		"override, no package":    {image: "starter", settings: "image-overrides: 'starter: " + digest + "'", want: string(problem.UnknownServerLine), searched: 1},
 		"too large":               {image: digest, search: tooLarge, want: string(problem.UnknownServerLine), searched: 1},
+		"unreachable":             {image: digest, search: &registry.Error{Kind: registry.Unreachable, Err: errors.New("503")}, want: string(problem.RegistryUnavailable), searched: 1},
 		"no package":              {image: digest, want: string(problem.UnknownServerLine), searched: 1},
 		"no release":              {image: digest, metadata: metadata("ogx", "0.0.0"), want: string(problem.UnknownServerLine), searched: 1},
+		"no base configuration":   {image: digest, bare: true, metadata: metadata("ogx", "1.4.1"), want: string(problem.MissingConfigLabels)},
+		"base of the operator":    {image: "llamastack/distribution-starter@" + strings.TrimPrefix(digest, "registry.example.com/team/server@"), bare: true, metadata: metadata("ogx", "1.4.1"), want: "1.4 package ogx in the image", searched: 1},
 		"registered with release": {image: "mine", metadata: metadata("ogx", "1.4.1"), settings: "distributions: 'mine: {image: \"" + digest + "\", serverVersion: 1.1.0, config: \"version: 2\"}'", want: "1.1 serverVersion in llama-stack-operator-config/distributions[mine]"},
 		"registered without one":  {image: "mine", metadata: metadata("ogx", "1.4.1"), settings: "distributions: 'mine: {image: \"" + digest + "\", config: \"version: 2\"}'", want: "1.4 package ogx in the image", searched: 1},
 	} {
@@ -235,6 +239,9 @@ func TestPackagesCountAfterLabelsAndTag(t *testing.T) {
 				cr.Spec.Distribution = v1alpha2.DistributionSpec{Name: &c.image}
 			}
 			s := &site{labels: map[string]string{oci.LabelConfigBase64: base, oci.LabelDistributionVersion: c.label}, metadata: c.metadata, search: c.search}
+			if c.bare {
+				delete(s.labels, oci.LabelConfigBase64)
+			}
 			g := newGatherer(cluster, cluster)
 			g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s, Key: secret.New(make([]byte, 32))})
 			got, problems := answered(t, g, cr)
@@ -247,6 +254,20 @@ func TestPackagesCountAfterLabelsAndTag(t *testing.T) {
 				t.Errorf("%q after %d searches, want %q after %d: %s", says, s.searched, c.want, c.searched, built.Message())
 			}
 		})
+	}
+}
+
+// Proves: R92 (an image whose packages cannot be read for a while is not one without them; the message has the way out that needs no administrator first).
+func TestServerPackagesThatCannotBeRead(t *testing.T) {
+	s := &site{labels: map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\n"))}, search: &registry.Error{Kind: registry.Unreachable, Err: errors.New("the registry answers 503")}}
+	c := newCluster(t)
+	g := newGatherer(c, c)
+	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s, Key: secret.New(make([]byte, 32))})
+	_, problems := answered(t, g, served("registry.example.com/team/server:latest"))
+	const want = "the Python packages of image registry.example.com/team/server:latest could not be read: the registry answers 503: " +
+		"set spec.distribution.version to the release of the server; what runs stays"
+	if !strings.Contains(problems.Message(), want) {
+		t.Errorf("%s", problems.Message())
 	}
 }
 

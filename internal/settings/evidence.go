@@ -15,9 +15,11 @@ import (
 // clue is a version of the server, and where it stands.
 type clue struct{ version, source string }
 
-// PackageCounts reports whether the server's Python package in the image can change the release line: not where the settings, the labels or the
-// tag name the release, nor the caller.
-func (d *Distribution) PackageCounts() bool { return d.assumed }
+// PackageCounts reports whether the server's Python package in the image can change what is generated: not where the settings, the labels, the tag or
+// the caller name the release, nor where no release line has a base configuration for the image.
+func (d *Distribution) PackageCounts() bool {
+	return d.assumed && (d.Base != nil || len(EmbeddedLines(d.Embedded)) > 0)
+}
 
 func packageClue(p *oci.Package) clue {
 	if p == nil {

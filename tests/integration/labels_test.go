@@ -206,6 +206,47 @@ func TestImageWithoutLabelsNamesTheWayOut(t *testing.T) {
 	e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonOverride)
 }
 
+// An image that says no release runs as it is. When its spec needs a configuration, that is made for the release that the running server has reported,
+// and one of the same image that has never run waits for its user.
+//
+// Proves: R92.
+func TestReleaseOfTheRunningServerIsUsed(t *testing.T) {
+	t.Parallel()
+	e := newEnvWithSettings(t)
+	site := newPrivateRegistry(t)
+	site.push(t, "team/silent:latest", map[string]string{
+		oci.LabelConfigBase64: base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\nproviders: {inference: []}\n")),
+	})
+	site.mu.Lock()
+	site.open = true
+	site.mu.Unlock()
+	e.setRegistries("caCertificates: |\n  %s\nallowed: [%q]", strings.ReplaceAll(string(site.ca), "\n", "\n  "), site.host)
+	e.startOperator(operatorOptions{})
+	image := "distribution: {image: '" + site.host + "/team/silent:latest'}\n"
+	e.mustApply(manifest("s", image))
+	const source = "version that the running server reports"
+	reported := func() error {
+		if r := e.resource("s").Status.ResolvedDistribution; r == nil || r.ServerLine != "0.7" || r.ServerLineSource != source {
+			return fmt.Errorf("%+v", r)
+		}
+		return nil
+	}
+	fixture.Eventually(t, 2*time.Minute, "the server has reported its release", reported)
+	e.mustApply(manifest("s", image+vllmProvider))
+	e.mustApply(manifest("new", image+vllmProvider))
+	message := e.waitFor("new", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownServerLine))
+	if !strings.Contains(message, "set spec.distribution.version") {
+		t.Errorf("message %q", message)
+	}
+	fixture.Eventually(t, 2*time.Minute, "the configuration is generated", func() error {
+		r := e.resource("s").Status.ResolvedDistribution
+		if r.ConfigSource != v1alpha2.ConfigSourceOCILabel {
+			return fmt.Errorf("%+v", r)
+		}
+		return reported()
+	})
+}
+
 // A registry that never answers delays nobody else.
 //
 // Proves: R14, L-03.
