@@ -117,9 +117,12 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			return o.ServerURL(cr, scheme), ""
 		}
 	}
+	clouds := cloudkeys.New()
 	imageLabels := imagelabels.New(ctx, imagelabels.Options{
 		LookedUp: o.Metrics.LookedUp,
-		Connect:  o.Metrics.Registries(&imagelabels.Clients{UserAgent: objects.ManagedBy + "/" + version.Version(), Own: cloudkeys.New()}), Key: key,
+		Connect: o.Metrics.Registries(&imagelabels.Clients{
+			UserAgent: objects.ManagedBy + "/" + version.Version(), Own: clouds, Trusted: clouds.Knows,
+		}), Key: key,
 		Store: &imagelabels.ConfigMaps{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
 	})
 	endpoints, err := watchEndpoints(ctx, mgr, o.Namespaces)
