@@ -42,6 +42,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/queue"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/adoption"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settingsreport"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/turns"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
@@ -88,6 +89,18 @@ type Options struct {
 	Build string
 }
 
+// newImageLabels returns what asks registries.
+func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key secret.Value) *imagelabels.Reader {
+	clouds := cloudkeys.New()
+	return imagelabels.New(ctx, imagelabels.Options{
+		LookedUp: o.Metrics.LookedUp,
+		Connect: o.Metrics.Registries(&imagelabels.Clients{
+			UserAgent: objects.ManagedBy + "/" + version.Version(), Own: clouds, Trusted: clouds.Knows,
+		}), Key: key,
+		Store: &imagelabels.ConfigMaps{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
+	})
+}
+
 // Setup adds the controller to the manager, which runs until the context ends. The hash key is read, or made, at once: the API server must be reachable.
 func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	if o.Metrics == nil {
@@ -117,14 +130,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			return o.ServerURL(cr, scheme), ""
 		}
 	}
-	clouds := cloudkeys.New()
-	imageLabels := imagelabels.New(ctx, imagelabels.Options{
-		LookedUp: o.Metrics.LookedUp,
-		Connect: o.Metrics.Registries(&imagelabels.Clients{
-			UserAgent: objects.ManagedBy + "/" + version.Version(), Own: clouds, Trusted: clouds.Knows,
-		}), Key: key,
-		Store: &imagelabels.ConfigMaps{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
-	})
+	imageLabels := newImageLabels(ctx, mgr, &o, key)
 	endpoints, err := watchEndpoints(ctx, mgr, o.Namespaces)
 	if err != nil {
 		return err
