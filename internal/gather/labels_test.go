@@ -40,7 +40,7 @@ type site struct {
 	file   string // the content of every file
 	err    error
 	asked  []string
-	silent chan struct{} // until it is closed, there is no answer; nil answers at once
+	silent chan struct{} // nothing answers until it is closed; nil answers at once
 }
 
 func (s *site) Client(*settings.Registries) imagelabels.Registry { return s }

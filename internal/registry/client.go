@@ -164,7 +164,7 @@ func (c *Client) image(ctx context.Context, ref name.Reference, trip *roundTripp
 // artifact are the types of what registries hold.
 var artifact = regexp.MustCompile(`^application/vnd\.(oci|docker|cncf)\.[a-z0-9.+-]{1,80}$`)
 
-// notAnImage says of which type something is, unless a server wrote it that is no registry.
+// notAnImage says of which type something is, unless a server wrote it that is not a registry.
 func notAnImage(mediaType string) error {
 	if !artifact.MatchString(mediaType) {
 		return errors.New("it is not an image")
