@@ -5,6 +5,7 @@ package cloudkeys
 import (
 	"context"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -74,6 +75,11 @@ func (k *Keychain) ResolveContext(ctx context.Context, target authn.Resource) (a
 		return authn.FromConfig(found.config), nil
 	}
 	return authn.Anonymous, nil
+}
+
+// Knows reports whether a registry is one of a cloud, which no user of the cloud runs.
+func (k *Keychain) Knows(registry string) bool {
+	return slices.ContainsFunc(k.clouds, func(c cloud) bool { return c.hosts.MatchString(registry) })
 }
 
 func (k *Keychain) lookUp(host string) (credentials, bool) {

@@ -90,6 +90,18 @@ type Options struct {
 	Build string
 }
 
+// newImageLabels returns what asks registries.
+func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key secret.Value) *imagelabels.Reader {
+	clouds := cloudkeys.New()
+	return imagelabels.New(ctx, imagelabels.Options{
+		LookedUp: o.Metrics.LookedUp,
+		Connect: o.Metrics.Registries(&imagelabels.Clients{
+			UserAgent: objects.ManagedBy + "/" + version.Version(), Own: clouds, Trusted: clouds.Knows,
+		}), Key: key,
+		Store: &imagelabels.ConfigMaps{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
+	})
+}
+
 // Setup adds the controller to the manager, which runs until the context ends. The hash key is read, or made, at once: the API server must be reachable.
 func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	if o.Metrics == nil {
@@ -134,7 +146,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			HashKey: key, Build: o.Build, ClusterAssignsUserIDs: assignsUserIDs,
 			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps, AllowForeignConfigMaps: o.AllowForeignConfigMaps,
 			EdgeAPIs: func() objects.EdgeAPIs { return apis },
-			Defaults: o.Defaults, Registrations: o.Registrations, Hosts: hosts.New(), Labels: readLabels(ctx, mgr, &o, key), Endpoints: endpoints,
+			Defaults: o.Defaults, Registrations: o.Registrations, Hosts: hosts.New(), Labels: newImageLabels(ctx, mgr, &o, key), Endpoints: endpoints,
 			MirrorSets: mirrorSets,
 			OwnImage:   &gather.OwnImage{Name: o.OperatorImage, Live: mgr.GetAPIReader(), Pod: o.Pod},
 		},

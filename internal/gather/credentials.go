@@ -99,15 +99,13 @@ func (g *Gatherer) pullSecrets(ctx context.Context, cr *v1alpha2.LlamaStackDistr
 
 // resolve completes the credentials of images that have none by those of a Secret, and takes its values from those that may still be decoded.
 func resolve(ctx context.Context, s *corev1.Secret, images []string, found []authn.Keychain, values *int) error {
-	var text []byte
-	switch s.Type {
-	case corev1.SecretTypeDockerConfigJson:
-		text = s.Data[corev1.DockerConfigJsonKey]
-	case corev1.SecretTypeDockercfg:
-		text = s.Data[corev1.DockerConfigKey]
-	default:
+	key, holds := map[corev1.SecretType]string{
+		corev1.SecretTypeDockerConfigJson: corev1.DockerConfigJsonKey, corev1.SecretTypeDockercfg: corev1.DockerConfigKey,
+	}[s.Type]
+	if !holds {
 		return nil
 	}
+	text := s.Data[key]
 	size, excess := bounds.Scan(text, bounds.Limits{Bytes: bounds.ReferencedBytes, Levels: bounds.DocumentLevels, Nodes: *values})
 	*values -= size.Nodes
 	switch {

@@ -194,5 +194,6 @@ func take(o *once, keys []string, data map[string][]byte, texts map[string]strin
 	if len(taken) < len(wanted) {
 		found = desired.LookIn(names(), keys...)
 	}
-	return found, taken, o.use(0, &found)
+	err := o.use(0, &found)
+	return found, taken, err
 }

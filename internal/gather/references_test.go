@@ -16,19 +16,21 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// volumes are volumes of objects; secrets names the kind of the others.
-func volumes(secrets bool, names ...string) *v1alpha2.LlamaStackDistribution {
+func ofSecret(name string) corev1.VolumeSource {
+	return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}
+}
+
+func ofConfigMap(name string) corev1.VolumeSource {
+	return corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}
+}
+
+// volumes has the objects as volumes, and nothing else.
+func volumes(source func(name string) corev1.VolumeSource, names ...string) *v1alpha2.LlamaStackDistribution {
 	cr := resource()
 	cr.Spec.Providers = nil
 	cr.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}
 	for n, name := range names {
-		v := corev1.Volume{Name: fmt.Sprint("v", n)}
-		if secrets {
-			v.Secret = &corev1.SecretVolumeSource{SecretName: name}
-		} else {
-			v.ConfigMap = &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}
-		}
-		cr.Spec.Workload.Overrides.Volumes = append(cr.Spec.Workload.Overrides.Volumes, v)
+		cr.Spec.Workload.Overrides.Volumes = append(cr.Spec.Workload.Overrides.Volumes, corev1.Volume{Name: fmt.Sprint("v", n), VolumeSource: source(name)})
 	}
 	return cr
 }
@@ -69,7 +71,7 @@ func TestReferencedObjectsHaveABoundInBytes(t *testing.T) {
 	for n := range one {
 		one[n] = names[0]
 	}
-	absent := volumes(true)
+	absent := volumes(ofSecret)
 	for n := range 200 {
 		absent.Spec.Workload.Overrides.Env = append(absent.Spec.Workload.Overrides.Env, corev1.EnvVar{Name: fmt.Sprint("A", n), ValueFrom: &corev1.EnvVarSource{
 			SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "keys"}, Key: fmt.Sprint("absent-", n)},
@@ -80,16 +82,16 @@ func TestReferencedObjectsHaveABoundInBytes(t *testing.T) {
 		path  string // of the field that is one too many; empty where all fits
 		reads int
 	}{
-		"some ConfigMaps":                   {volumes(false, names[:8]...), "", 8},
-		"many ConfigMaps":                   {volumes(false, names...), "spec.workload.overrides.volumes[9].configMap", 10},
-		"many Secrets":                      {volumes(true, names...), "spec.workload.overrides.volumes[9].secret", 10},
-		"one ConfigMap many times":          {volumes(false, one...), "spec.workload.overrides.volumes[9].configMap", 1},
-		"one Secret many times":             {volumes(true, one...), "spec.workload.overrides.volumes[9].secret", 1},
+		"some ConfigMaps":                   {volumes(ofConfigMap, names[:8]...), "", 8},
+		"many ConfigMaps":                   {volumes(ofConfigMap, names...), "spec.workload.overrides.volumes[9].configMap", 10},
+		"many Secrets":                      {volumes(ofSecret, names...), "spec.workload.overrides.volumes[9].secret", 10},
+		"one ConfigMap many times":          {volumes(ofConfigMap, one...), "spec.workload.overrides.volumes[9].configMap", 1},
+		"one Secret many times":             {volumes(ofSecret, one...), "spec.workload.overrides.volumes[9].secret", 1},
 		"many Secrets of providers":         {providers("", "k"), "spec.providers.inference[9].apiKey", 10},
 		"one Secret of many providers":      {providers(names[0], "k"), "spec.providers.inference[9].apiKey", 1},
 		"names of keys, for providers":      {providers("keys", "absent-#"), "spec.providers.inference[6].apiKey", 1},
 		"names of keys, for variables":      {absent, "spec.workload.overrides.env[6].valueFrom.secretKeyRef", 1},
-		"some Secrets, and one of no limit": {volumes(true, append([]string{"gone"}, names[:8]...)...), "", 9},
+		"some Secrets, and one of no limit": {volumes(ofSecret, append([]string{"gone"}, names[:8]...)...), "", 9},
 	} {
 		cluster := newCluster(t, objects...)
 		_, problems := newGatherer(cluster, cluster).Gather(t.Context(), c.cr)

@@ -190,7 +190,7 @@ func (r *Reader) note(ctx context.Context, i *image, answer Answer) bool {
 		return false
 	}
 	i.answer = answer
-	r.evict(i)
+	r.evict(i) //nolint:contextcheck // what is dropped is dropped from what is kept as well, whatever becomes of this question
 	r.next(i.namespace)
 	if answer.kept() && answer.Digest != former.Digest {
 		//nolint:contextcheck // what was read is kept, even where nobody asks for it any more

@@ -27,6 +27,8 @@ type Clients struct {
 	UserAgent string
 	// Own are the credentials for questions that have none for the registry.
 	Own authn.Keychain
+	// Trusted are registries that may lead to hosts with private addresses, as those do that the settings name; nil trusts no other.
+	Trusted func(registry string) bool
 
 	mu     sync.Mutex
 	last   *settings.Registries
@@ -39,7 +41,7 @@ func (c *Clients) Client(r *settings.Registries) Registry {
 	defer c.mu.Unlock()
 	if c.client == nil || c.Differ(c.last, r) {
 		options := ClientOptions(r, c.UserAgent)
-		options.Own = c.Own
+		options.Own, options.Trusted = c.Own, c.Trusted
 		c.last, c.client = r, registry.New(options)
 	}
 	return c.client

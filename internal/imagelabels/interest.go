@@ -64,7 +64,7 @@ func (r *Reader) answersTo(user types.NamespacedName, file string, questions []Q
 	return answers
 }
 
-// waitsSince is since when a custom resource waits for room.
+// waitsSince is since when a custom resource waits for a place.
 func (r *Reader) waitsSince(a asker) time.Time {
 	if before := r.later[a]; before != nil {
 		return before.since

@@ -26,7 +26,7 @@ const (
 	maxPerNamespace = 4
 	maxPerLane      = 3
 	// maxWaiting bounds the images of one namespace that wait for an answer, the first one or one after failures. Custom resources with more of them are
-	// told when there is room.
+	// told when there is a place.
 	maxWaiting = 250
 	// maxImages and maxBytes bound the answers that are kept: images, and bytes of their configurations.
 	maxImages = 200
@@ -69,7 +69,7 @@ type Reader struct {
 	images map[string]*image
 	// asked are the ids of the images of each custom resource, by the file that it wants to know; "" stands for the labels.
 	asked map[types.NamespacedName]map[string][]string
-	// later are those for whose images there was no room in their namespace.
+	// later are those for whose images their namespace had no place.
 	later map[asker]*wait
 	// dropped are answers that were dropped though they had users, by when they were asked for: they are asked for again after a pause.
 	dropped map[string]time.Time
@@ -83,7 +83,7 @@ type asker struct {
 	file string
 }
 
-// wait is for room, since a time. told is true while an event about room is on its way.
+// wait is for a place, since a time. told is true while an event about one is on its way.
 type wait struct {
 	since time.Time
 	told  bool

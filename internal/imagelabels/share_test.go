@@ -5,7 +5,6 @@ package imagelabels_test
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,7 +20,6 @@ const providers = 20 // of one custom resource
 // controller asks for the files of images whenever there is an event for a custom resource, as reconciles do.
 type controller struct {
 	*world
-	mu     sync.Mutex
 	images map[types.NamespacedName][]string
 	last   map[types.NamespacedName][]imagelabels.Answer
 	// reconciles counts what events caused; more than limit are not made.
@@ -54,7 +52,8 @@ func (c *controller) settle() {
 		synctest.Wait()
 		select {
 		case e := <-c.Events():
-			if c.reconciles++; c.reconciles > c.limit {
+			c.reconciles++
+			if c.reconciles > c.limit {
 				return
 			}
 			c.reconcile(types.NamespacedName{Namespace: e.Object.GetNamespace(), Name: e.Object.GetName()})

@@ -6,8 +6,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -29,8 +31,11 @@ type Options struct {
 	PlainHTTP []string
 	// Allowed are the registries, as host or host:port, that may be asked; empty allows all.
 	Allowed []string
-	// Local are the registries that may have a loopback or link-local address. Those of PlainHTTP may, too.
+	// Local are the registries that may have a loopback or link-local address, and that may lead to hosts with private addresses. Those of PlainHTTP may,
+	// too.
 	Local []string
+	// Trusted reports whether a registry, which others run than those who name it, may lead to hosts with private addresses; nil trusts none.
+	Trusted func(registry string) bool
 	// Platform is the platform whose image counts where a reference names several; the zero value stands for that of this program on Linux.
 	Platform v1.Platform
 	// UserAgent is what the client calls itself.
@@ -43,8 +48,9 @@ type Options struct {
 
 // Client asks registries. It may be used by several goroutines at once.
 type Client struct {
-	options      Options
-	own, foreign *http.Transport
+	options Options
+	// anywhere connects to all addresses, outside not to those of this machine, and public not to private ones either.
+	anywhere, outside, public *http.Transport
 	// decoding has a place for each question that decodes.
 	decoding chan struct{}
 	// unpacking has a place for each layer that is unpacked from zstd.
@@ -59,7 +65,8 @@ func New(options Options) *Client {
 		options.Platform = v1.Platform{OS: "linux", Architecture: runtime.GOARCH}
 	}
 	return &Client{
-		options: options, own: newTransport(options.CACertificates, nil), foreign: newTransport(options.CACertificates, checkConnection),
+		options: options, anywhere: newTransport(options.CACertificates, nil),
+		outside: newTransport(options.CACertificates, refuseMachine), public: newTransport(options.CACertificates, refuseInside),
 		decoding: make(chan struct{}, maxDecoding), unpacking: make(chan struct{}, maxUnpackingZstd),
 		searchTime: searchTime,
 	}
@@ -143,7 +150,7 @@ func (c *Client) image(ctx context.Context, ref name.Reference, trip *roundTripp
 		}
 	}
 	if !descriptor.MediaType.IsImage() {
-		return nil, &Error{Kind: NotAnImage, Reference: ref.Name(), Err: fmt.Errorf("it is not an image but of type %q", descriptor.MediaType)}
+		return nil, &Error{Kind: NotAnImage, Reference: ref.Name(), Err: notAnImage(string(descriptor.MediaType))}
 	}
 	image, err := descriptor.Image()
 	if err != nil {
@@ -165,6 +172,17 @@ func (c *Client) image(ctx context.Context, ref name.Reference, trip *roundTripp
 		found.Layers = append(found.Layers, Blob{Digest: manifest.Layers[i].Digest.String(), Size: manifest.Layers[i].Size})
 	}
 	return found, nil
+}
+
+// artifact are the types of what registries hold.
+var artifact = regexp.MustCompile(`^application/vnd\.(oci|docker|cncf)\.[a-z0-9.+-]{1,80}$`)
+
+// notAnImage says of which type something is, unless a server wrote it that is not a registry.
+func notAnImage(mediaType string) error {
+	if !artifact.MatchString(mediaType) {
+		return errors.New("it is not an image")
+	}
+	return fmt.Errorf("it is not an image but of type %q", mediaType)
 }
 
 // choose returns the digest of the image for the platform, of those in an index, and names the platforms that there are where it is not among
@@ -211,11 +229,18 @@ func (c *Client) target(reference string) (name.Reference, *roundTripper, error)
 		return nil, nil, &Error{Kind: Refused, Reference: ref.Name(),
 			Err: fmt.Errorf("registry %s is not among those that the operator's settings allow: %s", canonical(registry), strings.Join(c.options.Allowed, ", "))}
 	}
-	own := c.foreign
-	if plain || slices.Contains(c.options.Local, registry) {
-		own = c.own
+	trip := &roundTripper{registry: registry, plainHTTP: plain, own: c.outside, foreign: c.public, trusted: c.outside, decoding: c.decoding}
+	if c.named(registry) {
+		trip.own = c.anywhere
 	}
-	return ref, &roundTripper{registry: registry, plainHTTP: plain, own: own, foreign: c.foreign, decoding: c.decoding}, nil
+	all := c.named(registry) || c.options.Trusted != nil && c.options.Trusted(registry)
+	trip.private = func(host string) bool { return all || c.named(host) }
+	return ref, trip, nil
+}
+
+// named reports whether the settings name a registry, or another host.
+func (c *Client) named(host string) bool {
+	return slices.Contains(c.options.PlainHTTP, host) || slices.Contains(c.options.Local, host)
 }
 
 // canonical is a registry as people write it: docker.io, not index.docker.io.

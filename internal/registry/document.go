@@ -5,7 +5,6 @@ package registry
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 
@@ -30,7 +29,7 @@ const (
 func scan(document []byte) error {
 	_, excess := bounds.Scan(document, bounds.Limits{Bytes: documentBytes, Levels: documentLevels, Nodes: documentNodes})
 	if excess != nil {
-		return fmt.Errorf("%w: it has more than %d %s", errTooLarge, excess.Limit, excess.Unit)
+		return own(errTooLarge, "it has more than %d %s", excess.Limit, excess.Unit)
 	}
 	return nil
 }
@@ -121,7 +120,7 @@ func (t *roundTripper) bounded(request *http.Request, response *http.Response) (
 	limit, layer := t.limit()
 	if response.ContentLength > limit && request.Method != http.MethodHead {
 		_ = response.Body.Close()
-		return nil, fmt.Errorf("%w: %d bytes where at most %d are read", errTooLarge, response.ContentLength, limit)
+		return nil, own(errTooLarge, "%d bytes where at most %d are read", response.ContentLength, limit)
 	}
 	limited := &limitedBody{ReadCloser: response.Body, left: limit}
 	response.Body = limited

@@ -5,10 +5,13 @@ package registry
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
+	"syscall"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
@@ -83,9 +86,71 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 var (
+	errDamaged  = errors.New("the answer is not that of a registry, or is damaged: it ends early, cannot be decoded, or has another digest")
 	errTooLarge = errors.New("the answer is too large")
 	errRefused  = errors.New("the registry may not be asked")
 )
+
+// ownError is an error whose text is of this package.
+type ownError struct {
+	kind error
+	text string
+}
+
+func own(kind error, format string, args ...any) error {
+	return &ownError{kind, fmt.Sprintf(format, args...)}
+}
+
+func (e *ownError) Error() string { return e.kind.Error() + ": " + e.text }
+
+func (e *ownError) Unwrap() error { return e.kind }
+
+// shown is what may be said of an error of the library: its errors quote what servers write, and addresses to which these lead. With a name that only
+// the operator reaches, that would be what the author of a custom resource cannot ask for.
+func shown(err error) error {
+	var known *ownError
+	var certificate *tls.CertificateVerificationError
+	var timeout interface{ Timeout() bool }
+	var unknown *net.DNSError
+	var errno syscall.Errno
+	var alert tls.AlertError
+	var record tls.RecordHeaderError
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, errTooLarge):
+		return errTooLarge
+	case errors.As(err, &certificate):
+		return certificateError(certificate.Err)
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return context.DeadlineExceeded
+	case errors.As(err, &unknown):
+		return unknown
+	case errors.As(err, &errno):
+		return errno
+	case errors.As(err, &alert), errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
+		return errors.New("it cannot be asked with TLS")
+	}
+	return errDamaged
+}
+
+// certificateError says why a certificate is not trusted, without what it says.
+func certificateError(err error) error {
+	var name x509.HostnameError
+	var authority x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(err, &name):
+		return errors.New("its certificate is for other names")
+	case errors.As(err, &authority):
+		return errors.New("its certificate is signed by an unknown authority")
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return errors.New("its certificate has expired, or is not valid yet")
+	}
+	return errors.New("its certificate cannot be verified")
+}
 
 // wrap gives an error of the library its kind.
 func wrap(reference string, err error, trip *roundTripper) error {
@@ -96,7 +161,7 @@ func wrap(reference string, err error, trip *roundTripper) error {
 		return err
 	}
 	// The library's errors about content have no types. So an error that is neither an answer nor a failed request is about content.
-	wrapped := &Error{Kind: Corrupt, Reference: reference, Err: err}
+	wrapped := &Error{Kind: Corrupt, Reference: reference, Err: shown(err)}
 	var answer *transport.Error
 	var request *url.Error
 	var untrusted *tls.CertificateVerificationError

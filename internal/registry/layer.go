@@ -196,7 +196,7 @@ func (b *budget) fileIn(archive io.Reader, file string) (*finding, error) {
 		}
 		b.entries--
 		if b.entries < 0 {
-			return nil, fmt.Errorf("%w: the layers down to the one with %s have more than %d files", errTooLarge, file, layerEntries)
+			return nil, own(errTooLarge, "the layers down to the one with %s have more than %d files", file, layerEntries)
 		}
 		at := clean(header.Name)
 		found.hidden = found.hidden || hides(at, header.Typeflag, wanted)
@@ -204,7 +204,7 @@ func (b *budget) fileIn(archive io.Reader, file string) (*finding, error) {
 			continue
 		}
 		if header.Size > bounds.ConfigBytes {
-			return nil, fmt.Errorf("%w: file %s has %d bytes, and at most %d are read", errTooLarge, file, header.Size, bounds.ConfigBytes)
+			return nil, own(errTooLarge, "file %s has %d bytes, and at most %d are read", file, header.Size, bounds.ConfigBytes)
 		}
 		if found.content, err = io.ReadAll(reader); err != nil {
 			return nil, err

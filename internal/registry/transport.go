@@ -6,11 +6,11 @@ import (
 	"cmp"
 	"crypto/tls"
 	"crypto/x509"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,18 +48,28 @@ func newTransport(certificates *x509.CertPool, check func(network, address strin
 	}
 }
 
-// checkConnection refuses a connection to an address that checkAddress refuses.
-func checkConnection(_, address string, _ syscall.RawConn) error { return checkAddress(address) }
+// refuseMachine refuses a connection to what only this machine and its cloud have: loopback, link-local and unspecified addresses.
+func refuseMachine(_, address string, _ syscall.RawConn) error { return checkAddress(address, true) }
 
-// checkAddress refuses what only this machine and its cloud have: loopback, link-local and unspecified addresses.
-func checkAddress(address string) error {
+// refuseInside also refuses one to private addresses.
+func refuseInside(_, address string, _ syscall.RawConn) error { return checkAddress(address, false) }
+
+// sharedAddresses are those of carriers, which clusters and clouds use inside, too.
+var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")
+
+// checkAddress refuses loopback, link-local and unspecified addresses, and private ones unless they are allowed. It does not say which address a name has.
+func checkAddress(address string, private bool) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		host = address
 	}
 	ip, _ := netip.ParseAddr(strings.Trim(host, "[]")) // not valid for a name: what it resolves to is checked when the connection is made
-	if ip = ip.Unmap(); ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast() || ip.IsUnspecified() || ip.IsMulticast() {
-		return fmt.Errorf("%w: it leads to the address %s", errRefused, ip)
+	ip = ip.Unmap().WithZone("")
+	switch {
+	case ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast() || ip.IsUnspecified() || ip.IsMulticast():
+		return own(errRefused, "it leads to an address of this machine")
+	case !private && (ip.IsPrivate() || sharedAddresses.Contains(ip)):
+		return own(errRefused, "it leads to another host with a private address, as only registries that the settings name may do")
 	}
 	return nil
 }
@@ -70,8 +80,11 @@ type roundTripper struct {
 	registry string
 	// plainHTTP allows http:// to it.
 	plainHTTP bool
-	// own leads to the registry, foreign to wherever it sends the client: to its token service and its storage.
-	own, foreign http.RoundTripper
+	// own leads to the registry, foreign to wherever it sends the client: to its token service and its storage. trusted leads there, too, where it may
+	// have a private address, or where a proxy has it.
+	own, foreign, trusted http.RoundTripper
+	// private reports whether the registry may lead to a host with a private address.
+	private func(host string) bool
 	// decoding has the places of those who decode.
 	decoding chan struct{}
 
@@ -88,26 +101,54 @@ type roundTripper struct {
 // RoundTrip makes one request.
 func (t *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 	t.endDecoding()
-	ownHost := request.URL.Host == t.registry
-	if request.URL.Scheme != "https" && (!ownHost || !t.plainHTTP) {
-		if failed := t.failed(); ownHost && failed != nil {
-			return nil, failed // the library tries hosts with private addresses by plain HTTP when TLS has failed
-		}
-		return nil, fmt.Errorf("%w: it wants plain HTTP at %s, which the settings do not allow", errRefused, request.URL.Host)
+	if err := t.check(request.URL); err != nil {
+		return nil, err
 	}
-	way := t.own
-	if !ownHost && request.URL.Hostname() != hostname(t.registry) {
-		if err := checkAddress(request.URL.Host); err != nil {
-			return nil, err
-		}
-		way = t.foreign
-	}
-	response, err := way.RoundTrip(request)
+	response, err := t.way(request).RoundTrip(request)
 	t.note(response, err)
 	if err != nil {
 		return nil, err
 	}
+	// The library would not follow some of them either, and gives no reason.
+	if location, err := response.Location(); err == nil && response.StatusCode/100 == http.StatusMultipleChoices/100 {
+		if err := t.check(location); err != nil {
+			_ = response.Body.Close()
+			return nil, err
+		}
+	}
 	return t.bounded(request, response)
+}
+
+// check refuses plain HTTP and addresses that the registry must not lead to.
+func (t *roundTripper) check(u *url.URL) error {
+	ownHost := u.Host == t.registry
+	if u.Scheme != "https" && (!ownHost || !t.plainHTTP) {
+		if failed := t.failed(); ownHost && failed != nil {
+			return failed // the library tries hosts with private addresses by plain HTTP when TLS has failed
+		}
+		return own(errRefused, "it wants plain HTTP, which the settings do not allow")
+	}
+	if t.isOwn(u) {
+		return nil
+	}
+	return checkAddress(u.Host, t.private(u.Host))
+}
+
+// isOwn reports whether an address is on the registry's host.
+func (t *roundTripper) isOwn(u *url.URL) bool {
+	return u.Host == t.registry || u.Hostname() == hostname(t.registry)
+}
+
+// way is the way to the host of a request.
+func (t *roundTripper) way(request *http.Request) http.RoundTripper {
+	if t.isOwn(request.URL) {
+		return t.own
+	}
+	proxy, err := http.ProxyFromEnvironment(request)
+	if err == nil && proxy != nil || t.private(request.URL.Host) {
+		return t.trusted
+	}
+	return t.foreign
 }
 
 // limit returns how much of an answer is read, and whether it may be a layer.

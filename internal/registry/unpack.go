@@ -8,7 +8,6 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -63,7 +62,7 @@ func (c *Client) unpackZstd(ctx context.Context, cancel context.CancelFunc, pack
 	defer unpacked.Close()
 	err = read(unpacked)
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
-		return fmt.Errorf("%w: it is compressed with a window of more than %d bytes: compress it less, or with gzip", errTooLarge, zstdWindow)
+		return own(errTooLarge, "it is compressed with a window of more than %d bytes: compress it less, or with gzip", zstdWindow)
 	}
 	return err
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 )
 
-// largeInputs is the size from which a custom resource is large, in bytes of its spec, of the ConfigMaps that it is built from, and of the values of Secrets. Those of most users
-// are far below.
+// largeInputs is the size from which a custom resource is large, in bytes of its spec, of the ConfigMaps that it is built from, and of the values of
+// Secrets. Those of most users are far below.
 const largeInputs = 32 << 10
 
 // Turns lets only some resources at a time hold a worker. The others wait in order, without a worker: each gets an event when it may go on.

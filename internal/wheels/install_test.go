@@ -30,7 +30,7 @@ func wheel(name, version string, content files) files {
 }
 
 // source is the directory of an image with these wheels.
-func source(t *testing.T, list ...files) string {
+func source(t testing.TB, list ...files) string {
 	t.Helper()
 	dir := t.TempDir()
 	for n, content := range list {
@@ -65,7 +65,7 @@ func source(t *testing.T, list ...files) string {
 }
 
 // prepared is the directory of a pod after the first init container.
-func prepared(t *testing.T) wheels.Layout {
+func prepared(t testing.TB) wheels.Layout {
 	t.Helper()
 	layout := wheels.Layout(t.TempDir())
 	program := filepath.Join(t.TempDir(), "program")

@@ -72,6 +72,7 @@ func TestNothingBringsTheOperatorDown(t *testing.T) {
 		{"endpoints", endpointInputs()},
 		{"registrations", registrationInputs()},
 		{"packages", packageInputs()},
+		{"references", referenceInputs()},
 	} {
 		t.Run(part.name, func(t *testing.T) { w.run(t, part.inputs) })
 	}
