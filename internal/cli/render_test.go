@@ -63,7 +63,7 @@ func inCluster(t *testing.T, file, operatorSettings string) *desired.Desired {
 		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, Value: secret.New([]byte(value))})
 	}
 	for _, ref := range objects.PodReferences(cr) {
-		in.AddPodReference(ref, desired.Lookup{}, map[string][]byte{"key": []byte("value")})
+		desired.AddPodReference(in, ref, desired.Lookup{}, map[string][]byte{"key": []byte("value")})
 	}
 	if in.CABundle = in.NamedCABundle(); in.CABundle != nil {
 		in.CABundle.State = desired.Unknown

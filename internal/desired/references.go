@@ -28,9 +28,9 @@ type PodReferenceFact struct {
 
 // AddPodReference adds what was found at a reference of the pods, with what they get of the object, by key. That is hashed, and only the values of Secrets
 // stay in memory. in.Secrets is hashed before the first reference.
-func (in *Inputs) AddPodReference(ref objects.Reference, found Lookup, content map[string][]byte) {
+func AddPodReference(in *Inputs, ref objects.Reference, found Lookup, content map[string][]byte) {
 	if in.podsHash == nil {
-		in.podsHash = in.hashSecrets()
+		in.podsHash = hashSecrets(in)
 	}
 	fact := PodReferenceFact{Ref: ref, Lookup: found, Keys: slices.Sorted(maps.Keys(content))}
 	in.podsHash.Text(ref.Kind)

@@ -36,7 +36,7 @@ volumes: [{name: files, configMap: {name: files}}]
 		if contents[i] == nil {
 			ref.Optional, found.State = true, Missing
 		}
-		in.AddPodReference(ref, found, contents[i])
+		AddPodReference(in, ref, found, contents[i])
 	}
 	return in
 }
@@ -132,8 +132,8 @@ func TestPodReferencesAbsent(t *testing.T) {
 // Proves: R7, R54 (the hash is that of all of them).
 func TestSecretsOfThePodsAreThoseOfProvidersAndOverrides(t *testing.T) {
 	in := inputs(t, "simple")
-	in.AddPodReference(objects.Reference{Kind: objects.KindSecret}, Lookup{}, map[string][]byte{"token": []byte("of-a-secret")})
-	in.AddPodReference(objects.Reference{Kind: objects.KindConfigMap}, Lookup{}, map[string][]byte{"text": []byte("of-a-config-map")})
+	AddPodReference(in, objects.Reference{Kind: objects.KindSecret}, Lookup{}, map[string][]byte{"token": []byte("of-a-secret")})
+	AddPodReference(in, objects.Reference{Kind: objects.KindConfigMap}, Lookup{}, map[string][]byte{"text": []byte("of-a-config-map")})
 	values := in.secretValues(map[string]secret.Value{"DERIVED": secret.New([]byte("derived"))})
 	for _, c := range []struct {
 		text  string

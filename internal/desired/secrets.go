@@ -126,11 +126,11 @@ func secretsHash(in *Inputs) string {
 	case in.podsHash != nil:
 		return in.podsHash.Sum()
 	}
-	return in.hashSecrets().Sum()
+	return hashSecrets(in).Sum()
 }
 
 // hashSecrets begins the hash with the values of in.Secrets.
-func (in *Inputs) hashSecrets() *secret.Hash {
+func hashSecrets(in *Inputs) *secret.Hash {
 	h := secret.NewHash(in.HashKey)
 	for i := range in.Secrets {
 		h.Text(in.Secrets[i].Use.EnvName)

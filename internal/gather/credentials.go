@@ -46,7 +46,7 @@ func (g *Gatherer) credentials(
 	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, path string, images ...string,
 ) ([]authn.Keychain, *problem.Problem) {
 	found := make([]authn.Keychain, len(images))
-	names, err := g.pullSecrets(ctx, cr, path)
+	names, err := pullSecrets(ctx, g, cr, path)
 	if err != nil {
 		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, path, "the credentials for the images", err)
 	}
@@ -71,7 +71,7 @@ func (g *Gatherer) credentials(
 }
 
 // pullSecrets are the Secrets that a node takes credentials from, in its order, each once. The path is where an image is named.
-func (g *Gatherer) pullSecrets(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, path string) ([]pullSecret, error) {
+func pullSecrets(ctx context.Context, g *Gatherer, cr *v1alpha2.LlamaStackDistribution, path string) ([]pullSecret, error) {
 	var names []pullSecret
 	known := map[string]bool{"": true}
 	add := func(s pullSecret) {

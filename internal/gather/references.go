@@ -131,7 +131,7 @@ func podReferences(ctx context.Context, in *desired.Inputs, o *once) *problem.Pr
 		if err != nil {
 			return lookupFailed(conditionOf(ref.Kind), ref.Path, ref.Kind+" "+ref.Namespace+"/"+ref.Name, err)
 		}
-		in.AddPodReference(ref, found, content)
+		desired.AddPodReference(in, ref, found, content)
 	}
 	return nil
 }

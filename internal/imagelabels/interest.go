@@ -3,6 +3,7 @@
 package imagelabels
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -33,26 +34,28 @@ func (r *Reader) answersTo(user types.NamespacedName, file string, questions []Q
 	answers := make([]Answer, len(questions))
 	var ids []string
 	var waits *wait
+	who := asker{user, file}
 	for n := range questions {
 		questions[n].File = file
 		id, ref, err := identify(r.options.Key, &questions[n])
 		switch {
 		case err != nil:
 			answers[n] = Answer{Err: err}
-		case r.images[id] == nil && r.waiting(user.Namespace) >= maxWaiting:
+		case r.images[id] == nil && waiting(r.images, user.Namespace) >= maxWaiting:
 			if waits == nil {
-				waits = &wait{since: r.waitsSince(asker{user, file})}
+				waits = cmp.Or(r.later[who], &wait{since: time.Now()})
 			}
 			answers[n] = Answer{Pending: true, Since: waits.since}
-			r.lookedUp(&answers[n])
+			r.options.lookedUp(&answers[n])
 		default:
 			ids = append(ids, id)
 			answers[n] = r.lookUp(id, ref, user, questions[n])
 		}
 	}
-	delete(r.later, asker{user, file})
+	delete(r.later, who)
 	if waits != nil {
-		r.later[asker{user, file}] = waits
+		waits.told = false
+		r.later[who] = waits
 	}
 	for _, former := range r.asked[user][file] {
 		if !slices.Contains(ids, former) {
@@ -62,14 +65,6 @@ func (r *Reader) answersTo(user types.NamespacedName, file string, questions []Q
 	r.remember(user, file, ids)
 	r.next(user.Namespace)
 	return answers
-}
-
-// waitsSince is since when a custom resource waits for a place.
-func (r *Reader) waitsSince(a asker) time.Time {
-	if before := r.later[a]; before != nil {
-		return before.since
-	}
-	return time.Now()
 }
 
 // remember keeps which images a custom resource asked for.
@@ -100,17 +95,17 @@ func (r *Reader) lookUp(id string, ref name.Reference, user types.NamespacedName
 	i.used = r.count
 	r.begin(i, user, ref, q)
 	r.evict(i)
-	r.lookedUp(&i.answer)
+	r.options.lookedUp(&i.answer)
 	return i.answer
 }
 
-func (r *Reader) lookedUp(answer *Answer) {
+func (o *Options) lookedUp(answer *Answer) {
 	switch {
-	case r.options.LookedUp == nil:
+	case o.LookedUp == nil:
 	case answer.Pending:
-		r.options.LookedUp(Miss)
+		o.LookedUp(Miss)
 	default:
-		r.options.LookedUp(Hit)
+		o.LookedUp(Hit)
 	}
 }
 

@@ -130,7 +130,7 @@ func (r *Reader) begin(i *image, user types.NamespacedName, ref name.Reference, 
 	i.users[user] = q.Generation
 	changed := i.stop != nil && r.options.Connect.Differ(i.question.Registries, q.Registries)
 	i.ref, i.question = ref, q
-	if i.waits() && i.namespace != user.Namespace && r.waiting(user.Namespace) < r.waiting(i.namespace) { // it has its turn sooner
+	if i.waits() && i.namespace != user.Namespace && waiting(r.images, user.Namespace) < waiting(r.images, i.namespace) { // it has its turn sooner
 		i.stop()
 		i.stop = nil
 	}
@@ -161,8 +161,8 @@ func (r *Reader) begin(i *image, user types.NamespacedName, ref name.Reference, 
 func (i *image) waits() bool { return i.stop != nil && !i.answer.settled() }
 
 // waiting counts the images that wait in a namespace.
-func (r *Reader) waiting(namespace string) (count int) {
-	for _, i := range r.images {
+func waiting(images map[string]*image, namespace string) (count int) {
+	for _, i := range images {
 		if i.namespace == namespace && i.waits() {
 			count++
 		}
@@ -179,7 +179,7 @@ func (r *Reader) next(namespace string) {
 			user, first = a.user, w
 		}
 	}
-	if first != nil && r.waiting(namespace) < maxWaiting {
+	if first != nil && waiting(r.images, namespace) < maxWaiting {
 		first.told = true
 		go r.tell(r.ctx, user)
 	}
@@ -199,7 +199,7 @@ func (r *Reader) evict(newest *image) {
 		if count <= maxImages && size <= maxBytes {
 			return
 		}
-		oldest := r.oldest(newest)
+		oldest := oldestOf(r.images, newest)
 		if oldest == nil {
 			return
 		}
@@ -215,15 +215,15 @@ func (r *Reader) evict(newest *image) {
 	}
 }
 
-// oldest is the answer to drop next, another than the newest; nil where there is none.
-func (r *Reader) oldest(newest *image) (oldest *image) {
+// oldestOf is the answer to drop next, another than the newest; nil where there is none.
+func oldestOf(images map[string]*image, newest *image) (oldest *image) {
 	share := map[string]int{} // of what is kept, by namespace: an image counts as much as the bytes that it may have
-	for _, i := range r.images {
+	for _, i := range images {
 		if len(i.users) > 0 {
 			share[i.namespace] += i.answer.size() + maxBytes/maxImages
 		}
 	}
-	for _, i := range r.images {
+	for _, i := range images {
 		if i == newest || !i.answer.settled() {
 			continue
 		}

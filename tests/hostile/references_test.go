@@ -41,7 +41,7 @@ func referenceInputs() []input {
 		{name: "20 Secrets of 900 KB, 8 times", want: []string{tooLarge, "more than 8388608 bytes"}, send: largeVolumes("secret", "secretName", largeObjects)},
 		{name: "one Secret of 900 KB in 900 volumes, 8 times", want: []string{tooLarge, "more than 8388608 bytes"}, send: largeVolumes("secret", "secretName", 1)},
 		{name: "260 images of a silent registry", want: []string{"another namespace has its answer", "InvalidImage"}, send: silentRegistry},
-		{name: "label of 1 MB", want: []string{"InvalidImage", "is longer than 1024 bytes"}, send: labeled("com.ogx.distribution.version", "1.5.0-"+strings.Repeat("a", 1_000_000))},
+		{name: "label of 1 MB", want: []string{"InvalidImage", "is longer than 1024 bytes"}, send: labeled("com.ogx.distribution.version", "1.4.0-"+strings.Repeat("a", 1_000_000))},
 		{name: "path of 1 MB in a label", want: []string{"InvalidImage", "is longer than 1024 bytes"}, send: labeled("io.llamastack.config.path", strings.Repeat("a/", 500_000))},
 		{name: "token service that answers with a document", want: []string{"RegistryUnavailable", "the answer is not that of a registry"}, send: talkative},
 	}
