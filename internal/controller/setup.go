@@ -119,11 +119,8 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := mgr.Add(&apiWatch{mapper: mgr.GetRESTMapper(), known: apis}); err != nil {
-		return err
-	}
 	mirrorSets, err := gather.MirrorSets(ctx, mgr.GetRESTMapper(), mgr.GetAPIReader())
-	if err != nil {
+	if err = errors.Join(err, mgr.Add(&apiWatch{mapper: mgr.GetRESTMapper(), known: apis})); err != nil {
 		return err
 	}
 	if o.Build == "" {
@@ -135,6 +132,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			return o.ServerURL(cr, scheme), ""
 		}
 	}
+	imageLabels := newImageLabels(ctx, mgr, &o, key)
 	endpoints, err := watchEndpoints(ctx, mgr, o.Namespaces)
 	if err != nil {
 		return err
@@ -146,7 +144,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			HashKey: key, Build: o.Build, ClusterAssignsUserIDs: assignsUserIDs,
 			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps, AllowForeignConfigMaps: o.AllowForeignConfigMaps,
 			EdgeAPIs: func() objects.EdgeAPIs { return apis },
-			Defaults: o.Defaults, Registrations: o.Registrations, Hosts: hosts.New(), Labels: newImageLabels(ctx, mgr, &o, key), Endpoints: endpoints,
+			Defaults: o.Defaults, Registrations: o.Registrations, Hosts: hosts.New(), Labels: imageLabels, Endpoints: endpoints,
 			MirrorSets: mirrorSets,
 			OwnImage:   &gather.OwnImage{Name: o.OperatorImage, Live: mgr.GetAPIReader(), Pod: o.Pod},
 		},
@@ -177,15 +175,6 @@ func reportSettings(mgr manager.Manager, r *Reconciler, o Options) error {
 	return (&settingsreport.Reporter{
 		Read: r.gatherer.Settings, Cached: mgr.GetCache(), Recorder: r.recorder, Count: o.Metrics.SettingsErrors, OperatorNamespace: o.OperatorNamespace,
 	}).Setup(mgr)
-}
-
-// readLabels makes what reads the labels of images.
-func readLabels(ctx context.Context, mgr manager.Manager, o *Options, key secret.Value) *imagelabels.Reader {
-	return imagelabels.New(ctx, imagelabels.Options{
-		LookedUp: o.Metrics.LookedUp,
-		Connect:  o.Metrics.Registries(&imagelabels.Clients{UserAgent: objects.ManagedBy + "/" + version.Version(), Own: cloudkeys.New()}), Key: key,
-		Store: &imagelabels.ConfigMaps{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
-	})
 }
 
 // watchMirrors lets each custom resource follow a change of the cluster's mirrors.

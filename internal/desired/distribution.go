@@ -15,9 +15,8 @@ import (
 
 const pathDistribution = "spec.distribution"
 
-// fixRelease says what to do where the release of a server was read wrong or not at all: first what its user can do.
-const fixRelease = "set spec.distribution.version to the release of the server, or register the distribution with its serverVersion in the ConfigMap " +
-	settings.ConfigMapName
+// fixRelease says what to do where the release of a server was read wrong or not at all.
+const fixRelease = "set spec.distribution.version, or register the distribution with its serverVersion in the ConfigMap " + settings.ConfigMapName
 
 // tooOld is the problem of a server that no release line covers: nothing is applied, and a Deployment that exists stays as it is.
 func tooOld(dist *settings.Distribution) *problem.Problem {

@@ -99,7 +99,7 @@ func packageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.
 	case silent:
 		return nil
 	case answer.Err != nil:
-		return unreadProblem("Python packages", question.Image, answer.Err, "set spec.distribution.version to the release of the server; ")
+		return unreadProblem("Python packages", question.Image, answer.Err, "set spec.distribution.version; ")
 	}
 	hints.Package, _ = oci.ReadPackage(answer.Content) // an error names no release, which is as silent as no package
 	return nil
