@@ -30,8 +30,16 @@ func inputHash(in *Inputs) string {
 	}
 	d := in.Distribution
 	h.Text(d.Name)
-	h.Text(d.Image)
-	h.Text(d.Release) // not the release line: a build that knows a newer one must roll nothing
+	if d.BuiltIn { // the image and its release are part of the build: newer ones alone must roll nothing
+		h.Text(d.Mirror)
+	} else {
+		h.Text(d.Image)
+		h.Text(d.Release) // not the release line: a build that knows a newer one must roll nothing
+	}
+	if kept := adopted(in); kept != nil {
+		h.Text("adopted image")
+		h.Text(kept.Image) // a mirror of it
+	}
 	if d.Base != nil && d.Source != v1alpha2.ConfigSourceEmbedded {
 		h.Text(d.Base.Hash()) // an embedded base is part of the build: a newer one alone must roll nothing
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/hosts"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -95,13 +96,18 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	out := &Gathered{Inputs: in}
 	var problems problem.Collector
 	var f *problem.Problem
+	problems.AddFound(readLive(ctx, g, out))
 	if out.Settings, f = g.settings(ctx, g.Live); f == nil {
 		in.EdgeAPIs = g.edgeAPIs()
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = out.Settings.NetworkPolicy, out.Settings.Forbidden, out.Settings.Edge
 		in.Mirrors = out.Settings.Registries.Mirrors
 		in.CompleteWorkload(out.Settings.PodDefaults)
 		in.Elder = elder(g.Hosts, in)
-		in.Distribution, f = out.Settings.Resolve(&cr.Spec.Distribution)
+		in.Distribution, f = resolve(out.Settings, in, nil)
+		if f != nil && f.Reason == problem.UnknownDistribution && in.Live == nil && g.Doubt(cr) { // the image that runs may be unknown to the cache
+			problems.AddFound(readLive(ctx, g, out))
+			in.Distribution, f = resolve(out.Settings, in, nil)
+		}
 		in.Unresolved = f != nil
 	}
 	problems.AddFound(f)
@@ -111,12 +117,26 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	if out.Settings != nil {
 		problems.AddFound(g.endpoints(ctx, in, &out.Settings.EndpointFrom))
 	}
-	in.Live, out.Rival, f = g.deployment(ctx, cr)
-	out.DeploymentUnknown = f != nil
-	problems.AddFound(f)
 	in.LiveConfigMissing, f = g.somethingMissing(ctx, cr, in.Live)
 	problems.AddFound(f)
 	return out, problems.List()
+}
+
+// resolve finds the distribution of the custom resource. If the settings do not know its name, the image that release 0.9 runs for it goes on.
+func resolve(known *settings.Settings, in *desired.Inputs, labels *oci.Labels) (*settings.Distribution, *problem.Problem) {
+	hints := settings.Hints{Labels: labels}
+	d, p := known.ResolveWithHints(&in.CR.Spec.Distribution, hints)
+	if p == nil || p.Reason != problem.UnknownDistribution {
+		return d, p
+	}
+	if hints.Image = release09.Image(in.Live, in.Legacy.ContainerName); hints.Image == "" {
+		return nil, p
+	}
+	hints.ImageSource = settings.SourceRelease09
+	if d, p = known.ResolveWithHints(&in.CR.Spec.Distribution, hints); d != nil {
+		d.Adopted = true
+	}
+	return d, p
 }
 
 // lookupFailed is the problem of something that could not be read. The path is the field that refers to it, or what it is.
@@ -157,6 +177,13 @@ func secretFact(use config.SecretUse, s *corev1.Secret) desired.SecretFact {
 	default:
 		f.Value = secret.New(value)
 	}
+	return f
+}
+
+// readLive reads the Deployment of the resource's name into what is gathered.
+func readLive(ctx context.Context, g *Gatherer, out *Gathered) (f *problem.Problem) {
+	out.Inputs.Live, out.Rival, f = g.deployment(ctx, out.Inputs.CR)
+	out.DeploymentUnknown = f != nil
 	return f
 }
 
@@ -240,12 +267,6 @@ func (g *Gatherer) caBundle(ctx context.Context, in *desired.Inputs, o *once) (*
 	return fact, nil
 }
 
-// serviceCA reads the CA that the platform gives to the namespace for the certificates of Services.
-func (g *Gatherer) serviceCA(ctx context.Context, namespace string, o *once) (string, *problem.Problem) {
-	data, f := g.platformBundle(ctx, types.NamespacedName{Namespace: namespace, Name: desired.ServiceBundle}, o)
-	return desired.CertificatesIn(data), f
-}
-
 // platformBundle reads a ConfigMap that the platform puts into the namespace; nil if there is none. Most namespaces have none: the cache knows.
 func (g *Gatherer) platformBundle(ctx context.Context, key types.NamespacedName, o *once) (map[string]string, *problem.Problem) {
 	err := g.Cached.Get(ctx, key, metadataOf("ConfigMap"))
@@ -274,7 +295,7 @@ func metadataOf(kind string) *metav1.PartialObjectMetadata {
 
 // somethingMissing reports whether something that the operator made and the Deployment needs is gone.
 func (g *Gatherer) somethingMissing(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment) (bool, *problem.Problem) {
-	if d == nil {
+	if d == nil || !objects.HasNewPods(&d.Spec.Template) {
 		return false, nil
 	}
 	needed := objects.GeneratedFor(cr.Name, &d.Spec.Template.Spec)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
@@ -343,6 +344,54 @@ func TestForbiddenReachesValidationAndReconcile(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, admitted.Forbidden); diff != "" {
 		t.Errorf("for admission (-want +got):\n%s", diff)
+	}
+}
+
+// Proves: R48, R89 (a name that nobody registered goes on with the image that release 0.9 runs for it, before and after the adoption, and a tag that
+// is no known release says nothing; without such a Deployment, it stays an error).
+func TestUnknownNameGoesOnWithTheImageThatRuns(t *testing.T) {
+	const image, other = "registry.example/platform/core:v9.25", "registry.example/platform/core:0.6.1"
+	deployment := func(annotations map[string]string, runs string) *appsv1.Deployment {
+		cr := resource()
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack", Annotations: annotations}}
+		d.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cr, v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))}
+		d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "llama-stack", Image: runs}}
+		return d
+	}
+	for name, c := range map[string]struct {
+		live        *appsv1.Deployment
+		image, line string
+	}{
+		"release 0.9's":        {deployment(nil, image), image, ""},
+		"of a known release":   {deployment(nil, other), other, "0.6"},
+		"adopted":              {deployment(map[string]string{objects.AnnotationBuild: "0.9", objects.AnnotationAdoptedImage: image}, image), image, ""},
+		"adopted, and edited":  {deployment(map[string]string{objects.AnnotationBuild: "1", objects.AnnotationAdoptedImage: image}, image), image, ""},
+		"of another operator":  {deployment(map[string]string{objects.AnnotationBuild: "1"}, image), "", ""},
+		"without a Deployment": {nil, "", ""},
+	} {
+		cr := resource()
+		cr.Spec.Distribution.Name, cr.Spec.Providers = new("rh-dev"), nil
+		made := []client.Object{}
+		if c.live != nil {
+			made = append(made, c.live)
+		}
+		// The cache does not have what lacks the operator's label.
+		got, faults := newGatherer(newCluster(t, made...), newCluster(t)).Gather(t.Context(), cr)
+		d := got.Inputs.Distribution
+		if c.image == "" {
+			if d != nil || !got.Inputs.Unresolved || len(faults) != 1 || faults[0].Reason != problem.UnknownDistribution {
+				t.Errorf("%s: %+v, faults %s", name, d, faults.Message())
+			}
+			continue
+		}
+		if d == nil || got.Inputs.Unresolved || len(faults) > 0 || !d.Adopted || d.Name != "rh-dev" || d.Image != c.image ||
+			d.ImageSource != settings.SourceRelease09 || d.Base != nil {
+			t.Errorf("%s: %+v, faults %s", name, d, faults.Message())
+			continue
+		}
+		if line := d.Line; c.line == "" && line != nil || c.line != "" && (line == nil || line.Name != c.line) {
+			t.Errorf("%s: release line %+v, want %q", name, line, c.line)
+		}
 	}
 }
 

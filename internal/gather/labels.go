@@ -57,10 +57,11 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 			Reason: problem.ReadingImageLabels, Path: pathDistribution,
 			Detail: "the registry is being asked for the labels of image " + in.Distribution.Image, Fix: "waiting for its answer",
 		}))
+	case answer.Err != nil && in.Distribution.Adopted: // Build reports how to go on with a name that nobody registered
 	case answer.Err != nil:
 		unresolved(labelsProblem(in.Distribution.Image, answer.Err))
 	default:
-		d, p := out.Settings.ResolveWithHints(&in.CR.Spec.Distribution, settings.Hints{Labels: answer.Labels})
+		d, p := resolve(out.Settings, in, answer.Labels)
 		if p != nil {
 			unresolved(p)
 			return

@@ -33,6 +33,7 @@ func Deployment(p *Params) *appsv1.Deployment {
 	meta.Annotations = map[string]string{AnnotationInputHash: p.InputHash, AnnotationBuild: p.Build}
 	if p.AdoptedImage != "" {
 		meta.Annotations[AnnotationAdoptedImage] = p.AdoptedImage
+		meta.Annotations[AnnotationAdoptedName] = ptr.Deref(p.CR.Spec.Distribution.Name, "")
 	}
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},

@@ -3,6 +3,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,6 +57,13 @@ type Distribution struct {
 	// resource that names nothing but the distribution.
 	ForeignImage bool
 
+	// BuiltIn reports that the spec names a distribution that is part of the operator's build, and so are its image and release. Mirror is where the
+	// settings have such an image instead; empty if they have none.
+	BuiltIn bool
+	Mirror  string
+	// Adopted reports that the image is the one that release 0.9 left running, and not one that the settings or the spec name.
+	Adopted bool
+
 	labelsCount bool
 }
 
@@ -68,8 +76,8 @@ type Hints struct {
 	// Labels are those of the image; nil where they are not known. They do not count for the exact image of a built-in distribution:
 	// what its labels say is known since the operator was built.
 	Labels *oci.Labels
-	// Image is the image of a name that the settings do not know; empty where such a name is an error.
-	Image string
+	// Image is the image of a name that the settings do not know, ImageSource says where it is from; empty where such a name is an error.
+	Image, ImageSource string
 }
 
 // Resolve finds the distribution that the spec names, by name or by an image that a known distribution uses.
@@ -110,11 +118,12 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 				suggest.Sentence(name, s.Names()), bounds.Names(s.Names()), Sample),
 		})
 	case !known && name != "":
-		e = entry{name: name, image: hints.Image, embedded: name, imageSource: "the caller"}
+		e = entry{name: name, image: hints.Image, embedded: name, imageSource: cmp.Or(hints.ImageSource, "the caller")}
 	case !known:
 		e = entry{image: image}
 	}
 	d := &Distribution{Name: e.name, Embedded: e.embedded, ForeignImage: e.foreignImage}
+	d.BuiltIn = name != "" && e.origin == builtIn && known
 	d.setSources(&e, name, s.Registries.Mirrors)
 	labels := hints.Labels
 	if labels == nil || e.origin == builtIn && !e.otherImage {
@@ -160,16 +169,20 @@ func (d *Distribution) setSources(e *entry, named string, mirrors Mirrors) {
 		d.ImageSource = pathDistribution + ".image"
 	}
 	if mirror != nil {
+		d.Mirror = mirror.Location
 		d.ImageSource += fmt.Sprintf("; mirror of %s by %s", mirror.Prefix, keySource(KeyRegistries))
 	}
 }
+
+// SourceRelease09 is where the image of an adopted distribution comes from.
+const SourceRelease09 = "the Deployment of release 0.9"
 
 // Adopt returns the distribution with another image, which release 0.9 left running: with the release line of its tag,
 // and the base configuration of that release line.
 func (d *Distribution) Adopt(image string) *Distribution {
 	adopted := *d
 	adopted.Image, adopted.ForeignImage = image, false // it has run with the configuration that it has
-	adopted.ImageSource = "the Deployment of release 0.9"
+	adopted.ImageSource, adopted.Adopted = SourceRelease09, true
 	if line, standing := catalog.ForVersion(imageTag(image)); standing != catalog.NoVersion {
 		adopted.Line, adopted.Standing, adopted.Release = line, standing, imageTag(image)
 		adopted.LineSource, adopted.Candidates = "tag of the image", nil
@@ -209,7 +222,7 @@ func (d *Distribution) setLine(e *entry, hints Hints, labels *oci.Labels) {
 	type clue struct{ version, source string }
 	clues := []clue{
 		{hints.Version, hints.VersionSource}, {e.serverVersion, e.lineSource},
-		{labels.Version, "label " + labels.VersionLabel + " of the image"}, {imageTag(e.image), "tag of the image"},
+		{labels.Version, "label " + labels.VersionLabel + " of the image"}, {tagOf(e, hints), "tag of the image"},
 		{e.likelyVersion, e.lineSource},
 	}
 	for _, c := range clues {
@@ -230,6 +243,16 @@ func (d *Distribution) setLine(e *entry, hints Hints, labels *oci.Labels) {
 		d.Line, _ = catalog.Get(d.Candidates[0])
 		d.LineSource, d.Candidates = "config schema of the base configuration", nil
 	}
+}
+
+// tagOf is the tag of the image. Products tag their images with versions of their own: under a name that the settings do not know, a tag that is
+// no known release says nothing.
+func tagOf(e *entry, hints Hints) string {
+	tag := imageTag(e.image)
+	if _, standing := catalog.ForVersion(tag); hints.Image != "" && standing == catalog.Newer {
+		return ""
+	}
+	return tag
 }
 
 // lookup finds an entry by name, or by image. An image at a mirror is what it is a copy of.
