@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import "strings"
+
+// removed are the organizations of registries that were removed.
+var removed = []string{"docker.io/llamastack"}
+
+// WaysFromRemoved is what to do about an image of a removed organization.
+const WaysFromRemoved = "set spec.distribution.version, which names an image that exists; or name another image in spec.distribution.image; or name a " +
+	"mirror that has this one under mirrors in the key " + KeyRegistries + " of the ConfigMap " + ConfigMapName
+
+// RemovedFrom returns the organization of the image if it was removed from its registry, so that the image can be pulled from nowhere; otherwise empty.
+func RemovedFrom(image string) string {
+	of := repository(image)
+	for _, organization := range removed {
+		if within, _ := strings.CutSuffix(repository(organization+"/any"), "any"); strings.HasPrefix(of, within) {
+			return organization
+		}
+	}
+	return ""
+}
