@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 )
 
-// Proves: R28, R47, L-16 (every name has a pinned image, a known release line and a base that parses).
+// Proves: R28, R93, L-16 (every name has a pinned image for each release line that it can stand for, and each says whether it is known to be published).
 func TestDistributions(t *testing.T) {
 	seen := map[string]bool{}
 	for _, d := range distributions.All() {
@@ -22,27 +22,64 @@ func TestDistributions(t *testing.T) {
 			t.Errorf("%s stands twice", d.Name)
 		}
 		seen[d.Name] = true
-		if !strings.HasSuffix(d.Image, ":"+d.ServerVersion) {
-			t.Errorf("%s: image %s is not pinned to %s", d.Name, d.Image, d.ServerVersion)
-		}
 		if d.Note == "" {
 			t.Errorf("%s: nothing tells what is run", d.Name)
 		}
-		line, standing := catalog.ForVersion(d.ServerVersion)
-		if standing != catalog.OfLine || line.Name != d.Line {
-			t.Errorf("%s: version %s is not of the known line %s", d.Name, d.ServerVersion, d.Line)
+		if !strings.HasPrefix(d.Repository, "docker.io/ogxai/") || !slices.Contains(d.Images, "docker.io/ogxai/distribution-"+d.Name) ||
+			!slices.Contains(d.Images, "docker.io/llamastack/distribution-"+d.Name) {
+			t.Errorf("%s: images %s and %v", d.Name, d.Repository, d.Images)
 		}
-		data, ok := distributions.Base(d.Base, d.Line)
-		if !ok {
-			t.Fatalf("%s: no base %s for line %s", d.Name, d.Base, d.Line)
+		var lines []string
+		for _, r := range d.Releases {
+			line, standing := catalog.ForVersion(r.Version)
+			if standing != catalog.OfLine || line.Name != r.Line || strings.Count(r.Version, ".") != 2 {
+				t.Errorf("%s: version %s is not of the known line %s", d.Name, r.Version, r.Line)
+			}
+			data, ok := distributions.Base(d.Base, r.Line)
+			if !ok {
+				t.Fatalf("%s: no base %s for line %s", d.Name, d.Base, r.Line)
+			}
+			if _, err := config.ParseBase(d.Base, data); err != nil {
+				t.Errorf("%s: %v", d.Name, err)
+			}
+			if r.Source == "" {
+				t.Errorf("%s: nothing tells whether release %s is published", d.Name, r.Version)
+			}
+			if want := d.Repository + ":" + r.Version; d.Image(r.Version) != want {
+				t.Errorf("image %s, want %s", d.Image(r.Version), want)
+			}
+			lines = append(lines, r.Line)
 		}
-		if _, err := config.ParseBase(d.Base, data); err != nil {
-			t.Errorf("%s: %v", d.Name, err)
+		var want []string
+		for _, line := range slices.Backward(catalog.Lines()) {
+			if _, ok := distributions.Base(d.Base, line); ok {
+				want = append(want, line)
+			}
+		}
+		if !slices.Equal(lines, want) || d.Newest().Line != want[0] {
+			t.Errorf("%s: release lines %v, the newest %s; want %v", d.Name, lines, d.Newest().Line, want)
 		}
 	}
 	for _, name := range []string{"starter", "remote-vllm", "meta-reference-gpu", "postgres-demo"} {
-		if !seen[name] {
+		if _, known := distributions.Get(name); !known || !seen[name] {
 			t.Errorf("no distribution %s", name)
+		}
+	}
+	if _, known := distributions.Get("nope"); known {
+		t.Error("there is a distribution that nothing names")
+	}
+}
+
+// The images that a new resource gets are proven to be published, from release line 1.1 on.
+//
+// Proves: R93.
+func TestPublishedReleases(t *testing.T) {
+	for _, name := range []string{"starter", "postgres-demo"} {
+		d, _ := distributions.Get(name)
+		for _, r := range d.Releases {
+			if catalog.Compare(r.Line, "1.1") >= 0 && (!r.Published || r.OnlyByVersion) {
+				t.Errorf("%s, release %s: %+v", name, r.Version, r)
+			}
 		}
 	}
 }
@@ -57,8 +94,8 @@ func TestBaseOfUnknownName(t *testing.T) {
 
 // The table that Distributions returns is the caller's own.
 func TestDistributionsIsACopy(t *testing.T) {
-	distributions.All()[0].Image = "changed"
-	if got := distributions.All()[0].Image; got == "changed" {
+	distributions.All()[0].Name = "changed"
+	if got := distributions.All()[0].Name; got == "changed" {
 		t.Error("a caller changed the table of all")
 	}
 }

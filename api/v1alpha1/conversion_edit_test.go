@@ -180,6 +180,18 @@ func TestEditsOfV1alpha2ObjectsThroughV1alpha1(t *testing.T) {
 			`{distribution: {name: starter}, providers: {inference: {provider: vllm, settings: {a: [], b: null}}}, resources: {models: [m]},
 			  storage: {kv: {type: sqlite}}, disabled: [], externalProviders: {inference: []}, workload: {replicas: 2}}`,
 		},
+		"the version stays with the name": {
+			`{distribution: {name: starter, version: "1.4"}}`, []edits{{"spec.replicas": "2"}},
+			`{distribution: {name: starter, version: "1.4"}, workload: {replicas: 2}}`,
+		},
+		"the version goes with the name": {
+			`{distribution: {name: starter, version: "1.4"}}`, []edits{{"spec.server.distribution.name": "remote-vllm"}},
+			`{distribution: {name: remote-vllm}}`,
+		},
+		"the version of an image stays": {
+			`{distribution: {image: "a/b@sha256:0", version: "1.4.0"}}`, []edits{{"spec.server.workers": "2"}},
+			`{distribution: {image: "a/b@sha256:0", version: "1.4.0"}, workload: {replicas: 1, workers: 2}}`,
+		},
 		"a default that v1alpha1 fills in is no edit": {
 			`{distribution: {name: starter}}`, []edits{{"spec.replicas": "1"}}, `{distribution: {name: starter}}`,
 		},

@@ -29,8 +29,8 @@ type fieldMapping struct {
 // fieldMappings is the whole of conversion: both directions, the documentation and the tests are made from it. What is
 // below a path that has a row of its own travels with it, unchanged.
 var fieldMappings = []fieldMapping{
-	// Distribution.
-	{spoke: "spec.server.distribution", hub: "spec.distribution"},
+	// Distribution. The version belongs to the distribution of that name or image and to no other.
+	{spoke: "spec.server.distribution", hub: "spec.distribution", toSpoke: withoutVersion},
 
 	// Server and container.
 	{spoke: "spec.replicas", hub: "spec.workload.replicas", spokeDefault: int64(1), hubDefault: int64(1)},
@@ -112,6 +112,16 @@ func unlessDefaultPort(value any) (any, bool) {
 func unlessNegative(value any) (any, bool) {
 	n, isInteger := value.(int64)
 	return value, !isInteger || n >= 0
+}
+
+// withoutVersion: v1alpha1 has no spec.server.distribution.version.
+func withoutVersion(value any) (any, bool) {
+	distribution, ok := clone(value).(map[string]any)
+	if !ok {
+		return value, true
+	}
+	delete(distribution, "version")
+	return distribution, true
 }
 
 // unlessEmpty: v1alpha1 admits an empty name and means no ConfigMap by it; v1alpha2 does not admit it.

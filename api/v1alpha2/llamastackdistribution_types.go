@@ -28,6 +28,7 @@ const Kind = "LlamaStackDistribution"
 // +kubebuilder:printcolumn:name="Observed",type=integer,JSONPath=`.status.conditions[?(@.type=="Ready")].observedGeneration`,priority=1
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.status.serviceURL`,priority=1
 // +kubebuilder:printcolumn:name="Distribution",type=string,JSONPath=`.status.distributionConfig.activeDistribution`,priority=1
+// +kubebuilder:printcolumn:name="Release Line",type=string,JSONPath=`.status.resolvedDistribution.serverLine`,priority=1
 // +kubebuilder:printcolumn:name="Config",type=string,JSONPath=`.status.configGeneration.configMapName`,priority=1
 // +kubebuilder:printcolumn:name="Server Version",type=string,JSONPath=`.status.version.llamaStackServerVersion`,priority=1
 // +kubebuilder:printcolumn:name="Operator Version",type=string,JSONPath=`.status.version.operatorVersion`,priority=1
@@ -120,13 +121,21 @@ type LlamaStackDistributionSpec struct {
 // +kubebuilder:validation:XValidation:rule="(has(self.name) && self.name.size() > 0) || (has(self.image) && self.image.size() > 0)",message="one of name and image is required: for example name: starter"
 type DistributionSpec struct {
 	// Name is the name of a distribution that the operator knows, such as "starter".
-	// It resolves to a pinned image; the operator's ConfigMap can register further names.
+	// It resolves to the image of a release; the operator's settings can register further names.
 	// +optional
 	Name *string `json:"name,omitempty"`
 
 	// Image is a direct container image reference to use.
 	// +optional
 	Image *string `json:"image,omitempty"`
+
+	// Version is the release of the server: a release line such as "1.5", or a release of it such as "1.5.0".
+	// With name it chooses the release. Without it, a new server gets the newest release line that has everything that
+	// the spec names, and a server that runs keeps its own. With image it states the release that the image contains.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]{1,3}[.][0-9]{1,3}([.][0-9]{1,3}([-+][0-9A-Za-z.+-]*)?)?$')",message="want a release line or a release of the server: for example \"1.5\" or \"1.5.0\""
+	Version *string `json:"version,omitempty"`
 }
 
 // OverrideConfigSpec names a ConfigMap that holds the complete config.yaml.

@@ -75,7 +75,7 @@ func TestPagesAboutImages(t *testing.T) {
 					continue // without its image, nobody knows its configuration
 				}
 				code, out := r.run(t, "kubectl llamastack render -f my-stack.yaml --settings settings.yaml -o yaml")
-				if code != 0 || !strings.Contains(out, "image: registry.example.com/mirror/llamastack/distribution-starter:0.7.1") {
+				if code != 0 || !strings.Contains(out, "image: registry.example.com/mirror/ogxai/distribution-starter:1.5.0") {
 					t.Errorf("%s: exit code %d:\n%s", page, code, out)
 				}
 			default:

@@ -87,11 +87,14 @@ func (s *sources) serviceVersion() (object, error) {
 
 func mode(kind string, supported any) object { return object{"type": kind, "supported": supported} }
 
-// relatedImages are all images that run unless a resource or the operator's settings name others: what a mirror needs.
+// relatedImages are all images that run unless a resource or the operator's settings name others: what a mirror needs. One that is not known to be published
+// would stop the mirror.
 func relatedImages(operator string) list {
 	images := list{object{"name": "operator", "image": operator}}
 	for _, d := range distributions.All() {
-		images = append(images, object{"name": d.Name, "image": d.Image})
+		if newest := d.Newest(); newest.Published {
+			images = append(images, object{"name": d.Name, "image": d.Image(newest.Version)})
+		}
 	}
 	return images
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -39,7 +40,7 @@ func gathered(t *testing.T, cr *v1alpha2.LlamaStackDistribution) (*desired.Input
 	in := desired.NewInputs(cr)
 	var faults problem.List
 	var f *problem.Problem
-	if in.Distribution, f = known.Resolve(&cr.Spec.Distribution); f != nil {
+	if in.Distribution, f = known.ResolveWithHints(&cr.Spec.Distribution, desired.Hints(in, "")); f != nil {
 		faults = append(faults, *f)
 		in.Unresolved = true
 	}
@@ -108,7 +109,8 @@ func TestValidate(t *testing.T) {
 			`error spec.providers.inference[1].id: Duplicate value: "a": ids are unique over all APIs, and this one is used by spec.providers.inference[0] and `,
 		}},
 		"a setting that the server ignores": {spec: strings.Replace(vllm, "endpoint:", "settings: {max_tokns: 1}, endpoint:", 1), want: []string{
-			"warning spec.providers.inference.settings.max_tokns: remote::vllm has no field of this name on release line 0.7, and the server ignores it: did you mean \"max_tokens\"?",
+			"warning spec.providers.inference.settings.max_tokns: remote::vllm has no field of this name on release line " + catalog.Newest() +
+				", and the server ignores it: did you mean \"max_tokens\"?",
 		}},
 		"a wrong registration": {spec: "distribution: {name: broken}", want: []string{"warning spec.distribution: Invalid value: operator settings: llama-stack-operator-config/distributions[broken]: "}},
 		"an image of which nothing is known": {spec: "distribution: {image: 'registry.example/mine'}\nresources: {models: [m]}", want: []string{

@@ -67,7 +67,7 @@ func TestExamplesOfTheDocumentsRenderAsCorrected(t *testing.T) {
 				}
 				return found
 			}
-			if errs := errorsOf(-1); len(errs) > 0 || !strings.HasPrefix(reported.err, strconv.Itoa(len(variants))+" checked") {
+			if errs := errorsOf(-1); len(errs) > 0 || !strings.Contains("\n"+reported.err, "\n"+strconv.Itoa(len(variants))+" checked") {
 				t.Errorf("%s\n%s", reported.err, errs)
 			}
 			for i, c := range d.Corrections {

@@ -22,13 +22,12 @@ import (
 
 // Why the manifests of an example cannot have everything in common.
 const (
-	whyGenerated = "what the spec declares needs a config.yaml of its own; the image's own, which v1alpha1 runs here, is the base of it"
-	whyDeclared  = "what the variable said, config.yaml says"
-	whyUnread    = "the distribution reads no such variable: it has never done anything"
-	whySuffix    = "the server takes the variable as it is, an endpoint is completed by the path that the provider's API is at"
-	whyModel     = "a variable that nobody reads registers no model; spec.resources does"
-	whyLegacy    = "release 0.9 gives every server these variables, for a command or an image of the user's own; the images of llama-stack read none of them"
-	whyKey       = "the distribution reads VLLM_API_TOKEN: the key of the guide's VLLM_API_KEY reaches the model server in v1alpha2 only"
+	whyDeclared = "what the variable said, config.yaml says"
+	whyUnread   = "the distribution reads no such variable: it has never done anything"
+	whySuffix   = "the server takes the variable as it is, an endpoint is completed by the path that the provider's API is at"
+	whyModel    = "a variable that nobody reads registers no model; spec.resources does"
+	whyLegacy   = "release 0.9 gives every server these variables, for a command or an image of the user's own; the images of llama-stack read none of them"
+	whyKey      = "the distribution reads VLLM_API_TOKEN: the key of the guide's VLLM_API_KEY reaches the model server in v1alpha2 only"
 )
 
 // difference is a leaf that differs, what it is in v1alpha1 and in v1alpha2 (empty where it is not there), and why.
@@ -53,15 +52,6 @@ const (
 	models    = "config.yaml/registered_resources/models"
 )
 
-// generated is what follows when only the manifest of v1alpha2 makes the operator generate a configuration.
-var generated = differencesOf{
-	pod + "metadata/annotations/llamastack.io/config-hash": {"", "*", whyGenerated},
-	container + "env[RUN_CONFIG_PATH]/value":               {"", "/etc/llama-stack/config.yaml", whyGenerated},
-	container + "volumeMounts[user-config]/mountPath":      {"", "/etc/llama-stack", whyGenerated},
-	container + "volumeMounts[user-config]/readOnly":       {"", "true", whyGenerated},
-	pod + "spec/volumes[user-config]/configMap/name":       {"", "my-llsd-config-*", whyGenerated},
-}
-
 // variablesOf09 are what only a custom resource of v1alpha1 has, whatever it says.
 func variablesOf09(port, workers string) differencesOf {
 	return differencesOf{
@@ -73,7 +63,6 @@ func variablesOf09(port, workers string) differencesOf {
 
 func model(id, provider string) differencesOf {
 	return differencesOf{
-		models:                              {"[]", "", whyModel},
 		models + "[" + id + "]/provider_id": {"", provider, whyModel},
 		models + "[" + id + "]/model_type":  {"", "llm", whyModel},
 	}
@@ -100,10 +89,10 @@ func TestExamplesOfTheMigrationGuideBehaveTheSame(t *testing.T) {
 		// differ are all those that do.
 		differ differencesOf
 	}{
-		"ollama": {differ: generated.and(ollamaAt("http://ollama-server-service.ollama-dist.svc.cluster.local:11434"))},
+		"ollama": {differ: ollamaAt("http://ollama-server-service.ollama-dist.svc.cluster.local:11434")},
 		"vllm-with-api-key": {
 			has: map[string]string{inference + "[vllm]/config/base_url": vllm},
-			differ: generated.and(model("meta-llama/Llama-3.2-1B", "vllm")).and(differencesOf{
+			differ: model("meta-llama/Llama-3.2-1B", "vllm").and(differencesOf{
 				container + "env[INFERENCE_MODEL]/value":              {"meta-llama/Llama-3.2-1B", "", whyUnread},
 				container + "env[VLLM_URL]/value":                     {vllm, "", whyDeclared},
 				container + "env[VLLM_API_KEY]" + keyOf + "name":      {"vllm-secret", "", whyUnread},
@@ -294,8 +283,10 @@ func (t *tree) addConfig(tt *testing.T) {
 func imagesOwn(t *testing.T, image string) string {
 	t.Helper()
 	for _, d := range distributions.All() {
-		if content, ok := distributions.Base(d.Base, d.Line); ok && d.Image == image && d.ImageHasConfig {
-			return string(content)
+		for _, r := range d.Releases {
+			if content, ok := distributions.Base(d.Base, r.Line); ok && d.Image(r.Version) == image && d.ImageHasConfig {
+				return string(content)
+			}
 		}
 	}
 	t.Fatalf("nobody knows what %s runs", image)

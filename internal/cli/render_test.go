@@ -25,6 +25,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
@@ -45,7 +46,7 @@ func inCluster(t *testing.T, file, operatorSettings string) *desired.Desired {
 	in.OperatorImage = version.Image() // a released operator runs the image of its release
 	in.HashKey, in.Build = secret.New([]byte(strings.Repeat("k", 32))), "1.2.3+abc"
 	in.OperatorNamespace = settings.DefaultNamespace
-	distribution, f := known.Resolve(&cr.Spec.Distribution)
+	distribution, f := known.ResolveWithHints(&cr.Spec.Distribution, desired.Hints(in, ""))
 	if f != nil {
 		t.Fatal(f)
 	}
@@ -273,7 +274,7 @@ func TestRenderStandInForAnImage(t *testing.T) {
 	}
 	for _, sample := range []string{"v1alpha2-simple.yaml", "v1alpha2-two-providers.yaml"} {
 		file := filepath.Join(samplesDir, sample)
-		if diff := cmp.Diff(mustRun(t, "", "render", "-f", file), mustRun(t, "", "render", "-f", file, "--server-version", "0.7.1")); diff != "" {
+		if diff := cmp.Diff(mustRun(t, "", "render", "-f", file), mustRun(t, "", "render", "-f", file, "--server-version", catalog.Newest())); diff != "" {
 			t.Errorf("%s: naming the release that it has anyway changes the configuration:\n%s", sample, diff)
 		}
 	}
@@ -372,6 +373,30 @@ func TestRenderWithImageLabels(t *testing.T) {
 	}
 	if r := run(t, "", "render", "-f", write(t, byImage), "--image-labels", write(t, "{}")); r.code != command.Wrong || !strings.Contains(r.err, "missing config labels") {
 		t.Errorf("without labels: %+v", r)
+	}
+}
+
+// Proves: R14 (labels that the operator would not ask a registry for do not count offline either, which a note says).
+func TestRenderUsesLabelsOnlyWhereTheOperatorDoes(t *testing.T) {
+	labels := write(t, `{"com.ogx.distribution.version": "1.4.0", "io.llamastack.config.base64": "`+
+		base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\nproviders: {inference: []}\n"))+`"}`)
+	sample := read(t, samplesDir+"/v1alpha2-simple.yaml")
+	byImage := write(t, strings.ReplaceAll(sample, "name: starter", "image: registry.example/mine:1.3.0"))
+	const note = "the operator asks no registry for the labels of this image"
+	for name, c := range map[string]struct {
+		file, settings string
+		used           bool
+	}{
+		"a built-in name":        {write(t, sample), "{}", false},
+		"a registered base":      {byImage, `{distributions: "mine: {image: 'registry.example/mine:1.3.0', config: 'providers: {}'}"}`, false},
+		"labels are not read":    {byImage, "{registries: 'readLabels: false'}", false},
+		"an image of one's own":  {byImage, "{}", true},
+		"another release of one": {write(t, strings.ReplaceAll(sample, "name: starter", "image: ogxai/distribution-starter:0.7.3")), "{}", true},
+	} {
+		r := run(t, "", "render", "-f", c.file, "--settings", write(t, c.settings), "--image-labels", labels)
+		if used := strings.Contains(r.out, "# Server release line: 1.4\n"); used != c.used || strings.Contains(r.err, note) == c.used {
+			t.Errorf("%s: labels used: %t, want %t\n%s%s", name, used, c.used, r.out, r.err)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
@@ -42,9 +43,14 @@ func TestBadInput(t *testing.T) {
 func TestSamplesAreValid(t *testing.T) {
 	r := run(t, "", "validate", "-f", samplesDir)
 	want := fmt.Sprintf("%d checked, 1 with errors or warnings, 2 of other kinds skipped\n", len(glob(t, samplesDir+"/v1alpha2-*.yaml"))+1)
-	notes := strings.Split(r.err, "\n")[:2] // of the sample with addresses that only a cluster knows
-	for i, what := range []string{"spec.providers.inference.endpointFrom: ", "spec.resources.tools[0].endpointFrom: "} {
-		if !strings.Contains(notes[i], " note: endpoint-from: "+what+"only the cluster knows the address of ") {
+	// Of the sample with addresses that only a cluster knows, and of the one with safety.
+	notes := strings.Split(r.err, "\n")[:3]
+	for i, what := range []string{
+		"endpoint-from: spec.providers.inference.endpointFrom: only the cluster knows the address of ",
+		"endpoint-from: spec.resources.tools[0].endpointFrom: only the cluster knows the address of ",
+		"safety: spec.distribution.name: release line 0.7 is used and not " + catalog.Newest() + ", because of spec.providers.safety (in release lines 0.3 to 0.8), ",
+	} {
+		if !strings.Contains(notes[i], " note: "+what) {
 			t.Errorf("note %d: %s", i, notes[i])
 		}
 	}

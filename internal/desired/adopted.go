@@ -22,10 +22,10 @@ func (in *Inputs) distribution() *settings.Distribution {
 // keepsAdopted reports whether the image that release 0.9 left stays after an edit: the distribution is the same, and the operator's settings do not
 // name an image for it that has the same release line.
 func keepsAdopted(in *Inputs, kept *settings.Distribution) bool {
-	if ptr.Deref(in.CR.Spec.Distribution.Name, "") != in.Live.Annotations[objects.AnnotationAdoptedName] {
+	if ptr.Deref(in.CR.Spec.Distribution.Version, "") != "" || ptr.Deref(in.CR.Spec.Distribution.Name, "") != in.Live.Annotations[objects.AnnotationAdoptedName] {
 		return false
 	}
-	return in.Distribution.BuiltIn || kept.Line != nil && in.Distribution.Line != nil && kept.Line != in.Distribution.Line
+	return in.Distribution.Listed || kept.Line != nil && in.Distribution.Line != nil && kept.Line != in.Distribution.Line
 }
 
 // adopted is the distribution with the image that release 0.9 left in the Deployment; nil where that is the same one.

@@ -103,6 +103,7 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 	}
 	d.problems.AddFound(newerRelease(dist))
 	d.problems.AddFound(unknownName(in))
+	d.problems.AddAll(dist.Warnings)
 	if _, named := in.OverrideRef(); named {
 		d.override(ctx, in)
 		return
@@ -178,6 +179,9 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 	p.ClientCertificates = d.TLS().ClientCertificates()
 	if f := in.Certificate; f != nil {
 		p.Certificate, p.CertificateHash = f.Name, objects.CertificateHash(f.content())
+	}
+	if line := d.Distribution.Line; line != nil {
+		p.ServerLine = line.Name
 	}
 	if d.Distribution.Adopted {
 		p.AdoptedImage = d.Distribution.Image

@@ -16,7 +16,7 @@ import (
 const pathDistribution = "spec.distribution"
 
 // fixRelease says what to do where the release of a server was read wrong or not at all.
-const fixRelease = "register the distribution with its serverVersion in the ConfigMap " + settings.ConfigMapName
+const fixRelease = "set spec.distribution.version, or register the distribution with its serverVersion in the ConfigMap " + settings.ConfigMapName
 
 // tooOld is the problem of a server that no release line covers: nothing is applied, and a Deployment that exists stays as it is.
 func tooOld(dist *settings.Distribution) *problem.Problem {

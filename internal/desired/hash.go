@@ -4,6 +4,7 @@ package desired
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -30,8 +31,9 @@ func inputHash(in *Inputs) string {
 	}
 	d := in.Distribution
 	h.Text(d.Name)
-	if d.BuiltIn { // the image and its release are part of the build: newer ones alone must roll nothing
-		h.Text(d.Mirror)
+	if d.Listed && d.Line != nil {
+		h.Text(d.Image[:strings.LastIndex(d.Image, ":")]) // where it is pulled from; a build that has a newer patch release must roll nothing
+		h.Text(d.Line.Name)
 	} else {
 		h.Text(d.Image)
 		h.Text(d.Release) // not the release line: a build that knows a newer one must roll nothing

@@ -9,6 +9,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 // Proves: R48, FR-026, L-23 (what changes the hash of the inputs, and what does not).
@@ -49,10 +50,26 @@ func TestInputHash(t *testing.T) {
 			d.Base, in.Distribution = base, &d
 		}, false},
 		"base configuration": {func(t *testing.T, in *Inputs) {
-			resolve(t, in, map[string]string{"distributions": "starter: {image: 'docker.io/llamastack/distribution-starter:0.7.1', config: 'version: 2'}"})
+			resolve(t, in, map[string]string{"distributions": "starter: {image: 'docker.io/ogxai/distribution-starter:0.7.1', config: 'version: 2'}"})
 		}, true},
-		"built-in release of another build":     {func(_ *testing.T, in *Inputs) { d := *in.Distribution; d.Release = "0.8.0"; in.Distribution = &d }, false},
-		"a build that knows the release's line": {func(_ *testing.T, in *Inputs) { d := *in.Distribution; d.Line = nil; in.Distribution = &d }, false},
+		"release": {func(t *testing.T, in *Inputs) {
+			resolve(t, in, map[string]string{"distributions": "starter: {image: 'docker.io/ogxai/distribution-starter:0.7.1', serverVersion: '0.7.2'}"})
+		}, true},
+		"release line": {func(_ *testing.T, in *Inputs) {
+			d := *in.Distribution
+			d.Line, _ = catalog.Get("0.8")
+			in.Distribution = &d
+		}, true},
+		"a build with another patch release": {func(_ *testing.T, in *Inputs) {
+			d := *in.Distribution
+			d.Release, d.Image = "0.7.9", "docker.io/ogxai/distribution-starter:0.7.9"
+			in.Distribution = &d
+		}, false},
+		"a build that pulls it from elsewhere": {func(_ *testing.T, in *Inputs) {
+			d := *in.Distribution
+			d.Image = "docker.io/other/distribution-starter:0.7.1"
+			in.Distribution = &d
+		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := inputs(t, "simple")

@@ -44,14 +44,17 @@ func inputs(t *testing.T, sample string) *Inputs {
 	return in
 }
 
-// resolve sets the distribution, with the operator's settings given.
+// lineOfTests is the release line of servers in these tests where a test names no other: the newest one with safety.
+const lineOfTests = "0.7"
+
+// resolve sets the distribution, with the operator's settings given. A server of lineOfTests runs.
 func resolve(t *testing.T, in *Inputs, data map[string]string) {
 	t.Helper()
 	s, err := settings.Parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, f := s.Resolve(&in.CR.Spec.Distribution)
+	d, f := s.ResolveWithHints(&in.CR.Spec.Distribution, Hints(in, lineOfTests))
 	if f != nil {
 		t.Fatal(f)
 	}

@@ -25,8 +25,9 @@ var unbuilt = []string{}
 
 // changesNothing are the fields that change neither the configuration nor an object when they are set alone, with the reason.
 var changesNothing = map[string]string{
-	"spec.distribution.name":  "what it resolves to is an input of Build: package settings has the test",
-	"spec.distribution.image": "as above",
+	"spec.distribution.name":    "what it resolves to is an input of Build: package settings has the test",
+	"spec.distribution.image":   "as above",
+	"spec.distribution.version": "as above",
 
 	"spec.storage.kv{}":  "means SQLite, which the base has: TestGolden has cases with other bases",
 	"spec.storage.sql{}": "as above",

@@ -41,7 +41,7 @@ func (g *Gatherer) gatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaSta
 		in.EdgeAPIs = g.edgeAPIs()
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = known.NetworkPolicy, known.Forbidden, known.Edge
 		in.CompleteWorkload(known.PodDefaults)
-		in.Distribution, f = known.Resolve(&cr.Spec.Distribution)
+		in.Distribution, f = known.ResolveWithHints(&cr.Spec.Distribution, desired.Hints(in, desired.ReportedLine(cr)))
 		in.Unresolved = f != nil
 		in.LeaveEndpointsUnread(&known.EndpointFrom)
 		in.LabelsUnread = f == nil && in.Distribution.LabelsCount() && known.Registries.Reads()

@@ -124,7 +124,8 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 
 // resolve finds the distribution of the custom resource. If the settings do not know its name, the image that release 0.9 runs for it goes on.
 func resolve(known *settings.Settings, in *desired.Inputs, labels *oci.Labels) (*settings.Distribution, *problem.Problem) {
-	hints := settings.Hints{Labels: labels}
+	hints := desired.Hints(in, desired.RunningRelease(in.Live, in.Legacy.ContainerName))
+	hints.Labels = labels
 	d, p := known.ResolveWithHints(&in.CR.Spec.Distribution, hints)
 	if p == nil || p.Reason != problem.UnknownDistribution {
 		return d, p

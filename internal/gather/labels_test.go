@@ -226,7 +226,7 @@ func TestRegistryIsNotAskedWithoutNeed(t *testing.T) {
 	bare := ofImage(mine)
 	bare.Spec.Providers = nil
 	for what, cr := range map[string]*v1alpha2.LlamaStackDistribution{
-		"a name": resource(), "a built-in image": ofImage("llamastack/distribution-starter:0.6.1"), "an override": overridden, "nothing to generate": bare,
+		"a name": resource(), "a built-in image": ofImage("llamastack/distribution-starter:0.7.1"), "an override": overridden, "nothing to generate": bare,
 	} {
 		s := &site{}
 		if _, _ = withLabels(t, s, newCluster(t), cr); len(s.asked) > 0 {

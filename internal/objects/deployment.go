@@ -35,6 +35,9 @@ func Deployment(p *Params) *appsv1.Deployment {
 		meta.Annotations[AnnotationAdoptedImage] = p.AdoptedImage
 		meta.Annotations[AnnotationAdoptedName] = ptr.Deref(p.CR.Spec.Distribution.Name, "")
 	}
+	if p.ServerLine != "" {
+		meta.Annotations[AnnotationServerLine] = p.ServerLine
+	}
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: meta,

@@ -55,6 +55,8 @@ const (
 	// operator would choose, and AnnotationAdoptedName the name of its distribution.
 	AnnotationAdoptedImage = "llamastack.io/adopted-image"
 	AnnotationAdoptedName  = "llamastack.io/adopted-name"
+	// AnnotationServerLine on the Deployment is the release line of its server: no edit and no upgrade of the operator moves it to another one by itself.
+	AnnotationServerLine = "llamastack.io/server-line"
 	// AnnotationBuild on the Deployment is the build of the operator that made it.
 	AnnotationBuild = "llamastack.io/operator-build"
 	// AnnotationCreatedFrom on an object that was created, and not changed by the operator since, is the hash of what it was created from.

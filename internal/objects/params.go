@@ -75,6 +75,8 @@ type Params struct {
 	SecretsHash string
 	// AdoptedImage is Image where release 0.9 left it and it is not the one that the operator would choose; empty otherwise.
 	AdoptedImage string
+	// ServerLine is the release line of the server; empty where it is not known.
+	ServerLine string
 	// InputHash is the keyed hash of everything that the objects are made from.
 	InputHash string
 	// Build is the build of the operator.

@@ -22,6 +22,8 @@ const (
 	// LabelConfigLayer and LabelConfigPath name the layer and the file in it that is the configuration.
 	LabelConfigLayer = "io.llamastack.config.layer"
 	LabelConfigPath  = "io.llamastack.config.path"
+	// LabelConfigVersion is the schema version of the configuration.
+	LabelConfigVersion = "io.llamastack.config.version"
 	// LabelDistributionVersion is the release of the server, as builds of OGX write it.
 	LabelDistributionVersion = "com.ogx.distribution.version"
 	// LabelDefaultConfig names the file that is the default among those of labelConfigPrefix.
@@ -43,6 +45,8 @@ type Labels struct {
 	// Config is the configuration, and ConfigLabel the label that it stands in; empty where none stands in a label.
 	Config      []byte
 	ConfigLabel string
+	// SchemaVersion is the schema version that LabelConfigVersion gives the configuration, as it is written; empty where it gives none.
+	SchemaVersion string
 	// Layer is where the configuration lies where it does not stand in a label; nil where no label says so.
 	Layer *Layer
 }
@@ -58,7 +62,7 @@ type Layer struct {
 // Read reads the labels of an image. The configuration is that of the first label there is: io.llamastack.config.base64, then
 // io.llamastack.config.layer, which someone put there on purpose, then what a build of OGX writes.
 func Read(labels map[string]string) (*Labels, error) {
-	l := &Labels{}
+	l := &Labels{SchemaVersion: strings.TrimSpace(labels[LabelConfigVersion])}
 	l.readVersion(labels)
 	if encoded, ok := labels[LabelConfigBase64]; ok {
 		err := l.decode(LabelConfigBase64, encoded)

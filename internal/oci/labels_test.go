@@ -40,6 +40,10 @@ func TestRead(t *testing.T) {
 			ogx(map[string]string{oci.LabelConfigLayer: layer, oci.LabelConfigPath: "/app/config.yaml"}),
 			oci.Labels{Version: "1.4.0", VersionLabel: "com.ogx.distribution.version", Layer: &oci.Layer{Digest: layer, Path: "app/config.yaml"}},
 		},
+		"the schema version, which is not the release": {
+			map[string]string{oci.LabelConfigBase64: encoded, oci.LabelConfigVersion: " 2\n"},
+			oci.Labels{Config: []byte(content), ConfigLabel: oci.LabelConfigBase64, SchemaVersion: "2"},
+		},
 		"wrapped base64": {
 			map[string]string{oci.LabelConfigBase64: encoded[:4] + "\n" + encoded[4:] + "\n"},
 			oci.Labels{Config: []byte(content), ConfigLabel: oci.LabelConfigBase64},

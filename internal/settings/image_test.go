@@ -15,14 +15,24 @@ import (
 func TestImageIsRecognizedByItsRepository(t *testing.T) {
 	s := parse(t, map[string]string{"distributions": light})
 	for image, want := range map[string][3]string{ // name, release line, base
+		"docker.io/ogxai/distribution-starter:1.4.1":                 {"starter", "1.4", "starter"},
+		"ogxai/distribution-starter:0.6.1":                           {"starter", "0.6", "starter"},
+		"index.docker.io/ogxai/distribution-starter:0.7.3":           {"starter", "0.7", "starter"},
+		"registry-1.docker.io/ogxai/distribution-starter:1.4.0":      {"starter", "1.4", "starter"},
+		"registry.hub.docker.com/ogxai/distribution-starter:1.4.0":   {"starter", "1.4", "starter"},
+		"docker.io/ogxai/distribution-starter@" + digest:             {"starter", "", ""},
+		"docker.io/ogxai/distribution-starter:1.4.1@" + digest:       {"starter", "1.4", "starter"},
+		"docker.io/ogxai/distribution-starter":                       {"starter", "", ""},
+		"docker.io/ogxai/distribution-postgres-demo:1.3.0":           {"postgres-demo", "1.3", "postgres-demo"},
 		"docker.io/llamastack/distribution-starter:0.7.1":            {"starter", "0.7", "starter"},
-		"docker.io/llamastack/distribution-starter:0.6.1":            {"starter", "0.6", "starter"},
 		"llamastack/distribution-starter:0.6.1":                      {"starter", "0.6", "starter"},
 		"index.docker.io/llamastack/distribution-starter:0.7.3":      {"starter", "0.7", "starter"},
+		"registry-1.docker.io/llamastack/distribution-starter:0.7.3": {"starter", "0.7", "starter"},
 		"docker.io/llamastack/distribution-starter@" + digest:        {"starter", "", ""},
-		"docker.io/llamastack/distribution-starter:0.7.1@" + digest:  {"starter", "0.7", "starter"},
-		"docker.io/llamastack/distribution-starter":                  {"starter", "", ""},
+		"docker.io/llamastack/distribution-remote-vllm:0.3.5":        {"remote-vllm", "0.3", "remote-vllm"},
+		"docker.io/llamastack/distribution-postgres-demo:0.5.4":      {"postgres-demo", "0.5", "postgres-demo"},
 		"docker.io/llamastack/distribution-meta-reference-gpu:0.7.1": {"meta-reference-gpu", "0.7", ""},
+		"quay.io/ogxai/distribution-starter:0.7.1":                   {"", "0.7", ""},
 		"registry.example/light:0.6.1":                               {"light", "0.6", "light"},
 		"registry.example/distribution-starter:0.7.1":                {"", "0.7", ""},
 		"docker.io/other/distribution-starter:0.7.1":                 {"", "0.7", ""},
@@ -59,12 +69,27 @@ func TestOverrideIsForItsNameAlone(t *testing.T) {
 	}
 }
 
+// Proves: R60, R14 (a registration under a built-in name changes what that name stands for, and not what an image of the built-in repository is).
+func TestRegistrationUnderABuiltInNameLeavesImagesAlone(t *testing.T) {
+	before := parse(t, nil)
+	for _, registration := range []string{"starter: {image: 'registry.example/mine:0.6.1'}", "remote-vllm: {image: 'registry.example/mine:0.6.1'}"} {
+		after := parse(t, map[string]string{settings.KeyDistributions: registration})
+		for _, image := range []string{starterImage, "llamastack/distribution-starter:0.6.1", "docker.io/llamastack/distribution-starter@" + digest} {
+			got := resolve(t, after, imaged(image))
+			if diff := cmp.Diff(resolve(t, before, imaged(image)), got); diff != "" || got.Name != "starter" {
+				t.Errorf("%s, with %s (-without +with the registration):\n%s", image, registration, diff)
+			}
+		}
+	}
+}
+
 // Proves: R47, R15, R21 (an image of one's own runs the configuration that it has, as with release 0.9; only a mirror of the built-in image, which
 // has another distribution's, does not).
 func TestOverriddenImageRunsItsOwnConfiguration(t *testing.T) {
 	for image, foreign := range map[string]bool{
 		"registry.example.com/mirror/vllm-dist:2026-01":             false,
 		"docker.io/llamastack/distribution-remote-vllm:0.7.1":       false,
+		"mirror.example/ogxai/distribution-starter:1.4.1":           true,
 		"mirror.example/llamastack/distribution-starter:0.7.1":      true,
 		"mirror.example:5000/distribution-starter@" + digest:        true,
 		"mirror.example/mine/distribution-starter-with-vllm:latest": false,

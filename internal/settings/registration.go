@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
@@ -160,16 +161,16 @@ var distributionName = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$`)
 // override reads an entry of KeyImageOverrides: another image for a known name, or an image for a new one.
 func (s *Settings) override(name string, raw []byte) entry {
 	e := s.entries[name]
-	former := e.image
-	e.name, e.origin, e.image, e.imageSource = name, overridden, "", keySource(KeyImageOverrides)
+	builtIn, known := distributions.Get(name)
+	e.name, e.origin, e.image, e.imageSource, e.repositories = name, overridden, "", keySource(KeyImageOverrides), nil
 	if err := yaml.Unmarshal(raw, &e.image); err != nil || e.image == "" {
 		e.err = errOverride
 	}
 	// A mirror of the built-in image needs the same configuration; any other image brings its own.
-	e.copied = former != "" && path.Base(repository(e.image)) == path.Base(repository(former))
-	e.foreignImage = e.foreignImage && e.copied
-	// The image is more precise than what the operator was built with, even a release that no release line knows.
-	e.serverVersion, e.likelyVersion = "", e.serverVersion
+	copied := known && path.Base(repository(e.image)) == path.Base(builtIn.Repository)
+	e.foreignImage = e.foreignImage && copied
+	e.labelsKnown = copied && pinned(&builtIn, e.image)
+	e.serverVersion = "" // the image decides, even on a release that no release line knows
 	e.checkName()
 	return e
 }

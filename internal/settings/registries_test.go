@@ -20,6 +20,7 @@ import (
 const mirrored = `
 mirrors:
 - {prefix: docker.io/llamastack, location: mirror.example.com:5000/llama}
+- {prefix: docker.io/ogxai, location: mirror.example.com:5000/ogx}
 `
 
 // Proves: R60, R14, FR-027f (an image at a mirror that the settings name means what it is a copy of, and pods get every image of the mirrored
@@ -27,12 +28,15 @@ mirrors:
 func TestMirrorsMeanWhatTheyCopy(t *testing.T) {
 	data := map[string]string{settings.KeyRegistries: mirrored}
 	s := parse(t, data)
-	const at = "mirror.example.com:5000/llama/distribution-starter"
+	const at, former = "mirror.example.com:5000/ogx/distribution-starter", "mirror.example.com:5000/llama/distribution-starter"
 	for image, want := range map[string][4]string{ // name, release line, base, image
-		at + ":0.6.1":                                           {"starter", "0.6", "starter", at + ":0.6.1"},
-		"llamastack/distribution-starter:0.6.1":                 {"starter", "0.6", "starter", at + ":0.6.1"},
-		"docker.io/llamastack/distribution-starter:0.7.1":       {"starter", "0.7", "starter", at + ":0.7.1"},
-		"index.docker.io/llamastack/distribution-starter:0.7.1": {"starter", "0.7", "starter", at + ":0.7.1"},
+		at + ":1.4.1":                                           {"starter", "1.4", "starter", at + ":1.4.1"},
+		"ogxai/distribution-starter:1.4.1":                      {"starter", "1.4", "starter", at + ":1.4.1"},
+		"index.docker.io/ogxai/distribution-starter:1.3.1":      {"starter", "1.3", "starter", at + ":1.3.1"},
+		former + ":0.6.1":                                       {"starter", "0.6", "starter", former + ":0.6.1"},
+		"llamastack/distribution-starter:0.6.1":                 {"starter", "0.6", "starter", former + ":0.6.1"},
+		"docker.io/llamastack/distribution-starter:0.7.1":       {"starter", "0.7", "starter", former + ":0.7.1"},
+		"index.docker.io/llamastack/distribution-starter:0.7.1": {"starter", "0.7", "starter", former + ":0.7.1"},
 		"quay.io/llamastack/distribution-starter:0.7.1":         {"", "0.7", "", "quay.io/llamastack/distribution-starter:0.7.1"},
 	} {
 		got := resolve(t, s, imaged(image))
@@ -41,30 +45,37 @@ func TestMirrorsMeanWhatTheyCopy(t *testing.T) {
 		}
 	}
 	d, f := s.Resolve(named("starter"))
-	if f != nil || d.Image != at+":0.7.1" || d.LabelsCount() || !strings.Contains(d.ImageSource, "mirror of docker.io/llamastack") {
+	if f != nil || d.Image != at+":"+newestRelease || d.LabelsCount() || !strings.Contains(d.ImageSource, "mirror of docker.io/ogxai") {
 		t.Errorf("starter is %+v, %v", d, f)
 	}
-	if d, f := s.Resolve(named("remote-vllm")); f != nil || !d.ForeignImage || d.Image != at+":0.7.1" {
+	if d, f := s.Resolve(named("remote-vllm")); f != nil || !d.ForeignImage || d.Image != at+":"+newestRelease {
 		t.Errorf("remote-vllm is %+v, %v", d, f)
+	}
+	// The mirror can be asked for what the registry does not have any more.
+	if d, f := s.Resolve(imaged("llamastack/distribution-starter:0.6.1")); f != nil || !d.LabelsCount() {
+		t.Errorf("a mirrored image of the removed organization: %+v, %v", d, f)
 	}
 }
 
-// Proves: R14, R60 (labels are read only where they can change what is known: not of built-in images with a known release, and not where the
+// Proves: R14, R60 (labels are read only where they can change what is known: not of the exact images of built-in distributions and of their copies, and not where the
 // settings have a base configuration).
 func TestLabelsCountWhereTheyCanChangeSomething(t *testing.T) {
 	s := parse(t, map[string]string{
-		"distributions":            light + "\nbare: {image: 'registry.example/bare:0.7.1'}\n",
-		settings.KeyImageOverrides: "postgres-demo: mirror.example/llamastack/distribution-starter:0.7.1\nmine: registry.example/mine:0.7.1\n",
+		"distributions": light + "\nbare: {image: 'registry.example/bare:0.7.1'}\n",
+		settings.KeyImageOverrides: "postgres-demo: mirror.example/ogxai/distribution-postgres-demo:1.4.1\nmine: registry.example/mine:0.7.1\n" +
+			"meta-reference-gpu: mirror.example/distribution-meta-reference-gpu:0.3.4\n",
 	})
 	for image, want := range map[string]bool{
-		starterImage: false, "llamastack/distribution-starter:0.6.1": false, "llamastack/distribution-starter@" + digest: true,
-		"llamastack/distribution-starter:latest": true, "registry.example/any:0.7.1": true, "registry.example/light:nightly": false,
+		starterImage: false, strings.TrimPrefix(starterImage, "docker.io/"): false, "index." + starterImage: false, starterImage + "@" + digest: true,
+		"ogxai/distribution-starter:1.4.0": true, "ogxai/distribution-starter@" + digest: true, "ogxai/distribution-starter:latest": true,
+		// No registry has them any more.
+		"llamastack/distribution-starter:0.6.1": false, "llamastack/distribution-starter@" + digest: false, "registry.example/any:0.7.1": true, "registry.example/light:nightly": false,
 	} {
 		if d, f := s.Resolve(imaged(image)); f != nil || d.LabelsCount() != want {
 			t.Errorf("image %s: %t, %v; want %t", image, d.LabelsCount(), f, want)
 		}
 	}
-	for name, want := range map[string]bool{"starter": false, "remote-vllm": false, "light": false, "bare": true, "postgres-demo": false, "mine": true} {
+	for name, want := range map[string]bool{"starter": false, "remote-vllm": false, "light": false, "bare": true, "postgres-demo": false, "mine": true, "meta-reference-gpu": true} {
 		if d, f := s.Resolve(named(name)); f != nil || d.LabelsCount() != want {
 			t.Errorf("name %s: %t, %v; want %t", name, d.LabelsCount(), f, want)
 		}
@@ -167,7 +178,7 @@ func TestSamplesForPlatformsAreRight(t *testing.T) {
 	if got := resolve(t, s, named("rh-dev")); got.Line != "0.7" || got.Source != v1alpha2.ConfigSourceRegistered {
 		t.Errorf("%+v", got)
 	}
-	if got := resolve(t, s, named("starter")); !strings.HasPrefix(got.Image, "registry.example.com/mirror/llamastack/") {
+	if got := resolve(t, s, named("starter")); !strings.HasPrefix(got.Image, "registry.example.com/mirror/ogxai/") {
 		t.Errorf("%+v", got)
 	}
 }

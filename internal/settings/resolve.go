@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -57,10 +58,13 @@ type Distribution struct {
 	// resource that names nothing but the distribution.
 	ForeignImage bool
 
-	// BuiltIn reports that the spec names a distribution that is part of the operator's build, and so are its image and release. Mirror is where the
-	// settings have such an image instead; empty if they have none.
-	BuiltIn bool
-	Mirror  string
+	// Listed reports that the image is the one that the list of distributions has for the release line. A later operator may have another patch release.
+	Listed bool
+	// Note reports why the release line is not the newest one; empty where it is, and where the spec or the settings say so.
+	Note string
+	// Warnings are what is wrong with the distribution and keeps nothing from running.
+	Warnings problem.List
+
 	// Adopted reports that the image is the one that release 0.9 left running, and not one that the settings or the spec name.
 	Adopted bool
 
@@ -78,6 +82,10 @@ type Hints struct {
 	Labels *oci.Labels
 	// Image is the image of a name that the settings do not know, ImageSource says where it is from; empty where such a name is an error.
 	Image, ImageSource string
+	// Needs are what the spec needs of the release line: they choose that of a built-in name without a version.
+	Needs []config.Need
+	// Running is the release, or the release line, of the server that runs: a built-in name without a version keeps it. Empty for a new custom resource.
+	Running string
 }
 
 // Resolve finds the distribution that the spec names, by name or by an image that a known distribution uses.
@@ -101,18 +109,58 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 			Detail: fmt.Sprintf("may not be more than %d bytes", bounds.ImageBytes), Fix: "give an image as registry/repository:tag or registry/repository@digest",
 		})
 	}
+	e, f := s.find(name, image, &hints)
+	if f != nil {
+		return nil, f
+	}
+	version := ptr.Deref(spec.Version, "")
+	listed := name != "" && e.origin == builtIn
+	if listed {
+		if f := e.chooseRelease(version, &hints); f != nil {
+			return nil, f
+		}
+	}
+	conflict := e.conflict(version, name != "")
+	if conflict != nil && conflict.Severity == problem.Error && hints.Version == "" {
+		return nil, conflict
+	}
+	d := &Distribution{Name: e.name, Embedded: e.embedded, ForeignImage: e.foreignImage, Listed: listed, Note: e.note}
+	d.setSources(&e, name, s.Registries.Mirrors)
+	labels := hints.Labels
+	if labels == nil || e.labelsKnown {
+		labels = &oci.Labels{}
+	}
+	if f := d.setOwnBase(&e, hints.Base, labels); f != nil {
+		return nil, f
+	}
+	d.setLine(&e, version, hints, labels)
+	if conflict != nil && conflict.Severity == problem.Warning {
+		d.Warnings = append(d.Warnings, *conflict)
+	}
+	if d.Base == nil {
+		d.Base = EmbeddedBase(e.embedded, d.Line)
+		if d.Base != nil {
+			d.Source = v1alpha2.ConfigSourceEmbedded
+		}
+	}
+	d.labelsCount = d.Source != v1alpha2.ConfigSourceRegistered && !e.labelsKnown
+	return d, nil
+}
+
+// find returns the entry of a name or an image. It is an error where the settings have it wrong, and where nothing knows the name.
+func (s *Settings) find(name, image string, hints *Hints) (entry, *problem.Problem) {
 	e, known := s.lookup(name, image)
 	if err := s.errorFor(&e, name, image); err != nil && e.err == nil && hints.Image == "" {
 		e.err = err
 	}
 	switch {
 	case e.err != nil:
-		return nil, problem.New(problem.Problem{
+		return e, problem.New(problem.Problem{
 			Reason: problem.InvalidOperatorSettings, Path: pathDistribution, Type: field.ErrorTypeInvalid, Detail: "operator settings: " + e.err.Error(),
 			Fix: "correct the ConfigMap " + e.source(), Err: e.err,
 		})
 	case name != "" && !known && hints.Image == "":
-		return nil, problem.New(problem.Problem{
+		return e, problem.New(problem.Problem{
 			Reason: problem.UnknownDistribution, Path: pathDistribution + ".name", Type: field.ErrorTypeNotSupported, Value: name,
 			Fix: fmt.Sprintf("%sknown distributions: %s; an administrator registers further ones by a ConfigMap, as %s shows",
 				suggest.Sentence(name, s.Names()), bounds.Names(s.Names()), Sample),
@@ -122,38 +170,53 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 	case !known:
 		e = entry{image: image}
 	}
-	d := &Distribution{Name: e.name, Embedded: e.embedded, ForeignImage: e.foreignImage}
-	d.BuiltIn = name != "" && e.origin == builtIn && known
-	d.setSources(&e, name, s.Registries.Mirrors)
-	labels := hints.Labels
-	if labels == nil || e.origin == builtIn && !e.otherImage {
-		labels = &oci.Labels{}
-	}
-	if f := d.setOwnBase(&e, hints.Base, labels); f != nil {
-		return nil, f
-	}
-	d.setLine(&e, hints, labels)
-	if d.Base == nil {
-		d.Base = EmbeddedBase(e.embedded, d.Line)
-		if d.Base != nil {
-			d.Source = v1alpha2.ConfigSourceEmbedded
-		}
-	}
-	d.labelsCount = d.Source != v1alpha2.ConfigSourceRegistered && !e.knownBuiltIn(d)
-	return d, nil
+	return e, nil
 }
 
 // LabelsCount reports whether the labels of the image can change what the distribution resolves to. They cannot where the settings have the base
-// configuration, and where the image is that of a built-in distribution, or a copy, of a known release: these need no registry.
+// configuration, and where the image is exactly that of a built-in distribution, or a copy of it: these need no registry.
 func (d *Distribution) LabelsCount() bool { return d.labelsCount }
 
-// knownBuiltIn reports whether the image is a built-in distribution's of a known release.
-func (e *entry) knownBuiltIn(d *Distribution) bool {
-	if e.origin == builtIn && !e.otherImage {
-		return true
+// chooseRelease gives a built-in name the image of its release. What a caller says of the release needs not be in the list.
+func (e *entry) chooseRelease(version string, hints *Hints) *problem.Problem {
+	d, _ := distributions.Get(e.name)
+	c, f := choose(&d, asked{version: cmp.Or(hints.Version, version), running: hints.Running, needs: hints.Needs})
+	if f != nil && hints.Version != "" {
+		c, f = choose(&d, asked{})
 	}
-	_, standing := catalog.ForVersion(imageTag(e.image))
-	return (e.origin == builtIn || e.copied) && standing == catalog.OfLine && EmbeddedBase(e.embedded, d.Line) != nil
+	e.image, e.serverVersion, e.lineSource, e.note = d.Image(c.version), c.version, c.source, c.note
+	e.labelsKnown = pinned(&d, e.image)
+	return f
+}
+
+// conflict is the problem of a version that is not that of the image, as far as settings and tag have it: a warning where the user names the image, who
+// may know better.
+func (e *entry) conflict(version string, named bool) *problem.Problem {
+	known, of := e.serverVersion, e.lineSource
+	if known == "" {
+		known, of = ImageTag(e.image), "tag of image "+e.image
+	}
+	line, standing := catalog.ForVersion(version)
+	other, otherStanding := catalog.ForVersion(known)
+	if standing == catalog.NoVersion || otherStanding == catalog.NoVersion || line == other && standing == otherStanding {
+		return nil
+	}
+	p := problem.Problem{
+		Reason: problem.ConflictingFields, Path: pathVersion, Type: field.ErrorTypeInvalid, Value: version,
+		Detail: fmt.Sprintf("the image contains release %s (%s)", known, of),
+		Fix:    "remove it, or choose another distribution: it does not change the image that the operator's settings give this name",
+	}
+	if !named {
+		p.Severity, p.Type, p.Value = problem.Warning, "", nil
+		p.Detail = fmt.Sprintf("says %s, and the image seems to contain release %s (%s)", version, known, of)
+		p.Fix = "correct one of them if the image has the release of its tag"
+	}
+	return problem.New(p)
+}
+
+// pinned reports whether an image is, by its tag, one that the list of distributions names.
+func pinned(d *distributions.Distribution, image string) bool {
+	return image == withoutDigest(image) && slices.ContainsFunc(d.Releases, func(r distributions.Release) bool { return r.Version == ImageTag(image) })
 }
 
 // setSources sets the image, as a mirror has it, and where name and image come from.
@@ -169,7 +232,6 @@ func (d *Distribution) setSources(e *entry, named string, mirrors Mirrors) {
 		d.ImageSource = pathDistribution + ".image"
 	}
 	if mirror != nil {
-		d.Mirror = mirror.Location
 		d.ImageSource += fmt.Sprintf("; mirror of %s by %s", mirror.Prefix, keySource(KeyRegistries))
 	}
 }
@@ -177,15 +239,22 @@ func (d *Distribution) setSources(e *entry, named string, mirrors Mirrors) {
 // SourceRelease09 is where the image of an adopted distribution comes from.
 const SourceRelease09 = "the Deployment of release 0.9"
 
+// ReleaseOf09 is the release of the server that release 0.9 of the operator runs for its built-in names.
+const ReleaseOf09 = "0.7.1"
+
 // Adopt returns the distribution with another image, which release 0.9 left running: with the release line of its tag,
 // and the base configuration of that release line.
 func (d *Distribution) Adopt(image string) *Distribution {
 	adopted := *d
-	adopted.Image, adopted.ForeignImage = image, false // it has run with the configuration that it has
+	adopted.Image, adopted.ForeignImage, adopted.Listed = image, false, false // it has run with the configuration that it has
 	adopted.ImageSource, adopted.Adopted = SourceRelease09, true
-	if line, standing := catalog.ForVersion(imageTag(image)); standing != catalog.NoVersion {
-		adopted.Line, adopted.Standing, adopted.Release = line, standing, imageTag(image)
-		adopted.LineSource, adopted.Candidates = "tag of the image", nil
+	version, source := ImageTag(image), "tag of the image"
+	if _, standing := catalog.ForVersion(version); standing == catalog.NoVersion && d.Source == v1alpha2.ConfigSourceEmbedded {
+		version, source = ReleaseOf09, "the release that operator release 0.9 runs"
+	}
+	if line, standing := catalog.ForVersion(version); standing != catalog.NoVersion {
+		adopted.Line, adopted.Standing, adopted.Release = line, standing, version
+		adopted.LineSource, adopted.Candidates = source, nil
 	}
 	if d.Source == v1alpha2.ConfigSourceEmbedded {
 		if adopted.Base = EmbeddedBase(d.Base.Name(), adopted.Line); adopted.Base == nil {
@@ -211,19 +280,42 @@ func (d *Distribution) setOwnBase(e *entry, hints *config.Base, labels *oci.Labe
 			})
 		}
 		d.Base, d.Source = base, v1alpha2.ConfigSourceOCILabel
+		d.setSchemaVersion(labels.SchemaVersion)
 	}
 	return nil
+}
+
+// setSchemaVersion gives a base configuration without a schema version the one of its label, and warns where the two differ.
+func (d *Distribution) setSchemaVersion(label string) {
+	own, given := d.Base.Version()
+	if label == "" || label == own {
+		return
+	}
+	detail := ""
+	number, err := strconv.ParseInt(label, 10, 32)
+	switch {
+	case err != nil || number < 1:
+		detail = fmt.Sprintf("label %s of the image is %q, which is not a schema version", oci.LabelConfigVersion, bounds.Message(label))
+	case given:
+		detail = fmt.Sprintf("label %s of the image says %d, and its configuration has version: %s, which counts", oci.LabelConfigVersion, number, own)
+	default:
+		d.Base = d.Base.WithVersion(int32(number))
+		return
+	}
+	d.Warnings = append(d.Warnings, *problem.New(problem.Problem{
+		Reason: problem.InvalidImage, Severity: problem.Warning, Path: pathDistribution, Detail: detail,
+		Fix: "give the label the number that the configuration has under version",
+	}))
 }
 
 // setLine finds the release line: by the caller's hints, by what the settings say, by the labels and the tag of the image, and by the
 // config schema of its own base configuration. What names no version is passed over; the first that names one decides, even where no
 // release line knows it.
-func (d *Distribution) setLine(e *entry, hints Hints, labels *oci.Labels) {
+func (d *Distribution) setLine(e *entry, version string, hints Hints, labels *oci.Labels) {
 	type clue struct{ version, source string }
 	clues := []clue{
-		{hints.Version, hints.VersionSource}, {e.serverVersion, e.lineSource},
+		{hints.Version, hints.VersionSource}, {e.serverVersion, e.lineSource}, {version, pathVersion},
 		{labels.Version, "label " + labels.VersionLabel + " of the image"}, {tagOf(e, hints), "tag of the image"},
-		{e.likelyVersion, e.lineSource},
 	}
 	for _, c := range clues {
 		line, standing := catalog.ForVersion(c.version)
@@ -248,7 +340,7 @@ func (d *Distribution) setLine(e *entry, hints Hints, labels *oci.Labels) {
 // tagOf is the tag of the image. Products tag their images with versions of their own: under a name that the settings do not know, a tag that is
 // no known release says nothing.
 func tagOf(e *entry, hints Hints) string {
-	tag := imageTag(e.image)
+	tag := ImageTag(e.image)
 	if _, standing := catalog.ForVersion(tag); hints.Image != "" && standing == catalog.Newer {
 		return ""
 	}
@@ -274,27 +366,48 @@ func (s *Settings) lookup(name, image string) (entry, bool) {
 // lookupImage finds an entry with exactly this image, else one whose image is of the same repository. What the platform team registers comes first.
 // An override is for its name alone: it does not change what an image stands for.
 func (s *Settings) lookupImage(image string) (entry, bool) {
-	i := slices.IndexFunc(s.images, func(e entry) bool { return e.image == image })
+	i := slices.IndexFunc(s.images, func(e entry) bool { return e.origin == registered && e.image == image })
 	if i >= 0 {
 		return s.images[i], true
 	}
 	of := repository(image)
-	i = slices.IndexFunc(s.images, func(e entry) bool { return of != "" && repository(e.image) == of })
+	i = slices.IndexFunc(s.images, func(e entry) bool { return of != "" && slices.Contains(e.repositories, of) })
 	if i < 0 {
 		return entry{}, false
 	}
 	// What is known of the entry's own image, its release and whether it runs by itself, is not known of this one.
 	e := s.images[i]
-	e.image, e.serverVersion, e.foreignImage, e.otherImage = image, "", false, true
+	e.image, e.serverVersion, e.foreignImage, e.labelsKnown = image, "", false, false
+	if d, known := distributions.Get(e.name); known && e.origin == builtIn {
+		own := of == repository(d.Repository)
+		_, mirror := s.Registries.Mirrors.Rewrite(image)
+		e.labelsKnown = own && pinned(&d, image) || isRemoved(of) && mirror == nil
+		if own && pinned(&d, image) {
+			e.serverVersion, e.foreignImage = ImageTag(image), !d.ImageHasConfig
+		}
+	}
 	return e, true
 }
 
-// imageTag returns the tag of an image reference, empty where it has none.
-func imageTag(image string) string {
-	image, _, _ = strings.Cut(image, "@")
+// isRemoved reports whether the organization of a repository was removed: no registry can be asked for its images, and nothing there changes any more.
+func isRemoved(repo string) bool {
+	return slices.ContainsFunc(distributions.Removed(), func(organization string) bool {
+		return strings.HasPrefix(repo, strings.TrimSuffix(repository(organization+"/x"), "x"))
+	})
+}
+
+// ImageTag returns the tag of an image reference, empty where it has none.
+func ImageTag(image string) string {
+	image = withoutDigest(image)
 	rest := image[strings.LastIndex(image, "/")+1:]
 	_, tag, _ := strings.Cut(rest, ":")
 	return strings.TrimPrefix(tag, "v")
+}
+
+// withoutDigest returns an image reference without its digest.
+func withoutDigest(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	return image
 }
 
 var embedded sync.Map // of embeddedKey to *config.Base: each embedded file is parsed once per process

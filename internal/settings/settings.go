@@ -40,14 +40,14 @@ type entry struct {
 	name          string
 	image         string
 	serverVersion string // empty: the image decides
-	likelyVersion string // where the image does not have it either
 	lineSource    string
 	imageSource   string
 	origin        origin
 	embedded      string       // the name of the embedded base configuration
 	foreignImage  bool         // the image runs another configuration where it is given none
-	otherImage    bool         // the image is another one of the same repository
-	copied        bool         // the image is of a repository with the name of the built-in one's
+	labelsKnown   bool         // what the labels of the image say is known
+	repositories  []string     // those whose images are this distribution
+	note          string       // why the release is not the newest one
 	base          *config.Base // the registered base configuration
 	configMap     string       // the ConfigMap of its own that registers it; empty where none does
 	err           error        // what is wrong with the entry
@@ -110,11 +110,15 @@ func Parse(data map[string]string, own ...*Registered) (*Settings, error) {
 
 func (s *Settings) addBuiltIn() {
 	for _, d := range distributions.All() {
-		s.entries[d.Name] = entry{
-			name: d.Name, image: d.Image, serverVersion: d.ServerVersion, embedded: d.Base, foreignImage: !d.ImageHasConfig,
+		e := entry{
+			name: d.Name, image: d.Image(d.Newest().Version), embedded: d.Base, foreignImage: !d.ImageHasConfig, labelsKnown: true,
 			origin: builtIn, lineSource: listOfDistributions, imageSource: listOfDistributions,
 		}
-		s.images = append(s.images, s.entries[d.Name])
+		for _, images := range d.Images {
+			e.repositories = append(e.repositories, repository(images))
+		}
+		s.entries[d.Name] = e
+		s.images = append(s.images, e)
 	}
 }
 
@@ -199,28 +203,33 @@ func (s *Settings) addImages() {
 		switch e := s.entries[name]; {
 		case e.origin != registered || e.image == "":
 		case e.err == nil:
+			e.repositories = []string{repository(e.image)}
 			right = append(right, e)
 		default:
+			e.repositories = []string{repository(e.image)}
 			wrong = append(wrong, e)
 		}
 	}
 	for _, e := range s.images {
-		switch by := s.entries[e.name]; {
-		case by.origin != registered:
-			others = append(others, e)
-		case by.err != nil:
+		if by := s.entries[e.name]; by.origin == registered && by.err != nil {
 			e.err, e.configMap = by.err, by.configMap
-			others = append(others, e)
 		}
+		others = append(others, e)
 	}
 	s.images = slices.Concat(right, wrong, others)
 }
+
+// defaultRegistries are other names of the default registry, from which images can be pulled too.
+var defaultRegistries = []string{"registry-1.docker.io", "registry.hub.docker.com"}
 
 // repository is the repository of an image reference in its full form, without tag and digest; empty where it is not a reference.
 func repository(image string) string {
 	ref, err := reference.ParseReference(image)
 	if err != nil {
 		return ""
+	}
+	if of := ref.Context(); slices.Contains(defaultRegistries, of.RegistryStr()) {
+		return reference.DefaultRegistry + "/" + of.RepositoryStr()
 	}
 	return ref.Context().Name()
 }

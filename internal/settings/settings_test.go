@@ -25,7 +25,13 @@ func schemaOf(line string) string {
 	return "mine:\n  image: mirror.example/mine@" + digest + "\n  config: |\n    " + strings.ReplaceAll(string(base), "\n", "\n    ")
 }
 
-const starterImage = "docker.io/llamastack/distribution-starter:0.7.1"
+// newestRelease is the release of the newest release line that the list of distributions has.
+var newestRelease = distributions.All()[0].Newest().Version
+
+var starterImage = "docker.io/ogxai/distribution-starter:" + newestRelease
+
+// fill puts the newest release line and its release into a text.
+var fill = strings.NewReplacer("<line>", catalog.Newest(), "<release>", newestRelease).Replace
 
 func named(name string) *v1alpha2.DistributionSpec {
 	return &v1alpha2.DistributionSpec{Name: new(name)}
@@ -86,7 +92,7 @@ func TestResolve(t *testing.T) {
 	}{
 		"built in": {
 			nil, named("starter"),
-			resolved{"starter", starterImage, "0.7", "the operator's list of distributions", "starter", "embedded"},
+			resolved{"starter", starterImage, catalog.Newest(), "the operator's list of distributions", "starter", "embedded"},
 		},
 		"registered": {
 			map[string]string{"distributions": light}, named("light"),
@@ -126,7 +132,7 @@ func TestResolve(t *testing.T) {
 		},
 		"overridden by digest": {
 			map[string]string{"image-overrides": "starter: mirror.example/starter@" + digest}, named("starter"),
-			resolved{"starter", "mirror.example/starter@" + digest, "0.7", "the operator's list of distributions", "starter", "embedded"},
+			resolved{"starter", "mirror.example/starter@" + digest, "", "", "", ""},
 		},
 		"overridden by a release that no line knows": {
 			map[string]string{"image-overrides": "starter: mirror.example/starter:99.1.0"}, named("starter"),
@@ -144,7 +150,7 @@ func TestResolve(t *testing.T) {
 		},
 		"a registered image comes before a built-in one": {
 			map[string]string{"distributions": "zz: {image: '" + starterImage + "'}\naa: {image: '" + starterImage + "', imagee: x}"}, imaged(starterImage),
-			resolved{"zz", starterImage, "0.7", "tag of the image", "", ""},
+			resolved{"zz", starterImage, catalog.Newest(), "tag of the image", "", ""},
 		},
 		"a new name by an override": {
 			map[string]string{"image-overrides": "mine: mirror.example/mine:v0.7.3"}, named("mine"),
@@ -185,8 +191,8 @@ func TestResolve(t *testing.T) {
 			resolved{"mine", "mirror.example/mine:0.6.1@" + digest, "0.6", "tag of the image", "mine", "registered"},
 		},
 		"a moving tag tells no release": {
-			nil, imaged("docker.io/llamastack/distribution-starter:latest"),
-			resolved{"starter", "docker.io/llamastack/distribution-starter:latest", "", "", "", ""},
+			nil, imaged("docker.io/ogxai/distribution-starter:latest"),
+			resolved{"starter", "docker.io/ogxai/distribution-starter:latest", "", "", "", ""},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -206,8 +212,8 @@ func TestBuiltInDistributions(t *testing.T) {
 	}
 	for _, want := range distributions.All() {
 		got := resolve(t, s, named(want.Name))
-		if got.Image != want.Image || got.Line != want.Line || got.Source != v1alpha2.ConfigSourceEmbedded || got.Base == "" {
-			t.Errorf("%s resolves to %+v, want image %s, line %s and an embedded base", want.Name, got, want.Image, want.Line)
+		if got.Image != want.Image(want.Newest().Version) || got.Line != want.Newest().Line || got.Source != v1alpha2.ConfigSourceEmbedded || got.Base == "" {
+			t.Errorf("%s resolves to %+v, want the image of release %s and an embedded base", want.Name, got, want.Newest().Version)
 		}
 		// Proves: L-16.
 		if _, tag, ok := strings.Cut(images[want.Name][strings.LastIndex(images[want.Name], "/"):], ":"); !ok || tag == "latest" {
@@ -218,7 +224,7 @@ func TestBuiltInDistributions(t *testing.T) {
 
 // Proves: R14, R28 (the image of a built-in distribution is recognized).
 func TestImageOfABuiltInDistribution(t *testing.T) {
-	want := resolved{"starter", starterImage, "0.7", "the operator's list of distributions", "starter", "embedded"}
+	want := resolved{"starter", starterImage, catalog.Newest(), "the operator's list of distributions", "starter", "embedded"}
 	if diff := cmp.Diff(want, resolve(t, parse(t, nil), imaged(starterImage))); diff != "" {
 		t.Errorf("resolved to (-want +got):\n%s", diff)
 	}

@@ -60,16 +60,16 @@ func setConfigGenerated(f *Facts, s *statusOf) {
 		if f.Desired.OverrideEdited {
 			how = "with the number of workers of the spec"
 		}
-		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonOverride, "The configuration is that of spec.overrideConfig, "+how+warnings(f))
+		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonOverride, "The configuration is that of spec.overrideConfig, "+how+note(f)+warnings(f))
 		return
 	}
 	if c == nil {
 		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonImageDefault,
-			"Nothing was generated: the spec names only a distribution, whose image runs its own default configuration"+warnings(f))
+			"Nothing was generated: the spec names only a distribution, whose image runs its own default configuration"+note(f)+warnings(f))
 		return
 	}
 	set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonConfigGenerationSucceeded,
-		fmt.Sprintf("Generated config.yaml with %s for server release %s%s", generated(c), f.Distribution.Line.Name, warnings(f)))
+		fmt.Sprintf("Generated config.yaml with %s for server release %s%s%s", generated(c), f.Distribution.Line.Name, note(f), warnings(f)))
 }
 
 // generated counts the entries of the spec: its providers and models, and its shields, vector stores and tools where it has some.
@@ -86,6 +86,14 @@ func generated(c *config.Result) string {
 	}
 	last := len(parts) - 1
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+}
+
+// note is what follows a message where the release line is not the newest one: why.
+func note(f *Facts) string {
+	if f.Distribution == nil || f.Distribution.Note == "" {
+		return ""
+	}
+	return "; " + f.Distribution.Note
 }
 
 // warnings is what follows a message: each warning.
@@ -274,7 +282,7 @@ func serverRemarks(f *Facts) string {
 	default:
 		if !isAsTaken(f.Server.Version, f.Distribution) {
 			remarks = append(remarks, fmt.Sprintf("the server reports version %s, it was taken for release %s (%s): "+
-				"register the distribution with its serverVersion in the ConfigMap %s",
+				"set spec.distribution.version, or register the distribution with its serverVersion in the ConfigMap %s",
 				f.Server.Version, f.Distribution.Line.Name, f.Distribution.LineSource, settings.ConfigMapName))
 		}
 		remarks = append(remarks, listRemarks(f)...)

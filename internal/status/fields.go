@@ -31,6 +31,9 @@ func setResolvedDistribution(f *Facts, s *statusOf) {
 		return
 	}
 	d := f.Distribution
+	if last := s.ResolvedDistribution; f.Desired.HeldBuild != "" && last != nil && last.Image != d.Image {
+		return // another build has another patch release, which the next edit brings
+	}
 	r := &v1alpha2.ResolvedDistributionStatus{
 		Name: d.Name, NameSource: d.NameSource, Image: d.Image, ImageSource: d.ImageSource, ConfigSource: v1alpha2.ConfigSourceImage,
 	}

@@ -27,13 +27,13 @@ import (
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-const image = "docker.io/llamastack/distribution-starter:0.7.1"
+const image = "docker.io/ogxai/distribution-starter:0.7.1"
 
 // resource is a resource with one provider and one model, of which nothing was reported yet.
 func resource() *v1alpha2.LlamaStackDistribution {
 	cr := &v1alpha2.LlamaStackDistribution{}
 	cr.Name, cr.Namespace, cr.UID, cr.Generation = "my-stack", "ai", "u1", 1
-	cr.Spec.Distribution.Name = new("starter")
+	cr.Spec.Distribution.Name, cr.Spec.Distribution.Version = new("starter"), new("0.7")
 	cr.Spec.Providers = &v1alpha2.ProvidersSpec{Inference: &apiextensionsv1.JSON{
 		Raw: []byte(`{"provider":"vllm","endpoint":"http://vllm:8000","apiKey":{"name":"vllm-creds","key":"token"}}`),
 	}}
@@ -48,7 +48,7 @@ func built(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, f := s.Resolve(&cr.Spec.Distribution)
+	d, f := s.ResolveWithHints(&cr.Spec.Distribution, desired.Hints(desired.NewInputs(cr), ""))
 	if f != nil {
 		t.Fatal(f)
 	}

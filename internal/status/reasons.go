@@ -38,7 +38,7 @@ func Reasons() []Reason {
 var reasons = []Reason{
 	{
 		v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonConfigGenerationSucceeded,
-		"The operator generated the server's configuration. Warnings follow in the message.",
+		"The operator generated the server's configuration. Why the release line is not the newest one, and warnings, follow in the message.",
 		"Generated config.yaml with 3 providers and 2 models for server release 1.0", "",
 	},
 	{

@@ -92,7 +92,7 @@ func items(item string, count int) string {
 
 // facts are those of a cluster that has all Secrets, with the operator's own settings.
 func facts(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) *desired.Inputs {
-	distribution, _ := known.Resolve(&cr.Spec.Distribution)
+	distribution, _ := known.ResolveWithHints(&cr.Spec.Distribution, desired.Hints(desired.NewInputs(cr), ""))
 	in := desired.NewInputs(cr)
 	in.Distribution, in.HashKey, in.Build = distribution, secret.New([]byte("0123456789abcdef0123456789abcdef")), "1"
 	uses, _ := config.SecretUses(in.Spec)

@@ -33,7 +33,7 @@ func validate(t *testing.T, body string, asked *int) (int, *admissionv1.Admissio
 		if cr.Namespace != "ai" {
 			t.Errorf("namespace %q", cr.Namespace)
 		}
-		distribution, f := known.Resolve(&cr.Spec.Distribution)
+		distribution, f := known.ResolveWithHints(&cr.Spec.Distribution, desired.Hints(desired.NewInputs(cr), ""))
 		in := desired.NewInputs(cr)
 		in.Distribution = distribution
 		if f != nil {
@@ -210,7 +210,7 @@ func FuzzValidation(f *testing.F) {
 		f.Fatal(err)
 	}
 	v := &Validation{Gather: func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List) {
-		distribution, wrong := known.Resolve(&cr.Spec.Distribution)
+		distribution, wrong := known.ResolveWithHints(&cr.Spec.Distribution, desired.Hints(desired.NewInputs(cr), ""))
 		if wrong != nil {
 			return desired.NewInputs(cr), problem.List{*wrong}
 		}
@@ -250,7 +250,7 @@ func TestValidationAsksBeforeItRefuses(t *testing.T) {
 				return in, problem.List{*failed}
 			}
 			var p *problem.Problem
-			in.Distribution, p = known.Resolve(&cr.Spec.Distribution)
+			in.Distribution, p = known.ResolveWithHints(&cr.Spec.Distribution, desired.Hints(desired.NewInputs(cr), ""))
 			if p != nil {
 				return in, problem.List{*p}
 			}

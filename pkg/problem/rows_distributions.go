@@ -28,7 +28,7 @@ var distributionRows = []Row{
 			Path: "spec.distribution", Type: field.ErrorTypeInvalid,
 			Detail: "the server release in image registry.example.com/team/server:nightly is not known, so no configuration can be " +
 				"generated for it",
-			Fix: "register the distribution with its serverVersion in the ConfigMap llama-stack-operator-config",
+			Fix: "set spec.distribution.version, or register the distribution with its serverVersion in the ConfigMap llama-stack-operator-config",
 		},
 		Remedy: "Use an image with a version tag, or register the distribution with its `serverVersion`. For a newer server, upgrade the operator.",
 	},
@@ -39,7 +39,7 @@ var distributionRows = []Row{
 			Path: "spec.distribution", Type: field.ErrorTypeForbidden,
 			Detail: "the server in image registry.example.com/team/server:0.1.0 is release 0.1.0 (tag of the image), and 0.3 is the oldest " +
 				"supported release line; what runs is left alone",
-			Fix: "use a newer image, or where the server is newer than that register the distribution with its serverVersion in the " +
+			Fix: "use a newer image, or where the server is newer than that set spec.distribution.version, or register the distribution with its serverVersion in the " +
 				"ConfigMap llama-stack-operator-config",
 		},
 		Remedy: "Use a newer image.",

@@ -26,7 +26,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
@@ -42,8 +41,8 @@ type release struct {
 }
 
 var (
-	// pinned is the release that the operator's own list of distributions names, newest that of the newest release line.
-	pinned = release{line: distributions.All()[0].Line, base: "tests/server/testdata/light-base.yaml"}
+	// pinned is the release of the newest release line that has everything of release 0.9, newest that of the newest release line.
+	pinned = release{line: "0.7", base: "tests/server/testdata/light-base.yaml"}
 	newest = release{line: catalog.Newest(), base: "hack/serverimage/light-ogx.yaml"}
 
 	// registered is the release that the name starter stands for in the cluster. It changes while one part runs; two may find it first.

@@ -58,7 +58,7 @@ var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
 
 // withMetrics names a server of a release line that serves metrics.
 func withMetrics(s *v1alpha2.LlamaStackDistributionSpec) {
-	s.Distribution = v1alpha2.DistributionSpec{Image: new("docker.io/llamastack/distribution-starter:1.2.5")}
+	s.Distribution = v1alpha2.DistributionSpec{Image: new("docker.io/ogxai/distribution-starter:1.2.5")}
 }
 
 func withAutoscaling(s *v1alpha2.LlamaStackDistributionSpec) {

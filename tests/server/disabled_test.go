@@ -18,7 +18,7 @@ import (
 )
 
 // linesOfPairs are the release lines on which APIs are disabled in pairs too.
-var linesOfPairs = []string{distributions.All()[0].Line, catalog.Newest()}
+var linesOfPairs = []string{pinnedOf07.Line, catalog.Newest()}
 
 // Each API of each release line is disabled over the starter base, by itself and on some release lines together with each other one: what remains is
 // loaded by the real server, and nothing in it names what is gone.

@@ -63,10 +63,18 @@ func bootedReleases(t *testing.T) []release {
 	})
 }
 
-// imageRelease is the release that the pinned image of the distribution starter holds, which light images are made of too.
+// pinnedOf07 is the release of line 0.7 that the list of distributions names: the newest release line with safety that a name stands for by itself, and the
+// release that operator release 0.9 runs.
+var pinnedOf07 = func() distributions.Release {
+	starter, _ := distributions.Get("starter")
+	pinned, _ := starter.OfLine("0.7")
+	return pinned
+}()
+
+// imageRelease is the release pinnedOf07, which light images are made of too.
 func imageRelease(t *testing.T) release {
 	t.Helper()
-	version := distributions.All()[0].ServerVersion
+	version := pinnedOf07.Version
 	for _, r := range releases(t) {
 		if r.version == version {
 			return r

@@ -43,9 +43,9 @@ var (
 	alsoOn = map[string]string{"sample-registered-stores": catalog.FirstLineWith(func(l *catalog.Line) bool { return l.RegistersVectorStores })}
 )
 
-// bootsEverything reports whether everything is booted with a release: it is the one in the pinned image, or the newest of all.
+// bootsEverything reports whether everything is booted with a release: it is the one that a resource with safety gets, or the newest of all.
 func (r release) bootsEverything() bool {
-	return r.version == distributions.All()[0].ServerVersion || r.newest && r.line == catalog.Newest() || os.Getenv(everywhere) != ""
+	return r.version == pinnedOf07.Version || r.newest && r.line == catalog.Newest() || os.Getenv(everywhere) != ""
 }
 
 // story is a resource whose server is booted: a folder of testdata/stories, or a file of config/samples.

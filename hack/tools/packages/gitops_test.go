@@ -133,7 +133,7 @@ func applied(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *operator.Facts 
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, p := s.Resolve(&cr.Spec.Distribution)
+	d, p := s.ResolveWithHints(&cr.Spec.Distribution, desired.Hints(desired.NewInputs(cr), ""))
 	if p != nil {
 		t.Fatal(p)
 	}

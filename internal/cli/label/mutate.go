@@ -118,7 +118,7 @@ func labelImage(image v1.Image, labels map[string]string, layer v1.Layer) (v1.Im
 	if kept == nil {
 		kept = map[string]string{}
 	}
-	for _, former := range []string{oci.LabelConfigBase64, oci.LabelConfigLayer, oci.LabelConfigPath} {
+	for _, former := range []string{oci.LabelConfigBase64, oci.LabelConfigLayer, oci.LabelConfigPath, oci.LabelConfigVersion} {
 		delete(kept, former)
 	}
 	maps.Copy(kept, labels)

@@ -116,7 +116,9 @@ func (r *Converted) variables(c *Cluster) {
 	}
 	name, _, _ := unstructured.NestedString(r.Object, "spec", "distribution", "name")
 	image, _, _ := unstructured.NestedString(r.Object, "spec", "distribution", "image")
-	distribution, unresolved := c.Replacement.resolve(c.Settings, &v1alpha2.DistributionSpec{Name: &name, Image: &image})
+	distribution, unresolved := c.Replacement.resolve(c.Settings, &v1alpha2.LlamaStackDistribution{
+		Spec: v1alpha2.LlamaStackDistributionSpec{Distribution: v1alpha2.DistributionSpec{Name: &name, Image: &image}},
+	})
 	if unresolved != nil || distribution.Base == nil {
 		return // what is wrong with the distribution is not reported by conversion
 	}
@@ -139,7 +141,7 @@ func (c *Cluster) Distribution(object map[string]any) (*settings.Distribution, e
 	if err != nil {
 		return nil, err
 	}
-	distribution, unresolved := c.Replacement.resolve(c.Settings, &cr.Spec.Distribution)
+	distribution, unresolved := c.Replacement.resolve(c.Settings, cr)
 	if unresolved != nil {
 		return nil, errors.New(unresolved.String())
 	}

@@ -292,7 +292,7 @@ func TestMigrationPage(t *testing.T) {
 		}
 	}
 	slices.Sort(kinds)
-	if want := []string{"ConfigMap", "Deployment"}; !slices.Equal(kinds, want) || len(resources[2]) != len(resources[0])+1 {
+	if want := []string{"ConfigMap", "Deployment"}; !slices.Equal(kinds, want) || len(resources[2]) != len(resources[0]) {
 		t.Errorf("written for v1alpha2, %v differ, want %v", kinds, want)
 	}
 }

@@ -160,6 +160,12 @@ func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStac
 			r.addBuilt(p)
 		}
 	}
+	if in.Distribution != nil && in.Distribution.Note != "" && c.Replacement.Version == "" {
+		r.Notes = append(r.Notes, Note{"spec.distribution.name", in.Distribution.Note})
+	}
+	if c.Replacement.Labels != nil && !c.Replacement.labelsCount(c.Settings, cr) {
+		r.Notes = append(r.Notes, Note{"spec.distribution", "the operator asks no registry for the labels of this image: those that you gave are not used"})
+	}
 	for i := range in.Endpoints {
 		if f := &in.Endpoints[i]; f.State == desired.Unknown {
 			r.Notes = append(r.Notes, Note{f.Ref.Path, fmt.Sprintf("only the cluster knows the address of %s %s (namespace %s): %s is assumed",
@@ -259,7 +265,7 @@ func (c *Cluster) placed(object map[string]any) (placed map[string]any, misplace
 
 // inputs are what the operator would gather, with the problem of a distribution that they leave unresolved.
 func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, *problem.Problem) {
-	distribution, unresolved := c.Replacement.resolve(c.Settings, &cr.Spec.Distribution)
+	distribution, unresolved := c.Replacement.resolve(c.Settings, cr)
 	in := desired.NewInputs(cr)
 	in.CompleteWorkload(c.Settings.PodDefaults) // first: it refers to objects, too
 	in.LeaveUnread()

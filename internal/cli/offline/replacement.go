@@ -7,6 +7,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -25,16 +26,30 @@ type Replacement struct {
 	Labels *oci.Labels
 }
 
-// resolve is what the distribution resolves to with the replacement.
-func (s Replacement) resolve(known *settings.Settings, spec *v1alpha2.DistributionSpec) (*settings.Distribution, *problem.Problem) {
-	hints := settings.Hints{Labels: s.Labels}
+// labelsCount reports whether the operator would ask a registry for the labels of the image, which is the only case in which they count.
+func (s Replacement) labelsCount(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) bool {
+	d, f := known.ResolveWithHints(&cr.Spec.Distribution, hintsOf(cr))
+	return known.Registries.Reads() && (f != nil || d.LabelsCount())
+}
+
+// hintsOf are the hints of a resource: its status, where it is of a cluster, has the release line that runs.
+func hintsOf(cr *v1alpha2.LlamaStackDistribution) settings.Hints {
+	return desired.Hints(desired.NewInputs(cr), desired.ReportedLine(cr))
+}
+
+// resolve is what the distribution of a resource resolves to with the replacement.
+func (s Replacement) resolve(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) (*settings.Distribution, *problem.Problem) {
+	spec, hints := &cr.Spec.Distribution, hintsOf(cr)
+	if s.Labels != nil && s.labelsCount(known, cr) {
+		hints.Labels = s.Labels
+	}
 	if s.Version != "" {
 		hints.Version, hints.VersionSource = s.Version, "--server-version"
 	}
 	if s.Base != nil {
 		// The name stands in the header of what is generated: the same as for a registered distribution.
 		name := ptr.Deref(spec.Name, ptr.Deref(spec.Image, ""))
-		if d, f := known.Resolve(spec); f == nil && d.Name != "" {
+		if d, f := known.ResolveWithHints(spec, hints); f == nil && d.Name != "" {
 			name = d.Name
 		}
 		base, err := config.ParseBase(name, s.Base)
@@ -46,7 +61,7 @@ func (s Replacement) resolve(known *settings.Settings, spec *v1alpha2.Distributi
 		}
 		hints.Base = base
 	}
-	if s.Base != nil || (s.Labels != nil && s.Labels.Config != nil) {
+	if s.Base != nil || (hints.Labels != nil && hints.Labels.Config != nil) {
 		// The settings of the cluster know the name; what image it stands for makes no difference to the configuration.
 		hints.Image = secret.OnCluster
 	}

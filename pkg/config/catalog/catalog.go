@@ -122,6 +122,14 @@ func FirstLine(holds func(*Line) bool) string {
 	return ""
 }
 
+// LinesWhere returns the release lines for which a condition holds, oldest first.
+func LinesWhere(holds func(*Line) bool) []string {
+	return slices.DeleteFunc(Lines(), func(name string) bool {
+		line, _ := Get(name)
+		return !holds(line)
+	})
+}
+
 // LinesWith returns the release lines that know a provider type of an API, oldest first.
 func LinesWith(api, providerType string) []string {
 	var names []string

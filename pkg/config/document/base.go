@@ -63,6 +63,31 @@ func (b *Base) Name() string { return b.name }
 // Hash returns "sha256:<hex>" of the bytes that were parsed.
 func (b *Base) Hash() string { return b.hash }
 
+// Version returns the schema version as it is written, and whether there is any.
+func (b *Base) Version() (string, bool) {
+	version := Child(b.root, keyVersion)
+	return Text(version), version != nil
+}
+
+// WithVersion returns the base with a schema version, which stands in front. The base itself has none.
+func (b *Base) WithVersion(version int32) *Base {
+	root := *b.root
+	root.Content = append([]*yaml.Node{String(keyVersion), Int(int64(version))}, without(b.root, keyVersion)...)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s: %d\n%s", keyVersion, version, b.hash))
+	return &Base{name: b.name, hash: "sha256:" + hex.EncodeToString(sum[:]), root: &root, texts: keepTexts(&root)}
+}
+
+// without returns the keys and values of a map but for one key.
+func without(n *yaml.Node, key string) []*yaml.Node {
+	var kept []*yaml.Node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value != key {
+			kept = append(kept, n.Content[i], n.Content[i+1])
+		}
+	}
+	return kept
+}
+
 // Values counts the values of the base, names of members included: each is some 160 bytes of memory.
 func (b *Base) Values() int { return count(b.root, math.MaxInt) }
 

@@ -12,6 +12,7 @@ import (
 
 // The sections of the configuration.
 const (
+	keyVersion       = "version"
 	sectionAPIs      = "apis"
 	sectionProviders = "providers"
 	sectionResources = "registered_resources"
@@ -38,7 +39,7 @@ func (d *Document) Section(name string) *yaml.Node { return Child(d.root, name) 
 
 // Version returns the schema version as it is written, and whether there is any: the server takes a document without one for current.
 func (d *Document) Version() (string, bool) {
-	n := d.Section("version")
+	n := d.Section(keyVersion)
 	return Text(n), n != nil
 }
 

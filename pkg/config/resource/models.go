@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -81,16 +82,25 @@ func (r *registration) applyModels(models []parse.Model) {
 // modelKey distinguishes registered models: by their model_id and the effective id of their provider.
 type modelKey struct{ model, provider string }
 
+// HasModelType reports whether a release line has models of a type. One whose types are not known has each.
+func HasModelType(line *catalog.Line, modelType v1alpha2.ModelType) bool {
+	types := modelTypes(line)
+	return modelType == "" || len(types) == 0 || slices.Contains(types, string(modelType))
+}
+
+func modelTypes(line *catalog.Line) []string {
+	fields, _ := line.ResourceFields("models")
+	return fields["model_type"].Values
+}
+
 // checkModelType makes sure that the release line has models of this type.
 func (r *registration) checkModelType(m *parse.Model) {
-	fields, _ := r.line.ResourceFields("models")
-	types := fields["model_type"].Values
-	if m.ModelType == "" || len(types) == 0 || slices.Contains(types, string(m.ModelType)) {
+	if HasModelType(r.line, m.ModelType) {
 		return
 	}
 	r.problems.Add(problem.Problem{
 		Reason: problem.UnsupportedByRelease, Path: m.Path + ".modelType", Type: field.ErrorTypeNotSupported, Value: m.ModelType,
-		Detail: fmt.Sprintf("release line %s has no models of type %s, only of %s", r.line.Name, m.ModelType, strings.Join(types, " and ")),
+		Detail: fmt.Sprintf("release line %s has no models of type %s, only of %s", r.line.Name, m.ModelType, strings.Join(modelTypes(r.line), " and ")),
 		Fix:    "remove the model, or use a distribution of a newer release line",
 	})
 }

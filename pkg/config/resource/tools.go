@@ -53,7 +53,7 @@ func (r *toolStep) apply(tools []parse.Tool) {
 			return
 		}
 		t := &tools[i]
-		id := r.toolGroup(t.Name)
+		id := toolGroup(r.line, t.Name)
 		if at, twice := paths[id]; twice {
 			r.problems.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: t.Path, Type: field.ErrorTypeDuplicate, Value: t.Name,
@@ -73,14 +73,20 @@ func (r *toolStep) apply(tools []parse.Tool) {
 	r.warnUnusedEndpoints(paths)
 }
 
+// HasTool reports whether a release line has a tool. Each has those of MCP servers.
+func HasTool(line *catalog.Line, t *parse.Tool) bool {
+	id := toolGroup(line, t.Name)
+	return strings.HasPrefix(id, catalog.MCPToolGroups) || len(line.ToolGroupProviders(id)) > 0 || t.Provider != "" && line.RegistersToolGroups
+}
+
 // toolGroup returns the name that the release line has for a tool group: "websearch" is builtin::websearch, and builtin::rag became
 // builtin::file_search.
-func (r *toolStep) toolGroup(name string) string {
+func toolGroup(line *catalog.Line, name string) string {
 	id := name
 	if !strings.Contains(name, "::") {
 		id = builtinToolGroups + name
 	}
-	if len(r.line.ToolGroupProviders(id)) == 0 {
+	if len(line.ToolGroupProviders(id)) == 0 {
 		if other, ok := catalog.OtherToolGroup(id); ok {
 			return other
 		}

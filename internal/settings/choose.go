@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+const pathVersion = pathDistribution + ".version"
+
+// choice is the release that a built-in name stands for.
+type choice struct {
+	// version is the release.
+	version string
+	// source reports what the release was derived from.
+	source string
+	// note reports why it is not of the newest release line that the name can stand for; empty where it is, and where the spec says so.
+	note string
+}
+
+// asked is what decides on the release of a built-in name.
+type asked struct {
+	// version is spec.distribution.version; empty where the spec has none.
+	version string
+	// running is the release, or the release line, of the server that runs; empty for a new custom resource.
+	running string
+	// needs are what the spec needs of the release line.
+	needs []config.Need
+}
+
+// choose returns the release that a built-in name stands for: the one that the spec says, else that of the release line that runs, else the newest one that
+// has everything that the spec needs.
+func choose(d *distributions.Distribution, a asked) (choice, *problem.Problem) {
+	if a.version != "" {
+		return chooseVersion(d, a.version)
+	}
+	newest := d.Newest()
+	version, ok := releaseOf(d, a.running)
+	if line, _ := catalog.ForVersion(version); ok && EmbeddedBase(d.Base, line) != nil {
+		c := choice{version: version, source: "release line of the server that runs"}
+		if catalog.Compare(line.Name, newest.Line) < 0 {
+			c.note = fmt.Sprintf("the server keeps its release line %s; %s is there: look at `kubectl llamastack upgrade-check`, then set %s",
+				line.Name, newest.Line, pathVersion)
+		}
+		return c, nil
+	}
+	return chooseNewest(d, a.needs)
+}
+
+// chooseVersion returns the release that a version means: itself, or for a release line the one that the distribution has of it.
+func chooseVersion(d *distributions.Distribution, version string) (choice, *problem.Problem) {
+	release, ok := releaseOf(d, version)
+	line, _ := catalog.ForVersion(release)
+	if !ok || EmbeddedBase(d.Base, line) == nil {
+		return choice{}, problem.New(problem.Problem{
+			Reason: problem.UnsupportedRelease, Path: pathVersion, Type: field.ErrorTypeNotSupported, Value: bounds.Message(version),
+			Detail: fmt.Sprintf("distribution %s has no such release", d.Name),
+			Fix:    "it has the release lines " + strings.Join(EmbeddedLines(d.Base), ", "),
+		})
+	}
+	return choice{version: release, source: pathVersion}, nil
+}
+
+// releaseOf returns the release that a version means; false where it names none, and for a release line of which the distribution has none.
+func releaseOf(d *distributions.Distribution, version string) (string, bool) {
+	version = strings.TrimPrefix(version, "v")
+	if _, standing := catalog.ForVersion(version); standing == catalog.NoVersion {
+		return "", false
+	}
+	if strings.Count(version, ".") > 1 {
+		return version, true
+	}
+	release, ok := d.OfLine(version)
+	return release.Version, ok
+}
+
+// chooseNewest returns the newest release whose release line has everything that the spec needs. A need that no release line meets does not count: it is
+// reported where it is used.
+func chooseNewest(d *distributions.Distribution, needs []config.Need) (choice, *problem.Problem) {
+	newest := d.Newest()
+	lacking := knownSomewhere(lackedBy(newest.Line, needs))
+	if len(lacking) == 0 {
+		return choice{version: newest.Version, source: listOfDistributions}, nil
+	}
+	needs = knownSomewhere(needs)
+	for _, release := range d.Releases {
+		if !release.OnlyByVersion && len(lackedBy(release.Line, needs)) == 0 {
+			return choice{
+				version: release.Version, source: listOfDistributions,
+				note: fmt.Sprintf("release line %s is used and not %s, because of %s", release.Line, newest.Line, whereFound(lacking)),
+			}, nil
+		}
+	}
+	inAll := func(n config.Need) bool {
+		return !slices.ContainsFunc(d.Releases, func(r distributions.Release) bool { return len(lackedBy(r.Line, []config.Need{n})) > 0 })
+	}
+	return choice{}, problem.New(problem.Problem{
+		Reason: problem.UnsupportedByRelease, Path: pathDistribution + ".name", Type: field.ErrorTypeInvalid, Value: d.Name,
+		Detail: "no release line of the distribution has everything that the spec names: " + whereFound(slices.DeleteFunc(needs, inAll)),
+		Fix:    "remove one of them, or use two LlamaStackDistributions",
+	})
+}
+
+// lackedBy returns the needs that a release line does not meet.
+func lackedBy(line string, needs []config.Need) []config.Need {
+	known, _ := catalog.Get(line)
+	return slices.DeleteFunc(slices.Clone(needs), func(n config.Need) bool { return n.Has(known) })
+}
+
+// knownSomewhere returns the needs that some release line meets.
+func knownSomewhere(needs []config.Need) []config.Need {
+	return slices.DeleteFunc(slices.Clone(needs), func(n config.Need) bool { return catalog.FirstLine(n.Has) == "" })
+}
+
+// whereFound names the fields of needs, with the release lines that meet them.
+func whereFound(needs []config.Need) string {
+	var texts []string
+	above, linesAbove := "", ""
+	for _, n := range needs {
+		lines := lineRange(catalog.LinesWhere(n.Has))
+		if lines == linesAbove && strings.HasPrefix(n.Path, above) {
+			continue // the field around it says it
+		}
+		above, linesAbove = n.Path, lines
+		texts = append(texts, fmt.Sprintf("%s (in release %s)", n.Path, lines))
+	}
+	return bounds.List(texts, ", ")
+}
+
+// lineRange names release lines for a message.
+func lineRange(lines []string) string {
+	all := catalog.Lines()
+	first := slices.Index(all, lines[0])
+	switch {
+	case len(lines) == 1:
+		return "line " + lines[0]
+	case first+len(lines) <= len(all) && all[first+len(lines)-1] == lines[len(lines)-1]:
+		return "lines " + lines[0] + " to " + lines[len(lines)-1]
+	}
+	return "lines " + strings.Join(lines, ", ")
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	specparse "github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// needsOf are the needs of a spec in JSON.
+func needsOf(t *testing.T, spec string) []config.Need {
+	t.Helper()
+	parsed := &v1alpha2.LlamaStackDistributionSpec{}
+	if err := json.Unmarshal([]byte(spec), parsed); err != nil {
+		t.Fatal(err)
+	}
+	return config.Needs(specparse.Parse(parsed))
+}
+
+const (
+	withSafety = `{"providers": {"safety": {"provider": "llama-guard"}}}`
+	withMeters = `{"monitoring": {"enabled": true}, "providers": {"safety": {"provider": "llama-guard"}}}`
+)
+
+// Proves: R90, R93 (which release a built-in name stands for, and why).
+func TestReleaseOfABuiltInName(t *testing.T) {
+	const list, running = "the operator's list of distributions", "release line of the server that runs"
+	for name, c := range map[string]struct {
+		name, version, running, spec string
+		image, line, source, note    string
+	}{
+		"nothing is asked": {
+			"starter", "", "", "{}",
+			"docker.io/ogxai/distribution-starter:<release>", "<line>", list, "",
+		},
+		"vLLM and pgvector": {
+			"starter", "", "", `{"providers": {"inference": {"provider": "vllm"}, "vectorIo": {"provider": "pgvector"}}}`,
+			"docker.io/ogxai/distribution-starter:<release>", "<line>", list, "",
+		},
+		"safety": {
+			"starter", "", "", withSafety,
+			"docker.io/ogxai/distribution-starter:0.7.1", "0.7", list,
+			"release line 0.7 is used and not <line>, because of spec.providers.safety (in release lines 0.3 to 0.8)",
+		},
+		"shields": {
+			"remote-vllm", "", "", `{"resources": {"shields": ["llama-guard"]}}`,
+			"docker.io/ogxai/distribution-starter:0.7.1", "0.7", list,
+			"release line 0.7 is used and not <line>, because of spec.resources.shields (in release lines 0.3 to 0.8)",
+		},
+		"disabled safety is not needed": {
+			"starter", "", "", `{"disabled": ["safety"], "providers": {"safety": {"provider": "llama-guard"}}}`,
+			"docker.io/ogxai/distribution-starter:<release>", "<line>", list, "",
+		},
+		"a provider type that has gone": {
+			"postgres-demo", "", "", `{"providers": {"inference": {"provider": "inline::transformers"}}}`,
+			"docker.io/ogxai/distribution-postgres-demo:1.1.3", "1.1", list,
+			"release line 1.1 is used and not <line>, because of spec.providers.inference.provider (in release lines 0.7 to 1.1)",
+		},
+		"a provider type that no release line has": {
+			"starter", "", "", `{"providers": {"inference": {"provider": "remote::mine"}, "safety": {"provider": "llama-guard"}}}`,
+			"docker.io/ogxai/distribution-starter:0.7.1", "0.7", list,
+			"release line 0.7 is used and not <line>, because of spec.providers.safety (in release lines 0.3 to 0.8)",
+		},
+		"a release line": {
+			"starter", "1.3", "", withSafety,
+			"docker.io/ogxai/distribution-starter:1.3.1", "1.3", "spec.distribution.version", "",
+		},
+		"a release line that is never chosen by itself": {
+			"starter", "0.8", "", "{}",
+			"docker.io/ogxai/distribution-starter:0.8.0", "0.8", "spec.distribution.version", "",
+		},
+		"a release": {
+			"postgres-demo", "1.2.1", "0.7", "{}",
+			"docker.io/ogxai/distribution-postgres-demo:1.2.1", "1.2", "spec.distribution.version", "",
+		},
+		"a server runs": {
+			"starter", "", "0.7", "{}",
+			"docker.io/ogxai/distribution-starter:0.7.1", "0.7", running,
+			"the server keeps its release line 0.7; <line> is there: look at `kubectl llamastack upgrade-check`, then set spec.distribution.version",
+		},
+		"a server of another patch release runs": {
+			"starter", "", "1.4.0", withSafety,
+			"docker.io/ogxai/distribution-starter:1.4.0", "1.4", running,
+			"the server keeps its release line 1.4; <line> is there: look at `kubectl llamastack upgrade-check`, then set spec.distribution.version",
+		},
+		"a server of the newest release line runs": {
+			"starter", "", "<line>", "{}",
+			"docker.io/ogxai/distribution-starter:<release>", "<line>", running, "",
+		},
+		"a server of another distribution runs": {
+			"meta-reference-gpu", "", "<line>", "{}",
+			"docker.io/ogxai/distribution-meta-reference-gpu:0.4.7", "0.4", list, "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := named(c.name)
+			if c.version = fill(c.version); c.version != "" {
+				spec.Version = &c.version
+			}
+			d, f := parse(t, nil).ResolveWithHints(spec, settings.Hints{Running: fill(c.running), Needs: needsOf(t, c.spec)})
+			if f != nil {
+				t.Fatal(f)
+			}
+			c.image, c.line, c.note = fill(c.image), fill(c.line), fill(c.note)
+			if d.Image != c.image || d.Line.Name != c.line || d.LineSource != c.source || d.Note != c.note {
+				t.Errorf("image %s, line %s (%s), note %q\nwant image %s, line %s (%s), note %q", d.Image, d.Line.Name, d.LineSource, d.Note, c.image, c.line, c.source, c.note)
+			}
+			if d.Base == nil || d.Source != v1alpha2.ConfigSourceEmbedded {
+				t.Errorf("base %v of %s", d.Base, d.Source)
+			}
+		})
+	}
+}
+
+// Proves: R90, NFR-004 (what no release line has together, and versions that there are not, are named).
+func TestReleaseThatThereIsNot(t *testing.T) {
+	for name, c := range map[string]struct {
+		name, version, spec string
+		reason              problem.Reason
+		message             string
+	}{
+		"no release line has both": {
+			"starter", "", withMeters, problem.UnsupportedByRelease,
+			`spec.distribution.name: Invalid value: "starter": no release line of the distribution has everything that the spec names: ` +
+				"spec.providers.safety (in release lines 0.3 to 0.8), spec.monitoring.enabled (in release lines 1.2 to <line>): remove one of them",
+		},
+		"a release line without a base": {
+			"meta-reference-gpu", "<line>", "{}", problem.UnsupportedRelease,
+			`spec.distribution.version: Unsupported value: "<line>": distribution meta-reference-gpu has no such release: it has the release lines 0.3, 0.4`,
+		},
+		"too old": {
+			"starter", "0.2.12", "{}", problem.UnsupportedRelease,
+			`spec.distribution.version: Unsupported value: "0.2.12": distribution starter has no such release: it has the release lines 0.3, 0.4, `,
+		},
+		"an unknown release line": {
+			"starter", "99.1", "{}", problem.UnsupportedRelease,
+			`spec.distribution.version: Unsupported value: "99.1": distribution starter has no such release`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := named(c.name)
+			if c.version = fill(c.version); c.version != "" {
+				spec.Version = &c.version
+			}
+			d, f := parse(t, nil).ResolveWithHints(spec, settings.Hints{Needs: needsOf(t, c.spec)})
+			if f == nil || f.Reason != c.reason || f.Class != problem.Terminal || !strings.HasPrefix(f.String(), fill(c.message)) {
+				t.Errorf("%+v, %v; want %s", d, f, fill(c.message))
+			}
+		})
+	}
+}
+
+// Proves: R90, R92 (the version states the release that nothing before it tells; where it cannot be right, that is said).
+func TestVersionOfAnImage(t *testing.T) {
+	data := map[string]string{
+		settings.KeyDistributions:  "full: {image: 'registry.example/full:nightly', serverVersion: '0.7.1'}\nbare: {image: 'registry.example/bare:nightly'}\n",
+		settings.KeyImageOverrides: "starter: mirror.example/starter:0.7.1\npostgres-demo: mirror.example/demo:latest",
+	}
+	for name, c := range map[string]struct {
+		spec               *v1alpha2.DistributionSpec
+		version            string
+		line, source, base string
+		warning, message   string
+	}{
+		"an image by digest":       {imaged("registry.example/mine@" + digest), "1.4", "1.4", "spec.distribution.version", "", "", ""},
+		"a moving tag of starter":  {imaged("ogxai/distribution-starter:latest"), "1.4.0", "1.4", "spec.distribution.version", "starter", "", ""},
+		"the tag says the same":    {imaged("registry.example/mine:1.4.0"), "1.4", "1.4", "spec.distribution.version", "", "", ""},
+		"the tag says another":     {imaged("registry.example/mine:1.3.0"), "1.4", "1.4", "spec.distribution.version", "", "says 1.4, and the image seems to contain release 1.3.0 (tag of image registry.example/mine:1.3.0)", ""},
+		"a registration without":   {named("bare"), "1.4", "1.4", "spec.distribution.version", "", "", ""},
+		"the registration, too":    {named("full"), "0.7", "0.7", "serverVersion in llama-stack-operator-config/distributions[full]", "", "", ""},
+		"an override without":      {named("postgres-demo"), "1.3", "1.3", "spec.distribution.version", "postgres-demo", "", ""},
+		"the registration differs": {named("full"), "1.4", "", "", "", "", `spec.distribution.version: Invalid value: "1.4": the image contains release 0.7.1 (serverVersion in llama-stack-operator-config/distributions[full])`},
+		"the override differs":     {named("starter"), "1.4", "", "", "", "", `spec.distribution.version: Invalid value: "1.4": the image contains release 0.7.1 (tag of image mirror.example/starter:0.7.1)`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := *c.spec
+			spec.Version = &c.version
+			d, f := parse(t, data).Resolve(&spec)
+			switch {
+			case c.message != "":
+				if f == nil || !strings.HasPrefix(f.String(), c.message) || f.Reason != problem.ConflictingFields {
+					t.Errorf("%+v, %v; want %s", d, f, c.message)
+				}
+				return
+			case f != nil:
+				t.Fatal(f)
+			}
+			base := ""
+			if d.Base != nil {
+				base = d.Base.Name()
+			}
+			if d.Line == nil || d.Line.Name != c.line || d.LineSource != c.source || base != c.base {
+				t.Errorf("%+v", d)
+			}
+			if text := d.Warnings.Message(); !strings.Contains(text, c.warning) || (c.warning == "") != (text == "") {
+				t.Errorf("warnings %s, want %s", text, c.warning)
+			}
+		})
+	}
+}

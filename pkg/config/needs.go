@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"slices"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/disabled"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/resource"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+)
+
+// Need is something that a spec names and that not every release line has: an API, a provider type or a kind of resource.
+type Need struct {
+	// Path is the field that names it.
+	Path string
+	// Has reports whether a release line has it.
+	Has func(line *catalog.Line) bool
+}
+
+// Needs returns what a spec needs of the release line of its server, in the order of the spec. What it disables it does not need.
+func Needs(spec *parse.Spec) []Need {
+	n := &needs{disabled: disabled.APIs(spec.Source.Disabled)}
+	for _, group := range spec.Providers {
+		n.providers(group)
+	}
+	for i := range spec.External {
+		n.api(spec.External[i].API.Name, spec.External[i].Path)
+	}
+	n.resources(spec)
+	if auth := spec.Auth; auth != nil && auth.Type != "" {
+		n.add("spec.auth.provider", func(line *catalog.Line) bool { _, ok := line.AuthType(auth.Type); return ok })
+	}
+	if m := spec.Source.Monitoring; m != nil && ptr.Deref(m.Enabled, false) {
+		n.add("spec.monitoring.enabled", func(line *catalog.Line) bool { return line.MetricsEnv != "" })
+	}
+	return n.list
+}
+
+type needs struct {
+	// disabled are the APIs that the spec disables.
+	disabled []string
+	list     []Need
+}
+
+func (n *needs) add(path string, has func(line *catalog.Line) bool) {
+	n.list = append(n.list, Need{Path: path, Has: has})
+}
+
+// api adds an API; false where the spec disables it.
+func (n *needs) api(name, path string) bool {
+	if slices.Contains(n.disabled, name) {
+		return false
+	}
+	n.add(path, func(line *catalog.Line) bool { _, ok := line.APIs[name]; return ok })
+	return true
+}
+
+func (n *needs) providers(group parse.ProviderGroup) {
+	api := group.API.Name
+	if group.API == parse.APITelemetry || !n.api(api, "spec.providers."+group.API.Field) {
+		return
+	}
+	for i := range group.Providers {
+		p := &group.Providers[i]
+		n.add(p.Path+".provider", func(line *catalog.Line) bool {
+			row, ok := line.Provider(api, line.FullType(api, p.Type))
+			return ok && !row.Refused
+		})
+	}
+}
+
+func (n *needs) resources(spec *parse.Spec) {
+	if len(spec.Models) > 0 && n.api(parse.APIInference.Name, "spec.resources.models") {
+		for i := range spec.Models {
+			m := &spec.Models[i]
+			n.add(m.Path+".modelType", func(line *catalog.Line) bool { return resource.HasModelType(line, m.ModelType) })
+		}
+	}
+	if len(spec.Shields) > 0 {
+		n.api(parse.APISafety.Name, "spec.resources.shields")
+	}
+	if len(spec.VectorStores) > 0 && n.api(parse.APIVectorIO.Name, "spec.resources.vectorStores") {
+		n.add("spec.resources.vectorStores", func(line *catalog.Line) bool { return line.RegistersVectorStores })
+	}
+	if len(spec.Tools) > 0 && n.api(parse.APIToolRuntime.Name, "spec.resources.tools") {
+		for i := range spec.Tools {
+			t := &spec.Tools[i]
+			n.add(t.Path, func(line *catalog.Line) bool { return resource.HasTool(line, t) })
+		}
+	}
+}
