@@ -27,7 +27,7 @@ up() {
   step "Build the images of the operator and of the fake model servers"
   build_images
   step "Build the image of the llama-stack server (the first time takes a minute)"
-  server_archive=$(hack/serverimage/build.sh)
+  server_archive=$(hack/serverimage/build.sh newest) # the release that the name starter stands for in a new custom resource
   step "Load the images"
   "$cluster" load --name "$cluster_name" bin/operator-image.tar "$scratch/model-server.tar" "$server_archive" 2>&1 | indent
   step "Install the operator from dist/install.yaml"
@@ -88,10 +88,18 @@ register_server() {
   version=${image##*:}
   for name in light starter; do
     printf '%s:\n  image: %s\n  serverVersion: "%s"\n  config: |\n' "$name" "$image" "$version"
-    sed -f hack/serverimage/documents.sed tests/server/testdata/light-base.yaml | sed 's/^\(.\)/    \1/'
+    sed -f hack/serverimage/documents.sed hack/serverimage/light-ogx.yaml | sed 's/^\(.\)/    \1/'
   done >"$settings"
   k -n "$operator_namespace" create configmap llama-stack-operator-config --from-file="distributions=$settings" \
     --dry-run=client -o yaml | k apply --server-side --force-conflicts -f - | indent
+}
+
+# published_image prints the image that the name starter stands for in a new custom resource, unless settings name another one.
+published_image() {
+  local list=distributions/distributions.json repository version
+  repository=$(sed -n '/"repository": /{s/.*: "\(.*\)",$/\1/p;q}' "$list")
+  version=$(sed -n '/"version": /{s/.*"version": "\([^"]*\)".*/\1/p;q}' "$list")
+  echo "$repository:$version"
 }
 
 show_result() {
@@ -106,7 +114,10 @@ show_result() {
   cat <<END
 
 
-The demo is ready after $SECONDS s. To go on:
+The demo is ready after $SECONDS s. Its server is made here, of the package. On a cluster of yours, the name starter pulls
+  $(published_image)
+
+To go on:
 
   export KUBECONFIG=$KUBECONFIG
   alias kubectl=$kubectl

@@ -20,6 +20,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -529,6 +530,54 @@ func TestCABundleOfAnotherNamespaceNeedsConsent(t *testing.T) {
 		}
 		if diff := cmp.Diff(&c.want, got.Inputs.CABundle); diff != "" {
 			t.Errorf("%s consent (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// Proves: R90, R91 (a new custom resource gets the newest release line; a server that runs keeps its own, by the record on its Deployment or by its image).
+func TestRunningServerKeepsItsReleaseLine(t *testing.T) {
+	cr := resource()
+	live := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}
+	live.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cr, v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))}
+	live.Spec.Template.Spec.Containers = []corev1.Container{{Name: objects.ContainerName, Image: "docker.io/llamastack/distribution-starter:0.7.0"}}
+	recorded := live.DeepCopy()
+	recorded.Annotations = map[string]string{objects.AnnotationBuild: "1", objects.AnnotationServerLine: "1.2"}
+	unrecorded := live.DeepCopy()
+	unrecorded.Annotations = map[string]string{objects.AnnotationBuild: "1"}
+	moved := cr.DeepCopy()
+	moved.Spec.Distribution.Version = new("1.4")
+	for name, c := range map[string]struct {
+		cr   *v1alpha2.LlamaStackDistribution
+		live *appsv1.Deployment
+		want string
+	}{
+		"a new one":                {cr, nil, catalog.Newest()},
+		"recorded":                 {cr, recorded, "1.2"},
+		"by its image":             {cr, unrecorded, "0.7"},
+		"moved by the version":     {moved, recorded, "1.4"},
+		"new, with a version":      {moved, nil, "1.4"},
+		"left by release 0.9":      {cr, live, "0.7"},
+		"of an earlier Deployment": {cr, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}, catalog.Newest()},
+	} {
+		server := newCluster(t)
+		if c.live != nil {
+			server = newCluster(t, c.live)
+		}
+		got, faults := newGatherer(newCluster(t), server).Gather(t.Context(), c.cr)
+		if d := got.Inputs.Distribution; len(faults) > 0 || d == nil || d.Line.Name != c.want {
+			t.Errorf("%s: %+v, %s; want release line %s", name, d, faults.Message(), c.want)
+		}
+	}
+}
+
+// Proves: R90, R64 (admission sees no Deployment: the status has the release line that runs).
+func TestAdmissionKnowsTheReleaseLineThatRuns(t *testing.T) {
+	cr := resource()
+	for line, want := range map[string]string{"": catalog.Newest(), "1.2": "1.2"} {
+		cr.Status.ResolvedDistribution = &v1alpha2.ResolvedDistributionStatus{ServerLine: line}
+		in, faults := newGatherer(newCluster(t), newCluster(t)).GatherForAdmission(t.Context(), cr)
+		if len(faults) > 0 || in.Distribution.Line.Name != want {
+			t.Errorf("%q: %+v, %s", line, in.Distribution, faults.Message())
 		}
 	}
 }
