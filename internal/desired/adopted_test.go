@@ -80,6 +80,27 @@ func TestUnknownNameKeepsItsImage(t *testing.T) {
 	}
 }
 
+// Proves: R93 (an image that only nodes still have is a warning, with the ways out, before a pod on another node shows it; a mirror is one of them).
+func TestImageOfARemovedOrganizationIsAWarning(t *testing.T) {
+	const image = "llamastack/distribution-starter:0.7.1"
+	in := inputs(t, "distribution-only")
+	in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Image: new(image)}
+	resolve(t, in, nil)
+	d := build(t, in)
+	for _, want := range []string{
+		"image " + image + " can be pulled from nowhere", "only a node that has the image can start a pod", "spec.distribution.version",
+		"spec.distribution.image", "mirror",
+	} {
+		if !strings.Contains(d.Warnings.Message(), want) {
+			t.Errorf("%q is not in %q", want, d.Warnings.Message())
+		}
+	}
+	resolve(t, in, map[string]string{settings.KeyRegistries: "mirrors: [{prefix: docker.io/llamastack, location: mirror.example/llama}]"})
+	if d := build(t, in); len(d.Warnings) > 0 {
+		t.Errorf("with a mirror: %s", d.Warnings.Message())
+	}
+}
+
 // Proves: R48, R91 (no edit replaces the image that release 0.9 left, as long as the distribution is the same: it could be of another release line. What
 // the operator's settings name of the same release line does, and a mirror of the image.)
 func TestAdoptedImageStaysUntilTheDistributionChanges(t *testing.T) {

@@ -44,6 +44,20 @@ func newerRelease(dist *settings.Distribution) *problem.Problem {
 	})
 }
 
+// removedImage warns of an image that can be pulled from nowhere, before the next pod on another node shows it.
+func removedImage(dist *settings.Distribution) *problem.Problem {
+	organization := settings.RemovedFrom(dist.Image)
+	if organization == "" {
+		return nil
+	}
+	return problem.New(problem.Problem{
+		Reason: problem.ImageNotAccessible, Severity: problem.Warning, Path: pathDistribution,
+		Detail: fmt.Sprintf("image %s can be pulled from nowhere, because organization %s was removed from its registry: only a node that has the "+
+			"image can start a pod", dist.Image, organization),
+		Fix: settings.WaysFromRemoved,
+	})
+}
+
 // fixUnknownName are the two ways out of a name that nobody registered.
 const fixUnknownName = "an administrator registers the name by a ConfigMap, as " + settings.Sample + " shows; or name a known distribution, such as starter, " +
 	"with the release of the server in spec.distribution.version"

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -392,6 +393,44 @@ func TestUnknownNameGoesOnWithTheImageThatRuns(t *testing.T) {
 		}
 		if line := d.Line; c.line == "" && line != nil || c.line != "" && (line == nil || line.Name != c.line) {
 			t.Errorf("%s: release line %+v, want %q", name, line, c.line)
+		}
+	}
+}
+
+// Proves: R91 (the server that runs keeps its release line, whatever the newest one of this operator is, and a message names the newer one; a custom
+// resource whose Deployment is gone is new, also if it was deleted and created again).
+func TestServerThatRunsKeepsItsReleaseLine(t *testing.T) {
+	deployment := func(owner types.UID, annotations map[string]string, image string) *appsv1.Deployment {
+		cr := resource()
+		cr.UID = owner
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack", Annotations: annotations}}
+		d.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cr, v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))}
+		d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "llama-stack", Image: image}}
+		return d
+	}
+	made := map[string]string{objects.AnnotationBuild: "0.0.1", objects.AnnotationServerLine: "1.3"}
+	for name, c := range map[string]struct {
+		live *appsv1.Deployment
+		want string
+	}{
+		"made by a former operator":   {deployment("u1", made, "docker.io/ogxai/distribution-starter:1.3.1"), "1.3"},
+		"left by release 0.9":         {deployment("u1", nil, "docker.io/llamastack/distribution-starter:0.6.1"), "0.6"},
+		"of a former custom resource": {deployment("u0", made, "docker.io/ogxai/distribution-starter:1.3.1"), catalog.Newest()},
+		"gone":                        {nil, catalog.Newest()},
+	} {
+		existing := []client.Object{}
+		if c.live != nil {
+			existing = append(existing, c.live)
+		}
+		cluster := newCluster(t, existing...)
+		got, _ := newGatherer(cluster, cluster).Gather(t.Context(), resource())
+		d := got.Inputs.Distribution
+		if d == nil || d.Line == nil || d.Line.Name != c.want {
+			t.Errorf("%s: %+v, want release line %s", name, d, c.want)
+			continue
+		}
+		if newer := c.want != catalog.Newest(); strings.Contains(d.Note, "upgrade-check") != newer || newer && !strings.Contains(d.Note, catalog.Newest()) {
+			t.Errorf("%s: note %q", name, d.Note)
 		}
 	}
 }
