@@ -349,8 +349,8 @@ func TestForbiddenReachesValidationAndReconcile(t *testing.T) {
 	}
 }
 
-// Proves: R48, R89 (a name that nobody registered goes on with the image that release 0.9 runs for it, before and after the adoption, and a tag that
-// is no known release says nothing; without such a Deployment, it stays an error).
+// Proves: R48, R89 (a name that nobody registered goes on with the image that release 0.9 runs for it, before and after the adoption, and a tag of an
+// unknown release says nothing; without such a Deployment, it stays an error).
 func TestUnknownNameGoesOnWithTheImageThatRuns(t *testing.T) {
 	const image, other = "registry.example/platform/core:v9.25", "registry.example/platform/core:0.6.1"
 	deployment := func(annotations map[string]string, runs string) *appsv1.Deployment {

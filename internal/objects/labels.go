@@ -98,13 +98,13 @@ func ControllerRef(cr *v1alpha2.LlamaStackDistribution) *metav1.OwnerReference {
 }
 
 // ResourceOfPod is the name of the custom resource that a pod with these labels belongs to.
-func ResourceOfPod(labels map[string]string) string { return labels[LabelInstance] }
+func ResourceOfPod(all map[string]string) string { return all[LabelInstance] }
 
 // OwnLabels returns, of an object's labels, those by which the operator finds its objects again.
-func OwnLabels(labels map[string]string) map[string]string {
+func OwnLabels(all map[string]string) map[string]string {
 	own := map[string]string{}
 	for _, key := range []string{LabelManagedBy, labelApp, LabelInstance} {
-		if value, ok := labels[key]; ok {
+		if value, ok := all[key]; ok {
 			own[key] = value
 		}
 	}

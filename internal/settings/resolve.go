@@ -337,8 +337,8 @@ func (d *Distribution) setLine(e *entry, version string, hints Hints, labels *oc
 	}
 }
 
-// tagOf is the tag of the image. Products tag their images with versions of their own: under a name that the settings do not know, a tag that is
-// no known release says nothing.
+// tagOf is the tag of the image. Products tag their images with versions of their own: under a name that the settings do not know, a tag of an
+// unknown release says nothing.
 func tagOf(e *entry, hints Hints) string {
 	tag := ImageTag(e.image)
 	if _, standing := catalog.ForVersion(tag); hints.Image != "" && standing == catalog.Newer {
